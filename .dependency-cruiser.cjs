@@ -1,0 +1,139 @@
+// The floors of ARCHITECTURE.md as rules, run by `npm run check`. test/tooling.test.ts plants a breach of each one
+// and expects to be told, because a checker that sees no modules passes everything.
+//
+//   base < domain < storage, delivery, http, mqtt (never each other) < server.ts < cli < main.ts
+//
+// `import type` counts like any other import. Tests stand above all floors: they may import anything, nothing may
+// import them. To let the domain use a pure npm package, add it to `purePackages` and write a decision.
+
+const purePackages = [];
+const pureBuiltins = ['crypto'];
+
+const tests = '[.](test|suite)[.]ts$';
+const limits = '^src/config/limits[.]ts$';
+
+const forbidden = [
+  {
+    name: 'base-is-the-lowest-floor',
+    comment: 'base serves every floor, so it knows none of them.',
+    from: { path: '^src/base/', pathNot: tests },
+    to: { path: '^(src|test|bench|scripts)/', pathNot: ['^src/base/', limits] },
+  },
+  {
+    name: 'domain-knows-only-base',
+    comment: 'The domain is the service in its own words. Give it a port (a small interface) instead.',
+    from: { path: '^src/domain/', pathNot: tests },
+    to: { path: '^(src|test|bench|scripts)/', pathNot: ['^src/(base|domain)/', limits] },
+  },
+  {
+    name: 'domain-imports-no-packages',
+    comment: 'No sockets, no SQL, no framework in the domain; types of packages count too.',
+    from: { path: '^src/domain/', pathNot: tests },
+    to: {
+      path: '(^|/)node_modules/',
+      pathNot: purePackages.map((name) => `(^|/)node_modules/${name}/`),
+    },
+  },
+  {
+    name: 'domain-imports-no-builtins',
+    comment: 'Time, files, sockets and threads come in through base or a port.',
+    from: { path: '^src/domain/', pathNot: tests },
+    to: { dependencyTypes: ['core'], pathNot: pureBuiltins.map((name) => `^(node:)?${name}$`) },
+  },
+  {
+    name: 'edges-never-meet',
+    comment: 'storage, delivery, http and mqtt know base and domain, never each other nor what wires them.',
+    from: { path: '^src/(storage|delivery|http|mqtt)/', pathNot: tests },
+    to: { path: '^(src|test|bench|scripts)/', pathNot: ['^src/(base|domain|$1)/', limits] },
+  },
+  {
+    name: 'versions-never-meet',
+    comment: 'v1 and v2 rename words over the same domain methods; what both need lies in src/http/.',
+    from: { path: '^src/http/v([12])/' },
+    to: { path: '^src/http/v[12]/', pathNot: '^src/http/v$1/' },
+  },
+  {
+    name: 'config-is-read-where-parts-are-wired',
+    comment: 'Only server.ts, main.ts and the command-line verbs read the configuration; others are handed their part.',
+    from: { path: '^src/', pathNot: ['^src/config/', '^src/cli/', '^src/(server|main)[.]ts$', tests] },
+    to: { path: '^src/config/', pathNot: limits },
+  },
+  {
+    name: 'config-knows-only-base',
+    comment: 'Strings in, a frozen object out. Types of the domain are welcome, its code is not needed.',
+    from: { path: '^src/config/', pathNot: [tests, limits] },
+    to: { path: '^src/', pathNot: '^src/(base|config)/', dependencyTypesNot: ['type-only'] },
+  },
+  {
+    name: 'limits-are-constants',
+    comment: 'Any floor may import config/limits.ts, because it imports nothing.',
+    from: { path: limits },
+    to: { path: '.' },
+  },
+  {
+    name: 'server-is-above-all-but-main',
+    comment: 'server.ts wires the parts; only main.ts and the command-line verbs start it.',
+    from: { path: '^src/', pathNot: ['^src/cli/', '^src/main[.]ts$', tests] },
+    to: { path: '^src/server[.]ts$' },
+  },
+  {
+    name: 'server-knows-no-verbs',
+    comment: 'Command-line verbs are used by main.ts alone.',
+    from: { path: '^src/', pathNot: ['^src/cli/', '^src/main[.]ts$', tests] },
+    to: { path: '^src/cli/' },
+  },
+  {
+    name: 'nothing-imports-main',
+    comment: 'main.ts acts when it is loaded.',
+    from: {},
+    to: { path: '^src/main[.]ts$' },
+  },
+  {
+    name: 'nothing-imports-tests',
+    comment: 'What tests share lies in test/ or in a *.suite.ts file; the service does not load it.',
+    from: { path: '^src/', pathNot: tests },
+    to: { path: ['^test/', '^src/.*[.](test|suite)[.]ts$'] },
+  },
+  {
+    name: 'no-development-packages',
+    comment: 'The service runs after `npm ci --omit=dev`.',
+    from: { path: '^src/', pathNot: tests },
+    to: { dependencyTypes: ['npm-dev'], dependencyTypesNot: ['type-only'], pathNot: 'node_modules/@types/' },
+  },
+  {
+    name: 'no-cycles',
+    comment: 'Two files that need each other are one file, or need a third below both.',
+    from: {},
+    to: { circular: true },
+  },
+  {
+    name: 'no-unresolved',
+    comment: 'An import that leads nowhere would hide from every other rule.',
+    from: {},
+    to: { couldNotResolve: true },
+  },
+  {
+    name: 'no-barrels',
+    comment: 'Import from the file that has it.',
+    from: {},
+    to: { path: '^(src|test|bench|scripts).*/index[.]' },
+  },
+  {
+    name: 'no-vague-names',
+    comment: 'A file is named after what it exports, never utils, helpers, common or manager.',
+    from: {},
+    to: { path: '^(src|test|bench|scripts).*[/-](utils?|helpers?|common|managers?)[-./]' },
+  },
+];
+
+module.exports = {
+  forbidden: forbidden.map((rule) => ({ severity: 'error', ...rule })),
+  options: {
+    doNotFollow: { path: 'node_modules' },
+    // Before compilation, so that `import type` obeys the floors as well.
+    tsPreCompilationDeps: true,
+    skipAnalysisNotInRules: true,
+    enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'node', 'default', 'types'] },
+    cache: false,
+  },
+};

@@ -1,0 +1,89 @@
+// `npm test`: finds what the tests may use beside Node.js, says what is missing and what is left out for it, then runs
+// them. Words after `--` choose test files by a part of their path; options after it (`--test-name-pattern=…`) go to
+// `node --test`. --long adds the long tests. With CI=true or --all-required a missing program is a failure, so that
+// nothing is left out silently.
+import { spawn } from 'node:child_process';
+import { accessSync, constants, globSync, statSync } from 'node:fs';
+import { constants as osConstants } from 'node:os';
+import { delimiter, join } from 'node:path';
+
+type Program = { readonly name: string; readonly variable: string; readonly package: string; readonly tests: string };
+
+const programs: readonly Program[] = [
+  { name: 'chromium', variable: 'DUNDUN_TEST_CHROMIUM', package: 'chromium', tests: 'tests in a browser' },
+  {
+    name: 'mosquitto_pub',
+    variable: 'DUNDUN_TEST_MOSQUITTO_PUB',
+    package: 'mosquitto-clients',
+    tests: 'publishing with a foreign MQTT client',
+  },
+  {
+    name: 'mosquitto_sub',
+    variable: 'DUNDUN_TEST_MOSQUITTO_SUB',
+    package: 'mosquitto-clients',
+    tests: 'subscribing with a foreign MQTT client',
+  },
+];
+
+const allRequired = process.env.CI === 'true' || process.argv.includes('--all-required');
+const args = process.argv.slice(2).filter((arg) => arg !== '--all-required' && arg !== '--long');
+if (process.argv.includes('--long')) process.env.DUNDUN_TEST_LONG = '1';
+const missing = programs.filter((program) => !provide(program));
+for (const { name, tests, package: debianPackage } of missing) {
+  console.log(`${name} is not on the PATH: left out are ${tests} (Debian: apt-get install ${debianPackage}).`);
+}
+
+const words = args.filter((arg) => !arg.startsWith('-'));
+const files = globSync(['src/**/*.test.ts', 'test/**/*.test.ts'])
+  .filter((file) => words.length === 0 || words.some((word) => file.includes(word.replace(/^\.\//, ''))))
+  .sort();
+
+if (allRequired && missing.length > 0) {
+  fail('Nothing may be left out here, so this is a failure.');
+} else if (files.length === 0) {
+  fail(words.length === 0 ? 'There are no test files.' : `No test file has ${words.join(' or ')} in its path.`);
+} else {
+  runTests();
+}
+
+/** Puts the program's path into the environment of the tests; false where there is none. */
+function provide({ name, variable }: Program): boolean {
+  const path = process.env[variable] ?? findOnPath(name);
+  if (path === undefined || !isExecutable(path)) {
+    delete process.env[variable];
+    return false;
+  }
+  process.env[variable] = path;
+  return true;
+}
+
+function findOnPath(name: string): string | undefined {
+  const folders = (process.env.PATH ?? '').split(delimiter).filter((folder) => folder !== '');
+  return folders.map((folder) => join(folder, name)).find(isExecutable);
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return statSync(path).isFile();
+  } catch {
+    return false;
+  }
+}
+
+function runTests(): void {
+  const options = args.filter((arg) => arg.startsWith('-'));
+  const flags = ['--test', '--test-concurrency=2', '--test-reporter=spec', '--test-reporter-destination=stdout'];
+  // A test that hangs is a failure too; the long ones know their own time.
+  if (process.env.DUNDUN_TEST_LONG !== '1') flags.push('--test-timeout=600000');
+  const child = spawn(process.execPath, [...flags, ...options, ...files], { stdio: 'inherit' });
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => child.kill(signal));
+  child.on('exit', (code, signal) => {
+    process.exitCode = code ?? 128 + osConstants.signals[signal ?? 'SIGTERM'];
+  });
+}
+
+function fail(reason: string): void {
+  console.error(reason);
+  process.exitCode = 1;
+}
