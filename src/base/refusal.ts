@@ -1,0 +1,43 @@
+// The expected ways in which the service says no. The domain throws a Refusal with a code from a closed list;
+// each edge (HTTP, MQTT, command line) has one table that turns the code into its own words.
+
+export type RefusalCode =
+  | 'malformed' // the request cannot be understood or breaks a rule of its fields
+  | 'unauthenticated' // wrong login, bad token, or a sign-in is needed
+  | 'forbidden' // known who asks; lacks the right
+  | 'not-found' // no such record
+  | 'exists' // the id is taken
+  | 'conflict' // understood, but the present state does not allow it
+  | 'too-large' // beyond a named bound
+  | 'unsupported' // a kind of content that is not taken here
+  | 'too-many' // asked too often; later is fine
+  | 'busy' // a queue is full; later is fine
+  | 'storage'; // the disk refused; nothing was stored
+
+/** A fault in one field: where it is (JSON pointer) and what would be right. */
+export interface FieldFault {
+  readonly pointer: string;
+  readonly detail: string;
+}
+
+export interface RefusalOptions {
+  readonly cause?: unknown;
+  readonly faults?: readonly FieldFault[];
+  /** When asking again makes sense, in seconds. */
+  readonly retryAfterS?: number;
+}
+
+/** An expected failure with a message fit for the caller's eyes; the private reason travels as `cause`. */
+export class Refusal extends Error {
+  readonly code: RefusalCode;
+  readonly faults: readonly FieldFault[];
+  readonly retryAfterS: number | undefined;
+
+  constructor(code: RefusalCode, message: string, options: RefusalOptions = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = 'Refusal';
+    this.code = code;
+    this.faults = options.faults ?? [];
+    this.retryAfterS = options.retryAfterS;
+  }
+}

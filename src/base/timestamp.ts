@@ -1,0 +1,46 @@
+// Timestamps as the API reads and writes them: RFC 3339 in, UTC with `Z` out (contract of timestamps).
+
+const RFC_3339 =
+  /^(\d{4})-(\d{2})-(\d{2})[Tt ](\d{2}):(\d{2}):(\d{2})(?:[.,](\d{1,9}))?(?:([Zz])|([+-])(\d{2}):?(\d{2}))?$/;
+
+/**
+ * Reads a timestamp: RFC 3339 with any offset, or without one (then UTC), a fraction of up to nanoseconds.
+ * @returns milliseconds since 1970 UTC (the fraction cut to milliseconds), or undefined when the text is no timestamp.
+ */
+export function parseTimestamp(text: string): number | undefined {
+  const parts = RFC_3339.exec(text);
+  if (parts === null) return undefined;
+  const [, year, month, day, hour, minute, second, fraction, , sign, offsetHour, offsetMinute] = parts;
+  const y = Number(year);
+  const mo = Number(month);
+  const d = Number(day);
+  const h = Number(hour);
+  const mi = Number(minute);
+  const s = Number(second);
+  // Second 60 is a leap second: RFC 3339 allows it, and it is read as the first instant after it.
+  if (mo < 1 || mo > 12 || d < 1 || d > daysInMonth(y, mo) || h > 23 || mi > 59 || s > 60) return undefined;
+  const ms = fraction === undefined ? 0 : Number(fraction.padEnd(3, '0').slice(0, 3));
+  const date = new Date(0);
+  date.setUTCFullYear(y, mo - 1, d);
+  const local = date.setUTCHours(h, mi, s, ms);
+  if (sign === undefined) return local;
+  const oh = Number(offsetHour);
+  const om = Number(offsetMinute);
+  if (oh > 23 || om > 59) return undefined;
+  const utc = local - (sign === '-' ? -1 : 1) * (oh * 60 + om) * 60_000;
+  return utc < YEAR_0_MS || utc > YEAR_9999_END_MS ? undefined : utc;
+}
+
+/** Writes a time as RFC 3339 in UTC; the fraction only where it is not zero. */
+export function formatTimestamp(ms: number): string {
+  const text = new Date(ms).toISOString();
+  return ms % 1000 === 0 ? `${text.slice(0, -5)}Z` : text;
+}
+
+const YEAR_0_MS = -62_167_219_200_000;
+const YEAR_9999_END_MS = 253_402_300_799_999;
+
+function daysInMonth(year: number, month: number): number {
+  if (month === 2) return (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0 ? 29 : 28;
+  return month === 4 || month === 6 || month === 9 || month === 11 ? 30 : 31;
+}

@@ -1,0 +1,66 @@
+// The command line: `serve`, `config`, `user`. Each verb teaches by its --help.
+import { Command } from 'commander';
+import { printConfig } from './config-command.ts';
+import { serve } from './serve-command.ts';
+import { addUser, listUsers, setPassword } from './user-command.ts';
+
+export async function runCommand(args: readonly string[]): Promise<void> {
+  await makeProgram().parseAsync([...args], { from: 'user' });
+}
+
+function makeProgram(): Command {
+  const program = new Command('dundun')
+    .description(
+      'Dundun keeps the readings of your devices: they push over REST and MQTT, and an acknowledgement means stored.',
+    )
+    .showHelpAfterError('(add --help for how it works)')
+    .addHelpText(
+      'after',
+      `
+Settings come from the environment (DUNDUN_HTTP_PORT=8080 …) or from a file of such lines named by DUNDUN_CONFIG;
+\`dundun config\` lists them all with what they are for.
+
+Examples:
+  dundun serve                      start; Ctrl-C or SIGTERM stops it and loses nothing
+  dundun user add awa --admin       make an account; asks for a password
+  dundun user list                  who has an account
+  dundun user password awa          set a new password; ends every token made before`,
+    );
+  program
+    .command('serve')
+    .description('start the service: HTTP, MQTT and the embedded store')
+    .addHelpText(
+      'after',
+      '\nWhen it takes work it prints a line of JSON: {"msg":"ready","http":8080,"mqtt":1883}.\nOne server uses a data folder at a time; a second one is refused.',
+    )
+    .action(serve);
+  program
+    .command('config')
+    .description('print every setting: its value, its default, what it is for')
+    .action(printConfig);
+  const user = program
+    .command('user')
+    .description('accounts: add, list, set a password; works beside a running server too');
+  user
+    .command('add <username>')
+    .description('make an account')
+    .option('--admin', 'may do everything')
+    .option('--first-name <name>')
+    .option('--last-name <name>')
+    .option('--email <address>')
+    .option('--phone <number...>', 'with country code, for messages')
+    .option('--password-stdin', 'read the password from standard input instead of asking')
+    .addHelpText('after', '\nExample: printf %s "$PASSWORD" | dundun user add gateway-7 --password-stdin')
+    .action(addUser);
+  user
+    .command('list')
+    .description('list the accounts')
+    .option('--json', 'as JSON, one account a line')
+    .action(listUsers);
+  user
+    .command('password <username>')
+    .description('set a new password; tokens made before are no longer good')
+    .option('--password-stdin', 'read the password from standard input instead of asking')
+    .action(setPassword);
+  return program;
+}

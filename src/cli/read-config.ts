@@ -1,0 +1,26 @@
+// The settings for a command-line verb; all faults on standard error at once, and exit code 2.
+import { type Config, ConfigError, parseConfig, unknownSettings } from '../config/config.ts';
+import { type Env, readEnv } from '../config/env.ts';
+
+export function readConfig(): { readonly config: Config; readonly env: Env } {
+  try {
+    const env = readEnv(process.env);
+    const config = parseConfig(env);
+    for (const name of unknownSettings(env)) {
+      console.error(`dundun: there is no setting ${name}; it does nothing. \`dundun config\` lists the settings.`);
+    }
+    return { config, env };
+  } catch (error) {
+    const faults = error instanceof ConfigError ? error.faults : [(error as Error).message];
+    console.error(`dundun: the settings are not right.\n${faults.map((fault) => `  ${fault}`).join('\n')}`);
+    process.exit(2);
+  }
+}
+
+/** Ends the process with a clear line instead of a stack trace. */
+export function fail(error: unknown): never {
+  const { message, cause } = error as Error;
+  const reason = cause instanceof Error && cause.message !== message ? ` (${cause.message})` : '';
+  console.error(`dundun: ${message}${reason}`);
+  process.exit(1);
+}

@@ -1,0 +1,82 @@
+// `dundun user add|list|password`: accounts from the command line, beside a running server or without one.
+import { createInterface } from 'node:readline/promises';
+import { Writable } from 'node:stream';
+import { text as readAll } from 'node:stream/consumers';
+import { systemClock } from '../base/clock.ts';
+import { randomIds } from '../base/ids.ts';
+import { Passwords } from '../domain/users/passwords.ts';
+import { Users } from '../domain/users/users.ts';
+import { SqlUserStore } from '../storage/sql/user-store.ts';
+import { openRegistryAlone } from '../storage/sqlite/open.ts';
+import { fail, readConfig } from './read-config.ts';
+
+interface AddOptions {
+  readonly admin?: true;
+  readonly firstName?: string;
+  readonly lastName?: string;
+  readonly email?: string;
+  readonly phone?: string[];
+  readonly passwordStdin?: true;
+}
+
+export async function addUser(username: string, options: AddOptions): Promise<void> {
+  const { admin = false, passwordStdin, ...profile } = options;
+  await withUsers(async (users) => {
+    const password = await readPassword(passwordStdin);
+    const user = await users.create({ ...profile, username, password, admin });
+    console.log(`Made the account ${user.username}${user.admin ? ' (admin)' : ''} with id ${user.id}.`);
+  });
+}
+
+export async function listUsers(options: { readonly json?: true }): Promise<void> {
+  await withUsers(async (users) => {
+    for (let offset = 0; ; offset += pageSize) {
+      const page = await users.list({ limit: pageSize, offset });
+      for (const { id, username, admin, createdTime } of page) {
+        const made = new Date(createdTime).toISOString();
+        console.log(
+          options.json
+            ? JSON.stringify({ id, username, admin, createdTime })
+            : `${username.padEnd(24)} ${admin ? 'admin' : 'user '}  ${made}  ${id}`,
+        );
+      }
+      if (page.length < pageSize) return;
+    }
+  });
+}
+
+export async function setPassword(username: string, options: { readonly passwordStdin?: true }): Promise<void> {
+  await withUsers(async (users) => {
+    await users.getByName(username);
+    await users.setPassword(username, await readPassword(options.passwordStdin));
+    console.log(`The password of ${username} is set; tokens made before are no longer good.`);
+  });
+}
+
+const pageSize = 500;
+
+async function withUsers(work: (users: Users) => Promise<void>): Promise<void> {
+  const { config } = readConfig();
+  try {
+    const { registry, close } = await openRegistryAlone(config.dataDir);
+    const passwords = new Passwords({ ids: randomIds, lengthMin: config.passwordLengthMin });
+    const users = new Users({ store: new SqlUserStore(registry), passwords, clock: systemClock, ids: randomIds });
+    await work(users);
+    close();
+  } catch (error) {
+    fail(error);
+  }
+}
+
+/** Takes the echo of what is typed, so that a password does not show. */
+const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
+
+async function readPassword(fromStdin: true | undefined): Promise<string> {
+  if (fromStdin || !process.stdin.isTTY) return (await readAll(process.stdin)).replace(/\r?\n$/, '');
+  process.stdout.write('Password: ');
+  const answers = createInterface({ input: process.stdin, terminal: true, output: silent });
+  const password = await answers.question('');
+  answers.close();
+  process.stdout.write('\n');
+  return password;
+}

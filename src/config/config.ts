@@ -1,0 +1,224 @@
+// Every setting: its name, default, reason, and how it is read. Checked at start, all faults named at once; frozen.
+import type { Env } from './env.ts';
+
+export interface Config {
+  readonly httpPort: number;
+  readonly httpHost: string;
+  readonly mqttPort: number;
+  readonly mqttTlsPort: number;
+  readonly tlsCert: string;
+  readonly tlsKey: string;
+  readonly baseUrl: string;
+  readonly dataDir: string;
+  readonly adminPassword: string;
+  readonly passwordLengthMin: number;
+  readonly guestAccess: 'full' | 'push' | 'none';
+  readonly defaultVisibility: 'public' | 'private';
+  readonly corsOrigins: readonly string[];
+  readonly trustProxy: readonly string[];
+  readonly logLevel: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'silent';
+}
+
+interface Setting<T> {
+  readonly env: string;
+  readonly fallback: string;
+  readonly reason: string;
+  readonly secret?: boolean;
+  /** Turns the text into the value; throws an Error that says what would be right. */
+  readonly parse: (text: string) => T;
+}
+
+type Settings = { readonly [F in keyof Config]: Setting<Config[F]> };
+
+/** The settings in the order in which `dundun config` prints them. */
+export const settings: Settings = {
+  httpPort: {
+    env: 'DUNDUN_HTTP_PORT',
+    fallback: '8080',
+    reason:
+      'Port of HTTP (HTTPS where a certificate is set), of the dashboard and of MQTT over WebSocket. 0 takes a free one.',
+    parse: port,
+  },
+  httpHost: {
+    env: 'DUNDUN_HTTP_HOST',
+    fallback: '0.0.0.0',
+    reason: 'Address that HTTP and MQTT listen on; 127.0.0.1 for this machine alone.',
+    parse: nonEmpty,
+  },
+  mqttPort: {
+    env: 'DUNDUN_MQTT_PORT',
+    fallback: '1883',
+    reason: 'Port of MQTT over TCP. 0 takes a free one.',
+    parse: port,
+  },
+  mqttTlsPort: {
+    env: 'DUNDUN_MQTT_TLS_PORT',
+    fallback: '8883',
+    reason: 'Port of MQTT over TLS; open where a certificate is set. 0 takes a free one.',
+    parse: port,
+  },
+  tlsCert: {
+    env: 'DUNDUN_TLS_CERT',
+    fallback: '',
+    reason: 'File with the TLS certificate chain (PEM). With DUNDUN_TLS_KEY it switches HTTPS and MQTT over TLS on.',
+    parse: text,
+  },
+  tlsKey: {
+    env: 'DUNDUN_TLS_KEY',
+    fallback: '',
+    reason: 'File with the private key of the certificate (PEM).',
+    parse: text,
+  },
+  baseUrl: {
+    env: 'DUNDUN_BASE_URL',
+    fallback: '',
+    reason: 'Address under which users reach the service, for links; empty: the address of the request.',
+    parse: url,
+  },
+  dataDir: {
+    env: 'DUNDUN_DATA_DIR',
+    fallback: './data',
+    reason: 'Folder of all data. One server at a time uses it.',
+    parse: nonEmpty,
+  },
+  adminPassword: {
+    env: 'DUNDUN_ADMIN_PASSWORD',
+    fallback: '',
+    reason:
+      'Password of the account admin, set when it is made at first start; empty: one is made up and printed once.',
+    secret: true,
+    parse: text,
+  },
+  passwordLengthMin: {
+    env: 'DUNDUN_PASSWORD_LENGTH_MIN',
+    fallback: '8',
+    reason: 'Characters a new password has at least.',
+    parse: integerBetween(1, 256),
+  },
+  guestAccess: {
+    env: 'DUNDUN_GUEST_ACCESS',
+    fallback: 'full',
+    reason:
+      'What callers without a token may do: full (also change what guest owns), push (create, push and read what is public), none.',
+    parse: oneOf('full', 'push', 'none'),
+  },
+  defaultVisibility: {
+    env: 'DUNDUN_DEFAULT_VISIBILITY',
+    fallback: 'private',
+    reason: 'Visibility of a record that a user creates without naming one.',
+    parse: oneOf('private', 'public'),
+  },
+  corsOrigins: {
+    env: 'DUNDUN_CORS_ORIGINS',
+    fallback: '*',
+    reason: 'Web origins that may call the API from a browser, separated by commas; * is all.',
+    parse: list,
+  },
+  trustProxy: {
+    env: 'DUNDUN_TRUST_PROXY',
+    fallback: '',
+    reason:
+      'Addresses (or networks, 10.0.0.0/8) of proxies whose X-Forwarded-For is believed, separated by commas; empty: none.',
+    parse: list,
+  },
+  logLevel: {
+    env: 'DUNDUN_LOG_LEVEL',
+    fallback: 'info',
+    reason: 'How much is logged.',
+    parse: oneOf('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'),
+  },
+};
+
+/** Raised with every fault of the settings at once. */
+export class ConfigError extends Error {
+  readonly faults: readonly string[];
+
+  constructor(faults: readonly string[]) {
+    super(faults.join('\n'));
+    this.name = 'ConfigError';
+    this.faults = faults;
+  }
+}
+
+/** @throws ConfigError naming all faults. */
+export function parseConfig(env: Env): Config {
+  const faults: string[] = [];
+  const values: Record<string, unknown> = {};
+  for (const [field, setting] of Object.entries(settings)) {
+    const given = env[setting.env];
+    const textValue = given === undefined || given === '' ? setting.fallback : given;
+    try {
+      values[field] = (setting as Setting<unknown>).parse(textValue);
+    } catch (error) {
+      const shown = setting.secret === true ? 'the value given' : JSON.stringify(textValue);
+      faults.push(`${setting.env}: ${shown} ${(error as Error).message}.`);
+    }
+  }
+  const config = values as unknown as Config;
+  faults.push(...faultsTogether(config));
+  if (faults.length > 0) throw new ConfigError(faults);
+  return Object.freeze(config);
+}
+
+function faultsTogether(config: Config): string[] {
+  const faults: string[] = [];
+  if ((config.tlsCert === '') !== (config.tlsKey === ''))
+    faults.push('DUNDUN_TLS_CERT and DUNDUN_TLS_KEY: set both, or none.');
+  const { adminPassword, passwordLengthMin } = config;
+  if (adminPassword !== undefined && adminPassword !== '' && [...adminPassword].length < passwordLengthMin) {
+    faults.push(
+      `DUNDUN_ADMIN_PASSWORD: must have at least ${passwordLengthMin} characters (DUNDUN_PASSWORD_LENGTH_MIN).`,
+    );
+  }
+  const ports = [config.httpPort, config.mqttPort].filter((number) => number !== undefined && number !== 0);
+  if (new Set(ports).size < ports.length) faults.push('DUNDUN_HTTP_PORT and DUNDUN_MQTT_PORT: must differ.');
+  return faults;
+}
+
+/** The names that look like settings and are none; a start warns of them, for a misspelt one would do nothing. */
+export function unknownSettings(env: Env): string[] {
+  const known = new Set([...Object.values(settings).map((setting) => setting.env), 'DUNDUN_CONFIG']);
+  return Object.keys(env).filter((name) => name.startsWith('DUNDUN_') && !known.has(name));
+}
+
+function port(value: string): number {
+  return integerBetween(0, 65_535)(value);
+}
+
+function integerBetween(min: number, max: number): (value: string) => number {
+  return (value) => {
+    const number = Number(value);
+    if (!/^\d+$/.test(value) || number < min || number > max)
+      throw new Error(`must be a whole number from ${min} to ${max}`);
+    return number;
+  };
+}
+
+function oneOf<const T extends string>(...allowed: readonly T[]): (value: string) => T {
+  return (value) => {
+    const found = allowed.find((candidate) => candidate === value);
+    if (found === undefined) throw new Error(`must be one of ${allowed.join(', ')}`);
+    return found;
+  };
+}
+
+function text(value: string): string {
+  return value;
+}
+
+function nonEmpty(value: string): string {
+  if (value.trim() === '') throw new Error('must not be empty');
+  return value;
+}
+
+function list(value: string): readonly string[] {
+  return value
+    .split(',')
+    .map((item) => item.trim())
+    .filter((item) => item !== '');
+}
+
+function url(value: string): string {
+  if (value !== '' && !URL.canParse(value)) throw new Error('must be an address such as https://dundun.example');
+  return value.replace(/\/+$/, '');
+}

@@ -1,0 +1,140 @@
+// Every bound of the service in one place: name, unit, reason, and what happens there (I4).
+// Constants only, so that any floor may import it.
+
+const KIB = 1024;
+const MIB = 1024 * KIB;
+
+export const limits = {
+  // --- Requests -----------------------------------------------------------------------------------------------
+  /** A request body, bytes. Beyond: 413. */
+  bodyBytesMax: 16 * MIB,
+  /** Datapoints in one push. Beyond: 413. Gateways in the field send up to 30 000. */
+  pushDatapointsMax: 30_000,
+  /** One datapoint value or one JSON field (`meta`, an actuator's value) as JSON, bytes. Beyond: 413. */
+  valueBytesMax: 64 * KIB,
+  /** Levels of nesting in a JSON body. Beyond: 400. */
+  nestingLevelsMax: 32,
+  /** A text field such as a name or a unit, characters. Beyond: 413. */
+  textCharsMax: 4 * KIB,
+  /** Sensors plus actuators of one device; it is held in memory as one record. Beyond: 413. */
+  devicePartsMax: 10_000,
+  /** An id of a device, sensor, actuator or gateway, characters. Beyond: 400. */
+  idCharsMax: 256,
+  /** An `Idempotency-Key`, characters. Beyond: 400. */
+  idempotencyKeyCharsMax: 256,
+  /** A `q` filter: conditions joined by `;`, and characters. Beyond: 400. */
+  filterConditionsMax: 20,
+  filterCharsMax: 4 * KIB,
+  /** Milliseconds within which a whole request must have arrived; slower senders are cut. */
+  requestMsMax: 120_000,
+  /** HTTP connections at once. Beyond: the connection is refused. */
+  httpConnectionsMax: 20_000,
+
+  // --- Lists --------------------------------------------------------------------------------------------------
+  deviceListDefault: 20,
+  deviceListMax: 1000,
+  datapointListDefault: 20,
+  datapointListMax: 30_000,
+  /** The last N datapoints of a read. Beyond: 400. */
+  lastNMax: 30_000,
+  /** Rows read from the store in one step of a long read, so that other work comes between. */
+  readStepRows: 2000,
+
+  // --- Ingest -------------------------------------------------------------------------------------------------
+  /** Datapoints waiting for their commit. Beyond: HTTP 503 with Retry-After; MQTT waits (back-pressure). */
+  queueDatapointsMax: 120_000,
+  /** Bytes of datapoints waiting for their commit; the same answers. */
+  queueBytesMax: 64 * MIB,
+  /** Datapoints in one commit; more waits for the next, so that no commit keeps the others waiting long. */
+  commitDatapointsMax: 30_000,
+  /** Statements of the registry and of MQTT sessions waiting for their commit. Beyond: 503. */
+  queueStatementsMax: 50_000,
+  /** MQTT publishes that wait for room in the queue. Beyond: the connection is cut. */
+  roomWaitersMax: 100_000,
+  /** Seconds a client is asked to wait when the queue is full. */
+  busyRetryAfterS: 1,
+  /** Milliseconds a stop may take; then what is left is cut. */
+  stopMsMax: 10_000,
+
+  // --- Log and head -------------------------------------------------------------------------------------------
+  /** Datapoints in the log that make settling worth while. */
+  settleRowsMin: 20_000,
+  /** Datapoints moved from the log into the clustered table in one transaction: the longest pause of the writer. */
+  settleRowsMax: 10_000,
+  /** Milliseconds after which a quiet log is settled whatever its size. */
+  settleIdleMs: 30_000,
+  /** Datapoints of the log held in memory. Beyond: settling goes before new commits. */
+  headRowsMax: 200_000,
+  /** Datapoints of a removed sensor deleted in one transaction. */
+  purgeRowsMax: 5_000,
+  /** Pages of the write-ahead log that start a checkpoint (4 KiB each). */
+  walPagesMax: 4_000,
+
+  // --- Memory of repeats --------------------------------------------------------------------------------------
+  /** Hours an `Idempotency-Key` is remembered. */
+  idempotencyHours: 24,
+  /** Keys remembered for one caller. Beyond: the oldest is forgotten. */
+  idempotencyKeysMax: 10_000,
+  /** MQTT publishes remembered to tell a repeat (DUP) from a new message. Beyond: the oldest is forgotten. */
+  repeatMemoryMax: 262_144,
+  /** Milliseconds an MQTT publish is remembered for that. */
+  repeatWindowMs: 24 * 3_600_000,
+
+  // --- Caches -------------------------------------------------------------------------------------------------
+  /** Devices, sensors, actuators and shares held in memory for ingest and access checks. Beyond: the oldest goes. */
+  directoryPartsMax: 250_000,
+  /** Users held in memory. */
+  usersCachedMax: 20_000,
+  /** Milliseconds a user's record may be older than the store: what the command line changes is seen by then. */
+  userFreshMs: 1_000,
+  /** Verified tokens held in memory. */
+  tokensCachedMax: 50_000,
+
+  // --- Sign-in ------------------------------------------------------------------------------------------------
+  /** Verified logins remembered. */
+  loginsRememberedMax: 20_000,
+  /** Milliseconds a verified login is remembered. */
+  loginRememberedMs: 600_000,
+  /** Password hashes under way at once; each takes some 20 MiB and tens of milliseconds. */
+  hashesAtOnceMax: 2,
+  /** Password checks waiting for one of those. Beyond: 503. */
+  hashesWaitingMax: 100,
+  /** Failed logins of one name from one address before they are slowed down (429). */
+  loginFailuresMax: 10,
+  /** Milliseconds until such a failure is forgotten; each further failure doubles the wait up to this. */
+  loginFailureForgetMs: 900_000,
+  /** Names and addresses whose failures are counted. Beyond: the oldest is forgotten. */
+  loginFailuresTrackedMax: 50_000,
+  /** A password, characters. Beyond: 400. */
+  passwordCharsMax: 1024,
+  /** Seconds a token of version 2 is good for (spec 5.3). */
+  tokenLifetimeS: 600,
+
+  // --- MQTT ---------------------------------------------------------------------------------------------------
+  /** An MQTT packet, bytes. Beyond: the connection is cut. */
+  mqttPacketBytesMax: 16 * MIB,
+  /** MQTT connections at once. Beyond: refused. */
+  mqttConnectionsMax: 20_000,
+  /** Bytes waiting to be read by one subscriber. Beyond: it is cut, with the reason in the log. */
+  subscriberBytesMax: 256 * KIB,
+  /** Messages handed to the broker and not yet written to its subscribers; beyond, delivery waits for the store. */
+  deliveriesMax: 50_000,
+  /** Filters of one session. Beyond: SUBACK 128. */
+  sessionFiltersMax: 1_000,
+  /** Messages kept for one session that is away. Beyond: the newest is not kept, and counted. */
+  sessionMessagesMax: 10_000,
+  /** Stored sessions. Beyond: a new persistent session is refused with CONNACK 3. */
+  sessionsMax: 100_000,
+  /** Retained messages. Beyond: the newest is not retained, and counted. */
+  retainedMax: 100_000,
+  /** Inbound QoS 2 messages of one client awaiting PUBREL. Beyond: the connection is cut. */
+  inflightMax: 1_000,
+  /** A client id, characters. Beyond: CONNACK 2. */
+  clientIdCharsMax: 256,
+  /** Levels of a topic. Beyond: the connection is cut. */
+  topicLevelsMax: 32,
+  /** Drops kept for one device. Beyond: the oldest is forgotten. */
+  dropsPerDeviceMax: 100,
+  /** Drops waiting to be written. Beyond: they are counted and not kept. */
+  dropsWaitingMax: 1_000,
+} as const;

@@ -1,0 +1,108 @@
+// What one can do with the actuators of a device (contract 4). Setting a value is a right of its own: a public
+// device lets strangers push readings, but they open no valves.
+import type { Clock } from '../../base/clock.ts';
+import type { Json } from '../../base/json.ts';
+import { Refusal } from '../../base/refusal.ts';
+import type { Feed, OriginalMessage } from '../datapoints/feed.ts';
+import type { Device, DeviceId } from '../devices/device.ts';
+import type { DeviceDirectory } from '../devices/device-directory.ts';
+import type { DeviceStore, Mark } from '../devices/device-store.ts';
+import { assertPartsMax } from '../devices/devices.ts';
+import type { Permissions } from '../permissions/permission.ts';
+import { type ScopeSet, scope } from '../permissions/scopes.ts';
+import type { Actor } from '../users/user.ts';
+import { type Actuator, type ActuatorChange, type ActuatorDraft, type ActuatorId, valueTypeOf } from './actuator.ts';
+
+export class Actuators {
+  readonly #store: DeviceStore;
+  readonly #directory: DeviceDirectory;
+  readonly #permissions: Permissions;
+  readonly #feed: Feed;
+  readonly #clock: Clock;
+
+  constructor(parts: {
+    readonly store: DeviceStore;
+    readonly directory: DeviceDirectory;
+    readonly permissions: Permissions;
+    readonly feed: Feed;
+    readonly clock: Clock;
+  }) {
+    this.#store = parts.store;
+    this.#directory = parts.directory;
+    this.#permissions = parts.permissions;
+    this.#feed = parts.feed;
+    this.#clock = parts.clock;
+  }
+
+  async get(actor: Actor, id: DeviceId, actuatorId: ActuatorId): Promise<{ actuator: Actuator; scopes: ScopeSet }> {
+    const device = await this.#directory.get(id);
+    this.#permissions.require(actor, device, scope.view);
+    return { actuator: actuatorOf(device, actuatorId), scopes: this.#permissions.scopesOf(actor, device) };
+  }
+
+  /** Adds an actuator, or replaces the description of the one with that id. */
+  async put(actor: Actor, id: DeviceId, draft: ActuatorDraft): Promise<void> {
+    const device = await this.#requireUpdate(actor, id);
+    if (!device.actuators.has(draft.id)) assertPartsMax(device.sensors.size + device.actuators.size + 1);
+    await this.#change(device, (mark) => this.#store.putActuator(mark, draft));
+  }
+
+  async update(actor: Actor, id: DeviceId, actuatorId: ActuatorId, change: ActuatorChange): Promise<void> {
+    const device = await this.#requireUpdate(actor, id);
+    const actuator = actuatorOf(device, actuatorId);
+    await this.#change(device, (mark) => this.#store.updateActuator(mark, actuator.key, change));
+  }
+
+  async remove(actor: Actor, id: DeviceId, actuatorId: ActuatorId): Promise<void> {
+    const device = await this.#requireUpdate(actor, id);
+    const actuator = actuatorOf(device, actuatorId);
+    await this.#change(device, (mark) => this.#store.removeActuator(mark, actuator.key));
+  }
+
+  /**
+   * Stores a value and, once committed, hands it to the feed.
+   * @throws Refusal `malformed` when the value is not of the actuator's value type.
+   */
+  async setValue(
+    actor: Actor,
+    id: DeviceId,
+    actuatorId: ActuatorId,
+    value: Json,
+    original?: OriginalMessage,
+  ): Promise<void> {
+    const device = await this.#directory.get(id);
+    this.#permissions.requireSetActuators(actor, device);
+    const actuator = actuatorOf(device, actuatorId);
+    assertValueType(actuator, value);
+    const valueJson = JSON.stringify(value);
+    await this.#change(device, (mark) => this.#store.updateActuator(mark, actuator.key, { valueJson }));
+    this.#feed.publish({ kind: 'actuator', device, actuator, valueJson, original });
+  }
+
+  async #requireUpdate(actor: Actor, id: DeviceId): Promise<Device> {
+    const device = await this.#directory.get(id);
+    this.#permissions.require(actor, device, scope.update);
+    return device;
+  }
+
+  async #change(device: Device, write: (mark: Mark) => Promise<void>): Promise<void> {
+    try {
+      await write({ device: device.key, atMs: this.#clock.now() });
+    } finally {
+      this.#directory.forget(device.id);
+    }
+  }
+}
+
+/** @throws Refusal `not-found` */
+function actuatorOf(device: Device, id: ActuatorId): Actuator {
+  const actuator = device.actuators.get(id);
+  if (actuator === undefined) throw new Refusal('not-found', `Device ${device.id} has no actuator ${id}.`);
+  return actuator;
+}
+
+function assertValueType(actuator: Actuator, value: Json): void {
+  const type = valueTypeOf(value);
+  if (actuator.valueType === undefined || actuator.valueType === type) return;
+  throw new Refusal('malformed', `Actuator ${actuator.id} takes a value of type ${actuator.valueType}, not ${type}.`);
+}

@@ -1,0 +1,32 @@
+// A datapoint (spec 2.3): a value of any JSON type, when it was measured, when it was received.
+import type { Json } from '../../base/json.ts';
+
+/**
+ * A value as it is kept: a finite number as itself, anything else as its JSON text.
+ * A JSON text of a number never occurs, so the two cannot be confused.
+ */
+export type StoredValue = number | string;
+
+/** A datapoint of one sensor as the store gives it back. */
+export interface Datapoint {
+  /** Order of arrival, over all sensors. */
+  readonly seq: number;
+  /** When it was measured, milliseconds since 1970 UTC; undefined when the sender had no clock. */
+  readonly timestampMs: number | undefined;
+  /** When the service received it, milliseconds since 1970 UTC. */
+  readonly receivedMs: number;
+  readonly value: StoredValue;
+}
+
+/** The time that orders datapoints: the measured time, or the received one where there is none (contract 5). */
+export function orderOf(point: Pick<Datapoint, 'timestampMs' | 'receivedMs'>): number {
+  return point.timestampMs ?? point.receivedMs;
+}
+
+export function storedValue(value: Json): StoredValue {
+  return typeof value === 'number' ? value : JSON.stringify(value);
+}
+
+export function jsonValue(stored: StoredValue): Json {
+  return typeof stored === 'number' ? stored : (JSON.parse(stored) as Json);
+}

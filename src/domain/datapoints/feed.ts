@@ -1,0 +1,57 @@
+// The feed: every committed push, in commit order (I3). Publishing only calls readers that enqueue (I4);
+// a reader that cannot keep up deals with that itself and never holds up a commit.
+
+import type { Actuator } from '../actuators/actuator.ts';
+import type { Device } from '../devices/device.ts';
+import type { Sensor } from '../sensors/sensor.ts';
+import type { Reading } from './reading.ts';
+
+/** An MQTT message as it came in, so that it goes out as it was published. */
+export interface OriginalMessage {
+  readonly payload: Uint8Array;
+  readonly qos: 0 | 1 | 2;
+  readonly retain: boolean;
+}
+
+/** One committed push to one sensor. */
+export interface CommittedPush {
+  readonly kind: 'sensor';
+  readonly device: Device;
+  readonly sensor: Sensor;
+  readonly readings: readonly Reading[];
+  /** Milliseconds since 1970 UTC at which the service received it. */
+  readonly receivedMs: number;
+  /** Seq of the first of its datapoints. */
+  readonly firstSeq: number;
+  /** Present when it came over MQTT. */
+  readonly original: OriginalMessage | undefined;
+  /** True when the payload was an array on the `values` topic. */
+  readonly many: boolean;
+}
+
+/** One committed setting of an actuator. */
+export interface CommittedSetting {
+  readonly kind: 'actuator';
+  readonly device: Device;
+  readonly actuator: Actuator;
+  readonly valueJson: string;
+  readonly original: OriginalMessage | undefined;
+}
+
+export type Committed = CommittedPush | CommittedSetting;
+
+export type FeedReader = (committed: Committed) => void;
+
+export class Feed {
+  readonly #readers = new Set<FeedReader>();
+
+  /** Adds a reader; the function given back takes it away again. */
+  subscribe(reader: FeedReader): () => void {
+    this.#readers.add(reader);
+    return () => this.#readers.delete(reader);
+  }
+
+  publish(committed: Committed): void {
+    for (const reader of this.#readers) reader(committed);
+  }
+}

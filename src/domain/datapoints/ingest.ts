@@ -1,0 +1,130 @@
+// Step 1 of the way of a datapoint: find the sensor, permit, check, stamp `date_received`, hand to the writer.
+// Every door that takes datapoints ends here.
+import { createHash } from 'node:crypto';
+import type { Clock } from '../../base/clock.ts';
+import { Refusal } from '../../base/refusal.ts';
+import type { Device, DeviceId } from '../devices/device.ts';
+import type { DeviceDirectory } from '../devices/device-directory.ts';
+import type { Permissions } from '../permissions/permission.ts';
+import { scope } from '../permissions/scopes.ts';
+import type { SensorId } from '../sensors/sensor.ts';
+import type { Actor } from '../users/user.ts';
+import type { DatapointStore, PublishMark, PushReceipt } from './datapoint-store.ts';
+import type { OriginalMessage } from './feed.ts';
+import type { Reading } from './reading.ts';
+import type { Push, Writer } from './writer.ts';
+
+/** A push to one sensor, as a door hands it over. */
+export interface SensorPush {
+  readonly device: DeviceId;
+  readonly sensor: SensorId;
+  readonly readings: readonly Reading[];
+  readonly original?: OriginalMessage;
+  readonly publish?: PublishMark | undefined;
+  readonly many?: boolean;
+}
+
+/** Names a push so that its repeat is recognised (contract 5). */
+export interface IdempotencyKey {
+  readonly key: string;
+  /** The method and path the key belongs to. */
+  readonly door: string;
+  readonly body: Uint8Array;
+}
+
+export class Ingest {
+  readonly #directory: DeviceDirectory;
+  readonly #permissions: Permissions;
+  readonly #writer: Writer;
+  readonly #store: DatapointStore;
+  readonly #clock: Clock;
+  readonly #receiptMs: number;
+  /** Pushes with a key that are under way, so that a repeat waits for the first instead of storing beside it. */
+  readonly #underWay = new Map<string, { readonly bodyHash: string; readonly done: Promise<void> }>();
+
+  constructor(parts: {
+    readonly directory: DeviceDirectory;
+    readonly permissions: Permissions;
+    readonly writer: Writer;
+    readonly store: DatapointStore;
+    readonly clock: Clock;
+    readonly receiptHours: number;
+  }) {
+    this.#directory = parts.directory;
+    this.#permissions = parts.permissions;
+    this.#writer = parts.writer;
+    this.#store = parts.store;
+    this.#clock = parts.clock;
+    this.#receiptMs = parts.receiptHours * 3_600_000;
+  }
+
+  /**
+   * Stores a push; resolves after the commit (I1).
+   * @throws Refusal `not-found`, `forbidden`, `busy`, `storage`.
+   */
+  accept(actor: Actor, push: SensorPush): Promise<void> {
+    const device = this.#directory.peek(push.device);
+    // The usual push finds its device in memory and goes on without waiting.
+    return device === undefined ? this.#acceptUnknown(actor, push) : this.#append(actor, device, push);
+  }
+
+  /**
+   * Stores a push once, however often it is repeated within 24 hours under the same key.
+   * @throws Refusal `conflict` when the key came with another body before.
+   */
+  async acceptOnce(actor: Actor, push: SensorPush, idempotency: IdempotencyKey): Promise<void> {
+    const device = await this.#directory.get(push.device);
+    this.#resolve(actor, device, push);
+    const bodyHash = createHash('sha256').update(idempotency.body).digest('base64');
+    const caller = actor.userId;
+    const id = `${caller}\n${idempotency.door}\n${idempotency.key}`;
+    const first = this.#underWay.get(id);
+    if (first !== undefined) {
+      assertSameBody(first.bodyHash, bodyHash);
+      return first.done;
+    }
+    const receipt: PushReceipt = { id, caller, bodyHash, atMs: this.#clock.now() };
+    const done = this.#acceptFirst(actor, device, push, receipt).finally(() => this.#underWay.delete(id));
+    this.#underWay.set(id, { bodyHash, done });
+    return done;
+  }
+
+  async #acceptFirst(actor: Actor, device: Device, push: SensorPush, receipt: PushReceipt): Promise<void> {
+    const earlier = await this.#store.findReceipt(receipt.id);
+    if (earlier !== undefined && earlier.atMs > receipt.atMs - this.#receiptMs) {
+      assertSameBody(earlier.bodyHash, receipt.bodyHash);
+      return;
+    }
+    await this.#append(actor, device, push, receipt);
+  }
+
+  async #acceptUnknown(actor: Actor, push: SensorPush): Promise<void> {
+    return this.#append(actor, await this.#directory.get(push.device), push);
+  }
+
+  #append(actor: Actor, device: Device, push: SensorPush, receipt?: PushReceipt): Promise<void> {
+    let resolved: Push;
+    try {
+      resolved = this.#resolve(actor, device, push);
+    } catch (error) {
+      return Promise.reject(error);
+    }
+    if (push.readings.length === 0 && receipt === undefined) return Promise.resolve();
+    return this.#writer.append({ pushes: [resolved], receipt, publish: push.publish });
+  }
+
+  #resolve(actor: Actor, device: Device, push: SensorPush): Push {
+    this.#permissions.require(actor, device, scope.dataCreate);
+    const sensor = device.sensors.get(push.sensor);
+    if (sensor === undefined || this.#directory.isLeaving(push.device, push.sensor)) {
+      throw new Refusal('not-found', `Device ${push.device} has no sensor ${push.sensor}.`);
+    }
+    const { readings, original, many } = push;
+    return { device, sensor, readings, receivedMs: this.#clock.now(), original, many };
+  }
+}
+
+function assertSameBody(first: string, now: string): void {
+  if (first === now) return;
+  throw new Refusal('conflict', 'This Idempotency-Key was used before with another body. Use a new key for new data.');
+}

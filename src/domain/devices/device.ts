@@ -1,0 +1,48 @@
+// A device (spec 2.1): its own fields, its sensors and actuators, and who it is shared with.
+// Held whole in memory by the directory, because ingest and access checks need all of it.
+import type { Json } from '../../base/json.ts';
+import type { Actuator, ActuatorDraft, ActuatorId } from '../actuators/actuator.ts';
+import type { ScopeSet } from '../permissions/scopes.ts';
+import type { Sensor, SensorDraft, SensorId } from '../sensors/sensor.ts';
+import type { UserKey } from '../users/user.ts';
+
+export type DeviceId = string & { readonly __brand?: 'DeviceId' };
+export type DeviceKey = number & { readonly __brand?: 'DeviceKey' };
+export type Visibility = 'public' | 'private';
+
+export interface DeviceFields {
+  readonly gatewayId?: string;
+  readonly name?: string;
+  readonly domain?: string;
+  readonly visibility: Visibility;
+  /** `{latitude, longitude, …}` in degrees, as it was given. */
+  readonly location?: Json;
+  readonly meta?: Json;
+  readonly deployed?: boolean;
+}
+
+/** What somebody asks to be created. */
+export interface DeviceDraft extends Omit<DeviceFields, 'visibility'> {
+  readonly id: DeviceId;
+  readonly visibility?: Visibility;
+  readonly sensors: readonly SensorDraft[];
+  readonly actuators: readonly ActuatorDraft[];
+}
+
+export interface Device extends DeviceFields {
+  readonly key: DeviceKey;
+  readonly id: DeviceId;
+  readonly ownerKey: UserKey;
+  /** The owner's username. */
+  readonly owner: string;
+  /** Milliseconds since 1970 UTC. */
+  readonly dateCreatedMs: number;
+  readonly dateModifiedMs: number;
+  readonly sensors: ReadonlyMap<SensorId, Sensor>;
+  readonly actuators: ReadonlyMap<ActuatorId, Actuator>;
+  /** What each user this device is shared with may do. */
+  readonly shares: ReadonlyMap<UserKey, ScopeSet>;
+}
+
+/** A change of a device's own fields; a field set to undefined is taken away. */
+export type DeviceChange = { readonly [F in keyof DeviceFields]?: DeviceFields[F] | undefined };

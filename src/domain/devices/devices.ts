@@ -1,0 +1,156 @@
+// What one can do with devices (spec 4.1, contract 3 and 4). Methods take the actor first; each asks the one
+// permission function before it does anything.
+import type { Clock } from '../../base/clock.ts';
+import { Refusal } from '../../base/refusal.ts';
+import { limits } from '../../config/limits.ts';
+import type { Permissions } from '../permissions/permission.ts';
+import { noScopes, type ScopeSet, scope } from '../permissions/scopes.ts';
+import type { Actor } from '../users/user.ts';
+import type { Users } from '../users/users.ts';
+import type { Device, DeviceChange, DeviceDraft, DeviceId, Visibility } from './device.ts';
+import type { DeviceDirectory } from './device-directory.ts';
+import type { DeviceStore, Mark, Share } from './device-store.ts';
+import { parseFilter } from './filter.ts';
+
+export interface DevicePage {
+  readonly devices: readonly Device[];
+  /** Devices that match, on all pages. */
+  readonly total: number;
+}
+
+export class Devices {
+  readonly #store: DeviceStore;
+  readonly #directory: DeviceDirectory;
+  readonly #permissions: Permissions;
+  readonly #users: Users;
+  readonly #clock: Clock;
+  readonly #defaultVisibility: Visibility;
+
+  constructor(parts: {
+    readonly store: DeviceStore;
+    readonly directory: DeviceDirectory;
+    readonly permissions: Permissions;
+    readonly users: Users;
+    readonly clock: Clock;
+    readonly defaultVisibility: Visibility;
+  }) {
+    this.#store = parts.store;
+    this.#directory = parts.directory;
+    this.#permissions = parts.permissions;
+    this.#users = parts.users;
+    this.#clock = parts.clock;
+    this.#defaultVisibility = parts.defaultVisibility;
+  }
+
+  /** @throws Refusal `exists` when the id is taken. */
+  async create(actor: Actor, draft: DeviceDraft): Promise<void> {
+    this.#permissions.requireGuestAllowed(actor);
+    assertPartsMax(draft.sensors.length + draft.actuators.length);
+    // What guest creates is everybody's (spec 5.5); what somebody creates is theirs until they say otherwise.
+    const visibility = actor.guest ? 'public' : (draft.visibility ?? this.#defaultVisibility);
+    try {
+      await this.#store.create({ ...draft, visibility }, actor.key, this.#clock.now());
+    } catch (error) {
+      if (error instanceof Refusal && error.code === 'exists') {
+        throw new Refusal(
+          'exists',
+          `There is a device ${draft.id} already. Choose another id, or change the existing one by PUT.`,
+        );
+      }
+      throw error;
+    } finally {
+      this.#directory.forget(draft.id);
+    }
+  }
+
+  /** The device as the actor may see it, with the scopes held. */
+  async get(actor: Actor, id: DeviceId): Promise<{ device: Device; scopes: ScopeSet }> {
+    const device = await this.#directory.get(id);
+    this.#permissions.require(actor, device, scope.view);
+    return { device, scopes: this.#permissions.scopesOf(actor, device) };
+  }
+
+  scopesOf(actor: Actor, device: Device): ScopeSet {
+    return this.#permissions.scopesOf(actor, device);
+  }
+
+  /** A page of the devices the actor may view. */
+  async list(
+    actor: Actor,
+    query: { readonly q?: string | undefined; readonly limit?: number | undefined; readonly offset: number },
+  ): Promise<DevicePage> {
+    this.#permissions.requireGuestAllowed(actor);
+    const filter = parseFilter(query.q);
+    const audience = this.#permissions.audienceOf(actor);
+    const total = await this.#store.count({ audience, filter });
+    const page = query.limit === undefined ? { offset: query.offset } : { offset: query.offset, limit: query.limit };
+    return { devices: total <= query.offset ? [] : await this.#store.list({ audience, filter, ...page }), total };
+  }
+
+  /** @throws Refusal `forbidden` when guest would make a record private. */
+  async update(actor: Actor, id: DeviceId, change: DeviceChange): Promise<void> {
+    const device = await this.#require(actor, id, scope.update);
+    if (change.visibility === 'private' && (actor.guest || device.owner === 'guest')) {
+      throw new Refusal('forbidden', 'What guest owns is public. Hand the device over to a user first.');
+    }
+    await this.#change(device, (mark) => this.#store.update(mark, change));
+  }
+
+  /** Hands the device over; the present owner and admins may. */
+  async setOwner(actor: Actor, id: DeviceId, username: string): Promise<void> {
+    const device = await this.#directory.get(id);
+    this.#permissions.requireOwner(actor, device);
+    const owner = await this.#users.getByName(username);
+    if (owner.username === 'guest' && device.visibility === 'private') {
+      throw new Refusal('conflict', 'What guest owns is public. Make the device public before handing it to guest.');
+    }
+    await this.#change(device, (mark) => this.#store.setOwner(mark, owner.key));
+  }
+
+  async remove(actor: Actor, id: DeviceId): Promise<void> {
+    const device = await this.#require(actor, id, scope.delete);
+    const sensors = [...device.sensors.values()].map((sensor) => sensor.key);
+    await this.#directory.leave({ device: id }, () => this.#store.remove(device.key, sensors));
+  }
+
+  async listShares(actor: Actor, id: DeviceId): Promise<Share[]> {
+    const device = await this.#directory.get(id);
+    this.#permissions.requireOwner(actor, device);
+    return this.#store.listShares(device.key);
+  }
+
+  /** Gives the user exactly these scopes on the device; none takes the share away. */
+  async share(actor: Actor, id: DeviceId, username: string, scopes: ScopeSet): Promise<void> {
+    const device = await this.#directory.get(id);
+    this.#permissions.requireOwner(actor, device);
+    const user = await this.#users.getByName(username);
+    if (user.username === 'guest')
+      throw new Refusal('malformed', 'A device is shared with a user who can sign in, not with guest.');
+    try {
+      if (scopes === noScopes) await this.#store.removeShare(device.key, user.key);
+      else await this.#store.putShare(device.key, user.key, scopes);
+    } finally {
+      this.#directory.forget(id);
+    }
+  }
+
+  async #require(actor: Actor, id: DeviceId, needed: ScopeSet): Promise<Device> {
+    const device = await this.#directory.get(id);
+    this.#permissions.require(actor, device, needed);
+    return device;
+  }
+
+  async #change(device: Device, write: (mark: Mark) => Promise<void>): Promise<void> {
+    try {
+      await write({ device: device.key, atMs: this.#clock.now() });
+    } finally {
+      this.#directory.forget(device.id);
+    }
+  }
+}
+
+/** @throws Refusal `too-large` when a device would have too many sensors and actuators. */
+export function assertPartsMax(count: number): void {
+  if (count <= limits.devicePartsMax) return;
+  throw new Refusal('too-large', `A device may have ${limits.devicePartsMax} sensors and actuators, not ${count}.`);
+}

@@ -1,0 +1,76 @@
+// Why MQTT messages to a device were not stored. MQTT tells the sender nothing, so the owner can read it here
+// (contract 8). Kept apart from ingest's commits; when too much waits, drops are counted and not kept.
+import type { Clock } from '../../base/clock.ts';
+import type { Permissions } from '../permissions/permission.ts';
+import type { Actor } from '../users/user.ts';
+import type { Device, DeviceId, DeviceKey } from './device.ts';
+import type { DeviceDirectory } from './device-directory.ts';
+
+export interface Drop {
+  /** Milliseconds since 1970 UTC. */
+  readonly atMs: number;
+  readonly topic: string;
+  /** Who published. */
+  readonly username: string;
+  readonly reason: string;
+}
+
+export interface DropStore {
+  append(device: DeviceKey, drop: Drop): Promise<void>;
+  /** Newest first. */
+  list(device: DeviceKey): Promise<Drop[]>;
+}
+
+export class DropLog {
+  readonly #store: DropStore;
+  readonly #directory: DeviceDirectory;
+  readonly #permissions: Permissions;
+  readonly #clock: Clock;
+  readonly #waitingMax: number;
+  #waiting = 0;
+  #uncounted = 0;
+
+  constructor(parts: {
+    readonly store: DropStore;
+    readonly directory: DeviceDirectory;
+    readonly permissions: Permissions;
+    readonly clock: Clock;
+    readonly waitingMax: number;
+  }) {
+    this.#store = parts.store;
+    this.#directory = parts.directory;
+    this.#permissions = parts.permissions;
+    this.#clock = parts.clock;
+    this.#waitingMax = parts.waitingMax;
+  }
+
+  /** Drops that were only counted, because too many waited to be written. */
+  get notKept(): number {
+    return this.#uncounted;
+  }
+
+  /** Notes a drop; never throws and never holds up the caller. */
+  note(device: Device, drop: Omit<Drop, 'atMs'>): void {
+    if (this.#waiting >= this.#waitingMax) {
+      this.#uncounted += 1;
+      return;
+    }
+    this.#waiting += 1;
+    this.#store.append(device.key, { ...drop, atMs: this.#clock.now() }).then(
+      () => {
+        this.#waiting -= 1;
+      },
+      () => {
+        this.#waiting -= 1;
+        this.#uncounted += 1;
+      },
+    );
+  }
+
+  /** The device's drops, newest first; for its owner and admins. */
+  async list(actor: Actor, id: DeviceId): Promise<Drop[]> {
+    const device = await this.#directory.get(id);
+    this.#permissions.requireOwner(actor, device);
+    return this.#store.list(device.key);
+  }
+}

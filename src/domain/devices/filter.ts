@@ -1,0 +1,55 @@
+// The `q` filter of device lists (contract 1): `field==value;other.field>5`, parsed here, evaluated by the store.
+
+import { isCleanText } from '../../base/json.ts';
+import { Refusal } from '../../base/refusal.ts';
+import { limits } from '../../config/limits.ts';
+
+export type Operator = '==' | '!=' | '>' | '<' | '>=' | '<=';
+
+export interface Condition {
+  /** The field's name, one step of nesting an element. */
+  readonly path: readonly string[];
+  readonly operator: Operator;
+  /** One value, or several of which any (for `!=`: none) may match. */
+  readonly values: readonly string[];
+}
+
+/** All conditions must hold; an empty list lets everything through. */
+export type Filter = readonly Condition[];
+
+const CONDITION = /^([A-Za-z_][\w.-]*)(==|!=|>=|<=|>|<)(.*)$/s;
+
+/**
+ * Reads a `q`.
+ * @throws Refusal `malformed` for an unknown operator, an empty field, or too many conditions.
+ */
+export function parseFilter(q: string | undefined): Filter {
+  if (q === undefined || q.trim() === '') return [];
+  if (q.length > limits.filterCharsMax)
+    refuse(`A filter may have ${limits.filterCharsMax} characters, not ${q.length}.`);
+  // Deployed clients encode the operator twice now and then, so `%3D%3D` arrives as text.
+  const text = q.replaceAll(/%3D/gi, '=').replaceAll(/%3E/gi, '>').replaceAll(/%3C/gi, '<');
+  const parts = text.split(';').filter((part) => part.trim() !== '');
+  if (parts.length > limits.filterConditionsMax) {
+    refuse(`A filter may have ${limits.filterConditionsMax} conditions, not ${parts.length}.`);
+  }
+  return parts.map(parseCondition);
+}
+
+function parseCondition(part: string): Condition {
+  const match = CONDITION.exec(part.trim());
+  const [, field = '', operator = '', value = ''] = match ?? [];
+  if (match === null || /^[=!<>]/.test(value)) {
+    refuse(
+      `Cannot read the filter ${JSON.stringify(part)}. Write <field><operator><value> with one of == != > < >= <=.`,
+    );
+  }
+  if (!isCleanText(value)) refuse('A filter value must be clean text.');
+  const path = field.split('.');
+  if (path.some((step) => step === '')) refuse(`The field ${JSON.stringify(field)} of the filter has an empty step.`);
+  return { path, operator: operator as Operator, values: value.split(',') };
+}
+
+function refuse(message: string): never {
+  throw new Refusal('malformed', message, { faults: [{ pointer: '/q', detail: message }] });
+}

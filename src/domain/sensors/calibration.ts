@@ -1,0 +1,67 @@
+// Online calibration (contract 4): a line through two points, applied on reads; stored data stays raw.
+import type { Json } from '../../base/json.ts';
+import { Refusal } from '../../base/refusal.ts';
+
+/** Reads give `slope * raw + intercept`. */
+export interface Calibration {
+  readonly slope: number;
+  readonly intercept: number;
+}
+
+interface Point {
+  readonly sensor: number;
+  readonly real: number;
+}
+
+/**
+ * Reads a `calib` object: `{linear: {enabled, value_min: {sensor_value, real_value}, value_max: {…}}}`.
+ * @returns the line, or undefined where calibration is absent or switched off.
+ * @throws Refusal `malformed` when the object is no calibration or its two points have one sensor value.
+ */
+export function parseCalibration(calib: Json, pointer: string): Calibration | undefined {
+  const calibObject = asObject(calib, pointer);
+  if (calibObject['linear'] === undefined) return undefined;
+  const linear = asObject(calibObject['linear'], `${pointer}/linear`);
+  const enabled = linear['enabled'];
+  if (typeof enabled !== 'boolean') fault(`${pointer}/linear/enabled`, 'must be true or false');
+  if (!enabled && linear['value_min'] === undefined && linear['value_max'] === undefined) return undefined;
+  const low = point(linear['value_min'], `${pointer}/linear/value_min`);
+  const high = point(linear['value_max'], `${pointer}/linear/value_max`);
+  if (low.sensor === high.sensor) {
+    fault(
+      `${pointer}/linear/value_max/sensor_value`,
+      'must differ from that of value_min: two equal points make no line',
+    );
+  }
+  const slope = (high.real - low.real) / (high.sensor - low.sensor);
+  const intercept = low.real - slope * low.sensor;
+  if (!Number.isFinite(slope) || !Number.isFinite(intercept))
+    fault(`${pointer}/linear`, 'is too steep to be calculated');
+  return enabled ? { slope, intercept } : undefined;
+}
+
+/** The value as a read shows it: corrected when it is a number, as it is otherwise. */
+export function calibrate<V>(value: V, calibration: Calibration | undefined): V | number {
+  if (calibration === undefined || typeof value !== 'number') return value;
+  const corrected = calibration.slope * value + calibration.intercept;
+  // JSON has no infinity; a value beyond the line's reach is shown raw rather than as null.
+  return Number.isFinite(corrected) ? corrected : value;
+}
+
+function point(json: Json | undefined, pointer: string): Point {
+  const object = asObject(json, pointer);
+  const sensor = object['sensor_value'];
+  const real = object['real_value'];
+  if (typeof sensor !== 'number') fault(`${pointer}/sensor_value`, 'must be a number');
+  if (typeof real !== 'number') fault(`${pointer}/real_value`, 'must be a number');
+  return { sensor, real };
+}
+
+function asObject(json: Json | undefined, pointer: string): { readonly [key: string]: Json } {
+  if (typeof json !== 'object' || json === null || Array.isArray(json)) fault(pointer, 'must be an object');
+  return json as { readonly [key: string]: Json };
+}
+
+function fault(pointer: string, detail: string): never {
+  throw new Refusal('malformed', `${pointer} ${detail}.`, { faults: [{ pointer, detail }] });
+}

@@ -1,0 +1,103 @@
+// Request bodies: JSON and text in UTF-8, with a charset or without; what a single-field update holds.
+
+import { isUtf8 } from 'node:buffer';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { isCleanText, type Json, textFault } from '../base/json.ts';
+import { parseJsonText } from '../base/json-text.ts';
+import { Refusal } from '../base/refusal.ts';
+import { limits } from '../config/limits.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The body as it came, kept only where an Idempotency-Key needs it. */
+    rawBody: Buffer | undefined;
+  }
+}
+
+/** A text/plain body, kept apart from a JSON string. */
+export class TextBody {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
+export function registerBodyParsers(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers();
+  app.decorateRequest('rawBody');
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
+    try {
+      assertUtf8Charset(request);
+      if (request.headers['idempotency-key'] !== undefined) request.rawBody = body;
+      // A DELETE or GET may carry the header and no body.
+      done(null, body.length === 0 ? undefined : parseJsonText(body, limits.nestingLevelsMax));
+    } catch (error) {
+      done(error as Error);
+    }
+  });
+  app.addContentTypeParser('text/plain', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
+    try {
+      assertUtf8Charset(request);
+      if (request.headers['idempotency-key'] !== undefined) request.rawBody = body;
+      done(null, new TextBody(parseText(body)));
+    } catch (error) {
+      done(error as Error);
+    }
+  });
+}
+
+function parseText(body: Buffer): string {
+  if (!isUtf8(body)) throw new Refusal('malformed', 'The text is not UTF-8.');
+  const text = body.toString('utf8');
+  if (!isCleanText(text)) throw new Refusal('malformed', `The text ${textFault(text)}.`);
+  return text;
+}
+
+function assertUtf8Charset(request: FastifyRequest): void {
+  const type = request.headers['content-type'] ?? '';
+  if (!type.includes(';')) return;
+  const charset = /;\s*charset\s*=\s*"?([^\s;"]+)"?/i.exec(type)?.[1]?.toLowerCase();
+  if (charset === undefined || charset === 'utf-8' || charset === 'utf8' || charset === 'us-ascii') return;
+  throw new Refusal('unsupported', `The charset must be UTF-8, not ${charset}.`);
+}
+
+/** The new value of a text field: text/plain with the bare value, or a JSON string. */
+export function textFieldOf(body: unknown, field: string): string {
+  const text = body instanceof TextBody ? body.text.replace(/\r?\n$/, '') : body === undefined ? '' : body;
+  if (typeof text !== 'string') {
+    throw new Refusal('malformed', `${field} must be a text: text/plain with the bare value, or a JSON string.`);
+  }
+  assertTextLength(text, `/${field}`);
+  return text;
+}
+
+/** The new value of a JSON field: application/json, or text/plain that holds the JSON. */
+export function jsonFieldOf(body: unknown, field: string): Json {
+  if (body === undefined) throw new Refusal('malformed', `${field} needs a body with its new value as JSON.`);
+  const json =
+    body instanceof TextBody ? parseJsonText(Buffer.from(body.text), limits.nestingLevelsMax) : (body as Json);
+  assertJsonLength(json, `/${field}`);
+  return json;
+}
+
+/** @throws Refusal `too-large` */
+export function assertTextLength(text: string, pointer: string): void {
+  if (text.length <= limits.textCharsMax) return;
+  throw new Refusal(
+    'too-large',
+    `${pointer} has ${text.length} characters; a text field takes ${limits.textCharsMax}.`,
+    {
+      faults: [{ pointer, detail: `must have at most ${limits.textCharsMax} characters` }],
+    },
+  );
+}
+
+/** @throws Refusal `too-large` */
+export function assertJsonLength(json: Json, pointer: string): void {
+  const bytes = Buffer.byteLength(JSON.stringify(json));
+  if (bytes <= limits.valueBytesMax) return;
+  throw new Refusal('too-large', `${pointer} has ${bytes} bytes as JSON; a JSON field takes ${limits.valueBytesMax}.`, {
+    faults: [{ pointer, detail: `must have at most ${limits.valueBytesMax} bytes as JSON` }],
+  });
+}

@@ -1,0 +1,127 @@
+// From a refusal to an HTTP answer: one table from code to status, one shape of body (RFC 9457 problem details).
+import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
+import { escapePointer } from '../base/json.ts';
+import { type FieldFault, Refusal, type RefusalCode } from '../base/refusal.ts';
+
+interface Kind {
+  readonly status: number;
+  readonly title: string;
+}
+
+const kinds: Readonly<Record<RefusalCode, Kind>> = {
+  malformed: { status: 400, title: 'Bad Request' },
+  unauthenticated: { status: 401, title: 'Unauthorized' },
+  forbidden: { status: 403, title: 'Forbidden' },
+  'not-found': { status: 404, title: 'Not Found' },
+  exists: { status: 422, title: 'Already Exists' },
+  conflict: { status: 422, title: 'Unprocessable Content' },
+  'too-large': { status: 413, title: 'Content Too Large' },
+  unsupported: { status: 415, title: 'Unsupported Media Type' },
+  'too-many': { status: 429, title: 'Too Many Requests' },
+  busy: { status: 503, title: 'Service Unavailable' },
+  storage: { status: 503, title: 'Service Unavailable' },
+};
+
+/** The body of every error of version 2. */
+export interface Problem {
+  readonly type: string;
+  readonly title: string;
+  readonly status: number;
+  readonly detail: string;
+  readonly instance: string;
+  readonly errors?: readonly FieldFault[];
+}
+
+/** Answers a refusal, a fault of Fastify's own checks, or, where neither, 500 without a word of the cause. */
+export function answerError(error: FastifyError | Error, request: FastifyRequest, reply: FastifyReply): void {
+  const refusal = refusalOf(error);
+  if (refusal === undefined) {
+    request.log.error({ err: error, method: request.method, path: pathOf(request) }, 'a request failed');
+    sendProblem(request, reply, {
+      code: 'internal',
+      kind: { status: 500, title: 'Internal Server Error' },
+      detail: 'Something went wrong here. The fault is in the log of the service.',
+    });
+    return;
+  }
+  if (refusal.code === 'storage') request.log.error({ err: refusal.cause }, 'the storage refused');
+  const kind = kinds[refusal.code];
+  if (refusal.code === 'unauthenticated') reply.header('www-authenticate', 'Bearer realm="dundun"');
+  if (refusal.retryAfterS !== undefined) reply.header('retry-after', String(refusal.retryAfterS));
+  sendProblem(request, reply, { code: refusal.code, kind, detail: refusal.message, errors: refusal.faults });
+}
+
+export function answerUnknownPath(request: FastifyRequest, reply: FastifyReply): void {
+  sendProblem(request, reply, {
+    code: 'not-found',
+    kind: kinds['not-found'],
+    detail: `There is nothing at ${pathOf(request)}. The reference of all paths is at /docs.`,
+  });
+}
+
+export function answerWrongMethod(request: FastifyRequest, reply: FastifyReply, allowed: string): void {
+  reply.header('allow', allowed);
+  sendProblem(request, reply, {
+    code: 'wrong-method',
+    kind: { status: 405, title: 'Method Not Allowed' },
+    detail: `${pathOf(request)} takes ${allowed}, not ${request.method}.`,
+  });
+}
+
+interface Answer {
+  readonly code: string;
+  readonly kind: Kind;
+  readonly detail: string;
+  readonly errors?: readonly FieldFault[];
+}
+
+function sendProblem(request: FastifyRequest, reply: FastifyReply, answer: Answer): void {
+  const problem: Problem = {
+    type: `urn:dundun:problem:${answer.code}`,
+    title: answer.kind.title,
+    status: answer.kind.status,
+    detail: answer.detail,
+    instance: pathOf(request),
+    ...(answer.errors !== undefined && answer.errors.length > 0 ? { errors: answer.errors } : {}),
+  };
+  reply.code(answer.kind.status).header('content-type', 'application/problem+json; charset=utf-8');
+  reply.serializer((payload: unknown) => (typeof payload === 'string' ? payload : JSON.stringify(payload)));
+  reply.send(problem);
+}
+
+function pathOf(request: FastifyRequest): string {
+  const end = request.url.indexOf('?');
+  return end < 0 ? request.url : request.url.slice(0, end);
+}
+
+function refusalOf(error: FastifyError | Error): Refusal | undefined {
+  if (error instanceof Refusal) return error;
+  const { code, statusCode, validation, validationContext } = error as FastifyError;
+  if (validation !== undefined) return validationRefusal(validation, validationContext ?? 'body');
+  if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') {
+    return new Refusal(
+      'unsupported',
+      'The body must be application/json, or text/plain for a single field. Set Content-Type.',
+      { cause: error },
+    );
+  }
+  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE')
+    return new Refusal('too-large', 'The body is larger than 16 MiB. Send it in parts.', { cause: error });
+  if (statusCode !== undefined && statusCode >= 400 && statusCode < 500) {
+    return new Refusal('malformed', `${error.message.replace(/\.$/, '')}.`, { cause: error });
+  }
+  return undefined;
+}
+
+function validationRefusal(validation: NonNullable<FastifyError['validation']>, context: string): Refusal {
+  const faults = validation.map((fault) => {
+    const missing = (fault.params as { missingProperty?: string }).missingProperty;
+    const pointer = fault.instancePath + (missing === undefined ? '' : `/${escapePointer(missing)}`);
+    return { pointer, detail: missing === undefined ? (fault.message ?? 'is not as it should be') : 'is missing' };
+  });
+  // The faults of the branches of a union say the same thing several times; each place is named once.
+  const places = [...new Map(faults.map((fault) => [fault.pointer, fault])).values()];
+  const first = places[0];
+  const where = first?.pointer ? first.pointer : `The ${context === 'querystring' ? 'query' : context}`;
+  return new Refusal('malformed', `${where} ${first?.detail ?? 'is not as it should be'}.`, { faults: places });
+}

@@ -1,0 +1,41 @@
+// Whether the process lives, and whether it is ready for work; and its figures for Prometheus.
+import type { FastifyInstance } from 'fastify';
+import type { Registry as MetricsRegistry } from 'prom-client';
+import { Type } from 'typebox';
+
+const StatusSchema = Type.Object({ status: Type.String({ description: '`ok` when all is well, else what is not.' }) });
+
+export function registerHealth(
+  app: FastifyInstance,
+  parts: { readonly metrics: MetricsRegistry; readonly isReady: () => boolean },
+): void {
+  const tags = ['Service'];
+  app.get('/health/live', { schema: { tags, summary: 'The process lives', response: { 200: StatusSchema } } }, () => ({
+    status: 'ok',
+  }));
+
+  app.get(
+    '/health/ready',
+    { schema: { tags, summary: 'The service takes work', response: { 200: StatusSchema, 503: StatusSchema } } },
+    (_request, reply) => {
+      if (parts.isReady()) return { status: 'ok' };
+      return reply.code(503).header('retry-after', '5').send({ status: 'not taking work' });
+    },
+  );
+
+  app.get(
+    '/metrics',
+    {
+      schema: {
+        tags,
+        summary: 'Figures for Prometheus',
+        response: { 200: Type.String({ description: 'Prometheus text format.' }) },
+      },
+    },
+    async (_request, reply) =>
+      reply
+        .type(parts.metrics.contentType)
+        .serializer(String)
+        .send(await parts.metrics.metrics()),
+  );
+}

@@ -1,0 +1,129 @@
+// The HTTP edge: Fastify with the rules that hold everywhere (contract 1), and the routes of each version.
+import { readFileSync } from 'node:fs';
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import cors from '@fastify/cors';
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
+import Fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify';
+import type { Registry as MetricsRegistry } from 'prom-client';
+import { limits } from '../config/limits.ts';
+import type { Actor } from '../domain/users/user.ts';
+import type { Users } from '../domain/users/users.ts';
+import { Authentication } from './auth.ts';
+import { registerBodyParsers } from './bodies.ts';
+import { registerDocs, registerOpenApi } from './docs.ts';
+import { answerError, answerUnknownPath } from './errors.ts';
+import { registerHealth } from './health.ts';
+import { registerHome } from './home.ts';
+import { registerV2 } from './v2/api.ts';
+import type { Services } from './v2/routes.ts';
+import { makeValidatorCompiler } from './validation.ts';
+import { watchMethods } from './wrong-method.ts';
+
+export interface HttpOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly tls: { readonly certFile: string; readonly keyFile: string } | undefined;
+  readonly corsOrigins: readonly string[];
+  readonly trustProxy: readonly string[];
+  readonly baseUrl: string;
+}
+
+export interface HttpParts {
+  readonly options: HttpOptions;
+  readonly log: FastifyBaseLogger;
+  readonly users: Users;
+  readonly guest: Actor;
+  readonly services: Services;
+  readonly metrics: MetricsRegistry;
+  readonly isReady: () => boolean;
+}
+
+export class HttpServer {
+  readonly #app: FastifyInstance;
+  readonly #options: HttpOptions;
+
+  private constructor(app: FastifyInstance, options: HttpOptions) {
+    this.#app = app;
+    this.#options = options;
+  }
+
+  static async create(parts: HttpParts): Promise<HttpServer> {
+    const app = makeFastify(parts);
+    registerBodyParsers(app);
+    app.setValidatorCompiler(makeValidatorCompiler());
+    app.setSerializerCompiler(() => JSON.stringify);
+    app.setErrorHandler(answerError);
+    app.setNotFoundHandler(answerUnknownPath);
+    await registerCors(app, parts.options.corsOrigins);
+    const addWrongMethods = watchMethods(app);
+    await registerOpenApi(app, parts.options);
+    registerHealth(app, parts);
+    registerHome(app);
+    await registerDocs(app);
+    await app.register(
+      async (api) => {
+        new Authentication({ users: parts.users, tokens: parts.services.tokens, guest: parts.guest }).register(api);
+        registerV2(api.withTypeProvider<TypeBoxTypeProvider>(), parts.services);
+      },
+      { prefix: '/api/v2' },
+    );
+    addWrongMethods();
+    await app.ready();
+    return new HttpServer(app, parts.options);
+  }
+
+  /** The server under Fastify, for what shares its port (MQTT over WebSocket). */
+  get server(): Server {
+    return this.#app.server as Server;
+  }
+
+  /** Starts to listen; the port it has. @throws Error when the port is in use. */
+  async start(): Promise<number> {
+    await this.#app.listen({ host: this.#options.host, port: this.#options.port });
+    return (this.server.address() as AddressInfo).port;
+  }
+
+  /** Takes no new requests, answers those it has, then closes. */
+  async close(): Promise<void> {
+    await this.#app.close();
+  }
+}
+
+function makeFastify(parts: HttpParts): FastifyInstance {
+  const { tls, trustProxy } = parts.options;
+  const https = tls && { cert: readFileSync(tls.certFile), key: readFileSync(tls.keyFile) };
+  const app = Fastify({
+    loggerInstance: parts.log,
+    disableRequestLogging: true,
+    bodyLimit: limits.bodyBytesMax,
+    requestTimeout: limits.requestMsMax,
+    forceCloseConnections: 'idle',
+    return503OnClosing: true,
+    trustProxy: trustProxy.length === 0 ? false : [...trustProxy],
+    genReqId: () => '',
+    routerOptions: { ignoreTrailingSlash: true, maxParamLength: limits.idCharsMax * 3 },
+    ...(https === undefined ? {} : { https: { ...https, allowHTTP1: true } as never }),
+  }) as unknown as FastifyInstance;
+  app.server.maxConnections = limits.httpConnectionsMax;
+  return app;
+}
+
+async function registerCors(app: FastifyInstance, origins: readonly string[]): Promise<void> {
+  await app.register(cors, {
+    origin: origins.includes('*') ? '*' : [...origins],
+    methods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'],
+    // Browser clients in the field send the response header Access-Control-Allow-Origin with their requests.
+    allowedHeaders: [
+      'Authorization',
+      'Content-Type',
+      'Accept',
+      'Prefer',
+      'Idempotency-Key',
+      'Access-Control-Allow-Origin',
+    ],
+    exposedHeaders: ['Link', 'Location', 'X-Total-Count', 'Retry-After', 'Preference-Applied', 'WWW-Authenticate'],
+    maxAge: 86_400,
+    strictPreflight: false,
+  });
+}

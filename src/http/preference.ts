@@ -1,0 +1,45 @@
+// What a caller prefers: `Prefer` (RFC 7240) and `Accept`.
+import type { FastifyReply, FastifyRequest } from 'fastify';
+
+/** Ends a create: 204, or 201 with the record where the caller prefers that; `Location` always (contract 1). */
+export async function answerCreated(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  created: { readonly location: string; readonly record: () => Promise<object> },
+): Promise<FastifyReply> {
+  reply.header('location', created.location);
+  if (!prefersRepresentation(request)) return reply.code(204).send();
+  return reply
+    .code(201)
+    .header('preference-applied', 'return=representation')
+    .send(await created.record());
+}
+
+function prefersRepresentation(request: FastifyRequest): boolean {
+  const prefer = request.headers['prefer'];
+  const text = Array.isArray(prefer) ? prefer.join(',') : prefer;
+  return text?.split(/[,;]/).some((part) => /^return\s*=\s*"?representation"?$/i.test(part.trim())) ?? false;
+}
+
+/** True when `Accept` ranks `type` strictly above `other`; no header and wildcards rank both alike. */
+export function ranksAbove(accept: string | undefined, type: string, other: string): boolean {
+  return accept !== undefined && qualityOf(accept, type) > qualityOf(accept, other);
+}
+
+/** True when `Accept` names the type itself and ranks it above JSON. */
+export function asksFor(accept: string | undefined, type: string): boolean {
+  return ranksAbove(accept, type, 'application/json');
+}
+
+function qualityOf(accept: string, type: string): number {
+  const [family] = type.split('/');
+  let best = { specificity: -1, quality: 0 };
+  for (const range of accept.split(',')) {
+    const [name = '', ...parameters] = range.split(';').map((part) => part.trim().toLowerCase());
+    const specificity = name === type ? 2 : name === `${family}/*` ? 1 : name === '*/*' ? 0 : -1;
+    if (specificity <= best.specificity) continue;
+    const q = parameters.find((parameter) => parameter.startsWith('q='));
+    best = { specificity, quality: q === undefined ? 1 : Number(q.slice(2)) || 0 };
+  }
+  return best.quality;
+}

@@ -1,0 +1,17 @@
+// Version 2 of the API: all of its routes under /api/v2.
+import { registerActuators } from './actuators.ts';
+import { registerAuth } from './auth.ts';
+import { registerDatapoints } from './datapoints.ts';
+import { registerDevices } from './devices.ts';
+import type { Services, TypedApp } from './routes.ts';
+import { registerSensors } from './sensors.ts';
+import { registerShares } from './shares.ts';
+
+export function registerV2(app: TypedApp, services: Services): void {
+  registerAuth(app, services);
+  registerDevices(app, services);
+  registerShares(app, services);
+  registerSensors(app, services);
+  registerDatapoints(app, services);
+  registerActuators(app, services);
+}

@@ -1,0 +1,72 @@
+// Tokens and permission queries (spec 4.1, contract 2 and 3).
+import { Type } from 'typebox';
+import { limits } from '../../config/limits.ts';
+import { namesOfScopes } from '../../domain/permissions/scopes.ts';
+import { setLinks, setTotal } from '../paging.ts';
+import { ranksAbove } from '../preference.ts';
+import { overload, refusals, type Services, type TypedApp } from './routes.ts';
+import { PermissionSchema } from './schemas.ts';
+
+const LoginBody = Type.Object(
+  {
+    username: Type.String({ description: 'The name of the user.' }),
+    password: Type.String({ description: 'The password of the user.' }),
+  },
+  { examples: [{ username: 'admin', password: 'the-password' }] },
+);
+
+export function registerAuth(app: TypedApp, services: Services): void {
+  const { logins, tokens, devices } = services;
+
+  app.post(
+    '/auth/token',
+    {
+      schema: {
+        tags: ['Authentication'],
+        summary: 'Get a token',
+        description:
+          'Answers the bare token as text, or a JSON string where `Accept` ranks `application/json` above `text/plain`. It is good for 10 minutes.',
+        body: LoginBody,
+        response: { 200: Type.String({ description: 'The token.' }), 400: refusals[400], 401: refusals[401] },
+      },
+    },
+    async (request, reply) => {
+      const { username, password } = request.body;
+      const user = await logins.verify({ username, password, address: request.ip });
+      const token = await tokens.issue(user, limits.tokenLifetimeS);
+      reply.header('cache-control', 'no-store');
+      if (ranksAbove(request.headers.accept, 'application/json', 'text/plain')) {
+        return reply.type('application/json; charset=utf-8').serializer(JSON.stringify).send(token);
+      }
+      return reply.type('text/plain;charset=utf-8').serializer(String).send(token);
+    },
+  );
+
+  app.get(
+    '/auth/permissions/devices',
+    {
+      schema: {
+        tags: ['Authentication'],
+        summary: 'List what you may do with devices',
+        description:
+          'Every device on which you hold at least one right, public ones too; without a token, the view of guest.',
+        querystring: Type.Object({
+          limit: Type.Optional(Type.Integer({ minimum: 1, description: 'Entries at most; without it, all.' })),
+          offset: Type.Optional(Type.Integer({ minimum: 0, description: 'Entries passed over.' })),
+        }),
+        response: { 200: Type.Array(PermissionSchema), ...refusals, ...overload },
+      },
+    },
+    async (request, reply) => {
+      const { limit, offset = 0 } = request.query;
+      const page = await devices.list(request.actor, { limit, offset });
+      setTotal(reply, page.total);
+      if (limit !== undefined)
+        setLinks(request, reply, { limit, offset, hasNext: offset + page.devices.length < page.total });
+      return page.devices.map((device) => ({
+        resource: device.id,
+        scopes: namesOfScopes(devices.scopesOf(request.actor, device)),
+      }));
+    },
+  );
+}

@@ -1,0 +1,148 @@
+// Between version 2's records on the wire and the domain's devices, sensors, actuators and datapoints.
+import type { Json } from '../../base/json.ts';
+import { Refusal } from '../../base/refusal.ts';
+import { formatTimestamp } from '../../base/timestamp.ts';
+import type { Actuator, ActuatorDraft, ValueType } from '../../domain/actuators/actuator.ts';
+import { type Datapoint, jsonValue } from '../../domain/datapoints/datapoint.ts';
+import type { Device, DeviceDraft } from '../../domain/devices/device.ts';
+import type { Drop } from '../../domain/devices/drop-log.ts';
+import { type ScopeSet, scope } from '../../domain/permissions/scopes.ts';
+import { parseCalibration } from '../../domain/sensors/calibration.ts';
+import type { Sensor, SensorDraft, SensorKey } from '../../domain/sensors/sensor.ts';
+import { assertJsonLength } from '../bodies.ts';
+import type { ActuatorBody, DeviceBody, SensorBody } from './schemas.ts';
+
+export function toDeviceDraft(body: DeviceBody): DeviceDraft {
+  const { id, gateway_id: gatewayId, name, domain, visibility, location, meta, deployed } = body;
+  const sensors = (body.sensors ?? []).map((sensor, index) => toSensorDraft(sensor, `/sensors/${index}`));
+  const actuators = (body.actuators ?? []).map((actuator, index) => toActuatorDraft(actuator, `/actuators/${index}`));
+  assertDistinct(sensors, '/sensors');
+  assertDistinct(actuators, '/actuators');
+  assertJson({ location, meta }, '');
+  return {
+    id,
+    sensors,
+    actuators,
+    ...defined({ gatewayId: gatewayId === '' ? undefined : gatewayId, name, domain, visibility, deployed }),
+    ...defined({ location: location as Json | undefined, meta: meta as Json | undefined }),
+  };
+}
+
+export function toSensorDraft(body: SensorBody, pointer: string): SensorDraft {
+  const { id, name, sensing_device, sensor_kind, quantity_kind: quantityKind, unit, meta } = body;
+  const calib = body.calib as Json | undefined;
+  assertJson({ calib, meta }, pointer);
+  return {
+    id,
+    kindName: sensing_device === undefined && sensor_kind !== undefined ? 'sensor_kind' : 'sensing_device',
+    ...defined({
+      name,
+      kind: sensing_device ?? sensor_kind,
+      quantityKind,
+      unit,
+      calib,
+      meta: meta as Json | undefined,
+    }),
+    ...defined({ calibration: calib === undefined ? undefined : parseCalibration(calib, `${pointer}/calib`) }),
+  };
+}
+
+export function toActuatorDraft(body: ActuatorBody, pointer: string): ActuatorDraft {
+  const { id, name, actuator_kind: actuatorKind, value, meta } = body;
+  const valueType = (body.actuator_value_type ?? body.value_type) as ValueType | undefined;
+  assertJson({ value, meta }, pointer);
+  return {
+    id,
+    ...defined({ name, actuatorKind, valueType, meta: meta as Json | undefined }),
+    ...defined({ valueJson: value === undefined ? undefined : JSON.stringify(value) }),
+  };
+}
+
+/** A device as the holder of `scopes` may see it, with the last datapoints of its sensors. */
+export function toDeviceRecord(device: Device, scopes: ScopeSet, latest: ReadonlyMap<SensorKey, Datapoint>): object {
+  const received = [...device.sensors.values()].map((sensor) => latest.get(sensor.key)?.receivedMs ?? 0);
+  return {
+    id: device.id,
+    gateway_id: device.gatewayId,
+    name: device.name,
+    domain: device.domain,
+    visibility: device.visibility,
+    location: device.location,
+    meta: device.meta,
+    deployed: device.deployed,
+    sensors: [...device.sensors.values()].map((sensor) => toSensorRecord(sensor, scopes, latest)),
+    actuators: [...device.actuators.values()].map((actuator) => toActuatorRecord(actuator, scopes)),
+    owner: device.owner,
+    date_created: formatTimestamp(device.dateCreatedMs),
+    date_modified: formatTimestamp(Math.max(device.dateModifiedMs, ...received)),
+  };
+}
+
+export function toSensorRecord(sensor: Sensor, scopes: ScopeSet, latest: ReadonlyMap<SensorKey, Datapoint>): object {
+  const point = (scopes & scope.dataView) === 0 ? undefined : latest.get(sensor.key);
+  const lastValue = point && toDatapointRecord(point);
+  return {
+    id: sensor.id,
+    name: sensor.name,
+    [sensor.kindName]: sensor.kind,
+    quantity_kind: sensor.quantityKind,
+    unit: sensor.unit,
+    calib: sensor.calib,
+    meta: sensor.meta,
+    last_value: lastValue,
+    value: lastValue,
+  };
+}
+
+/** The order of keys is part of the contract: a microcontroller in the field parses by position. */
+export function toActuatorRecord(actuator: Actuator, scopes: ScopeSet): object {
+  const visible = (scopes & scope.dataView) !== 0 && actuator.valueJson !== undefined;
+  return {
+    actuator_value_type: actuator.valueType,
+    value: visible ? JSON.parse(actuator.valueJson as string) : undefined,
+    actuator_kind: actuator.actuatorKind,
+    name: actuator.name,
+    id: actuator.id,
+    meta: actuator.meta,
+  };
+}
+
+export function toDatapointRecord(point: Datapoint): {
+  value: Json;
+  timestamp: string | undefined;
+  date_received: string;
+} {
+  return {
+    value: jsonValue(point.value),
+    timestamp: point.timestampMs === undefined ? undefined : formatTimestamp(point.timestampMs),
+    date_received: formatTimestamp(point.receivedMs),
+  };
+}
+
+export function toDropRecord(drop: Drop): object {
+  return { timestamp: formatTimestamp(drop.atMs), topic: drop.topic, username: drop.username, reason: drop.reason };
+}
+
+type Defined<T> = { [F in keyof T]?: Exclude<T[F], undefined> };
+
+/** Leaves out what is undefined, for types that know absence but not undefined. */
+export function defined<T extends object>(fields: T): Defined<T> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Defined<T>;
+}
+
+function assertJson(fields: Record<string, unknown>, pointer: string): void {
+  for (const [field, value] of Object.entries(fields)) {
+    if (value !== undefined) assertJsonLength(value as Json, `${pointer}/${field}`);
+  }
+}
+
+function assertDistinct(parts: readonly { readonly id: string }[], pointer: string): void {
+  const seen = new Set<string>();
+  for (const [index, { id }] of parts.entries()) {
+    if (seen.has(id)) {
+      const detail = `The id ${id} occurs twice.`;
+      throw new Refusal('malformed', detail, { faults: [{ pointer: `${pointer}/${index}/id`, detail }] });
+    }
+    seen.add(id);
+  }
+}

@@ -1,0 +1,46 @@
+// Figures for Prometheus, gathered when they are asked for, so that ingest pays nothing for them.
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { Writer } from './domain/datapoints/writer.ts';
+import type { EmbeddedStore } from './storage/sqlite/open.ts';
+
+export class Metrics {
+  readonly registry = new Registry();
+
+  constructor(parts: { readonly store: EmbeddedStore; readonly writer: Writer }) {
+    const { store, writer } = parts;
+    const registers = [this.registry];
+    collectDefaultMetrics({ register: this.registry });
+    const commits = new Histogram({
+      name: 'dundun_commit_seconds',
+      help: 'How long a commit to disk took.',
+      buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5],
+      registers,
+    });
+    store.writer.onCommit = (durationMs) => commits.observe(durationMs / 1000);
+    new Counter({
+      name: 'dundun_datapoints_stored_total',
+      help: 'Datapoints committed since the start.',
+      registers,
+      collect() {
+        this.reset();
+        this.inc(writer.storedDatapoints);
+      },
+    });
+    new Gauge({
+      name: 'dundun_datapoints_waiting',
+      help: 'Datapoints accepted and not yet committed.',
+      registers,
+      collect() {
+        this.set(writer.waitingDatapoints);
+      },
+    });
+    new Gauge({
+      name: 'dundun_log_datapoints',
+      help: 'Datapoints in the log that have not settled yet.',
+      registers,
+      collect() {
+        this.set(store.datapoints.logRows);
+      },
+    });
+  }
+}

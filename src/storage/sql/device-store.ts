@@ -1,0 +1,229 @@
+// Devices in the registry, with their sensors, actuators and shares.
+import { type Compilable, type Expression, type Selectable, type SqlBool, sql } from 'kysely';
+import type { Json } from '../../base/json.ts';
+import type { ActuatorChange, ActuatorDraft } from '../../domain/actuators/actuator.ts';
+import type {
+  Device,
+  DeviceChange,
+  DeviceDraft,
+  DeviceId,
+  DeviceKey,
+  Visibility,
+} from '../../domain/devices/device.ts';
+import type { DeviceListQuery, DeviceStore, Mark, Share } from '../../domain/devices/device-store.ts';
+import type { ScopeSet } from '../../domain/permissions/scopes.ts';
+import type { SensorChange, SensorDraft, SensorKey } from '../../domain/sensors/sensor.ts';
+import type { UserKey } from '../../domain/users/user.ts';
+import { audienceCondition, filterConditions } from './device-filter.ts';
+import { actuatorColumns, sensorColumns, toDevice } from './device-rows.ts';
+import type { Registry } from './registry.ts';
+import type { DeviceTable } from './tables.ts';
+
+/** Devices whose parts are read in one query. */
+const devicesAtOnce = 200;
+
+export class SqlDeviceStore implements DeviceStore {
+  readonly #registry: Registry;
+
+  constructor(registry: Registry) {
+    this.#registry = registry;
+  }
+
+  async find(id: DeviceId): Promise<Device | undefined> {
+    const rows = await this.#devices().where('device.id', '=', id).execute();
+    return (await this.#withParts(rows))[0];
+  }
+
+  async list({ audience, filter, limit, offset }: DeviceListQuery): Promise<Device[]> {
+    let query = this.#devices().where(this.#conditions(audience, filter)).orderBy('device.key').offset(offset);
+    query = query.limit(limit ?? -1);
+    const rows = await query.execute();
+    const devices: Device[] = [];
+    for (let from = 0; from < rows.length; from += devicesAtOnce) {
+      devices.push(...(await this.#withParts(rows.slice(from, from + devicesAtOnce))));
+    }
+    return devices;
+  }
+
+  async count({ audience, filter }: Pick<DeviceListQuery, 'audience' | 'filter'>): Promise<number> {
+    const { count } = await this.#db
+      .selectFrom('device')
+      .select(sql<number>`count(*)`.as('count'))
+      .where(this.#conditions(audience, filter))
+      .executeTakeFirstOrThrow();
+    return count;
+  }
+
+  async create(draft: DeviceDraft & { visibility: Visibility }, owner: UserKey, atMs: number): Promise<void> {
+    const { id, sensors, actuators, ...fields } = draft;
+    const insert = this.#db.insertInto('device').values({
+      ...(toColumns(fields) as { visibility: string }),
+      id,
+      owner,
+      date_created: atMs,
+      date_modified: atMs,
+    });
+    const device = sql<number>`(SELECT key FROM device WHERE id = ${id})`;
+    await this.#registry.write([
+      insert,
+      ...sensors.map((sensor) => this.#insertSensor(device, sensor)),
+      ...actuators.map((actuator) => this.#insertActuator(device, actuator)),
+    ]);
+  }
+
+  async update(mark: Mark, change: DeviceChange): Promise<void> {
+    await this.#registry.write([this.#mark(mark, toColumns(change))]);
+  }
+
+  async setOwner(mark: Mark, owner: UserKey): Promise<void> {
+    // The new owner's share, if any, would say less than ownership does.
+    const share = this.#db.deleteFrom('share').where('device', '=', mark.device).where('user', '=', owner);
+    await this.#registry.write([this.#mark(mark, { owner }), share]);
+  }
+
+  async remove(device: DeviceKey, sensors: readonly SensorKey[]): Promise<void> {
+    const parts = (['share', 'drop_log', 'actuator', 'sensor'] as const).map((table) =>
+      this.#db.deleteFrom(table).where('device', '=', device),
+    );
+    await this.#registry.write(
+      [
+        ...sensors.map((sensor) => this.#purge(sensor)),
+        ...parts,
+        this.#db.deleteFrom('device').where('key', '=', device),
+      ],
+      { purge: true },
+    );
+  }
+
+  async putSensor(mark: Mark, draft: SensorDraft): Promise<void> {
+    await this.#registry.write([this.#insertSensor(sql.lit(mark.device), draft), this.#mark(mark)]);
+  }
+
+  async updateSensor(mark: Mark, sensor: SensorKey, change: SensorChange): Promise<void> {
+    const update = this.#db.updateTable('sensor').set(sensorColumns(change)).where('key', '=', sensor);
+    await this.#registry.write([update, this.#mark(mark)]);
+  }
+
+  async removeSensor(mark: Mark, sensor: SensorKey): Promise<void> {
+    const remove = this.#db.deleteFrom('sensor').where('key', '=', sensor);
+    await this.#registry.write([this.#purge(sensor), remove, this.#mark(mark)], { purge: true });
+  }
+
+  async putActuator(mark: Mark, draft: ActuatorDraft): Promise<void> {
+    await this.#registry.write([this.#insertActuator(sql.lit(mark.device), draft), this.#mark(mark)]);
+  }
+
+  async updateActuator(mark: Mark, actuator: number, change: ActuatorChange): Promise<void> {
+    const update = this.#db.updateTable('actuator').set(actuatorColumns(change)).where('key', '=', actuator);
+    await this.#registry.write([update, this.#mark(mark)]);
+  }
+
+  async removeActuator(mark: Mark, actuator: number): Promise<void> {
+    await this.#registry.write([this.#db.deleteFrom('actuator').where('key', '=', actuator), this.#mark(mark)]);
+  }
+
+  async listShares(device: DeviceKey): Promise<Share[]> {
+    return this.#db
+      .selectFrom('share')
+      .innerJoin('user', 'user.key', 'share.user')
+      .select(['user.username', 'share.scopes'])
+      .where('share.device', '=', device)
+      .orderBy('user.username')
+      .execute();
+  }
+
+  async putShare(device: DeviceKey, user: UserKey, scopes: ScopeSet): Promise<void> {
+    const insert = this.#db.insertInto('share').values({ device, user, scopes });
+    await this.#registry.write([
+      insert.onConflict((conflict) => conflict.columns(['device', 'user']).doUpdateSet({ scopes })),
+    ]);
+  }
+
+  async removeShare(device: DeviceKey, user: UserKey): Promise<void> {
+    await this.#registry.write([this.#db.deleteFrom('share').where('device', '=', device).where('user', '=', user)]);
+  }
+
+  get #db() {
+    return this.#registry.read;
+  }
+
+  #devices() {
+    return this.#db
+      .selectFrom('device')
+      .innerJoin('user', 'user.key', 'device.owner')
+      .selectAll('device')
+      .select('user.username as owner_name');
+  }
+
+  #conditions(audience: DeviceListQuery['audience'], filter: DeviceListQuery['filter']): Expression<SqlBool> {
+    return sql.join(
+      [audienceCondition(audience), ...filterConditions(filter)],
+      sql` AND `,
+    ) as unknown as Expression<SqlBool>;
+  }
+
+  async #withParts(rows: (Selectable<DeviceTable> & { owner_name: string })[]): Promise<Device[]> {
+    const keys = rows.map((row) => row.key);
+    if (keys.length === 0) return [];
+    const of = <T extends { device: number }>(parts: T[]) => Map.groupBy(parts, (part) => part.device);
+    const sensors = of(
+      await this.#db.selectFrom('sensor').selectAll().where('device', 'in', keys).orderBy('key').execute(),
+    );
+    const actuators = of(
+      await this.#db.selectFrom('actuator').selectAll().where('device', 'in', keys).orderBy('key').execute(),
+    );
+    const shares = of(await this.#db.selectFrom('share').selectAll().where('device', 'in', keys).execute());
+    return rows.map((row) =>
+      toDevice(row, sensors.get(row.key) ?? [], actuators.get(row.key) ?? [], shares.get(row.key) ?? []),
+    );
+  }
+
+  #mark(mark: Mark, columns: Record<string, unknown> = {}): Compilable {
+    return this.#db
+      .updateTable('device')
+      .set({ ...columns, date_modified: mark.atMs })
+      .where('key', '=', mark.device);
+  }
+
+  #insertSensor(device: Expression<number>, draft: SensorDraft): Compilable {
+    const columns = sensorColumns(draft);
+    const insert = this.#db
+      .insertInto('sensor')
+      .values({ ...columns, kind_name: draft.kindName, device, id: draft.id });
+    return insert.onConflict((conflict) =>
+      conflict.columns(['device', 'id']).doUpdateSet({ ...noDescription.sensor, ...columns }),
+    );
+  }
+
+  #insertActuator(device: Expression<number>, draft: ActuatorDraft): Compilable {
+    const columns = actuatorColumns(draft);
+    const insert = this.#db.insertInto('actuator').values({ ...columns, device, id: draft.id });
+    return insert.onConflict((conflict) =>
+      conflict.columns(['device', 'id']).doUpdateSet({ ...noDescription.actuator, ...columns }),
+    );
+  }
+
+  #purge(sensor: SensorKey): Compilable {
+    return this.#db.insertInto('purge').values({ sensor });
+  }
+}
+
+// Posting an existing id replaces its whole description (contract 4), so what is not given is taken away. The
+// datapoints of a sensor and the value of an actuator are not part of the description.
+const noDescription = {
+  sensor: { name: null, kind: null, quantity_kind: null, unit: null, calib: null, meta: null },
+  actuator: { name: null, actuator_kind: null, value_type: null, meta: null },
+};
+
+function toColumns(change: DeviceChange): Record<string, unknown> {
+  const columns: Record<string, unknown> = {};
+  const text = (json: Json | undefined) => (json === undefined ? null : JSON.stringify(json));
+  if ('gatewayId' in change) columns['gateway_id'] = change.gatewayId ?? null;
+  if ('name' in change) columns['name'] = change.name ?? null;
+  if ('domain' in change) columns['domain'] = change.domain ?? null;
+  if (change.visibility !== undefined) columns['visibility'] = change.visibility;
+  if ('location' in change) columns['location'] = text(change.location);
+  if ('meta' in change) columns['meta'] = text(change.meta);
+  if ('deployed' in change) columns['deployed'] = change.deployed === undefined ? null : Number(change.deployed);
+  return columns;
+}

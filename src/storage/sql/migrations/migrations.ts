@@ -1,0 +1,9 @@
+// All migrations, by number. A new one is added at the end; one that has been released is never changed.
+import type { Migration } from 'kysely/migration';
+import * as ground from './0001-ground.ts';
+import * as mqttSessions from './0002-mqtt-sessions.ts';
+
+export const migrations: Record<string, Migration> = {
+  '0001-ground': ground,
+  '0002-mqtt-sessions': mqttSessions,
+};

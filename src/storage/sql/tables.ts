@@ -1,0 +1,91 @@
+// The tables of the registry as Kysely sees them. JSON columns hold text; times are milliseconds since 1970 UTC.
+import type { Generated } from 'kysely';
+
+export interface UserTable {
+  key: Generated<number>;
+  id: string;
+  username: string;
+  /** The profile fields of spec 2.6 as JSON. */
+  profile: string;
+  admin: number;
+  created_time: number;
+  /** PHC string; null: nobody signs in with this name. */
+  password_hash: string | null;
+  password_version: Generated<number>;
+}
+
+export interface DeviceTable {
+  key: Generated<number>;
+  id: string;
+  owner: number;
+  visibility: string;
+  gateway_id: string | null;
+  name: string | null;
+  domain: string | null;
+  location: string | null;
+  meta: string | null;
+  deployed: number | null;
+  date_created: number;
+  date_modified: number;
+}
+
+export interface SensorTable {
+  key: Generated<number>;
+  device: number;
+  id: string;
+  name: string | null;
+  kind: string | null;
+  /** The field name the kind was given by: `sensing_device` or `sensor_kind`. */
+  kind_name: string;
+  quantity_kind: string | null;
+  unit: string | null;
+  calib: string | null;
+  meta: string | null;
+}
+
+export interface ActuatorTable {
+  key: Generated<number>;
+  device: number;
+  id: string;
+  name: string | null;
+  actuator_kind: string | null;
+  value_type: string | null;
+  value: string | null;
+  meta: string | null;
+}
+
+export interface ShareTable {
+  device: number;
+  user: number;
+  /** Bits of domain/permissions/scopes.ts. */
+  scopes: number;
+}
+
+export interface DropTable {
+  key: Generated<number>;
+  device: number;
+  at: number;
+  topic: string;
+  username: string;
+  reason: string;
+}
+
+export interface SecretTable {
+  name: string;
+  value: Uint8Array;
+}
+
+export interface PurgeTable {
+  sensor: number;
+}
+
+export interface Tables {
+  user: UserTable;
+  device: DeviceTable;
+  sensor: SensorTable;
+  actuator: ActuatorTable;
+  share: ShareTable;
+  drop_log: DropTable;
+  secret: SecretTable;
+  purge: PurgeTable;
+}

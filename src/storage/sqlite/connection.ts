@@ -1,0 +1,21 @@
+// Opens the one database file with the settings every connection of this service has.
+import { DatabaseSync } from 'node:sqlite';
+import { limits } from '../../config/limits.ts';
+
+/** The database file inside the data folder. */
+export const databaseFile = 'dundun.sqlite';
+
+/**
+ * Opens a connection. The writing kind waits for the disk at every commit (`synchronous=FULL`), which is what
+ * makes an acknowledgement mean "stored" (I1).
+ */
+export function openConnection(path: string, options: { readonly readOnly: boolean }): DatabaseSync {
+  const database = new DatabaseSync(path, { readOnly: options.readOnly, timeout: 10_000 });
+  if (!options.readOnly) {
+    database.exec(
+      `PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = ${limits.walPagesMax};`,
+    );
+  }
+  database.exec('PRAGMA foreign_keys = ON; PRAGMA cache_size = -32000; PRAGMA temp_store = MEMORY;');
+  return database;
+}

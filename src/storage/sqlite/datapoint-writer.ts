@@ -1,0 +1,164 @@
+// Datapoints on the writer's side: the append-only log, its settling into the clustered table, purging, and the
+// memories that belong into a datapoint's own commit (push receipts, MQTT publish marks).
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { limits } from '../../config/limits.ts';
+import type { DatapointBatch, PublishMark, PushReceipt } from '../../domain/datapoints/datapoint-store.ts';
+
+interface RememberedPublishes {
+  readonly id: number;
+  readonly count: number;
+}
+
+export class DatapointWriter {
+  readonly #database: DatabaseSync;
+  readonly #insert: StatementSync;
+  readonly #insertReceipt: StatementSync;
+  readonly #insertPublishes: StatementSync;
+  #nextSeq: number;
+  #committedSeq: number;
+  #firstSeq: number;
+  #publishes: RememberedPublishes[];
+  #publishCount: number;
+  readonly #receiptsOf = new Map<string, number>();
+  /** True while removed sensors may have datapoints left. */
+  purgeDue: boolean;
+
+  constructor(database: DatabaseSync) {
+    this.#database = database;
+    const one = (sql: string) => Number((database.prepare(sql).get() as { n: number | null }).n ?? 0);
+    const settled = one("SELECT value AS n FROM counter WHERE name = 'settled_seq'");
+    this.#nextSeq = Math.max(settled, one('SELECT max(seq) AS n FROM log')) + 1;
+    this.#committedSeq = this.#nextSeq;
+    this.#firstSeq = one('SELECT min(seq) AS n FROM log') || this.#nextSeq;
+    this.purgeDue = one('SELECT count(*) AS n FROM purge') > 0;
+    this.#publishes = database
+      .prepare('SELECT id, length(marks) / 16 AS count FROM mqtt_publish ORDER BY id')
+      .all() as unknown as RememberedPublishes[];
+    this.#publishCount = this.#publishes.reduce((sum, { count }) => sum + count, 0);
+    this.#insert = database.prepare(
+      'INSERT INTO log (seq, sensor, at, stamped, received, value) VALUES (?, ?, ?, ?, ?, ?)',
+    );
+    this.#insertReceipt = database.prepare(
+      'INSERT OR REPLACE INTO receipt (id, caller, body_hash, at) VALUES (?, ?, ?, ?)',
+    );
+    this.#insertPublishes = database.prepare('INSERT INTO mqtt_publish (at, marks) VALUES (?, ?)');
+  }
+
+  /** Rows of the log that wait to be settled. */
+  get logRows(): number {
+    return this.#committedSeq - this.#firstSeq;
+  }
+
+  /** Appends inside the open transaction; returns the seq of the first datapoint. */
+  append(batch: DatapointBatch): number {
+    const first = this.#nextSeq;
+    const { sensors, timestamps, received, values } = batch;
+    const insert = this.#insert;
+    let seq = first;
+    for (let i = 0; i < sensors.length; i++) {
+      const at = timestamps[i] as number;
+      const stamped = !Number.isNaN(at);
+      const receivedMs = received[i] as number;
+      insert.run(
+        seq,
+        sensors[i] as number,
+        stamped ? at : receivedMs,
+        stamped ? 1 : 0,
+        receivedMs,
+        values[i] as number | string,
+      );
+      seq += 1;
+    }
+    this.#nextSeq = seq;
+    for (const receipt of batch.receipts) this.#remember(receipt);
+    if (batch.publishes.length > 0) this.#rememberPublishes(batch.publishes, received.at(-1) ?? 0);
+    return first;
+  }
+
+  committed(): void {
+    this.#committedSeq = this.#nextSeq;
+  }
+
+  /** After a rollback the seqs are given again. */
+  rolledBack(): void {
+    this.#nextSeq = this.#committedSeq;
+  }
+
+  /**
+   * Moves the oldest rows of the log into the clustered table, in one transaction.
+   * @returns the seq up to which all has settled, or undefined when the log is empty.
+   */
+  settle(): number | undefined {
+    if (this.logRows === 0) return undefined;
+    const upTo = Math.min(this.#firstSeq + limits.settleRowsMax, this.#committedSeq) - 1;
+    this.#database.exec(`
+      BEGIN IMMEDIATE;
+      INSERT INTO datapoint (sensor, at, seq, stamped, received, value)
+        SELECT sensor, at, seq, stamped, received, value FROM log WHERE seq <= ${upTo} ORDER BY sensor, at, seq;
+      INSERT OR REPLACE INTO latest (sensor, seq, at, stamped, received, value)
+        SELECT sensor, max(seq), at, stamped, received, value FROM log WHERE seq <= ${upTo} GROUP BY sensor;
+      DELETE FROM log WHERE seq <= ${upTo};
+      INSERT OR REPLACE INTO counter (name, value) VALUES ('settled_seq', ${upTo});
+      COMMIT;`);
+    this.#firstSeq = upTo + 1;
+    return upTo;
+  }
+
+  /** Deletes one slice of a removed sensor's datapoints; true when there is more to do. */
+  purge(): boolean {
+    const due = this.#database.prepare('SELECT sensor FROM purge LIMIT 1').get() as { sensor: number } | undefined;
+    if (due === undefined) return false;
+    this.#database.exec('BEGIN IMMEDIATE');
+    const { changes } = this.#database
+      .prepare(
+        `DELETE FROM datapoint WHERE (sensor, at, seq) IN (SELECT sensor, at, seq FROM datapoint WHERE sensor = ? LIMIT ${limits.purgeRowsMax})`,
+      )
+      .run(due.sensor);
+    if (Number(changes) < limits.purgeRowsMax) {
+      this.#database.prepare('DELETE FROM latest WHERE sensor = ?').run(due.sensor);
+      this.#database.prepare('DELETE FROM purge WHERE sensor = ?').run(due.sensor);
+    }
+    this.#database.exec('COMMIT');
+    return true;
+  }
+
+  #remember(receipt: PushReceipt): void {
+    this.#insertReceipt.run(receipt.id, receipt.caller, receipt.bodyHash, receipt.atMs);
+    const count = (this.#receiptsOf.get(receipt.caller) ?? 0) + 1;
+    this.#receiptsOf.set(receipt.caller, count % receiptsBetweenCleanings);
+    if (this.#receiptsOf.size > callersCountedMax) this.#receiptsOf.clear();
+    if (count === receiptsBetweenCleanings) this.#forgetReceipts(receipt.caller, receipt.atMs);
+  }
+
+  #forgetReceipts(caller: string, nowMs: number): void {
+    this.#database.prepare('DELETE FROM receipt WHERE at < ?').run(nowMs - limits.idempotencyHours * 3_600_000);
+    this.#database
+      .prepare(
+        'DELETE FROM receipt WHERE id IN (SELECT id FROM receipt WHERE caller = ? ORDER BY at DESC LIMIT -1 OFFSET ?)',
+      )
+      .run(caller, limits.idempotencyKeysMax);
+  }
+
+  /** One row a commit, however many publishes it held. */
+  #rememberPublishes(publishes: readonly PublishMark[], atMs: number): void {
+    const marks = new Float64Array(publishes.length * 2);
+    publishes.forEach(({ slot, content }, i) => marks.set([slot, content], i * 2));
+    const id = Number(this.#insertPublishes.run(atMs, new Uint8Array(marks.buffer)).lastInsertRowid);
+    this.#publishes.push({ id, count: publishes.length });
+    this.#publishCount += publishes.length;
+    if (this.#publishCount > limits.repeatMemoryMax * 1.25) this.#forgetPublishes(atMs);
+  }
+
+  #forgetPublishes(nowMs: number): void {
+    let gone = 0;
+    while (this.#publishCount > limits.repeatMemoryMax) this.#publishCount -= this.#publishes[gone++]?.count ?? 0;
+    const kept = this.#publishes.slice(gone);
+    this.#publishes = kept;
+    this.#database
+      .prepare('DELETE FROM mqtt_publish WHERE id < ? OR at < ?')
+      .run(kept[0]?.id ?? 0, nowMs - limits.repeatWindowMs);
+  }
+}
+
+const receiptsBetweenCleanings = 1_000;
+const callersCountedMax = 10_000;

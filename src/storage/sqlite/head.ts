@@ -1,0 +1,101 @@
+// What is still in the log, held in memory by sensor, so that reads see it without searching the log.
+// Bounded by `headRowsMax`: the writer settles before it lets the log grow beyond.
+import type { Datapoint, StoredValue } from '../../domain/datapoints/datapoint.ts';
+import type { DatapointBatch, RangeQuery } from '../../domain/datapoints/datapoint-store.ts';
+import type { SensorKey } from '../../domain/sensors/sensor.ts';
+
+/** Columns of one sensor's datapoints, in order of arrival. */
+class Series {
+  readonly seqs: number[] = [];
+  readonly timestamps: number[] = [];
+  readonly received: number[] = [];
+  readonly values: StoredValue[] = [];
+
+  push(seq: number, timestampMs: number, receivedMs: number, value: StoredValue): void {
+    this.seqs.push(seq);
+    this.timestamps.push(timestampMs);
+    this.received.push(receivedMs);
+    this.values.push(value);
+  }
+
+  at(index: number): Datapoint {
+    const timestampMs = this.timestamps[index] as number;
+    return {
+      seq: this.seqs[index] as number,
+      timestampMs: Number.isNaN(timestampMs) ? undefined : timestampMs,
+      receivedMs: this.received[index] as number,
+      value: this.values[index] as StoredValue,
+    };
+  }
+
+  order(index: number): number {
+    const timestampMs = this.timestamps[index] as number;
+    return Number.isNaN(timestampMs) ? (this.received[index] as number) : timestampMs;
+  }
+
+  /** Drops what has a seq of at most `seq`. */
+  dropUpTo(seq: number): void {
+    let count = 0;
+    while (count < this.seqs.length && (this.seqs[count] as number) <= seq) count += 1;
+    if (count === 0) return;
+    for (const column of [this.seqs, this.timestamps, this.received, this.values]) column.splice(0, count);
+  }
+}
+
+export class Head {
+  readonly #series = new Map<SensorKey, Series>();
+  #rows = 0;
+
+  get rows(): number {
+    return this.#rows;
+  }
+
+  add(batch: Pick<DatapointBatch, 'sensors' | 'timestamps' | 'received' | 'values'>, firstSeq: number): void {
+    const { sensors, timestamps, received, values } = batch;
+    for (let i = 0; i < sensors.length; i++) {
+      const key = sensors[i] as SensorKey;
+      let series = this.#series.get(key);
+      if (series === undefined) {
+        series = new Series();
+        this.#series.set(key, series);
+      }
+      series.push(firstSeq + i, timestamps[i] as number, received[i] as number, values[i] as StoredValue);
+    }
+    this.#rows += sensors.length;
+  }
+
+  /** Forgets what has settled: it is in the clustered table now. */
+  settled(seq: number): void {
+    this.#rows = 0;
+    for (const [key, series] of this.#series) {
+      series.dropUpTo(seq);
+      if (series.seqs.length === 0) this.#series.delete(key);
+      this.#rows += series.seqs.length;
+    }
+  }
+
+  latest(sensor: SensorKey): Datapoint | undefined {
+    const series = this.#series.get(sensor);
+    return series?.at(series.seqs.length - 1);
+  }
+
+  /** The sensor's datapoints that the query asks for, in the query's order. */
+  read(query: RangeQuery): Datapoint[] {
+    const series = this.#series.get(query.sensor);
+    if (series === undefined) return [];
+    const indices: number[] = [];
+    for (let i = 0; i < series.seqs.length; i++) if (matches(series, i, query)) indices.push(i);
+    const direction = query.descending ? -1 : 1;
+    indices.sort((a, b) => direction * (series.order(a) - series.order(b) || a - b));
+    return indices.slice(0, query.limit).map((index) => series.at(index));
+  }
+}
+
+function matches(series: Series, index: number, query: RangeQuery): boolean {
+  const order = series.order(index);
+  if (query.fromMs !== undefined && order < query.fromMs) return false;
+  if (query.toMs !== undefined && order > query.toMs) return false;
+  if (query.after === undefined) return true;
+  const past = order - query.after.order || (series.seqs[index] as number) - query.after.seq;
+  return query.descending ? past < 0 : past > 0;
+}

@@ -1,0 +1,118 @@
+// Opens the embedded store in a data folder: takes the folder's lock, migrates, starts the writer thread and gives
+// out the parts that the service is wired from. Nothing outside this folder knows which engine it is.
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { DatabaseSync } from 'node:sqlite';
+import { Kysely } from 'kysely';
+import { Migrator } from 'kysely/migration';
+import { Refusal } from '../../base/refusal.ts';
+import { migrations } from '../sql/migrations/migrations.ts';
+import type { Registry } from '../sql/registry.ts';
+import type { Tables } from '../sql/tables.ts';
+import { databaseFile, openConnection } from './connection.ts';
+import { SqliteDatapointStore } from './datapoint-store.ts';
+import { NodeSqliteDialect } from './dialect.ts';
+import { lockFolder } from './folder-lock.ts';
+import { SqliteWriter } from './writer.ts';
+import type { SqlValue } from './writer-protocol.ts';
+
+export interface EmbeddedStore {
+  readonly registry: Registry;
+  readonly datapoints: SqliteDatapointStore;
+  readonly writer: SqliteWriter;
+  /** The main thread's read connection. */
+  readonly reader: DatabaseSync;
+  close(): Promise<void>;
+}
+
+/** @throws Refusal `conflict` when another server uses the folder. */
+export async function openEmbeddedStore(folder: string): Promise<EmbeddedStore> {
+  makeFolder(folder);
+  const unlock = lockFolder(folder);
+  try {
+    const path = join(folder, databaseFile);
+    await migrate(path);
+    const writer = new SqliteWriter({ path });
+    const reader = openConnection(path, { readOnly: true });
+    const datapoints = new SqliteDatapointStore({ writer, reader });
+    await datapoints.start();
+    const read = new Kysely<Tables>({ dialect: new NodeSqliteDialect(reader) });
+    const registry: Registry = {
+      read,
+      write: (queries, options) =>
+        writer.write(
+          queries.map((query) => toStatement(query.compile())),
+          options,
+        ),
+    };
+    const close = async () => {
+      await writer.close();
+      await read.destroy();
+      reader.close();
+      unlock();
+    };
+    return { registry, datapoints, writer, reader, close };
+  } catch (error) {
+    unlock();
+    throw error;
+  }
+}
+
+/**
+ * Opens the registry alone for a command-line verb, beside a running server or without one: it writes by itself,
+ * in short transactions, and needs no lock.
+ */
+export async function openRegistryAlone(folder: string): Promise<{ registry: Registry; close(): void }> {
+  makeFolder(folder);
+  const path = join(folder, databaseFile);
+  await migrate(path);
+  const database = openConnection(path, { readOnly: false });
+  const read = new Kysely<Tables>({ dialect: new NodeSqliteDialect(database) });
+  const registry: Registry = {
+    read,
+    write: async (queries) => {
+      database.exec('BEGIN IMMEDIATE');
+      try {
+        const changes = queries.map((query) => {
+          const { sql, parameters } = toStatement(query.compile());
+          return Number(database.prepare(sql).run(...parameters).changes);
+        });
+        database.exec('COMMIT');
+        return changes;
+      } catch (error) {
+        database.exec('ROLLBACK');
+        if (String((error as Error).message).startsWith('UNIQUE'))
+          throw new Refusal('exists', 'This id is taken.', { cause: error });
+        throw error;
+      }
+    },
+  };
+  return { registry, close: () => database.close() };
+}
+
+function toStatement(query: { readonly sql: string; readonly parameters: readonly unknown[] }) {
+  return { sql: query.sql, parameters: query.parameters as readonly SqlValue[] };
+}
+
+function makeFolder(folder: string): void {
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+  } catch (error) {
+    throw new Refusal('storage', `Cannot make the data folder ${folder}: ${(error as Error).message}.`, {
+      cause: error,
+    });
+  }
+}
+
+async function migrate(path: string): Promise<void> {
+  const database = openConnection(path, { readOnly: false });
+  try {
+    const db = new Kysely<unknown>({ dialect: new NodeSqliteDialect(database) });
+    const migrator = new Migrator({ db, provider: { getMigrations: async () => migrations } });
+    const { error } = await migrator.migrateToLatest();
+    if (error !== undefined)
+      throw new Refusal('storage', 'The data folder could not be brought up to date.', { cause: error });
+  } finally {
+    database.close();
+  }
+}

@@ -1,0 +1,131 @@
+// The main thread's end of the writer thread. Every write of the service goes through here: datapoints, registry
+// and MQTT sessions share its commits. Bounded (I4); resolves after the commit (I1).
+import { Worker } from 'node:worker_threads';
+import { Refusal } from '../../base/refusal.ts';
+import { limits } from '../../config/limits.ts';
+import type { DatapointBatch } from '../../domain/datapoints/datapoint-store.ts';
+import type { Outcome, Report, Statement, Work, WriterOptions } from './writer-protocol.ts';
+
+interface Waiting {
+  readonly resolve: (outcome: Outcome) => void;
+  readonly reject: (error: unknown) => void;
+  readonly statements: number;
+  readonly committed?: ((firstSeq: number) => void) | undefined;
+}
+
+export class SqliteWriter {
+  readonly #worker: Worker;
+  readonly #waiting = new Map<number, Waiting>();
+  readonly #closed: Promise<void>;
+  #statements = 0;
+  #lastId = 0;
+  #failed: Error | undefined;
+  /** Called when rows have left the log, with the seq up to which they have. */
+  onSettled: (seq: number) => void = () => {};
+  /** Called with the duration of each commit, for the metrics. */
+  onCommit: (durationMs: number) => void = () => {};
+  /** Called when the thread died or housekeeping failed. */
+  onTrouble: (error: Error, options: { readonly fatal: boolean }) => void = () => {};
+
+  constructor(options: WriterOptions) {
+    this.#worker = new Worker(new URL('./writer-thread.ts', import.meta.url), { workerData: options });
+    this.#worker.on('message', (report: Report) => this.#take(report));
+    this.#worker.on('error', (error) => this.#die(error as Error));
+    this.#closed = new Promise((resolve) => this.#worker.once('exit', () => resolve()));
+  }
+
+  /**
+   * Stores datapoints, and what belongs into their commit; returns the seq of the first. `committed` is called at
+   * once when the commit is known, before any later report of the thread is looked at.
+   */
+  async append(batch: DatapointBatch, committed: (firstSeq: number) => void): Promise<number> {
+    const outcome = await this.#send({ id: 0, kind: 'datapoints', batch }, 1, committed);
+    return outcome.firstSeq ?? 0;
+  }
+
+  /**
+   * Runs the statements as one unit: all of them or none. `purge` says that sensors were marked for purging.
+   * @returns how many rows each statement changed.
+   * @throws Refusal `exists` where an id is taken, `busy` when too many wait, `storage` when the disk refuses.
+   */
+  async write(
+    statements: readonly Statement[],
+    options: { readonly purge?: boolean } = {},
+  ): Promise<readonly number[]> {
+    if (this.#statements + statements.length > limits.queueStatementsMax) {
+      throw new Refusal('busy', 'More changes arrive than can be stored. Send the request again.', {
+        retryAfterS: limits.busyRetryAfterS,
+      });
+    }
+    const work: Work = { id: 0, kind: 'statements', statements, purge: options.purge === true };
+    return (await this.#send(work, statements.length)).changes ?? [];
+  }
+
+  /** Moves all of the log into the clustered table now; for tests and measurements. */
+  async settle(): Promise<void> {
+    await this.#send({ id: 0, kind: 'settle' }, 1);
+  }
+
+  /** Finishes what was handed over, then closes the database. */
+  async close(): Promise<void> {
+    if (this.#failed === undefined) this.#worker.postMessage({ id: 0, kind: 'close' } satisfies Work);
+    await this.#closed;
+  }
+
+  #send(work: Work, statements: number, committed?: (firstSeq: number) => void): Promise<Outcome> {
+    if (this.#failed !== undefined) return Promise.reject(storageRefusal(this.#failed));
+    const id = ++this.#lastId;
+    this.#statements += statements;
+    return new Promise((resolve, reject) => {
+      this.#waiting.set(id, { resolve, reject, statements, committed });
+      this.#worker.postMessage({ ...work, id });
+    });
+  }
+
+  #take(report: Report): void {
+    if (report.commitMs !== undefined) this.onCommit(report.commitMs);
+    for (const outcome of report.outcomes) this.#settleOne(outcome);
+    if (report.settledSeq !== undefined) this.onSettled(report.settledSeq);
+  }
+
+  #settleOne(outcome: Outcome): void {
+    const waiting = this.#waiting.get(outcome.id);
+    if (waiting === undefined) {
+      if (outcome.failure !== undefined) this.onTrouble(new Error(outcome.failure.message), { fatal: false });
+      return;
+    }
+    this.#waiting.delete(outcome.id);
+    this.#statements -= waiting.statements;
+    const { failure } = outcome;
+    if (failure === undefined) {
+      waiting.committed?.(outcome.firstSeq ?? 0);
+      waiting.resolve(outcome);
+    } else {
+      waiting.reject(refusalOf(failure));
+    }
+  }
+
+  #die(error: Error): void {
+    this.#failed = error;
+    for (const { reject } of this.#waiting.values()) reject(storageRefusal(error));
+    this.#waiting.clear();
+    this.onTrouble(error, { fatal: true });
+  }
+}
+
+function refusalOf({ kind, message }: NonNullable<Outcome['failure']>): Error {
+  if (kind === 'exists') return new Refusal('exists', 'This id is taken.', { cause: message });
+  if (kind === 'gone') return new Refusal('not-found', 'The record was removed meanwhile.', { cause: message });
+  return kind === 'storage' ? storageRefusal(new Error(message)) : new Error(message);
+}
+
+function storageRefusal(cause: Error): Refusal {
+  return new Refusal(
+    'storage',
+    'The storage refused to write. Nothing of this request was stored; send it again later.',
+    {
+      cause,
+      retryAfterS: 10,
+    },
+  );
+}
