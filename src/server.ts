@@ -48,7 +48,7 @@ export interface RunningServer {
 export async function startServer(config: Config, surroundings: Surroundings = {}): Promise<RunningServer> {
   const clock = surroundings.clock ?? systemClock;
   const ids = surroundings.ids ?? randomIds;
-  const log = surroundings.log ?? pino({ level: config.logLevel, base: null });
+  const log = surroundings.log ?? pino({ level: config.logLevel, base: null }, pino.destination(2));
   const store = await openEmbeddedStore(config.dataDir);
   const domain = await wireDomain({ config, clock, ids, store, surroundings });
   const metrics = new Metrics({ store, writer: domain.writer });

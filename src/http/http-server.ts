@@ -4,7 +4,7 @@ import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import cors from '@fastify/cors';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
-import Fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify';
+import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
 import type { Registry as MetricsRegistry } from 'prom-client';
 import { limits } from '../config/limits.ts';
 import type { Actor } from '../domain/users/user.ts';
@@ -95,7 +95,7 @@ function makeFastify(parts: HttpParts): FastifyInstance {
   const https = tls && { cert: readFileSync(tls.certFile), key: readFileSync(tls.keyFile) };
   const app = Fastify({
     loggerInstance: parts.log,
-    disableRequestLogging: true,
+    logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: limits.bodyBytesMax,
     requestTimeout: limits.requestMsMax,
     forceCloseConnections: 'idle',

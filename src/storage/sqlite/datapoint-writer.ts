@@ -25,7 +25,7 @@ export class DatapointWriter {
 
   constructor(database: DatabaseSync) {
     this.#database = database;
-    const one = (sql: string) => Number((database.prepare(sql).get() as { n: number | null }).n ?? 0);
+    const one = (sql: string) => Number((database.prepare(sql).get() as { n: number | null } | undefined)?.n ?? 0);
     const settled = one("SELECT value AS n FROM counter WHERE name = 'settled_seq'");
     this.#nextSeq = Math.max(settled, one('SELECT max(seq) AS n FROM log')) + 1;
     this.#committedSeq = this.#nextSeq;
