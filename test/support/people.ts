@@ -1,0 +1,48 @@
+// The people of the tests. They are made the way the command line makes them, straight into the data folder; one
+// password hash serves all of them, because each costs tens of milliseconds.
+import { type Clock, systemClock } from '../../src/base/clock.ts';
+import { randomIds } from '../../src/base/ids.ts';
+import { Passwords } from '../../src/domain/users/passwords.ts';
+import { Users } from '../../src/domain/users/users.ts';
+import { SqlUserStore } from '../../src/storage/sql/user-store.ts';
+import { openRegistryAlone } from '../../src/storage/sqlite/open.ts';
+
+/** Who calls: a user by name, or `guest`, which sends no token. */
+export type As = string;
+
+/** The password of everybody who is not given another. */
+export const password = 'talking drum';
+
+/** Those that every test server knows, beside guest. */
+export const people = ['admin', 'owner', 'stranger', 'sharer'] as const;
+
+const passwords = new Passwords({ ids: randomIds, lengthMin: 8 });
+let sharedHash: Promise<string> | undefined;
+
+/** Makes users with the shared password; `admin` in the name's place makes an admin. */
+export async function addUsers(folder: string, names: readonly string[], clock: Clock): Promise<void> {
+  sharedHash ??= passwords.hash(password);
+  const passwordHash = await sharedHash;
+  const { registry, close } = await openRegistryAlone(folder);
+  const store = new SqlUserStore(registry);
+  for (const username of names) {
+    const admin = username.startsWith('admin');
+    await store.create({ id: randomIds.uuid(), username, admin, createdTime: clock.now(), passwordHash });
+  }
+  close();
+}
+
+/** Sets a new password beside a running server, as `dundun user password` does. */
+export async function setPassword(folder: string, username: string, newPassword: string): Promise<void> {
+  const { registry, close } = await openRegistryAlone(folder);
+  const store = new SqlUserStore(registry);
+  await new Users({ store, passwords, clock: systemClock, ids: randomIds }).setPassword(username, newPassword);
+  close();
+}
+
+/** Takes a user out of the registry, who must own nothing. */
+export async function removeUser(folder: string, username: string): Promise<void> {
+  const { registry, close } = await openRegistryAlone(folder);
+  await registry.write([registry.read.deleteFrom('user').where('username', '=', username)]);
+  close();
+}

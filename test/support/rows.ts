@@ -1,0 +1,41 @@
+// Everything a data folder holds, to say "rows unchanged": what a refused request must leave as it was.
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { databaseFile } from '../../src/storage/sqlite/connection.ts';
+
+export type Rows = Readonly<Record<string, readonly unknown[]>>;
+
+/** What housekeeping moves on its own, whatever is asked of the service. */
+const moving = new Set(['log', 'datapoint', 'latest', 'counter', 'kysely_migration', 'kysely_migration_lock']);
+
+/** All rows by table; datapoints as one table, whether they are in the log or have settled. */
+export function readRows(folder: string): Rows {
+  return withDatabase(folder, (database) => {
+    const tables = database.prepare("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name").all();
+    const names = tables.map((table) => String(table['name'])).filter((name) => !/^sqlite_/.test(name));
+    const rows = names
+      .filter((name) => !moving.has(name))
+      .map((name) => [name, database.prepare(`SELECT * FROM "${name}"`).all()] as const);
+    const columns = 'SELECT seq, sensor, at, stamped, received, value FROM';
+    const datapoints = database.prepare(`${columns} log UNION ALL ${columns} datapoint ORDER BY seq`).all();
+    return { ...Object.fromEntries(rows), datapoints };
+  });
+}
+
+/** Datapoints on disk, those of removed sensors included until they are purged. */
+export function countDatapoints(folder: string): number {
+  return withDatabase(folder, (database) => {
+    const count = 'SELECT (SELECT count(*) FROM log) + (SELECT count(*) FROM datapoint) AS n';
+    return Number(database.prepare(count).get()?.['n']);
+  });
+}
+
+function withDatabase<T>(folder: string, read: (database: DatabaseSync) => T): T {
+  const database = new DatabaseSync(join(folder, databaseFile), { readOnly: true, timeout: 10_000 });
+  try {
+    database.exec('BEGIN');
+    return read(database);
+  } finally {
+    database.close();
+  }
+}

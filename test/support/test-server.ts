@@ -1,0 +1,153 @@
+// A whole server in process for tests: real SQLite in a fresh folder, free ports, a clock that stands until it is
+// turned. Used by every whole-server test; a file of tests shares one server and stops it at its end.
+import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { Agent, type IncomingHttpHeaders, request } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
+import pino from 'pino';
+import { TurnedClock } from '../../src/base/clock.ts';
+import { parseConfig } from '../../src/config/config.ts';
+import type { Env } from '../../src/config/env.ts';
+import { type RunningServer, startServer } from '../../src/server.ts';
+import { type As, addUsers, password, people } from './people.ts';
+import { type Rows, readRows } from './rows.ts';
+
+/** What a request carries; at most one of `json`, `text` and `body`. */
+export interface Carries {
+  /** Sent as `application/json`. */
+  readonly json?: unknown;
+  /** Sent as `text/plain`. */
+  readonly text?: string;
+  /** Sent as it is; name its type in `headers`. */
+  readonly body?: string | Uint8Array;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly bytes: Buffer;
+  readonly text: string;
+  /** The body as JSON where it is JSON. */
+  // biome-ignore lint/suspicious/noExplicitAny: a test says what it expects of the body.
+  readonly body: any;
+}
+
+/** When the clock of a test begins: noon of a day in 2026, UTC. */
+export const startMs = Date.UTC(2026, 0, 15, 12);
+
+export class TestServer {
+  readonly clock = new TurnedClock(startMs);
+  readonly folder: string;
+  /** What the server logged as an error since it was last looked at; there must be none at the end. */
+  readonly errors: string[] = [];
+  readonly #settings: Env;
+  readonly #agent = new Agent({ keepAlive: true, maxSockets: 32 });
+  readonly #tokens = new Map<As, { readonly token: string; readonly goodUntilMs: number }>();
+  #running: RunningServer | undefined;
+
+  private constructor(folder: string, settings: Env) {
+    this.folder = folder;
+    this.#settings = settings;
+  }
+
+  /** Starts a server; `settings` are environment variables such as DUNDUN_GUEST_ACCESS. */
+  static async start(settings: Env = {}): Promise<TestServer> {
+    const folder = await mkdtemp(join(tmpdir(), 'dundun-test-'));
+    const server = new TestServer(folder, settings);
+    await addUsers(folder, people, server.clock);
+    await server.#start();
+    return server;
+  }
+
+  /** The server itself: ports, `idle()`, `store.writer.settle()`. */
+  get running(): RunningServer {
+    assert.ok(this.#running !== undefined, 'the server runs');
+    return this.#running;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.running.ports.http}`;
+  }
+
+  /** Stops the server and starts one on the same folder; other settings may be given. */
+  async restart(settings: Env = {}): Promise<void> {
+    await this.running.close();
+    await this.#start(settings);
+  }
+
+  /** Stops the server and removes its folder. Fails when the server logged an error that no test asked about. */
+  async stop(): Promise<void> {
+    this.#agent.destroy();
+    await this.#running?.close();
+    await rm(this.folder, { recursive: true, force: true });
+    assert.deepEqual(this.errors, []);
+  }
+
+  /** Calls a path below `/api/v2`. */
+  call(as: As, method: string, path: string, carries: Carries = {}): Promise<Answer> {
+    return this.request(as, method, `/api/v2${path}`, carries);
+  }
+
+  /** Calls a path as it stands. */
+  async request(as: As, method: string, path: string, carries: Carries = {}): Promise<Answer> {
+    const authorization = as === 'guest' ? {} : { authorization: `Bearer ${await this.token(as)}` };
+    return this.send(method, path, { ...carries, headers: { ...authorization, ...carries.headers } });
+  }
+
+  /** Calls with exactly the headers given. */
+  async send(method: string, path: string, carries: Carries = {}): Promise<Answer> {
+    const { body, type } = bodyOf(carries);
+    const headers = { ...(type === undefined ? {} : { 'content-type': type }), ...carries.headers };
+    const { port, hostname } = new URL(this.url);
+    return new Promise((resolve, reject) => {
+      const sent = request({ agent: this.#agent, hostname, port, method, path, headers }, (response) => {
+        buffer(response).then((bytes) => {
+          const json = /json/.test(response.headers['content-type'] ?? '') && bytes.length > 0;
+          const text = bytes.toString('utf8');
+          const parsed = json && !/ndjson/.test(response.headers['content-type'] ?? '') ? JSON.parse(text) : undefined;
+          resolve({ status: response.statusCode ?? 0, headers: response.headers, bytes, text, body: parsed });
+        }, reject);
+      });
+      sent.on('error', reject);
+      sent.end(body);
+    });
+  }
+
+  /** A token of the user that is good now, got at the public door. */
+  async token(username: string): Promise<string> {
+    const known = this.#tokens.get(username);
+    if (known !== undefined && known.goodUntilMs > this.clock.now()) return known.token;
+    const answer = await this.send('POST', '/api/v2/auth/token', { json: { username, password } });
+    assert.equal(answer.status, 200, answer.text);
+    this.#tokens.set(username, { token: answer.text, goodUntilMs: this.clock.now() + 590_000 });
+    return answer.text;
+  }
+
+  /** Everything on disk, once all that was accepted has been stored. */
+  async rows(): Promise<Rows> {
+    await this.running.idle();
+    return readRows(this.folder);
+  }
+
+  async #start(settings: Env = {}): Promise<void> {
+    const env = {
+      DUNDUN_HTTP_HOST: '127.0.0.1',
+      DUNDUN_HTTP_PORT: '0',
+      DUNDUN_MQTT_PORT: '0',
+      DUNDUN_DATA_DIR: this.folder,
+      ...this.#settings,
+      ...settings,
+    };
+    const log = pino({ level: 'error', base: null }, { write: (line: string) => this.errors.push(line) });
+    this.#running = await startServer(parseConfig(env), { clock: this.clock, log });
+  }
+}
+
+function bodyOf(carries: Carries): { readonly body?: string | Uint8Array; readonly type?: string } {
+  if ('json' in carries) return { body: JSON.stringify(carries.json), type: 'application/json' };
+  if (carries.text !== undefined) return { body: carries.text, type: 'text/plain' };
+  return carries.body === undefined ? {} : { body: carries.body };
+}
