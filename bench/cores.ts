@@ -1,0 +1,31 @@
+// Who runs on which core: the measured process on the first, the load generator on the others. Without taskset or
+// with one core everything shares what there is, and the report says so.
+import { execFileSync } from 'node:child_process';
+import { availableParallelism } from 'node:os';
+
+const cores = availableParallelism();
+
+/** True when the two sides really have cores of their own. */
+export const isPinned = cores > 1 && hasTaskset();
+
+/** The command that starts `program` on the core of the measured. */
+export function onServerCore(program: string, args: readonly string[]): readonly [string, readonly string[]] {
+  return isPinned ? ['taskset', ['-c', '0', program, ...args]] : [program, args];
+}
+
+/** Moves this process, which is the load generator, off the core of the measured. */
+export function leaveServerCore(): void {
+  if (!isPinned) return;
+  const others = cores === 2 ? '1' : `1-${cores - 1}`;
+  execFileSync('taskset', ['-a', '-c', '-p', others, String(process.pid)], { stdio: 'ignore' });
+}
+
+function hasTaskset(): boolean {
+  try {
+    execFileSync('taskset', ['--version'], { stdio: 'ignore' });
+    return true;
+  } catch {
+    // Not Linux, or without util-linux.
+    return false;
+  }
+}

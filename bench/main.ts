@@ -1,0 +1,49 @@
+// `npm run bench`: load on a server of this checkout, a report on standard output, progress on standard error.
+// Fails only when a count is wrong: what was acknowledged must be there.
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type BenchOptions, parseArguments, type SectionName } from './arguments.ts';
+import { leaveServerCore } from './cores.ts';
+import { describeMachine, renderReport } from './report.ts';
+import type { Section } from './section.ts';
+import { measureBulk } from './sections/bulk.ts';
+import { measureLogins } from './sections/logins.ts';
+import { measureMqtt } from './sections/mqtt.ts';
+import { measureRest } from './sections/rest.ts';
+import { measureStart } from './sections/start.ts';
+
+const measures: Readonly<Record<SectionName, (options: BenchOptions, dataDir: string) => Promise<Section>>> = {
+  rest: measureRest,
+  mqtt: measureMqtt,
+  logins: measureLogins,
+  bulk: measureBulk,
+  start: measureStart,
+};
+
+try {
+  await bench(parseArguments(process.argv.slice(2)));
+} catch (error) {
+  console.error(`bench: ${(error as Error).message} (--help explains the options)`);
+  process.exitCode = 2;
+}
+
+async function bench(options: BenchOptions): Promise<void> {
+  leaveServerCore();
+  const machine = describeMachine(options.folder);
+  const sections: Section[] = [];
+  for (const name of options.sections) sections.push(await measure(name, options));
+  const command = ['npm run bench --', ...process.argv.slice(2)].join(' ').replace(/ --$/, '');
+  const report = renderReport(sections, machine, command);
+  console.log(report);
+  if (options.write !== undefined) writeFileSync(options.write, `${report}\n`);
+  if (sections.some((section) => section.faults.length > 0)) process.exitCode = 1;
+}
+
+async function measure(name: SectionName, options: BenchOptions): Promise<Section> {
+  const dataDir = mkdtempSync(join(options.folder, 'dundun-bench-'));
+  try {
+    return await measures[name](options, dataDir);
+  } finally {
+    rmSync(dataDir, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,113 @@
+// A process under measurement: started on its core, known by its ready line, watched through /proc, stopped by SIGTERM.
+// Serves for Dundun and for the baselines alike, so that both are treated the same.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { createInterface } from 'node:readline';
+import { setTimeout as pause } from 'node:timers/promises';
+import { onServerCore } from './cores.ts';
+
+interface Ready {
+  readonly http?: number;
+  readonly mqtt?: number;
+}
+
+/** Clock ticks of /proc/PID/stat, which Linux fixes at 100 a second for programs. */
+const ticksPerS = 100;
+const quietStepMs = 250;
+const quietMsMax = 120_000;
+const startMsMax = 60_000;
+
+export class ServerProcess {
+  readonly #child: ChildProcess;
+  readonly #ready: Ready;
+  readonly #ended: Promise<void>;
+  /** From the start of the process to its ready line. */
+  readonly startMs: number;
+
+  private constructor(child: ChildProcess, ready: Ready, ended: Promise<void>, startMs: number) {
+    this.#child = child;
+    this.#ready = ready;
+    this.#ended = ended;
+    this.startMs = startMs;
+  }
+
+  /** Starts a script with this Node.js; resolves at its ready line. */
+  static async start(
+    script: string,
+    options: { readonly args?: readonly string[]; readonly env?: Readonly<Record<string, string>> } = {},
+  ): Promise<ServerProcess> {
+    const startedMs = performance.now();
+    const [program, args] = onServerCore(process.execPath, [script, ...(options.args ?? [])]);
+    const env = { ...process.env, ...options.env };
+    const child = spawn(program, args, { env, stdio: ['ignore', 'pipe', 'inherit'] });
+    const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+    const ready = await Promise.race([
+      readReady(child),
+      ended.then(() => Promise.reject(new Error(`${script} ended before it was ready.`))),
+      pause(startMsMax, undefined, { ref: false }).then(() => {
+        child.kill('SIGKILL');
+        throw new Error(`${script} was not ready within ${startMsMax / 1000} s.`);
+      }),
+    ]);
+    return new ServerProcess(child, ready, ended, performance.now() - startedMs);
+  }
+
+  get httpPort(): number {
+    if (this.#ready.http === undefined) throw new Error('The process opened no HTTP port.');
+    return this.#ready.http;
+  }
+
+  get mqttPort(): number {
+    if (this.#ready.mqtt === undefined) throw new Error('The process opened no MQTT port.');
+    return this.#ready.mqtt;
+  }
+
+  /** Processor time used by all threads since the start, seconds. */
+  cpuS(): number {
+    // The name, in parentheses, may hold spaces; utime and stime are the 12th and 13th field behind it.
+    const fields = this.#proc('stat')
+      .replace(/^.*\) /s, '')
+      .split(' ');
+    return (Number(fields[11]) + Number(fields[12])) / ticksPerS;
+  }
+
+  /** Memory in use now, MiB. */
+  rssMib(): number {
+    return Number(/VmRSS:\s+(\d+)/.exec(this.#proc('status'))?.[1] ?? Number.NaN) / 1024;
+  }
+
+  /** Resolves when the process does (almost) nothing: what it put off must not burden the next measurement. */
+  async quiet(): Promise<void> {
+    const deadlineMs = performance.now() + quietMsMax;
+    for (let before = this.cpuS(), still = 0; still < 2 && performance.now() < deadlineMs; ) {
+      await pause(quietStepMs);
+      const now = this.cpuS();
+      still = now - before <= 0.02 ? still + 1 : 0;
+      before = now;
+    }
+  }
+
+  async stop(): Promise<void> {
+    this.#child.kill('SIGTERM');
+    await this.#ended;
+  }
+
+  #proc(file: string): string {
+    try {
+      return readFileSync(`/proc/${this.#child.pid}/${file}`, 'latin1');
+    } catch {
+      // Not Linux: the report shows a dash for what cannot be known.
+      return '';
+    }
+  }
+}
+
+async function readReady(child: ChildProcess): Promise<Ready> {
+  if (child.stdout === null) throw new Error('The process has no standard output.');
+  for await (const line of createInterface({ input: child.stdout })) {
+    if (!line.startsWith('{"msg":"ready"')) continue;
+    child.stdout.resume();
+    return JSON.parse(line) as Ready;
+  }
+  throw new Error('The process closed its output before it was ready.');
+}
