@@ -1,13 +1,14 @@
 // Figures for Prometheus, gathered when they are asked for, so that ingest pays nothing for them.
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { Writer } from './domain/datapoints/writer.ts';
+import type { MqttCounts } from './mqtt/mqtt-server.ts';
 import type { EmbeddedStore } from './storage/sqlite/open.ts';
 
 export class Metrics {
   readonly registry = new Registry();
 
-  constructor(parts: { readonly store: EmbeddedStore; readonly writer: Writer }) {
-    const { store, writer } = parts;
+  constructor(parts: { readonly store: EmbeddedStore; readonly writer: Writer; readonly mqtt: MqttCounts }) {
+    const { store, writer, mqtt } = parts;
     const registers = [this.registry];
     collectDefaultMetrics({ register: this.registry });
     const commits = new Histogram({
@@ -40,6 +41,23 @@ export class Metrics {
       registers,
       collect() {
         this.set(store.datapoints.logRows);
+      },
+    });
+    new Gauge({
+      name: 'dundun_mqtt_connections',
+      help: 'MQTT connections open.',
+      registers,
+      collect() {
+        this.set(mqtt.connections);
+      },
+    });
+    new Counter({
+      name: 'dundun_mqtt_slow_subscribers_total',
+      help: 'Subscribers that were cut because they did not keep up.',
+      registers,
+      collect() {
+        this.reset();
+        this.inc(mqtt.slowCut);
       },
     });
   }

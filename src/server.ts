@@ -17,13 +17,17 @@ import { Sensors } from './domain/sensors/sensors.ts';
 import { Logins } from './domain/users/logins.ts';
 import { Passwords } from './domain/users/passwords.ts';
 import { Users } from './domain/users/users.ts';
-import { HttpServer } from './http/http-server.ts';
+import { type HttpOptions, HttpServer } from './http/http-server.ts';
 import { Tokens } from './http/tokens.ts';
 import { Metrics } from './metrics.ts';
+import { MqttServer } from './mqtt/mqtt-server.ts';
+import { Repeats } from './mqtt/repeats.ts';
+import { matchesForm } from './mqtt/topics.ts';
 import { SqlDeviceStore } from './storage/sql/device-store.ts';
 import { SqlDropStore } from './storage/sql/drop-store.ts';
 import { SqlSecretStore } from './storage/sql/secret-store.ts';
 import { SqlUserStore } from './storage/sql/user-store.ts';
+import { SqliteMqttPersistence } from './storage/sqlite/mqtt-persistence.ts';
 import { type EmbeddedStore, openEmbeddedStore } from './storage/sqlite/open.ts';
 
 /** What tests may turn: time, randomness, where words to people and logs go. */
@@ -37,7 +41,7 @@ export interface Surroundings {
 
 export interface RunningServer {
   /** The ports that are open: `http`, `mqtt`, and `mqtts` where a certificate is set. */
-  readonly ports: { readonly http: number; readonly mqtt?: number; readonly mqtts?: number };
+  readonly ports: { readonly http: number; readonly mqtt: number; readonly mqtts?: number };
   readonly store: EmbeddedStore;
   /** Resolves when nothing waits to be stored. */
   idle(): Promise<void>;
@@ -45,44 +49,123 @@ export interface RunningServer {
   close(): Promise<void>;
 }
 
+/** @throws Refusal `conflict` when the data folder is in use; Error when a port is. */
 export async function startServer(config: Config, surroundings: Surroundings = {}): Promise<RunningServer> {
   const clock = surroundings.clock ?? systemClock;
   const ids = surroundings.ids ?? randomIds;
   const log = surroundings.log ?? pino({ level: config.logLevel, base: null }, pino.destination(2));
   const store = await openEmbeddedStore(config.dataDir);
-  const domain = await wireDomain({ config, clock, ids, store, surroundings });
-  const metrics = new Metrics({ store, writer: domain.writer });
-  let ready = true;
-  const tls = config.tlsCert === '' ? undefined : { certFile: config.tlsCert, keyFile: config.tlsKey };
-  const http = await HttpServer.create({
+  const closers: (() => Promise<void>)[] = [() => store.close()];
+  // Undoes what was started, last first; once, whoever asks.
+  let closing: Promise<void> | undefined;
+  const close = () => {
+    closing ??= closers.reduceRight((before, step) => before.then(step), Promise.resolve());
+    return closing;
+  };
+  try {
+    const domain = await wireDomain({ config, clock, ids, store, surroundings });
+    store.writer.onTrouble = (error, { fatal }) => onTrouble({ error, fatal, log });
+    closers.push(() => domain.writer.idle());
+    const mqtt = await makeMqtt({ config, clock, log, store, domain });
+    const metrics = new Metrics({ store, writer: domain.writer, mqtt: mqtt.counts });
+    const isReady = () => closing === undefined;
+    const http = await HttpServer.create({
+      options: httpOptions(config),
+      log,
+      ...domain,
+      metrics: metrics.registry,
+      isReady,
+    });
+    closers.push(
+      () => mqtt.close(),
+      () => http.close(),
+    );
+    const httpPort = await http.start();
+    const ports = { http: httpPort, ...(await mqtt.start(http.server)) };
+    warnOfPlainText(config, log);
+    const idle = async () => {
+      await domain.writer.idle();
+      await mqtt.idle();
+    };
+    return { ports, store, idle, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+function httpOptions(config: Config): HttpOptions {
+  const { httpHost: host, httpPort: port, corsOrigins, trustProxy, baseUrl } = config;
+  return { host, port, corsOrigins, trustProxy, baseUrl, tls: tlsFiles(config) };
+}
+
+function tlsFiles(config: Config): { readonly certFile: string; readonly keyFile: string } | undefined {
+  return config.tlsCert === '' ? undefined : { certFile: config.tlsCert, keyFile: config.tlsKey };
+}
+
+async function makeMqtt(parts: {
+  config: Config;
+  clock: Clock;
+  log: Logger;
+  store: EmbeddedStore;
+  domain: Domain;
+}): Promise<MqttServer> {
+  const { config, clock, log, store, domain } = parts;
+  const repeats = new Repeats({ max: limits.repeatMemoryMax, windowMs: limits.repeatWindowMs });
+  repeats.restore(await store.datapoints.listPublishes());
+  const persistence = new SqliteMqttPersistence({
+    writer: store.writer,
+    reader: store.reader,
+    matchesForm,
+    mayReceive: (username, topic) => server.mayKeep(username, topic),
+  });
+  const tls = tlsFiles(config);
+  const server: MqttServer = new MqttServer({
+    ...domain,
+    ...domain.services,
     options: {
       host: config.httpHost,
-      port: config.httpPort,
-      tls,
-      corsOrigins: config.corsOrigins,
-      trustProxy: config.trustProxy,
-      baseUrl: config.baseUrl,
+      port: config.mqttPort,
+      tls: tls && { ...tls, port: config.mqttTlsPort },
     },
+    persistence,
+    stored: persistence,
+    repeats,
+    clock,
     log,
-    users: domain.users,
-    guest: domain.guest,
-    services: domain.services,
-    metrics: metrics.registry,
-    isReady: () => ready,
   });
-  const httpPort = await http.start();
-  return {
-    ports: { http: httpPort },
-    store,
-    idle: () => domain.writer.idle(),
-    close: async () => {
-      ready = false;
-      await http.close();
-      await domain.writer.idle();
-      await store.close();
-    },
-  };
+  return server;
 }
+
+function onTrouble({
+  error,
+  fatal,
+  log,
+}: {
+  readonly error: Error;
+  readonly fatal: boolean;
+  readonly log: Logger;
+}): void {
+  if (!fatal) {
+    log.error({ err: error }, 'keeping house in the store failed; it is tried again');
+    return;
+  }
+  // Without its writer the service can keep no promise: better to end, and be started again.
+  log.fatal({ err: error }, 'the writer of the store has ended');
+  process.exitCode = 1;
+  process.kill(process.pid, 'SIGTERM');
+}
+
+function warnOfPlainText(config: Config, log: Logger): void {
+  const isLoopback = /^(127\.|::1$|localhost$)/.test(config.httpHost);
+  if (config.tlsCert !== '' || isLoopback) return;
+  log.warn(
+    { host: config.httpHost },
+    'HTTP and MQTT are not encrypted: set DUNDUN_TLS_CERT and DUNDUN_TLS_KEY, or put a TLS proxy before them',
+  );
+}
+
+type Domain = Awaited<ReturnType<typeof wireDomain>>;
 
 async function wireDomain(parts: {
   config: Config;
@@ -113,7 +196,7 @@ async function wireDomain(parts: {
     logins: new Logins({ users, passwords, clock, ids }),
     tokens: new Tokens({ key, clock }),
   };
-  return { users, guest, permissions, directory, feed, writer, services };
+  return { users, guest, permissions, directory, feed, writer, drops, services };
 }
 
 function firstPassword(config: Config, ids: Ids, surroundings: Surroundings): string {

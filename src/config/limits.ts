@@ -117,8 +117,12 @@ export const limits = {
   mqttConnectionsMax: 20_000,
   /** Bytes waiting to be read by one subscriber. Beyond: it is cut, with the reason in the log. */
   subscriberBytesMax: 256 * KIB,
-  /** Messages handed to the broker and not yet written to its subscribers; beyond, delivery waits for the store. */
+  /** Messages on their way to subscribers. Beyond: ingest waits as it does for a full queue (503, back-pressure). */
   deliveriesMax: 50_000,
+  /** Bytes handed to subscribers before their sockets get a turn to take them in. */
+  deliveryTurnBytes: 64 * KIB,
+  /** Packets a client may send before its connection is accepted. Beyond: it is cut. */
+  earlyPacketsMax: 1_000,
   /** Filters of one session. Beyond: SUBACK 128. */
   sessionFiltersMax: 1_000,
   /** Messages kept for one session that is away. Beyond: the newest is not kept, and counted. */

@@ -22,6 +22,11 @@ export interface PublishMark {
   readonly content: number;
 }
 
+/** A publish that is still remembered, with when it came, milliseconds since 1970 UTC. */
+export interface RememberedPublish extends PublishMark {
+  readonly atMs: number;
+}
+
 /** Datapoints to be stored in one commit, as columns, in order of arrival; with what must be kept beside them. */
 export interface DatapointBatch {
   readonly sensors: readonly SensorKey[];
@@ -64,5 +69,5 @@ export interface DatapointStore {
   latest(sensors: readonly SensorKey[]): Promise<Map<SensorKey, Datapoint>>;
   findReceipt(id: string): Promise<PushReceipt | undefined>;
   /** The publishes still remembered, oldest first. */
-  listPublishes(): Promise<PublishMark[]>;
+  listPublishes(): Promise<RememberedPublish[]>;
 }

@@ -53,6 +53,7 @@ export class Writer {
   #stored = 0;
   #roomWaiters: (() => void)[] = [];
   #idleWaiters: (() => void)[] = [];
+  #isHeldUp: () => boolean = () => false;
 
   constructor(parts: { readonly store: DatapointStore; readonly feed: Feed; readonly bounds: WriterBounds }) {
     this.#store = parts.store;
@@ -80,7 +81,7 @@ export class Writer {
     const full =
       this.#datapoints + datapoints > this.#bounds.queueDatapointsMax ||
       this.#bytes + bytes > this.#bounds.queueBytesMax;
-    if (full && this.#datapoints > 0) {
+    if ((full && this.#datapoints > 0) || this.#isHeldUp()) {
       return Promise.reject(
         new Refusal(
           'busy',
@@ -108,6 +109,16 @@ export class Writer {
       return Promise.reject(new Refusal('busy', 'Too many messages wait to be stored.'));
     }
     return new Promise((resolve) => this.#roomWaiters.push(resolve));
+  }
+
+  /** Refuses new datapoints while `isHeldUp` says so; who makes it so calls `roomAgain` when it is over. */
+  holdUpWhile(isHeldUp: () => boolean): void {
+    this.#isHeldUp = isHeldUp;
+  }
+
+  /** Wakes who waits for room. */
+  roomAgain(): void {
+    if (this.#roomWaiters.length > 0) for (const resume of this.#roomWaiters.splice(0)) resume();
   }
 
   /** Resolves when nothing waits any more. */
@@ -159,7 +170,7 @@ export class Writer {
       this.#datapoints -= waiting.datapoints;
       this.#bytes -= waiting.bytes;
     }
-    if (this.#roomWaiters.length > 0) for (const resume of this.#roomWaiters.splice(0)) resume();
+    this.roomAgain();
   }
 
   #publish(group: readonly Waiting[], firstSeq: number): void {

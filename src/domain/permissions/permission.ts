@@ -20,6 +20,11 @@ export class Permissions {
     this.#guestAccess = options.guestAccess;
   }
 
+  /** True where callers who do not sign in are turned away. */
+  get refusesGuests(): boolean {
+    return this.#guestAccess === 'none';
+  }
+
   /** Exactly the scopes the actor holds on the device (contract 3). */
   scopesOf(actor: Actor, device: Device): ScopeSet {
     if (actor.guest) {

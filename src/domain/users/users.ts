@@ -35,8 +35,11 @@ export class Users {
 
   /** The user if it is in memory and fresh; the fast way of every request. */
   peekById(id: string): User | undefined {
-    const cached = this.#cache.get(`id:${id}`);
-    return cached !== undefined && this.#isFresh(cached) ? cached.user : undefined;
+    return this.#peek(`id:${id}`);
+  }
+
+  peekByName(username: string): User | undefined {
+    return this.#peek(`name:${username}`);
   }
 
   findById(id: string): Promise<User | undefined> {
@@ -105,6 +108,11 @@ export class Users {
       this.#cache.delete(`name:${user.username}`);
     }
     return this.getByName(user.username);
+  }
+
+  #peek(name: string): User | undefined {
+    const cached = this.#cache.get(name);
+    return cached !== undefined && this.#isFresh(cached) ? cached.user : undefined;
   }
 
   async #find(name: string, load: () => Promise<User | undefined>): Promise<User | undefined> {

@@ -5,9 +5,9 @@ import { type Datapoint, orderOf, type StoredValue } from '../../domain/datapoin
 import type {
   DatapointBatch,
   DatapointStore,
-  PublishMark,
   PushReceipt,
   RangeQuery,
+  RememberedPublish,
 } from '../../domain/datapoints/datapoint-store.ts';
 import type { SensorKey } from '../../domain/sensors/sensor.ts';
 import { Head } from './head.ts';
@@ -36,7 +36,7 @@ export class SqliteDatapointStore implements DatapointStore {
     const { reader } = parts;
     this.#latest = reader.prepare('SELECT seq, at, stamped, received, value FROM latest WHERE sensor = ?');
     this.#receipt = reader.prepare('SELECT id, caller, body_hash AS bodyHash, at AS atMs FROM receipt WHERE id = ?');
-    this.#publishes = reader.prepare('SELECT marks FROM mqtt_publish ORDER BY id');
+    this.#publishes = reader.prepare('SELECT at, marks FROM mqtt_publish ORDER BY id');
     this.#log = reader.prepare('SELECT seq, sensor, at, stamped, received, value FROM log ORDER BY seq');
     const columns = 'SELECT seq, at, stamped, received, value FROM datapoint WHERE sensor = ?';
     this.#ascending = reader.prepare(`${columns} AND at <= ? AND (at, seq) > (?, ?) ORDER BY at, seq LIMIT ?`);
@@ -80,13 +80,13 @@ export class SqliteDatapointStore implements DatapointStore {
     return this.#receipt.get(id) as PushReceipt | undefined;
   }
 
-  async listPublishes(): Promise<PublishMark[]> {
-    const marks: PublishMark[] = [];
-    for (const row of this.#publishes.iterate() as Iterable<{ marks: Uint8Array }>) {
+  async listPublishes(): Promise<RememberedPublish[]> {
+    const marks: RememberedPublish[] = [];
+    for (const row of this.#publishes.iterate() as Iterable<{ at: number; marks: Uint8Array }>) {
       // A copy, because a Float64Array needs its bytes aligned.
       const numbers = new Float64Array(row.marks.slice().buffer);
       for (let i = 0; i < numbers.length; i += 2)
-        marks.push({ slot: numbers[i] as number, content: numbers[i + 1] as number });
+        marks.push({ slot: numbers[i] as number, content: numbers[i + 1] as number, atMs: row.at });
     }
     return marks;
   }

@@ -1,0 +1,140 @@
+// From the feed to MQTT subscribers: one order, one access check, once (I2, I3). The feed alone delivers sensor and
+// actuator values; with nobody subscribed nothing is published. Bounded: while too much is on its way, ingest waits.
+import type { Json } from '../base/json.ts';
+import { formatTimestamp } from '../base/timestamp.ts';
+import { jsonValue } from '../domain/datapoints/datapoint.ts';
+import type { Committed, CommittedPush, Feed } from '../domain/datapoints/feed.ts';
+import type { Reading } from '../domain/datapoints/reading.ts';
+import type { DeviceDirectory } from '../domain/devices/device-directory.ts';
+import { actuatorTopic, bothForms, sensorTopic } from './topics.ts';
+
+export interface OutgoingMessage {
+  readonly topic: string;
+  readonly payload: Buffer;
+  readonly qos: 0 | 1 | 2;
+  readonly retain: boolean;
+}
+
+/** The broker as delivery needs it. */
+export interface Outlet {
+  /** Would anybody get a message on this topic, or keep it? */
+  wants(topic: string, options: { readonly qos: number; readonly retain: boolean }): boolean;
+  /** Routes the message; resolves when it is with its subscribers, or queued for them. */
+  route(message: OutgoingMessage): Promise<void>;
+}
+
+export interface DeliveryBounds {
+  readonly deliveriesMax: number;
+  readonly deliveryTurnBytes: number;
+}
+
+export class Delivery {
+  readonly #outlet: Outlet;
+  readonly #directory: DeviceDirectory;
+  readonly #bounds: DeliveryBounds;
+  readonly #onRoom: () => void;
+  #waiting: { readonly deviceId: string; readonly message: OutgoingMessage }[] = [];
+  #underWay = 0;
+  #running = false;
+  #idleWaiters: (() => void)[] = [];
+
+  constructor(parts: {
+    readonly outlet: Outlet;
+    readonly directory: DeviceDirectory;
+    readonly bounds: DeliveryBounds;
+    /** Told when there is room again after `isFull`. */
+    readonly onRoom: () => void;
+  }) {
+    this.#outlet = parts.outlet;
+    this.#directory = parts.directory;
+    this.#bounds = parts.bounds;
+    this.#onRoom = parts.onRoom;
+  }
+
+  /** Follows the feed; the function given back stops it. */
+  follow(feed: Feed): () => void {
+    return feed.subscribe((committed) => this.#take(committed));
+  }
+
+  /** True while so much is on its way that ingest has to wait. */
+  get isFull(): boolean {
+    return this.#waiting.length + this.#underWay > this.#bounds.deliveriesMax;
+  }
+
+  /** Resolves when all that was taken has gone out. */
+  idle(): Promise<void> {
+    if (this.#isIdle) return Promise.resolve();
+    return new Promise((resolve) => this.#idleWaiters.push(resolve));
+  }
+
+  get #isIdle(): boolean {
+    return this.#waiting.length === 0 && this.#underWay === 0 && !this.#running;
+  }
+
+  #take(committed: Committed): void {
+    const { qos = 0, retain = false } = committed.original ?? {};
+    const topics = bothForms(topicOf(committed)).filter((topic) => this.#outlet.wants(topic, { qos, retain }));
+    if (topics.length === 0) return;
+    for (const payload of payloadsOf(committed)) {
+      for (const topic of topics)
+        this.#waiting.push({ deviceId: committed.device.id, message: { topic, payload, qos, retain } });
+    }
+    if (!this.#running) void this.#run();
+  }
+
+  /** Hands messages to the broker in order, a bounded number of bytes a turn, so that sockets can take them in. */
+  async #run(): Promise<void> {
+    this.#running = true;
+    while (this.#waiting.length > 0) {
+      const turn = this.#waiting;
+      this.#waiting = [];
+      let bytes = 0;
+      for (const { deviceId, message } of turn) {
+        // The access check at delivery needs the device in memory.
+        if (this.#directory.peek(deviceId) === undefined) await this.#directory.find(deviceId);
+        this.#send(message);
+        bytes += message.payload.length + message.topic.length;
+        if (bytes < this.#bounds.deliveryTurnBytes) continue;
+        bytes = 0;
+        await new Promise<void>((resolve) => setImmediate(resolve));
+      }
+    }
+    this.#running = false;
+    this.#ended();
+  }
+
+  #send(message: OutgoingMessage): void {
+    this.#underWay += 1;
+    const ended = () => {
+      const wasFull = this.isFull;
+      this.#underWay -= 1;
+      if (wasFull && !this.isFull) this.#onRoom();
+      this.#ended();
+    };
+    this.#outlet.route(message).then(ended, ended);
+  }
+
+  #ended(): void {
+    if (this.#isIdle) for (const resume of this.#idleWaiters.splice(0)) resume();
+  }
+}
+
+function topicOf(committed: Committed): string {
+  if (committed.kind === 'actuator') return actuatorTopic(committed.device.id, committed.actuator.id);
+  return sensorTopic(committed.device.id, committed.sensor.id, { many: committed.many });
+}
+
+/** As it was published, or, when it came another way, as `{value, timestamp?}` for each datapoint. */
+function payloadsOf(committed: Committed): Buffer[] {
+  if (committed.original !== undefined) {
+    const { buffer, byteOffset, byteLength } = committed.original.payload;
+    return [Buffer.from(buffer, byteOffset, byteLength)];
+  }
+  if (committed.kind === 'actuator') return [Buffer.from(committed.valueJson)];
+  return (committed as CommittedPush).readings.map((reading) => Buffer.from(JSON.stringify(toMessage(reading))));
+}
+
+function toMessage(reading: Reading): { value: Json; timestamp?: string } {
+  const value = jsonValue(reading.value);
+  return Number.isNaN(reading.timestampMs) ? { value } : { value, timestamp: formatTimestamp(reading.timestampMs) };
+}

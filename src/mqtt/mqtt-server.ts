@@ -1,0 +1,268 @@
+// The MQTT edge: aedes on TCP, TLS and WebSocket, with who may connect, publish and receive decided here (contract 8).
+import { readFileSync } from 'node:fs';
+import type { Server as HttpServer, IncomingMessage } from 'node:http';
+import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { createServer as createTlsServer } from 'node:tls';
+import type { AedesPublishPacket, AuthenticateError, Client, PublishPacket, Subscription } from 'aedes';
+import { createWebSocketStream, WebSocketServer } from 'ws';
+import type { Clock } from '../base/clock.ts';
+import type { Log } from '../base/log.ts';
+import { Refusal } from '../base/refusal.ts';
+import { limits } from '../config/limits.ts';
+import type { Feed } from '../domain/datapoints/feed.ts';
+import type { Writer } from '../domain/datapoints/writer.ts';
+import type { Actor } from '../domain/users/user.ts';
+import type { Users } from '../domain/users/users.ts';
+import { Access } from './access.ts';
+import { Broker, type SessionMemory } from './broker.ts';
+import { Delivery } from './delivery.ts';
+import { boundPacketBytes } from './packet-bound.ts';
+import { Publishing, type PublishingParts } from './publishing.ts';
+import { Sessions } from './sessions.ts';
+import { SignIn, type SignInParts } from './sign-in.ts';
+import { prepareStored, type StoredMessages } from './stored-messages.ts';
+
+export interface MqttOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly tls: { readonly port: number; readonly certFile: string; readonly keyFile: string } | undefined;
+}
+
+export interface MqttParts extends Omit<PublishingParts, 'access'>, Omit<SignInParts, 'sessions'> {
+  readonly options: MqttOptions;
+  /** Keeps sessions and retained messages (aedes's persistence interface). */
+  readonly persistence: SessionMemory & StoredMessages;
+  readonly feed: Feed;
+  readonly writer: Writer;
+  readonly users: Users;
+  readonly guest: Actor;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** Counts for the metrics. */
+export interface MqttCounts {
+  connections: number;
+  slowCut: number;
+}
+
+export class MqttServer {
+  readonly #parts: MqttParts;
+  readonly #broker: Broker;
+  readonly #sessions: Sessions;
+  readonly #delivery: Delivery;
+  readonly #publishing: Publishing;
+  readonly #access: Access;
+  readonly #signIn: SignIn;
+  readonly #servers: Server[] = [];
+  readonly #webSockets = new WebSocketServer({
+    noServer: true,
+    maxPayload: limits.mqttPacketBytesMax,
+    perMessageDeflate: false,
+    handleProtocols: (protocols) => [...protocols].find((name) => name.startsWith('mqtt')) ?? false,
+  });
+  readonly counts: MqttCounts = { connections: 0, slowCut: 0 };
+  #stopFollowing: () => void = () => {};
+
+  constructor(parts: MqttParts) {
+    this.#parts = parts;
+    this.#sessions = new Sessions({ users: parts.users, clock: parts.clock });
+    this.#access = new Access({
+      ...parts,
+      sessions: this.#sessions,
+      onSlow: (session) => this.#onSlow(session.clientId),
+    });
+    this.#publishing = new Publishing({ ...parts, access: this.#access });
+    this.#signIn = new SignIn({ ...parts, sessions: this.#sessions });
+    this.#broker = this.#makeBroker();
+    this.#delivery = new Delivery({
+      outlet: this.#broker,
+      directory: parts.directory,
+      bounds: limits,
+      onRoom: () => parts.writer.roomAgain(),
+    });
+  }
+
+  /** Opens the ports and, on the HTTP server given, WebSocket at `/mqtt`. @throws Error when a port is in use. */
+  async start(http: HttpServer): Promise<{ readonly mqtt: number; readonly mqtts?: number }> {
+    const { options, persistence, writer, feed } = this.#parts;
+    prepareStored(persistence, (topic) => this.#access.prepare(topic));
+    await this.#broker.listen();
+    this.#stopFollowing = this.#delivery.follow(feed);
+    writer.holdUpWhile(() => this.#delivery.isFull);
+    const socketOptions = { noDelay: true, highWaterMark: limits.subscriberBytesMax + 64 * 1024 };
+    const mqtt = await this.#listen(
+      createTcpServer(socketOptions, (socket) => this.#accept(socket)),
+      options.port,
+    );
+    http.on('upgrade', (request, socket, head) => this.#upgrade(request, socket, head));
+    if (options.tls === undefined) return { mqtt };
+    const { certFile, keyFile, port } = options.tls;
+    const tls = createTlsServer(
+      { ...socketOptions, cert: readFileSync(certFile), key: readFileSync(keyFile) },
+      (socket) => this.#accept(socket),
+    );
+    // A failed handshake is that client's affair.
+    tls.on('tlsClientError', () => {});
+    return { mqtt, mqtts: await this.#listen(tls, port) };
+  }
+
+  /** Is it of use to keep a message of this topic for a user who is away? */
+  mayKeep(username: string | undefined, topic: string): boolean {
+    return this.#access.mayKeep(username === undefined ? undefined : this.#parts.users.peekByName(username), topic);
+  }
+
+  /** Resolves when all that was committed has gone out to subscribers. */
+  idle(): Promise<void> {
+    return this.#delivery.idle();
+  }
+
+  /** Takes no new connections; lets what was accepted be committed, acknowledged and delivered; then cuts the rest. */
+  async close(): Promise<void> {
+    for (const server of this.#servers) server.close();
+    await this.#parts.writer.idle();
+    await this.#delivery.idle();
+    this.#stopFollowing();
+    // One turn of the event loop lets the acknowledgements reach their sockets.
+    await new Promise<void>((resolve) => setImmediate(resolve));
+    await new Promise<void>((resolve) => this.#broker.close(resolve));
+    this.#webSockets.close();
+    await this.#parts.writer.idle();
+  }
+
+  #makeBroker(): Broker {
+    const { persistence } = this.#parts;
+    const broker = new Broker(
+      {
+        persistence,
+        // No bound on routing at once: a subscriber that does not keep up is cut, so that nobody waits for it.
+        concurrency: 0,
+        queueLimit: limits.earlyPacketsMax,
+        maxInflightInbound: limits.inflightMax,
+        maxClientsIdLength: limits.clientIdCharsMax,
+        maxTopicLevels: limits.topicLevelsMax,
+        heartbeatInterval: 15_000,
+        preConnect: (client, packet, done) => {
+          this.#signIn.look(client, packet);
+          done(null, true);
+        },
+        authenticate: (client, username, password, done) => this.#authenticate(client, username, password, done),
+        authorizePublish: (client, packet, done) => this.#authorizePublish(client, packet, done),
+        authorizeSubscribe: (client, subscription, done) => done(null, this.#authorizeSubscribe(client, subscription)),
+        authorizeForward: (client, packet) => this.#authorizeForward(client, packet),
+      },
+      persistence,
+    );
+    broker.on('unsubscribe', (filters: string[], client: Client) => {
+      for (const filter of filters) this.#sessions.of(client)?.filters.delete(filter);
+    });
+    broker.on('clientError', (client: Client, error: Error) =>
+      this.#parts.log.debug({ client: client.id, reason: error.message }, 'an MQTT client was cut'),
+    );
+    broker.on('connectionError', (_client: Client, error: Error) =>
+      this.#parts.log.debug({ reason: error.message }, 'an MQTT connection failed'),
+    );
+    (broker as NodeJS.EventEmitter).on('error', (error: Error) =>
+      this.#parts.log.error({ err: error }, 'the MQTT broker reports a fault'),
+    );
+    return broker;
+  }
+
+  #authenticate(
+    client: Client,
+    username: string | undefined,
+    password: Buffer | undefined,
+    done: AuthenticateDone,
+  ): void {
+    this.#signIn.verify(client, username, password).then(
+      () => done(null, true),
+      (error: unknown) => {
+        const returnCode = this.#signIn.returnCodeOf(error);
+        if (!(error instanceof Refusal)) this.#parts.log.error({ err: error }, 'signing in over MQTT failed');
+        done(Object.assign(error as Error, { returnCode }) as AuthenticateError, false);
+      },
+    );
+  }
+
+  /** An error here cuts the client: that is for what could not be stored, so that nothing unstored is acknowledged. */
+  #authorizePublish(client: Client | null, packet: PublishPacket, done: (error?: Error | null) => void): void {
+    const session = client === null ? undefined : this.#sessions.of(client);
+    if (session === undefined) {
+      this.#publishOrphan(packet).then(() => done(), done);
+      return;
+    }
+    this.#publishing.decide(session, { ...packet, dup: packet.dup === true }).then(
+      (verdict) => {
+        if (verdict === 'taken') this.#broker.take(packet);
+        done();
+      },
+      (error: Error) => {
+        this.#parts.log.warn({ client: session.clientId, reason: error.message }, 'a message could not be stored');
+        done(error);
+      },
+    );
+  }
+
+  /** A will that outlived its connection: judged as its user, who is known by the will's client id. */
+  async #publishOrphan(packet: PublishPacket): Promise<void> {
+    const session = await this.#signIn.sessionOfWill(packet);
+    const verdict = session === undefined ? 'taken' : await this.#publishing.decide(session, { ...packet, dup: false });
+    if (verdict === 'taken') this.#broker.take(packet);
+  }
+
+  #authorizeSubscribe(client: Client, subscription: Subscription): Subscription | null {
+    const session = this.#sessions.of(client);
+    if (session === undefined) return null;
+    if (session.filters.size >= limits.sessionFiltersMax && !session.filters.has(subscription.topic)) return null;
+    session.filters.add(subscription.topic);
+    return subscription;
+  }
+
+  #authorizeForward(client: Client, packet: AedesPublishPacket): AedesPublishPacket | null {
+    return this.#access.mayReceive(client, packet.topic) ? packet : null;
+  }
+
+  #onSlow(clientId: string): void {
+    this.counts.slowCut += 1;
+    this.#parts.log.warn(
+      { client: clientId, bytes: limits.subscriberBytesMax },
+      'a subscriber that does not keep up was cut',
+    );
+  }
+
+  #accept(stream: Socket | Duplex, request?: IncomingMessage): void {
+    this.counts.connections += 1;
+    stream.once('close', () => {
+      this.counts.connections -= 1;
+    });
+    boundPacketBytes(this.#broker.handle(stream, request), limits.mqttPacketBytesMax);
+  }
+
+  #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+    const path = (request.url ?? '').split('?')[0];
+    if (path !== '/mqtt' && path !== '/mqtt/') {
+      socket.end('HTTP/1.1 404 Not Found\r\nConnection: close\r\nContent-Length: 0\r\n\r\n');
+      return;
+    }
+    this.#webSockets.handleUpgrade(request, socket, head, (webSocket) => {
+      const highWaterMark = limits.subscriberBytesMax + 64 * 1024;
+      this.#accept(createWebSocketStream(webSocket, { highWaterMark }), request);
+    });
+  }
+
+  async #listen(server: Server, port: number): Promise<number> {
+    server.maxConnections = limits.mqttConnectionsMax;
+    this.#servers.push(server);
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject);
+      server.listen({ port, host: this.#parts.options.host }, () => {
+        server.off('error', reject);
+        resolve();
+      });
+    });
+    return (server.address() as AddressInfo).port;
+  }
+}
+
+type AuthenticateDone = (error: AuthenticateError | null, success: boolean | null) => void;

@@ -1,0 +1,84 @@
+// Who is behind each connection, and which client ids are taken. A session belongs to a user and a client id; nobody
+// else gets it while it is in use or stored (contract 8).
+import type { Client } from 'aedes';
+import type { Clock } from '../base/clock.ts';
+import { limits } from '../config/limits.ts';
+import { type Actor, actorOf, guestUsername, type User } from '../domain/users/user.ts';
+import type { Users } from '../domain/users/users.ts';
+
+/** One connection that has signed in. */
+export class Session {
+  readonly client: Client;
+  readonly clientId: string;
+  actor: Actor;
+  readonly passwordVersion: number;
+  /** Filters held, for their number and for the form in which messages go out. */
+  readonly filters = new Set<string>();
+  /** Of user and client id; made when first needed (repeats.ts). */
+  number: number | undefined;
+  /** When the user was looked up last, milliseconds since 1970 UTC. */
+  checkedMs: number;
+
+  constructor(client: Client, user: User, nowMs: number) {
+    this.client = client;
+    this.clientId = client.id;
+    this.actor = actorOf(user);
+    this.passwordVersion = user.passwordVersion;
+    this.checkedMs = nowMs;
+  }
+}
+
+export class Sessions {
+  readonly #users: Users;
+  readonly #clock: Clock;
+  readonly #byClient = new WeakMap<object, Session>();
+  /** The connection that holds each client id. Bounded by the number of connections. */
+  readonly #holders = new Map<string, Session>();
+
+  constructor(parts: { readonly users: Users; readonly clock: Clock }) {
+    this.#users = parts.users;
+    this.#clock = parts.clock;
+  }
+
+  /** Who holds the client id now. */
+  holderOf(clientId: string): Session | undefined {
+    return this.#holders.get(clientId);
+  }
+
+  /** Gives the client id to the connection, unless another user's connection holds it. */
+  claim(client: Client, user: User): Session | undefined {
+    const holder = this.#holders.get(client.id);
+    if (holder !== undefined && holder.actor.username !== user.username) return undefined;
+    const session = new Session(client, user, this.#clock.now());
+    this.#holders.set(client.id, session);
+    this.#byClient.set(client, session);
+    return session;
+  }
+
+  /** Frees the client id, if this connection (and not one that took over) holds it. */
+  release(session: Session): void {
+    if (this.#holders.get(session.clientId) === session) this.#holders.delete(session.clientId);
+  }
+
+  /**
+   * The session of a client, with its user as of a moment ago: a user who is gone or has a new password is found out
+   * by a look in the background and cut.
+   */
+  of(client: Client): Session | undefined {
+    const session = this.#byClient.get(client);
+    if (session !== undefined && this.#clock.now() - session.checkedMs >= limits.userFreshMs) this.#recheck(session);
+    return session;
+  }
+
+  #recheck(session: Session): void {
+    session.checkedMs = this.#clock.now();
+    if (session.actor.username === guestUsername) return;
+    this.#users.findById(session.actor.userId).then(
+      (user) => {
+        if (user === undefined || user.passwordVersion !== session.passwordVersion) session.client.close();
+        else session.actor = actorOf(user);
+      },
+      () => session.client.close(),
+    );
+  }
+}

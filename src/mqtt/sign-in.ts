@@ -1,0 +1,116 @@
+// Who may connect: login and password, then the client id, which belongs to whoever uses it or has a stored session
+// under it (contract 8). Wrong password: CONNACK 4; a client id of somebody else: CONNACK 2.
+import type { Client, ConnectPacket, PublishPacket } from 'aedes';
+import type { Clock } from '../base/clock.ts';
+import { isCleanText } from '../base/json.ts';
+import { Refusal } from '../base/refusal.ts';
+import { limits } from '../config/limits.ts';
+import type { Permissions } from '../domain/permissions/permission.ts';
+import type { Logins } from '../domain/users/logins.ts';
+import { type Actor, guestUsername, type User } from '../domain/users/user.ts';
+import type { Users } from '../domain/users/users.ts';
+import { Session, type Sessions } from './sessions.ts';
+
+/** What is kept of sessions while nobody is connected. */
+export interface StoredSessions {
+  /** The user whose session is stored under the client id. */
+  findSessionOwner(clientId: string): Promise<string | undefined>;
+  /** Notes whose session is stored under the client id from now on. */
+  claimSession(clientId: string, username: string): Promise<void>;
+  /** Forgets all that is stored of a session [MQTT-3.1.2-6]. */
+  endSession(clientId: string): Promise<void>;
+}
+
+export interface SignInParts {
+  readonly logins: Logins;
+  readonly users: Users;
+  readonly guest: Actor;
+  readonly permissions: Permissions;
+  readonly sessions: Sessions;
+  readonly stored: StoredSessions;
+  readonly clock: Clock;
+}
+
+/** A will, and in whose name it is published. */
+export type Will = PublishPacket & { clientId?: string; username?: string };
+
+/** CONNACK codes [MQTT-3.2.2.3]. */
+const identifierRejected = 2;
+const serverUnavailable = 3;
+const badLogin = 4;
+const notAuthorized = 5;
+
+export class SignIn {
+  readonly #parts: SignInParts;
+  /** What CONNECT said that aedes does not hand on. */
+  readonly #connects = new WeakMap<object, { readonly emptyId: boolean; readonly will: Will | undefined }>();
+
+  constructor(parts: SignInParts) {
+    this.#parts = parts;
+  }
+
+  look(client: Client, packet: ConnectPacket): void {
+    const emptyId = packet.clientId === '' || packet.clientId === undefined;
+    this.#connects.set(client, { emptyId, will: packet.will as Will | undefined });
+  }
+
+  /** @throws Refusal when the connection is not taken; `returnCodeOf` says why in MQTT's words. */
+  async verify(client: Client, username: string | undefined, password: Buffer | undefined): Promise<void> {
+    const user = await this.#verifyUser(client, username, password);
+    this.#assertClientId(client);
+    const owner = await this.#parts.stored.findSessionOwner(client.id);
+    if (owner !== undefined && owner !== user.username) throw takenId(client.id);
+    const will = this.#connects.get(client)?.will;
+    // Kept with the will, so that it is judged as its user's even after a crash.
+    if (will !== undefined) will.username = user.username;
+    const session = this.#parts.sessions.claim(client, user);
+    if (session === undefined) throw takenId(client.id);
+    client.conn.once('close', () => this.#parts.sessions.release(session));
+    if (client.conn.destroyed) this.#parts.sessions.release(session);
+    if (!client.clean) await this.#parts.stored.claimSession(client.id, user.username);
+    else if (owner !== undefined) await this.#parts.stored.endSession(client.id);
+  }
+
+  returnCodeOf(error: unknown): number {
+    if (!(error instanceof Refusal)) return serverUnavailable;
+    if (error.code === 'unauthenticated' || error.code === 'too-many') return badLogin;
+    if (error.code === 'exists' || error.code === 'malformed') return identifierRejected;
+    return error.code === 'forbidden' ? notAuthorized : serverUnavailable;
+  }
+
+  /** The session in whose name a will is judged after its connection is gone for good. */
+  async sessionOfWill(will: Will): Promise<Session | undefined> {
+    if (will.clientId === undefined || will.username === undefined) return undefined;
+    const user = await this.#parts.users.findByName(will.username);
+    const ghost = { id: will.clientId, close: () => {} } as unknown as Client;
+    return user && new Session(ghost, user, this.#parts.clock.now());
+  }
+
+  async #verifyUser(client: Client, username: string | undefined, password: Buffer | undefined): Promise<User> {
+    if (username === undefined || username === '') {
+      if (this.#parts.permissions.refusesGuests)
+        throw new Refusal('forbidden', 'This service takes no connections without a login.');
+      return this.#parts.users.getByName(guestUsername);
+    }
+    const text = password?.toString('utf8') ?? '';
+    return this.#parts.logins.verify({ username, password: text, address: addressOf(client) });
+  }
+
+  #assertClientId(client: Client): void {
+    // An empty client id needs a clean session [MQTT-3.1.3-7].
+    const emptyId = this.#connects.get(client)?.emptyId === true;
+    if (emptyId && !client.clean) throw new Refusal('malformed', 'A client id is needed for a session that is kept.');
+    if (client.id.length > limits.clientIdCharsMax || !isCleanText(client.id)) {
+      throw new Refusal('malformed', `A client id has at most ${limits.clientIdCharsMax} characters.`);
+    }
+  }
+}
+
+function takenId(clientId: string): Refusal {
+  return new Refusal('exists', `The client id ${clientId} belongs to a session of somebody else.`);
+}
+
+function addressOf(client: Client): string {
+  const { remoteAddress } = client.conn as { remoteAddress?: string };
+  return remoteAddress ?? client.req?.socket.remoteAddress ?? '';
+}

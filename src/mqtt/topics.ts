@@ -1,0 +1,67 @@
+// The grammar of topics (contract 8); the only file that knows it. Topics with and without the leading slash mean the
+// same; which form a subscriber gets depends on the filter it asked with.
+
+/** What a topic stands for. */
+export type Topic =
+  | { readonly kind: 'sensor'; readonly device: string; readonly sensor: string; readonly many: boolean }
+  | { readonly kind: 'actuator'; readonly device: string; readonly actuator: string }
+  /** `users/{username}/…`: between the connections of one user. */
+  | { readonly kind: 'user'; readonly username: string }
+  /** `devices/{gateway id}/…`: a gateway client's own. */
+  | { readonly kind: 'gateway'; readonly gateway: string }
+  | { readonly kind: 'none' };
+
+const none: Topic = { kind: 'none' };
+
+export function parseTopic(topic: string): Topic {
+  const levels = withoutSlash(topic).split('/');
+  const [root, id = '', part, partId = '', leaf] = levels;
+  if (root === 'users') return levels.length > 2 && id !== '' ? { kind: 'user', username: id } : none;
+  if (root !== 'devices' || id === '') return none;
+  if (levels.length === 5 && partId !== '') {
+    if (part === 'sensors' && (leaf === 'value' || leaf === 'values')) {
+      return { kind: 'sensor', device: id, sensor: partId, many: leaf === 'values' };
+    }
+    if (part === 'actuators' && leaf === 'value') return { kind: 'actuator', device: id, actuator: partId };
+  }
+  return levels.length > 2 ? { kind: 'gateway', gateway: id } : none;
+}
+
+export function sensorTopic(device: string, sensor: string, options: { readonly many: boolean }): string {
+  return `devices/${device}/sensors/${sensor}/${options.many ? 'values' : 'value'}`;
+}
+
+export function actuatorTopic(device: string, actuator: string): string {
+  return `devices/${device}/actuators/${actuator}/value`;
+}
+
+export function withoutSlash(topic: string): string {
+  return topic.startsWith('/') ? topic.slice(1) : topic;
+}
+
+/** Both forms in which a message goes out. */
+export function bothForms(topic: string): readonly [string, string] {
+  const bare = withoutSlash(topic);
+  return [bare, `/${bare}`];
+}
+
+/** Does a filter take the form with the slash? One that begins with `/` or `+/` does; every other, `#` included, not. */
+export function takesSlash(filter: string): boolean {
+  return filter.startsWith('/') || filter.startsWith('+/');
+}
+
+/** May a message on `topic` go to who asked with `filter`, as far as the form is concerned? */
+export function matchesForm(filter: string, topic: string): boolean {
+  return takesSlash(filter) === topic.startsWith('/');
+}
+
+/** Does the filter match the topic [MQTT-4.7]? */
+export function matchesFilter(filter: string, topic: string): boolean {
+  const wanted = filter.split('/');
+  const levels = topic.split('/');
+  for (const [index, level] of wanted.entries()) {
+    if (level === '#') return true;
+    if (index >= levels.length || (level !== '+' && level !== levels[index])) return false;
+  }
+  return wanted.length === levels.length;
+}
