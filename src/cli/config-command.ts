@@ -1,4 +1,4 @@
-// `dundun config`: every setting with its value, default and reason.
+// `dundun config`: every setting with its value, default and reason, as a file that DUNDUN_CONFIG can name.
 import { settings } from '../config/config.ts';
 import { readConfig } from './read-config.ts';
 
@@ -7,9 +7,16 @@ export function printConfig(): void {
   for (const setting of Object.values(settings)) {
     const given = env[setting.env];
     const isSet = given !== undefined && given !== '';
-    const value = isSet ? (setting.secret === true ? '(set)' : given) : setting.fallback;
+    const value = isSet ? (setting.secret === true ? '(set)' : quoted(given)) : setting.fallback;
     console.log(
       `# ${setting.reason}\n# default: ${setting.fallback === '' ? '(none)' : setting.fallback}\n${setting.env}=${value}\n`,
     );
   }
+}
+
+/** A value with a `#`, a quote or spaces around it is read back only between quotes that it does not hold. */
+function quoted(value: string): string {
+  if (!/[#'"`\n]|^\s|\s$/.test(value)) return value;
+  const quote = ["'", '"', '`'].find((mark) => !value.includes(mark)) ?? '';
+  return `${quote}${value}${quote}`;
 }

@@ -1,4 +1,5 @@
 // Every setting: its name, default, reason, and how it is read. Checked at start, all faults named at once; frozen.
+import { isIP } from 'node:net';
 import type { Env } from './env.ts';
 
 export interface Config {
@@ -119,7 +120,7 @@ export const settings: Settings = {
     fallback: '',
     reason:
       'Addresses (or networks, 10.0.0.0/8) of proxies whose X-Forwarded-For is believed, separated by commas; empty: none.',
-    parse: list,
+    parse: networks,
   },
   logLevel: {
     env: 'DUNDUN_LOG_LEVEL',
@@ -216,6 +217,19 @@ function list(value: string): readonly string[] {
     .split(',')
     .map((item) => item.trim())
     .filter((item) => item !== '');
+}
+
+function networks(value: string): readonly string[] {
+  const bad = list(value).filter((item) => !isNetwork(item));
+  if (bad.length > 0) throw new Error(`must hold addresses or networks such as 10.0.0.0/8, not ${bad.join(', ')}`);
+  return list(value);
+}
+
+function isNetwork(item: string): boolean {
+  const [address = '', prefix, ...rest] = item.split('/');
+  const bits = isIP(address) === 6 ? 128 : 32;
+  const whole = prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= bits);
+  return isIP(address) !== 0 && whole && rest.length === 0;
 }
 
 function url(value: string): string {

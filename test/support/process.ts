@@ -1,0 +1,212 @@
+// Starts the real service as a process of its own, in a folder of its own, on free ports: for what only a process
+// shows (signals, exit codes, kills, settings). What a test leaves running or lying about ends with the test file.
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { after } from 'node:test';
+
+export const root = resolve(import.meta.dirname, '../..');
+export const adminPassword = 'correct horse battery';
+
+export interface Ports {
+  readonly http: number;
+  readonly mqtt?: number;
+  readonly mqtts?: number;
+}
+
+export interface Exit {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+}
+
+/** Environment variables; undefined takes away what would be set otherwise. */
+export type Settings = Readonly<Record<string, string | undefined>>;
+
+const readyMsMax = 60_000;
+const running = new Set<ChildProcessWithoutNullStreams>();
+const folders = new Set<string>();
+
+function tidyUp(): void {
+  for (const child of running) child.kill('SIGKILL');
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+}
+
+after(tidyUp);
+process.on('exit', tidyUp);
+for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => process.exit(1));
+
+/** A new folder that goes when the test file ends. */
+export function makeFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'dundun-test-'));
+  folders.add(folder);
+  return folder;
+}
+
+/** The environment of a child: nothing of ours, free ports of this machine alone, and what the test sets. */
+function environment(settings: Settings): Settings {
+  return {
+    PATH: process.env['PATH'] ?? '',
+    DUNDUN_HTTP_HOST: '127.0.0.1',
+    DUNDUN_HTTP_PORT: '0',
+    DUNDUN_MQTT_PORT: '0',
+    DUNDUN_MQTT_TLS_PORT: '0',
+    DUNDUN_ADMIN_PASSWORD: adminPassword,
+    ...settings,
+  };
+}
+
+/** A process of ours and all it has said so far. */
+export class Running {
+  readonly child: ChildProcessWithoutNullStreams;
+  readonly exit: Promise<Exit>;
+  stdout = '';
+  stderr = '';
+
+  constructor(command: readonly string[], options: { readonly settings: Settings; readonly cwd?: string }) {
+    const [program = '', ...args] = command;
+    this.child = spawn(program, args, { cwd: options.cwd ?? makeFolder(), env: options.settings });
+    running.add(this.child);
+    this.child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      this.stdout += text;
+    });
+    this.child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      this.stderr += text;
+    });
+    this.exit = new Promise((resolve, reject) => {
+      this.child.on('error', reject);
+      this.child.on('close', (code, signal) => {
+        running.delete(this.child);
+        resolve({ code, signal });
+      });
+    });
+    // Whoever waits for the end is told; a test that does not wait is not failed by it.
+    this.exit.catch(() => {});
+  }
+
+  /** Sends a signal and waits for the end. */
+  stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<Exit> {
+    this.child.kill(signal);
+    return this.exit;
+  }
+}
+
+export interface ServeOptions {
+  readonly folder?: string;
+  readonly settings?: Settings;
+  /** What is started; the service on this Node.js unless a test wants another way in. */
+  readonly command?: readonly string[];
+}
+
+export const serveCommand: readonly string[] = [process.execPath, join(root, 'src/main.ts'), 'serve'];
+
+/** `dundun serve`, started; `ready` tells when it takes work. */
+export class Dundun extends Running {
+  readonly folder: string;
+  readonly ready: Promise<Ports>;
+  ports: Ports = { http: 0 };
+
+  constructor({ folder = join(makeFolder(), 'data'), settings = {}, command = serveCommand }: ServeOptions = {}) {
+    super(command, { settings: environment({ DUNDUN_DATA_DIR: folder, ...settings }) });
+    this.folder = folder;
+    this.ready = this.#waitForReady();
+    this.ready.catch(() => {});
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.ports.http}`;
+  }
+
+  #waitForReady(): Promise<Ports> {
+    return new Promise((resolve, reject) => {
+      const deadline = setTimeout(() => reject(new Error(`Not ready in time.\n${this.stderr}`)), readyMsMax);
+      const look = () => {
+        const line = this.stdout.split('\n').find((text) => text.startsWith('{"msg":"ready"'));
+        if (line === undefined || !line.endsWith('}')) return;
+        this.ports = JSON.parse(line) as Ports;
+        clearTimeout(deadline);
+        resolve(this.ports);
+      };
+      this.child.stdout.on('data', look);
+      this.exit.then(({ code, signal }) => {
+        clearTimeout(deadline);
+        reject(new Error(`It ended with ${code ?? signal} before it was ready.\n${this.stderr}`));
+      }, reject);
+    });
+  }
+}
+
+/** Starts the service and waits until it takes work. */
+export async function startDundun(options: ServeOptions = {}): Promise<Dundun> {
+  const dundun = new Dundun(options);
+  await dundun.ready;
+  return dundun;
+}
+
+export interface VerbOutcome {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs a command-line verb to its end. */
+export async function runVerb(
+  args: readonly string[],
+  options: { readonly settings?: Settings; readonly input?: string } = {},
+): Promise<VerbOutcome> {
+  const verb = new Running([process.execPath, join(root, 'src/main.ts'), ...args], {
+    settings: environment(options.settings ?? {}),
+  });
+  verb.child.stdin.on('error', () => {});
+  verb.child.stdin.end(options.input ?? '');
+  const { code } = await verb.exit;
+  return { code, stdout: verb.stdout, stderr: verb.stderr };
+}
+
+export interface Call {
+  readonly token?: string | undefined;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly json?: unknown;
+  readonly method?: string;
+}
+
+/** One request of the API; a body makes it a POST. */
+export function call(dundun: { readonly url: string }, path: string, options: Call = {}): Promise<Response> {
+  const { token, json, method = json === undefined ? 'GET' : 'POST' } = options;
+  const headers: Record<string, string> = { ...options.headers };
+  if (token !== undefined) headers['authorization'] = `Bearer ${token}`;
+  if (json === undefined) return fetch(`${dundun.url}${path}`, { method, headers });
+  headers['content-type'] = 'application/json';
+  return fetch(`${dundun.url}${path}`, { method, headers, body: JSON.stringify(json) });
+}
+
+/** A token for the login, or the status with which it was refused. */
+export async function login(
+  dundun: { readonly url: string },
+  username = 'admin',
+  password = adminPassword,
+): Promise<string | number> {
+  const answer = await call(dundun, '/api/v2/auth/token', { json: { username, password } });
+  const text = await answer.text();
+  return answer.ok ? text : answer.status;
+}
+
+/** Makes a public device with these sensors. */
+export async function makeDevice(
+  dundun: { readonly url: string },
+  id: string,
+  sensors: readonly string[],
+): Promise<void> {
+  const answer = await call(dundun, '/api/v2/devices', {
+    json: { id, visibility: 'public', sensors: sensors.map((sensor) => ({ id: sensor })) },
+  });
+  if (!answer.ok) throw new Error(`Making ${id}: ${answer.status} ${await answer.text()}`);
+}
+
+/** Every value of a sensor, in order. */
+export async function readValues(dundun: { readonly url: string }, device: string, sensor: string): Promise<unknown[]> {
+  const answer = await call(dundun, `/api/v2/devices/${device}/sensors/${sensor}/values?format=ndjson`);
+  if (!answer.ok) throw new Error(`Reading ${device}/${sensor}: ${answer.status} ${await answer.text()}`);
+  const lines = (await answer.text()).split('\n').filter((line) => line !== '');
+  return lines.map((line) => (JSON.parse(line) as { value: unknown }).value);
+}
