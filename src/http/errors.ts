@@ -1,4 +1,5 @@
 // From a refusal to an HTTP answer: one table from code to status, one shape of body (RFC 9457 problem details).
+import type { Socket } from 'node:net';
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { escapePointer } from '../base/json.ts';
 import { type FieldFault, Refusal, type RefusalCode } from '../base/refusal.ts';
@@ -67,6 +68,30 @@ export function answerWrongMethod(request: FastifyRequest, reply: FastifyReply, 
     detail: `${pathOf(request)} takes ${allowed}, not ${request.method}.`,
   });
 }
+
+/** Answers what is no HTTP request that could be routed, and ends the connection. */
+export function answerBrokenRequest(error: Error & { readonly code?: string }, socket: Socket): void {
+  // On a connection that was reset there is nobody to tell.
+  if (error.code === 'ECONNRESET' || socket.destroyed) return;
+  const { status, title, detail } = brokenRequests[error.code ?? ''] ?? brokenRequest;
+  const body = JSON.stringify({ type: 'urn:dundun:problem:malformed', title, status, detail, instance: '' });
+  if (socket.writable) {
+    socket.write(
+      `HTTP/1.1 ${status} ${title}\r\nContent-Type: application/problem+json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
+    );
+  }
+  socket.destroySoon();
+}
+
+const brokenRequest = { status: 400, title: 'Bad Request', detail: 'This is no HTTP/1.1 request.' };
+const brokenRequests: Readonly<Record<string, typeof brokenRequest>> = {
+  HPE_HEADER_OVERFLOW: {
+    status: 431,
+    title: 'Request Header Fields Too Large',
+    detail: 'The address and the headers together are larger than 16 KiB.',
+  },
+  ERR_HTTP_REQUEST_TIMEOUT: { status: 408, title: 'Request Timeout', detail: 'The request took too long to arrive.' },
+};
 
 interface Answer {
   readonly code: string;

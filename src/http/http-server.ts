@@ -12,7 +12,7 @@ import type { Users } from '../domain/users/users.ts';
 import { Authentication } from './auth.ts';
 import { registerBodyParsers } from './bodies.ts';
 import { registerDocs, registerOpenApi } from './docs.ts';
-import { answerError, answerUnknownPath } from './errors.ts';
+import { answerBrokenRequest, answerError, answerUnknownPath } from './errors.ts';
 import { registerHealth } from './health.ts';
 import { registerHome } from './home.ts';
 import { registerV2 } from './v2/api.ts';
@@ -102,6 +102,9 @@ function makeFastify(parts: HttpParts): FastifyInstance {
     return503OnClosing: true,
     trustProxy: trustProxy.length === 0 ? false : [...trustProxy],
     genReqId: () => '',
+    // What fails before a route is found is told in the same shape as everything else.
+    frameworkErrors: answerError,
+    clientErrorHandler: answerBrokenRequest,
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: limits.idCharsMax * 3 },
     ...(https === undefined ? {} : { https: { ...https, allowHTTP1: true } as never }),
   }) as unknown as FastifyInstance;

@@ -6,9 +6,9 @@ import { databaseFile } from '../../src/storage/sqlite/connection.ts';
 export type Rows = Readonly<Record<string, readonly unknown[]>>;
 
 /** What housekeeping moves on its own, whatever is asked of the service. */
-const moving = new Set(['log', 'datapoint', 'latest', 'counter', 'kysely_migration', 'kysely_migration_lock']);
+const moving = new Set(['log', 'datapoint', 'latest', 'counter', 'purge', 'kysely_migration', 'kysely_migration_lock']);
 
-/** All rows by table; datapoints as one table, whether they are in the log or have settled. */
+/** All rows by table; datapoints as one table, in the log or settled, without those that wait to be purged. */
 export function readRows(folder: string): Rows {
   return withDatabase(folder, (database) => {
     const tables = database.prepare("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name").all();
@@ -17,7 +17,8 @@ export function readRows(folder: string): Rows {
       .filter((name) => !moving.has(name))
       .map((name) => [name, database.prepare(`SELECT * FROM "${name}"`).all()] as const);
     const columns = 'SELECT seq, sensor, at, stamped, received, value FROM';
-    const datapoints = database.prepare(`${columns} log UNION ALL ${columns} datapoint ORDER BY seq`).all();
+    const all = `SELECT * FROM (${columns} log UNION ALL ${columns} datapoint)`;
+    const datapoints = database.prepare(`${all} WHERE sensor IN (SELECT key FROM sensor) ORDER BY seq`).all();
     return { ...Object.fromEntries(rows), datapoints };
   });
 }
