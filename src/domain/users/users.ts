@@ -52,6 +52,7 @@ export class Users {
 
   /** @throws Refusal `not-found` */
   async getByName(username: string): Promise<User> {
+    if (username === '') throw new Refusal('malformed', 'Name a user: an empty name is nobody.');
     const user = await this.findByName(username);
     if (user === undefined) throw new Refusal('not-found', `There is no user ${username}.`);
     return user;

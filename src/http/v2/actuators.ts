@@ -146,7 +146,7 @@ const fields = [
     name: 'meta',
     words: 'meta object',
     schema: JsonFieldBody,
-    change: (body: unknown): ActuatorChange => ({ meta: parseMeta(jsonFieldOf(body, 'meta')) ?? {} }),
+    change: (body: unknown): ActuatorChange => ({ meta: parseMeta(jsonFieldOf(body, 'meta')) ?? null }),
   },
 ];
 

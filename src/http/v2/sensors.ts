@@ -125,5 +125,5 @@ function calibChange(body: unknown): SensorChange {
 }
 
 function metaChange(body: unknown): SensorChange {
-  return { meta: parseMeta(jsonFieldOf(body, 'meta')) ?? {} };
+  return { meta: parseMeta(jsonFieldOf(body, 'meta')) ?? null };
 }

@@ -69,7 +69,7 @@ function toActuator(row: Selectable<ActuatorTable>): Actuator {
 }
 
 /** The columns a sensor's description (or a change of it) sets; what it does not name stays out. */
-export function sensorColumns(sensor: SensorDraft | SensorChange): Record<string, string> {
+export function sensorColumns(sensor: SensorDraft | SensorChange): Record<string, string | null> {
   return defined({
     name: sensor.name,
     kind: sensor.kind,
@@ -81,7 +81,7 @@ export function sensorColumns(sensor: SensorDraft | SensorChange): Record<string
   });
 }
 
-export function actuatorColumns(actuator: ActuatorDraft | ActuatorChange): Record<string, string> {
+export function actuatorColumns(actuator: ActuatorDraft | ActuatorChange): Record<string, string | null> {
   return defined({
     name: actuator.name,
     actuator_kind: actuator.actuatorKind,
@@ -91,8 +91,9 @@ export function actuatorColumns(actuator: ActuatorDraft | ActuatorChange): Recor
   });
 }
 
-function toJson(json: Json | undefined): string | undefined {
-  return json === undefined ? undefined : JSON.stringify(json);
+/** Null takes the field away. */
+function toJson(json: Json | undefined): string | null | undefined {
+  return json === undefined || json === null ? json : JSON.stringify(json);
 }
 
 function fromJson(text: string | null): Json {
@@ -106,8 +107,8 @@ function present<T extends object>(fields: T): Present<T> {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null)) as Present<T>;
 }
 
-function defined(fields: Record<string, string | undefined>): Record<string, string> {
+function defined(fields: Record<string, string | null | undefined>): Record<string, string | null> {
   return Object.fromEntries(
-    Object.entries(fields).filter((field): field is [string, string] => field[1] !== undefined),
+    Object.entries(fields).filter((field): field is [string, string | null] => field[1] !== undefined),
   );
 }
