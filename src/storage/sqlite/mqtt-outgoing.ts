@@ -1,0 +1,294 @@
+// Messages of QoS 1 and 2 on their way to stored sessions: kept from before they are delivered until they are
+// acknowledged. One row for the message, one for each session that waits for it; bounded for each session (I4).
+//
+// The broker tells messages apart by broker id and number, and takes a message for a repeat when one with a higher
+// number of the same broker id has reached the client before it. A message that waits for its commit is overtaken by
+// others, so it would be lost. Hence it takes a new number here, under a broker id of its own kind, within which
+// numbers rise in the order of commits. The number is the message's key in the tables; it is never given twice.
+import type { DatabaseSync } from 'node:sqlite';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { limits } from '../../config/limits.ts';
+import { type Packet, type PacketClient, type PacketRow, packetColumns, packetFields } from './mqtt-packet.ts';
+import { type MqttSessions, rowsOf, type Session } from './mqtt-sessions.ts';
+import type { MqttWrites } from './mqtt-writes.ts';
+import { StatementCache } from './statement-cache.ts';
+import type { Statement } from './writer-protocol.ts';
+
+/** What these parts need to know of the broker. */
+export interface Broker {
+  readonly id: string;
+  readonly counter: number;
+  readonly clients?: Readonly<Record<string, object>>;
+  listenerCount?(event: string): number;
+}
+
+export interface Recipient {
+  readonly clientId: string;
+  readonly qos?: number | undefined;
+}
+
+/** How one session gets a message. */
+interface Place {
+  readonly session: Session;
+  qos: number;
+}
+
+export class MqttOutgoing {
+  readonly #writes: MqttWrites;
+  readonly #reads: StatementCache;
+  readonly #sessions: MqttSessions;
+  #broker: Broker = { id: '', counter: 0 };
+  #lastMessage = 0;
+  #lastPassing = 0;
+  #committedMessage = 0;
+  /** By connection: what it was sent before its queue was replayed to it; null once that is over. */
+  readonly #sentBeforeReplay = new WeakMap<PacketClient, Set<number> | null>();
+  /** Messages not kept because a session had no room. */
+  dropped = 0;
+
+  constructor(parts: { readonly writes: MqttWrites; readonly reader: DatabaseSync; readonly sessions: MqttSessions }) {
+    this.#writes = parts.writes;
+    this.#reads = new StatementCache(parts.reader);
+    this.#sessions = parts.sessions;
+  }
+
+  start(broker: Broker): void {
+    this.#broker = broker;
+    const last = 'SELECT max((SELECT max(id) FROM mqtt_message), (SELECT max(message) FROM mqtt_queue)) AS n';
+    this.#lastMessage = Number((this.#reads.prepare(last).get() as { n: number | null }).n ?? 0);
+    this.#committedMessage = this.#lastMessage;
+  }
+
+  /** Keeps a message for sessions; resolves when it is stored for all of them that have room. */
+  enqueue(recipients: readonly Recipient[], packet: Packet, way: 'routed' | 'direct'): Promise<void> {
+    const places = this.#placesFor(recipients, packet);
+    if (places.length === 0) {
+      this.#renumber(packet, 'passing', ++this.#lastPassing);
+      return Promise.resolve();
+    }
+    const message = this.#numberOf(packet, way);
+    for (const { session } of places) session.queued += 1;
+    const insert = 'INSERT INTO mqtt_message (id, topic, payload, rest) VALUES (?, ?, ?, ?)';
+    const rows = rowsOf(places.map(({ session }) => session));
+    return this.#writes
+      .write([...rows, { sql: insert, parameters: [message, ...packetColumns(packet)] }, ...queueRows(places, message)])
+      .then(
+        () => {
+          this.#committedMessage = Math.max(this.#committedMessage, message);
+          for (const { session } of places) session.stored = true;
+        },
+        (error) => {
+          for (const { session } of places) session.queued -= 1;
+          throw error;
+        },
+      );
+  }
+
+  /**
+   * Notes under which packet id a message is sent, or that PUBREC came for it. What is not kept is sent all the same.
+   * Changes the packet where it is a redelivery (DUP) and where its packet id is still in use.
+   */
+  update(client: PacketClient, packet: Packet): Promise<void> {
+    const session = this.#sessions.find(client.id);
+    if (session === undefined || packet.messageId === undefined) return Promise.resolve();
+    if (packet.cmd === 'pubrel') return this.#release(session, packet.messageId);
+    const message = this.#keyOf(packet);
+    if (message === undefined) return Promise.resolve();
+    this.#noteSent(client, message);
+    const before = session.sent.get(packet.messageId);
+    if (before?.message === message) {
+      if (client.clean === false) packet.dup = true; // [MQTT-3.3.1-1]
+      return Promise.resolve();
+    }
+    if (session.sent.size >= limits.sessionMessagesMax) return Promise.resolve();
+    if (before !== undefined) packet.messageId = freePacketId(session, packet.messageId);
+    return this.#send(session, { message, packetId: packet.messageId, qos: packet.qos ?? 0 });
+  }
+
+  /**
+   * Removes what is acknowledged under this packet id; without one, what may not be delivered to the client.
+   * @returns the message, where somebody wants to know.
+   */
+  async clear(client: PacketClient, packet: Packet): Promise<Packet | undefined> {
+    const session = this.#sessions.find(client.id);
+    if (session === undefined) return undefined;
+    const packetId = packet.messageId ?? undefined;
+    if (packetId === undefined) return this.#clearUnsent(session, packet);
+    const sent = session.sent.get(packetId);
+    if (sent === undefined) return undefined;
+    session.sent.delete(packetId);
+    const { listenerCount } = this.#broker;
+    const wanted = listenerCount === undefined || listenerCount.call(this.#broker, 'ack') > 0;
+    const cleared = wanted ? this.#read(session, sent.message, packetId) : undefined;
+    try {
+      const parameters = [session.key, sent.message];
+      const [gone = 0] = await this.#writes.write([
+        { sql: 'DELETE FROM mqtt_queue WHERE session = ? AND message = ?', parameters },
+      ]);
+      session.queued -= gone;
+    } catch (error) {
+      if (!session.sent.has(packetId)) session.sent.set(packetId, sent);
+      throw error;
+    }
+    return cleared;
+  }
+
+  /** What is kept for the client, oldest first, up to what has been stored by now; the rest is delivered as it comes. */
+  replay(client: PacketClient): AsyncIterable<Packet> | readonly Packet[] {
+    const session = this.#sessions.find(client.id);
+    return session === undefined ? [] : this.#replay(client, session, this.#committedMessage);
+  }
+
+  async *#replay(client: PacketClient, session: Session, upTo: number): AsyncGenerator<Packet> {
+    const page = this.#reads.prepare(`SELECT message FROM mqtt_queue
+      WHERE session = ? AND message > ? AND message <= ? ORDER BY message LIMIT ${replayRows}`);
+    // Memory knows the packet ids before the tables do.
+    const packetIds = new Map(Array.from(session.sent, ([packetId, { message }]) => [message, packetId]));
+    let after = -1;
+    try {
+      for (;;) {
+        const rows = page.all(session.key, after, upTo) as { message: number }[];
+        for (const { message } of rows) {
+          after = message;
+          if (this.#sentBeforeReplay.get(client)?.has(message)) continue;
+          const packet = this.#read(session, message, packetIds.get(message));
+          if (packet !== undefined) yield packet;
+        }
+        if (rows.length < replayRows) return;
+      }
+    } finally {
+      this.#sentBeforeReplay.set(client, null);
+    }
+  }
+
+  /** Several filters of one client are one place in its queue, at the highest QoS of them [MQTT-3.3.5-1]. */
+  #placesFor(recipients: readonly Recipient[], packet: Packet): Place[] {
+    const places = new Map<string, Place>();
+    for (const { clientId, qos = 2 } of recipients) {
+      const granted = Math.min(qos, packet.qos ?? 0);
+      const known = places.get(clientId);
+      if (known !== undefined) {
+        known.qos = Math.max(known.qos, granted);
+        continue;
+      }
+      const session = this.#sessions.getOrCreate(clientId);
+      if (session.queued < limits.sessionMessagesMax) places.set(clientId, { session, qos: granted });
+      else this.dropped += 1;
+    }
+    return [...places.values()];
+  }
+
+  /** The message's key. A number this broker has not given yet is kept, if nothing was stored under it or later. */
+  #numberOf(packet: Packet, way: 'routed' | 'direct'): number {
+    const number = packet.brokerCounter ?? 0;
+    if (number > this.#broker.counter && number > this.#lastMessage) {
+      this.#lastMessage = number;
+      return number;
+    }
+    this.#renumber(packet, way, ++this.#lastMessage);
+    return this.#lastMessage;
+  }
+
+  #renumber(packet: Packet, way: 'routed' | 'direct' | 'passing', number: number): void {
+    packet.brokerId = `${this.#broker.id}/${way}`;
+    packet.brokerCounter = number;
+  }
+
+  #keyOf({ brokerId, brokerCounter }: Packet): number | undefined {
+    return brokerId === `${this.#broker.id}/passing` ? undefined : brokerCounter;
+  }
+
+  #noteSent(client: PacketClient, message: number): void {
+    if (client.clean !== false) return;
+    const sent = this.#sentBeforeReplay.get(client);
+    if (sent === undefined) this.#sentBeforeReplay.set(client, new Set([message]));
+    else sent?.add(message);
+  }
+
+  async #send(session: Session, as: { message: number; packetId: number; qos: number }): Promise<void> {
+    const { message, packetId, qos } = as;
+    const sent: { message: number } = { message };
+    session.sent.set(packetId, sent);
+    const sql = 'UPDATE mqtt_queue SET packet_id = ? WHERE session = ? AND message = ?';
+    const write = this.#writes.write([{ sql, parameters: [packetId, session.key, message] }]).then(([rows]) => {
+      if (rows === 0 && session.sent.get(packetId) === sent) session.sent.delete(packetId);
+    });
+    // Of QoS 2 the id decides whether a redelivery is told from a new message. Of QoS 1 a crash that takes the id
+    // along has the message sent once more under another, which QoS 1 allows; so its delivery does not wait.
+    if (qos === 2) return write;
+    write.catch(() => {});
+  }
+
+  #release(session: Session, packetId: number): Promise<void> {
+    const sent = session.sent.get(packetId);
+    if (sent === undefined) return Promise.resolve();
+    if (sent.released !== undefined) return sent.released;
+    const sql = 'UPDATE mqtt_queue SET released = 1 WHERE session = ? AND message = ?';
+    const write = this.#writes.write([{ sql, parameters: [session.key, sent.message] }]);
+    sent.released = write.then(
+      () => {},
+      (error) => {
+        delete sent.released;
+        throw error;
+      },
+    );
+    return sent.released;
+  }
+
+  /**
+   * aedes asks for this where the client may not have the message, but also for each of its subscriptions beyond the
+   * first that takes the message. Then the delivery of the first is under way: it begins in the next turn of the event
+   * loop, and a message that was given a packet id stays.
+   */
+  async #clearUnsent(session: Session, packet: Packet): Promise<undefined> {
+    const message = this.#keyOf(packet);
+    if (message === undefined) return;
+    await nextTurn();
+    const sql = 'DELETE FROM mqtt_queue WHERE session = ? AND message = ? AND packet_id IS NULL';
+    const [gone = 0] = await this.#writes.write([{ sql, parameters: [session.key, message] }]);
+    session.queued -= gone;
+  }
+
+  #read(session: Session, message: number, packetId: number | undefined): Packet | undefined {
+    const row = this.#reads
+      .prepare(`SELECT topic, payload, rest, qos, released FROM mqtt_queue JOIN mqtt_message ON id = message
+        WHERE session = ? AND message = ?`)
+      .get(session.key, message) as unknown as (PacketRow & { readonly released: number }) | undefined;
+    if (row === undefined) return undefined;
+    if (row.released === 1) return { cmd: 'pubrel', messageId: packetId };
+    const { id: brokerId } = this.#broker;
+    return {
+      cmd: 'publish',
+      brokerId,
+      brokerCounter: message,
+      ...packetFields(row),
+      retain: false,
+      dup: false,
+      messageId: packetId,
+    };
+  }
+}
+
+const replayRows = 200;
+const packetIdMax = 65_535;
+
+/** The sessions are grouped by the QoS they get; mostly it is the same for all. */
+function queueRows(places: readonly Place[], message: number): Statement[] {
+  const keysByQos = new Map<number, number[]>();
+  for (const { session, qos } of places) {
+    const keys = keysByQos.get(qos);
+    if (keys === undefined) keysByQos.set(qos, [session.key]);
+    else keys.push(session.key);
+  }
+  return Array.from(keysByQos, ([qos, keys]) => ({
+    sql: 'INSERT INTO mqtt_queue (session, message, qos) SELECT value, ?, ? FROM json_each(?)',
+    parameters: [message, qos, JSON.stringify(keys)],
+  }));
+}
+
+function freePacketId(session: Session, taken: number): number {
+  let id = taken;
+  do id = (id % packetIdMax) + 1;
+  while (session.sent.has(id));
+  return id;
+}
