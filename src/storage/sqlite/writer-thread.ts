@@ -106,6 +106,8 @@ function scheduleHousekeeping(): void {
 
 function keepHouse(options: { readonly quiet: boolean }): void {
   keepingHouse = false;
+  // A turn that was planned before the thread was told to end.
+  if (!database.isOpen) return;
   if (datapoints.purgeDue) {
     while (datapoints.logRows > 0) if (!settle()) break;
     datapoints.purgeDue = purge();
