@@ -3,14 +3,14 @@
 import type { Clock } from '../../base/clock.ts';
 import { Refusal } from '../../base/refusal.ts';
 import { limits } from '../../config/limits.ts';
-import type { Permissions } from '../permissions/permission.ts';
-import { noScopes, type ScopeSet, scope } from '../permissions/scopes.ts';
+import type { DeviceAudience, Permissions } from '../permissions/permission.ts';
+import { allScopes, noScopes, type ScopeSet, scope } from '../permissions/scopes.ts';
 import type { Actor } from '../users/user.ts';
 import type { Users } from '../users/users.ts';
 import type { Device, DeviceChange, DeviceDraft, DeviceId, Visibility } from './device.ts';
 import type { DeviceDirectory } from './device-directory.ts';
 import type { DeviceStore, Mark, Share } from './device-store.ts';
-import { parseFilter } from './filter.ts';
+import { type Filter, parseFilter } from './filter.ts';
 
 export interface DevicePage {
   readonly devices: readonly Device[];
@@ -77,14 +77,19 @@ export class Devices {
   /** A page of the devices the actor may view. */
   async list(
     actor: Actor,
-    query: { readonly q?: string | undefined; readonly limit?: number | undefined; readonly offset: number },
+    query: { readonly q?: string | undefined; readonly limit: number; readonly offset: number },
   ): Promise<DevicePage> {
     this.#permissions.requireGuestAllowed(actor);
-    const filter = parseFilter(query.q);
-    const audience = this.#permissions.audienceOf(actor);
-    const total = await this.#store.count({ audience, filter });
-    const page = query.limit === undefined ? { offset: query.offset } : { offset: query.offset, limit: query.limit };
-    return { devices: total <= query.offset ? [] : await this.#store.list({ audience, filter, ...page }), total };
+    return this.#page(this.#permissions.audienceOf(actor, scope.view), parseFilter(query.q), query);
+  }
+
+  /** The devices, or a page of them, on which the actor holds any scope at all; maybe without `devices:view`. */
+  async listHeld(
+    actor: Actor,
+    page: { readonly limit?: number | undefined; readonly offset: number },
+  ): Promise<DevicePage> {
+    this.#permissions.requireGuestAllowed(actor);
+    return this.#page(this.#permissions.audienceOf(actor, allScopes), [], page);
   }
 
   /** @throws Refusal `forbidden` when guest would make a record private. */
@@ -132,6 +137,16 @@ export class Devices {
     } finally {
       this.#directory.forget(id);
     }
+  }
+
+  async #page(
+    audience: DeviceAudience,
+    filter: Filter,
+    { limit, offset }: { readonly limit?: number | undefined; readonly offset: number },
+  ): Promise<DevicePage> {
+    const total = await this.#store.count({ audience, filter });
+    const page = limit === undefined ? { offset } : { offset, limit };
+    return { devices: total <= offset ? [] : await this.#store.list({ audience, filter, ...page }), total };
   }
 
   async #require(actor: Actor, id: DeviceId, needed: ScopeSet): Promise<Device> {

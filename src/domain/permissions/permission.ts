@@ -8,10 +8,16 @@ import { allScopes, noScopes, publicScopes, type ScopeName, type ScopeSet, scope
 /** What callers without a token may do: `full` (as owner of what guest owns), `push` (create and push), `none`. */
 export type GuestAccess = 'full' | 'push' | 'none';
 
-/** Who sees what, as a condition: everything, or what is public, owned by or shared with the user. */
+/** Who holds a right, as a condition: on everything, or on what is public, owned by or shared with the user. */
 export type DeviceAudience =
   | { readonly all: true }
-  | { readonly all: false; readonly public: boolean; readonly user: UserKey | undefined };
+  | {
+      readonly all: false;
+      readonly public: boolean;
+      readonly user: UserKey | undefined;
+      /** A share counts when it names one of these scopes. */
+      readonly shared: ScopeSet;
+    };
 
 export class Permissions {
   readonly #guestAccess: GuestAccess;
@@ -74,12 +80,12 @@ export class Permissions {
     }
   }
 
-  /** The records a list may show the actor: those on which `scopesOf` holds at least one scope. */
-  audienceOf(actor: Actor): DeviceAudience {
+  /** The records on which `scopesOf` holds at least one of these scopes, of which public visibility gives one. */
+  audienceOf(actor: Actor, shared: ScopeSet): DeviceAudience {
     if (actor.admin) return { all: true };
-    if (actor.guest && this.#guestAccess === 'none') return { all: false, public: false, user: undefined };
-    if (actor.guest) return { all: false, public: true, user: this.#guestAccess === 'full' ? actor.key : undefined };
-    return { all: false, public: true, user: actor.key };
+    if (actor.guest && this.#guestAccess === 'none') return { all: false, public: false, user: undefined, shared };
+    const user = actor.guest && this.#guestAccess !== 'full' ? undefined : actor.key;
+    return { all: false, public: true, user, shared };
   }
 
   #ownsOrAdministers(actor: Actor, device: Device): boolean {

@@ -59,7 +59,7 @@ export function registerAuth(app: TypedApp, services: Services): void {
     },
     async (request, reply) => {
       const { limit, offset = 0 } = request.query;
-      const page = await devices.list(request.actor, { limit, offset });
+      const page = await devices.listHeld(request.actor, { limit, offset });
       setTotal(reply, page.total);
       if (limit !== undefined)
         setLinks(request, reply, { limit, offset, hasNext: offset + page.devices.length < page.total });

@@ -16,7 +16,7 @@ export function audienceCondition(audience: DeviceAudience): Sql {
   if (audience.user !== undefined) {
     conditions.push(sql`device.owner = ${audience.user}`);
     conditions.push(
-      sql`device.key IN (SELECT share.device FROM share WHERE share.user = ${audience.user} AND share.scopes > 0)`,
+      sql`device.key IN (SELECT share.device FROM share WHERE share.user = ${audience.user} AND (share.scopes & ${audience.shared}) <> 0)`,
     );
   }
   return conditions.length === 0 ? sql`1 = 0` : sql`(${sql.join(conditions, sql` OR `)})`;

@@ -36,7 +36,8 @@ export class SqlDeviceStore implements DeviceStore {
 
   async list({ audience, filter, limit, offset }: DeviceListQuery): Promise<Device[]> {
     let query = this.#devices().where(this.#conditions(audience, filter)).orderBy('device.key').offset(offset);
-    query = query.limit(limit ?? -1);
+    // The engine counts rows in 64 bits; a page beyond that is all of them.
+    query = query.limit(Math.min(limit ?? -1, Number.MAX_SAFE_INTEGER));
     const rows = await query.execute();
     const devices: Device[] = [];
     for (let from = 0; from < rows.length; from += devicesAtOnce) {
