@@ -1,5 +1,6 @@
 // An actuator of a device (contract 4): something a value can be sent to.
 import type { Json } from '../../base/json.ts';
+import { Refusal } from '../../base/refusal.ts';
 
 export type ActuatorId = string & { readonly __brand?: 'ActuatorId' };
 
@@ -23,9 +24,21 @@ export interface Actuator extends ActuatorDraft {
 export type ActuatorChange = Partial<Omit<ActuatorDraft, 'id'>>;
 
 /** The value type a JSON value has. */
-export function valueTypeOf(value: Json): ValueType {
+function valueTypeOf(value: Json): ValueType {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'array';
   if (typeof value === 'boolean') return 'bool';
   return typeof value as 'string' | 'number' | 'object';
+}
+
+/** @throws Refusal `malformed` when the value is not of the type that the actuator takes. */
+export function assertValueType({ id, valueType }: Pick<ActuatorDraft, 'id' | 'valueType'>, value: Json): void {
+  const type = valueTypeOf(value);
+  if (valueType === undefined || valueType === type) return;
+  throw new Refusal('malformed', `Actuator ${id} takes a value of type ${valueType}, not ${type}.`);
+}
+
+/** @throws Refusal `malformed` when the value to begin with is not of the type that the actuator takes. */
+export function assertDraft(draft: ActuatorDraft): void {
+  if (draft.valueJson !== undefined) assertValueType(draft, JSON.parse(draft.valueJson) as Json);
 }

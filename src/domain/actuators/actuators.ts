@@ -11,7 +11,14 @@ import { assertPartsMax } from '../devices/devices.ts';
 import type { Permissions } from '../permissions/permission.ts';
 import { type ScopeSet, scope } from '../permissions/scopes.ts';
 import type { Actor } from '../users/user.ts';
-import { type Actuator, type ActuatorChange, type ActuatorDraft, type ActuatorId, valueTypeOf } from './actuator.ts';
+import {
+  type Actuator,
+  type ActuatorChange,
+  type ActuatorDraft,
+  type ActuatorId,
+  assertDraft,
+  assertValueType,
+} from './actuator.ts';
 
 export class Actuators {
   readonly #store: DeviceStore;
@@ -43,6 +50,7 @@ export class Actuators {
   /** Adds an actuator, or replaces the description of the one with that id. */
   async put(actor: Actor, id: DeviceId, draft: ActuatorDraft): Promise<void> {
     const device = await this.#requireUpdate(actor, id);
+    assertDraft(draft);
     if (!device.actuators.has(draft.id)) assertPartsMax(device.sensors.size + device.actuators.size + 1);
     await this.#change(device, (mark) => this.#store.putActuator(mark, draft));
   }
@@ -99,10 +107,4 @@ function actuatorOf(device: Device, id: ActuatorId): Actuator {
   const actuator = device.actuators.get(id);
   if (actuator === undefined) throw new Refusal('not-found', `Device ${device.id} has no actuator ${id}.`);
   return actuator;
-}
-
-function assertValueType(actuator: Actuator, value: Json): void {
-  const type = valueTypeOf(value);
-  if (actuator.valueType === undefined || actuator.valueType === type) return;
-  throw new Refusal('malformed', `Actuator ${actuator.id} takes a value of type ${actuator.valueType}, not ${type}.`);
 }

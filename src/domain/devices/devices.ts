@@ -3,6 +3,7 @@
 import type { Clock } from '../../base/clock.ts';
 import { Refusal } from '../../base/refusal.ts';
 import { limits } from '../../config/limits.ts';
+import { assertDraft } from '../actuators/actuator.ts';
 import type { DeviceAudience, Permissions } from '../permissions/permission.ts';
 import { allScopes, noScopes, type ScopeSet, scope } from '../permissions/scopes.ts';
 import type { Actor } from '../users/user.ts';
@@ -46,6 +47,7 @@ export class Devices {
   async create(actor: Actor, draft: DeviceDraft): Promise<void> {
     this.#permissions.requireGuestAllowed(actor);
     assertPartsMax(draft.sensors.length + draft.actuators.length);
+    for (const actuator of draft.actuators) assertDraft(actuator);
     // What guest creates is everybody's (spec 5.5); what somebody creates is theirs until they say otherwise.
     const visibility = actor.guest ? 'public' : (draft.visibility ?? this.#defaultVisibility);
     try {

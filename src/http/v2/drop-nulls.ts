@@ -6,7 +6,7 @@ import type { FastifyRequest } from 'fastify';
 export function dropNulls(request: FastifyRequest, _reply: unknown, done: () => void): void {
   const body = request.body;
   if (isRecord(body)) {
-    dropFrom(body);
+    dropFrom(body, { keepValue: true });
     if (isRecord(body['location'])) dropFrom(body['location']);
     for (const parts of [body['sensors'], body['actuators']]) {
       if (Array.isArray(parts)) for (const part of parts) if (isRecord(part)) dropFrom(part, { keepValue: true });
