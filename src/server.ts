@@ -72,6 +72,7 @@ export async function startServer(config: Config, surroundings: Surroundings = {
     const http = await HttpServer.create({
       options: httpOptions(config),
       log,
+      clock,
       ...domain,
       metrics: metrics.registry,
       isReady,

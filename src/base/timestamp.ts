@@ -8,6 +8,48 @@ const RFC_3339 =
  * @returns milliseconds since 1970 UTC (the fraction cut to milliseconds), or undefined when the text is no timestamp.
  */
 export function parseTimestamp(text: string): number | undefined {
+  return parseUsual(text) ?? parseAny(text);
+}
+
+/** The form that most devices send, `2016-06-08T18:20:27Z` or with milliseconds, without the cost of a pattern. */
+function parseUsual(text: string): number | undefined {
+  const { length } = text;
+  if ((length !== 20 && length !== 24) || text.charCodeAt(length - 1) !== 0x5a || text.charCodeAt(10) !== 0x54)
+    return undefined;
+  if (text[4] !== '-' || text[7] !== '-' || text[13] !== ':' || text[16] !== ':') return undefined;
+  if (length === 24 && text[19] !== '.') return undefined;
+  const year = digits(text, 0, 4);
+  const month = digits(text, 5, 7);
+  const day = digits(text, 8, 10);
+  const hour = digits(text, 11, 13);
+  const minute = digits(text, 14, 16);
+  const second = digits(text, 17, 19);
+  const ms = length === 24 ? digits(text, 20, 23) : 0;
+  // Anything odd (NaN compares as false) is left to the pattern.
+  const usual =
+    year >= 1000 &&
+    month >= 1 &&
+    month <= 12 &&
+    day >= 1 &&
+    day <= 28 &&
+    hour <= 23 &&
+    minute <= 59 &&
+    second <= 59 &&
+    ms <= 999;
+  return usual ? Date.UTC(year, month - 1, day, hour, minute, second, ms) : undefined;
+}
+
+function digits(text: string, from: number, to: number): number {
+  let number = 0;
+  for (let i = from; i < to; i++) {
+    const digit = text.charCodeAt(i) - 0x30;
+    if (digit < 0 || digit > 9) return Number.NaN;
+    number = number * 10 + digit;
+  }
+  return number;
+}
+
+function parseAny(text: string): number | undefined {
   const parts = RFC_3339.exec(text);
   if (parts === null) return undefined;
   const [, year, month, day, hour, minute, second, fraction, , sign, offsetHour, offsetMinute] = parts;

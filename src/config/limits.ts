@@ -47,6 +47,10 @@ export const limits = {
   queueBytesMax: 64 * MIB,
   /** Datapoints in one commit; more waits for the next, so that no commit keeps the others waiting long. */
   commitDatapointsMax: 30_000,
+  /** Datapoints in a commit from which on the next one keeps its distance: load, not a caller who comes alone. */
+  pacedDatapointsMin: 16,
+  /** Milliseconds from one commit under load to the next, so that each gathers more. */
+  paceMs: 3,
   /** Statements of the registry and of MQTT sessions waiting for their commit. Beyond: 503. */
   queueStatementsMax: 50_000,
   /** MQTT publishes that wait for room in the queue. Beyond: the connection is cut. */
@@ -139,6 +143,8 @@ export const limits = {
   topicLevelsMax: 32,
   /** Drops kept for one device. Beyond: the oldest is forgotten. */
   dropsPerDeviceMax: 100,
+  /** A drop's topic and its reason, characters. Beyond: the rest is left out. */
+  dropCharsMax: 512,
   /** Drops waiting to be written. Beyond: they are counted and not kept. */
   dropsWaitingMax: 1_000,
 } as const;

@@ -1,7 +1,10 @@
 // Who asks: from the Authorization header to an actor. No header: guest. Anything but a good token: 401, on every
 // route (contract 2).
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { Clock } from '../base/clock.ts';
+import { LruCache } from '../base/lru-cache.ts';
 import { Refusal } from '../base/refusal.ts';
+import { limits } from '../config/limits.ts';
 import { type Actor, actorOf, type User } from '../domain/users/user.ts';
 import type { Users } from '../domain/users/users.ts';
 import type { Claims, Tokens } from './tokens.ts';
@@ -13,15 +16,27 @@ declare module 'fastify' {
   }
 }
 
+/** Who stands behind an Authorization header, for as long as a user's record counts as fresh. */
+interface Known {
+  readonly actor: Actor;
+  readonly expiresMs: number;
+  readonly freshUntilMs: number;
+  /** The count of changes of users at which this was true. */
+  readonly changes: number;
+}
+
 export class Authentication {
   readonly #users: Users;
   readonly #tokens: Tokens;
   readonly #guest: Actor;
+  readonly #clock: Clock;
+  readonly #known = new LruCache<string, Known>({ weightMax: limits.tokensCachedMax });
 
-  constructor(parts: { readonly users: Users; readonly tokens: Tokens; readonly guest: Actor }) {
+  constructor(parts: { readonly users: Users; readonly tokens: Tokens; readonly guest: Actor; readonly clock: Clock }) {
     this.#users = parts.users;
     this.#tokens = parts.tokens;
     this.#guest = parts.guest;
+    this.#clock = parts.clock;
   }
 
   /** Makes every request below this instance know its actor. */
@@ -39,12 +54,13 @@ export class Authentication {
     });
   }
 
-  /** The actor of a token that was verified before, of a user who is in memory. */
+  /** The actor of a header seen a moment ago; the usual case, and cheap. */
   #peek(header: string): Actor | undefined {
-    const token = bearerToken(header);
-    const claims = token && this.#tokens.peek(token);
-    const user = claims && this.#users.peekById(claims.userId);
-    return user && isCurrent(user, claims as Claims) ? actorOf(user) : undefined;
+    const known = this.#known.get(header);
+    if (known === undefined) return undefined;
+    const nowMs = this.#clock.now();
+    const isGood = nowMs < known.freshUntilMs && nowMs < known.expiresMs && known.changes === this.#users.changes;
+    return isGood ? known.actor : undefined;
   }
 
   async #authenticate(request: FastifyRequest, header: string): Promise<void> {
@@ -59,6 +75,12 @@ export class Authentication {
       );
     }
     request.actor = actorOf(user);
+    this.#known.set(header, {
+      actor: request.actor,
+      expiresMs: claims.expiresS * 1000,
+      freshUntilMs: this.#clock.now() + limits.userFreshMs,
+      changes: this.#users.changes,
+    });
   }
 }
 

@@ -2,6 +2,7 @@
 import type { Socket } from 'node:net';
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { escapePointer } from '../base/json.ts';
+import type { Log } from '../base/log.ts';
 import { type FieldFault, Refusal, type RefusalCode } from '../base/refusal.ts';
 
 interface Kind {
@@ -34,22 +35,24 @@ export interface Problem {
 }
 
 /** Answers a refusal, a fault of Fastify's own checks, or, where neither, 500 without a word of the cause. */
-export function answerError(error: FastifyError | Error, request: FastifyRequest, reply: FastifyReply): void {
-  const refusal = refusalOf(error);
-  if (refusal === undefined) {
-    request.log.error({ err: error, method: request.method, path: pathOf(request) }, 'a request failed');
-    sendProblem(request, reply, {
-      code: 'internal',
-      kind: { status: 500, title: 'Internal Server Error' },
-      detail: 'Something went wrong here. The fault is in the log of the service.',
-    });
-    return;
-  }
-  if (refusal.code === 'storage') request.log.error({ err: refusal.cause }, 'the storage refused');
-  const kind = kinds[refusal.code];
-  if (refusal.code === 'unauthenticated') reply.header('www-authenticate', 'Bearer realm="dundun"');
-  if (refusal.retryAfterS !== undefined) reply.header('retry-after', String(refusal.retryAfterS));
-  sendProblem(request, reply, { code: refusal.code, kind, detail: refusal.message, errors: refusal.faults });
+export function makeErrorHandler(log: Log) {
+  return (error: FastifyError | Error, request: FastifyRequest, reply: FastifyReply): void => {
+    const refusal = refusalOf(error);
+    if (refusal === undefined) {
+      log.error({ err: error, method: request.method, path: pathOf(request) }, 'a request failed');
+      sendProblem(request, reply, {
+        code: 'internal',
+        kind: { status: 500, title: 'Internal Server Error' },
+        detail: 'Something went wrong here. The fault is in the log of the service.',
+      });
+      return;
+    }
+    if (refusal.code === 'storage') log.error({ err: refusal.cause }, 'the storage refused');
+    const kind = kinds[refusal.code];
+    if (refusal.code === 'unauthenticated') reply.header('www-authenticate', 'Bearer realm="dundun"');
+    if (refusal.retryAfterS !== undefined) reply.header('retry-after', String(refusal.retryAfterS));
+    sendProblem(request, reply, { code: refusal.code, kind, detail: refusal.message, errors: refusal.faults });
+  };
 }
 
 export function answerUnknownPath(request: FastifyRequest, reply: FastifyReply): void {

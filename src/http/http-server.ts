@@ -2,19 +2,22 @@
 import { readFileSync } from 'node:fs';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import cors from '@fastify/cors';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
-import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
+import Fastify, { type FastifyInstance } from 'fastify';
 import type { Registry as MetricsRegistry } from 'prom-client';
+import type { Clock } from '../base/clock.ts';
+import type { Log } from '../base/log.ts';
 import { limits } from '../config/limits.ts';
 import type { Actor } from '../domain/users/user.ts';
 import type { Users } from '../domain/users/users.ts';
 import { Authentication } from './auth.ts';
 import { registerBodyParsers } from './bodies.ts';
-import { registerDocs, registerOpenApi } from './docs.ts';
-import { answerBrokenRequest, answerError, answerUnknownPath } from './errors.ts';
+import { registerCors } from './cors.ts';
+import { registerDocs } from './docs.ts';
+import { answerBrokenRequest, answerUnknownPath, makeErrorHandler } from './errors.ts';
 import { registerHealth } from './health.ts';
 import { registerHome } from './home.ts';
+import { registerOpenApi } from './openapi.ts';
 import { registerV2 } from './v2/api.ts';
 import type { Services } from './v2/routes.ts';
 import { makeValidatorCompiler } from './validation.ts';
@@ -31,9 +34,10 @@ export interface HttpOptions {
 
 export interface HttpParts {
   readonly options: HttpOptions;
-  readonly log: FastifyBaseLogger;
+  readonly log: Log;
   readonly users: Users;
   readonly guest: Actor;
+  readonly clock: Clock;
   readonly services: Services;
   readonly metrics: MetricsRegistry;
   readonly isReady: () => boolean;
@@ -53,9 +57,9 @@ export class HttpServer {
     registerBodyParsers(app);
     app.setValidatorCompiler(makeValidatorCompiler());
     app.setSerializerCompiler(() => JSON.stringify);
-    app.setErrorHandler(answerError);
+    app.setErrorHandler(makeErrorHandler(parts.log));
     app.setNotFoundHandler(answerUnknownPath);
-    await registerCors(app, parts.options.corsOrigins);
+    registerCors(app, parts.options.corsOrigins);
     const addWrongMethods = watchMethods(app);
     await registerOpenApi(app, parts.options);
     registerHealth(app, parts);
@@ -63,7 +67,7 @@ export class HttpServer {
     await registerDocs(app);
     await app.register(
       async (api) => {
-        new Authentication({ users: parts.users, tokens: parts.services.tokens, guest: parts.guest }).register(api);
+        new Authentication({ ...parts, tokens: parts.services.tokens }).register(api);
         registerV2(api.withTypeProvider<TypeBoxTypeProvider>(), parts.services);
       },
       { prefix: '/api/v2' },
@@ -94,8 +98,8 @@ function makeFastify(parts: HttpParts): FastifyInstance {
   const { tls, trustProxy } = parts.options;
   const https = tls && { cert: readFileSync(tls.certFile), key: readFileSync(tls.keyFile) };
   const app = Fastify({
-    loggerInstance: parts.log,
-    logController: new LogController({ disableRequestLogging: true }),
+    // Requests are not logged, and a logger of Fastify's own would cost each push a tenth; faults go to ours.
+    logger: false,
     bodyLimit: limits.bodyBytesMax,
     requestTimeout: limits.requestMsMax,
     forceCloseConnections: 'idle',
@@ -103,30 +107,11 @@ function makeFastify(parts: HttpParts): FastifyInstance {
     trustProxy: trustProxy.length === 0 ? false : [...trustProxy],
     genReqId: () => '',
     // What fails before a route is found is told in the same shape as everything else.
-    frameworkErrors: answerError,
+    frameworkErrors: makeErrorHandler(parts.log),
     clientErrorHandler: answerBrokenRequest,
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: limits.idCharsMax * 3 },
     ...(https === undefined ? {} : { https: { ...https, allowHTTP1: true } as never }),
   }) as unknown as FastifyInstance;
   app.server.maxConnections = limits.httpConnectionsMax;
   return app;
-}
-
-async function registerCors(app: FastifyInstance, origins: readonly string[]): Promise<void> {
-  await app.register(cors, {
-    origin: origins.includes('*') ? '*' : [...origins],
-    methods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'],
-    // Browser clients in the field send the response header Access-Control-Allow-Origin with their requests.
-    allowedHeaders: [
-      'Authorization',
-      'Content-Type',
-      'Accept',
-      'Prefer',
-      'Idempotency-Key',
-      'Access-Control-Allow-Origin',
-    ],
-    exposedHeaders: ['Link', 'Location', 'X-Total-Count', 'Retry-After', 'Preference-Applied', 'WWW-Authenticate'],
-    maxAge: 86_400,
-    strictPreflight: false,
-  });
 }

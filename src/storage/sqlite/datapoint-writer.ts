@@ -2,7 +2,8 @@
 // memories that belong into a datapoint's own commit (push receipts, MQTT publish marks).
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { limits } from '../../config/limits.ts';
-import type { DatapointBatch, PublishMark, PushReceipt } from '../../domain/datapoints/datapoint-store.ts';
+import type { PushReceipt } from '../../domain/datapoints/datapoint-store.ts';
+import { markNumbers, type PackedBatch, rowNumbers } from './writer-protocol.ts';
 
 interface RememberedPublishes {
   readonly id: number;
@@ -50,28 +51,22 @@ export class DatapointWriter {
   }
 
   /** Appends inside the open transaction; returns the seq of the first datapoint. */
-  append(batch: DatapointBatch): number {
+  append({ rows, texts, receipts, publishes }: PackedBatch): number {
     const first = this.#nextSeq;
-    const { sensors, timestamps, received, values } = batch;
-    const insert = this.#insert;
     let seq = first;
-    for (let i = 0; i < sensors.length; i++) {
-      const at = timestamps[i] as number;
-      const stamped = !Number.isNaN(at);
-      const receivedMs = received[i] as number;
-      insert.run(
-        seq,
-        sensors[i] as number,
-        stamped ? at : receivedMs,
-        stamped ? 1 : 0,
-        receivedMs,
-        values[i] as number | string,
-      );
+    let text = 0;
+    for (let at = 0; at < rows.length; at += rowNumbers) {
+      const timestamp = rows[at + 1] as number;
+      const receivedMs = rows[at + 2] as number;
+      const number = rows[at + 3] as number;
+      const value = Number.isNaN(number) ? (texts[text++] as string) : number;
+      const stamped = !Number.isNaN(timestamp);
+      this.#insert.run(seq, rows[at] as number, stamped ? timestamp : receivedMs, stamped ? 1 : 0, receivedMs, value);
       seq += 1;
     }
     this.#nextSeq = seq;
-    for (const receipt of batch.receipts) this.#remember(receipt);
-    if (batch.publishes.length > 0) this.#rememberPublishes(batch.publishes, received.at(-1) ?? 0);
+    for (const receipt of receipts) this.#remember(receipt);
+    if (publishes.length > 0) this.#rememberPublishes(publishes, rows.at(2 - rowNumbers) ?? 0);
     return first;
   }
 
@@ -140,12 +135,11 @@ export class DatapointWriter {
   }
 
   /** One row a commit, however many publishes it held. */
-  #rememberPublishes(publishes: readonly PublishMark[], atMs: number): void {
-    const marks = new Float64Array(publishes.length * 2);
-    publishes.forEach(({ slot, content }, i) => marks.set([slot, content], i * 2));
+  #rememberPublishes(marks: Float64Array<ArrayBuffer>, atMs: number): void {
     const id = Number(this.#insertPublishes.run(atMs, new Uint8Array(marks.buffer)).lastInsertRowid);
-    this.#publishes.push({ id, count: publishes.length });
-    this.#publishCount += publishes.length;
+    const count = marks.length / markNumbers;
+    this.#publishes.push({ id, count });
+    this.#publishCount += count;
     if (this.#publishCount > limits.repeatMemoryMax * 1.25) this.#forgetPublishes(atMs);
   }
 

@@ -29,6 +29,7 @@ export class MqttIncoming {
     }
     if (this.#sessions.hasEnded(client)) return;
     const session = this.#sessions.getOrCreate(client.id);
+    assertRoom(session.incoming);
     const columns = 'session, packet_id, topic, payload, rest, qos, retain';
     const write = this.#sessions.write(session, [
       {
@@ -36,7 +37,7 @@ export class MqttIncoming {
         parameters: [session.key, id, ...packetColumns(packet), packet.qos ?? 0, packet.retain === true ? 1 : 0],
       },
     ]);
-    assertRoom(session.incoming).set(id, write);
+    session.incoming.set(id, write);
     try {
       await write;
     } catch (error) {
