@@ -46,3 +46,11 @@ export async function removeUser(folder: string, username: string): Promise<void
   await registry.write([registry.read.deleteFrom('user').where('username', '=', username)]);
   close();
 }
+
+/** Makes a user an admin, or takes it away. */
+export async function setAdmin(folder: string, username: string, admin: boolean): Promise<void> {
+  const { registry, close } = await openRegistryAlone(folder);
+  const admins = registry.read.updateTable('user').set({ admin: Number(admin) });
+  await registry.write([admins.where('username', '=', username)]);
+  close();
+}
