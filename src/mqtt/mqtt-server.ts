@@ -113,9 +113,10 @@ export class MqttServer {
     return this.#access.mayKeep(username === undefined ? undefined : this.#parts.users.peekByName(username), topic);
   }
 
-  /** Resolves when all that was committed has gone out to subscribers. */
-  idle(): Promise<void> {
-    return this.#delivery.idle();
+  /** Resolves when all that was committed has gone out to subscribers, and drops are noted. */
+  async idle(): Promise<void> {
+    await this.#delivery.idle();
+    await this.#parts.drops.idle();
   }
 
   /** Takes no new connections; lets what was accepted be committed, acknowledged and delivered; then cuts the rest. */

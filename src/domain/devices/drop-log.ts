@@ -1,6 +1,7 @@
 // Why MQTT messages to a device were not stored. MQTT tells the sender nothing, so the owner can read it here
 // (contract 8). Kept apart from ingest's commits; when too much waits, drops are counted and not kept.
 import type { Clock } from '../../base/clock.ts';
+import { limits } from '../../config/limits.ts';
 import type { Permissions } from '../permissions/permission.ts';
 import type { Actor } from '../users/user.ts';
 import type { Device, DeviceId, DeviceKey } from './device.ts';
@@ -29,6 +30,7 @@ export class DropLog {
   readonly #waitingMax: number;
   #waiting = 0;
   #uncounted = 0;
+  #idleWaiters: (() => void)[] = [];
 
   constructor(parts: {
     readonly store: DropStore;
@@ -56,15 +58,21 @@ export class DropLog {
       return;
     }
     this.#waiting += 1;
-    this.#store.append(device.key, { ...drop, atMs: this.#clock.now() }).then(
+    const { topic, username, reason } = drop;
+    const kept = { topic: shortened(topic), username, reason: shortened(reason), atMs: this.#clock.now() };
+    this.#store.append(device.key, kept).then(
+      () => this.#ended(),
       () => {
-        this.#waiting -= 1;
-      },
-      () => {
-        this.#waiting -= 1;
         this.#uncounted += 1;
+        this.#ended();
       },
     );
+  }
+
+  /** Resolves when all that was noted is written. */
+  idle(): Promise<void> {
+    if (this.#waiting === 0) return Promise.resolve();
+    return new Promise((resolve) => this.#idleWaiters.push(resolve));
   }
 
   /** The device's drops, newest first; for its owner and admins. */
@@ -73,4 +81,15 @@ export class DropLog {
     this.#permissions.requireOwner(actor, device);
     return this.#store.list(device.key);
   }
+
+  #ended(): void {
+    this.#waiting -= 1;
+    if (this.#waiting === 0) for (const resume of this.#idleWaiters.splice(0)) resume();
+  }
+}
+
+/** Anybody may fill a drop log: what they choose is kept short, and without the NUL that no store needs to take. */
+function shortened(text: string): string {
+  const clean = text.replaceAll('\0', '\ufffd');
+  return clean.length <= limits.dropCharsMax ? clean : `${clean.slice(0, limits.dropCharsMax - 1)}…`;
 }
