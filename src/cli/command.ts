@@ -1,8 +1,6 @@
-// The command line: `serve`, `config`, `user`. Each verb teaches by its --help.
+// The command line: `serve`, `config`, `user`. Each verb teaches by its --help, and loads its code when it is called:
+// the server's takes longer than all that the others do.
 import { Command } from 'commander';
-import { printConfig } from './config-command.ts';
-import { serve } from './serve-command.ts';
-import { addUser, listUsers, setPassword } from './user-command.ts';
 
 export async function runCommand(args: readonly string[]): Promise<void> {
   await makeProgram().parseAsync([...args], { from: 'user' });
@@ -33,11 +31,11 @@ Examples:
       'after',
       '\nWhen it takes work it prints a line of JSON: {"msg":"ready","http":8080,"mqtt":1883}.\nOne server uses a data folder at a time; a second one is refused.',
     )
-    .action(serve);
+    .action(async () => (await import('./serve-command.ts')).serve());
   program
     .command('config')
     .description('print every setting: its value, its default, what it is for')
-    .action(printConfig);
+    .action(async () => (await import('./config-command.ts')).printConfig());
   const user = program
     .command('user')
     .description('accounts: add, list, set a password; works beside a running server too');
@@ -51,16 +49,16 @@ Examples:
     .option('--phone <number...>', 'with country code, for messages')
     .option('--password-stdin', 'read the password from standard input instead of asking')
     .addHelpText('after', '\nExample: printf %s "$PASSWORD" | dundun user add gateway-7 --password-stdin')
-    .action(addUser);
+    .action(async (name, options) => (await import('./user-command.ts')).addUser(name, options));
   user
     .command('list')
     .description('list the accounts')
     .option('--json', 'as JSON, one account a line')
-    .action(listUsers);
+    .action(async (options) => (await import('./user-command.ts')).listUsers(options));
   user
     .command('password <username>')
     .description('set a new password; tokens made before are no longer good')
     .option('--password-stdin', 'read the password from standard input instead of asking')
-    .action(setPassword);
+    .action(async (name, options) => (await import('./user-command.ts')).setPassword(name, options));
   return program;
 }
