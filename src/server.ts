@@ -202,7 +202,10 @@ async function wireDomain(parts: {
 
 function firstPassword(config: Config, ids: Ids, surroundings: Surroundings): string {
   if (config.adminPassword !== '') return config.adminPassword;
-  const password = Buffer.from(ids.bytes(15)).toString('base64url').slice(0, Math.max(20, config.passwordLengthMin));
+  // Four characters of three random bytes; 120 random bits at least.
+  const password = Buffer.from(ids.bytes(Math.ceil(Math.max(20, config.passwordLengthMin) / 4) * 3)).toString(
+    'base64url',
+  );
   surroundings.onFirstPassword?.(password);
   return password;
 }

@@ -5,7 +5,7 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
 import { settings as known } from '../src/config/config.ts';
-import { connectOnce } from './support/mqtt.ts';
+import { connectOnce } from './support/mqtt-connection.ts';
 import { adminPassword, call, Dundun, login, makeDevice, makeFolder, runVerb, startDundun } from './support/process.ts';
 
 const faulty = {
@@ -21,7 +21,7 @@ const faulty = {
   DUNDUN_LOG_LEVEL: 'loud',
 };
 
-suite('settings', () => {
+suite('settings', { timeout: 300_000 }, () => {
   test('every fault is named at once, with what would be right, and exit code 2', async () => {
     const folder = join(makeFolder(), 'data');
     for (const verb of [['serve'], ['config'], ['user', 'list']]) {

@@ -20,7 +20,7 @@ export function readConfig(): { readonly config: Config; readonly env: Env } {
 /** Ends the process with a clear line instead of a stack trace. */
 export function fail(error: unknown): never {
   const { message, cause } = error as Error;
-  const reason = cause instanceof Error && cause.message !== message ? ` (${cause.message})` : '';
+  const reason = cause instanceof Error && !message.includes(cause.message) ? ` (${cause.message})` : '';
   console.error(`dundun: ${message}${reason}`);
   process.exit(1);
 }

@@ -143,6 +143,17 @@ export async function startDundun(options: ServeOptions = {}): Promise<Dundun> {
   return dundun;
 }
 
+/** Starts the service where it must refuse to start; how it ended. */
+export async function startRefused(options: ServeOptions = {}): Promise<VerbOutcome> {
+  const dundun = new Dundun(options);
+  dundun.ready.then(
+    () => dundun.child.kill('SIGKILL'),
+    () => {},
+  );
+  const { code } = await dundun.exit;
+  return { code, stdout: dundun.stdout, stderr: dundun.stderr };
+}
+
 export interface VerbOutcome {
   readonly code: number | null;
   readonly stdout: string;

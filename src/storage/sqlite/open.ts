@@ -12,7 +12,7 @@ import type { Tables } from '../sql/tables.ts';
 import { databaseFile, openConnection } from './connection.ts';
 import { SqliteDatapointStore } from './datapoint-store.ts';
 import { NodeSqliteDialect } from './dialect.ts';
-import { lockFolder } from './folder-lock.ts';
+import { lockFolder, unusable } from './folder-lock.ts';
 import { SqliteWriter } from './writer.ts';
 import type { SqlValue } from './writer-protocol.ts';
 
@@ -31,7 +31,7 @@ export async function openEmbeddedStore(folder: string): Promise<EmbeddedStore> 
   const unlock = lockFolder(folder);
   try {
     const path = join(folder, databaseFile);
-    await migrate(path);
+    await migrate(folder);
     const writer = new SqliteWriter({ path });
     const reader = openConnection(path, { readOnly: true });
     const datapoints = new SqliteDatapointStore({ writer, reader });
@@ -64,9 +64,8 @@ export async function openEmbeddedStore(folder: string): Promise<EmbeddedStore> 
  */
 export async function openRegistryAlone(folder: string): Promise<{ registry: Registry; close(): void }> {
   makeFolder(folder);
-  const path = join(folder, databaseFile);
-  await migrate(path);
-  const database = openConnection(path, { readOnly: false });
+  await migrate(folder);
+  const database = openConnection(join(folder, databaseFile), { readOnly: false });
   const read = new Kysely<Tables>({ dialect: new NodeSqliteDialect(database) });
   const registry: Registry = {
     read,
@@ -98,21 +97,21 @@ function makeFolder(folder: string): void {
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
   } catch (error) {
-    throw new Refusal('storage', `Cannot make the data folder ${folder}: ${(error as Error).message}.`, {
-      cause: error,
-    });
+    throw unusable(folder, error);
   }
 }
 
-async function migrate(path: string): Promise<void> {
-  const database = openConnection(path, { readOnly: false });
+async function migrate(folder: string): Promise<void> {
+  let database: DatabaseSync | undefined;
   try {
+    database = openConnection(join(folder, databaseFile), { readOnly: false });
     const db = new Kysely<unknown>({ dialect: new NodeSqliteDialect(database) });
     const migrator = new Migrator({ db, provider: { getMigrations: async () => migrations } });
     const { error } = await migrator.migrateToLatest();
-    if (error !== undefined)
-      throw new Refusal('storage', 'The data folder could not be brought up to date.', { cause: error });
+    if (error !== undefined) throw error;
+  } catch (error) {
+    throw unusable(folder, error);
   } finally {
-    database.close();
+    database?.close();
   }
 }
