@@ -4,25 +4,26 @@ import { execFileSync } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 
 const cores = availableParallelism();
+const pinner: string = 'taskset';
 
 /** True when the two sides really have cores of their own. */
 export const isPinned = cores > 1 && hasTaskset();
 
 /** The command that starts `program` on the core of the measured. */
 export function onServerCore(program: string, args: readonly string[]): readonly [string, readonly string[]] {
-  return isPinned ? ['taskset', ['-c', '0', program, ...args]] : [program, args];
+  return isPinned ? [pinner, ['-c', '0', program, ...args]] : [program, args];
 }
 
 /** Moves this process, which is the load generator, off the core of the measured. */
 export function leaveServerCore(): void {
   if (!isPinned) return;
   const others = cores === 2 ? '1' : `1-${cores - 1}`;
-  execFileSync('taskset', ['-a', '-c', '-p', others, String(process.pid)], { stdio: 'ignore' });
+  execFileSync(pinner, ['-a', '-c', '-p', others, String(process.pid)], { stdio: 'ignore' });
 }
 
 function hasTaskset(): boolean {
   try {
-    execFileSync('taskset', ['--version'], { stdio: 'ignore' });
+    execFileSync(pinner, ['--version'], { stdio: 'ignore' });
     return true;
   } catch {
     // Not Linux, or without util-linux.

@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { ServerProcess } from './server-process.ts';
 
-export const entry = fileURLToPath(new URL('../bin/dundun.js', import.meta.url));
+const entry = fileURLToPath(new URL('../bin/dundun.js', import.meta.url));
 
 export interface FleetOptions {
   readonly dataDir: string;

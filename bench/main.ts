@@ -11,6 +11,7 @@ import { measureLogins } from './sections/logins.ts';
 import { measureMqtt } from './sections/mqtt.ts';
 import { measureRest } from './sections/rest.ts';
 import { measureStart } from './sections/start.ts';
+import { ServerProcess } from './server-process.ts';
 
 const measures: Readonly<Record<SectionName, (options: BenchOptions, dataDir: string) => Promise<Section>>> = {
   rest: measureRest,
@@ -44,6 +45,7 @@ async function measure(name: SectionName, options: BenchOptions): Promise<Sectio
   try {
     return await measures[name](options, dataDir);
   } finally {
+    ServerProcess.killAll();
     rmSync(dataDir, { recursive: true, force: true });
   }
 }

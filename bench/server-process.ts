@@ -16,6 +16,8 @@ const ticksPerS = 100;
 const quietStepMs = 250;
 const quietMsMax = 120_000;
 const startMsMax = 60_000;
+/** Those that run, so that a failure leaves none behind. */
+const running = new Set<ChildProcess>();
 
 export class ServerProcess {
   readonly #child: ChildProcess;
@@ -40,16 +42,22 @@ export class ServerProcess {
     const [program, args] = onServerCore(process.execPath, [script, ...(options.args ?? [])]);
     const env = { ...process.env, ...options.env };
     const child = spawn(program, args, { env, stdio: ['ignore', 'pipe', 'inherit'] });
-    const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
-    const ready = await Promise.race([
-      readReady(child),
-      ended.then(() => Promise.reject(new Error(`${script} ended before it was ready.`))),
-      pause(startMsMax, undefined, { ref: false }).then(() => {
-        child.kill('SIGKILL');
-        throw new Error(`${script} was not ready within ${startMsMax / 1000} s.`);
-      }),
-    ]);
+    running.add(child);
+    const ended = new Promise<void>((resolve) => {
+      child.once('exit', () => {
+        running.delete(child);
+        resolve();
+      });
+    });
+    const deadline = setTimeout(() => child.kill('SIGKILL'), startMsMax);
+    const early = ended.then(() => Promise.reject(new Error(`${script} ended, or was ended, before it was ready.`)));
+    const ready = await Promise.race([readReady(child), early]).finally(() => clearTimeout(deadline));
     return new ServerProcess(child, ready, ended, performance.now() - startedMs);
+  }
+
+  /** Ends whatever still runs after a failure; a section that went well has stopped its own. */
+  static killAll(): void {
+    for (const child of running) child.kill('SIGKILL');
   }
 
   get httpPort(): number {
