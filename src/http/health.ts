@@ -3,20 +3,39 @@ import type { FastifyInstance } from 'fastify';
 import type { Registry as MetricsRegistry } from 'prom-client';
 import { Type } from 'typebox';
 
-const StatusSchema = Type.Object({ status: Type.String({ description: '`ok` when all is well, else what is not.' }) });
+const StatusSchema = Type.Object(
+  { status: Type.String({ description: '`ok` when all is well, else what is not.', examples: ['ok'] }) },
+  { title: 'Status', description: 'How the service is.' },
+);
 
 export function registerHealth(
   app: FastifyInstance,
   parts: { readonly metrics: MetricsRegistry; readonly isReady: () => boolean },
 ): void {
   const tags = ['Service'];
-  app.get('/health/live', { schema: { tags, summary: 'The process lives', response: { 200: StatusSchema } } }, () => ({
-    status: 'ok',
-  }));
+  app.get(
+    '/health/live',
+    {
+      schema: {
+        tags,
+        operationId: 'getLiveness',
+        summary: 'Ask whether the process lives',
+        response: { 200: StatusSchema },
+      },
+    },
+    () => ({ status: 'ok' }),
+  );
 
   app.get(
     '/health/ready',
-    { schema: { tags, summary: 'The service takes work', response: { 200: StatusSchema, 503: StatusSchema } } },
+    {
+      schema: {
+        tags,
+        operationId: 'getReadiness',
+        summary: 'Ask whether the service takes work',
+        response: { 200: StatusSchema, 503: StatusSchema },
+      },
+    },
     (_request, reply) => {
       if (parts.isReady()) return { status: 'ok' };
       return reply.code(503).header('retry-after', '5').send({ status: 'not taking work' });
@@ -28,8 +47,14 @@ export function registerHealth(
     {
       schema: {
         tags,
-        summary: 'Figures for Prometheus',
-        response: { 200: Type.String({ description: 'Prometheus text format.' }) },
+        operationId: 'getMetrics',
+        summary: 'Read figures for Prometheus',
+        response: {
+          200: {
+            description: 'Prometheus text format.',
+            content: { 'text/plain': { schema: Type.String({ description: 'Prometheus text format.' }) } },
+          },
+        },
       },
     },
     async (_request, reply) =>

@@ -7,11 +7,18 @@ import { answerCreated } from '../preference.ts';
 import { parseMeta } from './devices.ts';
 import { dropNulls } from './drop-nulls.ts';
 import { toActuatorDraft, toActuatorRecord } from './records.ts';
-import { noContent, overload, refusals, type Services, type TypedApp } from './routes.ts';
-import { ActuatorBody, ActuatorParams, ActuatorSchema, DeviceParams, JsonFieldBody, TextFieldBody } from './schemas.ts';
+import { creates, PreferHeaders, refusals, type Services, type TypedApp, writes } from './routes.ts';
+import {
+  ActuatorBody,
+  ActuatorParams,
+  ActuatorSchema,
+  DeviceParams,
+  jsonField,
+  MetaSchema,
+  textField,
+} from './schemas.ts';
 
 const tags = ['Actuators'];
-const writes = { 204: noContent, ...refusals, ...overload };
 
 export function registerActuators(app: TypedApp, services: Services): void {
   const { devices, actuators } = services;
@@ -21,9 +28,10 @@ export function registerActuators(app: TypedApp, services: Services): void {
     {
       schema: {
         tags,
+        operationId: 'listActuators',
         summary: 'List the actuators of a device',
         params: DeviceParams,
-        response: { 200: Type.Array(ActuatorSchema), ...refusals },
+        response: { 200: Type.Array(ActuatorSchema, { description: 'All of them.' }), ...refusals },
       },
     },
     async (request) => {
@@ -38,11 +46,13 @@ export function registerActuators(app: TypedApp, services: Services): void {
       preValidation: dropNulls,
       schema: {
         tags,
+        operationId: 'addActuator',
         summary: 'Add an actuator to a device',
         description: 'With the id of an actuator that is there, its description is replaced.',
         params: DeviceParams,
+        headers: PreferHeaders,
         body: ActuatorBody,
-        response: { ...writes, 201: ActuatorSchema },
+        response: creates(ActuatorSchema),
       },
     },
     async (request, reply) => {
@@ -64,7 +74,9 @@ export function registerActuators(app: TypedApp, services: Services): void {
     {
       schema: {
         tags,
+        operationId: 'getActuator',
         summary: 'Read an actuator',
+        description: 'With the value set last.',
         params: ActuatorParams,
         response: { 200: ActuatorSchema, ...refusals },
       },
@@ -77,7 +89,15 @@ export function registerActuators(app: TypedApp, services: Services): void {
 
   app.delete(
     '/devices/:device/actuators/:actuator',
-    { schema: { tags, summary: 'Delete an actuator', params: ActuatorParams, response: writes } },
+    {
+      schema: {
+        tags,
+        operationId: 'deleteActuator',
+        summary: 'Delete an actuator',
+        params: ActuatorParams,
+        response: writes,
+      },
+    },
     async (request, reply) => {
       await actuators.remove(request.actor, request.params.device, request.params.actuator);
       return reply.code(204).send(null);
@@ -89,10 +109,12 @@ export function registerActuators(app: TypedApp, services: Services): void {
     {
       schema: {
         tags,
+        operationId: 'setActuatorValue',
         summary: 'Set an actuator',
-        description: 'Stores the value and publishes it on `devices/{device}/actuators/{actuator}/value`.',
+        description:
+          'Stores the value and publishes it on the MQTT topic `devices/{device}/actuators/{actuator}/value`. Needs the right to update the device, or `device-data:create` given by a share.',
         params: ActuatorParams,
-        body: JsonFieldBody,
+        body: jsonField({ description: 'The new value: any JSON of the value type of the actuator.' }, true),
         response: writes,
       },
     },
@@ -109,9 +131,10 @@ export function registerActuators(app: TypedApp, services: Services): void {
       {
         schema: {
           tags,
+          operationId: field.operationId,
           summary: `Change the ${field.words} of an actuator`,
           params: ActuatorParams,
-          body: field.schema,
+          body: field.body,
           response: writes,
         },
       },
@@ -131,21 +154,30 @@ export function registerActuators(app: TypedApp, services: Services): void {
 const fields = [
   {
     name: 'name',
+    operationId: 'setActuatorName',
     words: 'name',
-    schema: TextFieldBody,
+    body: textField('The new name.', 'Valve of the north corner'),
     change: (body: unknown): ActuatorChange => ({ name: textFieldOf(body, 'name') }),
   },
   {
     name: 'actuator_kind',
+    operationId: 'setActuatorKind',
     words: 'kind',
-    schema: TextFieldBody,
+    body: textField('Kind of actuator.', 'valve'),
     change: (body: unknown): ActuatorChange => ({ actuatorKind: textFieldOf(body, 'actuator_kind') }),
   },
-  { name: 'value_type', words: 'value type', schema: TextFieldBody, change: valueTypeChange },
+  {
+    name: 'value_type',
+    operationId: 'setActuatorValueType',
+    words: 'value type',
+    body: textField(`One of ${valueTypes.map((type) => `\`${type}\``).join(', ')}.`, 'bool'),
+    change: valueTypeChange,
+  },
   {
     name: 'meta',
+    operationId: 'setActuatorMeta',
     words: 'meta object',
-    schema: JsonFieldBody,
+    body: jsonField(MetaSchema, { flow_l_per_min: 12 }),
     change: (body: unknown): ActuatorChange => ({ meta: parseMeta(jsonFieldOf(body, 'meta')) ?? null }),
   },
 ];

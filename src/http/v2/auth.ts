@@ -4,15 +4,19 @@ import { limits } from '../../config/limits.ts';
 import { namesOfScopes } from '../../domain/permissions/scopes.ts';
 import { setLinks, setTotal } from '../paging.ts';
 import { ranksAbove } from '../preference.ts';
-import { overload, refusals, type Services, type TypedApp } from './routes.ts';
+import { overload, pageOf, refusals, type Services, type TypedApp, tooMany } from './routes.ts';
 import { PermissionSchema } from './schemas.ts';
 
 const LoginBody = Type.Object(
   {
-    username: Type.String({ description: 'The name of the user.' }),
-    password: Type.String({ description: 'The password of the user.' }),
+    username: Type.String({ description: 'The name of the user.', examples: ['admin'] }),
+    password: Type.String({ description: 'The password of the user.', examples: ['talking drum'] }),
   },
-  { examples: [{ username: 'admin', password: 'the-password' }] },
+  {
+    title: 'Login',
+    description: 'Who asks for a token.',
+    examples: [{ username: 'admin', password: 'talking drum' }],
+  },
 );
 
 export function registerAuth(app: TypedApp, services: Services): void {
@@ -23,11 +27,25 @@ export function registerAuth(app: TypedApp, services: Services): void {
     {
       schema: {
         tags: ['Authentication'],
+        operationId: 'createToken',
         summary: 'Get a token',
         description:
-          'Answers the bare token as text, or a JSON string where `Accept` ranks `application/json` above `text/plain`. It is good for 10 minutes.',
+          'Send the token with later calls as `Authorization: Bearer <token>`. It is good for 10 minutes. The answer is the bare token as text, or a JSON string where `Accept` ranks `application/json` above `text/plain`.',
+        security: [{}],
         body: LoginBody,
-        response: { 200: Type.String({ description: 'The token.' }), 400: refusals[400], 401: refusals[401] },
+        response: {
+          200: {
+            description: 'The token.',
+            content: {
+              'text/plain': { schema: Type.String({ description: 'The bare token.' }) },
+              'application/json': { schema: Type.String({ description: 'The token as a JSON string.' }) },
+            },
+          },
+          400: refusals[400],
+          401: refusals[401],
+          ...overload,
+          ...tooMany,
+        },
       },
     },
     async (request, reply) => {
@@ -47,6 +65,7 @@ export function registerAuth(app: TypedApp, services: Services): void {
     {
       schema: {
         tags: ['Authentication'],
+        operationId: 'listDevicePermissions',
         summary: 'List what you may do with devices',
         description:
           'Every device on which you hold at least one right, public ones too; without a token, the view of guest.',
@@ -54,7 +73,10 @@ export function registerAuth(app: TypedApp, services: Services): void {
           limit: Type.Optional(Type.Integer({ minimum: 1, description: 'Entries at most; without it, all.' })),
           offset: Type.Optional(Type.Integer({ minimum: 0, description: 'Entries passed over.' })),
         }),
-        response: { 200: Type.Array(PermissionSchema), ...refusals, ...overload },
+        response: {
+          200: pageOf(PermissionSchema, { description: 'The devices and your rights on each.', counted: true }),
+          ...refusals,
+        },
       },
     },
     async (request, reply) => {

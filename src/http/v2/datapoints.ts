@@ -12,7 +12,7 @@ import { setLinks } from '../paging.ts';
 import { asksFor } from '../preference.ts';
 import { csvHeader, csvLine } from './csv.ts';
 import { toDatapointRecord } from './records.ts';
-import { noContent, overload, refusals, type Services, type TypedApp } from './routes.ts';
+import { conflict, pageOf, refusals, type Services, type TypedApp, writes } from './routes.ts';
 import { DatapointSchema, PushBody, SensorParams } from './schemas.ts';
 
 const tags = ['Datapoints'];
@@ -27,8 +27,7 @@ const IdempotencyHeaders = Type.Object({
   ),
 });
 
-const timestampText = (description: string) =>
-  Type.Optional(Type.String({ description, examples: ['2016-06-08T18:20:27Z'] }));
+const timestampText = (description: string) => Type.Optional(Type.String({ description }));
 
 const HistoryQueryString = Type.Object({
   lastN: Type.Optional(
@@ -45,8 +44,8 @@ const HistoryQueryString = Type.Object({
     }),
   ),
   offset: Type.Integer({ minimum: 0, default: 0, description: 'Datapoints passed over.' }),
-  dateFrom: timestampText('Earliest time, inclusive.'),
-  dateTo: timestampText('Latest time, inclusive.'),
+  dateFrom: timestampText('Earliest time, inclusive, such as `2016-06-08T18:20:27Z`.'),
+  dateTo: timestampText('Latest time, inclusive, such as `2016-06-08T18:20:27Z`.'),
   date_from: timestampText('Another name for `dateFrom`.'),
   date_to: timestampText('Another name for `dateTo`.'),
   sort: Type.Optional(
@@ -62,22 +61,50 @@ const HistoryQueryString = Type.Object({
   ),
 });
 
+const doors = [
+  ['values', 'pushDatapoints', 'Push datapoints'],
+  ['value', 'pushDatapointsToValue', 'Push datapoints, under the other path'],
+] as const;
+
+const page = pageOf(DatapointSchema, { description: 'The datapoints.', counted: false });
+const history200 = {
+  ...page,
+  content: {
+    ...page.content,
+    'text/csv': {
+      schema: Type.String({
+        description: 'CSV (RFC 4180) with a header line; compound values as JSON.',
+        examples: ['timestamp,date_received,value\r\n2016-06-08T18:20:27.873Z,2016-06-08T18:20:28.011Z,21.5\r\n'],
+      }),
+    },
+    'application/x-ndjson': {
+      schema: Type.String({
+        description: 'A datapoint as JSON on each line.',
+        examples: [
+          '{"value":21.5,"timestamp":"2016-06-08T18:20:27.873Z","date_received":"2016-06-08T18:20:28.011Z"}\n',
+        ],
+      }),
+    },
+  },
+};
+
 export function registerDatapoints(app: TypedApp, services: Services): void {
   const { ingest, history } = services;
 
-  for (const door of ['values', 'value']) {
+  for (const [door, operationId, summary] of doors) {
     app.post(
       `/devices/:device/sensors/:sensor/${door}`,
       {
         schema: {
           tags,
-          summary: 'Push datapoints',
+          operationId,
+          summary,
           description:
-            'One datapoint or an array of up to 30 000, stored all or none. Text (`text/plain`) becomes a string value. 204 means: committed to disk. `values` and `value` are the same door.',
+            'One datapoint or an array of up to 30 000, stored all or none. Text (`text/plain`) becomes a string value. **204 means: committed to disk.** `values` and `value` are the same door.',
           params: SensorParams,
           headers: IdempotencyHeaders,
           body: PushBody,
-          response: { 204: noContent, ...refusals, ...overload },
+          response: { ...writes, ...conflict('The `Idempotency-Key` was used for another body.') },
         },
         // The domain checks the body itself, in one pass, and names each place; a second check would cost a fifth.
         validatorCompiler: ({ schema, httpPart }) =>
@@ -106,11 +133,13 @@ export function registerDatapoints(app: TypedApp, services: Services): void {
     {
       schema: {
         tags,
+        operationId: 'listDatapoints',
         summary: 'Read datapoints',
-        description: 'Ascending by time unless asked otherwise; JSON, CSV or NDJSON by `Accept` or `format`.',
+        description:
+          'Ascending by time unless asked otherwise; JSON, CSV or NDJSON by `Accept` or `format`. CSV and NDJSON are streamed, however long the range.',
         params: SensorParams,
         querystring: HistoryQueryString,
-        response: { 200: Type.Array(DatapointSchema), ...refusals },
+        response: { 200: history200, ...refusals },
       },
     },
     async (request, reply) => {

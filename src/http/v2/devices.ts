@@ -9,11 +9,19 @@ import { setLinks, setTotal } from '../paging.ts';
 import { answerCreated } from '../preference.ts';
 import { dropNulls } from './drop-nulls.ts';
 import { toDeviceDraft, toDeviceRecord, toDropRecord } from './records.ts';
-import { noContent, overload, refusals, type Services, type TypedApp } from './routes.ts';
-import { DeviceBody, DeviceParams, DeviceSchema, DropSchema, JsonFieldBody, TextFieldBody } from './schemas.ts';
+import { conflict, creates, PreferHeaders, pageOf, refusals, type Services, type TypedApp, writes } from './routes.ts';
+import {
+  DeviceBody,
+  DeviceParams,
+  DeviceSchema,
+  DropSchema,
+  jsonField,
+  LocationSchema,
+  MetaSchema,
+  textField,
+} from './schemas.ts';
 
 const tags = ['Devices'];
-const writes = { 204: noContent, ...refusals, ...overload };
 
 export function registerDevices(app: TypedApp, services: Services): void {
   const { devices, history, drops } = services;
@@ -24,11 +32,13 @@ export function registerDevices(app: TypedApp, services: Services): void {
       preValidation: dropNulls,
       schema: {
         tags,
+        operationId: 'createDevice',
         summary: 'Create a device',
         description:
-          'Without a token the device belongs to guest and is public. An id that is taken is 422. `Prefer: return=representation` answers the record.',
+          'With its sensors and actuators, or without. Without a token the device belongs to guest and is public.',
+        headers: PreferHeaders,
         body: DeviceBody,
-        response: { ...writes, 201: DeviceSchema },
+        response: { ...creates(DeviceSchema), ...conflict('The id is taken.') },
       },
     },
     async (request, reply) => {
@@ -49,14 +59,15 @@ export function registerDevices(app: TypedApp, services: Services): void {
     {
       schema: {
         tags,
+        operationId: 'listDevices',
         summary: 'List devices',
         description:
           'The devices you may view, in order of creation. `Link` leads to the next page, `X-Total-Count` counts all.',
         querystring: Type.Object({
           q: Type.Optional(
             Type.String({
-              description: 'Filter: `field==value`, also != > < >= <=, several values `a,b`, conditions joined by `;`.',
-              examples: ['owner==guest'],
+              description:
+                'Filter: `field==value`, such as `owner==guest`; also `!=`, `>`, `<`, `>=`, `<=`, several values `a,b`, conditions joined by `;` (and), nested fields with a dot (`location.latitude>5`).',
             }),
           ),
           limit: Type.Integer({
@@ -67,7 +78,7 @@ export function registerDevices(app: TypedApp, services: Services): void {
           }),
           offset: Type.Integer({ minimum: 0, default: 0, description: 'Devices passed over.' }),
         }),
-        response: { 200: Type.Array(DeviceSchema), ...refusals },
+        response: { 200: pageOf(DeviceSchema, { description: 'A page of devices.', counted: true }), ...refusals },
       },
     },
     async (request, reply) => {
@@ -84,7 +95,16 @@ export function registerDevices(app: TypedApp, services: Services): void {
 
   app.get(
     '/devices/:device',
-    { schema: { tags, summary: 'Read a device', params: DeviceParams, response: { 200: DeviceSchema, ...refusals } } },
+    {
+      schema: {
+        tags,
+        operationId: 'getDevice',
+        summary: 'Read a device',
+        description: 'With its sensors, their last values, and its actuators.',
+        params: DeviceParams,
+        response: { 200: DeviceSchema, ...refusals },
+      },
+    },
     async (request) => {
       const { device, scopes } = await devices.get(request.actor, request.params.device);
       return toDeviceRecord(device, scopes, await history.latest([device])) as never;
@@ -96,6 +116,7 @@ export function registerDevices(app: TypedApp, services: Services): void {
     {
       schema: {
         tags,
+        operationId: 'deleteDevice',
         summary: 'Delete a device',
         description: 'Its sensors, datapoints, actuators and shares go with it.',
         params: DeviceParams,
@@ -114,9 +135,11 @@ export function registerDevices(app: TypedApp, services: Services): void {
       {
         schema: {
           tags,
-          summary: `Change the ${field.words}`,
+          operationId: field.operationId,
+          summary: `Change the ${field.words} of a device`,
+          ...(field.note === undefined ? {} : { description: field.note }),
           params: DeviceParams,
-          body: TextFieldBody,
+          body: field.body,
           response: writes,
         },
       },
@@ -134,9 +157,11 @@ export function registerDevices(app: TypedApp, services: Services): void {
       {
         schema: {
           tags,
-          summary: `Change the ${field.words}`,
+          operationId: field.operationId,
+          summary: `Change the ${field.words} of a device`,
+          ...(field.note === undefined ? {} : { description: field.note }),
           params: DeviceParams,
-          body: JsonFieldBody,
+          body: field.body,
           response: writes,
         },
       },
@@ -153,9 +178,11 @@ export function registerDevices(app: TypedApp, services: Services): void {
     {
       schema: {
         tags,
+        operationId: 'setDeviceOwner',
         summary: 'Hand a device over to another user',
+        description: 'For its owner and admins. The new owner has all rights, the old one none that no share gives.',
         params: DeviceParams,
-        body: TextFieldBody,
+        body: textField('Username of the new owner.', 'awa'),
         response: writes,
       },
     },
@@ -170,8 +197,10 @@ export function registerDevices(app: TypedApp, services: Services): void {
     {
       schema: {
         tags,
+        operationId: 'listDeviceDrops',
         summary: 'Read why MQTT messages were not stored',
-        description: 'The last 100, newest first; for the owner and admins.',
+        description:
+          'MQTT has no way to refuse a message, so those that were acknowledged but not stored are noted here. The last 100, newest first; for the owner and admins.',
         params: DeviceParams,
         response: { 200: Type.Array(DropSchema), ...refusals },
       },
@@ -182,25 +211,68 @@ export function registerDevices(app: TypedApp, services: Services): void {
 
 interface Field<T> {
   readonly name: string;
+  readonly operationId: string;
   readonly words: string;
+  readonly note?: string;
+  readonly body: ReturnType<typeof textField>;
   readonly change: (value: T) => DeviceChange;
 }
 
 const textFields: readonly Field<string>[] = [
-  { name: 'name', words: 'name of a device', change: (name) => ({ name }) },
+  {
+    name: 'name',
+    operationId: 'setDeviceName',
+    words: 'name',
+    body: textField('The new name.', 'Field 3, upper half'),
+    change: (name) => ({ name }),
+  },
   {
     name: 'gateway_id',
-    words: 'gateway of a device; an empty one is none',
+    operationId: 'setDeviceGateway',
+    words: 'gateway',
+    note: 'An empty one is none.',
+    body: textField('Id of the gateway the device is connected to.', 'gateway-1'),
     change: (id) => ({ gatewayId: id === '' ? undefined : id }),
   },
-  { name: 'domain', words: 'domain of a device', change: (domain) => ({ domain }) },
-  { name: 'visibility', words: 'visibility of a device', change: (text) => ({ visibility: parseVisibility(text) }) },
+  {
+    name: 'domain',
+    operationId: 'setDeviceDomain',
+    words: 'domain',
+    body: textField('The application domain.', 'irrigation'),
+    change: (domain) => ({ domain }),
+  },
+  {
+    name: 'visibility',
+    operationId: 'setDeviceVisibility',
+    words: 'visibility',
+    note: '`public` or `private`. Guest makes nothing private.',
+    body: textField('`public` or `private`.', 'public'),
+    change: (text) => ({ visibility: parseVisibility(text) }),
+  },
 ];
 
 const jsonFields: readonly Field<Json>[] = [
-  { name: 'location', words: 'location of a device', change: (json) => ({ location: parseLocation(json) }) },
-  { name: 'meta', words: 'meta object of a device', change: (json) => ({ meta: parseMeta(json) }) },
-  { name: 'deployed', words: 'deployed mark of a device', change: (json) => ({ deployed: parseDeployed(json) }) },
+  {
+    name: 'location',
+    operationId: 'setDeviceLocation',
+    words: 'location',
+    body: jsonField(LocationSchema, { latitude: 16.03, longitude: -16.49 }),
+    change: (json) => ({ location: parseLocation(json) }),
+  },
+  {
+    name: 'meta',
+    operationId: 'setDeviceMeta',
+    words: 'meta object',
+    body: jsonField(MetaSchema, { crop: 'onion', hectares: 1.5 }),
+    change: (json) => ({ meta: parseMeta(json) }),
+  },
+  {
+    name: 'deployed',
+    operationId: 'setDeviceDeployed',
+    words: 'deployed mark',
+    body: jsonField(Type.Boolean({ description: 'Whether the device is in its place.' }), true),
+    change: (json) => ({ deployed: parseDeployed(json) }),
+  },
 ];
 
 function parseVisibility(text: string): 'public' | 'private' {

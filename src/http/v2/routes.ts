@@ -39,22 +39,75 @@ export type TypedApp = FastifyInstance<
   TypeBoxTypeProvider
 >;
 
-const problem = (description: string) => ({
+const problem = (description: string, headers: Readonly<Record<string, object>> = {}) => ({
   description,
+  ...(Object.keys(headers).length === 0 ? {} : { headers }),
   content: { 'application/problem+json': { schema: ProblemSchema } },
 });
+
+const retryAfter = {
+  'Retry-After': { type: 'string', description: 'Seconds to wait before trying again.', examples: ['1'] },
+};
 
 /** The answers any route may give when it refuses. */
 export const refusals = {
   400: problem('Malformed: `errors` names the fields.'),
-  401: problem('The token is not valid.'),
+  401: problem('The token is not valid.', {
+    'WWW-Authenticate': { type: 'string', description: 'Always `Bearer`: get a new token.' },
+  }),
   403: problem('You lack a right.'),
   404: problem('There is no such record.'),
 };
 
+/** What a route that stores something may answer besides. */
 export const overload = {
   413: problem('Larger than a bound.'),
-  503: problem('The queue is full or the disk refused; nothing was stored. `Retry-After` says when to try again.'),
+  415: problem('The body is neither `application/json` nor, where it is taken, `text/plain`; or it is not UTF-8.'),
+  503: problem(
+    'The queue is full or the disk refused; nothing was stored. `Retry-After` says when to try again.',
+    retryAfter,
+  ),
 };
 
-export const noContent = Type.Null({ description: 'Done.' });
+/** A login that failed too often. */
+export const tooMany = { 429: problem('Too many wrong logins for this user or from this address.', retryAfter) };
+
+export const conflict = (description: string) => ({ 422: problem(description) });
+
+export const noContent = Type.Null({ description: 'Done, and committed to disk.' });
+
+/** The answers of a route that changes or removes a record. */
+export const writes = { 204: noContent, ...refusals, ...overload };
+
+/** The answers of a route that adds a record: 201 with it where `Prefer` asks for that, else 204. */
+export const creates = (record: object) => {
+  const headers = { Location: { type: 'string', description: 'Path of the record.' } };
+  return {
+    204: { type: 'null', description: 'Created, and committed to disk.', headers },
+    201: {
+      description: 'Created; the answer to `Prefer: return=representation`.',
+      headers: { ...headers, 'Preference-Applied': { type: 'string', description: '`return=representation`.' } },
+      content: { 'application/json': { schema: record } },
+    },
+    ...refusals,
+    ...overload,
+  };
+};
+
+/** A page of a list, with the headers that lead to the others. */
+export const pageOf = (entry: object, options: { readonly description: string; readonly counted: boolean }) => ({
+  description: options.description,
+  headers: {
+    ...(options.counted ? { 'X-Total-Count': { type: 'integer', description: 'Entries of all pages together.' } } : {}),
+    Link: { type: 'string', description: 'The pages after and before this one (RFC 8288), `rel="next"` and `"prev"`.' },
+  },
+  content: { 'application/json': { schema: { type: 'array', items: entry } } },
+});
+
+export const PreferHeaders = Type.Object({
+  prefer: Type.Optional(
+    Type.String({
+      description: '`return=representation` makes a create answer 201 with the record.',
+    }),
+  ),
+});

@@ -8,11 +8,19 @@ import { answerCreated } from '../preference.ts';
 import { parseMeta } from './devices.ts';
 import { dropNulls } from './drop-nulls.ts';
 import { toSensorDraft, toSensorRecord } from './records.ts';
-import { noContent, overload, refusals, type Services, type TypedApp } from './routes.ts';
-import { DeviceParams, JsonFieldBody, SensorBody, SensorParams, SensorSchema, TextFieldBody } from './schemas.ts';
+import { creates, PreferHeaders, refusals, type Services, type TypedApp, writes } from './routes.ts';
+import {
+  CalibSchema,
+  DeviceParams,
+  jsonField,
+  MetaSchema,
+  SensorBody,
+  SensorParams,
+  SensorSchema,
+  textField,
+} from './schemas.ts';
 
 const tags = ['Sensors'];
-const writes = { 204: noContent, ...refusals, ...overload };
 
 export function registerSensors(app: TypedApp, services: Services): void {
   const { devices, sensors, history } = services;
@@ -22,9 +30,10 @@ export function registerSensors(app: TypedApp, services: Services): void {
     {
       schema: {
         tags,
+        operationId: 'listSensors',
         summary: 'List the sensors of a device',
         params: DeviceParams,
-        response: { 200: Type.Array(SensorSchema), ...refusals },
+        response: { 200: Type.Array(SensorSchema, { description: 'All of them.' }), ...refusals },
       },
     },
     async (request) => {
@@ -40,11 +49,13 @@ export function registerSensors(app: TypedApp, services: Services): void {
       preValidation: dropNulls,
       schema: {
         tags,
+        operationId: 'addSensor',
         summary: 'Add a sensor to a device',
         description: 'With the id of a sensor that is there, its description is replaced and its datapoints are kept.',
         params: DeviceParams,
+        headers: PreferHeaders,
         body: SensorBody,
-        response: { ...writes, 201: SensorSchema },
+        response: creates(SensorSchema),
       },
     },
     async (request, reply) => {
@@ -63,7 +74,16 @@ export function registerSensors(app: TypedApp, services: Services): void {
 
   app.get(
     '/devices/:device/sensors/:sensor',
-    { schema: { tags, summary: 'Read a sensor', params: SensorParams, response: { 200: SensorSchema, ...refusals } } },
+    {
+      schema: {
+        tags,
+        operationId: 'getSensor',
+        summary: 'Read a sensor',
+        description: 'With its last value.',
+        params: SensorParams,
+        response: { 200: SensorSchema, ...refusals },
+      },
+    },
     async (request) => {
       const { device, sensor, scopes } = await sensors.get(request.actor, request.params.device, request.params.sensor);
       return toSensorRecord(sensor, scopes, await history.latest([device])) as never;
@@ -72,7 +92,15 @@ export function registerSensors(app: TypedApp, services: Services): void {
 
   app.delete(
     '/devices/:device/sensors/:sensor',
-    { schema: { tags, summary: 'Delete a sensor and its datapoints', params: SensorParams, response: writes } },
+    {
+      schema: {
+        tags,
+        operationId: 'deleteSensor',
+        summary: 'Delete a sensor and its datapoints',
+        params: SensorParams,
+        response: writes,
+      },
+    },
     async (request, reply) => {
       await sensors.remove(request.actor, request.params.device, request.params.sensor);
       return reply.code(204).send(null);
@@ -85,9 +113,10 @@ export function registerSensors(app: TypedApp, services: Services): void {
       {
         schema: {
           tags,
+          operationId: field.operationId,
           summary: `Change the ${field.words} of a sensor`,
           params: SensorParams,
-          body: field.schema,
+          body: field.body,
           response: writes,
         },
       },
@@ -99,21 +128,62 @@ export function registerSensors(app: TypedApp, services: Services): void {
   }
 }
 
-const textField = (name: string, words: string, change: (text: string) => SensorChange) => ({
+const ofText = (name: string, change: (text: string) => SensorChange) => ({
   name,
-  words,
-  schema: TextFieldBody,
   change: (body: unknown) => change(textFieldOf(body, name)),
 });
 
 const fields = [
-  textField('name', 'name', (name) => ({ name })),
-  textField('sensing_device', 'kind', (kind) => ({ kind, kindName: 'sensing_device' })),
-  textField('sensor_kind', 'kind, under its other name,', (kind) => ({ kind, kindName: 'sensor_kind' })),
-  textField('quantity_kind', 'quantity kind', (quantityKind) => ({ quantityKind })),
-  textField('unit', 'unit', (unit) => ({ unit })),
-  { name: 'calib', words: 'calibration', schema: JsonFieldBody, change: calibChange },
-  { name: 'meta', words: 'meta object', schema: JsonFieldBody, change: metaChange },
+  {
+    ...ofText('name', (name) => ({ name })),
+    operationId: 'setSensorName',
+    words: 'name',
+    body: textField('The new name.', 'Soil temperature, north corner'),
+  },
+  {
+    ...ofText('sensing_device', (kind) => ({ kind, kindName: 'sensing_device' })),
+    operationId: 'setSensorSensingDevice',
+    words: 'kind',
+    body: textField('Kind of physical sensor.', 'soil thermometer'),
+  },
+  {
+    ...ofText('sensor_kind', (kind) => ({ kind, kindName: 'sensor_kind' })),
+    operationId: 'setSensorKind',
+    words: 'kind, under its other name,',
+    body: textField('Kind of physical sensor.', 'soil thermometer'),
+  },
+  {
+    ...ofText('quantity_kind', (quantityKind) => ({ quantityKind })),
+    operationId: 'setSensorQuantityKind',
+    words: 'quantity kind',
+    body: textField('What is measured.', 'soil temperature'),
+  },
+  {
+    ...ofText('unit', (unit) => ({ unit })),
+    operationId: 'setSensorUnit',
+    words: 'unit',
+    body: textField('Unit of measurement; the stored values stay as they are.', '°C'),
+  },
+  {
+    name: 'calib',
+    operationId: 'setSensorCalibration',
+    words: 'calibration',
+    body: jsonField(CalibSchema, {
+      linear: {
+        enabled: true,
+        value_min: { sensor_value: 0.4, real_value: 0 },
+        value_max: { sensor_value: 98.8, real_value: 100 },
+      },
+    }),
+    change: calibChange,
+  },
+  {
+    name: 'meta',
+    operationId: 'setSensorMeta',
+    words: 'meta object',
+    body: jsonField(MetaSchema, { depth_cm: 30 }),
+    change: metaChange,
+  },
 ];
 
 function calibChange(body: unknown): SensorChange {

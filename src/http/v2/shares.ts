@@ -2,22 +2,18 @@
 import { type Static, Type } from 'typebox';
 import { Refusal } from '../../base/refusal.ts';
 import { grantNamesOfScopes, noScopes, parseScopeName, type ScopeSet, scope } from '../../domain/permissions/scopes.ts';
-import { noContent, overload, refusals, type Services, type TypedApp } from './routes.ts';
-import { DeviceIdSchema, DeviceParams, ShareSchema } from './schemas.ts';
+import { refusals, type Services, type TypedApp, writes } from './routes.ts';
+import { DeviceIdSchema, DeviceParams, ScopesSchema, ShareSchema, UsernameSchema } from './schemas.ts';
 
 const tags = ['Sharing'];
-const ShareParams = Type.Object({
-  device: DeviceIdSchema,
-  username: Type.String({ description: 'Who the device is shared with.' }),
-});
+const ShareParams = Type.Object({ device: DeviceIdSchema, username: UsernameSchema });
 const ShareBody = Type.Object(
+  { scopes: ScopesSchema },
   {
-    scopes: Type.Array(Type.String(), {
-      maxItems: 10,
-      description: 'What they may do: `device:view` and so on (spec 2.7).',
-    }),
+    title: 'NewShare',
+    description: 'What the user may do from now on.',
+    examples: [{ scopes: ['device:view', 'device-data:view'] }],
   },
-  { examples: [{ scopes: ['device:view', 'device-data:view'] }] },
 );
 
 export function registerShares(app: TypedApp, services: Services): void {
@@ -28,9 +24,11 @@ export function registerShares(app: TypedApp, services: Services): void {
     {
       schema: {
         tags,
+        operationId: 'listDeviceShares',
         summary: 'List who a device is shared with',
+        description: 'For the owner and admins.',
         params: DeviceParams,
-        response: { 200: Type.Array(ShareSchema), ...refusals },
+        response: { 200: Type.Array(ShareSchema, { description: 'All of them.' }), ...refusals },
       },
     },
     async (request) => {
@@ -44,11 +42,12 @@ export function registerShares(app: TypedApp, services: Services): void {
     {
       schema: {
         tags,
+        operationId: 'shareDevice',
         summary: 'Share a device with a user',
-        description: 'Gives exactly the scopes named; an empty list ends the share.',
+        description: 'Gives exactly the scopes named; an empty list ends the share. For the owner and admins.',
         params: ShareParams,
         body: ShareBody,
-        response: { 204: noContent, ...refusals, ...overload },
+        response: writes,
       },
     },
     async (request, reply) => {
@@ -63,9 +62,10 @@ export function registerShares(app: TypedApp, services: Services): void {
     {
       schema: {
         tags,
+        operationId: 'unshareDevice',
         summary: 'Stop sharing a device with a user',
         params: ShareParams,
-        response: { 204: noContent, ...refusals, ...overload },
+        response: writes,
       },
     },
     async (request, reply) => {
