@@ -139,6 +139,8 @@ export const limits = {
   inflightMax: 1_000,
   /** A client id, characters. Beyond: CONNACK 2. */
   clientIdCharsMax: 256,
+  /** Topics whose meaning is held in memory. */
+  topicsCachedMax: 50_000,
   /** Levels of a topic. Beyond: the connection is cut. */
   topicLevelsMax: 32,
   /** Drops kept for one device. Beyond: the oldest is forgotten. */

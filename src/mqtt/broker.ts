@@ -3,6 +3,7 @@
 import { Aedes, type AedesOptions, type AedesPublishPacket, type Client, type PublishPacket } from 'aedes';
 import { Qlobber } from 'qlobber';
 import { LruCache } from '../base/lru-cache.ts';
+import { limits } from '../config/limits.ts';
 import type { OutgoingMessage, Outlet } from './delivery.ts';
 import { bothForms } from './topics.ts';
 
@@ -15,8 +16,6 @@ export interface SessionMemory {
   readonly storedFilters: number;
 }
 
-const topicsRememberedMax = 50_000;
-
 export class Broker extends Aedes implements Outlet {
   /** Packets that were taken by the domain or dropped; routing passes over them. */
   readonly #taken = new WeakSet<object>();
@@ -28,7 +27,7 @@ export class Broker extends Aedes implements Outlet {
     match_empty_levels: true,
   });
   /** Whether anybody who is connected asked for a topic; forgotten with every change of a subscription. */
-  readonly #wanted = new LruCache<string, boolean>({ weightMax: topicsRememberedMax });
+  readonly #wanted = new LruCache<string, boolean>({ weightMax: limits.topicsCachedMax });
   #filterCount = 0;
 
   constructor(options: AedesOptions, memory: SessionMemory) {
@@ -39,6 +38,10 @@ export class Broker extends Aedes implements Outlet {
   /** Marks a packet so that it is acknowledged and not routed. */
   take(packet: object): void {
     this.#taken.add(packet);
+  }
+
+  get isWatched(): boolean {
+    return this.#filterCount > 0 || this.#memory.storedFilters > 0;
   }
 
   wants(topic: string, { qos, retain }: { readonly qos: number; readonly retain: boolean }): boolean {

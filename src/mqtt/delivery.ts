@@ -17,6 +17,8 @@ export interface OutgoingMessage {
 
 /** The broker as delivery needs it. */
 export interface Outlet {
+  /** False when nobody asked for anything at all. */
+  readonly isWatched: boolean;
   /** Would anybody get a message on this topic, or keep it? */
   wants(topic: string, options: { readonly qos: number; readonly retain: boolean }): boolean;
   /** Routes the message; resolves when it is with its subscribers, or queued for them. */
@@ -73,6 +75,7 @@ export class Delivery {
 
   #take(committed: Committed): void {
     const { qos = 0, retain = false } = committed.original ?? {};
+    if (!retain && !this.#outlet.isWatched) return;
     const topics = bothForms(topicOf(committed)).filter((topic) => this.#outlet.wants(topic, { qos, retain }));
     if (topics.length === 0) return;
     for (const payload of payloadsOf(committed)) {

@@ -3,12 +3,13 @@
 import type { Clock } from '../base/clock.ts';
 import type { Json } from '../base/json.ts';
 import { parseJsonText } from '../base/json-text.ts';
+import { LruCache } from '../base/lru-cache.ts';
 import { Refusal } from '../base/refusal.ts';
 import { limits } from '../config/limits.ts';
 import type { Actuators } from '../domain/actuators/actuators.ts';
 import type { PublishMark } from '../domain/datapoints/datapoint-store.ts';
 import type { OriginalMessage } from '../domain/datapoints/feed.ts';
-import type { Ingest } from '../domain/datapoints/ingest.ts';
+import type { Ingest, SensorPush } from '../domain/datapoints/ingest.ts';
 import { parseReadings } from '../domain/datapoints/reading.ts';
 import type { Writer } from '../domain/datapoints/writer.ts';
 import type { DeviceDirectory } from '../domain/devices/device-directory.ts';
@@ -34,6 +35,7 @@ export type Verdict = 'taken' | 'relay';
 
 export class Publishing {
   readonly #parts: PublishingParts;
+  readonly #topics = new LruCache<string, Topic>({ weightMax: limits.topicsCachedMax });
 
   constructor(parts: PublishingParts) {
     this.#parts = parts;
@@ -43,61 +45,64 @@ export class Publishing {
    * Decides about one PUBLISH; resolves after the commit where there is one.
    * @throws Refusal `storage` when it could not be stored: then there must be no PUBACK.
    */
-  async decide(session: Session, published: Published): Promise<Verdict> {
-    const topic = parseTopic(published.topic);
-    if (topic.kind === 'sensor') await this.#toSensor(session, topic, published);
-    else if (topic.kind === 'actuator') await this.#toActuator(session, topic, published);
-    else if (this.#parts.access.mayRelay(session, topic)) return 'relay';
-    return 'taken';
+  decide(session: Session, published: Published): Promise<Verdict> {
+    const topic = this.#topicOf(published.topic);
+    if (topic.kind === 'sensor') return this.#toSensor(session, topic, published);
+    if (topic.kind === 'actuator') return this.#toActuator(session, topic, published);
+    return Promise.resolve(this.#parts.access.mayRelay(session, topic) ? 'relay' : 'taken');
   }
 
-  async #toSensor(session: Session, topic: Topic & { kind: 'sensor' }, published: Published): Promise<void> {
+  async #toSensor(session: Session, topic: Topic & { kind: 'sensor' }, published: Published): Promise<Verdict> {
+    const { repeats, clock } = this.#parts;
     const mark = this.#markOf(session, published);
-    const repeated =
-      published.dup && mark !== undefined ? this.#parts.repeats.find(mark, this.#parts.clock.now()) : undefined;
-    if (repeated !== undefined) return repeated;
-    const payload = bytesOf(published.payload);
     try {
-      const body = parseJsonText(payload, limits.nestingLevelsMax);
-      if (Array.isArray(body) && !topic.many) throw new Refusal('malformed', 'An array goes to the topic …/values.');
-      const original: OriginalMessage = { payload, qos: published.qos, retain: published.retain };
-      const push = {
-        device: topic.device,
-        sensor: topic.sensor,
-        readings: parseReadings(body),
-        original,
-        publish: mark,
-        many: topic.many,
-      };
-      const stored = this.#store(() => this.#parts.ingest.accept(session.actor, push));
-      if (mark !== undefined) this.#parts.repeats.watch(mark, this.#parts.clock.now(), stored);
-      await stored;
+      const repeated = published.dup && mark !== undefined ? repeats.find(mark, clock.now()) : undefined;
+      if (repeated !== undefined) {
+        await repeated;
+        return 'taken';
+      }
+      const push = toPush(topic, published, mark);
+      const stored = this.#accept(session.actor, push);
+      if (mark !== undefined) repeats.begin(mark, stored);
+      try {
+        await stored;
+      } finally {
+        if (mark !== undefined) repeats.end(mark, stored);
+      }
+      if (mark !== undefined) repeats.remember(mark, clock.now());
     } catch (error) {
       await this.#drop(error, topic.device, session.actor, published.topic);
     }
+    return 'taken';
   }
 
-  async #toActuator(session: Session, topic: Topic & { kind: 'actuator' }, published: Published): Promise<void> {
+  async #toActuator(session: Session, topic: Topic & { kind: 'actuator' }, published: Published): Promise<Verdict> {
     const payload = bytesOf(published.payload);
     try {
       const value = parseJsonText(payload, limits.nestingLevelsMax) as Json;
       const original: OriginalMessage = { payload, qos: published.qos, retain: published.retain };
-      await this.#store(() =>
-        this.#parts.actuators.setValue(session.actor, topic.device, topic.actuator, value, original),
-      );
+      const set = () => this.#parts.actuators.setValue(session.actor, topic.device, topic.actuator, value, original);
+      await set().catch((error: unknown) => this.#again(error, set));
     } catch (error) {
       await this.#drop(error, topic.device, session.actor, published.topic);
     }
+    return 'taken';
+  }
+
+  #accept(actor: Actor, push: SensorPush): Promise<void> {
+    const stored = this.#parts.ingest.accept(actor, push);
+    return stored.catch((error: unknown) => this.#again(error, () => this.#parts.ingest.accept(actor, push)));
   }
 
   /** While the queue is full the client waits: its next packets stay unread (back-pressure). */
-  async #store(work: () => Promise<void>): Promise<void> {
-    for (;;) {
+  async #again(first: unknown, work: () => Promise<void>): Promise<void> {
+    for (let error = first; ; ) {
+      if (!(error instanceof Refusal) || error.code !== 'busy') throw error;
+      await this.#parts.writer.room();
       try {
         return await work();
-      } catch (error) {
-        if (!(error instanceof Refusal) || error.code !== 'busy') throw error;
-        await this.#parts.writer.room();
+      } catch (next) {
+        error = next;
       }
     }
   }
@@ -112,11 +117,31 @@ export class Publishing {
     }
   }
 
+  /** Devices publish to the same few topics again and again. */
+  #topicOf(text: string): Topic {
+    let topic = this.#topics.get(text);
+    if (topic === undefined) {
+      topic = parseTopic(text);
+      this.#topics.set(text, topic);
+    }
+    return topic;
+  }
+
   #markOf(session: Session, published: Published): PublishMark | undefined {
     if (published.qos === 0 || published.messageId === undefined) return undefined;
     session.number ??= sessionNumber(session.actor.username, session.clientId);
     return publishMark(session.number, published.messageId, withoutSlash(published.topic), bytesOf(published.payload));
   }
+}
+
+/** @throws Refusal `malformed`, `too-large` for a payload that is no reading. */
+function toPush(topic: Topic & { kind: 'sensor' }, published: Published, publish: PublishMark | undefined): SensorPush {
+  const payload = bytesOf(published.payload);
+  const body = parseJsonText(payload, limits.nestingLevelsMax);
+  if (Array.isArray(body) && !topic.many) throw new Refusal('malformed', 'An array goes to the topic …/values.');
+  const original: OriginalMessage = { payload, qos: published.qos, retain: published.retain };
+  const { device, sensor, many } = topic;
+  return { device, sensor, readings: parseReadings(body), original, publish, many };
 }
 
 export interface PublishingParts {

@@ -39,16 +39,13 @@ export class Repeats {
     return nowMs - (this.#times[place] as number) <= this.#windowMs ? Promise.resolve() : undefined;
   }
 
-  /** Watches a publish until its commit is known; remembers it when it was stored. */
-  watch(mark: PublishMark, nowMs: number, done: Promise<void>): void {
+  /** Notes that the commit of a publish is under way. */
+  begin(mark: PublishMark, done: Promise<void>): void {
     this.#underWay.set(mark.slot, { content: mark.content, done });
-    const ended = () => {
-      if (this.#underWay.get(mark.slot)?.done === done) this.#underWay.delete(mark.slot);
-    };
-    done.then(() => {
-      ended();
-      this.remember(mark, nowMs);
-    }, ended);
+  }
+
+  end(mark: PublishMark, done: Promise<void>): void {
+    if (this.#underWay.get(mark.slot)?.done === done) this.#underWay.delete(mark.slot);
   }
 
   remember(mark: PublishMark, atMs: number): void {
