@@ -9,7 +9,13 @@ import { TextBody } from './bodies.ts';
 type Verdict = boolean | { readonly error: Error };
 
 export function makeValidatorCompiler(): FastifySchemaCompiler<object> {
-  const options = { allErrors: false, strict: false, removeAdditional: false, useDefaults: true } as const;
+  const options = {
+    allErrors: false,
+    strict: false,
+    removeAdditional: false,
+    useDefaults: true,
+    strictNumbers: true,
+  } as const;
   const exact = new Ajv({ ...options, coerceTypes: false });
   const coercing = new Ajv({ ...options, coerceTypes: true });
   for (const ajv of [exact, coercing]) (addFormats as unknown as (target: Ajv) => void)(ajv);

@@ -37,9 +37,14 @@ const textColumns: Record<string, RawBuilder<unknown>> = {
 
 const timeColumns: Record<string, RawBuilder<unknown>> = {
   date_created: sql`device.date_created`,
-  // As a read shows it: the later of the stored change and the last value received.
-  date_modified: sql`max(device.date_modified, coalesce((SELECT max(latest.received) FROM latest
-    JOIN sensor ON sensor.key = latest.sensor WHERE sensor.device = device.key), 0))`,
+  // As a read shows it: the later of the stored change and the last value received, settled or still in the log.
+  // The log is gathered once for the whole query; it is bounded.
+  date_modified: sql`max(device.date_modified,
+    coalesce((SELECT max(latest.received) FROM latest JOIN sensor ON sensor.key = latest.sensor
+      WHERE sensor.device = device.key), 0),
+    coalesce((SELECT fresh.received FROM (SELECT sensor.device AS device, max(log.received) AS received
+      FROM log JOIN sensor ON sensor.key = log.sensor GROUP BY sensor.device) AS fresh
+      WHERE fresh.device = device.key), 0))`,
 };
 
 const partTables: Record<string, { readonly table: string; readonly columns: Record<string, string> }> = {
@@ -74,7 +79,7 @@ function conditionOf(condition: Condition): Sql {
   const text = Object.hasOwn(textColumns, field) ? textColumns[field] : undefined;
   if (text !== undefined && rest.length === 0) return compare(text, condition, (value) => value);
   const time = Object.hasOwn(timeColumns, field) ? timeColumns[field] : undefined;
-  if (time !== undefined && rest.length === 0) return compare(time, condition, toMilliseconds);
+  if (time !== undefined && rest.length === 0) return compareTime(time, condition);
   if (field === 'deployed' && rest.length === 0)
     return compare(sql`device.deployed`, condition, (value) => (value === 'true' ? 1 : value === 'false' ? 0 : -1));
   if (field === 'location' || field === 'meta') return compareJson(sql.ref(`device.${field}`), rest, condition);
@@ -112,11 +117,23 @@ function compareJson(column: RawBuilder<unknown>, path: readonly string[], condi
   return compare(sql`(${asText})`, condition, (value) => value);
 }
 
-function compare(column: RawBuilder<unknown>, condition: Condition, convert: (value: string) => string | number): Sql {
-  const { operator, values } = condition;
+function compare(
+  column: RawBuilder<unknown>,
+  { operator, values }: Condition,
+  convert: (value: string) => string | number,
+): Sql {
   const compared = values.map((value) => compareOne(column, operator, convert(value)));
   if (operator === '!=') return sql`(${column} IS NULL OR (${sql.join(compared, sql` AND `)}))`;
   return sql`(${sql.join(compared, sql` OR `)})`;
+}
+
+/** A time is dear to find out, so it is compared once, whatever the number of values. */
+function compareTime(column: RawBuilder<unknown>, { operator, values }: Condition): Sql {
+  const times = values.map(toMilliseconds);
+  if (operator === '==') return sql`${column} IN (${sql.join(times)})`;
+  if (operator === '!=') return sql`${column} NOT IN (${sql.join(times)})`;
+  const widest = operator.startsWith('>') ? Math.min(...times) : Math.max(...times);
+  return sql`${column} ${sql.raw(operator)} ${widest}`;
 }
 
 /** A value that reads as a number is compared as one where the stored value is one, and as text where it is text. */
