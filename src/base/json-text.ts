@@ -6,8 +6,11 @@ import { Refusal } from './refusal.ts';
 
 /** Shorter texts cannot nest deeper than any bound we use. */
 const nestingPossibleFrom = 64;
-/** Only an escape can smuggle a NUL or half a surrogate pair into UTF-8 JSON; only these digits reach infinity. */
-const suspicious = /\\u|[\d.][eE]\+?\d{3}|\d{300}/;
+/**
+ * Only an escape can smuggle a NUL or half a surrogate pair into UTF-8 JSON. Only an exponent of three digits reaches
+ * infinity, or so many digits that one of two does.
+ */
+const suspicious = /\\u|[\d.][eE]\+?\d{3}|\d{200}/;
 
 /**
  * Parses JSON bytes.

@@ -65,9 +65,8 @@ function parseAny(text: string): number | undefined {
   const date = new Date(0);
   date.setUTCFullYear(y, mo - 1, d);
   const local = date.setUTCHours(h, mi, s, ms);
-  if (sign === undefined) return local;
-  const oh = Number(offsetHour);
-  const om = Number(offsetMinute);
+  const oh = Number(offsetHour ?? 0);
+  const om = Number(offsetMinute ?? 0);
   if (oh > 23 || om > 59) return undefined;
   const utc = local - (sign === '-' ? -1 : 1) * (oh * 60 + om) * 60_000;
   return utc < YEAR_0_MS || utc > YEAR_9999_END_MS ? undefined : utc;

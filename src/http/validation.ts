@@ -14,7 +14,6 @@ export function makeValidatorCompiler(): FastifySchemaCompiler<object> {
     strict: false,
     removeAdditional: false,
     useDefaults: true,
-    strictNumbers: true,
   } as const;
   const exact = new Ajv({ ...options, coerceTypes: false });
   const coercing = new Ajv({ ...options, coerceTypes: true });
