@@ -11,7 +11,7 @@ export function csvLine(point: Datapoint): string {
 
 /** Numbers, booleans and strings bare; anything compound as JSON; null as the empty field. */
 function valueText(value: StoredValue): string {
-  if (typeof value === 'number') return String(value);
+  if (typeof value === 'number') return Object.is(value, -0) ? '-0' : String(value);
   if (value === 'null') return '';
   return value.startsWith('"') ? (JSON.parse(value) as string) : value;
 }

@@ -107,13 +107,16 @@ export function toActuatorRecord(actuator: Actuator, scopes: ScopeSet): object {
   };
 }
 
+/** JSON knows -0, but `JSON.stringify` writes it as 0. */
+const negativeZero = (JSON as unknown as { rawJSON(text: string): Json }).rawJSON('-0');
+
 export function toDatapointRecord(point: Datapoint): {
   value: Json;
   timestamp: string | undefined;
   date_received: string;
 } {
   return {
-    value: jsonValue(point.value),
+    value: Object.is(point.value, -0) ? negativeZero : jsonValue(point.value),
     timestamp: point.timestampMs === undefined ? undefined : formatTimestamp(point.timestampMs),
     date_received: formatTimestamp(point.receivedMs),
   };

@@ -1,7 +1,7 @@
 // Datapoints on SQLite: appended to the log by the writer thread, read from the clustered table and from the head.
 // A row that has settled while the head still holds it is in both for a moment; reads take it once, by its seq.
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import { type Datapoint, orderOf, type StoredValue } from '../../domain/datapoints/datapoint.ts';
+import { type Datapoint, orderOf } from '../../domain/datapoints/datapoint.ts';
 import type {
   DatapointBatch,
   DatapointStore,
@@ -11,6 +11,7 @@ import type {
 } from '../../domain/datapoints/datapoint-store.ts';
 import type { SensorKey } from '../../domain/sensors/sensor.ts';
 import { Head } from './head.ts';
+import { fromColumn, type ValueColumn } from './value-column.ts';
 import type { SqliteWriter } from './writer.ts';
 
 interface Row {
@@ -18,7 +19,7 @@ interface Row {
   readonly at: number;
   readonly stamped: number;
   readonly received: number;
-  readonly value: StoredValue;
+  readonly value: ValueColumn;
 }
 
 export class SqliteDatapointStore implements DatapointStore {
@@ -50,7 +51,10 @@ export class SqliteDatapointStore implements DatapointStore {
     this.#writer.onSettled = (seq) => this.#head.settled(seq);
     for (const row of this.#log.iterate() as Iterable<Row & { sensor: SensorKey }>) {
       const timestamps = [row.stamped === 1 ? row.at : Number.NaN];
-      this.#head.add({ sensors: [row.sensor], timestamps, received: [row.received], values: [row.value] }, row.seq);
+      this.#head.add(
+        { sensors: [row.sensor], timestamps, received: [row.received], values: [fromColumn(row.value)] },
+        row.seq,
+      );
     }
   }
 
@@ -122,7 +126,7 @@ const seqMax = Number.MAX_SAFE_INTEGER;
 
 function toDatapoint(row: Row): Datapoint {
   const timestampMs = row.stamped === 1 ? row.at : undefined;
-  return { seq: row.seq, timestampMs, receivedMs: row.received, value: row.value };
+  return { seq: row.seq, timestampMs, receivedMs: row.received, value: fromColumn(row.value) };
 }
 
 /** Merges two sorted runs; what is in both appears once. */

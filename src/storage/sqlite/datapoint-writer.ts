@@ -3,6 +3,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { limits } from '../../config/limits.ts';
 import type { PushReceipt } from '../../domain/datapoints/datapoint-store.ts';
+import { toColumn } from './value-column.ts';
 import { markNumbers, type PackedBatch, rowNumbers } from './writer-protocol.ts';
 
 interface RememberedPublishes {
@@ -59,7 +60,7 @@ export class DatapointWriter {
       const timestamp = rows[at + 1] as number;
       const receivedMs = rows[at + 2] as number;
       const number = rows[at + 3] as number;
-      const value = Number.isNaN(number) ? (texts[text++] as string) : number;
+      const value = Number.isNaN(number) ? (texts[text++] as string) : toColumn(number);
       const stamped = !Number.isNaN(timestamp);
       this.#insert.run(seq, rows[at] as number, stamped ? timestamp : receivedMs, stamped ? 1 : 0, receivedMs, value);
       seq += 1;
