@@ -1,10 +1,67 @@
-// The OpenAPI document and the interactive reference, both without internet.
-import swagger from '@fastify/swagger';
-import type { FastifyInstance } from 'fastify';
+// The interactive reference at /docs: Scalar's renderer, served from here, so that the page works without internet and
+// calls no other host (docs/decisions/0003). Called by http-server. Its headers are those of this page alone.
+import { createHash, randomBytes } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { promisify } from 'node:util';
+import { gunzip } from 'node:zlib';
+import helmet from '@fastify/helmet';
+import type { FastifyInstance, FastifyPluginAsync } from 'fastify';
+import { referencePage } from './reference-page.ts';
 
-export async function registerOpenApi(app: FastifyInstance, _options: { readonly baseUrl: string }): Promise<void> {
-  await app.register(swagger, { openapi: { openapi: '3.1.0', info: { title: 'Dundun', version: '2' } } });
-  app.get('/openapi.json', { schema: { hide: true } as never }, () => app.swagger());
+const hidden = { hide: true } as never;
+
+export async function registerDocs(app: FastifyInstance): Promise<void> {
+  const script = await readFile(new URL('vendor/scalar/standalone.js.gz', import.meta.url));
+  const hash = createHash('sha256').update(script).digest('base64url').slice(0, 16);
+  const scriptPath = `/docs/reference-${hash}.js`;
+  const page: FastifyPluginAsync = async (scope) => {
+    await registerHeaders(scope);
+    scope.get('/docs', { schema: hidden }, async (_request, reply) => {
+      const nonce = randomBytes(16).toString('base64');
+      await reply.helmet({ contentSecurityPolicy: contentPolicy(nonce) });
+      reply.type('text/html; charset=utf-8').header('cache-control', 'no-store').serializer(String);
+      return reply.send(referencePage({ scriptPath, nonce }));
+    });
+    scope.get(scriptPath, { schema: hidden }, async (request, reply) => {
+      reply
+        .type('text/javascript; charset=utf-8')
+        .header('cache-control', 'public, max-age=31536000, immutable')
+        .header('vary', 'Accept-Encoding');
+      if (!takesGzip(request.headers['accept-encoding'])) return reply.send(await promisify(gunzip)(script));
+      return reply.header('content-encoding', 'gzip').send(script);
+    });
+  };
+  await app.register(page);
 }
 
-export async function registerDocs(_app: FastifyInstance): Promise<void> {}
+async function registerHeaders(scope: FastifyInstance): Promise<void> {
+  await scope.register(helmet, {
+    global: false,
+    // Whether a host speaks TLS alone is for those who run it to say.
+    strictTransportSecurity: false,
+    // On plain HTTP, as in most local networks, a browser ignores these two and complains of them.
+    crossOriginOpenerPolicy: false,
+    originAgentCluster: false,
+  });
+}
+
+/** One script and nothing else runs; it calls this service alone. Scalar writes its styles into the page itself. */
+function contentPolicy(nonce: string) {
+  return {
+    useDefaults: false,
+    directives: {
+      defaultSrc: ["'none'"],
+      scriptSrc: [`'nonce-${nonce}'`],
+      styleSrc: ["'unsafe-inline'"],
+      imgSrc: ["'self'", 'data:'],
+      connectSrc: ["'self'"],
+      baseUri: ["'none'"],
+      formAction: ["'none'"],
+      frameAncestors: ["'none'"],
+    },
+  };
+}
+
+function takesGzip(header: string | string[] | undefined): boolean {
+  return /(^|,)\s*(gzip|\*)\s*(?!\s*;\s*q=0(\.0*)?\s*(,|$))/i.test(String(header ?? ''));
+}

@@ -66,9 +66,10 @@ export class HttpServer {
     registerHome(app);
     await registerDocs(app);
     await app.register(
-      async (api) => {
+      (api, _options, done) => {
         new Authentication({ ...parts, tokens: parts.services.tokens }).register(api);
         registerV2(api.withTypeProvider<TypeBoxTypeProvider>(), parts.services);
+        done();
       },
       { prefix: '/api/v2' },
     );

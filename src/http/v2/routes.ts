@@ -74,7 +74,7 @@ export const tooMany = { 429: problem('Too many wrong logins for this user or fr
 
 export const conflict = (description: string) => ({ 422: problem(description) });
 
-export const noContent = Type.Null({ description: 'Done, and committed to disk.' });
+const noContent = Type.Null({ description: 'Done, and committed to disk.' });
 
 /** The answers of a route that changes or removes a record. */
 export const writes = { 204: noContent, ...refusals, ...overload };

@@ -27,8 +27,8 @@ export const DeviceIdSchema = id(
   'Id of the device, unique among all devices, chosen by whoever creates it.',
   'field-3',
 );
-export const SensorIdSchema = id('Id of the sensor, unique within its device.', 'TC');
-export const ActuatorIdSchema = id('Id of the actuator, unique within its device.', 'valve-1');
+const SensorIdSchema = id('Id of the sensor, unique within its device.', 'TC');
+const ActuatorIdSchema = id('Id of the actuator, unique within its device.', 'valve-1');
 export const UsernameSchema = Type.String({
   description: 'The name of the user.',
   examples: ['awa'],
