@@ -82,7 +82,7 @@ export function jsonFieldOf(body: unknown, field: string): Json {
 }
 
 /** @throws Refusal `too-large` */
-export function assertTextLength(text: string, pointer: string): void {
+function assertTextLength(text: string, pointer: string): void {
   if (text.length <= limits.textCharsMax) return;
   throw new Refusal(
     'too-large',

@@ -27,7 +27,7 @@ export function parseReadings(body: unknown): Reading[] {
 }
 
 /** Reads one `{value, timestamp?}`; unknown fields, `date_received` among them, are ignored. */
-export function parseReading(body: unknown, pointer: string): Reading {
+function parseReading(body: unknown, pointer: string): Reading {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
     fault(pointer, 'must be an object with a "value", such as {"value": 21.5}');
   }

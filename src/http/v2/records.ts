@@ -129,7 +129,7 @@ export function toDropRecord(drop: Drop): object {
 type Defined<T> = { [F in keyof T]?: Exclude<T[F], undefined> };
 
 /** Leaves out what is undefined, for types that know absence but not undefined. */
-export function defined<T extends object>(fields: T): Defined<T> {
+function defined<T extends object>(fields: T): Defined<T> {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Defined<T>;
 }
 
