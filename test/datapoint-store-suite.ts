@@ -1,0 +1,294 @@
+// What every engine that keeps datapoints must do alike; run on each by a test file that opens it.
+import assert from 'node:assert/strict';
+import { after, before, suite, test } from 'node:test';
+import fc from 'fast-check';
+import { type Datapoint, orderOf, type StoredValue } from '../src/domain/datapoints/datapoint.ts';
+import type { DatapointBatch, DatapointStore, RangeQuery } from '../src/domain/datapoints/datapoint-store.ts';
+import { properties } from './support/properties.ts';
+
+/** One engine on data of its own. */
+export interface OpenedStore {
+  readonly store: DatapointStore;
+  /** Moves what was appended to where it stays, if the engine does such a thing. */
+  settle(): Promise<void>;
+  /** Closes the engine and opens it again on the same data. */
+  reopen(): Promise<void>;
+  /** Closes the engine and removes its data. */
+  close(): Promise<void>;
+}
+
+interface Point {
+  readonly sensor: number;
+  readonly timestamp?: number | undefined;
+  readonly received?: number;
+  readonly value?: StoredValue;
+}
+
+const nowMs = Date.UTC(2026, 0, 15, 12);
+
+function batchOf(points: readonly Point[], rest: Partial<DatapointBatch> = {}): DatapointBatch {
+  return {
+    sensors: points.map(({ sensor }) => sensor),
+    timestamps: points.map(({ timestamp }) => timestamp ?? Number.NaN),
+    received: points.map(({ received }) => received ?? nowMs),
+    values: points.map(({ value }) => value ?? 0),
+    receipts: [],
+    publishes: [],
+    ...rest,
+  };
+}
+
+export function datapointStoreSuite(engine: string, open: () => Promise<OpenedStore>): void {
+  suite(`datapoints on ${engine}`, () => {
+    let opened: OpenedStore;
+    let sensor = 0;
+
+    before(async () => {
+      opened = await open();
+    });
+    after(() => opened.close());
+
+    const nextSensor = () => {
+      sensor += 1;
+      return sensor;
+    };
+    const append = (points: readonly Point[], rest?: Partial<DatapointBatch>) => {
+      return opened.store.append(batchOf(points, rest));
+    };
+    const read = (query: Partial<RangeQuery> & Pick<RangeQuery, 'sensor'>) => {
+      return opened.store.read({ descending: false, limit: 100_000, ...query });
+    };
+    const values = async (query: Partial<RangeQuery> & Pick<RangeQuery, 'sensor'>) => {
+      return (await read(query)).map(({ value }) => value);
+    };
+
+    test('seqs go on one by one, over batches, settling and reopening', async () => {
+      const of = nextSensor();
+      const first = await append([{ sensor: of }, { sensor: of }, { sensor: of }]);
+      assert.equal(await append([{ sensor: of }]), first + 3);
+      await opened.settle();
+      assert.equal(await append([{ sensor: of }]), first + 4);
+      await opened.settle();
+      await opened.reopen();
+      const later = await append([{ sensor: of }]);
+      assert.ok(later > first + 4);
+      const seqs = (await read({ sensor: of })).map(({ seq }) => seq);
+      assert.deepEqual(seqs, [first, first + 1, first + 2, first + 3, first + 4, later]);
+    });
+
+    test('appends at once are stored in the order they were made in', async () => {
+      const of = nextSensor();
+      const seqs = await Promise.all(Array.from({ length: 200 }, (_, value) => append([{ sensor: of, value }])));
+      assert.deepEqual(
+        seqs,
+        [...seqs].sort((a, b) => a - b),
+      );
+      assert.deepEqual(await values({ sensor: of }), [...seqs.keys()]);
+    });
+
+    test('what was appended is there after reopening, settled or not', async () => {
+      const [one, other] = [nextSensor(), nextSensor()];
+      await append([
+        { sensor: one, timestamp: 5, value: 'null' },
+        { sensor: other, value: 1.5 },
+      ]);
+      await opened.settle();
+      await append([{ sensor: one, timestamp: -1, value: '{"a":1}' }]);
+      const before = [await read({ sensor: one }), await read({ sensor: other })];
+      await opened.reopen();
+      assert.deepEqual([await read({ sensor: one }), await read({ sensor: other })], before);
+      const [late, early] = before[0] ?? [];
+      assert.deepEqual([late?.value, early?.value], ['{"a":1}', 'null']);
+      assert.deepEqual([late?.timestampMs, late?.receivedMs], [-1, nowMs]);
+      assert.equal(before[1]?.[0]?.timestampMs, undefined);
+    });
+
+    test('values come back as they were, in every place', async () => {
+      const of = nextSensor();
+      const kept: StoredValue[] = [
+        ...[
+          0,
+          -0,
+          1,
+          -1.5,
+          5e-324,
+          Number.MAX_VALUE,
+          -Number.MAX_VALUE,
+          2 ** 53,
+          2 ** 63,
+          140_737_488_355_328,
+          0.1 + 0.2,
+        ],
+        ...[
+          '""',
+          '"5"',
+          '"1e5"',
+          '"-0"',
+          'true',
+          'false',
+          'null',
+          '[]',
+          '{}',
+          '[1,2]',
+          '"場 🥁"',
+          '" "',
+          '{"a":[null]}',
+        ],
+        JSON.stringify('x'.repeat(65_000)),
+      ];
+      const same = async () => {
+        const found = await values({ sensor: of });
+        for (const [n, value] of kept.entries()) assert.ok(Object.is(found[n], value), `${value} came as ${found[n]}`);
+        assert.ok(Object.is((await opened.store.latest([of])).get(of)?.value, kept.at(-1)));
+      };
+      await append(kept.map((value) => ({ sensor: of, value })));
+      await same();
+      await opened.settle();
+      await same();
+      await opened.reopen();
+      await same();
+    });
+
+    test('a sensor has its own datapoints alone, and one without any none', async () => {
+      const [one, other, none] = [nextSensor(), nextSensor(), nextSensor()];
+      await append([
+        { sensor: one, value: 1 },
+        { sensor: other, value: 2 },
+        { sensor: one, value: 3 },
+      ]);
+      assert.deepEqual([await values({ sensor: one }), await values({ sensor: other })], [[1, 3], [2]]);
+      assert.deepEqual(await read({ sensor: none }), []);
+      assert.equal((await opened.store.latest([none])).size, 0);
+    });
+
+    test('the latest is what arrived last, whatever its time', async () => {
+      const [one, other] = [nextSensor(), nextSensor()];
+      const latest = async () => {
+        const found = await opened.store.latest([one, other]);
+        return [found.get(one)?.value, found.get(other)?.value];
+      };
+      await append([
+        { sensor: one, timestamp: 100, value: 'true' },
+        { sensor: other, timestamp: 1, value: 1 },
+        { sensor: one, timestamp: 50, value: 2 },
+      ]);
+      assert.deepEqual(await latest(), [2, 1]);
+      await opened.settle();
+      assert.deepEqual(await latest(), [2, 1]);
+      await append([{ sensor: other, timestamp: 0, value: 3 }]);
+      assert.deepEqual(await latest(), [2, 3]);
+      await opened.reopen();
+      assert.deepEqual(await latest(), [2, 3]);
+      await opened.settle();
+      assert.deepEqual(await latest(), [2, 3]);
+    });
+
+    test('a read in steps sees each datapoint once, whatever settles and arrives meanwhile', async () => {
+      for (const descending of [false, true]) {
+        const of = nextSensor();
+        const points = Array.from({ length: 60 }, (_, value) => ({ sensor: of, timestamp: value % 7, value }));
+        await append(points.slice(0, 20));
+        await opened.settle();
+        await append(points.slice(20));
+        const seen: Datapoint[] = [];
+        for (let step = 0; ; step++) {
+          const last = seen.at(-1);
+          const position = last && { order: orderOf(last), seq: last.seq };
+          const rows = await read({ sensor: of, descending, limit: 7, after: position, fromMs: 0, toMs: 6 });
+          seen.push(...rows);
+          if (rows.length < 7) break;
+          if (step === 2) await opened.settle();
+          // Behind the reader, and outside of the bounds.
+          await append([{ sensor: of, timestamp: descending ? 7 : -1, value: -1 }]);
+        }
+        const oracle = sorted(
+          points.map((point, n) => ({ ...point, seq: n })),
+          descending,
+        );
+        assert.deepEqual(
+          seen.map(({ value }) => value),
+          oracle.map(({ value }) => value),
+        );
+      }
+    });
+
+    test('a range is what a sorted array says', async () => {
+      const small = fc.integer({ min: 0, max: 12 });
+      const bound = fc.option(fc.integer({ min: -1, max: 13 }), { nil: undefined });
+      const point = fc.record({ timestamp: fc.option(small, { nil: undefined }), received: small });
+      const query = fc.record({
+        fromMs: bound,
+        toMs: bound,
+        descending: fc.boolean(),
+        limit: fc.integer({ min: 1, max: 15 }),
+      });
+      const step = fc.oneof(
+        { weight: 6, arbitrary: fc.record({ points: fc.array(point, { minLength: 1, maxLength: 8 }) }) },
+        { weight: 2, arbitrary: fc.constant({ settle: true } as const) },
+        { weight: 8, arbitrary: fc.record({ query, skip: fc.nat({ max: 10 }) }) },
+      );
+      const property = fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 25 }), async (steps) => {
+        const of = nextSensor();
+        const model: (Point & { seq: number })[] = [];
+        for (const one of steps) {
+          if ('settle' in one) await opened.settle();
+          else if ('points' in one) {
+            const points = one.points.map((each, n) => ({ ...each, sensor: of, value: model.length + n }));
+            const seq = await append(points);
+            model.push(...points.map((each, n) => ({ ...each, seq: seq + n })));
+          } else {
+            const { fromMs = -Infinity, toMs = Infinity, descending, limit } = one.query;
+            const inside = model.filter((each) => timeOf(each) >= fromMs && timeOf(each) <= toMs);
+            const all = sorted(inside, descending);
+            const before = all[one.skip];
+            const after = before && { order: timeOf(before), seq: before.seq };
+            const expected = (before === undefined ? all : all.slice(one.skip + 1)).slice(0, limit);
+            const found = await read({ sensor: of, ...one.query, after });
+            assert.deepEqual(
+              found.map(({ seq, value }) => [seq, value]),
+              expected.map(({ seq, value }) => [seq, value]),
+            );
+          }
+        }
+      });
+      await fc.assert(property, properties());
+    });
+
+    test('a receipt is kept in the commit of its batch, and the newest of an id counts', async () => {
+      const receipt = { id: 'awa\nPOST /x\nkey', caller: 'awa', bodyHash: 'abc', atMs: nowMs };
+      assert.equal(await opened.store.findReceipt(receipt.id), undefined);
+      await append([{ sensor: nextSensor() }], { receipts: [receipt] });
+      assert.deepEqual({ ...(await opened.store.findReceipt(receipt.id)) }, receipt);
+      // A batch may hold nothing but a receipt.
+      const again = { ...receipt, bodyHash: 'def', atMs: nowMs + 1 };
+      await append([], { receipts: [again, { ...receipt, id: 'other' }] });
+      await opened.reopen();
+      assert.deepEqual({ ...(await opened.store.findReceipt(receipt.id)) }, again);
+      assert.equal((await opened.store.findReceipt('other'))?.bodyHash, 'abc');
+      assert.equal(await opened.store.findReceipt('none'), undefined);
+    });
+
+    test('publishes are remembered in order, over reopening', async () => {
+      const marks = [
+        { slot: 2 ** 52 + 1, content: 0.5 },
+        { slot: -1, content: 2 ** 53 - 1 },
+        { slot: 3, content: 4 },
+      ];
+      await append([{ sensor: nextSensor() }], { publishes: marks.slice(0, 2) });
+      await append([{ sensor: nextSensor() }], { publishes: marks.slice(2) });
+      const listed = async () => (await opened.store.listPublishes()).map(({ slot, content }) => ({ slot, content }));
+      assert.deepEqual(await listed(), marks);
+      await opened.reopen();
+      assert.deepEqual(await listed(), marks);
+    });
+  });
+}
+
+function timeOf({ timestamp, received }: Point): number {
+  return timestamp ?? received ?? nowMs;
+}
+
+function sorted<P extends Point & { readonly seq: number }>(points: readonly P[], descending: boolean): P[] {
+  const ascending = [...points].sort((a, b) => timeOf(a) - timeOf(b) || a.seq - b.seq);
+  return descending ? ascending.reverse() : ascending;
+}

@@ -1,0 +1,27 @@
+// The suite of datapoint stores on every engine there is.
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openEmbeddedStore } from '../src/storage/sqlite/open.ts';
+import { datapointStoreSuite, type OpenedStore } from './datapoint-store-suite.ts';
+
+datapointStoreSuite('SQLite', openSqlite);
+
+async function openSqlite(): Promise<OpenedStore> {
+  const folder = await mkdtemp(join(tmpdir(), 'dundun-store-'));
+  let embedded = await openEmbeddedStore(folder);
+  return {
+    get store() {
+      return embedded.datapoints;
+    },
+    settle: () => embedded.writer.settle(),
+    reopen: async () => {
+      await embedded.close();
+      embedded = await openEmbeddedStore(folder);
+    },
+    close: async () => {
+      await embedded.close();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
