@@ -21,6 +21,7 @@ export class SqliteWriter {
   #statements = 0;
   #lastId = 0;
   #failed: Error | undefined;
+  #closing = false;
   /** Called when rows have left the log, with the seq up to which they have. */
   onSettled: (seq: number) => void = () => {};
   /** Called with the duration of each commit, for the metrics. */
@@ -67,14 +68,16 @@ export class SqliteWriter {
     await this.#send({ id: 0, kind: 'settle' }, 1);
   }
 
-  /** Finishes what was handed over, then closes the database. */
+  /** Finishes what was handed over, then closes the database; what comes now is refused. */
   async close(): Promise<void> {
+    this.#closing = true;
     if (this.#failed === undefined) this.#worker.postMessage({ id: 0, kind: 'close' } satisfies Work);
     await this.#closed;
   }
 
   #send(work: Work, statements: number, committed?: (firstSeq: number) => void): Promise<Outcome> {
     if (this.#failed !== undefined) return Promise.reject(storageRefusal(this.#failed));
+    if (this.#closing) return Promise.reject(new Refusal('busy', 'The service is stopping. Send the request again.'));
     const id = ++this.#lastId;
     this.#statements += statements;
     return new Promise((resolve, reject) => {
