@@ -77,10 +77,8 @@ export async function startServer(config: Config, surroundings: Surroundings = {
       metrics: metrics.registry,
       isReady,
     });
-    closers.push(
-      () => mqtt.close(),
-      () => http.close(),
-    );
+    // Together, because MQTT over WebSocket holds connections of the HTTP server.
+    closers.push(async () => void (await Promise.all([http.close(), mqtt.close()])));
     const httpPort = await http.start();
     const ports = { http: httpPort, ...(await mqtt.start(http.server)) };
     warnOfPlainText(config, log);

@@ -59,6 +59,8 @@ export const limits = {
   busyRetryAfterS: 1,
   /** Milliseconds a stop may take; then what is left is cut. */
   stopMsMax: 10_000,
+  /** Milliseconds of these in which requests under way may finish; then their connections are cut. */
+  drainMsMax: 5_000,
 
   // --- Log and head -------------------------------------------------------------------------------------------
   /** Datapoints in the log that make settling worth while. */

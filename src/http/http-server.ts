@@ -89,9 +89,16 @@ export class HttpServer {
     return (this.server.address() as AddressInfo).port;
   }
 
-  /** Takes no new requests, answers those it has, then closes. */
+  /**
+   * Takes no new requests and answers those it has; who is still sending one when the time is up is cut. A connection
+   * is closed as soon as it idles: clients keep theirs for the next request, and would hold up the stop.
+   */
   async close(): Promise<void> {
+    const sweep = setInterval(() => this.server.closeIdleConnections(), 50);
+    const cut = setTimeout(() => this.server.closeAllConnections(), limits.drainMsMax);
     await this.#app.close();
+    clearInterval(sweep);
+    clearTimeout(cut);
   }
 }
 

@@ -122,13 +122,17 @@ export class MqttServer {
   /** Takes no new connections; lets what was accepted be committed, acknowledged and delivered; then cuts the rest. */
   async close(): Promise<void> {
     for (const server of this.#servers) server.close();
-    await this.#parts.writer.idle();
-    await this.#delivery.idle();
+    const answered = this.#parts.writer.idle().then(() => this.#delivery.idle());
+    // Clients that go on and on do not hold up the stop: what they have no answer to, they send again.
+    const timeIsUp = new Promise<void>((resolve) => setTimeout(resolve, limits.drainMsMax).unref());
+    await Promise.race([answered, timeIsUp]);
     this.#stopFollowing();
     // One turn of the event loop lets the acknowledgements reach their sockets.
     await new Promise<void>((resolve) => setImmediate(resolve));
     await new Promise<void>((resolve) => this.#broker.close(resolve));
     this.#webSockets.close();
+    // Not every peer answers a closing handshake, and the HTTP server waits for its sockets.
+    for (const webSocket of this.#webSockets.clients) webSocket.terminate();
     await this.#parts.writer.idle();
   }
 
