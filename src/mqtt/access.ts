@@ -5,8 +5,8 @@ import type { DeviceDirectory } from '../domain/devices/device-directory.ts';
 import type { Permissions } from '../domain/permissions/permission.ts';
 import { scope } from '../domain/permissions/scopes.ts';
 import { actorOf, type User } from '../domain/users/user.ts';
-import type { Session, Sessions } from './sessions.ts';
-import { matchesFilter, parseTopic, type Topic, takesSlash } from './topics.ts';
+import type { QoS, Session, Sessions } from './sessions.ts';
+import { matchesFilter, matchesForm, parseTopic, type Topic } from './topics.ts';
 
 export class Access {
   readonly #directory: DeviceDirectory;
@@ -27,22 +27,26 @@ export class Access {
     this.#onSlow = parts.onSlow;
   }
 
-  /** Loads what `mayReceive` needs to know about a topic. */
+  /** Loads what `grantedQos` needs to know about a topic. */
   async prepare(topic: string): Promise<void> {
     const parsed = parseTopic(topic);
     if (parsed.kind === 'sensor' || parsed.kind === 'actuator') await this.#directory.find(parsed.device);
   }
 
-  /** May this message go out to the client now? A subscriber that does not keep up is cut here. */
-  mayReceive(client: Client, topic: string): boolean {
+  /**
+   * The QoS up to which a message on this topic may go out to the client now; undefined: it may not. A subscriber that
+   * does not keep up is cut here.
+   */
+  grantedQos(client: Client, topic: string): QoS | undefined {
     const session = this.#sessions.of(client);
-    if (session === undefined || topic.startsWith('$')) return false;
+    if (session === undefined || topic.startsWith('$')) return undefined;
     if (client.conn.writableLength > limits.subscriberBytesMax) {
       this.#onSlow(session);
       client.conn.destroy();
-      return false;
+      return undefined;
     }
-    return takesForm(session, topic) && this.#mayRead(session, parseTopic(topic));
+    const granted = highestQos(session, topic);
+    return granted !== undefined && this.#mayRead(session, parseTopic(topic)) ? granted : undefined;
   }
 
   /** Is it of use to keep a message for a user who is away? What is not known now is judged at delivery. */
@@ -73,11 +77,15 @@ export class Access {
   }
 }
 
-/** A message goes out once in each form; a client gets the forms that its filters ask for. */
-function takesForm(session: Session, topic: string): boolean {
-  const slash = topic.startsWith('/');
-  for (const filter of session.filters) {
-    if (takesSlash(filter) === slash && matchesFilter(filter, topic)) return true;
+/**
+ * A message goes out once in each form; a client gets the forms that its filters ask for. Where several take the
+ * message, the highest QoS among them counts [MQTT-3.3.5-1].
+ */
+function highestQos(session: Session, topic: string): QoS | undefined {
+  let highest: QoS | undefined;
+  for (const [filter, qos] of session.filters) {
+    if (qos <= (highest ?? -1) || !matchesForm(filter, topic) || !matchesFilter(filter, topic)) continue;
+    highest = qos;
   }
-  return false;
+  return highest;
 }

@@ -1,6 +1,8 @@
 // aedes with the three things changed that this service needs: a client's publish to a sensor or an actuator is not
-// routed (the feed does that), relayed topics go out in both forms, and we know which topics anybody asked for.
+// routed (the feed does that), all that is routed goes out in one line and in both forms, and we know which topics
+// anybody asked for.
 import { Aedes, type AedesOptions, type AedesPublishPacket, type Client, type PublishPacket } from 'aedes';
+import Packet from 'aedes-packet';
 import { Qlobber } from 'qlobber';
 import { LruCache } from '../base/lru-cache.ts';
 import { limits } from '../config/limits.ts';
@@ -10,11 +12,29 @@ import { bothForms } from './topics.ts';
 type Done = (error?: Error) => void;
 type Deliver = (packet: AedesPublishPacket, done: () => void) => void;
 
-/** What the broker asks of its persistence beyond aedes's own interface. */
+/** Where messages are kept before they go out; a part of aedes's persistence interface. */
 export interface SessionMemory {
   /** Filters of stored sessions with QoS above 0. */
   readonly storedFilters: number;
+  storeRetained(packet: object): Promise<void>;
+  subscriptionsByTopic(topic: string): Promise<readonly { readonly clientId: string; readonly qos?: number }[]>;
+  outgoingEnqueueCombi(
+    recipients: readonly { readonly clientId: string; readonly qos?: number }[],
+    packet: object,
+  ): Promise<void>;
 }
+
+/** A message that goes out when it is kept, and after all that came before it. */
+interface InLine {
+  readonly packet: AedesPublishPacket;
+  /** Undefined where nothing is to be kept. */
+  readonly kept: Promise<unknown> | undefined;
+  readonly resolve: () => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** Its types know it as a function alone. */
+const BrokerPacket = Packet as unknown as new (original: object, broker: Aedes) => AedesPublishPacket;
 
 export class Broker extends Aedes implements Outlet {
   /** Packets that were taken by the domain or dropped; routing passes over them. */
@@ -29,6 +49,13 @@ export class Broker extends Aedes implements Outlet {
   /** Whether anybody who is connected asked for a topic; forgotten with every change of a subscription. */
   readonly #wanted = new LruCache<string, boolean>({ weightMax: limits.topicsCachedMax });
   #filterCount = 0;
+  #line: InLine[] = [];
+  #advancing = false;
+
+  /** aedes's emitter, which its types do not show. */
+  get #mq(): { emit(packet: AedesPublishPacket, done: () => void): void } {
+    return (this as unknown as { mq: { emit(packet: AedesPublishPacket, done: () => void): void } }).mq;
+  }
 
   constructor(options: AedesOptions, memory: SessionMemory) {
     super(options);
@@ -48,9 +75,27 @@ export class Broker extends Aedes implements Outlet {
     return retain || (qos > 0 && this.#memory.storedFilters > 0) || this.#isSubscribed(topic);
   }
 
-  /** Routes a message of the service's own; resolves when it is with its subscribers, or queued for them. */
+  /**
+   * Routes a message: keeps it where that is asked for, then hands it to its subscribers. All messages go out in the
+   * order of the calls, so that one that waits for the disk is not overtaken (I3). Resolves when it is with its
+   * subscribers; the line is bounded by those who wait for that (I4).
+   * @throws Refusal when it could not be kept; it has gone out all the same.
+   */
   route(message: OutgoingMessage): Promise<void> {
-    return new Promise((resolve) => super.publish({ cmd: 'publish', dup: false, ...message }, () => resolve()));
+    const packet = new BrokerPacket({ cmd: 'publish', dup: false, ...message }, this);
+    const kept = this.#keep(packet);
+    // Looked at when its turn comes.
+    kept?.catch(() => {});
+    return new Promise((resolve, reject) => {
+      this.#line.push({ packet, kept, resolve, reject });
+      if (!this.#advancing) void this.#advance();
+    });
+  }
+
+  /** Routes what a client published, in both forms. */
+  async relay({ topic, payload, qos, retain }: PublishPacket): Promise<void> {
+    const message = { payload: Buffer.from(payload), qos, retain };
+    await Promise.all(bothForms(topic).map((form) => this.route({ ...message, topic: form })));
   }
 
   /** aedes calls this for what clients publish, for wills, and for its own `$SYS` messages. */
@@ -58,7 +103,7 @@ export class Broker extends Aedes implements Outlet {
     const done = (typeof clientOrDone === 'function' ? clientOrDone : doneOrNothing) as Done;
     if (this.#taken.has(packet)) setImmediate(done);
     else if (packet.topic.startsWith('$SYS/')) super.publish(packet, done);
-    else this.#relay(packet, done);
+    else this.relay(packet).then(() => done(), done);
   }
 
   override subscribe(filter: string, deliver: Deliver, done: () => void): void {
@@ -84,11 +129,34 @@ export class Broker extends Aedes implements Outlet {
     return subscribed;
   }
 
-  #relay(packet: PublishPacket, done: Done): void {
-    const [bare, slashed] = bothForms(packet.topic);
-    super.publish({ ...packet, topic: bare }, (error?: Error) => {
-      if (error) done(error);
-      else super.publish({ ...packet, topic: slashed }, done);
-    });
+  #keep(packet: AedesPublishPacket): Promise<unknown> | undefined {
+    // Both begin at once, because numbers by which the broker tells messages apart are given in the order of the line.
+    const retained = packet.retain ? this.#memory.storeRetained(packet) : undefined;
+    const queued = packet.qos > 0 && this.#memory.storedFilters > 0 ? this.#enqueue(packet) : undefined;
+    return retained !== undefined && queued !== undefined ? Promise.all([retained, queued]) : (retained ?? queued);
   }
+
+  async #enqueue(packet: AedesPublishPacket): Promise<void> {
+    await this.#memory.outgoingEnqueueCombi(await this.#memory.subscriptionsByTopic(packet.topic), packet);
+  }
+
+  async #advance(): Promise<void> {
+    this.#advancing = true;
+    while (this.#line.length > 0) {
+      const line = this.#line;
+      this.#line = [];
+      for (const inLine of line) {
+        const fault = inLine.kept && (await faultOf(inLine.kept));
+        this.#mq.emit(inLine.packet, () => (fault === undefined ? inLine.resolve() : inLine.reject(fault)));
+      }
+    }
+    this.#advancing = false;
+  }
+}
+
+function faultOf(promise: Promise<unknown>): Promise<unknown> {
+  return promise.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
 }

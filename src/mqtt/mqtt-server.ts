@@ -19,7 +19,7 @@ import { Broker, type SessionMemory } from './broker.ts';
 import { Delivery } from './delivery.ts';
 import { boundPacketBytes } from './packet-bound.ts';
 import { Publishing, type PublishingParts } from './publishing.ts';
-import { Sessions } from './sessions.ts';
+import { type Session, Sessions } from './sessions.ts';
 import { SignIn, type SignInParts } from './sign-in.ts';
 import { prepareStored, type StoredMessages } from './stored-messages.ts';
 
@@ -197,11 +197,8 @@ export class MqttServer {
       this.#publishOrphan(packet).then(() => done(), done);
       return;
     }
-    this.#publishing.decide(session, { ...packet, dup: packet.dup === true }).then(
-      (verdict) => {
-        if (verdict === 'taken') this.#broker.take(packet);
-        done();
-      },
+    this.#publish(session, packet).then(
+      () => done(),
       (error: Error) => {
         this.#parts.log.warn({ client: session.clientId, reason: error.message }, 'a message could not be stored');
         done(error);
@@ -209,23 +206,37 @@ export class MqttServer {
     );
   }
 
+  /** Decides about a message and, where no more than an acknowledgement is left to do, tells the broker so. */
+  async #publish(session: Session, packet: PublishPacket): Promise<void> {
+    const verdict = await this.#publishing.decide(session, { ...packet, dup: packet.dup === true });
+    if (verdict === 'relay') {
+      // The broker tells repeats of QoS 2 itself, and acknowledges after it has routed.
+      if (packet.qos === 2) return;
+      await this.#broker.relay(packet);
+    }
+    this.#broker.take(packet);
+  }
+
   /** A will that outlived its connection: judged as its user, who is known by the will's client id. */
   async #publishOrphan(packet: PublishPacket): Promise<void> {
     const session = await this.#signIn.sessionOfWill(packet);
-    const verdict = session === undefined ? 'taken' : await this.#publishing.decide(session, { ...packet, dup: false });
-    if (verdict === 'taken') this.#broker.take(packet);
+    if (session === undefined) this.#broker.take(packet);
+    else await this.#publish(session, packet);
   }
 
   #authorizeSubscribe(client: Client, subscription: Subscription): Subscription | null {
     const session = this.#sessions.of(client);
     if (session === undefined) return null;
     if (session.filters.size >= limits.sessionFiltersMax && !session.filters.has(subscription.topic)) return null;
-    session.filters.add(subscription.topic);
-    return subscription;
+    session.filters.set(subscription.topic, subscription.qos);
+    // The broker knows a QoS for each filter alone; which one counts for a message is decided when it goes out.
+    return { ...subscription, qos: 2 };
   }
 
   #authorizeForward(client: Client, packet: AedesPublishPacket): AedesPublishPacket | null {
-    return this.#access.mayReceive(client, packet.topic) ? packet : null;
+    const granted = this.#access.grantedQos(client, packet.topic);
+    if (granted === undefined) return null;
+    return packet.qos <= granted ? packet : { ...packet, qos: granted };
   }
 
   #onSlow(clientId: string): void {

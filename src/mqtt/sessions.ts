@@ -6,14 +6,16 @@ import { limits } from '../config/limits.ts';
 import { type Actor, actorOf, guestUsername, type User } from '../domain/users/user.ts';
 import type { Users } from '../domain/users/users.ts';
 
+export type QoS = 0 | 1 | 2;
+
 /** One connection that has signed in. */
 export class Session {
   readonly client: Client;
   readonly clientId: string;
   actor: Actor;
   readonly passwordVersion: number;
-  /** Filters held, for their number and for the form in which messages go out. */
-  readonly filters = new Set<string>();
+  /** Filters held with the QoS granted, for their number and for the form and QoS in which messages go out. */
+  readonly filters = new Map<string, QoS>();
   /** Of user and client id; made when first needed (repeats.ts). */
   number: number | undefined;
   /** When the user was looked up last, milliseconds since 1970 UTC. */

@@ -46,7 +46,7 @@ export function bothForms(topic: string): readonly [string, string] {
 }
 
 /** Does a filter take the form with the slash? One that begins with `/` or `+/` does; every other, `#` included, not. */
-export function takesSlash(filter: string): boolean {
+function takesSlash(filter: string): boolean {
   return filter.startsWith('/') || filter.startsWith('+/');
 }
 

@@ -83,8 +83,11 @@ export class Actuators {
     const actuator = actuatorOf(device, actuatorId);
     assertValueType(actuator, value);
     const valueJson = JSON.stringify(value);
-    await this.#change(device, (mark) => this.#store.updateActuator(mark, actuator.key, { valueJson }));
-    this.#feed.publish({ kind: 'actuator', device, actuator, valueJson, original });
+    await this.#change(device, async (mark) => {
+      await this.#store.updateActuator(mark, actuator.key, { valueJson });
+      // At once, so that the feed has the order of the commits (I3).
+      this.#feed.publish({ kind: 'actuator', device, actuator, valueJson, original });
+    });
   }
 
   async #requireUpdate(actor: Actor, id: DeviceId): Promise<Device> {
@@ -97,7 +100,7 @@ export class Actuators {
     try {
       await write({ device: device.key, atMs: this.#clock.now() });
     } finally {
-      this.#directory.forget(device.id);
+      await this.#directory.refresh(device.id);
     }
   }
 }

@@ -11,6 +11,7 @@ export class DeviceDirectory {
   readonly #store: DeviceStore;
   readonly #devices: LruCache<DeviceId, Device>;
   readonly #loading = new Map<DeviceId, Promise<Device | undefined>>();
+  readonly #refreshing = new Map<DeviceId, Promise<Device | undefined>>();
   /** Devices and sensors whose removal is queued: `device` or `device/sensor`. Bounded by the queue of statements. */
   readonly #leaving = new Set<string>();
   #changes = 0;
@@ -52,6 +53,30 @@ export class DeviceDirectory {
     return this.#leaving.has(device) || this.#leaving.has(`${device}/${sensor}`);
   }
 
+  /**
+   * Takes in a change of the store, before it is acknowledged. Until then the device stands as it was: were it
+   * forgotten meanwhile, messages on their way could not be checked and would be lost.
+   */
+  async refresh(id: DeviceId): Promise<void> {
+    if (this.#devices.get(id) === undefined) {
+      this.forget(id);
+      return;
+    }
+    this.#changes += 1;
+    // A read under way begins anew after a change, so that one is enough for all who wait.
+    let refreshing = this.#refreshing.get(id);
+    if (refreshing === undefined) {
+      refreshing = this.#load(id).finally(() => this.#refreshing.delete(id));
+      this.#refreshing.set(id, refreshing);
+    }
+    try {
+      await refreshing;
+    } catch {
+      // The change stands. Who asks next reads again, and is told if that fails.
+      this.forget(id);
+    }
+  }
+
   /** Forgets the device, because the store has changed. */
   forget(id: DeviceId): void {
     this.#changes += 1;
@@ -77,7 +102,8 @@ export class DeviceDirectory {
       await removal();
     } finally {
       this.#leaving.delete(name);
-      this.forget(what.device);
+      if (what.sensor === undefined) this.forget(what.device);
+      else await this.refresh(what.device);
     }
   }
 
@@ -87,7 +113,8 @@ export class DeviceDirectory {
       const device = await this.#store.find(id);
       // A change that was committed while we read may have been missed: then read again.
       if (changes !== this.#changes) continue;
-      if (device !== undefined) this.#devices.set(id, device);
+      if (device === undefined) this.#devices.delete(id);
+      else this.#devices.set(id, device);
       return device;
     }
   }

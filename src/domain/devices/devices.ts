@@ -137,7 +137,7 @@ export class Devices {
       if (scopes === noScopes) await this.#store.removeShare(device.key, user.key);
       else await this.#store.putShare(device.key, user.key, scopes);
     } finally {
-      this.#directory.forget(id);
+      await this.#directory.refresh(id);
     }
   }
 
@@ -161,7 +161,7 @@ export class Devices {
     try {
       await write({ device: device.key, atMs: this.#clock.now() });
     } finally {
-      this.#directory.forget(device.id);
+      await this.#directory.refresh(device.id);
     }
   }
 }

@@ -70,7 +70,7 @@ export class Sensors {
     try {
       await write({ device: device.key, atMs: this.#clock.now() });
     } finally {
-      this.#directory.forget(device.id);
+      await this.#directory.refresh(device.id);
     }
   }
 }
