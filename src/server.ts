@@ -179,9 +179,13 @@ async function wireDomain(parts: {
   const users = new Users({ store: new SqlUserStore(store.registry), passwords, clock, ids });
   const { guest } = await users.ensureFirst({ password: () => firstPassword(config, ids, parts.surroundings) });
   const permissions = new Permissions({ guestAccess: config.guestAccess });
-  const directory = new DeviceDirectory({ store: deviceStore, partsMax: limits.directoryPartsMax });
   const feed = new Feed();
   const writer = new Writer({ store: store.datapoints, feed, bounds: limits });
+  const directory = new DeviceDirectory({
+    store: deviceStore,
+    partsMax: limits.directoryPartsMax,
+    pushesCommitted: () => writer.append({ pushes: [] }),
+  });
   const key = await new SqlSecretStore(store.registry).getOrCreate('token-key', () => ids.bytes(32));
   const known = { directory, permissions, clock };
   const drops = new DropLog({ ...known, store: new SqlDropStore(store.registry), waitingMax: limits.dropsWaitingMax });

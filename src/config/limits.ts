@@ -69,6 +69,8 @@ export const limits = {
   settleRowsMax: 10_000,
   /** Milliseconds after which a quiet log is settled whatever its size. */
   settleIdleMs: 30_000,
+  /** Milliseconds after which settling is tried again when the disk refused. */
+  settleRetryMs: 1_000,
   /** Datapoints of the log held in memory. Beyond: settling goes before new commits. */
   headRowsMax: 200_000,
   /** Datapoints of a removed sensor deleted in one transaction. */

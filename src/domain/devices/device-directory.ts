@@ -14,10 +14,17 @@ export class DeviceDirectory {
   readonly #refreshing = new Map<DeviceId, Promise<Device | undefined>>();
   /** Devices and sensors whose removal is queued: `device` or `device/sensor`. Bounded by the queue of statements. */
   readonly #leaving = new Set<string>();
+  readonly #pushesCommitted: () => Promise<void>;
   #changes = 0;
 
-  constructor(options: { readonly store: DeviceStore; readonly partsMax: number }) {
+  constructor(options: {
+    readonly store: DeviceStore;
+    readonly partsMax: number;
+    /** Resolves when all datapoints accepted so far are committed. */
+    readonly pushesCommitted: () => Promise<void>;
+  }) {
     this.#store = options.store;
+    this.#pushesCommitted = options.pushesCommitted;
     this.#devices = new LruCache({
       weightMax: options.partsMax,
       weigh: (device) => 1 + device.sensors.size + device.actuators.size + device.shares.size,
@@ -99,6 +106,8 @@ export class DeviceDirectory {
     const name = what.sensor === undefined ? what.device : `${what.device}/${what.sensor}`;
     this.#leaving.add(name);
     try {
+      // What was accepted before goes in before, so that the removal takes it along.
+      await this.#pushesCommitted();
       await removal();
     } finally {
       this.#leaving.delete(name);

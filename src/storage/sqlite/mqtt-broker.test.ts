@@ -1,7 +1,7 @@
 // What is remembered, seen from the clients: aedes as the broker, packets over TCP, and a restart in between.
 import assert from 'node:assert/strict';
 import { type AddressInfo, connect as connectTcp, createServer, type Socket } from 'node:net';
-import { type TestContext, test } from 'node:test';
+import { test } from 'node:test';
 import { Aedes, type AedesOptions } from 'aedes';
 import { generate, type Packet, parser } from 'mqtt-packet';
 import type { SqliteMqttPersistence } from './mqtt-persistence.ts';
@@ -104,10 +104,11 @@ class Client {
   }
 }
 
-async function start(t: TestContext, folder: Folder, options: AedesOptions = {}): Promise<Broker> {
+/** Ends the run there was and begins the next. */
+async function start(folder: Folder, options: AedesOptions = {}): Promise<Broker> {
   const broker = new Broker(await folder.open(), options);
   await broker.start();
-  t.after(() => broker.close());
+  folder.beforeStop(() => broker.close());
   return broker;
 }
 
@@ -136,7 +137,7 @@ async function queueOf(broker: Broker, id: string): Promise<string[]> {
 }
 
 test('messages that wait for their commit are not lost to those that overtake them', async (t) => {
-  const broker = await start(t, await makeFolder(t));
+  const broker = await start(await makeFolder(t));
   const subscriber = await broker.connect('s');
   await subscriber.subscribe(['#', 1]);
   const payloads = Array.from({ length: 40 }, (_, i) => `m${i}`);
@@ -152,7 +153,7 @@ test('messages that wait for their commit are not lost to those that overtake th
 });
 
 test('messages of one QoS arrive in the order in which they were published', async (t) => {
-  const broker = await start(t, await makeFolder(t));
+  const broker = await start(await makeFolder(t));
   const subscriber = await broker.connect('s');
   await subscriber.subscribe(['t', 1]);
   const acknowledged = acks(broker, 300);
@@ -164,7 +165,7 @@ test('messages of one QoS arrive in the order in which they were published', asy
 
 test('a client with several matching filters gets a message once, at home and after being away', async (t) => {
   const folder = await makeFolder(t);
-  const broker = await start(t, folder);
+  const broker = await start(folder);
   const subscriber = await broker.connect('s');
   await subscriber.subscribe(['#', 1], ['t', 1], ['+', 1]);
   await publish(broker, 'one');
@@ -177,7 +178,7 @@ test('a client with several matching filters gets a message once, at home and af
   await subscriber.leave(broker);
   await publish(broker, 'three');
 
-  const again = await (await start(t, folder)).connect('s');
+  const again = await (await start(folder)).connect('s');
   const repeated = await again.next('publish');
   assert.deepEqual([String(repeated.payload), repeated.messageId, repeated.dup], ['one', one.messageId, true]);
   const three = await again.next('publish');
@@ -186,7 +187,7 @@ test('a client with several matching filters gets a message once, at home and af
 });
 
 test('what a client may not have is neither delivered nor kept', async (t) => {
-  const broker = await start(t, await makeFolder(t), {
+  const broker = await start(await makeFolder(t), {
     authorizeForward: (_client, packet) => (String(packet.payload) === 'secret' ? null : packet),
   });
   const subscriber = await broker.connect('s');
@@ -195,13 +196,14 @@ test('what a client may not have is neither delivered nor kept', async (t) => {
   const { payload } = await subscriber.next('publish');
   assert.equal(String(payload), 'open');
   await subscriber.settle();
-  await publish(broker, 'end', { topic: 'u', qos: 0 });
+  await new Promise((resolve) => setImmediate(resolve));
+  await broker.persistence.destroy();
   assert.deepEqual(await queueOf(broker, 's'), ['open']);
 });
 
 test('QoS 2 goes out once, across a restart between PUBLISH and PUBCOMP', async (t) => {
   const folder = await makeFolder(t);
-  const broker = await start(t, folder);
+  const broker = await start(folder);
   const subscriber = await broker.connect('s');
   await subscriber.subscribe(['t', 2]);
   await publish(broker, 'one', { qos: 2 });
@@ -211,7 +213,7 @@ test('QoS 2 goes out once, across a restart between PUBLISH and PUBCOMP', async 
   subscriber.send({ cmd: 'pubrec', messageId } as Packet);
   assert.equal((await subscriber.next('pubrel')).messageId, messageId);
 
-  const again = await (await start(t, folder)).connect('s');
+  const again = await (await start(folder)).connect('s');
   assert.equal((await again.next('pubrel')).messageId, messageId);
   const repeated = await again.next('publish');
   assert.deepEqual([repeated.messageId, repeated.dup], [two.messageId, true]);
@@ -221,13 +223,13 @@ test('QoS 2 goes out once, across a restart between PUBLISH and PUBCOMP', async 
 
 test('QoS 2 comes in once, across a restart between PUBREC and PUBREL', async (t) => {
   const folder = await makeFolder(t);
-  const broker = await start(t, folder);
+  const broker = await start(folder);
   const publisher = await broker.connect('p');
   const packet = { cmd: 'publish', topic: 't', payload: 'one', qos: 2, messageId: 7, retain: false } as const;
   publisher.send({ ...packet, dup: false });
   await publisher.next('pubrec');
 
-  const next = await start(t, folder);
+  const next = await start(folder);
   const subscriber = await next.connect('s', { clean: true });
   await subscriber.subscribe(['t', 1]);
   const again = await next.connect('p');
@@ -245,25 +247,31 @@ test('a will of a run that crashed is published once by the next', async (t) => 
   const { persistence } = await folder.start();
   await persistence.putWill({ id: 'lost' }, { topic: 'gone', payload: 'lost', qos: 1, retain: false });
 
-  const broker = await start(t, folder, { heartbeatInterval: 25 });
+  t.mock.timers.enable({ apis: ['setInterval', 'Date'] });
+  const heartbeatInterval = 15_000;
+  const broker = await start(folder, { heartbeatInterval });
   const subscriber = await broker.connect('s', { clean: true });
   await subscriber.subscribe(['gone', 1]);
-  const connected = await broker.connect('here', { clean: true, will: 'gone' });
+  await broker.connect('here', { clean: true, will: 'gone' });
+  const removed = t.mock.method(broker.persistence, 'delWill');
+  // The broker looks after wills with every fourth heartbeat.
+  for (let beat = 0; beat < 4; beat++) t.mock.timers.tick(heartbeatInterval);
   assert.equal(await subscriber.take(), 'lost');
-  // The broker looks after wills every fourth heartbeat; by the second look the first has long been dealt with.
-  const looks = t.mock.method(broker.persistence, 'streamWill');
-  while (looks.mock.callCount() < 2) await new Promise((resolve) => setImmediate(resolve));
-  await subscriber.settle();
-  await connected.settle();
+  while (removed.mock.callCount() === 0) await new Promise((resolve) => setImmediate(resolve));
+  await removed.mock.calls[0]?.result;
+  for (let beat = 0; beat < 8; beat++) t.mock.timers.tick(heartbeatInterval);
+  await publish(broker, 'end', { topic: 'gone' });
+  assert.equal(await subscriber.take(), 'end');
+  const left = await read(broker.persistence.streamWill());
   assert.deepEqual(
-    (await read(broker.persistence.streamWill())).map((will) => will['clientId']),
+    left.map(({ clientId }) => clientId),
     ['here'],
   );
 });
 
 test('a clean session leaves nothing behind, and takes away what was there', async (t) => {
   const folder = await makeFolder(t);
-  const broker = await start(t, folder);
+  const broker = await start(folder);
   const first = await broker.connect('s');
   await first.subscribe(['t', 1]);
   await publish(broker, 'one');
@@ -283,7 +291,7 @@ test('a clean session leaves nothing behind, and takes away what was there', asy
 });
 
 test('a connection whose session was ended under it does not bring it back', async (t) => {
-  const broker = await start(t, await makeFolder(t));
+  const broker = await start(await makeFolder(t));
   const first = await broker.connect('s');
   await broker.persistence.endSession('s');
   await first.subscribe(['t', 1]);
@@ -293,7 +301,7 @@ test('a connection whose session was ended under it does not bring it back', asy
 });
 
 test('a retained message of QoS 2 does not cut the session it goes to', async (t) => {
-  const broker = await start(t, await makeFolder(t));
+  const broker = await start(await makeFolder(t));
   await publish(broker, 'kept', { qos: 2, retain: true });
   const subscriber = await broker.connect('s');
   subscriber.send({ cmd: 'subscribe', messageId: 1, subscriptions: [{ topic: 't', qos: 2 }] } as Packet);

@@ -21,6 +21,7 @@ export class Folder {
   readonly #path: string;
   #store: EmbeddedStore | undefined;
   #runs = 0;
+  readonly #stops: (() => Promise<void>)[] = [];
 
   constructor(path: string) {
     this.#path = path;
@@ -30,7 +31,7 @@ export class Folder {
     return new Folder(await mkdtemp(join(tmpdir(), 'dundun-')));
   }
 
-  /** Ends the run there was, with nothing said to it, and begins the next. */
+  /** Ends the run there was, with nothing said to its persistence, and begins the next. */
   async start(rules: Rules = {}): Promise<Run> {
     const persistence = await this.open(rules);
     this.#runs += 1;
@@ -40,15 +41,25 @@ export class Folder {
 
   /** The same, for a broker that sets up the persistence itself. */
   async open(rules: Rules = {}): Promise<SqliteMqttPersistence> {
-    await this.#store?.close();
+    await this.#stop();
     this.#store = await openEmbeddedStore(this.#path);
     const { writer, reader } = this.#store;
     return new SqliteMqttPersistence({ writer, reader, matchesForm: () => true, ...rules });
   }
 
+  /** Has this done when the present run ends, before its store is closed. */
+  beforeStop(stop: () => Promise<void>): void {
+    this.#stops.push(stop);
+  }
+
   async remove(): Promise<void> {
-    await this.#store?.close();
+    await this.#stop();
     await rm(this.#path, { recursive: true });
+  }
+
+  async #stop(): Promise<void> {
+    for (const stop of this.#stops.splice(0)) await stop();
+    await this.#store?.close();
   }
 }
 

@@ -17,6 +17,8 @@ const begin = database.prepare('BEGIN IMMEDIATE');
 const commit = database.prepare('COMMIT');
 let idleTimer: NodeJS.Timeout | undefined;
 let keepingHouse = false;
+/** True after housekeeping failed: it is tried again in a while, not at once. */
+let troubled = false;
 
 port.on('message', (first: Work) => {
   clearTimeout(idleTimer);
@@ -24,7 +26,8 @@ port.on('message', (first: Work) => {
   for (let next = receiveMessageOnPort(port); next !== undefined; next = receiveMessageOnPort(port)) {
     works.push(next.message as Work);
   }
-  if (datapoints.logRows > limits.headRowsMax) settle();
+  // The head is full: make room first, so that memory stays bounded (I4).
+  while (datapoints.logRows > limits.headRowsMax && settle());
   const startMs = performance.now();
   const outcomes = commitAll(works);
   report({ outcomes, commitMs: performance.now() - startMs });
@@ -74,12 +77,12 @@ function run(statement: Statement): number {
 function settle(): boolean {
   try {
     const settledSeq = datapoints.settle();
+    troubled = false;
     if (settledSeq !== undefined) report({ outcomes: [], settledSeq });
     return datapoints.logRows > 0 && settledSeq !== undefined;
   } catch (error) {
-    if (database.isTransaction) database.exec('ROLLBACK');
-    // The log stays as it is, and reads go on from it; the next slice tries again.
-    report({ outcomes: [{ id: 0, failure: failureOf(error) }] });
+    // The log stays as it is, and reads go on from it.
+    noteTrouble(error);
     return false;
   }
 }
@@ -88,10 +91,15 @@ function purge(): boolean {
   try {
     return datapoints.purge();
   } catch (error) {
-    if (database.isTransaction) database.exec('ROLLBACK');
-    report({ outcomes: [{ id: 0, failure: failureOf(error) }] });
-    return false;
+    noteTrouble(error);
+    return true;
   }
+}
+
+function noteTrouble(error: unknown): void {
+  if (database.isTransaction) database.exec('ROLLBACK');
+  troubled = true;
+  report({ outcomes: [{ id: 0, failure: failureOf(error) }] });
 }
 
 function scheduleHousekeeping(): void {
@@ -101,7 +109,8 @@ function scheduleHousekeeping(): void {
     return;
   }
   keepingHouse = true;
-  setImmediate(() => keepHouse({ quiet: false }));
+  if (troubled) setTimeout(() => keepHouse({ quiet: false }), limits.settleRetryMs);
+  else setImmediate(() => keepHouse({ quiet: false }));
 }
 
 function keepHouse(options: { readonly quiet: boolean }): void {
@@ -109,17 +118,23 @@ function keepHouse(options: { readonly quiet: boolean }): void {
   // A turn that was planned before the thread was told to end.
   if (!database.isOpen) return;
   if (datapoints.purgeDue) {
+    // What was pushed before the removal may still be in the log.
     while (datapoints.logRows > 0) if (!settle()) break;
-    datapoints.purgeDue = purge();
+    if (!troubled) datapoints.purgeDue = purge();
   } else if (options.quiet || datapoints.logRows >= limits.settleRowsMin) {
     settle();
-    if (options.quiet && datapoints.logRows > 0) setImmediate(() => keepHouse(options));
+    if (options.quiet && datapoints.logRows > 0 && !troubled) setImmediate(() => keepHouse(options));
   }
   if (!options.quiet) scheduleHousekeeping();
 }
 
 function close(): void {
-  database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+  try {
+    database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+  } catch (error) {
+    // All is in the write-ahead log, from which the next start goes on.
+    noteTrouble(error);
+  }
   database.close();
   port.postMessage({ outcomes: [], closed: true });
   port.close();
@@ -131,13 +146,13 @@ function report(message: Report): void {
 
 const constraintUnique = new Set([1555, 2067]);
 const constraintForeignKey = 787;
-const storageCodes = new Set([6, 8, 10, 11, 13, 14]);
+const storageCodes = new Set([5, 6, 8, 10, 11, 13, 14]);
 
 function failureOf(error: unknown): { kind: FailureKind; message: string } {
   const { errcode = 0, message = String(error) } = error as { errcode?: number; message?: string };
   if (constraintUnique.has(errcode)) return { kind: 'exists', message };
   if (errcode === constraintForeignKey) return { kind: 'gone', message };
-  // The low byte of an extended code is its kind: full disk, I/O error, read-only, corrupt, cannot open.
+  // The low byte of an extended code is its kind: locked by another, full disk, I/O error, read-only, corrupt, cannot open.
   return { kind: storageCodes.has(errcode & 0xff) ? 'storage' : 'internal', message };
 }
 
