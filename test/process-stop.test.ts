@@ -10,7 +10,7 @@ import { isIntact } from './support/database.ts';
 import { Ledger } from './support/ledger.ts';
 import { connectMqtt } from './support/mqtt-connection.ts';
 import { startPublisher } from './support/mqtt-publisher.ts';
-import { call, type Dundun, makeDevice, Dundun as Process, root, startDundun } from './support/process.ts';
+import { call, type Dundun, makeDevice, root, startDundun } from './support/process.ts';
 import { startPusher } from './support/pushers.ts';
 
 const stopMsMax = 10_000;
