@@ -212,6 +212,25 @@ export function datapointStoreSuite(engine: string, open: () => Promise<OpenedSt
       }
     });
 
+    test('a read while the engine settles sees each datapoint once', async () => {
+      const of = nextSensor();
+      const points = Array.from({ length: 40 }, (_, value) => ({ sensor: of, timestamp: value % 5, value }));
+      const oracle = sorted(
+        points.map((point, seq) => ({ ...point, seq })),
+        false,
+      );
+      const expected = oracle.map(({ value }) => value);
+      await append(points);
+      const settled = opened.settle();
+      // Nothing here gives way to the event loop, so the engine settles while this side has not heard of it.
+      for (const endMs = performance.now() + 100; performance.now() < endMs; ) {
+        assert.deepEqual(await values({ sensor: of }), expected);
+        assert.equal((await opened.store.latest([of])).get(of)?.value, 39);
+      }
+      await settled;
+      assert.deepEqual(await values({ sensor: of }), expected);
+    });
+
     test('a range is what a sorted array says', async () => {
       const small = fc.integer({ min: 0, max: 12 });
       const bound = fc.option(fc.integer({ min: -1, max: 13 }), { nil: undefined });

@@ -97,6 +97,17 @@ suite('a created device', () => {
     for (const { body } of await makeAll(server, calls)) assert.match(body.detail, /device bare already/);
   });
 
+  test('is created once, however many ask at once', async () => {
+    const creators = Array.from({ length: 12 }, (_, n) => (n % 2 === 0 ? 'owner' : 'stranger'));
+    const answers = await Promise.all(
+      creators.map((as) => server.call(as, 'POST', '/devices', { json: { id: 'wanted', name: as } })),
+    );
+    const made = answers.flatMap(({ status }, n) => (status === 204 ? [creators[n]] : []));
+    assert.deepEqual([made.length, answers.filter(({ status }) => status === 422).length], [1, 11]);
+    const { body } = await server.call('admin', 'GET', '/devices/wanted');
+    assert.deepEqual([body.owner, body.name], [made[0], made[0]]);
+  });
+
   test('keeps ids apart that differ in case', async () => {
     for (const id of ['Case', 'case', 'CASE']) {
       await make(server, { as: 'owner', call: 'POST /devices', json: { id, name: id }, expect: 204 });

@@ -36,7 +36,7 @@ export interface Answer {
 }
 
 /** When the clock of a test begins: noon of a day in 2026, UTC. */
-export const startMs = Date.UTC(2026, 0, 15, 12);
+const startMs = Date.UTC(2026, 0, 15, 12);
 
 export class TestServer {
   readonly clock = new TurnedClock(startMs);

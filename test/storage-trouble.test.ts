@@ -1,0 +1,51 @@
+// A storage that refuses to write: nothing is acknowledged that was not stored (I1), and the service recovers.
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { after, before, test } from 'node:test';
+import { databaseFile } from '../src/storage/sqlite/connection.ts';
+import { assertProblem } from './support/calls.ts';
+import { TestServer } from './support/test-server.ts';
+
+// The writer waits ten seconds for a lock of somebody else before it refuses.
+const options = { skip: process.env['DUNDUN_TEST_LONG'] === '1' ? false : 'takes ten seconds: DUNDUN_TEST_LONG=1' };
+const s = '/devices/d/sensors/s';
+
+let server: TestServer;
+
+before(async () => {
+  server = await TestServer.start();
+  await server.call('owner', 'POST', '/devices', { json: { id: 'd', sensors: [{ id: 's' }] } });
+  await server.call('owner', 'POST', `${s}/value`, { json: { value: 'before' } });
+});
+after(() => server.stop());
+
+test('a database locked by somebody else is 503, stores nothing, and all is well after', options, async () => {
+  const rows = await server.rows();
+  const other = new DatabaseSync(join(server.folder, databaseFile));
+  other.exec('BEGIN IMMEDIATE');
+  const refused = await Promise.all([
+    server.call('owner', 'POST', `${s}/values`, { json: [{ value: 'lost' }, { value: 'lost' }] }),
+    server.call('owner', 'PUT', '/devices/d/name', { text: 'lost' }),
+    server.call('owner', 'POST', '/devices', { json: { id: 'lost' } }),
+  ]);
+  other.exec('ROLLBACK');
+  other.close();
+  for (const answer of refused) {
+    assert.equal(answer.status, 503);
+    assertProblem(answer, 'locked');
+  }
+  assert.deepEqual(await server.rows(), rows);
+  // The log of the service says why.
+  assert.equal(server.errors.splice(0).filter((line) => line.includes('locked')).length, refused.length);
+  const { status } = await server.call('owner', 'POST', `${s}/value`, { json: { value: 'after' } });
+  assert.equal(status, 204);
+  const { body } = await server.call('owner', 'GET', `${s}/values`);
+  assert.deepEqual(
+    body.map((point: { value: string }) => point.value),
+    ['before', 'after'],
+  );
+  await server.running.store.writer.settle();
+  await server.restart();
+  assert.equal((await server.call('owner', 'GET', s)).body.last_value.value, 'after');
+});
