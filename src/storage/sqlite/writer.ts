@@ -33,7 +33,12 @@ export class SqliteWriter {
     this.#worker = new Worker(new URL('./writer-thread.ts', import.meta.url), { workerData: options });
     this.#worker.on('message', (report: Report) => this.#take(report));
     this.#worker.on('error', (error) => this.#die(error as Error));
-    this.#closed = new Promise((resolve) => this.#worker.once('exit', () => resolve()));
+    this.#closed = new Promise((resolve) => {
+      this.#worker.once('exit', () => {
+        this.#end(new Error('The writer has ended.'));
+        resolve();
+      });
+    });
   }
 
   /**
@@ -111,10 +116,15 @@ export class SqliteWriter {
   }
 
   #die(error: Error): void {
-    this.#failed = error;
-    for (const { reject } of this.#waiting.values()) reject(storageRefusal(error));
-    this.#waiting.clear();
+    this.#end(error);
     this.onTrouble(error, { fatal: true });
+  }
+
+  /** Nobody is left waiting for a thread that is gone, and nobody waits for it anew. */
+  #end(cause: Error): void {
+    this.#failed ??= cause;
+    for (const { reject } of this.#waiting.values()) reject(storageRefusal(cause));
+    this.#waiting.clear();
   }
 }
 
