@@ -29,16 +29,21 @@ Examples:
     .description('start the service: HTTP, MQTT and the embedded store')
     .addHelpText(
       'after',
-      '\nWhen it takes work it prints a line of JSON: {"msg":"ready","http":8080,"mqtt":1883}.\nOne server uses a data folder at a time; a second one is refused.',
+      '\nWhen it takes work it prints a line of JSON: {"msg":"ready","http":8080,"mqtt":1883}.\nOne server uses a data folder at a time; a second one is refused.\n\nExample: DUNDUN_DATA_DIR=/var/lib/dundun dundun serve',
     )
     .action(async () => (await import('./serve-command.ts')).serve());
   program
     .command('config')
     .description('print every setting: its value, its default, what it is for')
+    .addHelpText(
+      'after',
+      '\nSecrets are not shown. What it prints can be edited and used as the file that DUNDUN_CONFIG names.\n\nExample: dundun config > dundun.env && DUNDUN_CONFIG=dundun.env dundun serve',
+    )
     .action(async () => (await import('./config-command.ts')).printConfig());
   const user = program
     .command('user')
-    .description('accounts: add, list, set a password; works beside a running server too');
+    .description('accounts: add, list, set a password; works beside a running server too')
+    .addHelpText('after', '\nExample: dundun user add awa --admin');
   user
     .command('add <username>')
     .description('make an account')
@@ -54,11 +59,13 @@ Examples:
     .command('list')
     .description('list the accounts')
     .option('--json', 'as JSON, one account a line')
+    .addHelpText('after', '\nExample: dundun user list --json')
     .action(async (options) => (await import('./user-command.ts')).listUsers(options));
   user
     .command('password <username>')
     .description('set a new password; tokens made before are no longer good')
     .option('--password-stdin', 'read the password from standard input instead of asking')
+    .addHelpText('after', '\nExample: printf %s "$PASSWORD" | dundun user password awa --password-stdin')
     .action(async (name, options) => (await import('./user-command.ts')).setPassword(name, options));
   return program;
 }

@@ -73,6 +73,8 @@ export class Users {
   ): Promise<User> {
     const { password, ...rest } = draft;
     assertUsername(draft.username);
+    // Also before the first start has made it: who signed in as guest would own what belongs to everybody.
+    if (draft.username === guestUsername) throw nameTaken(guestUsername);
     this.#passwords.assertGood(password);
     return this.#create({ ...rest, passwordHash: await this.#passwords.hash(password) });
   }
@@ -104,9 +106,7 @@ export class Users {
     try {
       await this.#store.create({ ...user, id: this.#ids.uuid(), createdTime: this.#clock.now() });
     } catch (error) {
-      if (error instanceof Refusal && error.code === 'exists') {
-        throw new Refusal('exists', `There is a user ${user.username} already. Choose another name.`);
-      }
+      if (error instanceof Refusal && error.code === 'exists') throw nameTaken(user.username);
       throw error;
     } finally {
       this.#cache.delete(`name:${user.username}`);
@@ -133,10 +133,16 @@ export class Users {
   }
 }
 
+function nameTaken(username: string): Refusal {
+  return new Refusal('exists', `There is a user ${username} already. Choose another name.`);
+}
+
 /** 1 to 128 characters without control characters, spaces at the ends, or what a URL or a topic gives a meaning. */
 function assertUsername(username: string): void {
-  if (/^(?!\s)[^\p{Cc}\p{Cs}/+#?]{1,128}(?<!\s)$/u.test(username)) return;
-  throw new Refusal('malformed', 'A username has 1 to 128 characters, none of / + # ? and no control characters.', {
-    faults: [{ pointer: '/username', detail: 'must have 1 to 128 characters, none of / + # ?' }],
-  });
+  if (/^(?!\s)(?!\.{1,2}$)[^\p{Cc}\p{Cs}/+#?]{1,128}(?<!\s)$/u.test(username)) return;
+  throw new Refusal(
+    'malformed',
+    'A username has 1 to 128 characters, none of / + # ? and no control characters, and is not . or .. alone.',
+    { faults: [{ pointer: '/username', detail: 'must have 1 to 128 characters, none of / + # ?' }] },
+  );
 }
