@@ -2,10 +2,15 @@
 import { type Config, ConfigError, parseConfig, unknownSettings } from '../config/config.ts';
 import { type Env, readEnv } from '../config/env.ts';
 
-export function readConfig(): { readonly config: Config; readonly env: Env } {
+export function readConfig(alsoCheck: (config: Config) => readonly string[] = () => []): {
+  readonly config: Config;
+  readonly env: Env;
+} {
   try {
     const env = readEnv(process.env);
     const config = parseConfig(env);
+    const faults = alsoCheck(config);
+    if (faults.length > 0) throw new ConfigError(faults);
     for (const name of unknownSettings(env)) {
       console.error(`dundun: there is no setting ${name}; it does nothing. \`dundun config\` lists the settings.`);
     }

@@ -1,11 +1,12 @@
 // `dundun serve`: start, say so, wait for a signal, stop within ten seconds.
 import type { Config } from '../config/config.ts';
 import { limits } from '../config/limits.ts';
+import { tlsFaults } from '../config/tls-files.ts';
 import { startServer } from '../server.ts';
 import { fail, readConfig } from './read-config.ts';
 
 export async function serve(): Promise<void> {
-  const { config } = readConfig();
+  const { config } = readConfig(tlsFaults);
   const server = await startServer(config, {
     onFirstPassword: (password) =>
       console.error(

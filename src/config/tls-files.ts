@@ -1,0 +1,28 @@
+// Looks at the certificate and key before anything is started, so that a wrong file is named as the setting it is.
+import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import type { Config } from './config.ts';
+
+/** What is wrong with the files of DUNDUN_TLS_CERT and DUNDUN_TLS_KEY; empty when HTTPS can start, or when none are set. */
+export function tlsFaults({ tlsCert, tlsKey }: Config): string[] {
+  if (tlsCert === '') return [];
+  const faults: string[] = [];
+  const parse = <T>(name: string, file: string, read: (pem: Buffer) => T): T | undefined => {
+    try {
+      return read(readFileSync(file));
+    } catch (error) {
+      const { code, message } = error as NodeJS.ErrnoException;
+      const isUnread = code?.startsWith('E') === true && !code.startsWith('ERR_');
+      faults.push(
+        `${name}: ${JSON.stringify(file)} ${isUnread ? 'cannot be read' : 'must be a file in PEM form, the key without a passphrase'} (${message}).`,
+      );
+      return undefined;
+    }
+  };
+  const certificate = parse('DUNDUN_TLS_CERT', tlsCert, (pem) => new X509Certificate(pem));
+  const key: KeyObject | undefined = parse('DUNDUN_TLS_KEY', tlsKey, (pem) => createPrivateKey(pem));
+  if (certificate !== undefined && key !== undefined && !certificate.checkPrivateKey(key)) {
+    faults.push('DUNDUN_TLS_CERT and DUNDUN_TLS_KEY: the key is not that of the certificate.');
+  }
+  return faults;
+}
