@@ -1,6 +1,7 @@
 // Rounds in turns (A B A B …), so that noise of the machine meets both sides alike. Before each round every process
 // has finished what it put off; what that cost is kept with the round that caused it.
 
+import { isPinned, serverCoreBusyS } from './cores.ts';
 import { shown } from './figures.ts';
 import type { LoadResult, Round } from './load/load.ts';
 import type { ServerProcess } from './server-process.ts';
@@ -39,10 +40,13 @@ export async function takeTurns(
 
 async function takeRound(side: Side, seconds: number): Promise<Round> {
   await side.server.quiet();
-  const beforeS = side.server.cpuS();
-  const atEnd = new Promise<number>((resolve) => setTimeout(() => resolve(side.server.cpuS()), seconds * 1000));
+  const before = { server: side.server.cpuS(), core: serverCoreBusyS() };
+  const atEnd = new Promise<typeof before>((resolve) =>
+    setTimeout(() => resolve({ server: side.server.cpuS(), core: serverCoreBusyS() }), seconds * 1000),
+  );
   const result = await side.load(seconds);
-  const endS = await atEnd;
+  const end = await atEnd;
+  const serverCpu = (end.server - before.server) / seconds;
   await side.server.quiet();
   const [p50Ms = Number.NaN, p99Ms = Number.NaN] = result.latencies.percentiles(50, 99);
   return {
@@ -53,7 +57,8 @@ async function takeRound(side: Side, seconds: number): Promise<Round> {
     p50Ms,
     p99Ms,
     generatorCpu: result.generatorCpuS / result.elapsedS,
-    serverCpu: (endS - beforeS) / seconds,
-    afterwardsCpuS: side.server.cpuS() - endS,
+    serverCpu,
+    othersCpu: isPinned ? Math.max(0, (end.core - before.core) / seconds - serverCpu) : Number.NaN,
+    afterwardsCpuS: side.server.cpuS() - end.server,
   };
 }

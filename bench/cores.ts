@@ -1,6 +1,7 @@
 // Who runs on which core: the measured process on the first, the load generator on the others. Without taskset or
 // with one core everything shares what there is, and the report says so.
 import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 
 const cores = availableParallelism();
@@ -19,6 +20,24 @@ export function leaveServerCore(): void {
   if (!isPinned) return;
   const others = cores === 2 ? '1' : `1-${cores - 1}`;
   execFileSync(pinner, ['-a', '-c', '-p', others, String(process.pid)], { stdio: 'ignore' });
+}
+
+/** Processor time the first core has spent on anything so far, seconds; NaN where that cannot be known. */
+export function serverCoreBusyS(): number {
+  try {
+    const [, user, nice, system, , , irq, softIrq, steal] =
+      readFileSync('/proc/stat', 'latin1')
+        .split('\n')
+        .find((line) => line.startsWith('cpu0 '))
+        ?.split(' ')
+        .map(Number) ?? [];
+    return (
+      [user, nice, system, irq, softIrq, steal].reduce<number>((sum, ticks) => sum + (ticks ?? Number.NaN), 0) / 100
+    );
+  } catch {
+    // Not Linux.
+    return Number.NaN;
+  }
 }
 
 function hasTaskset(): boolean {

@@ -13,12 +13,14 @@ export function renderReport(sections: readonly Section[], machine: string, comm
   );
 }
 
+const words = { reached: 'reached', missed: 'MISSED', doubtful: 'DOUBTFUL (others were busy on that core)' } as const;
+
 function renderVerdicts(sections: readonly Section[]): string {
   const verdicts = sections.flatMap((section) => section.verdicts);
   const faults = sections.flatMap((section) =>
     section.faults.map((fault) => `- WRONG COUNT ${section.title}: ${fault}`),
   );
-  const lines = verdicts.map(({ target, reached }) => `- ${reached ? 'reached' : 'MISSED '} ${target}`);
+  const lines = verdicts.map(({ target, outcome }) => `- ${words[outcome]} ${target}`);
   return [...lines, ...(faults.length > 0 ? faults : ['- every count is right'])].join('\n');
 }
 

@@ -28,6 +28,8 @@ export interface Round {
   /** Shares of one core, 0 to 1 (the generator more where it has several). */
   readonly generatorCpu: number;
   readonly serverCpu: number;
+  /** Share of the server's core that others used meanwhile: what makes a figure doubtful. */
+  readonly othersCpu: number;
   /** Processor time the server needed afterwards for what it had put off, seconds. */
   readonly afterwardsCpuS: number;
 }
@@ -49,6 +51,7 @@ export function summarise(rounds: readonly Round[]): Rounds {
     p99Ms: middle((round) => round.p99Ms),
     generatorCpu: middle((round) => round.generatorCpu),
     serverCpu: middle((round) => round.serverCpu),
+    othersCpu: middle((round) => round.othersCpu),
     afterwardsCpuS: middle((round) => round.afterwardsCpuS),
   };
 }

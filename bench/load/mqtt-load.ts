@@ -4,7 +4,7 @@ import { connect, type Socket } from 'node:net';
 import { generate } from 'mqtt-packet';
 import { Latencies } from '../figures.ts';
 import type { LoadResult } from './load.ts';
-import { readingText, valueText } from './readings.ts';
+import { readingText } from './readings.ts';
 
 export interface MqttLoadOptions {
   readonly port: number;
@@ -165,7 +165,7 @@ class Line {
 
   #send(places: readonly number[]): void {
     const packets = places.map((place) => this.#packets[place] as Buffer);
-    for (const packet of packets) packet.write(valueText(), packet.length - valueEnd, 'latin1');
+    for (const packet of packets) packet.write(readingText(), packet.length - payloadBytes, 'latin1');
     const nowMs = performance.now();
     for (const place of places) this.#sentMs[place] = nowMs;
     this.#tally.sent += places.length;
@@ -174,8 +174,8 @@ class Line {
   }
 }
 
-/** How far before the end of a packet its value begins. */
-const valueEnd = readingText().length - '{"value":'.length;
+/** The payload is what a packet ends with; the timestamp must move on, or all would land in one place of the store. */
+const payloadBytes = readingText().length;
 
 function connackFault(code: number | undefined): Error | undefined {
   return code === 0 ? undefined : new Error(`The broker refused the connection with code ${code}.`);

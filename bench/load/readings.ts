@@ -5,7 +5,7 @@ const values = Array.from({ length: 4096 }, (_, i) => (10 + ((i * 7919) % 8999) 
 let turn = 0;
 
 /** A temperature of five characters. */
-export function valueText(): string {
+function valueText(): string {
   turn = (turn + 1) & 4095;
   return values[turn] as string;
 }

@@ -5,7 +5,7 @@ import { shown } from '../figures.ts';
 import { Fleet } from '../fleet.ts';
 import { HttpLoad } from '../load/http-load.ts';
 import { summarise } from '../load/load.ts';
-import { roundsTable, type Section } from '../section.ts';
+import { judge, roundsTable, type Section } from '../section.ts';
 
 const perSMin = 5_000;
 
@@ -26,7 +26,7 @@ export async function measureLogins(options: BenchOptions, dataDir: string): Pro
       verdicts: [
         {
           target: `logins: ${shown(rounds.perS)}/s, target at least ${shown(perSMin)}/s`,
-          reached: rounds.perS >= perSMin,
+          outcome: judge(rounds.perS >= perSMin, [rounds]),
         },
       ],
       faults: [],
