@@ -197,7 +197,7 @@ test('what a client may not have is neither delivered nor kept', async (t) => {
   assert.equal(String(payload), 'open');
   await subscriber.settle();
   await new Promise((resolve) => setImmediate(resolve));
-  await broker.persistence.destroy();
+  await broker.persistence.idle();
   assert.deepEqual(await queueOf(broker, 's'), ['open']);
 });
 

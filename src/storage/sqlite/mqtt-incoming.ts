@@ -1,21 +1,20 @@
 // QoS 2 messages that came in and await PUBREL, so that a repeat is told from a new message, across a restart too.
 // Those of a clean session live and die with its connection and are not stored. Bounded by limits.inflightMax (I4).
-import type { DatabaseSync } from 'node:sqlite';
 import { limits } from '../../config/limits.ts';
 import { type Packet, type PacketClient, type PacketRow, packetColumns, packetFields } from './mqtt-packet.ts';
+import type { MqttReads } from './mqtt-reads.ts';
 import type { MqttSessions } from './mqtt-sessions.ts';
 import type { MqttWrites } from './mqtt-writes.ts';
-import { StatementCache } from './statement-cache.ts';
 
 export class MqttIncoming {
   readonly #writes: MqttWrites;
-  readonly #reads: StatementCache;
+  readonly #reads: MqttReads;
   readonly #sessions: MqttSessions;
   readonly #ofCleanSessions = new WeakMap<PacketClient, Set<number>>();
 
-  constructor(parts: { readonly writes: MqttWrites; readonly reader: DatabaseSync; readonly sessions: MqttSessions }) {
+  constructor(parts: { readonly writes: MqttWrites; readonly reads: MqttReads; readonly sessions: MqttSessions }) {
     this.#writes = parts.writes;
-    this.#reads = new StatementCache(parts.reader);
+    this.#reads = parts.reads;
     this.#sessions = parts.sessions;
   }
 
@@ -69,7 +68,7 @@ export class MqttIncoming {
     const stored = session?.incoming.get(id);
     if (session === undefined || stored === undefined) return;
     const sql = 'DELETE FROM mqtt_incoming WHERE session = ? AND packet_id = ?';
-    await this.#writes.write([{ sql, parameters: [session.key, id] }]);
+    await this.#writes.finish([{ sql, parameters: [session.key, id] }]);
     if (session.incoming.get(id) === stored) session.incoming.delete(id);
   }
 

@@ -5,13 +5,12 @@
 // number of the same broker id has reached the client before it. A message that waits for its commit is overtaken by
 // others, so it would be lost. Hence it takes a new number here, under a broker id of its own kind, within which
 // numbers rise in the order of commits. The number is the message's key in the tables; it is never given twice.
-import type { DatabaseSync } from 'node:sqlite';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { limits } from '../../config/limits.ts';
 import { type Packet, type PacketClient, type PacketRow, packetColumns, packetFields } from './mqtt-packet.ts';
+import type { MqttReads } from './mqtt-reads.ts';
 import { type MqttSessions, rowsOf, type Session } from './mqtt-sessions.ts';
 import type { MqttWrites } from './mqtt-writes.ts';
-import { StatementCache } from './statement-cache.ts';
 import type { Statement } from './writer-protocol.ts';
 
 /** What these parts need to know of the broker. */
@@ -35,7 +34,7 @@ interface Place {
 
 export class MqttOutgoing {
   readonly #writes: MqttWrites;
-  readonly #reads: StatementCache;
+  readonly #reads: MqttReads;
   readonly #sessions: MqttSessions;
   #broker: Broker = { id: '', counter: 0 };
   #lastMessage = 0;
@@ -46,9 +45,9 @@ export class MqttOutgoing {
   /** Messages not kept because a session had no room. */
   dropped = 0;
 
-  constructor(parts: { readonly writes: MqttWrites; readonly reader: DatabaseSync; readonly sessions: MqttSessions }) {
+  constructor(parts: { readonly writes: MqttWrites; readonly reads: MqttReads; readonly sessions: MqttSessions }) {
     this.#writes = parts.writes;
-    this.#reads = new StatementCache(parts.reader);
+    this.#reads = parts.reads;
     this.#sessions = parts.sessions;
   }
 
@@ -60,28 +59,29 @@ export class MqttOutgoing {
   }
 
   /** Keeps a message for sessions; resolves when it is stored for all of them that have room. */
-  enqueue(recipients: readonly Recipient[], packet: Packet, way: 'routed' | 'direct'): Promise<void> {
+  async enqueue(recipients: readonly Recipient[], packet: Packet, way: 'routed' | 'direct'): Promise<void> {
     const places = this.#placesFor(recipients, packet);
     if (places.length === 0) {
       this.#renumber(packet, 'passing', ++this.#lastPassing);
-      return Promise.resolve();
+      return;
     }
     const message = this.#numberOf(packet, way);
-    for (const { session } of places) session.queued += 1;
-    const insert = 'INSERT INTO mqtt_message (id, topic, payload, rest) VALUES (?, ?, ?, ?)';
     const rows = rowsOf(places.map(({ session }) => session));
-    return this.#writes
-      .write([...rows, { sql: insert, parameters: [message, ...packetColumns(packet)] }, ...queueRows(places, message)])
-      .then(
-        () => {
-          this.#committedMessage = Math.max(this.#committedMessage, message);
-          for (const { session } of places) session.stored = true;
-        },
-        (error) => {
-          for (const { session } of places) session.queued -= 1;
-          throw error;
-        },
-      );
+    const sql = 'INSERT INTO mqtt_message (id, topic, payload, rest) VALUES (?, ?, ?, ?)';
+    const statements = [
+      ...rows,
+      { sql, parameters: [message, ...packetColumns(packet)] },
+      ...queueRows(places, message),
+    ];
+    for (const { session } of places) session.queued += 1;
+    try {
+      await this.#writes.write(statements);
+    } catch (error) {
+      for (const { session } of places) session.queued -= 1;
+      throw error;
+    }
+    this.#committedMessage = Math.max(this.#committedMessage, message);
+    for (const { session } of places) session.stored = true;
   }
 
   /**
@@ -122,7 +122,7 @@ export class MqttOutgoing {
     const cleared = wanted ? this.#read(session, sent.message, packetId) : undefined;
     try {
       const parameters = [session.key, sent.message];
-      const [gone = 0] = await this.#writes.write([
+      const [gone = 0] = await this.#writes.finish([
         { sql: 'DELETE FROM mqtt_queue WHERE session = ? AND message = ?', parameters },
       ]);
       session.queued -= gone;
@@ -136,7 +136,9 @@ export class MqttOutgoing {
   /** What is kept for the client, oldest first, up to what has been stored by now; the rest is delivered as it comes. */
   replay(client: PacketClient): AsyncIterable<Packet> | readonly Packet[] {
     const session = this.#sessions.find(client.id);
-    return session === undefined ? [] : this.#replay(client, session, this.#committedMessage);
+    if (session !== undefined) return this.#replay(client, session, this.#committedMessage);
+    this.#sentBeforeReplay.set(client, null);
+    return [];
   }
 
   async *#replay(client: PacketClient, session: Session, upTo: number): AsyncGenerator<Packet> {
@@ -150,11 +152,12 @@ export class MqttOutgoing {
         const rows = page.all(session.key, after, upTo) as { message: number }[];
         for (const { message } of rows) {
           after = message;
+          if (this.#reads.closed) return;
           if (this.#sentBeforeReplay.get(client)?.has(message)) continue;
           const packet = this.#read(session, message, packetIds.get(message));
           if (packet !== undefined) yield packet;
         }
-        if (rows.length < replayRows) return;
+        if (rows.length < replayRows || this.#reads.closed) return;
       }
     } finally {
       this.#sentBeforeReplay.set(client, null);
@@ -171,9 +174,9 @@ export class MqttOutgoing {
         known.qos = Math.max(known.qos, granted);
         continue;
       }
-      const session = this.#sessions.getOrCreate(clientId);
-      if (session.queued < limits.sessionMessagesMax) places.set(clientId, { session, qos: granted });
-      else this.dropped += 1;
+      const session = this.#sessions.findOrCreate(clientId);
+      if (session === undefined || session.queued >= limits.sessionMessagesMax) this.dropped += 1;
+      else places.set(clientId, { session, qos: granted });
     }
     return [...places.values()];
   }
@@ -210,7 +213,7 @@ export class MqttOutgoing {
     const sent: { message: number } = { message };
     session.sent.set(packetId, sent);
     const sql = 'UPDATE mqtt_queue SET packet_id = ? WHERE session = ? AND message = ?';
-    const write = this.#writes.write([{ sql, parameters: [packetId, session.key, message] }]).then(([rows]) => {
+    const write = this.#writes.finish([{ sql, parameters: [packetId, session.key, message] }]).then(([rows]) => {
       if (rows === 0 && session.sent.get(packetId) === sent) session.sent.delete(packetId);
     });
     // Of QoS 2 the id decides whether a redelivery is told from a new message. Of QoS 1 a crash that takes the id
@@ -224,7 +227,7 @@ export class MqttOutgoing {
     if (sent === undefined) return Promise.resolve();
     if (sent.released !== undefined) return sent.released;
     const sql = 'UPDATE mqtt_queue SET released = 1 WHERE session = ? AND message = ?';
-    const write = this.#writes.write([{ sql, parameters: [session.key, sent.message] }]);
+    const write = this.#writes.finish([{ sql, parameters: [session.key, sent.message] }]);
     sent.released = write.then(
       () => {},
       (error) => {
@@ -245,7 +248,7 @@ export class MqttOutgoing {
     if (message === undefined) return;
     await nextTurn();
     const sql = 'DELETE FROM mqtt_queue WHERE session = ? AND message = ? AND packet_id IS NULL';
-    const [gone = 0] = await this.#writes.write([{ sql, parameters: [session.key, message] }]);
+    const [gone = 0] = await this.#writes.finish([{ sql, parameters: [session.key, message] }]);
     session.queued -= gone;
   }
 

@@ -10,6 +10,7 @@ import { Readable } from 'node:stream';
 import { MqttIncoming } from './mqtt-incoming.ts';
 import { type Broker, MqttOutgoing, type Recipient } from './mqtt-outgoing.ts';
 import type { Packet, PacketClient } from './mqtt-packet.ts';
+import { MqttReads } from './mqtt-reads.ts';
 import { MqttRetained } from './mqtt-retained.ts';
 import { MqttSessions, type SessionRules, type Subscription, type TopicSubscription } from './mqtt-sessions.ts';
 import { MqttWills, type WillKey } from './mqtt-wills.ts';
@@ -28,6 +29,7 @@ export interface MqttPersistenceOptions {
 
 export class SqliteMqttPersistence {
   readonly #reader: DatabaseSync;
+  readonly #reads: MqttReads;
   readonly #writes: MqttWrites;
   readonly #sessions: MqttSessions;
   readonly #outgoing: MqttOutgoing;
@@ -38,9 +40,10 @@ export class SqliteMqttPersistence {
 
   constructor({ writer, reader, matchesForm, mayReceive = () => true }: MqttPersistenceOptions) {
     this.#reader = reader;
+    this.#reads = new MqttReads(reader);
     this.#writes = new MqttWrites(writer);
     this.#sessions = new MqttSessions(this.#writes, { matchesForm, mayReceive });
-    const parts = { writes: this.#writes, reader, sessions: this.#sessions, matchesForm };
+    const parts = { writes: this.#writes, reads: this.#reads, sessions: this.#sessions, matchesForm };
     this.#outgoing = new MqttOutgoing(parts);
     this.#incoming = new MqttIncoming(parts);
     this.#wills = new MqttWills(parts);
@@ -67,6 +70,11 @@ export class SqliteMqttPersistence {
 
   get retainedCount(): number {
     return this.#retained.size;
+  }
+
+  /** Resolves when nothing waits to be written. */
+  idle(): Promise<void> {
+    return this.#writes.idle();
   }
 
   // --- Ownership of sessions ----------------------------------------------------------------------------------
@@ -109,10 +117,11 @@ export class SqliteMqttPersistence {
     this.#retained.start(broker);
   }
 
-  /** Resolves when nothing waits to be written any more. */
+  /** Ends long reads and clearing away; resolves when nothing waits to be written any more. */
   async destroy(): Promise<void> {
+    this.#reads.closed = true;
     this.#sessions.close();
-    await this.#writes.idle();
+    await this.idle();
   }
 
   storeRetained(packet: Packet): Promise<void> {

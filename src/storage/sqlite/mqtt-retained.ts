@@ -1,18 +1,17 @@
 // Retained messages, in the tables alone. Filters are answered from the index of topics: an exact one with one
 // look-up, others from the levels before the first wildcard on. Bounded by limits.retainedMax (I4).
-import type { DatabaseSync } from 'node:sqlite';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { QlobberTrue } from 'qlobber';
 import { limits } from '../../config/limits.ts';
 import type { Broker } from './mqtt-outgoing.ts';
 import { type Packet, type PacketRow, packetColumns, packetFields } from './mqtt-packet.ts';
+import type { MqttReads } from './mqtt-reads.ts';
 import { filterGrammar } from './mqtt-sessions.ts';
 import type { MqttWrites } from './mqtt-writes.ts';
-import { StatementCache } from './statement-cache.ts';
 
 export class MqttRetained {
   readonly #writes: MqttWrites;
-  readonly #reads: StatementCache;
+  readonly #reads: MqttReads;
   readonly #matchesForm: (filter: string, topic: string) => boolean;
   #broker: Broker = { id: '', counter: 0 };
   #lastNumber = 0;
@@ -23,11 +22,11 @@ export class MqttRetained {
 
   constructor(parts: {
     readonly writes: MqttWrites;
-    readonly reader: DatabaseSync;
+    readonly reads: MqttReads;
     readonly matchesForm: (filter: string, topic: string) => boolean;
   }) {
     this.#writes = parts.writes;
-    this.#reads = new StatementCache(parts.reader);
+    this.#reads = parts.reads;
     this.#matchesForm = parts.matchesForm;
   }
 
@@ -73,6 +72,7 @@ export class MqttRetained {
     const seen = new Set<string>();
     for (const filter of filters) {
       for await (const topic of this.#topicsMatching(filter)) {
+        if (this.#reads.closed) return;
         if (filters.length > 1 && (seen.has(topic) || !seen.add(topic))) continue;
         const packet = this.#read(topic);
         if (packet !== undefined) yield packet;
@@ -115,6 +115,7 @@ export class MqttRetained {
       if (rows.length < pageRows) return;
       from = last = rows.at(-1)?.topic ?? '';
       await nextTurn();
+      if (this.#reads.closed) return;
     }
   }
 

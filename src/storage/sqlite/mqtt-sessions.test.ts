@@ -30,6 +30,8 @@ test('beyond the bound of sessions a new one is refused, and those there are go 
   await persistence.claimSession('c1', 'ada');
   await assert.rejects(persistence.claimSession('c2', 'ada'), isRefusal('busy'));
   await persistence.addSubscriptions(client, [{ topic: 't', qos: 1 }]);
+  await persistence.outgoingEnqueueCombi([{ clientId: 'nobody' }, { clientId: 'c1' }], message(1));
+  assert.deepEqual([persistence.dropped, await payloads(persistence.outgoingStream(client))], [1, ['m1']]);
   await persistence.endSession('s1');
   await persistence.claimSession('c2', 'ada');
   assert.equal(persistence.sessionCount, limits.sessionsMax);

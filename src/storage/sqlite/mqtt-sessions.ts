@@ -108,11 +108,15 @@ export class MqttSessions {
 
   /** @throws Refusal `busy` when there are too many sessions. */
   getOrCreate(clientId: string): Session {
+    const session = this.findOrCreate(clientId);
+    if (session !== undefined) return session;
+    throw new Refusal('busy', `There are ${limits.sessionsMax} stored MQTT sessions; connect with a clean session.`);
+  }
+
+  /** The session of this client id; undefined when there is none and no room for one. */
+  findOrCreate(clientId: string): Session | undefined {
     const known = this.#byClient.get(clientId);
-    if (known !== undefined) return known;
-    if (this.#byClient.size >= limits.sessionsMax) {
-      throw new Refusal('busy', `There are ${limits.sessionsMax} stored MQTT sessions; connect with a clean session.`);
-    }
+    if (known !== undefined || this.#byClient.size >= limits.sessionsMax) return known;
     const session = emptySession(++this.#lastKey, clientId);
     this.#byClient.set(clientId, session);
     return session;

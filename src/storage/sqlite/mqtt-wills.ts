@@ -1,10 +1,9 @@
 // Last wills, kept so that those of a run that crashed are published by the next. A will belongs to a client and to
 // a run of the broker: a client that comes back quickly after a crash does not take its old will away unsent.
-import type { DatabaseSync } from 'node:sqlite';
 import type { Broker } from './mqtt-outgoing.ts';
 import { type Packet, type PacketClient, type PacketRow, packetColumns, packetFields } from './mqtt-packet.ts';
+import type { MqttReads } from './mqtt-reads.ts';
 import type { MqttWrites } from './mqtt-writes.ts';
-import { StatementCache } from './statement-cache.ts';
 
 /** Whose will; without a broker id, that of the present run. */
 export interface WillKey extends PacketClient {
@@ -20,14 +19,14 @@ interface WillRow extends PacketRow {
 
 export class MqttWills {
   readonly #writes: MqttWrites;
-  readonly #reads: StatementCache;
+  readonly #reads: MqttReads;
   #broker: Broker = { id: '', counter: 0 };
   /** Clients with a will of this run: without one a connect has nothing to delete. */
   readonly #clients = new Set<string>();
 
-  constructor(parts: { readonly writes: MqttWrites; readonly reader: DatabaseSync }) {
+  constructor(parts: { readonly writes: MqttWrites; readonly reads: MqttReads }) {
     this.#writes = parts.writes;
-    this.#reads = new StatementCache(parts.reader);
+    this.#reads = parts.reads;
   }
 
   start(broker: Broker): void {
@@ -76,6 +75,7 @@ export class MqttWills {
   async *ofOthersThan(brokers: Readonly<Record<string, unknown>>): AsyncGenerator<Packet> {
     const keys = this.#reads.prepare('SELECT client_id, broker_id FROM mqtt_will').all() as unknown as WillRow[];
     for (const { client_id: id, broker_id: brokerId } of keys) {
+      if (this.#reads.closed) return;
       if (brokers[brokerId] !== undefined) continue;
       const will = await this.find({ id, brokerId });
       if (will !== undefined) yield will;

@@ -29,11 +29,19 @@ export class MqttWrites {
    * @throws Refusal `busy` when too many wait, `storage` when the disk refuses.
    */
   write(statements: readonly Statement[]): Promise<readonly number[]> {
-    if (this.#statements + statements.length > limits.queueStatementsMax) {
+    if (this.#statements + statements.length > waitingStatementsMax) {
       return Promise.reject(
         new Refusal('busy', 'More MQTT messages arrive than can be stored.', { retryAfterS: limits.busyRetryAfterS }),
       );
     }
+    return this.finish(statements);
+  }
+
+  /**
+   * The same for what brings something stored nearer to its end, an acknowledgement above all: that is never refused
+   * for want of room. There are no more of these than messages stored.
+   */
+  finish(statements: readonly Statement[]): Promise<readonly number[]> {
     this.#statements += statements.length;
     return new Promise((resolve, reject) => {
       this.#calls.push({ statements, resolve, reject });
@@ -92,6 +100,9 @@ export class MqttWrites {
   }
 }
 
+// Ingest is held up at limits.deliveriesMax messages on their way to subscribers, each of them two statements here; so
+// this bound is for what does not come from there.
+const waitingStatementsMax = 2 * limits.deliveriesMax + limits.queueStatementsMax;
 // While units are on their way the next gathers; with this many the writer never waits for one, and with units of
 // this size the sessions leave room in the writer's queue for the registry.
 const unitsUnderWayMax = 4;
