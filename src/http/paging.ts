@@ -18,6 +18,19 @@ export function setLinks(
   if (links.length > 0) reply.header('link', links.join(', '));
 }
 
+/** A list that is at hand whole, or a page of it where a limit is given; its headers are set (contract 1). */
+export function pageFrom<T>(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  all: readonly T[],
+  { limit, offset = 0 }: { readonly limit?: number; readonly offset?: number },
+): T[] {
+  setTotal(reply, all.length);
+  const end = limit === undefined ? all.length : offset + limit;
+  if (limit !== undefined) setLinks(request, reply, { limit, offset, hasNext: end < all.length });
+  return all.slice(offset, end);
+}
+
 export function setTotal(reply: FastifyReply, total: number): void {
   reply.header('x-total-count', String(total));
 }

@@ -57,8 +57,13 @@ export class TestServer {
   static async start(settings: Env = {}): Promise<TestServer> {
     const folder = await mkdtemp(join(tmpdir(), 'dundun-test-'));
     const server = new TestServer(folder, settings);
-    await addUsers(folder, people, server.clock);
-    await server.#start();
+    try {
+      await addUsers(folder, people, server.clock);
+      await server.#start();
+    } catch (error) {
+      await rm(folder, { recursive: true, force: true });
+      throw error;
+    }
     return server;
   }
 

@@ -1,13 +1,13 @@
 // The actuators of a device (contract 4).
-import { Type } from 'typebox';
 import { Refusal } from '../../base/refusal.ts';
 import { type ActuatorChange, valueTypes } from '../../domain/actuators/actuator.ts';
 import { jsonFieldOf, textFieldOf } from '../bodies.ts';
+import { pageFrom } from '../paging.ts';
 import { answerCreated } from '../preference.ts';
 import { parseMeta } from './devices.ts';
 import { dropNulls } from './drop-nulls.ts';
 import { toActuatorDraft, toActuatorRecord } from './records.ts';
-import { creates, PreferHeaders, refusals, type Services, type TypedApp, writes } from './routes.ts';
+import { AllOrPage, creates, PreferHeaders, pageOf, refusals, type Services, type TypedApp, writes } from './routes.ts';
 import {
   ActuatorBody,
   ActuatorParams,
@@ -31,12 +31,14 @@ export function registerActuators(app: TypedApp, services: Services): void {
         operationId: 'listActuators',
         summary: 'List the actuators of a device',
         params: DeviceParams,
-        response: { 200: Type.Array(ActuatorSchema, { description: 'All of them.' }), ...refusals },
+        querystring: AllOrPage,
+        response: { 200: pageOf(ActuatorSchema, { description: 'The actuators.', counted: true }), ...refusals },
       },
     },
-    async (request) => {
+    async (request, reply) => {
       const { device, scopes } = await devices.get(request.actor, request.params.device);
-      return [...device.actuators.values()].map((actuator) => toActuatorRecord(actuator, scopes)) as never;
+      const page = pageFrom(request, reply, [...device.actuators.values()], request.query);
+      return page.map((actuator) => toActuatorRecord(actuator, scopes)) as never;
     },
   );
 

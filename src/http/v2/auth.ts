@@ -4,7 +4,7 @@ import { limits } from '../../config/limits.ts';
 import { namesOfScopes } from '../../domain/permissions/scopes.ts';
 import { setLinks, setTotal } from '../paging.ts';
 import { ranksAbove } from '../preference.ts';
-import { overload, pageOf, refusals, type Services, type TypedApp, tooMany } from './routes.ts';
+import { AllOrPage, overload, pageOf, refusals, type Services, type TypedApp, tooMany } from './routes.ts';
 import { PermissionSchema } from './schemas.ts';
 
 const LoginBody = Type.Object(
@@ -69,10 +69,7 @@ export function registerAuth(app: TypedApp, services: Services): void {
         summary: 'List what you may do with devices',
         description:
           'Every device on which you hold at least one right, public ones too; without a token, the view of guest.',
-        querystring: Type.Object({
-          limit: Type.Optional(Type.Integer({ minimum: 1, description: 'Entries at most; without it, all.' })),
-          offset: Type.Optional(Type.Integer({ minimum: 0, description: 'Entries passed over.' })),
-        }),
+        querystring: AllOrPage,
         response: {
           200: pageOf(PermissionSchema, { description: 'The devices and your rights on each.', counted: true }),
           ...refusals,

@@ -5,11 +5,21 @@ import { Refusal } from '../../base/refusal.ts';
 import { limits } from '../../config/limits.ts';
 import type { DeviceChange } from '../../domain/devices/device.ts';
 import { jsonFieldOf, textFieldOf } from '../bodies.ts';
-import { setLinks, setTotal } from '../paging.ts';
+import { pageFrom, setLinks, setTotal } from '../paging.ts';
 import { answerCreated } from '../preference.ts';
 import { dropNulls } from './drop-nulls.ts';
 import { toDeviceDraft, toDeviceRecord, toDropRecord } from './records.ts';
-import { conflict, creates, PreferHeaders, pageOf, refusals, type Services, type TypedApp, writes } from './routes.ts';
+import {
+  AllOrPage,
+  conflict,
+  creates,
+  PreferHeaders,
+  pageOf,
+  refusals,
+  type Services,
+  type TypedApp,
+  writes,
+} from './routes.ts';
 import {
   DeviceBody,
   DeviceParams,
@@ -202,10 +212,14 @@ export function registerDevices(app: TypedApp, services: Services): void {
         description:
           'MQTT has no way to refuse a message, so those that were acknowledged but not stored are noted here. The last 100, newest first; for the owner and admins.',
         params: DeviceParams,
-        response: { 200: Type.Array(DropSchema), ...refusals },
+        querystring: AllOrPage,
+        response: { 200: pageOf(DropSchema, { description: 'The drops.', counted: true }), ...refusals },
       },
     },
-    async (request) => (await drops.list(request.actor, request.params.device)).map(toDropRecord) as never,
+    async (request, reply) => {
+      const all = await drops.list(request.actor, request.params.device);
+      return pageFrom(request, reply, all, request.query).map(toDropRecord) as never;
+    },
   );
 }
 

@@ -111,3 +111,9 @@ export const PreferHeaders = Type.Object({
     }),
   ),
 });
+
+/** The query of a list that is given whole unless a limit is named. */
+export const AllOrPage = Type.Object({
+  limit: Type.Optional(Type.Integer({ minimum: 1, description: 'Entries at most; without it, all.' })),
+  offset: Type.Optional(Type.Integer({ minimum: 0, description: 'Entries passed over.' })),
+});

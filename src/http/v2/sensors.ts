@@ -1,14 +1,14 @@
 // The sensors of a device (spec 4.1, contract 4).
-import { Type } from 'typebox';
 import { Refusal } from '../../base/refusal.ts';
 import { parseCalibration } from '../../domain/sensors/calibration.ts';
 import type { SensorChange } from '../../domain/sensors/sensor.ts';
 import { jsonFieldOf, textFieldOf } from '../bodies.ts';
+import { pageFrom } from '../paging.ts';
 import { answerCreated } from '../preference.ts';
 import { parseMeta } from './devices.ts';
 import { dropNulls } from './drop-nulls.ts';
 import { toSensorDraft, toSensorRecord } from './records.ts';
-import { creates, PreferHeaders, refusals, type Services, type TypedApp, writes } from './routes.ts';
+import { AllOrPage, creates, PreferHeaders, pageOf, refusals, type Services, type TypedApp, writes } from './routes.ts';
 import {
   CalibSchema,
   DeviceParams,
@@ -33,13 +33,15 @@ export function registerSensors(app: TypedApp, services: Services): void {
         operationId: 'listSensors',
         summary: 'List the sensors of a device',
         params: DeviceParams,
-        response: { 200: Type.Array(SensorSchema, { description: 'All of them.' }), ...refusals },
+        querystring: AllOrPage,
+        response: { 200: pageOf(SensorSchema, { description: 'The sensors.', counted: true }), ...refusals },
       },
     },
-    async (request) => {
+    async (request, reply) => {
       const { device, scopes } = await devices.get(request.actor, request.params.device);
       const latest = await history.latest([device]);
-      return [...device.sensors.values()].map((sensor) => toSensorRecord(sensor, scopes, latest)) as never;
+      const page = pageFrom(request, reply, [...device.sensors.values()], request.query);
+      return page.map((sensor) => toSensorRecord(sensor, scopes, latest)) as never;
     },
   );
 

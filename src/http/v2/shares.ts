@@ -2,7 +2,8 @@
 import { type Static, Type } from 'typebox';
 import { Refusal } from '../../base/refusal.ts';
 import { grantNamesOfScopes, noScopes, parseScopeName, type ScopeSet, scope } from '../../domain/permissions/scopes.ts';
-import { refusals, type Services, type TypedApp, writes } from './routes.ts';
+import { pageFrom } from '../paging.ts';
+import { AllOrPage, pageOf, refusals, type Services, type TypedApp, writes } from './routes.ts';
 import { DeviceIdSchema, DeviceParams, ScopesSchema, ShareSchema, UsernameSchema } from './schemas.ts';
 
 const tags = ['Sharing'];
@@ -28,12 +29,16 @@ export function registerShares(app: TypedApp, services: Services): void {
         summary: 'List who a device is shared with',
         description: 'For the owner and admins.',
         params: DeviceParams,
-        response: { 200: Type.Array(ShareSchema, { description: 'All of them.' }), ...refusals },
+        querystring: AllOrPage,
+        response: { 200: pageOf(ShareSchema, { description: 'The shares, by username.', counted: true }), ...refusals },
       },
     },
-    async (request) => {
+    async (request, reply) => {
       const shares = await devices.listShares(request.actor, request.params.device);
-      return shares.map((share) => ({ username: share.username, scopes: grantNamesOfScopes(share.scopes) }));
+      return pageFrom(request, reply, shares, request.query).map((share) => ({
+        username: share.username,
+        scopes: grantNamesOfScopes(share.scopes),
+      }));
     },
   );
 
