@@ -47,10 +47,8 @@ export const limits = {
   queueBytesMax: 64 * MIB,
   /** Datapoints in one commit; more waits for the next, so that no commit keeps the others waiting long. */
   commitDatapointsMax: 30_000,
-  /** Datapoints in a commit from which on the next one keeps its distance: load, not a caller who comes alone. */
-  pacedDatapointsMin: 16,
-  /** Milliseconds from one commit under load to the next, so that each gathers more. */
-  paceMs: 3,
+  /** Milliseconds a commit waits at most while more comes in. */
+  gatherMsMax: 8,
   /** Statements of the registry and of MQTT sessions waiting for their commit. Beyond: 503. */
   queueStatementsMax: 50_000,
   /** MQTT publishes that wait for room in the queue. Beyond: the connection is cut. */

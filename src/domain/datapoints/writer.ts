@@ -40,8 +40,7 @@ export interface WriterBounds {
   readonly commitDatapointsMax: number;
   readonly roomWaitersMax: number;
   readonly busyRetryAfterS: number;
-  readonly pacedDatapointsMin: number;
-  readonly paceMs: number;
+  readonly gatherMsMax: number;
 }
 
 export class Writer {
@@ -56,8 +55,8 @@ export class Writer {
   #roomWaiters: (() => void)[] = [];
   #idleWaiters: (() => void)[] = [];
   #isHeldUp: () => boolean = () => false;
-  #lastCommitMs = 0;
-  #lastCommitDatapoints = 0;
+  /** Pushes that are enough for a commit. */
+  #gatherMin = 1;
 
   constructor(parts: { readonly store: DatapointStore; readonly feed: Feed; readonly bounds: WriterBounds }) {
     this.#store = parts.store;
@@ -140,24 +139,26 @@ export class Writer {
 
   async #commitAll(): Promise<void> {
     while (this.#queue.length > 0) {
-      await this.#pace();
-      await this.#commit(this.#take());
+      await this.#gather();
+      const group = this.#take();
+      this.#gatherMin = group.length * 2;
+      await this.#commit(group);
     }
     this.#committing = false;
     if (this.#datapoints === 0) for (const resume of this.#idleWaiters.splice(0)) resume();
   }
 
   /**
-   * Under load, commits keep a small distance, so that each gathers more: a commit costs as much as a dozen
-   * datapoints. A caller who comes alone never waits for this.
+   * Waits while more comes in, because a commit costs as much as dozens of datapoints: until twice what the last
+   * commit held, or a turn of the event loop that brought nothing, or `gatherMsMax`. Who comes alone waits one turn.
    */
-  async #pace(): Promise<void> {
-    const now = performance.now();
-    const dueMs = this.#lastCommitMs + this.#bounds.paceMs;
-    if (this.#lastCommitDatapoints >= this.#bounds.pacedDatapointsMin && now < dueMs) {
-      await new Promise<void>((resolve) => setTimeout(resolve, dueMs - now));
+  async #gather(): Promise<void> {
+    const untilMs = performance.now() + this.#bounds.gatherMsMax;
+    let before = -1;
+    while (this.#queue.length !== before && this.#queue.length < this.#gatherMin && performance.now() < untilMs) {
+      before = this.#queue.length;
+      await new Promise<void>((resolve) => setImmediate(resolve));
     }
-    this.#lastCommitMs = performance.now();
   }
 
   #take(): Waiting[] {
@@ -179,7 +180,6 @@ export class Writer {
   async #commit(group: readonly Waiting[]): Promise<void> {
     try {
       const batch = toBatch(group);
-      this.#lastCommitDatapoints = batch.sensors.length;
       const firstSeq = await this.#store.append(batch);
       this.#stored += batch.sensors.length;
       this.#publish(group, firstSeq);
