@@ -1,10 +1,5 @@
 // Messages of QoS 1 and 2 on their way to stored sessions: kept from before they are delivered until they are
 // acknowledged. One row for the message, one for each session that waits for it; bounded for each session (I4).
-//
-// The broker tells messages apart by broker id and number, and takes a message for a repeat when one with a higher
-// number of the same broker id has reached the client before it. A message that waits for its commit is overtaken by
-// others, so it would be lost. Hence it takes a new number here, under a broker id of its own kind, within which
-// numbers rise in the order of commits. The number is the message's key in the tables; it is never given twice.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { limits } from '../../config/limits.ts';
 import { type Packet, type PacketClient, type PacketRow, packetColumns, packetFields } from './mqtt-packet.ts';
@@ -192,6 +187,12 @@ export class MqttOutgoing {
     return this.#lastMessage;
   }
 
+  /**
+   * The broker tells messages apart by broker id and number, and takes a message for a repeat when one with a higher
+   * number of the same broker id has reached the client before it. A message that waits for its commit is overtaken by
+   * others, so it would be lost. Hence it takes a new number, under a broker id of its own kind, within which numbers
+   * rise in the order of commits. Of a stored message the number is its key in the tables, never given twice.
+   */
   #renumber(packet: Packet, way: 'routed' | 'direct' | 'passing', number: number): void {
     packet.brokerId = `${this.#broker.id}/${way}`;
     packet.brokerCounter = number;

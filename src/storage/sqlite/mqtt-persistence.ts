@@ -2,9 +2,6 @@
 // way, wills and retained messages. This is the interface that aedes calls, its methods named as aedes has them;
 // the ownership of sessions is beside it. A promise resolves when its change is on the disk (I1), except that the
 // packet id of a QoS 1 delivery may follow.
-//
-// The broker takes a new id at every start, as it does by itself: a will under an earlier id is one that nobody has
-// sent. Messages are known by numbers that go on after those stored (mqtt-outgoing.ts), whatever the broker's id.
 import type { DatabaseSync } from 'node:sqlite';
 import { Readable } from 'node:stream';
 import { MqttIncoming } from './mqtt-incoming.ts';
@@ -109,6 +106,10 @@ export class SqliteMqttPersistence {
 
   // --- What aedes calls ---------------------------------------------------------------------------------------
 
+  /**
+   * Reads what is stored. The broker takes a new id at every start, as it does by itself: a will under an earlier id is
+   * one that nobody has sent. Messages are known by numbers that go on after those stored, whatever the broker's id.
+   */
   async setup(broker: Broker): Promise<void> {
     this.#broker = broker;
     this.#sessions.load(this.#reader, broker.clients ?? {});
