@@ -5,17 +5,8 @@ import { after, before, suite, test } from 'node:test';
 import { limits } from '../src/config/limits.ts';
 import { Client, takeAll } from './support/mqtt-client.ts';
 import { addUsers } from './support/people.ts';
+import { everybody, sharers, shareWithAll } from './support/shares.ts';
 import { TestServer } from './support/test-server.ts';
-
-/** One user for each scope that a share can give; each is given exactly that one. */
-const shares = {
-  viewer: 'device:view',
-  updater: 'device:update',
-  deleter: 'device:delete',
-  reader: 'device-data:view',
-  pusher: 'device-data:create',
-} as const;
-const everybody = ['guest', 'stranger', ...Object.keys(shares), 'owner', 'admin'];
 
 let server: TestServer;
 /** A connection for each of everybody. */
@@ -25,7 +16,7 @@ let witness: Client;
 
 before(async () => {
   server = await TestServer.start();
-  await addUsers(server.folder, Object.keys(shares), server.clock);
+  await addUsers(server.folder, sharers, server.clock);
   as = Object.fromEntries(
     await Promise.all(everybody.map(async (name) => [name, await Client.connect(server, name)] as const)),
   );
@@ -235,7 +226,7 @@ suite('what is dropped', () => {
       drops.map(({ topic }) => Number(/sensors\/s(\d+)/.exec(topic)?.[1])),
       Array.from({ length: limits.dropsPerDeviceMax }, (_, n) => limits.dropsPerDeviceMax + 21 - n),
     );
-    for (const name of ['guest', 'stranger', ...Object.keys(shares)]) {
+    for (const name of ['guest', 'stranger', ...sharers]) {
       assert.equal((await server.call(name, 'GET', `/devices/${id}/drops`)).status, 403);
     }
     assert.equal((await server.call('admin', 'GET', `/devices/${id}/drops`)).body.length, 100);
@@ -257,9 +248,7 @@ async function makeDevice({ visibility }: { readonly visibility: string }): Prom
   const id = `publish-${++devices}`;
   const device = { id, visibility, sensors: [{ id: 's1' }], actuators: [{ id: 'a1' }] };
   await server.call('owner', 'POST', '/devices', { json: device });
-  for (const [name, scope] of Object.entries(shares)) {
-    await server.call('owner', 'PUT', `/devices/${id}/shares/${name}`, { json: { scopes: [scope] } });
-  }
+  await shareWithAll(server, id);
   return id;
 }
 

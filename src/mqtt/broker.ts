@@ -62,6 +62,11 @@ export class Broker extends Aedes implements Outlet {
     this.#memory = memory;
   }
 
+  /** Who is connected, by client id; `pause` ends reading from one. */
+  get connections(): Readonly<Record<string, { pause(): void }>> {
+    return (this as unknown as { clients: Record<string, { pause(): void }> }).clients;
+  }
+
   /** Marks a packet so that it is acknowledged and not routed. */
   take(packet: object): void {
     this.#taken.add(packet);

@@ -32,7 +32,7 @@ export interface MqttOptions {
 export interface MqttParts extends Omit<PublishingParts, 'access'>, Omit<SignInParts, 'sessions'> {
   readonly options: MqttOptions;
   /** Keeps sessions and retained messages (aedes's persistence interface). */
-  readonly persistence: SessionMemory & StoredMessages;
+  readonly persistence: SessionMemory & StoredMessages & { destroy(): Promise<void> };
   readonly feed: Feed;
   readonly writer: Writer;
   readonly users: Users;
@@ -64,6 +64,9 @@ export class MqttServer {
   });
   readonly counts: MqttCounts = { connections: 0, slowCut: 0 };
   #stopFollowing: () => void = () => {};
+  /** Publishes that are being decided about. */
+  #deciding = 0;
+  #decidedWaiters: (() => void)[] = [];
 
   constructor(parts: MqttParts) {
     this.#parts = parts;
@@ -113,8 +116,10 @@ export class MqttServer {
     return this.#access.mayKeep(username === undefined ? undefined : this.#parts.users.peekByName(username), topic);
   }
 
-  /** Resolves when all that was committed has gone out to subscribers, and drops are noted. */
+  /** Resolves when all that was published is stored or dropped, and has gone out to subscribers. */
   async idle(): Promise<void> {
+    await this.#decided();
+    await this.#parts.writer.idle();
     await this.#delivery.idle();
     await this.#parts.drops.idle();
   }
@@ -122,18 +127,20 @@ export class MqttServer {
   /** Takes no new connections; lets what was accepted be committed, acknowledged and delivered; then cuts the rest. */
   async close(): Promise<void> {
     for (const server of this.#servers) server.close();
-    const answered = this.#parts.writer.idle().then(() => this.#delivery.idle());
-    // Clients that go on and on do not hold up the stop: what they have no answer to, they send again.
+    // Nothing more is read, so that what is accepted comes to an end; senders have no answer and send it again.
+    for (const client of Object.values(this.#broker.connections)) client.pause();
     const timeIsUp = new Promise<void>((resolve) => setTimeout(resolve, limits.drainMsMax).unref());
-    await Promise.race([answered, timeIsUp]);
-    this.#stopFollowing();
+    await Promise.race([this.idle(), timeIsUp]);
     // One turn of the event loop lets the acknowledgements reach their sockets.
     await new Promise<void>((resolve) => setImmediate(resolve));
     await new Promise<void>((resolve) => this.#broker.close(resolve));
     this.#webSockets.close();
     // Not every peer answers a closing handshake, and the HTTP server waits for its sockets.
     for (const webSocket of this.#webSockets.clients) webSocket.terminate();
-    await this.#parts.writer.idle();
+    // The wills of those who were cut are stored like any other publish.
+    await this.idle();
+    this.#stopFollowing();
+    await this.#parts.persistence.destroy();
   }
 
   #makeBroker(): Broker {
@@ -193,17 +200,28 @@ export class MqttServer {
   /** An error here cuts the client: that is for what could not be stored, so that nothing unstored is acknowledged. */
   #authorizePublish(client: Client | null, packet: PublishPacket, done: (error?: Error | null) => void): void {
     const session = client === null ? undefined : this.#sessions.of(client);
-    if (session === undefined) {
-      this.#publishOrphan(packet).then(() => done(), done);
-      return;
-    }
-    this.#publish(session, packet).then(
-      () => done(),
+    this.#deciding += 1;
+    (session === undefined ? this.#publishOrphan(packet) : this.#publish(session, packet)).then(
+      () => {
+        done();
+        this.#ended();
+      },
       (error: Error) => {
-        this.#parts.log.warn({ client: session.clientId, reason: error.message }, 'a message could not be stored');
+        this.#parts.log.warn({ client: session?.clientId, reason: error.message }, 'a message could not be stored');
         done(error);
+        this.#ended();
       },
     );
+  }
+
+  #ended(): void {
+    this.#deciding -= 1;
+    if (this.#deciding === 0) for (const resume of this.#decidedWaiters.splice(0)) resume();
+  }
+
+  #decided(): Promise<void> {
+    if (this.#deciding === 0) return Promise.resolve();
+    return new Promise((resolve) => this.#decidedWaiters.push(resolve));
   }
 
   /** Decides about a message and, where no more than an acknowledgement is left to do, tells the broker so. */

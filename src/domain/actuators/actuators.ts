@@ -3,6 +3,7 @@
 import type { Clock } from '../../base/clock.ts';
 import type { Json } from '../../base/json.ts';
 import { Refusal } from '../../base/refusal.ts';
+import { limits } from '../../config/limits.ts';
 import type { Feed, OriginalMessage } from '../datapoints/feed.ts';
 import type { Device, DeviceId } from '../devices/device.ts';
 import type { DeviceDirectory } from '../devices/device-directory.ts';
@@ -83,6 +84,7 @@ export class Actuators {
     const actuator = actuatorOf(device, actuatorId);
     assertValueType(actuator, value);
     const valueJson = JSON.stringify(value);
+    assertValueBytes(actuator, valueJson);
     await this.#change(device, async (mark) => {
       await this.#store.updateActuator(mark, actuator.key, { valueJson });
       // At once, so that the feed has the order of the commits (I3).
@@ -110,4 +112,14 @@ function actuatorOf(device: Device, id: ActuatorId): Actuator {
   const actuator = device.actuators.get(id);
   if (actuator === undefined) throw new Refusal('not-found', `Device ${device.id} has no actuator ${id}.`);
   return actuator;
+}
+
+/** @throws Refusal `too-large` */
+function assertValueBytes(actuator: Actuator, valueJson: string): void {
+  const bytes = Buffer.byteLength(valueJson);
+  if (bytes <= limits.valueBytesMax) return;
+  throw new Refusal(
+    'too-large',
+    `The value for actuator ${actuator.id} has ${bytes} bytes as JSON; a value takes ${limits.valueBytesMax}.`,
+  );
 }
