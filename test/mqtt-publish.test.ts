@@ -151,7 +151,7 @@ suite('what is dropped', () => {
     'the other half, in a key': { payload: '{"value":{"\\udc00":1}}', reason: /surrogate/ },
     'bytes that are not UTF-8': { payload: Buffer.from('7b2276616c7565223a22ff227d', 'hex'), reason: /UTF-8/ },
     'UTF-16': { payload: Buffer.from('{"value":1}', 'utf16le'), reason: /JSON/ },
-    __proto__: { payload: '{"value":{"__proto__":{"admin":true}}}', reason: /JSON/ },
+    'a key __proto__': { payload: '{"value":{"__proto__":{"admin":true}}}', reason: /JSON/ },
     '__proto__ beside the value': { payload: '{"value":1,"__proto__":{"value":2}}', reason: /JSON/ },
     'constructor.prototype': { payload: '{"value":{"constructor":{"prototype":{}}}}', reason: /JSON/ },
     'a number beyond doubles': { payload: '{"value":1e400}', reason: /too large/ },

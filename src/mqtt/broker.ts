@@ -36,6 +36,9 @@ interface InLine {
 /** Its types know it as a function alone. */
 const BrokerPacket = Packet as unknown as new (original: object, broker: Aedes) => AedesPublishPacket;
 
+/** What aedes has and its types do not show. */
+const aedesMethods = Aedes.prototype as unknown as { registerClient(this: Aedes, client: Client): void };
+
 export class Broker extends Aedes implements Outlet {
   /** Packets that were taken by the domain or dropped; routing passes over them. */
   readonly #taken = new WeakSet<object>();
@@ -101,6 +104,11 @@ export class Broker extends Aedes implements Outlet {
   async relay({ topic, payload, qos, retain }: PublishPacket): Promise<void> {
     const message = { payload: Buffer.from(payload), qos, retain };
     await Promise.all(bothForms(topic).map((form) => this.route({ ...message, topic: form })));
+  }
+
+  /** aedes calls this when a connection is let in. One that broke off meanwhile would stand in the way of others. */
+  registerClient(client: Client): void {
+    if (!client.closed) aedesMethods.registerClient.call(this, client);
   }
 
   /** aedes calls this for what clients publish, for wills, and for its own `$SYS` messages. */

@@ -63,10 +63,13 @@ export class SignIn {
     const will = this.#connects.get(client)?.will;
     // Kept with the will, so that it is judged as its user's even after a crash.
     if (will !== undefined) will.username = user.username;
+    const before = this.#parts.sessions.holderOf(client.id);
     const session = this.#parts.sessions.claim(client, user);
     if (session === undefined) throw takenId(client.id);
     client.conn.once('close', () => this.#parts.sessions.release(session));
     if (client.conn.destroyed) this.#parts.sessions.release(session);
+    // Now, not when this connection is ready: should it break off before, nobody would know of the first one any more.
+    if (before !== undefined) await new Promise<void>((resolve) => before.client.close(resolve));
     if (!client.clean) await this.#parts.stored.claimSession(client.id, user.username);
     else if (owner !== undefined) await this.#parts.stored.endSession(client.id);
   }

@@ -128,3 +128,31 @@ export class RawClient {
     return packet.cmd === 'pubrel';
   }
 }
+
+/** A CONNECT byte by byte, for what mqtt-packet does not write: an empty username, a client id left out. */
+export function connectBytes(options: {
+  readonly clientId: string;
+  readonly clean?: boolean;
+  readonly username?: string;
+  readonly password?: string | Buffer;
+}): Buffer {
+  const { clientId, clean = true, username, password: secret } = options;
+  const flags = (clean ? 2 : 0) | (username === undefined ? 0 : 0x80) | (secret === undefined ? 0 : 0x40);
+  const fields = [clientId, username, secret].filter((field) => field !== undefined);
+  const rest = Buffer.concat([Buffer.from([0, 4, 0x4d, 0x51, 0x54, 0x54, 4, flags, 0, 60]), ...fields.map(prefixed)]);
+  return Buffer.concat([Buffer.from([0x10]), lengthBytes(rest.length), rest]);
+}
+
+/** A remaining length as MQTT writes it [MQTT-2.2.3]. */
+export function lengthBytes(length: number): Buffer {
+  const bytes: number[] = [];
+  for (let left = length; bytes.length === 0 || left > 0; left = Math.floor(left / 128)) {
+    bytes.push((left % 128) | (left >= 128 ? 0x80 : 0));
+  }
+  return Buffer.from(bytes);
+}
+
+function prefixed(field: string | Buffer): Buffer {
+  const bytes = Buffer.from(field as string);
+  return Buffer.concat([Buffer.from([bytes.length >> 8, bytes.length & 255]), bytes]);
+}
