@@ -31,6 +31,10 @@ export class Ledger {
     return sent;
   }
 
+  pushesTo(sensor: string): Sent[] {
+    return this.#sent.filter((sent) => sent.sensor === sensor);
+  }
+
   count(told: Sent['told']): number {
     return this.#sent.filter((sent) => sent.told === told).length;
   }

@@ -38,8 +38,12 @@ export function startPusher(options: PusherOptions): Pusher {
   };
 }
 
-/** Sends one push of the ledger, for the first time or again, and enters the answer. */
-export async function push({ server, ledger, keyPrefix }: Omit<PusherOptions, 'sensor'>, sent: Sent): Promise<void> {
+/** Sends one push of the ledger, for the first time or again, and enters the answer; `refusals` mean not stored. */
+export async function push(
+  { server, ledger, keyPrefix }: Omit<PusherOptions, 'sensor'>,
+  sent: Sent,
+  refusals: readonly number[] = [],
+): Promise<void> {
   const values = Array.from({ length: sent.count }, (_, i) => ({ value: sent.first + i }));
   const path = `/api/v2/devices/${ledger.device}/sensors/${sent.sensor}/values`;
   const headers: Record<string, string> =
@@ -47,7 +51,7 @@ export async function push({ server, ledger, keyPrefix }: Omit<PusherOptions, 's
   try {
     const answer = await call(server, path, { json: sent.count === 1 ? values[0] : values, headers });
     if (answer.status === 204) sent.told = 'stored';
-    else if (answer.status === 503) sent.told = 'refused';
+    else if (answer.status === 503 || refusals.includes(answer.status)) sent.told = 'refused';
     else throw new Error(`A push was answered with ${answer.status}: ${await answer.text()}`);
     await answer.arrayBuffer();
   } catch (error) {
