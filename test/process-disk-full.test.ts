@@ -1,0 +1,90 @@
+// A disk that is full, which a bound on the size of the process's files plays: what cannot be stored is refused with
+// 503 or, over MQTT, not acknowledged; what was acknowledged stays; with room again all goes on (I1).
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { suite, test } from 'node:test';
+import { isIntact } from './support/database.ts';
+import { Ledger } from './support/ledger.ts';
+import { Publisher } from './support/mqtt-publisher.ts';
+import { call, type Dundun, makeDevice, serveCommand, startDundun } from './support/process.ts';
+import { push } from './support/pushers.ts';
+
+const fileBytesMax = 4 * 1024 * 1024;
+const command = ['prlimit', `--fsize=${fileBytesMax}:unlimited`, ...serveCommand];
+const hasPrlimit = spawnSync('prlimit', ['--version']).status === 0;
+
+suite('a full disk', { timeout: 300_000, skip: !hasPrlimit && 'needs prlimit of util-linux' }, () => {
+  test('refuses with 503, loses nothing, and is forgotten when there is room', async () => {
+    const dundun = await startDundun({ command });
+    const ledger = new Ledger('d');
+    await makeDevice(dundun, 'd', ['s', 'mqtt']);
+    await fill(dundun, ledger);
+    const path = '/api/v2/devices/d/sensors/s/value';
+    const refused = await call(dundun, path, { json: { value: -1 } });
+    const problem = (await refused.json()) as { type: string; detail: string };
+    assert.equal(refused.status, 503);
+    assert.equal(problem.type, 'urn:dundun:problem:storage');
+    assert.match(problem.detail, /Nothing of this request was stored/);
+    assert.ok(Number(refused.headers.get('retry-after')) > 0);
+    assert.equal((await call(dundun, '/api/v2/devices', { json: { id: 'e' } })).status, 503);
+    assert.equal((await call(dundun, '/health/live')).status, 200);
+    assert.match(dundun.stderr, /the storage refused/);
+    await ledger.verify(dundun);
+
+    const publisher = new Publisher({ ledger, sensor: 'mqtt', qos: 1, clientId: 'p', window: 20 });
+    // What it publishes cannot be stored, so it is cut without an answer, or not even let in.
+    await publisher.connect(dundun.ports).catch(() => {});
+    await publisher.closed;
+    assert.equal(ledger.pushesTo('mqtt').filter((sent) => sent.told === 'stored').length, 0);
+
+    makeRoom(dundun);
+    const after = ledger.enter('s');
+    await push({ server: dundun, ledger }, after);
+    assert.equal(after.told, 'stored');
+    assert.equal((await call(dundun, '/api/v2/devices/e')).status, 404);
+    assert.equal((await call(dundun, '/api/v2/devices', { json: { id: 'e' } })).status, 204);
+    await publisher.connect(dundun.ports);
+    await publisher.finish();
+    await ledger.verify(dundun);
+    await dundun.stop('SIGKILL');
+    assert.ok(isIntact(dundun.folder));
+    const again = await startDundun({ folder: dundun.folder });
+    await ledger.verify(again);
+    await again.stop();
+  });
+
+  for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
+    test(`${signal} while the disk is full loses nothing`, async () => {
+      const dundun = await startDundun({ command });
+      const ledger = new Ledger('d');
+      await makeDevice(dundun, 'd', ['s']);
+      await fill(dundun, ledger);
+      const exit = await dundun.stop(signal);
+      if (signal === 'SIGTERM') assert.deepEqual(exit, { code: 0, signal: null });
+      assert.ok(isIntact(dundun.folder));
+      const again = await startDundun({ folder: dundun.folder });
+      await ledger.verify(again);
+      await again.stop();
+    });
+  }
+});
+
+/** Pushes until nothing fits any more. */
+async function fill(dundun: Dundun, ledger: Ledger): Promise<void> {
+  for (let count = 3000; count > 0; count = Math.floor(count / 10)) {
+    let sent = ledger.enter('s', count);
+    await push({ server: dundun, ledger }, sent);
+    while (sent.told === 'stored') {
+      sent = ledger.enter('s', count);
+      await push({ server: dundun, ledger }, sent);
+    }
+    assert.equal(sent.told, 'refused');
+  }
+  assert.ok(ledger.count('stored') > 0);
+}
+
+/** What is taken as the end of the disk lies further off now. */
+function makeRoom(dundun: Dundun): void {
+  const { status, stderr } = spawnSync('prlimit', ['--pid', String(dundun.child.pid), '--fsize=unlimited']);
+  assert.equal(status, 0, String(stderr));
+}
