@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { suite, test } from 'node:test';
 import { isIntact } from './support/database.ts';
 import {
@@ -83,8 +83,9 @@ suite('starting', { timeout: 300_000 }, () => {
       'no database at all, but longer than its header. '.repeat(99),
     );
     mkdirSync(join(base, 'taken', 'dundun.sqlite'), { recursive: true });
-    for (const name of ['file', 'file/below', 'garbage', 'taken']) {
-      const folder = join(base, name);
+    // /proc refuses with "no such file", at which a recursive mkdir would try for ever.
+    for (const name of ['file', 'file/below', 'garbage', 'taken', '/proc/dundun/data']) {
+      const folder = resolve(base, name);
       const refused = await startRefused({ folder });
       assert.equal(refused.code, 1, name);
       assert.match(refused.stderr, /^dundun: .*data folder .*\n$/, name);

@@ -1,7 +1,7 @@
 // Opens the embedded store in a data folder: takes the folder's lock, migrates, starts the writer thread and gives
 // out the parts that the service is wired from. Nothing outside this folder knows which engine it is.
-import { mkdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, mkdirSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { Kysely } from 'kysely';
 import { Migrator } from 'kysely/migration';
@@ -95,10 +95,17 @@ function toStatement(query: { readonly sql: string; readonly parameters: readonl
 
 function makeFolder(folder: string): void {
   try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    makeWithParents(resolve(folder));
   } catch (error) {
     throw unusable(folder, error);
   }
+}
+
+/** Not by the `recursive` of Node.js, which tries for ever where a file system refuses with "no such file". */
+function makeWithParents(path: string): void {
+  if (existsSync(path)) return;
+  if (path !== dirname(path)) makeWithParents(dirname(path));
+  mkdirSync(path, { mode: 0o700 });
 }
 
 async function migrate(folder: string): Promise<void> {
