@@ -26,7 +26,7 @@ suite('accounts from the command line', { timeout: 300_000 }, () => {
     assert.equal(made.stderr, '');
     assert.match(made.stdout, /^Made the account awa with id [0-9a-f-]{36}\.\n$/);
     assert.equal(made.code, 0);
-    await within(1500, async () => typeof (await login(dundun, 'awa', 'awa-password')) === 'string');
+    await within(3000, async () => typeof (await login(dundun, 'awa', 'awa-password')) === 'string');
     if (dundun.ports.mqtt !== undefined)
       assert.equal(await connectOnce(dundun.ports, { username: 'awa', password: 'awa-password' }), 0);
   });
@@ -49,7 +49,7 @@ suite('accounts from the command line', { timeout: 300_000 }, () => {
     const set = await user(['password', 'binta', '--password-stdin'], 'second-password\r\n');
     assert.match(set.stdout, /^The password of binta is set/);
     assert.equal(set.code, 0);
-    await within(1500, async () => (await permissions()).status === 401);
+    await within(3000, async () => (await permissions()).status === 401);
     assert.equal(await login(dundun, 'binta', 'first-password'), 401);
     assert.equal(typeof (await login(dundun, 'binta', 'second-password')), 'string');
     if (dundun.ports.mqtt !== undefined) {
@@ -101,7 +101,7 @@ suite('accounts from the command line', { timeout: 300_000 }, () => {
   test('an unusual name is a good one', async () => {
     const name = 'Aïssatou N’Diaye (Thiès) @ferme';
     assert.equal((await user(['add', name], 'good-password')).code, 0);
-    await within(1500, async () => typeof (await login(dundun, name, 'good-password')) === 'string');
+    await within(3000, async () => typeof (await login(dundun, name, 'good-password')) === 'string');
   });
 
   test('the list has every account and no hash', async () => {
@@ -141,6 +141,19 @@ suite('accounts without a server', { timeout: 300_000 }, () => {
     await dundun.stop();
     const [row] = query(folder, "SELECT password_hash AS hash FROM user WHERE username = 'awa'");
     assert.match(String(row?.['hash']), /^\$argon2id\$v=19\$/);
+  });
+
+  test('verbs and a server that meet on a new folder all find it complete', async () => {
+    const folder = join(makeFolder(), 'data');
+    const settings = { DUNDUN_DATA_DIR: folder };
+    const add = (name: string) => runVerb(['user', 'add', name], { settings, input: 'good-password' });
+    const [dundun, ...made] = await Promise.all([startDundun({ folder }), ...['a', 'b', 'c'].map(add)]);
+    assert.deepEqual(
+      made.map(({ code, stderr }) => ({ code, stderr })),
+      made.map(() => ({ code: 0, stderr: '' })),
+    );
+    for (const name of ['a', 'b', 'c']) assert.equal(typeof (await login(dundun, name, 'good-password')), 'string');
+    await dundun.stop();
   });
 
   test('nobody can be made guest, even before the first start has made it', async () => {

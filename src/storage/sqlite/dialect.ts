@@ -30,12 +30,19 @@ export class NodeSqliteDialect implements Dialect {
   }
 
   createAdapter(): SqliteAdapter {
-    return new SqliteAdapter();
+    return new TransactionalAdapter();
   }
 
   createIntrospector(db: Kysely<unknown>): SqliteIntrospector {
     // biome-ignore lint/suspicious/noExplicitAny: Kysely's introspector is typed for any database.
     return new SqliteIntrospector(db as Kysely<any>);
+  }
+}
+
+/** SQLite changes tables inside transactions, so that a migration is done whole or, after a kill, not at all. */
+class TransactionalAdapter extends SqliteAdapter {
+  override get supportsTransactionalDdl(): boolean {
+    return true;
   }
 }
 

@@ -114,6 +114,8 @@ async function migrate(folder: string): Promise<void> {
     database = openConnection(join(folder, databaseFile), { readOnly: false });
     const db = new Kysely<unknown>({ dialect: new NodeSqliteDialect(database) });
     const migrator = new Migrator({ db, provider: { getMigrations: async () => migrations } });
+    // Mostly there is nothing to do, and then a verb beside a busy server need not wait for its turn to write.
+    if ((await migrator.getMigrations()).every(({ executedAt }) => executedAt !== undefined)) return;
     const { error } = await migrator.migrateToLatest();
     if (error !== undefined) throw error;
   } catch (error) {
