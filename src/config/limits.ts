@@ -125,6 +125,8 @@ export const limits = {
   subscriberBytesMax: 256 * KIB,
   /** Messages on their way to subscribers. Beyond: ingest waits as it does for a full queue (503, back-pressure). */
   deliveriesMax: 50_000,
+  /** Bytes of messages on their way to subscribers; the same answers. */
+  deliveryBytesMax: 64 * MIB,
   /** Bytes handed to subscribers before their sockets get a turn to take them in. */
   deliveryTurnBytes: 64 * KIB,
   /** Packets a client may send before its connection is accepted. Beyond: it is cut. */

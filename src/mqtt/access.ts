@@ -1,10 +1,7 @@
 // Who gets what at the moment of delivery (contract 8): the same permission function as every other door (I6).
-import type { Client } from 'aedes';
-import { limits } from '../config/limits.ts';
 import type { DeviceDirectory } from '../domain/devices/device-directory.ts';
 import type { Permissions } from '../domain/permissions/permission.ts';
 import { scope } from '../domain/permissions/scopes.ts';
-import { actorOf, type User } from '../domain/users/user.ts';
 import type { QoS, Session, Sessions } from './sessions.ts';
 import { matchesFilter, matchesForm, parseTopic, type Topic } from './topics.ts';
 
@@ -12,49 +9,44 @@ export class Access {
   readonly #directory: DeviceDirectory;
   readonly #permissions: Permissions;
   readonly #sessions: Sessions;
-  readonly #onSlow: (session: Session) => void;
 
   constructor(parts: {
     readonly directory: DeviceDirectory;
     readonly permissions: Permissions;
     readonly sessions: Sessions;
-    /** Told of a subscriber that is cut because it does not keep up. */
-    readonly onSlow: (session: Session) => void;
   }) {
     this.#directory = parts.directory;
     this.#permissions = parts.permissions;
     this.#sessions = parts.sessions;
-    this.#onSlow = parts.onSlow;
-  }
-
-  /** Loads what `grantedQos` needs to know about a topic. */
-  async prepare(topic: string): Promise<void> {
-    const parsed = parseTopic(topic);
-    if (parsed.kind === 'sensor' || parsed.kind === 'actuator') await this.#directory.find(parsed.device);
   }
 
   /**
-   * The QoS up to which a message on this topic may go out to the client now; undefined: it may not. A subscriber that
-   * does not keep up is cut here.
+   * Loads what `grantedQos` needs to know about a stored message.
+   * @returns false when it is of a device that was removed since: one that has its id now is another.
    */
-  grantedQos(client: Client, topic: string): QoS | undefined {
-    const session = this.#sessions.of(client);
-    if (session === undefined || topic.startsWith('$')) return undefined;
-    if (client.conn.writableLength > limits.subscriberBytesMax) {
-      this.#onSlow(session);
-      client.conn.destroy();
-      return undefined;
-    }
-    const granted = highestQos(session, topic);
+  async prepare({ topic, device: key }: { readonly topic: string; readonly device?: number }): Promise<boolean> {
+    const parsed = parseTopic(topic);
+    if (parsed.kind !== 'sensor' && parsed.kind !== 'actuator') return true;
+    const device = await this.#directory.find(parsed.device);
+    return device !== undefined && (key === undefined || key === device.key);
+  }
+
+  /** The QoS up to which a message on this topic may go out to the session now; undefined: it may not. */
+  grantedQos(session: Session, topic: string): QoS | undefined {
+    const granted = topic.startsWith('$') ? undefined : highestQos(session, topic);
     return granted !== undefined && this.#mayRead(session, parseTopic(topic)) ? granted : undefined;
   }
 
   /** Is it of use to keep a message for a user who is away? What is not known now is judged at delivery. */
-  mayKeep(user: User | undefined, topic: string): boolean {
+  mayKeep(username: string, topic: string): boolean {
     const parsed = parseTopic(topic);
-    if (user === undefined || (parsed.kind !== 'sensor' && parsed.kind !== 'actuator')) return true;
+    if (parsed.kind === 'user') return parsed.username === username;
+    if (parsed.kind === 'gateway') return this.#sessions.holderOf(parsed.gateway)?.actor.username === username;
+    if (parsed.kind === 'none') return false;
     const device = this.#directory.peek(parsed.device);
-    return device === undefined || (this.#permissions.scopesOf(actorOf(user), device) & scope.dataView) !== 0;
+    const actor = this.#sessions.actorNamed(username);
+    if (device === undefined || actor === undefined) return true;
+    return (this.#permissions.scopesOf(actor, device) & scope.dataView) !== 0;
   }
 
   #mayRead(session: Session, topic: Topic): boolean {

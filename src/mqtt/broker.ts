@@ -91,6 +91,7 @@ export class Broker extends Aedes implements Outlet {
    */
   route(message: OutgoingMessage): Promise<void> {
     const packet = new BrokerPacket({ cmd: 'publish', dup: false, ...message }, this);
+    if (message.device !== undefined) Object.assign(packet, { device: message.device });
     const kept = this.#keep(packet);
     // Looked at when its turn comes.
     kept?.catch(() => {});

@@ -13,6 +13,8 @@ export interface OutgoingMessage {
   readonly payload: Buffer;
   readonly qos: 0 | 1 | 2;
   readonly retain: boolean;
+  /** The device's key, so that what is kept of one that is removed is not taken for another's of the same id. */
+  readonly device?: number;
 }
 
 /** The broker as delivery needs it. */
@@ -27,7 +29,13 @@ export interface Outlet {
 
 export interface DeliveryBounds {
   readonly deliveriesMax: number;
+  readonly deliveryBytesMax: number;
   readonly deliveryTurnBytes: number;
+}
+
+interface Waiting {
+  readonly deviceId: string;
+  readonly message: OutgoingMessage;
 }
 
 export class Delivery {
@@ -35,8 +43,10 @@ export class Delivery {
   readonly #directory: DeviceDirectory;
   readonly #bounds: DeliveryBounds;
   readonly #onRoom: () => void;
-  #waiting: { readonly deviceId: string; readonly message: OutgoingMessage }[] = [];
-  #underWay = 0;
+  #waiting: Waiting[] = [];
+  /** Messages taken that have not gone out yet, and their bytes. */
+  #messages = 0;
+  #bytes = 0;
   #running = false;
   #idleWaiters: (() => void)[] = [];
 
@@ -60,7 +70,7 @@ export class Delivery {
 
   /** True while so much is on its way that ingest has to wait. */
   get isFull(): boolean {
-    return this.#waiting.length + this.#underWay > this.#bounds.deliveriesMax;
+    return this.#messages > this.#bounds.deliveriesMax || this.#bytes > this.#bounds.deliveryBytesMax;
   }
 
   /** Resolves when all that was taken has gone out. */
@@ -70,7 +80,7 @@ export class Delivery {
   }
 
   get #isIdle(): boolean {
-    return this.#waiting.length === 0 && this.#underWay === 0 && !this.#running;
+    return this.#messages === 0 && !this.#running;
   }
 
   #take(committed: Committed): void {
@@ -78,11 +88,18 @@ export class Delivery {
     if (!retain && !this.#outlet.isWatched) return;
     const topics = bothForms(topicOf(committed)).filter((topic) => this.#outlet.wants(topic, { qos, retain }));
     if (topics.length === 0) return;
+    const device = committed.device.key;
     for (const payload of payloadsOf(committed)) {
       for (const topic of topics)
-        this.#waiting.push({ deviceId: committed.device.id, message: { topic, payload, qos, retain } });
+        this.#put({ deviceId: committed.device.id, message: { topic, payload, qos, retain, device } });
     }
     if (!this.#running) void this.#run();
+  }
+
+  #put(waiting: Waiting): void {
+    this.#messages += 1;
+    this.#bytes += bytesOf(waiting.message);
+    this.#waiting.push(waiting);
   }
 
   /** Hands messages to the broker in order, a bounded number of bytes a turn, so that sockets can take them in. */
@@ -96,7 +113,7 @@ export class Delivery {
         // The access check at delivery needs the device in memory.
         if (this.#directory.peek(deviceId) === undefined) await this.#directory.find(deviceId);
         this.#send(message);
-        bytes += message.payload.length + message.topic.length;
+        bytes += bytesOf(message);
         if (bytes < this.#bounds.deliveryTurnBytes) continue;
         bytes = 0;
         await new Promise<void>((resolve) => setImmediate(resolve));
@@ -107,10 +124,10 @@ export class Delivery {
   }
 
   #send(message: OutgoingMessage): void {
-    this.#underWay += 1;
     const ended = () => {
       const wasFull = this.isFull;
-      this.#underWay -= 1;
+      this.#messages -= 1;
+      this.#bytes -= bytesOf(message);
       if (wasFull && !this.isFull) this.#onRoom();
       this.#ended();
     };
@@ -120,6 +137,10 @@ export class Delivery {
   #ended(): void {
     if (this.#isIdle) for (const resume of this.#idleWaiters.splice(0)) resume();
   }
+}
+
+function bytesOf({ payload, topic }: OutgoingMessage): number {
+  return payload.length + topic.length;
 }
 
 function topicOf(committed: Committed): string {

@@ -4,7 +4,7 @@ import type { Server as HttpServer, IncomingMessage } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { createServer as createTlsServer } from 'node:tls';
-import type { AedesPublishPacket, AuthenticateError, Client, PublishPacket, Subscription } from 'aedes';
+import type { AuthenticateError, Client, PublishPacket, Subscription } from 'aedes';
 import { createWebSocketStream, WebSocketServer } from 'ws';
 import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
@@ -17,11 +17,12 @@ import type { Users } from '../domain/users/users.ts';
 import { Access } from './access.ts';
 import { Broker, type SessionMemory } from './broker.ts';
 import { Delivery } from './delivery.ts';
+import { Forwarding } from './forwarding.ts';
 import { boundPacketBytes } from './packet-bound.ts';
 import { Publishing, type PublishingParts } from './publishing.ts';
 import { type Session, Sessions } from './sessions.ts';
 import { SignIn, type SignInParts } from './sign-in.ts';
-import { prepareStored, type StoredMessages } from './stored-messages.ts';
+import { placeholder, prepareStored, type StoredMessages } from './stored-messages.ts';
 
 export interface MqttOptions {
   readonly host: string;
@@ -54,6 +55,7 @@ export class MqttServer {
   readonly #delivery: Delivery;
   readonly #publishing: Publishing;
   readonly #access: Access;
+  readonly #forwarding: Forwarding;
   readonly #signIn: SignIn;
   readonly #servers: Server[] = [];
   readonly #webSockets = new WebSocketServer({
@@ -71,9 +73,11 @@ export class MqttServer {
   constructor(parts: MqttParts) {
     this.#parts = parts;
     this.#sessions = new Sessions({ users: parts.users, clock: parts.clock });
-    this.#access = new Access({
-      ...parts,
+    this.#access = new Access({ ...parts, sessions: this.#sessions });
+    this.#forwarding = new Forwarding({
       sessions: this.#sessions,
+      access: this.#access,
+      forget: (client, packet) => parts.persistence.outgoingClearMessageId(client, packet),
       onSlow: (session) => this.#onSlow(session.clientId),
     });
     this.#publishing = new Publishing({ ...parts, access: this.#access });
@@ -90,7 +94,11 @@ export class MqttServer {
   /** Opens the ports and, on the HTTP server given, WebSocket at `/mqtt`. @throws Error when a port is in use. */
   async start(http: HttpServer): Promise<{ readonly mqtt: number; readonly mqtts?: number }> {
     const { options, persistence, writer, feed } = this.#parts;
-    prepareStored(persistence, (topic) => this.#access.prepare(topic));
+    prepareStored(persistence, {
+      prepare: (message) => this.#access.prepare(message),
+      sessionOf: (clientId) => this.#sessions.holderOf(clientId),
+      isHeld: (clientId, packet) => this.#forwarding.isHeld(clientId, packet),
+    });
     await this.#broker.listen();
     this.#stopFollowing = this.#delivery.follow(feed);
     writer.holdUpWhile(() => this.#delivery.isFull);
@@ -113,7 +121,7 @@ export class MqttServer {
 
   /** Is it of use to keep a message of this topic for a user who is away? */
   mayKeep(username: string | undefined, topic: string): boolean {
-    return this.#access.mayKeep(username === undefined ? undefined : this.#parts.users.peekByName(username), topic);
+    return username !== undefined && this.#access.mayKeep(username, topic);
   }
 
   /** Resolves when all that was published is stored or dropped, and has gone out to subscribers. */
@@ -162,13 +170,14 @@ export class MqttServer {
         authenticate: (client, username, password, done) => this.#authenticate(client, username, password, done),
         authorizePublish: (client, packet, done) => this.#authorizePublish(client, packet, done),
         authorizeSubscribe: (client, subscription, done) => done(null, this.#authorizeSubscribe(client, subscription)),
-        authorizeForward: (client, packet) => this.#authorizeForward(client, packet),
+        authorizeForward: (client, packet) => this.#forwarding.forward(client, packet),
       },
       persistence,
     );
     broker.on('unsubscribe', (filters: string[], client: Client) => {
       for (const filter of filters) this.#sessions.of(client)?.filters.delete(filter);
     });
+    broker.on('clientReady', (client: Client) => this.#forwarding.resume(client));
     broker.on('clientError', (client: Client, error: Error) =>
       this.#parts.log.debug({ client: client.id, reason: error.message }, 'an MQTT client was cut'),
     );
@@ -244,17 +253,11 @@ export class MqttServer {
 
   #authorizeSubscribe(client: Client, subscription: Subscription): Subscription | null {
     const session = this.#sessions.of(client);
-    if (session === undefined) return null;
+    if (session === undefined || subscription.topic === placeholder) return null;
     if (session.filters.size >= limits.sessionFiltersMax && !session.filters.has(subscription.topic)) return null;
     session.filters.set(subscription.topic, subscription.qos);
     // The broker knows a QoS for each filter alone; which one counts for a message is decided when it goes out.
     return { ...subscription, qos: 2 };
-  }
-
-  #authorizeForward(client: Client, packet: AedesPublishPacket): AedesPublishPacket | null {
-    const granted = this.#access.grantedQos(client, packet.topic);
-    if (granted === undefined) return null;
-    return packet.qos <= granted ? packet : { ...packet, qos: granted };
   }
 
   #onSlow(clientId: string): void {

@@ -2,9 +2,11 @@
 // else gets it while it is in use or stored (contract 8).
 import type { Client } from 'aedes';
 import type { Clock } from '../base/clock.ts';
+import { LruCache } from '../base/lru-cache.ts';
 import { limits } from '../config/limits.ts';
 import { type Actor, actorOf, guestUsername, type User } from '../domain/users/user.ts';
 import type { Users } from '../domain/users/users.ts';
+import type { Replay } from './replay.ts';
 
 export type QoS = 0 | 1 | 2;
 
@@ -18,6 +20,10 @@ export class Session {
   readonly filters = new Map<string, QoS>();
   /** Of user and client id; made when first needed (repeats.ts). */
   number: number | undefined;
+  /** Whether something was stored of it when it connected [MQTT-3.2.2-2]. */
+  isResumed = false;
+  /** While it gets what was kept for it. */
+  replay: Replay | undefined;
   /** When the user was looked up last, milliseconds since 1970 UTC. */
   checkedMs: number;
 
@@ -30,12 +36,21 @@ export class Session {
   }
 }
 
+/** A user as last looked up. */
+interface Known {
+  readonly actor: Actor | undefined;
+  /** Milliseconds since 1970 UTC. */
+  readonly checkedMs: number;
+}
+
 export class Sessions {
   readonly #users: Users;
   readonly #clock: Clock;
   readonly #byClient = new WeakMap<object, Session>();
   /** The connection that holds each client id. Bounded by the number of connections. */
   readonly #holders = new Map<string, Session>();
+  /** Users of sessions, also of those that are away; not fresh, but never long out of date while they are asked for. */
+  readonly #known = new LruCache<string, Known>({ weightMax: limits.usersCachedMax });
 
   constructor(parts: { readonly users: Users; readonly clock: Clock }) {
     this.#users = parts.users;
@@ -53,6 +68,7 @@ export class Sessions {
     if (holder !== undefined && holder.actor.username !== user.username) return undefined;
     const session = new Session(client, user, this.#clock.now());
     this.#holders.set(client.id, session);
+    this.#known.set(user.username, { actor: session.actor, checkedMs: session.checkedMs });
     this.#byClient.set(client, session);
     return session;
   }
@@ -70,6 +86,21 @@ export class Sessions {
     const session = this.#byClient.get(client);
     if (session !== undefined && this.#clock.now() - session.checkedMs >= limits.userFreshMs) this.#recheck(session);
     return session;
+  }
+
+  /** The user as of a moment ago; undefined where that is not known yet, or there is none. */
+  actorNamed(username: string): Actor | undefined {
+    const known = this.#known.get(username);
+    const now = this.#clock.now();
+    if (known === undefined || now - known.checkedMs >= limits.userFreshMs) {
+      // Asked once, whatever comes of it; the next who asks when that is out of date asks again.
+      this.#known.set(username, { actor: known?.actor, checkedMs: now });
+      this.#users.findByName(username).then(
+        (user) => this.#known.set(username, { actor: user && actorOf(user), checkedMs: now }),
+        () => {},
+      );
+    }
+    return known?.actor;
   }
 
   #recheck(session: Session): void {

@@ -9,6 +9,7 @@ import type { Permissions } from '../domain/permissions/permission.ts';
 import type { Logins } from '../domain/users/logins.ts';
 import { type Actor, guestUsername, type User } from '../domain/users/user.ts';
 import type { Users } from '../domain/users/users.ts';
+import { Replay } from './replay.ts';
 import { Session, type Sessions } from './sessions.ts';
 
 /** What is kept of sessions while nobody is connected. */
@@ -70,6 +71,8 @@ export class SignIn {
     if (client.conn.destroyed) this.#parts.sessions.release(session);
     // Now, not when this connection is ready: should it break off before, nobody would know of the first one any more.
     if (before !== undefined) await new Promise<void>((resolve) => before.client.close(resolve));
+    session.isResumed = !client.clean && owner !== undefined;
+    if (session.isResumed) session.replay = new Replay();
     if (!client.clean) await this.#parts.stored.claimSession(client.id, user.username);
     else if (owner !== undefined) await this.#parts.stored.endSession(client.id);
   }

@@ -1,34 +1,73 @@
 // Messages that come from the store (retained, or queued while the client was away) are checked at delivery like any
 // other. That check needs the device in memory, so it is loaded before the message goes on.
 import { Readable } from 'node:stream';
+import type { Session } from './sessions.ts';
+
+interface ClientName {
+  readonly id: string;
+}
 
 /** Where stored messages come out of aedes's persistence interface, and where their delivery is noted. */
 export interface StoredMessages {
-  outgoingUpdate(
-    client: { readonly id: string },
-    packet: { readonly cmd: string; readonly qos?: number },
-  ): Promise<void>;
-  outgoingStream(client: { readonly id: string }): Readable;
+  outgoingUpdate(client: ClientName, packet: { readonly cmd: string; readonly qos?: number }): Promise<void>;
+  outgoingClearMessageId(client: ClientName, packet: object): Promise<unknown>;
+  outgoingStream(client: ClientName): Readable;
   createRetainedStreamCombi(filters: readonly string[]): Readable;
+  subscriptionsByClient(client: ClientName): Promise<{ readonly topic: string; readonly qos: number }[]>;
 }
 
-/** Makes the store prepare each message's topic before it hands the message out. */
-export function prepareStored(stored: StoredMessages, prepare: (topic: string) => Promise<void>): void {
+/** A filter that no client can ask for. */
+export const placeholder = '\0session';
+
+/** A message as it comes from the store; a PUBREL on its way has no topic. */
+interface Stored {
+  readonly topic?: string;
+  readonly device?: number;
+  readonly brokerCounter?: number;
+}
+
+export interface StoredRules {
+  /** Makes ready for the check of a message; false: nobody gets it any more. */
+  readonly prepare: (message: { readonly topic: string; readonly device?: number }) => Promise<boolean>;
+  readonly sessionOf: (clientId: string) => Session | undefined;
+  /** Whether a message waits for its turn, so that it is not to be forgotten. */
+  readonly isHeld: (clientId: string, packet: object) => boolean;
+}
+
+/** Makes the store prepare each message before it hands the message out, and say what it has of a session. */
+export function prepareStored(stored: StoredMessages, { prepare, sessionOf, isHeld }: StoredRules): void {
   const outgoing = stored.outgoingStream.bind(stored);
-  const update = stored.outgoingUpdate.bind(stored);
   const retained = stored.createRetainedStreamCombi.bind(stored);
-  stored.outgoingStream = (client) => Readable.from(prepared(outgoing(client), prepare));
+  const update = stored.outgoingUpdate.bind(stored);
+  const clear = stored.outgoingClearMessageId.bind(stored);
+  const subscriptions = stored.subscriptionsByClient.bind(stored);
+  stored.outgoingStream = (client) => {
+    const numbers = sessionOf(client.id)?.replay?.numbers;
+    const take = async (message: Stored) => {
+      if (message.brokerCounter !== undefined) numbers?.add(message.brokerCounter);
+      // A PUBREL goes out whatever became of its message.
+      if (message.topic === undefined || (await prepare(message as { topic: string }))) return true;
+      await clear(client, message);
+      return false;
+    };
+    return Readable.from(filtered(outgoing(client), take));
+  };
+  stored.createRetainedStreamCombi = (filters) =>
+    Readable.from(filtered(retained(filters), (message) => prepare(message as { topic: string })));
+  stored.outgoingClearMessageId = async (client, packet) =>
+    isHeld(client.id, packet) ? undefined : clear(client, packet);
   // What goes out with QoS 0 was not kept, whatever it was published with.
   stored.outgoingUpdate = async (client, packet) => {
     if (packet.cmd !== 'publish' || packet.qos !== 0) await update(client, packet);
   };
-  stored.createRetainedStreamCombi = (filters) => Readable.from(prepared(retained(filters), prepare));
+  // aedes takes a session without subscriptions for none. It may hold messages under way: one that is refused when it
+  // is restored has CONNACK say that there is a session [MQTT-3.2.2-2].
+  stored.subscriptionsByClient = async (client) => {
+    const list = await subscriptions(client);
+    return list.length === 0 && sessionOf(client.id)?.isResumed ? [{ topic: placeholder, qos: 0 }] : list;
+  };
 }
 
-async function* prepared(messages: Readable, prepare: (topic: string) => Promise<void>): AsyncGenerator<unknown> {
-  for await (const message of messages as AsyncIterable<{ readonly topic?: string }>) {
-    // A PUBREL on its way has no topic.
-    if (message.topic !== undefined) await prepare(message.topic);
-    yield message;
-  }
+async function* filtered(messages: Readable, take: (message: Stored) => Promise<boolean>): AsyncGenerator<unknown> {
+  for await (const message of messages as AsyncIterable<Stored>) if (await take(message)) yield message;
 }

@@ -125,7 +125,8 @@ export class RawClient {
     if (packet.cmd === 'publish' && packet.qos === 1) this.send({ cmd: 'puback', messageId });
     if (packet.cmd === 'publish' && packet.qos === 2) this.send({ cmd: 'pubrec', messageId });
     if (packet.cmd === 'pubrel') this.send({ cmd: 'pubcomp', messageId });
-    return packet.cmd === 'pubrel';
+    if (packet.cmd === 'pubrec') this.send({ cmd: 'pubrel', messageId });
+    return packet.cmd === 'pubrel' || packet.cmd === 'pubrec';
   }
 }
 
