@@ -59,7 +59,12 @@ const changes: Readonly<Record<string, readonly Change[]>> = {
   name: texts('/name'),
   domain: texts('/domain'),
   gateway_id: [
-    ...texts('/gateway_id'),
+    { put: '/gateway_id', text: 'gw-7', reads: 'gw-7' },
+    { put: '/gateway_id', json: 'gw:8', reads: 'gw:8' },
+    { put: '/gateway_id', text: 'a b', expect: 400 },
+    { put: '/gateway_id', json: '"quoted"', expect: 400 },
+    { put: '/gateway_id', text: 'x'.repeat(257), expect: 400 },
+    { put: '/gateway_id', json: 5, expect: 400 },
     { put: '/gateway_id', text: '', reads: undefined },
     { put: '/gateway_id', json: '', reads: undefined },
   ],

@@ -30,8 +30,19 @@ function parse(text: string): Json {
   try {
     return sjson.parse(text, { protoAction: 'error', constructorAction: 'error' }) as Json;
   } catch (error) {
-    throw new Refusal('malformed', `The text is not valid JSON: ${(error as Error).message}.`, { cause: error });
+    throw new Refusal('malformed', reasonOf(error as Error), { cause: error });
   }
+}
+
+/** Without a word of the text itself, which may be private where the reason is read. */
+function reasonOf({ message }: Error): string {
+  if (message.includes('forbidden prototype property')) {
+    return 'The names __proto__ and constructor.prototype are not taken as keys.';
+  }
+  const position = /position (\d+)/.exec(message)?.[1];
+  return position === undefined
+    ? 'The text is not valid JSON.'
+    : `The text is not valid JSON (at position ${position}).`;
 }
 
 /** Counts brackets outside of strings, so that depth is refused before anything walks it. */

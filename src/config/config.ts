@@ -113,7 +113,7 @@ export const settings: Settings = {
     env: 'DUNDUN_CORS_ORIGINS',
     fallback: '*',
     reason: 'Web origins that may call the API from a browser, separated by commas; * is all.',
-    parse: list,
+    parse: origins,
   },
   trustProxy: {
     env: 'DUNDUN_TRUST_PROXY',
@@ -230,6 +230,14 @@ function isNetwork(item: string): boolean {
   const bits = isIP(address) === 6 ? 128 : 32;
   const whole = prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= bits);
   return isIP(address) !== 0 && whole && rest.length === 0;
+}
+
+function origins(value: string): readonly string[] {
+  const all = list(value);
+  const wrong = all.find((origin) => origin !== '*' && !(URL.canParse(origin) && new URL(origin).origin === origin));
+  if (wrong !== undefined)
+    throw new Error(`must be * or origins such as https://farm.example, and ${JSON.stringify(wrong)} is none`);
+  return all;
 }
 
 function url(value: string): string {

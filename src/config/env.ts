@@ -10,7 +10,9 @@ export function readEnv(environment: Env): Env {
   const file = environment['DUNDUN_CONFIG'];
   if (file === undefined || file === '') return environment;
   try {
-    return { ...parseEnv(readFileSync(file, 'utf8')), ...definedOf(environment) };
+    const text = readFileSync(file, 'utf8');
+    assertLines(text);
+    return { ...parseEnv(text), ...definedOf(environment) };
   } catch (error) {
     throw new Error(`DUNDUN_CONFIG names the file ${file}, which cannot be read: ${(error as Error).message}`, {
       cause: error,
@@ -20,4 +22,12 @@ export function readEnv(environment: Env): Env {
 
 function definedOf(environment: Env): Env {
   return Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== undefined));
+}
+
+/** A line that is passed over in silence may have been meant to lock a door. */
+function assertLines(text: string): void {
+  for (const [index, line] of text.split(/\r?\n/).entries()) {
+    if (/^\s*(#.*)?$/.test(line) || /^\s*(export\s+)?[A-Za-z_]\w*\s*=/.test(line)) continue;
+    throw new Error(`line ${index + 1} is not NAME=value`);
+  }
 }

@@ -39,10 +39,14 @@ export class Authentication {
     this.#clock = parts.clock;
   }
 
-  /** Makes every request below this instance know its actor. */
+  /** Makes every request to the API know its actor, before anything else is said about it. */
   register(app: FastifyInstance): void {
     app.decorateRequest('actor');
     app.addHook('onRequest', (request, _reply, done) => {
+      if (!request.url.startsWith('/api/')) {
+        done();
+        return;
+      }
       const header = request.headers.authorization;
       const known = header === undefined ? this.#guest : this.#peek(header);
       if (known !== undefined) {

@@ -28,7 +28,7 @@ export function registerBodyParsers(app: FastifyInstance): void {
   app.decorateRequest('rawBody');
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
     try {
-      assertUtf8Charset(request);
+      assertPlainUtf8(request);
       if (request.headers['idempotency-key'] !== undefined) request.rawBody = body;
       // A DELETE or GET may carry the header and no body.
       done(null, body.length === 0 ? undefined : parseJsonText(body, limits.nestingLevelsMax));
@@ -38,7 +38,7 @@ export function registerBodyParsers(app: FastifyInstance): void {
   });
   app.addContentTypeParser('text/plain', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
     try {
-      assertUtf8Charset(request);
+      assertPlainUtf8(request);
       if (request.headers['idempotency-key'] !== undefined) request.rawBody = body;
       done(null, new TextBody(parseText(body)));
     } catch (error) {
@@ -54,7 +54,11 @@ function parseText(body: Buffer): string {
   return text;
 }
 
-function assertUtf8Charset(request: FastifyRequest): void {
+function assertPlainUtf8(request: FastifyRequest): void {
+  const encoding = request.headers['content-encoding'];
+  if (encoding !== undefined && encoding !== 'identity') {
+    throw new Refusal('unsupported', `Bodies are taken as they are, not in the encoding ${encoding}.`);
+  }
   const type = request.headers['content-type'] ?? '';
   if (!type.includes(';')) return;
   const charset = /;\s*charset\s*=\s*"?([^\s;"]+)"?/i.exec(type)?.[1]?.toLowerCase();

@@ -4,6 +4,8 @@ import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { escapePointer } from '../base/json.ts';
 import type { Log } from '../base/log.ts';
 import { type FieldFault, Refusal, type RefusalCode } from '../base/refusal.ts';
+import { limits } from '../config/limits.ts';
+import { idRule } from './ids.ts';
 
 interface Kind {
   readonly status: number;
@@ -141,15 +143,37 @@ function refusalOf(error: FastifyError | Error): Refusal | undefined {
   return undefined;
 }
 
-function validationRefusal(validation: NonNullable<FastifyError['validation']>, context: string): Refusal {
-  const faults = validation.map((fault) => {
-    const missing = (fault.params as { missingProperty?: string }).missingProperty;
-    const pointer = fault.instancePath + (missing === undefined ? '' : `/${escapePointer(missing)}`);
-    return { pointer, detail: missing === undefined ? (fault.message ?? 'is not as it should be') : 'is missing' };
-  });
+type ValidationFault = NonNullable<FastifyError['validation']>[number];
+
+function validationRefusal(validation: readonly ValidationFault[], context: string): Refusal {
   // The faults of the branches of a union say the same thing several times; each place is named once.
-  const places = [...new Map(faults.map((fault) => [fault.pointer, fault])).values()];
+  const places = [...Map.groupBy(validation, pointerOf)].map(([pointer, faults]) => ({
+    pointer,
+    detail: detailOf(faults),
+  }));
   const first = places[0];
   const where = first?.pointer ? first.pointer : `The ${context === 'querystring' ? 'query' : context}`;
-  return new Refusal('malformed', `${where} ${first?.detail ?? 'is not as it should be'}.`, { faults: places });
+  const tooLong = validation.some(
+    ({ keyword, params }) => keyword === 'maxLength' && params['limit'] === limits.textCharsMax,
+  );
+  const message = `${where} ${first?.detail ?? 'is not as it should be'}.`;
+  return new Refusal(tooLong ? 'too-large' : 'malformed', message, { faults: places });
+}
+
+function pointerOf({ instancePath, params }: ValidationFault): string {
+  const missing = params['missingProperty'];
+  return typeof missing === 'string' ? `${instancePath}/${escapePointer(missing)}` : instancePath;
+}
+
+/** What would be right at one place. */
+function detailOf(faults: readonly ValidationFault[]): string {
+  const allowed = faults.flatMap(({ keyword, params }) => {
+    if (keyword === 'const') return [params['allowedValue']];
+    return keyword === 'enum' ? (params['allowedValues'] as unknown[]) : [];
+  });
+  if (allowed.length > 0) return `must be one of ${allowed.join(', ')}`;
+  const [fault] = faults;
+  if (fault === undefined) return 'is not as it should be';
+  if (fault.params['missingProperty'] !== undefined) return 'is missing';
+  return fault.keyword === 'pattern' ? idRule : (fault.message ?? 'is not as it should be');
 }

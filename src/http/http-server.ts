@@ -1,12 +1,13 @@
 // The HTTP edge: Fastify with the rules that hold everywhere (contract 1), and the routes of each version.
 import { readFileSync } from 'node:fs';
-import type { Server } from 'node:http';
+import type { IncomingMessage, Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import Fastify, { type FastifyInstance } from 'fastify';
 import type { Registry as MetricsRegistry } from 'prom-client';
 import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
+import { Refusal } from '../base/refusal.ts';
 import { limits } from '../config/limits.ts';
 import type { Actor } from '../domain/users/user.ts';
 import type { Users } from '../domain/users/users.ts';
@@ -60,6 +61,8 @@ export class HttpServer {
     app.setErrorHandler(makeErrorHandler(parts.log));
     app.setNotFoundHandler(answerUnknownPath);
     registerCors(app, parts.options.corsOrigins);
+    refuseWhileClosing(app);
+    new Authentication({ ...parts, tokens: parts.services.tokens }).register(app);
     const addWrongMethods = watchMethods(app);
     await registerOpenApi(app, parts.options);
     registerHealth(app, parts);
@@ -67,7 +70,6 @@ export class HttpServer {
     await registerDocs(app);
     await app.register(
       (api, _options, done) => {
-        new Authentication({ ...parts, tokens: parts.services.tokens }).register(api);
         registerV2(api.withTypeProvider<TypeBoxTypeProvider>(), parts.services);
         done();
       },
@@ -102,6 +104,24 @@ export class HttpServer {
   }
 }
 
+function isWebSocket(request: IncomingMessage): boolean {
+  return request.headers.upgrade?.toLowerCase() === 'websocket';
+}
+
+/** While the service stops, new requests are refused in the shape of every refusal. */
+function refuseWhileClosing(app: FastifyInstance): void {
+  let closing = false;
+  app.addHook('preClose', (done) => {
+    closing = true;
+    done();
+  });
+  app.addHook('onRequest', (_request, reply, done) => {
+    if (!closing) return done();
+    reply.header('connection', 'close');
+    done(new Refusal('busy', 'The service is stopping. Send the request again shortly.', { retryAfterS: 5 }) as never);
+  });
+}
+
 function makeFastify(parts: HttpParts): FastifyInstance {
   const { tls, trustProxy } = parts.options;
   const https = tls && { cert: readFileSync(tls.certFile), key: readFileSync(tls.keyFile) };
@@ -111,14 +131,16 @@ function makeFastify(parts: HttpParts): FastifyInstance {
     bodyLimit: limits.bodyBytesMax,
     requestTimeout: limits.requestMsMax,
     forceCloseConnections: 'idle',
-    return503OnClosing: true,
+    return503OnClosing: false,
+    // Other upgrades than that of MQTT over WebSocket are passed over, as HTTP allows (RFC 9110 section 7.8).
+    http: { shouldUpgradeCallback: isWebSocket } as never,
     trustProxy: trustProxy.length === 0 ? false : [...trustProxy],
     genReqId: () => '',
     // What fails before a route is found is told in the same shape as everything else.
     frameworkErrors: makeErrorHandler(parts.log),
     clientErrorHandler: answerBrokenRequest,
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: limits.idCharsMax * 3 },
-    ...(https === undefined ? {} : { https: { ...https, allowHTTP1: true } as never }),
+    ...(https === undefined ? {} : { https: { ...https, shouldUpgradeCallback: isWebSocket } as never }),
   }) as unknown as FastifyInstance;
   app.server.maxConnections = limits.httpConnectionsMax;
   return app;

@@ -54,7 +54,9 @@ export class Publishing {
 
   async #toSensor(session: Session, topic: Topic & { kind: 'sensor' }, published: Published): Promise<Verdict> {
     const { repeats, clock } = this.#parts;
-    const mark = this.#markOf(session, published);
+    const { directory } = this.#parts;
+    const device = directory.peek(topic.device) ?? (await directory.find(topic.device));
+    const mark = this.#markOf(session, published, device?.sensors.get(topic.sensor)?.key ?? 0);
     try {
       const repeated = published.dup && mark !== undefined ? repeats.find(mark, clock.now()) : undefined;
       if (repeated !== undefined) {
@@ -127,10 +129,11 @@ export class Publishing {
     return topic;
   }
 
-  #markOf(session: Session, published: Published): PublishMark | undefined {
+  #markOf(session: Session, published: Published, sensor: number): PublishMark | undefined {
     if (published.qos === 0 || published.messageId === undefined) return undefined;
     session.number ??= sessionNumber(session.actor.username, session.clientId);
-    return publishMark(session.number, published.messageId, withoutSlash(published.topic), bytesOf(published.payload));
+    const message = { topic: withoutSlash(published.topic), payload: bytesOf(published.payload), sensor };
+    return publishMark(session.number, published.messageId, message);
   }
 }
 

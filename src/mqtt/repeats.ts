@@ -65,14 +65,21 @@ export function sessionNumber(username: string, clientId: string): number {
   return createHash('sha256').update(`${username}\0${clientId}`).digest().readUIntBE(0, 6) % 2 ** 36;
 }
 
-/** Names what a session published under a packet id; two numbers that doubles hold exactly. */
-export function publishMark(session: number, packetId: number, topic: string, payload: Buffer): PublishMark {
-  return { slot: session * 65_536 + packetId, content: contentNumber(topic, payload) };
+/** What was published; `sensor` is its number, because one that was removed and made again is another. */
+export interface PublishedContent {
+  readonly topic: string;
+  readonly payload: Buffer;
+  readonly sensor: number;
 }
 
-/** 52 bits over topic and payload: a CRC, and an independent sum, so that one alone does not decide. */
-function contentNumber(topic: string, payload: Buffer): number {
+/** Names what a session published under a packet id; two numbers that doubles hold exactly. */
+export function publishMark(session: number, packetId: number, content: PublishedContent): PublishMark {
+  return { slot: session * 65_536 + packetId, content: contentNumber(content) };
+}
+
+/** 52 bits over sensor, topic and payload: a CRC, and an independent sum, so that one alone does not decide. */
+function contentNumber({ topic, payload, sensor }: PublishedContent): number {
   let sum = topic.length;
   for (let i = 0; i < payload.length; i++) sum = Math.imul(sum ^ (payload[i] as number), 0x01000193);
-  return crc32(payload, crc32(topic)) * 0x100000 + (sum >>> 12);
+  return crc32(payload, crc32(topic, sensor >>> 0)) * 0x100000 + (sum >>> 12);
 }

@@ -74,10 +74,11 @@ export class Ingest {
    */
   async acceptOnce(actor: Actor, push: SensorPush, idempotency: IdempotencyKey): Promise<void> {
     const device = await this.#directory.get(push.device);
-    this.#resolve(actor, device, push);
+    const { sensor } = this.#resolve(actor, device, push);
     const bodyHash = createHash('sha256').update(idempotency.body).digest('base64');
     const caller = actor.userId;
-    const id = `${caller}\n${idempotency.door}\n${idempotency.key}`;
+    // With the sensor's own number: a sensor that was removed and made again has stored nothing yet.
+    const id = `${caller}\n${idempotency.door}\n${sensor.key}\n${idempotency.key}`;
     const first = this.#underWay.get(id);
     if (first !== undefined) {
       assertSameBody(first.bodyHash, bodyHash);

@@ -3,7 +3,7 @@ import { Refusal } from '../../base/refusal.ts';
 import { type ActuatorChange, valueTypes } from '../../domain/actuators/actuator.ts';
 import { jsonFieldOf, textFieldOf } from '../bodies.ts';
 import { pageFrom } from '../paging.ts';
-import { answerCreated } from '../preference.ts';
+import { answerCreated, answerDone } from '../preference.ts';
 import { parseMeta } from './devices.ts';
 import { dropNulls } from './drop-nulls.ts';
 import { toActuatorDraft, toActuatorRecord } from './records.ts';
@@ -102,7 +102,7 @@ export function registerActuators(app: TypedApp, services: Services): void {
     },
     async (request, reply) => {
       await actuators.remove(request.actor, request.params.device, request.params.actuator);
-      return reply.code(204).send(null);
+      return answerDone(reply) as never;
     },
   );
 
@@ -123,7 +123,7 @@ export function registerActuators(app: TypedApp, services: Services): void {
     async (request, reply) => {
       const value = jsonFieldOf(request.body, 'value');
       await actuators.setValue(request.actor, request.params.device, request.params.actuator, value);
-      return reply.code(204).send(null);
+      return answerDone(reply) as never;
     },
   );
 
@@ -147,7 +147,7 @@ export function registerActuators(app: TypedApp, services: Services): void {
           request.params.actuator,
           field.change(request.body),
         );
-        return reply.code(204).send(null);
+        return answerDone(reply) as never;
       },
     );
   }

@@ -5,8 +5,9 @@ import { Refusal } from '../../base/refusal.ts';
 import { limits } from '../../config/limits.ts';
 import type { DeviceChange } from '../../domain/devices/device.ts';
 import { jsonFieldOf, textFieldOf } from '../bodies.ts';
+import { idRule, isId } from '../ids.ts';
 import { pageFrom, setLinks, setTotal } from '../paging.ts';
-import { answerCreated } from '../preference.ts';
+import { answerCreated, answerDone } from '../preference.ts';
 import { dropNulls } from './drop-nulls.ts';
 import { toDeviceDraft, toDeviceRecord, toDropRecord } from './records.ts';
 import {
@@ -135,7 +136,7 @@ export function registerDevices(app: TypedApp, services: Services): void {
     },
     async (request, reply) => {
       await devices.remove(request.actor, request.params.device);
-      return reply.code(204).send(null);
+      return answerDone(reply) as never;
     },
   );
 
@@ -156,7 +157,7 @@ export function registerDevices(app: TypedApp, services: Services): void {
       async (request, reply) => {
         const text = textFieldOf(request.body, field.name);
         await devices.update(request.actor, request.params.device, field.change(text));
-        return reply.code(204).send(null);
+        return answerDone(reply) as never;
       },
     );
   }
@@ -178,7 +179,7 @@ export function registerDevices(app: TypedApp, services: Services): void {
       async (request, reply) => {
         const json = jsonFieldOf(request.body, field.name);
         await devices.update(request.actor, request.params.device, field.change(json));
-        return reply.code(204).send(null);
+        return answerDone(reply) as never;
       },
     );
   }
@@ -198,7 +199,7 @@ export function registerDevices(app: TypedApp, services: Services): void {
     },
     async (request, reply) => {
       await devices.setOwner(request.actor, request.params.device, textFieldOf(request.body, 'owner'));
-      return reply.code(204).send(null);
+      return answerDone(reply) as never;
     },
   );
 
@@ -246,7 +247,7 @@ const textFields: readonly Field<string>[] = [
     words: 'gateway',
     note: 'An empty one is none.',
     body: textField('Id of the gateway the device is connected to.', 'gateway-1'),
-    change: (id) => ({ gatewayId: id === '' ? undefined : id }),
+    change: (id) => ({ gatewayId: parseGatewayId(id) }),
   },
   {
     name: 'domain',
@@ -288,6 +289,11 @@ const jsonFields: readonly Field<Json>[] = [
     change: (json) => ({ deployed: parseDeployed(json) }),
   },
 ];
+
+function parseGatewayId(id: string): string | undefined {
+  if (id === '' || isId(id)) return id === '' ? undefined : id;
+  throw new Refusal('malformed', `/gateway_id ${idRule}.`, { faults: [{ pointer: '/gateway_id', detail: idRule }] });
+}
 
 function parseVisibility(text: string): 'public' | 'private' {
   const visibility = text.trim();

@@ -4,9 +4,7 @@
 // fit together and run against a server (test/docs.test.ts).
 import { type Static, Type } from 'typebox';
 import { limits } from '../../config/limits.ts';
-
-/** Printable ASCII without spaces and without & ? / # + < > " ' = ; ( ) (contract 1). */
-const idPattern = '^(?!\\.{1,2}$)[!$%*,\\-.0-9:@A-Z\\[\\\\\\]^_`a-z{|}~]+$';
+import { idPattern } from '../ids.ts';
 
 const text = (description: string, example: string) =>
   Type.Optional(Type.String({ maxLength: limits.textCharsMax, description, examples: [example] }));
@@ -158,7 +156,14 @@ export const ActuatorBody = Type.Object(
 );
 
 const deviceFields = {
-  gateway_id: text('Id of the gateway the device is connected to; an empty one is none.', 'gateway-1'),
+  gateway_id: Type.Optional(
+    Type.String({
+      maxLength: limits.idCharsMax,
+      pattern: `^$|${idPattern}`,
+      description: 'Id of the gateway the device is connected to; an empty one is none.',
+      examples: ['gateway-1'],
+    }),
+  ),
   name: text('Human-readable name.', 'Field 3'),
   domain: text('Groups the devices of one application domain.', 'irrigation'),
   location: Type.Optional(LocationSchema),

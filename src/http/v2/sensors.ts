@@ -4,7 +4,7 @@ import { parseCalibration } from '../../domain/sensors/calibration.ts';
 import type { SensorChange } from '../../domain/sensors/sensor.ts';
 import { jsonFieldOf, textFieldOf } from '../bodies.ts';
 import { pageFrom } from '../paging.ts';
-import { answerCreated } from '../preference.ts';
+import { answerCreated, answerDone } from '../preference.ts';
 import { parseMeta } from './devices.ts';
 import { dropNulls } from './drop-nulls.ts';
 import { toSensorDraft, toSensorRecord } from './records.ts';
@@ -105,7 +105,7 @@ export function registerSensors(app: TypedApp, services: Services): void {
     },
     async (request, reply) => {
       await sensors.remove(request.actor, request.params.device, request.params.sensor);
-      return reply.code(204).send(null);
+      return answerDone(reply) as never;
     },
   );
 
@@ -124,7 +124,7 @@ export function registerSensors(app: TypedApp, services: Services): void {
       },
       async (request, reply) => {
         await sensors.update(request.actor, request.params.device, request.params.sensor, field.change(request.body));
-        return reply.code(204).send(null);
+        return answerDone(reply) as never;
       },
     );
   }

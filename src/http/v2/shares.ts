@@ -3,6 +3,7 @@ import { type Static, Type } from 'typebox';
 import { Refusal } from '../../base/refusal.ts';
 import { grantNamesOfScopes, noScopes, parseScopeName, type ScopeSet, scope } from '../../domain/permissions/scopes.ts';
 import { pageFrom } from '../paging.ts';
+import { answerDone } from '../preference.ts';
 import { AllOrPage, pageOf, refusals, type Services, type TypedApp, writes } from './routes.ts';
 import { DeviceIdSchema, DeviceParams, ScopesSchema, ShareSchema, UsernameSchema } from './schemas.ts';
 
@@ -58,7 +59,7 @@ export function registerShares(app: TypedApp, services: Services): void {
     async (request, reply) => {
       const { device, username } = request.params;
       await devices.share(request.actor, device, username, parseScopes(request.body));
-      return reply.code(204).send(null);
+      return answerDone(reply) as never;
     },
   );
 
@@ -75,7 +76,7 @@ export function registerShares(app: TypedApp, services: Services): void {
     },
     async (request, reply) => {
       await devices.share(request.actor, request.params.device, request.params.username, noScopes);
-      return reply.code(204).send(null);
+      return answerDone(reply) as never;
     },
   );
 }

@@ -1,4 +1,5 @@
 // Opens the one database file with the settings every connection of this service has.
+import { closeSync, openSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { limits } from '../../config/limits.ts';
 
@@ -10,6 +11,8 @@ export const databaseFile = 'dundun.sqlite';
  * makes an acknowledgement mean "stored" (I1).
  */
 export function openConnection(path: string, options: { readonly readOnly: boolean }): DatabaseSync {
+  // SQLite gives its side files the mode of this one: nobody else on the machine reads keys and hashes.
+  if (!options.readOnly) closeSync(openSync(path, 'a', 0o600));
   const database = new DatabaseSync(path, { readOnly: options.readOnly, timeout: 10_000 });
   if (!options.readOnly) {
     database.exec(
