@@ -10,7 +10,7 @@ export async function serve(): Promise<void> {
   const server = await startServer(config, {
     onFirstPassword: (password) =>
       console.error(
-        `dundun: first start. Sign in as admin with the password ${password} (shown this once; change it with \`dundun user password admin\`).`,
+        `dundun: first start. Sign in as admin with the password ${password} (shown this once; change it with \`npm run dundun -- user password admin\`).`,
       ),
   }).catch((error: unknown) => fail(listenFault(error, config)));
   const stop = () => {

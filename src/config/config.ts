@@ -37,7 +37,7 @@ export const settings: Settings = {
     env: 'DUNDUN_HTTP_PORT',
     fallback: '8080',
     reason:
-      'Port of HTTP (HTTPS where a certificate is set), of the dashboard and of MQTT over WebSocket. 0 takes a free one.',
+      'Port of HTTP (HTTPS where a certificate is set), of the reference at /docs and of MQTT over WebSocket. 0 takes a free one.',
     parse: port,
   },
   httpHost: {
