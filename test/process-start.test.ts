@@ -18,7 +18,7 @@ import {
 } from './support/process.ts';
 
 suite('starting', { timeout: 300_000 }, () => {
-  for (const level of ['trace', 'info', 'silent']) {
+  for (const level of ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']) {
     test(`the ready line is the one line on stdout at log level ${level}`, async () => {
       const dundun = await startDundun({ settings: { DUNDUN_LOG_LEVEL: level } });
       const live = await call(dundun, '/health/live');

@@ -1,10 +1,14 @@
 // `dundun user`: accounts from the command line, beside a running server and without one; and what --help teaches.
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import { query } from './support/database.ts';
 import { connectOnce } from './support/mqtt-connection.ts';
-import { call, type Dundun, login, makeFolder, runVerb, startDundun } from './support/process.ts';
+import { call, type Dundun, login, makeFolder, Running, root, runVerb, startDundun } from './support/process.ts';
+
+/** Plays a terminal; of util-linux. */
+const hasScript = spawnSync('script', ['--version']).status === 0;
 
 suite('accounts from the command line', { timeout: 300_000 }, () => {
   let dundun: Dundun;
@@ -161,6 +165,26 @@ suite('accounts without a server', { timeout: 300_000 }, () => {
     const made = await runVerb(['user', 'add', 'guest'], { settings, input: 'good-password' });
     assert.equal(made.code, 1);
     assert.match(made.stderr, /There is a user guest already/);
+  });
+
+  test('at a terminal it asks, and shows nothing of the answer', { skip: !hasScript && 'needs script' }, async () => {
+    const folder = join(makeFolder(), 'data');
+    const password = 'typed-password';
+    const command = `${process.execPath} ${join(root, 'src/main.ts')} user add awa`;
+    const settings = { ...process.env, DUNDUN_DATA_DIR: folder };
+    const terminal = new Running(['script', '-qfec', command, '/dev/null'], { settings });
+    await new Promise<void>((resolve) => {
+      terminal.child.stdout.on('data', () => {
+        if (terminal.stdout.endsWith('Password: ')) resolve();
+      });
+      void terminal.exit.then(() => resolve());
+    });
+    terminal.child.stdin.write(`${password}\r`);
+    assert.equal((await terminal.exit).code, 0);
+    assert.match(terminal.stdout, /^Password: \s+Made the account awa/);
+    const dundun = await startDundun({ folder });
+    assert.equal(typeof (await login(dundun, 'awa', password)), 'string');
+    await dundun.stop();
   });
 
   test('an admin made by hand before the first start keeps the password', async () => {

@@ -73,8 +73,9 @@ const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
 
 async function readPassword(fromStdin: true | undefined): Promise<string> {
   if (fromStdin || !process.stdin.isTTY) return (await readAll(process.stdin)).replace(/\r?\n$/, '');
-  process.stdout.write('Password: ');
+  // Before it asks: from here on the terminal shows nothing of what is typed.
   const answers = createInterface({ input: process.stdin, terminal: true, output: silent });
+  process.stdout.write('Password: ');
   const password = await answers.question('');
   answers.close();
   process.stdout.write('\n');
