@@ -1,4 +1,4 @@
-// Rounds in turns (A B A B …), so that noise of the machine meets both sides alike. Before each round every process
+// Rounds in turns (A B, B A, …), so that noise of the machine meets both sides alike. Before each round every process
 // has finished what it put off; what that cost is kept with the round that caused it.
 
 import { isPinned, serverCoreBusyS } from './cores.ts';
@@ -28,7 +28,9 @@ export async function takeTurns(
   for (let round = 0; round <= options.rounds; round++) {
     const seconds = round === 0 ? Math.min(options.seconds, 3) : options.seconds;
     const told: string[] = [];
-    for (const [i, side] of sides.entries()) {
+    // Who goes first changes with each round; the warm-up of a cold generator is the last side's to bear.
+    const order = [...sides.entries()];
+    for (const [i, side] of round % 2 === 0 ? order.reverse() : order) {
       const result = await takeRound(side, seconds);
       taken[i]?.push(result);
       told.push(`${side.name} ${shown(result.perS)}/s`);
