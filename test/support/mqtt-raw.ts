@@ -145,7 +145,7 @@ export function connectBytes(options: {
 }
 
 /** A remaining length as MQTT writes it [MQTT-2.2.3]. */
-export function lengthBytes(length: number): Buffer {
+function lengthBytes(length: number): Buffer {
   const bytes: number[] = [];
   for (let left = length; bytes.length === 0 || left > 0; left = Math.floor(left / 128)) {
     bytes.push((left % 128) | (left >= 128 ? 0x80 : 0));
