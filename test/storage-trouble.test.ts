@@ -8,7 +8,6 @@ import { assertProblem } from './support/calls.ts';
 import { TestServer } from './support/test-server.ts';
 
 // The writer waits ten seconds for a lock of somebody else before it refuses.
-const options = { skip: process.env['DUNDUN_TEST_LONG'] === '1' ? false : 'takes ten seconds: DUNDUN_TEST_LONG=1' };
 const s = '/devices/d/sensors/s';
 
 let server: TestServer;
@@ -20,7 +19,7 @@ before(async () => {
 });
 after(() => server.stop());
 
-test('a database locked by somebody else is 503, stores nothing, and all is well after', options, async () => {
+test('a database locked by somebody else is 503, stores nothing, and all is well after', async () => {
   const rows = await server.rows();
   const other = new DatabaseSync(join(server.folder, databaseFile));
   other.exec('BEGIN IMMEDIATE');
