@@ -27,6 +27,7 @@ export interface SessionMemory {
 /** A message that goes out when it is kept, and after all that came before it. */
 interface InLine {
   readonly packet: AedesPublishPacket;
+  readonly isSilent: boolean;
   /** Undefined where nothing is to be kept. */
   readonly kept: Promise<unknown> | undefined;
   readonly resolve: () => void;
@@ -96,7 +97,7 @@ export class Broker extends Aedes implements Outlet {
     // Looked at when its turn comes.
     kept?.catch(() => {});
     return new Promise((resolve, reject) => {
-      this.#line.push({ packet, kept, resolve, reject });
+      this.#line.push({ packet, isSilent: message.isSilent === true, kept, resolve, reject });
       if (!this.#advancing) void this.#advance();
     });
   }
@@ -159,9 +160,11 @@ export class Broker extends Aedes implements Outlet {
     while (this.#line.length > 0) {
       const line = this.#line;
       this.#line = [];
-      for (const inLine of line) {
-        const fault = inLine.kept && (await faultOf(inLine.kept));
-        this.#mq.emit(inLine.packet, () => (fault === undefined ? inLine.resolve() : inLine.reject(fault)));
+      for (const { packet, isSilent, kept, resolve, reject } of line) {
+        const fault = kept && (await faultOf(kept));
+        const done = () => (fault === undefined ? resolve() : reject(fault));
+        if (isSilent) done();
+        else this.#mq.emit(packet, done);
       }
     }
     this.#advancing = false;

@@ -15,6 +15,8 @@ export interface OutgoingMessage {
   readonly retain: boolean;
   /** The device's key, so that what is kept of one that is removed is not taken for another's of the same id. */
   readonly device?: number;
+  /** Kept, or taking away what is kept, and delivered to nobody. */
+  readonly isSilent?: boolean;
 }
 
 /** The broker as delivery needs it. */
@@ -34,8 +36,10 @@ export interface DeliveryBounds {
 }
 
 interface Waiting {
-  readonly deviceId: string;
+  readonly deviceId?: string;
   readonly message: OutgoingMessage;
+  readonly resolve?: () => void;
+  readonly reject?: (error: unknown) => void;
 }
 
 export class Delivery {
@@ -84,6 +88,10 @@ export class Delivery {
   }
 
   #take(committed: Committed): void {
+    if (committed.kind === 'sensor' && committed.readings.length === 0) {
+      if (committed.original?.payload.length === 0) this.clear(topicOf(committed)).catch(() => {});
+      return;
+    }
     const { qos = 0, retain = false } = committed.original ?? {};
     if (!retain && !this.#outlet.isWatched) return;
     const topics = bothForms(topicOf(committed)).filter((topic) => this.#outlet.wants(topic, { qos, retain }));
@@ -94,6 +102,17 @@ export class Delivery {
         this.#put({ deviceId: committed.device.id, message: { topic, payload, qos, retain, device } });
     }
     if (!this.#running) void this.#run();
+  }
+
+  /** Takes away what is retained on a topic, after all that was taken before. */
+  async clear(topic: string): Promise<void> {
+    const message = { payload: Buffer.alloc(0), qos: 0 as const, retain: true, isSilent: true };
+    const cleared = bothForms(topic).map(
+      (form) =>
+        new Promise<void>((resolve, reject) => this.#put({ message: { ...message, topic: form }, resolve, reject })),
+    );
+    if (!this.#running) void this.#run();
+    await Promise.all(cleared);
   }
 
   #put(waiting: Waiting): void {
@@ -109,10 +128,12 @@ export class Delivery {
       const turn = this.#waiting;
       this.#waiting = [];
       let bytes = 0;
-      for (const { deviceId, message } of turn) {
+      for (const waiting of turn) {
+        const { deviceId, message } = waiting;
         // The access check at delivery needs the device in memory.
-        if (this.#directory.peek(deviceId) === undefined) await this.#directory.find(deviceId);
-        this.#send(message);
+        if (deviceId !== undefined && this.#directory.peek(deviceId) === undefined)
+          await this.#directory.find(deviceId);
+        this.#send(waiting);
         bytes += bytesOf(message);
         if (bytes < this.#bounds.deliveryTurnBytes) continue;
         bytes = 0;
@@ -123,7 +144,7 @@ export class Delivery {
     this.#ended();
   }
 
-  #send(message: OutgoingMessage): void {
+  #send({ message, resolve, reject }: Waiting): void {
     const ended = () => {
       const wasFull = this.isFull;
       this.#messages -= 1;
@@ -131,7 +152,9 @@ export class Delivery {
       if (wasFull && !this.isFull) this.#onRoom();
       this.#ended();
     };
-    this.#outlet.route(message).then(ended, ended);
+    const routed = this.#outlet.route(message);
+    routed.then(ended, ended);
+    if (resolve !== undefined) routed.then(resolve, reject);
   }
 
   #ended(): void {

@@ -22,7 +22,7 @@ import { boundPacketBytes } from './packet-bound.ts';
 import { Publishing, type PublishingParts } from './publishing.ts';
 import { type Session, Sessions } from './sessions.ts';
 import { SignIn, type SignInParts } from './sign-in.ts';
-import { placeholder, prepareStored, type StoredMessages } from './stored-messages.ts';
+import { isUnderWay, placeholder, prepareStored, type StoredMessages } from './stored-messages.ts';
 
 export interface MqttOptions {
   readonly host: string;
@@ -30,7 +30,9 @@ export interface MqttOptions {
   readonly tls: { readonly port: number; readonly certFile: string; readonly keyFile: string } | undefined;
 }
 
-export interface MqttParts extends Omit<PublishingParts, 'access'>, Omit<SignInParts, 'sessions'> {
+export interface MqttParts
+  extends Omit<PublishingParts, 'access' | 'clear' | 'isUnderWay'>,
+    Omit<SignInParts, 'sessions'> {
   readonly options: MqttOptions;
   /** Keeps sessions and retained messages (aedes's persistence interface). */
   readonly persistence: SessionMemory & StoredMessages & { destroy(): Promise<void> };
@@ -80,7 +82,12 @@ export class MqttServer {
       forget: (client, packet) => parts.persistence.outgoingClearMessageId(client, packet),
       onSlow: (session) => this.#onSlow(session.clientId),
     });
-    this.#publishing = new Publishing({ ...parts, access: this.#access });
+    this.#publishing = new Publishing({
+      ...parts,
+      access: this.#access,
+      clear: (topic) => this.#delivery.clear(topic),
+      isUnderWay: (client, published) => isUnderWay(parts.persistence, client, published),
+    });
     this.#signIn = new SignIn({ ...parts, sessions: this.#sessions });
     this.#broker = this.#makeBroker();
     this.#delivery = new Delivery({

@@ -1,5 +1,6 @@
 // What clients publish: sensor and actuator topics end in the domain, committed before the PUBACK (I1); what may not
 // pass is dropped without a word to the sender, and noted for the device's owner. Everything else is relayed or not.
+import type { Client } from 'aedes';
 import type { Clock } from '../base/clock.ts';
 import type { Json } from '../base/json.ts';
 import { parseJsonText } from '../base/json-text.ts';
@@ -12,13 +13,14 @@ import type { OriginalMessage } from '../domain/datapoints/feed.ts';
 import type { Ingest, SensorPush } from '../domain/datapoints/ingest.ts';
 import { parseReadings } from '../domain/datapoints/reading.ts';
 import type { Writer } from '../domain/datapoints/writer.ts';
+import type { Device, DeviceId } from '../domain/devices/device.ts';
 import type { DeviceDirectory } from '../domain/devices/device-directory.ts';
 import type { DropLog } from '../domain/devices/drop-log.ts';
 import type { Actor } from '../domain/users/user.ts';
 import type { Access } from './access.ts';
 import { publishMark, type Repeats, sessionNumber } from './repeats.ts';
 import type { Session } from './sessions.ts';
-import { parseTopic, type Topic, withoutSlash } from './topics.ts';
+import { isPublishable, parseTopic, type Topic, withoutSlash } from './topics.ts';
 
 /** A PUBLISH as the broker hands it over. */
 export interface Published {
@@ -49,46 +51,82 @@ export class Publishing {
     const topic = this.#topicOf(published.topic);
     if (topic.kind === 'sensor') return this.#toSensor(session, topic, published);
     if (topic.kind === 'actuator') return this.#toActuator(session, topic, published);
-    return Promise.resolve(this.#parts.access.mayRelay(session, topic) ? 'relay' : 'taken');
+    // The broker looks at what clients publish, not at their wills.
+    const isRelayed = isPublishable(published.topic) && this.#parts.access.mayRelay(session, topic);
+    return Promise.resolve(isRelayed ? 'relay' : 'taken');
   }
 
   async #toSensor(session: Session, topic: Topic & { kind: 'sensor' }, published: Published): Promise<Verdict> {
-    const { repeats, clock } = this.#parts;
-    const { directory } = this.#parts;
-    const device = directory.peek(topic.device) ?? (await directory.find(topic.device));
-    const mark = this.#markOf(session, published, device?.sensors.get(topic.sensor)?.key ?? 0);
+    const { actor } = session;
+    const device = this.#peek(topic.device) ?? (await this.#parts.directory.find(topic.device));
+    const mark = this.#markOf(session, published, device?.sensors.get(topic.sensor)?.key);
     try {
-      const repeated = published.dup && mark !== undefined ? repeats.find(mark, clock.now()) : undefined;
-      if (repeated !== undefined) {
-        await repeated;
-        return 'taken';
-      }
-      const push = toPush(topic, published, mark);
-      const stored = this.#accept(session.actor, push);
-      if (mark !== undefined) repeats.begin(mark, stored);
-      try {
-        await stored;
-      } finally {
-        if (mark !== undefined) repeats.end(mark, stored);
-      }
-      if (mark !== undefined) repeats.remember(mark, clock.now());
+      await this.#once(published, mark, () => this.#accept(actor, toPush(topic, published, mark)));
     } catch (error) {
-      await this.#drop(error, topic.device, session.actor, published.topic);
+      await this.#drop(error, topic.device, actor, published.topic);
     }
     return 'taken';
   }
 
   async #toActuator(session: Session, topic: Topic & { kind: 'actuator' }, published: Published): Promise<Verdict> {
-    const payload = bytesOf(published.payload);
+    const { actor } = session;
+    const { device, actuator } = topic;
     try {
-      const value = parseJsonText(payload, limits.nestingLevelsMax) as Json;
-      const original: OriginalMessage = { payload, qos: published.qos, retain: published.retain };
-      const set = () => this.#parts.actuators.setValue(session.actor, topic.device, topic.actuator, value, original);
-      await set().catch((error: unknown) => this.#again(error, set));
+      while (session.clearing !== undefined) await session.clearing;
+      if (isClearing(published)) {
+        const cleared = this.#clear(session, topic, published.topic);
+        // Who waits for it minds only that it is over.
+        session.clearing = cleared.catch(() => {});
+        await cleared;
+        return 'taken';
+      }
+      const found = this.#peek(device) ?? (await this.#parts.directory.find(device));
+      const mark = this.#markOf(session, published, found?.actuators.get(actuator)?.key);
+      const done = this.#once(published, mark, async () => {
+        if (await this.#parts.isUnderWay(session.client, published)) return;
+        const payload = bytesOf(published.payload);
+        const value = parseJsonText(payload, limits.nestingLevelsMax) as Json;
+        const original: OriginalMessage = { payload, qos: published.qos, retain: published.retain };
+        const set = () => this.#parts.actuators.setValue(actor, device, actuator, value, original);
+        await set().catch((error: unknown) => this.#again(error, set));
+      });
+      session.setting = done.catch(() => {});
+      await done;
     } catch (error) {
-      await this.#drop(error, topic.device, session.actor, published.topic);
+      await this.#drop(error, device, actor, published.topic);
     }
     return 'taken';
+  }
+
+  /** Takes away what is retained for an actuator, after all that this session set before. */
+  async #clear(session: Session, { device, actuator }: Topic & { kind: 'actuator' }, topic: string): Promise<void> {
+    try {
+      await this.#parts.actuators.requireSet(session.actor, device, actuator);
+      await session.setting;
+      await this.#parts.clear(topic);
+    } finally {
+      session.clearing = undefined;
+    }
+  }
+
+  /** Does the work, unless the message repeats one whose work is done or under way. */
+  async #once(published: Published, mark: PublishMark | undefined, work: () => Promise<void>): Promise<void> {
+    if (mark === undefined) return work();
+    const { repeats, clock } = this.#parts;
+    const repeated = published.dup ? repeats.find(mark, clock.now()) : undefined;
+    if (repeated !== undefined) return repeated;
+    const done = work();
+    repeats.begin(mark, done);
+    try {
+      await done;
+    } finally {
+      repeats.end(mark, done);
+    }
+    repeats.remember(mark, clock.now());
+  }
+
+  #peek(device: DeviceId): Device | undefined {
+    return this.#parts.directory.peek(device);
   }
 
   #accept(actor: Actor, push: SensorPush): Promise<void> {
@@ -121,6 +159,7 @@ export class Publishing {
 
   /** Devices publish to the same few topics again and again. */
   #topicOf(text: string): Topic {
+    if (text.length > topicCharsCached) return parseTopic(text);
     let topic = this.#topics.get(text);
     if (topic === undefined) {
       topic = parseTopic(text);
@@ -129,10 +168,10 @@ export class Publishing {
     return topic;
   }
 
-  #markOf(session: Session, published: Published, sensor: number): PublishMark | undefined {
+  #markOf(session: Session, published: Published, part = 0): PublishMark | undefined {
     if (published.qos === 0 || published.messageId === undefined) return undefined;
     session.number ??= sessionNumber(session.actor.username, session.clientId);
-    const message = { topic: withoutSlash(published.topic), payload: bytesOf(published.payload), sensor };
+    const message = { topic: withoutSlash(published.topic), payload: bytesOf(published.payload), part };
     return publishMark(session.number, published.messageId, message);
   }
 }
@@ -140,6 +179,10 @@ export class Publishing {
 /** @throws Refusal `malformed`, `too-large` for a payload that is no reading. */
 function toPush(topic: Topic & { kind: 'sensor' }, published: Published, publish: PublishMark | undefined): SensorPush {
   const payload = bytesOf(published.payload);
+  if (isClearing(published)) {
+    const original = { payload, qos: published.qos, retain: true };
+    return { device: topic.device, sensor: topic.sensor, readings: [], isInLine: true, original };
+  }
   const body = parseJsonText(payload, limits.nestingLevelsMax);
   if (Array.isArray(body) && !topic.many) throw new Refusal('malformed', 'An array goes to the topic …/values.');
   const original: OriginalMessage = { payload, qos: published.qos, retain: published.retain };
@@ -147,7 +190,19 @@ function toPush(topic: Topic & { kind: 'sensor' }, published: Published, publish
   return { device, sensor, readings: parseReadings(body), original, publish, many };
 }
 
+/** An empty retained message takes away what is retained [MQTT-3.3.1-10]; it is no reading. */
+function isClearing({ retain, payload }: Published): boolean {
+  return retain && payload.length === 0;
+}
+
+// Longer ones are nobody's, and would fill the memory.
+const topicCharsCached = 2 * limits.idCharsMax + 64;
+
 export interface PublishingParts {
+  /** Takes away what is retained on a topic. */
+  readonly clear: (topic: string) => Promise<void>;
+  /** Whether a message of QoS 2, the same in all, came before and awaits its PUBREL. */
+  readonly isUnderWay: (client: Client, published: Published) => Promise<boolean>;
   readonly ingest: Ingest;
   readonly actuators: Actuators;
   readonly writer: Writer;

@@ -65,11 +65,11 @@ export function sessionNumber(username: string, clientId: string): number {
   return createHash('sha256').update(`${username}\0${clientId}`).digest().readUIntBE(0, 6) % 2 ** 36;
 }
 
-/** What was published; `sensor` is its number, because one that was removed and made again is another. */
+/** What was published; `part` numbers the sensor or actuator: one that was removed and made again is another. */
 export interface PublishedContent {
   readonly topic: string;
   readonly payload: Buffer;
-  readonly sensor: number;
+  readonly part: number;
 }
 
 /** Names what a session published under a packet id; two numbers that doubles hold exactly. */
@@ -77,9 +77,9 @@ export function publishMark(session: number, packetId: number, content: Publishe
   return { slot: session * 65_536 + packetId, content: contentNumber(content) };
 }
 
-/** 52 bits over sensor, topic and payload: a CRC, and an independent sum, so that one alone does not decide. */
-function contentNumber({ topic, payload, sensor }: PublishedContent): number {
+/** 52 bits over part, topic and payload: a CRC, and an independent sum, so that one alone does not decide. */
+function contentNumber({ topic, payload, part }: PublishedContent): number {
   let sum = topic.length;
   for (let i = 0; i < payload.length; i++) sum = Math.imul(sum ^ (payload[i] as number), 0x01000193);
-  return crc32(payload, crc32(topic, sensor >>> 0)) * 0x100000 + (sum >>> 12);
+  return crc32(payload, crc32(topic, part >>> 0)) * 0x100000 + (sum >>> 12);
 }

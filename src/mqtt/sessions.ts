@@ -22,6 +22,10 @@ export class Session {
   number: number | undefined;
   /** Whether something was stored of it when it connected [MQTT-3.2.2-2]. */
   isResumed = false;
+  /** The last setting of an actuator that it began. */
+  setting: Promise<void> | undefined;
+  /** While what is retained for an actuator is taken away: settings that follow wait. */
+  clearing: Promise<void> | undefined;
   /** While it gets what was kept for it. */
   replay: Replay | undefined;
   /** When the user was looked up last, milliseconds since 1970 UTC. */

@@ -1,6 +1,7 @@
 // Messages that come from the store (retained, or queued while the client was away) are checked at delivery like any
 // other. That check needs the device in memory, so it is loaded before the message goes on.
 import { Readable } from 'node:stream';
+import type { Published } from './publishing.ts';
 import type { Session } from './sessions.ts';
 
 interface ClientName {
@@ -13,6 +14,10 @@ export interface StoredMessages {
   outgoingClearMessageId(client: ClientName, packet: object): Promise<unknown>;
   outgoingStream(client: ClientName): Readable;
   createRetainedStreamCombi(filters: readonly string[]): Readable;
+  incomingGetPacket(
+    client: ClientName,
+    packet: object,
+  ): Promise<{ readonly topic?: string | undefined; readonly payload?: string | Uint8Array | undefined }>;
   subscriptionsByClient(client: ClientName): Promise<{ readonly topic: string; readonly qos: number }[]>;
 }
 
@@ -70,4 +75,12 @@ export function prepareStored(stored: StoredMessages, { prepare, sessionOf, isHe
 
 async function* filtered(messages: Readable, take: (message: Stored) => Promise<boolean>): AsyncGenerator<unknown> {
   for await (const message of messages as AsyncIterable<Stored>) if (await take(message)) yield message;
+}
+
+/** Whether a message of QoS 2, the same in all, came before and awaits its PUBREL. */
+export async function isUnderWay(stored: StoredMessages, client: ClientName, published: Published): Promise<boolean> {
+  if (!published.dup || published.qos !== 2) return false;
+  const first = await stored.incomingGetPacket(client, published).catch(() => undefined);
+  if (first?.topic !== published.topic || first.payload === undefined) return false;
+  return Buffer.from(published.payload).equals(Buffer.from(first.payload));
 }

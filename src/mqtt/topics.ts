@@ -1,6 +1,8 @@
 // The grammar of topics (contract 8); the only file that knows it. Topics with and without the leading slash mean the
 // same; which form a subscriber gets depends on the filter it asked with.
 
+import { limits } from '../config/limits.ts';
+
 /** What a topic stands for. */
 export type Topic =
   | { readonly kind: 'sensor'; readonly device: string; readonly sensor: string; readonly many: boolean }
@@ -25,6 +27,11 @@ export function parseTopic(topic: string): Topic {
     if (part === 'actuators' && leaf === 'value') return { kind: 'actuator', device: id, actuator: partId };
   }
   return levels.length > 2 ? { kind: 'gateway', gateway: id } : none;
+}
+
+/** May a message be published to it [MQTT-3.3.2-2], and not nested too deeply? */
+export function isPublishable(topic: string): boolean {
+  return !/[+#]/.test(topic) && topic.split('/').length <= limits.topicLevelsMax;
 }
 
 export function sensorTopic(device: string, sensor: string, options: { readonly many: boolean }): string {

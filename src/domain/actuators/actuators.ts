@@ -79,9 +79,7 @@ export class Actuators {
     value: Json,
     original?: OriginalMessage,
   ): Promise<void> {
-    const device = await this.#directory.get(id);
-    this.#permissions.requireSetActuators(actor, device);
-    const actuator = actuatorOf(device, actuatorId);
+    const { device, actuator } = await this.requireSet(actor, id, actuatorId);
     assertValueType(actuator, value);
     const valueJson = JSON.stringify(value);
     assertValueBytes(actuator, valueJson);
@@ -90,6 +88,17 @@ export class Actuators {
       // At once, so that the feed has the order of the commits (I3).
       this.#feed.publish({ kind: 'actuator', device, actuator, valueJson, original });
     });
+  }
+
+  /** @throws Refusal `not-found`, `forbidden` when the actor may not set the actuator. */
+  async requireSet(
+    actor: Actor,
+    id: DeviceId,
+    actuatorId: ActuatorId,
+  ): Promise<{ readonly device: Device; readonly actuator: Actuator }> {
+    const device = await this.#directory.get(id);
+    this.#permissions.requireSetActuators(actor, device);
+    return { device, actuator: actuatorOf(device, actuatorId) };
   }
 
   async #requireUpdate(actor: Actor, id: DeviceId): Promise<Device> {

@@ -18,6 +18,7 @@ export interface CommittedPush {
   readonly kind: 'sensor';
   readonly device: Device;
   readonly sensor: Sensor;
+  /** None where a message only took its turn. */
   readonly readings: readonly Reading[];
   /** Milliseconds since 1970 UTC at which the service received it. */
   readonly receivedMs: number;

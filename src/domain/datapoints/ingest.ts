@@ -22,6 +22,8 @@ export interface SensorPush {
   readonly original?: OriginalMessage;
   readonly publish?: PublishMark | undefined;
   readonly many?: boolean;
+  /** Without readings too it takes its turn, and is done after all that came before. */
+  readonly isInLine?: boolean;
 }
 
 /** Names a push so that its repeat is recognised (contract 5). */
@@ -110,7 +112,7 @@ export class Ingest {
     } catch (error) {
       return Promise.reject(error);
     }
-    if (push.readings.length === 0 && receipt === undefined) return Promise.resolve();
+    if (push.readings.length === 0 && receipt === undefined && push.isInLine !== true) return Promise.resolve();
     return this.#writer.append({ pushes: [resolved], receipt, publish: push.publish });
   }
 

@@ -55,6 +55,7 @@ export class Writer {
   #roomWaiters: (() => void)[] = [];
   #idleWaiters: (() => void)[] = [];
   #isHeldUp: () => boolean = () => false;
+  #isRefusing = false;
   /** Pushes that are enough for a commit. */
   #gatherMin = 1;
 
@@ -84,7 +85,9 @@ export class Writer {
     const full =
       this.#datapoints + datapoints > this.#bounds.queueDatapointsMax ||
       this.#bytes + bytes > this.#bounds.queueBytesMax;
-    if ((full && this.#datapoints > 0) || this.#isHeldUp()) {
+    if ((full && this.#datapoints > 0) || this.#isRefusing || this.#isHeldUp()) {
+      // Until there is room again nothing else is taken: a small push must not overtake a large one that waits (I3).
+      this.#isRefusing = true;
       return Promise.reject(
         new Refusal(
           'busy',
@@ -121,6 +124,7 @@ export class Writer {
 
   /** Wakes who waits for room. */
   roomAgain(): void {
+    this.#isRefusing = false;
     if (this.#roomWaiters.length > 0) for (const resume of this.#roomWaiters.splice(0)) resume();
   }
 

@@ -1,0 +1,54 @@
+// The order of pushes when the queue is full; what a full queue means to callers is in test/process-overload.test.ts.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { DatapointBatch, DatapointStore } from './datapoint-store.ts';
+import { Feed } from './feed.ts';
+import { type Push, Writer } from './writer.ts';
+
+test('a small push does not overtake a large one that waits for room', async () => {
+  const stored: number[] = [];
+  let commit = () => {};
+  const store = {
+    append: (batch: DatapointBatch) =>
+      new Promise<number>((resolve) => {
+        commit = () => {
+          stored.push(...(batch.values as number[]));
+          resolve(0);
+        };
+      }),
+  } as unknown as DatapointStore;
+  const bounds = {
+    ...{ queueDatapointsMax: 10, queueBytesMax: 100_000, commitDatapointsMax: 10, roomWaitersMax: 10 },
+    ...{ busyRetryAfterS: 1, gatherMsMax: 1 },
+  };
+  const writer = new Writer({ store, feed: new Feed(), bounds });
+  // As a door with back-pressure does it.
+  const push = async (first: number, count: number): Promise<void> => {
+    for (;;) {
+      const pushes = [makePush(Array.from({ length: count }, (_, n) => first + n))];
+      try {
+        return await writer.append({ pushes });
+      } catch {
+        await writer.room();
+      }
+    }
+  };
+  const done = Promise.all([push(0, 8), push(8, 5), push(13, 1), push(14, 2)]);
+  for (let commits = 0; commits < 2; commits++) {
+    const before = stored.length;
+    while (stored.length === before) {
+      await new Promise((resolve) => setImmediate(resolve));
+      commit();
+    }
+  }
+  await done;
+  assert.deepEqual(
+    stored,
+    Array.from({ length: 16 }, (_, n) => n),
+  );
+});
+
+function makePush(values: readonly number[]): Push {
+  const readings = values.map((value) => ({ value, timestampMs: Number.NaN }));
+  return { device: {}, sensor: { key: 1 }, readings, receivedMs: 0 } as unknown as Push;
+}
