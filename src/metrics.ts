@@ -4,13 +4,26 @@ import type { Writer } from './domain/datapoints/writer.ts';
 import type { MqttCounts } from './mqtt/mqtt-server.ts';
 import type { EmbeddedStore } from './storage/sqlite/open.ts';
 
+let processMetrics: Registry | undefined;
+
+/**
+ * The figures of the process, which are gathered once however many servers it runs: prom-client watches garbage
+ * collection to the end of the process, and would hold on to every registry it was given.
+ */
+function metricsOfProcess(): Registry {
+  if (processMetrics === undefined) {
+    processMetrics = new Registry();
+    collectDefaultMetrics({ register: processMetrics });
+  }
+  return processMetrics;
+}
+
 export class Metrics {
-  readonly registry = new Registry();
+  readonly registry = Registry.merge([metricsOfProcess()]);
 
   constructor(parts: { readonly store: EmbeddedStore; readonly writer: Writer; readonly mqtt: MqttCounts }) {
     const { store, writer, mqtt } = parts;
     const registers = [this.registry];
-    collectDefaultMetrics({ register: this.registry });
     const commits = new Histogram({
       name: 'dundun_commit_seconds',
       help: 'How long a commit to disk took.',

@@ -146,8 +146,12 @@ export class TestServer {
       ...this.#settings,
       ...settings,
     };
-    const log = pino({ level: 'error', base: null }, { write: (line: string) => this.errors.push(line) });
+    const log = pino({ level: 'error', base: null }, { write: (line: string) => this.#note(line) });
     this.#running = await startServer(parseConfig(env), { clock: this.clock, log });
+  }
+
+  #note(line: string): void {
+    if (this.errors.length < 100) this.errors.push(line);
   }
 }
 
