@@ -33,7 +33,7 @@ the machine meets both alike. Medians of the rounds count. At the end everything
   --only rest,mqtt,…    sections to run: ${sectionNames.join(', ')} (all)
   --seconds 5           length of one round
   --rounds 5            rounds of each side; a shorter one before them warms up
-  --connections 100     REST and logins: connections, each with one request outstanding
+  --connections 400     REST and logins: connections, each with one request outstanding
   --clients 50          MQTT: connections
   --window 100          MQTT: publishes outstanding on each connection
   --folder <path>       where the data goes while it runs (${tmpdir()}); a disk in memory gives flattering figures
@@ -54,7 +54,7 @@ export function parseArguments(args: readonly string[]): BenchOptions {
       only: { type: 'string', default: sectionNames.join(',') },
       seconds: { type: 'string', default: '5' },
       rounds: { type: 'string', default: '5' },
-      connections: { type: 'string', default: '100' },
+      connections: { type: 'string', default: '400' },
       clients: { type: 'string', default: '50' },
       window: { type: 'string', default: '100' },
       folder: { type: 'string', default: tmpdir() },
