@@ -21,6 +21,9 @@ const measures: Readonly<Record<SectionName, (options: BenchOptions, dataDir: st
   start: measureStart,
 };
 
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
+process.once('exit', () => ServerProcess.killAll());
+
 try {
   await bench(parseArguments(process.argv.slice(2)));
 } catch (error) {

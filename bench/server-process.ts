@@ -18,6 +18,8 @@ const quietMsMax = 120_000;
 const startMsMax = 60_000;
 /** Those that run, so that a failure leaves none behind. */
 const running = new Set<ChildProcess>();
+/** Those that were asked to end. */
+const leaving = new WeakSet<ChildProcess>();
 
 export class ServerProcess {
   readonly #child: ChildProcess;
@@ -44,8 +46,9 @@ export class ServerProcess {
     const child = spawn(program, args, { env, stdio: ['ignore', 'pipe', 'inherit'] });
     running.add(child);
     const ended = new Promise<void>((resolve) => {
-      child.once('exit', () => {
+      child.once('exit', (code, signal) => {
         running.delete(child);
+        if (!leaving.has(child)) console.error(`bench: ${script} (process ${child.pid}) ended with ${signal ?? code}.`);
         resolve();
       });
     });
@@ -57,7 +60,10 @@ export class ServerProcess {
 
   /** Ends whatever still runs after a failure; a section that went well has stopped its own. */
   static killAll(): void {
-    for (const child of running) child.kill('SIGKILL');
+    for (const child of running) {
+      leaving.add(child);
+      child.kill('SIGKILL');
+    }
   }
 
   get httpPort(): number {
@@ -89,6 +95,7 @@ export class ServerProcess {
     const deadlineMs = performance.now() + quietMsMax;
     for (let before = this.cpuS(), still = 0; still < 2 && performance.now() < deadlineMs; ) {
       await pause(quietStepMs);
+      this.#assertAlive();
       const now = this.cpuS();
       still = now - before <= 0.02 ? still + 1 : 0;
       before = now;
@@ -96,8 +103,15 @@ export class ServerProcess {
   }
 
   async stop(): Promise<void> {
+    this.#assertAlive();
+    leaving.add(this.#child);
     this.#child.kill('SIGTERM');
     await this.#ended;
+  }
+
+  #assertAlive(): void {
+    if (!running.has(this.#child))
+      throw new Error('A measured process ended too early; its figures are worth nothing.');
   }
 
   #proc(file: string): string {
