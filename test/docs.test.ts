@@ -158,6 +158,8 @@ async function withPage(browser: Browser, options: BrowserContextOptions, use: (
   });
   try {
     const page = await context.newPage();
+    // A busy machine takes its time; a fault shows as what is missing, not as how long it took.
+    page.setDefaultTimeout(120_000);
     page.on('console', (message) => {
       if (['error', 'warning'].includes(message.type())) complaints.push(message.text());
     });
