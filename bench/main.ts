@@ -22,7 +22,9 @@ const measures: Readonly<Record<SectionName, (options: BenchOptions, dataDir: st
 };
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
-process.once('exit', () => ServerProcess.killAll());
+/** The data of the section that runs. */
+let dataDir: string | undefined;
+process.once('exit', tidyUp);
 
 try {
   await bench(parseArguments(process.argv.slice(2)));
@@ -44,11 +46,15 @@ async function bench(options: BenchOptions): Promise<void> {
 }
 
 async function measure(name: SectionName, options: BenchOptions): Promise<Section> {
-  const dataDir = mkdtempSync(join(options.folder, 'dundun-bench-'));
+  dataDir = mkdtempSync(join(options.folder, 'dundun-bench-'));
   try {
     return await measures[name](options, dataDir);
   } finally {
-    ServerProcess.killAll();
-    rmSync(dataDir, { recursive: true, force: true });
+    tidyUp();
   }
+}
+
+function tidyUp(): void {
+  ServerProcess.killAll();
+  if (dataDir !== undefined) rmSync(dataDir, { recursive: true, force: true, maxRetries: 5 });
 }
