@@ -21,7 +21,7 @@ import { Forwarding } from './forwarding.ts';
 import { boundPacketBytes } from './packet-bound.ts';
 import { Publishing, type PublishingParts } from './publishing.ts';
 import { type Session, Sessions } from './sessions.ts';
-import { SignIn, type SignInParts } from './sign-in.ts';
+import { SignIn, type SignInParts, type Will } from './sign-in.ts';
 import { isUnderWay, placeholder, prepareStored, type StoredMessages } from './stored-messages.ts';
 
 export interface MqttOptions {
@@ -35,7 +35,7 @@ export interface MqttParts
     Omit<SignInParts, 'sessions'> {
   readonly options: MqttOptions;
   /** Keeps sessions and retained messages (aedes's persistence interface). */
-  readonly persistence: SessionMemory & StoredMessages & { destroy(): Promise<void> };
+  readonly persistence: SessionMemory & StoredMessages & { idle(): Promise<void>; destroy(): Promise<void> };
   readonly feed: Feed;
   readonly writer: Writer;
   readonly users: Users;
@@ -137,6 +137,9 @@ export class MqttServer {
     await this.#parts.writer.idle();
     await this.#delivery.idle();
     await this.#parts.drops.idle();
+    // What a will has brought about is done in the next turn: that it is forgotten.
+    await new Promise<void>((resolve) => setImmediate(resolve));
+    await this.#parts.persistence.idle();
   }
 
   /** Takes no new connections; lets what was accepted be committed, acknowledged and delivered; then cuts the rest. */
@@ -217,7 +220,9 @@ export class MqttServer {
   #authorizePublish(client: Client | null, packet: PublishPacket, done: (error?: Error | null) => void): void {
     const session = client === null ? undefined : this.#sessions.of(client);
     this.#deciding += 1;
-    (session === undefined ? this.#publishOrphan(packet) : this.#publish(session, packet)).then(
+    // The connection of a will is gone, and its client id may be somebody else's by now.
+    const isWill = session === undefined || (packet as Will).username !== undefined;
+    (isWill ? this.#publishWill(packet, session) : this.#publish(session, packet)).then(
       () => {
         done();
         this.#ended();
@@ -251,11 +256,11 @@ export class MqttServer {
     this.#broker.take(packet);
   }
 
-  /** A will that outlived its connection: judged as its user, who is known by the will's client id. */
-  async #publishOrphan(packet: PublishPacket): Promise<void> {
-    const session = await this.#signIn.sessionOfWill(packet);
-    if (session === undefined) this.#broker.take(packet);
-    else await this.#publish(session, packet);
+  /** A will is judged as its user's at the moment when it is sent. */
+  async #publishWill(will: Will, session: Session | undefined): Promise<void> {
+    const own = session?.actor.username === will.username ? session : await this.#signIn.sessionOfWill(will);
+    if (own === undefined || !(await this.#sessions.isStillGood(own))) this.#broker.take(will);
+    else await this.#publish(own, will);
   }
 
   #authorizeSubscribe(client: Client, subscription: Subscription): Subscription | null {

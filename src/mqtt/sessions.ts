@@ -107,13 +107,20 @@ export class Sessions {
     return known?.actor;
   }
 
+  /** Looks the user up; false when the session's sign-in is good no more. */
+  async isStillGood(session: Session): Promise<boolean> {
+    if (session.actor.username === guestUsername) return true;
+    const user = await this.#users.findById(session.actor.userId);
+    if (user === undefined || user.passwordVersion !== session.passwordVersion) return false;
+    session.actor = actorOf(user);
+    return true;
+  }
+
   #recheck(session: Session): void {
     session.checkedMs = this.#clock.now();
-    if (session.actor.username === guestUsername) return;
-    this.#users.findById(session.actor.userId).then(
-      (user) => {
-        if (user === undefined || user.passwordVersion !== session.passwordVersion) session.client.close();
-        else session.actor = actorOf(user);
+    this.isStillGood(session).then(
+      (isGood) => {
+        if (!isGood) session.client.close();
       },
       () => session.client.close(),
     );
