@@ -152,6 +152,8 @@ export class TestServer {
 
   #note(line: string): void {
     if (this.errors.length < 100) this.errors.push(line);
+    // The process ends with the writer of the store; say why before it does.
+    if (line.includes('"level":60')) process.stderr.write(line);
   }
 }
 
