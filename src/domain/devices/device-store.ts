@@ -1,6 +1,6 @@
 // What devices need remembered.
 import type { ActuatorChange, ActuatorDraft } from '../actuators/actuator.ts';
-import type { DeviceAudience } from '../permissions/permission.ts';
+import type { Audience } from '../permissions/permission.ts';
 import type { ScopeSet } from '../permissions/scopes.ts';
 import type { SensorChange, SensorDraft, SensorKey } from '../sensors/sensor.ts';
 import type { UserKey } from '../users/user.ts';
@@ -8,7 +8,7 @@ import type { Device, DeviceChange, DeviceDraft, DeviceId, DeviceKey, Visibility
 import type { Filter } from './filter.ts';
 
 export interface DeviceListQuery {
-  readonly audience: DeviceAudience;
+  readonly audience: Audience;
   readonly filter: Filter;
   readonly limit?: number;
   readonly offset: number;

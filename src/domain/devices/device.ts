@@ -30,6 +30,7 @@ export interface DeviceDraft extends Omit<DeviceFields, 'visibility'> {
 }
 
 export interface Device extends DeviceFields {
+  readonly kind: 'device';
   readonly key: DeviceKey;
   readonly id: DeviceId;
   readonly ownerKey: UserKey;

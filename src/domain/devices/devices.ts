@@ -4,8 +4,8 @@ import type { Clock } from '../../base/clock.ts';
 import { Refusal } from '../../base/refusal.ts';
 import { limits } from '../../config/limits.ts';
 import { assertDraft } from '../actuators/actuator.ts';
-import type { DeviceAudience, Permissions } from '../permissions/permission.ts';
-import { allScopes, noScopes, type ScopeSet, scope } from '../permissions/scopes.ts';
+import type { Audience, Permissions } from '../permissions/permission.ts';
+import { noScopes, type ScopeSet, scope, scopesOn } from '../permissions/scopes.ts';
 import type { Actor } from '../users/user.ts';
 import type { Users } from '../users/users.ts';
 import type { Device, DeviceChange, DeviceDraft, DeviceId, Visibility } from './device.ts';
@@ -91,7 +91,7 @@ export class Devices {
     page: { readonly limit?: number | undefined; readonly offset: number },
   ): Promise<DevicePage> {
     this.#permissions.requireGuestAllowed(actor);
-    return this.#page(this.#permissions.audienceOf(actor, allScopes), [], page);
+    return this.#page(this.#permissions.audienceOf(actor, scopesOn.device), [], page);
   }
 
   /** @throws Refusal `forbidden` when guest would make a record private. */
@@ -142,7 +142,7 @@ export class Devices {
   }
 
   async #page(
-    audience: DeviceAudience,
+    audience: Audience,
     filter: Filter,
     { limit, offset }: { readonly limit?: number | undefined; readonly offset: number },
   ): Promise<DevicePage> {

@@ -1,15 +1,32 @@
-// The one function that decides who may do what with a device (I6), for every door: v2, v1, MQTT, live, CSV.
-// Lists take their filter from `audienceOf`, which says the same thing as a condition a store can evaluate.
+// The one function that decides who may do what with a device, a gateway or a project (I6), for every door: v2, v1,
+// MQTT, live, CSV. Lists take their filter from `audienceOf`, which says the same as a condition a store can evaluate.
 import { Refusal } from '../../base/refusal.ts';
-import type { Device } from '../devices/device.ts';
 import type { Actor, UserKey } from '../users/user.ts';
-import { allScopes, noScopes, publicScopes, type ScopeName, type ScopeSet, scope, scopeNames } from './scopes.ts';
+import {
+  noScopes,
+  publicScopes,
+  type RecordKind,
+  type ScopeName,
+  type ScopeSet,
+  scope,
+  scopeNames,
+  scopesOn,
+} from './scopes.ts';
 
 /** What callers without a token may do: `full` (as owner of what guest owns), `push` (create and push), `none`. */
 export type GuestAccess = 'full' | 'push' | 'none';
 
+/** What a record is judged by. A project is always private; gateways and projects have no shares. */
+export interface Guarded {
+  readonly kind: RecordKind;
+  readonly id: string;
+  readonly ownerKey: UserKey;
+  readonly visibility: 'public' | 'private';
+  readonly shares?: ReadonlyMap<UserKey, ScopeSet>;
+}
+
 /** Who holds a right, as a condition: on everything, or on what is public, owned by or shared with the user. */
-export type DeviceAudience =
+export type Audience =
   | { readonly all: true }
   | {
       readonly all: false;
@@ -31,33 +48,30 @@ export class Permissions {
     return this.#guestAccess === 'none';
   }
 
-  /** Exactly the scopes the actor holds on the device (contract 3). */
-  scopesOf(actor: Actor, device: Device): ScopeSet {
-    if (actor.guest) {
-      if (this.#guestAccess === 'none') return noScopes;
-      if (this.#guestAccess === 'full' && device.ownerKey === actor.key) return allScopes;
-      return device.visibility === 'public' ? publicScopes : noScopes;
-    }
-    if (actor.admin || device.ownerKey === actor.key) return allScopes;
-    const shared = device.shares.get(actor.key) ?? noScopes;
-    return device.visibility === 'public' ? publicScopes | shared : shared;
+  /** Exactly the scopes the actor holds on the record (contract 3). */
+  scopesOf(actor: Actor, record: Guarded): ScopeSet {
+    if (this.#ownsOrAdministers(actor, record)) return scopesOn[record.kind];
+    if (actor.guest && this.#guestAccess === 'none') return noScopes;
+    const shared = this.#sharedWith(actor, record);
+    return record.visibility === 'public' ? (publicScopes & scopesOn[record.kind]) | shared : shared;
   }
 
   /** @throws Refusal `forbidden` (or `unauthenticated` for a guest where guests are switched off). */
-  require(actor: Actor, device: Device, needed: ScopeSet): void {
-    const held = this.scopesOf(actor, device);
+  require(actor: Actor, record: Guarded, needed: ScopeSet): void {
+    const held = this.scopesOf(actor, record);
     if ((held & needed) === needed) return;
     this.requireGuestAllowed(actor);
-    throw new Refusal('forbidden', `You need the right ${missingName(held, needed)} on device ${device.id}.`);
+    const missing = missingName(held, needed);
+    throw new Refusal('forbidden', `You need the right ${missing} on ${record.kind} ${record.id}.`);
   }
 
   /** May the actor set a value of the device's actuators? A public device alone gives nobody this right. */
-  maySetActuators(actor: Actor, device: Device): boolean {
+  maySetActuators(actor: Actor, device: Guarded): boolean {
     if ((this.scopesOf(actor, device) & scope.update) !== 0) return true;
-    return !actor.guest && ((device.shares.get(actor.key) ?? noScopes) & scope.dataCreate) !== 0;
+    return (this.#sharedWith(actor, device) & scope.dataCreate) !== 0;
   }
 
-  requireSetActuators(actor: Actor, device: Device): void {
+  requireSetActuators(actor: Actor, device: Guarded): void {
     if (this.maySetActuators(actor, device)) return;
     this.requireGuestAllowed(actor);
     throw new Refusal(
@@ -67,10 +81,10 @@ export class Permissions {
   }
 
   /** Sharing and handing over are for the owner and admins alone. */
-  requireOwner(actor: Actor, device: Device): void {
-    if (this.#ownsOrAdministers(actor, device)) return;
+  requireOwner(actor: Actor, record: Guarded): void {
+    if (this.#ownsOrAdministers(actor, record)) return;
     this.requireGuestAllowed(actor);
-    throw new Refusal('forbidden', `Only the owner of device ${device.id} or an admin may do this.`);
+    throw new Refusal('forbidden', `Only the owner of ${record.kind} ${record.id} or an admin may do this.`);
   }
 
   /** @throws Refusal `unauthenticated` where guests are switched off and the caller is one. */
@@ -80,17 +94,21 @@ export class Permissions {
     }
   }
 
-  /** The records on which `scopesOf` holds at least one of these scopes, of which public visibility gives one. */
-  audienceOf(actor: Actor, shared: ScopeSet): DeviceAudience {
+  /** The records on which `scopesOf` holds at least one of these scopes, all of which are of one kind. */
+  audienceOf(actor: Actor, needed: ScopeSet): Audience {
     if (actor.admin) return { all: true };
-    if (actor.guest && this.#guestAccess === 'none') return { all: false, public: false, user: undefined, shared };
+    const isShut = actor.guest && this.#guestAccess === 'none';
     const user = actor.guest && this.#guestAccess !== 'full' ? undefined : actor.key;
-    return { all: false, public: true, user, shared };
+    return { all: false, public: !isShut && (needed & publicScopes) !== 0, user, shared: needed };
   }
 
-  #ownsOrAdministers(actor: Actor, device: Device): boolean {
-    if (actor.guest) return this.#guestAccess === 'full' && device.ownerKey === actor.key;
-    return actor.admin || device.ownerKey === actor.key;
+  #sharedWith(actor: Actor, record: Guarded): ScopeSet {
+    return actor.guest ? noScopes : (record.shares?.get(actor.key) ?? noScopes);
+  }
+
+  #ownsOrAdministers(actor: Actor, record: Guarded): boolean {
+    if (actor.guest) return this.#guestAccess === 'full' && record.ownerKey === actor.key;
+    return actor.admin || record.ownerKey === actor.key;
   }
 }
 

@@ -1,4 +1,5 @@
-// The five rights on a device (spec 2.7) as bits of one number, in the order in which spec.md lists them.
+// The rights on a device (spec 2.7), a gateway and a project (contract 3) as bits of one number, in the order in which
+// they are listed. Each kind of record has bits of its own, so that one set can hold rights on all kinds.
 
 export const scopeNames = [
   'devices:view',
@@ -6,6 +7,12 @@ export const scopeNames = [
   'devices:delete',
   'devices-data:view',
   'devices-data:create',
+  'gateways:view',
+  'gateways:update',
+  'gateways:delete',
+  'projects:view',
+  'projects:update',
+  'projects:delete',
 ] as const;
 
 export type ScopeName = (typeof scopeNames)[number];
@@ -19,12 +26,27 @@ export const scope = {
   delete: 4,
   dataView: 8,
   dataCreate: 16,
+  gatewayView: 32,
+  gatewayUpdate: 64,
+  gatewayDelete: 128,
+  projectView: 256,
+  projectUpdate: 512,
+  projectDelete: 1024,
 } as const;
 
 export const noScopes: ScopeSet = 0;
-export const allScopes: ScopeSet = 31;
-/** What a public device gives everyone (contract 3). */
-export const publicScopes: ScopeSet = scope.view | scope.dataView | scope.dataCreate;
+/** Every scope there is on a record of each kind. */
+export const scopesOn = {
+  device: scope.view | scope.update | scope.delete | scope.dataView | scope.dataCreate,
+  gateway: scope.gatewayView | scope.gatewayUpdate | scope.gatewayDelete,
+  project: scope.projectView | scope.projectUpdate | scope.projectDelete,
+} as const satisfies Readonly<Record<string, ScopeSet>>;
+
+/** What rights are held on. */
+export type RecordKind = keyof typeof scopesOn;
+
+/** What a public record gives everyone (contract 3). */
+export const publicScopes: ScopeSet = scope.view | scope.dataView | scope.dataCreate | scope.gatewayView;
 
 /** The names of the scopes in the set, in spec.md's order. */
 export function namesOfScopes(set: ScopeSet): ScopeName[] {

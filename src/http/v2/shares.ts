@@ -1,7 +1,13 @@
 // Sharing a device with chosen people (contract 3); for its owner and admins.
 import { type Static, Type } from 'typebox';
 import { Refusal } from '../../base/refusal.ts';
-import { grantNamesOfScopes, noScopes, parseScopeName, type ScopeSet, scope } from '../../domain/permissions/scopes.ts';
+import {
+  grantNamesOfScopes,
+  noScopes,
+  parseScopeName,
+  type ScopeSet,
+  scopesOn,
+} from '../../domain/permissions/scopes.ts';
 import { pageFrom } from '../paging.ts';
 import { answerDone } from '../preference.ts';
 import { AllOrPage, pageOf, refusals, type Services, type TypedApp, writes } from './routes.ts';
@@ -84,10 +90,8 @@ export function registerShares(app: TypedApp, services: Services): void {
 function parseScopes(body: Static<typeof ShareBody>): ScopeSet {
   return body.scopes.reduce((set: ScopeSet, name, index) => {
     const one = parseScopeName(name);
-    if (one !== undefined) return set | one;
-    const known = grantNamesOfScopes(scope.view | scope.update | scope.delete | scope.dataView | scope.dataCreate).join(
-      ', ',
-    );
+    if (one !== undefined && (one & scopesOn.device) !== 0) return set | one;
+    const known = grantNamesOfScopes(scopesOn.device).join(', ');
     throw new Refusal('malformed', `There is no scope ${JSON.stringify(name)}; the scopes are ${known}.`, {
       faults: [{ pointer: `/scopes/${index}`, detail: `must be one of ${known}` }],
     });

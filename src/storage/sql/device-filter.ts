@@ -4,12 +4,12 @@ import { type Expression, type RawBuilder, type SqlBool, sql } from 'kysely';
 import { Refusal } from '../../base/refusal.ts';
 import { parseTimestamp } from '../../base/timestamp.ts';
 import type { Condition, Filter } from '../../domain/devices/filter.ts';
-import type { DeviceAudience } from '../../domain/permissions/permission.ts';
+import type { Audience } from '../../domain/permissions/permission.ts';
 
 type Sql = RawBuilder<SqlBool>;
 
 /** The rows of `device` that the audience may see: the same rule as Permissions.scopesOf (I6). */
-export function audienceCondition(audience: DeviceAudience): Sql {
+export function audienceCondition(audience: Audience): Sql {
   if (audience.all) return sql`1 = 1`;
   const conditions: Sql[] = [];
   if (audience.public) conditions.push(sql`device.visibility = 'public'`);

@@ -14,6 +14,7 @@ export function toDevice(
   shares: readonly Selectable<ShareTable>[],
 ): Device {
   return {
+    kind: 'device',
     key: row.key,
     id: row.id,
     ownerKey: row.owner,
