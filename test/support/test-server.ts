@@ -1,5 +1,6 @@
 // A whole server in process for tests: real SQLite in a fresh folder, free ports, a clock that stands until it is
-// turned. Used by every whole-server test; a file of tests shares one server and stops it at its end.
+// turned. Used by every whole-server test; a file of tests shares one server and stops it at its end. Every answer is
+// held against the OpenAPI document.
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { Agent, type IncomingHttpHeaders, request } from 'node:http';
@@ -11,6 +12,7 @@ import { TurnedClock } from '../../src/base/clock.ts';
 import { parseConfig } from '../../src/config/config.ts';
 import type { Env } from '../../src/config/env.ts';
 import { type RunningServer, startServer } from '../../src/server.ts';
+import { type ApiDocument, documentedAnswers } from './documented-answers.ts';
 import { type As, addUsers, password, people } from './people.ts';
 import { type Rows, readRows } from './rows.ts';
 
@@ -102,8 +104,20 @@ export class TestServer {
     return this.send(method, path, { ...carries, headers: { ...authorization, ...carries.headers } });
   }
 
-  /** Calls with exactly the headers given. */
+  /** Calls with exactly the headers given. Fails where the answer is not as the OpenAPI document says. */
   async send(method: string, path: string, carries: Carries = {}): Promise<Answer> {
+    const answer = await this.#send(method, path, carries);
+    const documented = await documentedAnswers(() => this.#document());
+    const what = `${method} ${path.slice(0, 200)}: ${answer.status} ${answer.text.slice(0, 400)}`;
+    assert.deepEqual(documented.faultsOf({ method, path, ...answer }), [], `${what} is not as documented`);
+    return answer;
+  }
+
+  async #document(): Promise<ApiDocument> {
+    return (await this.#send('GET', '/openapi.json', {})).body;
+  }
+
+  async #send(method: string, path: string, carries: Carries): Promise<Answer> {
     const { body, type } = bodyOf(carries);
     const headers = { ...(type === undefined ? {} : { 'content-type': type }), ...carries.headers };
     const { port, hostname } = new URL(this.url);
@@ -148,6 +162,8 @@ export class TestServer {
     };
     const log = pino({ level: 'error', base: null }, { write: (line: string) => this.#note(line) });
     this.#running = await startServer(parseConfig(env), { clock: this.clock, log });
+    // Now, because a test may have the server stop or overloaded when its first answer comes.
+    await documentedAnswers(() => this.#document());
   }
 
   #note(line: string): void {

@@ -194,7 +194,7 @@ export function registerDevices(app: TypedApp, services: Services): void {
         description: 'For its owner and admins. The new owner has all rights, the old one none that no share gives.',
         params: DeviceParams,
         body: textField('Username of the new owner.', 'awa'),
-        response: writes,
+        response: { ...writes, ...conflict('The device is private, and what guest owns is public.') },
       },
     },
     async (request, reply) => {
