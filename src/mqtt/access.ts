@@ -62,9 +62,9 @@ export class Access {
    * `devices/{gateway id}/…` while a client of that user with the gateway's id is connected.
    */
   mayRelay(session: Session, topic: Topic): boolean {
-    if (session.actor.guest) return false;
+    if (topic.kind !== 'user' && topic.kind !== 'gateway') return false;
+    if (!this.#permissions.mayRelay(session.actor, topic.kind)) return false;
     if (topic.kind === 'user') return topic.username === session.actor.username;
-    if (topic.kind !== 'gateway') return false;
     return this.#sessions.holderOf(topic.gateway)?.actor.username === session.actor.username;
   }
 }

@@ -45,7 +45,7 @@ export class Devices {
 
   /** @throws Refusal `exists` when the id is taken. */
   async create(actor: Actor, draft: DeviceDraft): Promise<void> {
-    this.#permissions.requireGuestAllowed(actor);
+    this.#permissions.requireCreate(actor, { kind: 'device', id: draft.id });
     assertPartsMax(draft.sensors.length + draft.actuators.length);
     for (const actuator of draft.actuators) assertDraft(actuator);
     // What guest creates is everybody's (spec 5.5); what somebody creates is theirs until they say otherwise.
@@ -105,6 +105,7 @@ export class Devices {
 
   /** Hands the device over; the present owner and admins may. */
   async setOwner(actor: Actor, id: DeviceId, username: string): Promise<void> {
+    this.#permissions.requireNoKey(actor, 'owners');
     const device = await this.#directory.get(id);
     this.#permissions.requireOwner(actor, device);
     const owner = await this.#users.getByName(username);
@@ -121,6 +122,7 @@ export class Devices {
   }
 
   async listShares(actor: Actor, id: DeviceId): Promise<Share[]> {
+    this.#permissions.requireNoKey(actor, 'shares');
     const device = await this.#directory.get(id);
     this.#permissions.requireOwner(actor, device);
     return this.#store.listShares(device.key);
@@ -128,6 +130,7 @@ export class Devices {
 
   /** Gives the user exactly these scopes on the device; none takes the share away. */
   async share(actor: Actor, id: DeviceId, username: string, scopes: ScopeSet): Promise<void> {
+    this.#permissions.requireNoKey(actor, 'shares');
     const device = await this.#directory.get(id);
     this.#permissions.requireOwner(actor, device);
     const user = await this.#users.getByName(username);

@@ -2,6 +2,7 @@
 // MQTT, live, CSV. Lists take their filter from `audienceOf`, which says the same as a condition a store can evaluate.
 import { Refusal } from '../../base/refusal.ts';
 import type { Actor, UserKey } from '../users/user.ts';
+import { narrowed, narrowedAudience } from './narrowing.ts';
 import {
   noScopes,
   publicScopes,
@@ -26,7 +27,10 @@ export interface Guarded {
 }
 
 /** Who holds a right, as a condition: on everything, or on what is public, owned by or shared with the user. */
-export type Audience =
+export type Audience = {
+  /** The only ids that count, where an API key names them. */
+  readonly only?: readonly string[];
+} & (
   | { readonly all: true }
   | {
       readonly all: false;
@@ -34,7 +38,8 @@ export type Audience =
       readonly user: UserKey | undefined;
       /** A share counts when it names one of these scopes. */
       readonly shared: ScopeSet;
-    };
+    }
+);
 
 export class Permissions {
   readonly #guestAccess: GuestAccess;
@@ -50,6 +55,10 @@ export class Permissions {
 
   /** Exactly the scopes the actor holds on the record (contract 3). */
   scopesOf(actor: Actor, record: Guarded): ScopeSet {
+    return narrowed(actor, record, this.#scopesOfUser(actor, record));
+  }
+
+  #scopesOfUser(actor: Actor, record: Guarded): ScopeSet {
     if (this.#ownsOrAdministers(actor, record)) return scopesOn[record.kind];
     if (actor.guest && this.#guestAccess === 'none') return noScopes;
     const shared = this.#sharedWith(actor, record);
@@ -68,7 +77,7 @@ export class Permissions {
   /** May the actor set a value of the device's actuators? A public device alone gives nobody this right. */
   maySetActuators(actor: Actor, device: Guarded): boolean {
     if ((this.scopesOf(actor, device) & scope.update) !== 0) return true;
-    return (this.#sharedWith(actor, device) & scope.dataCreate) !== 0;
+    return narrowed(actor, device, this.#sharedWith(actor, device) & scope.dataCreate) !== noScopes;
   }
 
   requireSetActuators(actor: Actor, device: Guarded): void {
@@ -80,11 +89,33 @@ export class Permissions {
     );
   }
 
-  /** Sharing and handing over are for the owner and admins alone. */
+  /** What only the owner and admins may do; with an API key, only where it holds a right on the record at all. */
   requireOwner(actor: Actor, record: Guarded): void {
-    if (this.#ownsOrAdministers(actor, record)) return;
+    if (this.#ownsOrAdministers(actor, record) && this.scopesOf(actor, record) !== noScopes) return;
     this.requireGuestAllowed(actor);
     throw new Refusal('forbidden', `Only the owner of ${record.kind} ${record.id} or an admin may do this.`);
+  }
+
+  /** Creating is open to everybody who is let in; an API key needs the right to change the record that comes to be. */
+  requireCreate(actor: Actor, record: { readonly kind: RecordKind; readonly id: string }): void {
+    this.requireGuestAllowed(actor);
+    const needed = updates & scopesOn[record.kind];
+    if (narrowed(actor, record, needed) === needed) return;
+    const name = missingName(noScopes, needed);
+    throw new Refusal('forbidden', `This API key lacks the scope ${name} for ${record.id}, which creating needs.`);
+  }
+
+  /** Accounts, passwords, keys, shares and owners are managed by who signs in, never with an API key (contract 2). */
+  requireNoKey(actor: Actor, managed: string): void {
+    if (actor.limits === undefined) return;
+    throw new Refusal('forbidden', `An API key does not manage ${managed}. Sign in with username and password.`);
+  }
+
+  /** May messages that are nobody's record pass between this actor and others of the same user? */
+  mayRelay(actor: Actor, kind: 'user' | 'gateway'): boolean {
+    if (actor.guest) return false;
+    if (actor.limits === undefined || actor.limits.whole) return true;
+    return kind === 'gateway' && (actor.limits.scopes & scope.gatewayUpdate) !== 0;
   }
 
   /** @throws Refusal `unauthenticated` where guests are switched off and the caller is one. */
@@ -96,10 +127,12 @@ export class Permissions {
 
   /** The records on which `scopesOf` holds at least one of these scopes, all of which are of one kind. */
   audienceOf(actor: Actor, needed: ScopeSet): Audience {
-    if (actor.admin) return { all: true };
+    const { wanted: shared, ...only } = narrowedAudience(actor, needed);
+    if (shared === noScopes) return { ...only, all: false, public: false, user: undefined, shared };
+    if (actor.admin) return { ...only, all: true };
     const isShut = actor.guest && this.#guestAccess === 'none';
     const user = actor.guest && this.#guestAccess !== 'full' ? undefined : actor.key;
-    return { all: false, public: !isShut && (needed & publicScopes) !== 0, user, shared: needed };
+    return { ...only, all: false, public: !isShut && (shared & publicScopes) !== 0, user, shared };
   }
 
   #sharedWith(actor: Actor, record: Guarded): ScopeSet {
@@ -111,6 +144,8 @@ export class Permissions {
     return actor.admin || record.ownerKey === actor.key;
   }
 }
+
+const updates: ScopeSet = scope.update | scope.gatewayUpdate | scope.projectUpdate;
 
 function missingName(held: ScopeSet, needed: ScopeSet): ScopeName {
   const bit = scopeNames.findIndex((_, n) => (needed & ~held & (1 << n)) !== 0);

@@ -1,4 +1,5 @@
 // A user: who may sign in, and who owns devices (spec 2.6).
+import type { ScopeSet } from '../permissions/scopes.ts';
 
 /** The number under which the store keeps a user; never shown. */
 export type UserKey = number & { readonly __brand?: 'UserKey' };
@@ -29,6 +30,18 @@ export interface User extends UserProfile {
   readonly passwordVersion: number;
 }
 
+/** What an API key leaves of the rights of its owner (contract 2); permissions/narrowing.ts applies it. */
+export interface KeyLimits {
+  readonly keyId: string;
+  /** Whether it acts as admin, when its owner is one. */
+  readonly admin: boolean;
+  readonly scopes: ScopeSet;
+  /** The only devices it reaches, by id; undefined: all. */
+  readonly devices: ReadonlySet<string> | undefined;
+  /** True when it was made without naming scopes or devices. */
+  readonly whole: boolean;
+}
+
 /** Who asks. `guest` stands for every caller without a token (contract 2). */
 export interface Actor {
   readonly key: UserKey;
@@ -36,12 +49,16 @@ export interface Actor {
   readonly username: string;
   readonly admin: boolean;
   readonly guest: boolean;
+  /** There when the caller came with an API key: it may do no more than this, and never manages accounts. */
+  readonly limits?: KeyLimits;
 }
 
 export const guestUsername = 'guest';
 
-/** The actor a signed-in user is. */
-export function actorOf(user: User): Actor {
+/** The actor a signed-in user is, or the user's API key with these limits. */
+export function actorOf(user: User, limits?: KeyLimits): Actor {
   const guest = user.username === guestUsername;
-  return { key: user.key, userId: user.id, username: user.username, admin: user.admin && !guest, guest };
+  const admin = user.admin && !guest && limits?.admin !== false;
+  const actor = { key: user.key, userId: user.id, username: user.username, admin, guest };
+  return limits === undefined ? actor : { ...actor, limits };
 }

@@ -10,6 +10,12 @@ type Sql = RawBuilder<SqlBool>;
 
 /** The rows of `device` that the audience may see: the same rule as Permissions.scopesOf (I6). */
 export function audienceCondition(audience: Audience): Sql {
+  if (audience.only === undefined) return whoseCondition(audience);
+  if (audience.only.length === 0) return sql`1 = 0`;
+  return sql`(device.id IN (${sql.join(audience.only)}) AND ${whoseCondition(audience)})`;
+}
+
+function whoseCondition(audience: Audience): Sql {
   if (audience.all) return sql`1 = 1`;
   const conditions: Sql[] = [];
   if (audience.public) conditions.push(sql`device.visibility = 'public'`);
