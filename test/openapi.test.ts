@@ -178,9 +178,13 @@ async function prepare(operation: Operation): Promise<void> {
 }
 
 function fillIn(path: string, operation: Operation): string {
-  return path.replace(/\{(\w+)\}/g, (_, name: string) => {
-    const parameter = operation.parameters?.find((known) => known.in === 'path' && known.name === name);
+  const exampleOf = (where: string, name: string) => {
+    const parameter = operation.parameters?.find((known) => known.in === where && known.name === name);
     assert.ok(parameter?.example !== undefined, `${operation.operationId}: {${name}} has an example`);
     return encodeURIComponent(parameter.example);
-  });
+  };
+  const needed = operation.parameters?.filter((known) => known.in === 'query' && known.required === true) ?? [];
+  const query = needed.map(({ name }) => `${name}=${exampleOf('query', name)}`).join('&');
+  const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => exampleOf('path', name));
+  return query === '' ? filled : `${filled}?${query}`;
 }

@@ -39,6 +39,16 @@ export const limits = {
   lastNMax: 30_000,
   /** Rows read from the store in one step of a long read, so that other work comes between. */
   readStepRows: 2000,
+  /** Bytes of datapoints held for one long read, about; its steps have fewer rows where values are large. */
+  readBytes: 4 * MIB,
+  /** Sensors read by one request. Beyond: 400. */
+  sensorsReadMax: 1000,
+  /** Bytes of a JSON list made before any of it is sent. Beyond: it is read a second time and streamed. */
+  listBytesMax: 4 * MIB,
+  /** Datapoints a thinned-out read (`points`) gives at most for one sensor. Beyond: 400. */
+  pointsMax: 30_000,
+  /** Milliseconds in which a reader of a stream must take some of it. Beyond: its connection is cut. */
+  streamStallMs: 120_000,
 
   // --- Ingest -------------------------------------------------------------------------------------------------
   /** Datapoints waiting for their commit. Beyond: HTTP 503 with Retry-After; MQTT waits (back-pressure). */

@@ -20,7 +20,12 @@ export interface Operation {
   readonly operationId: string;
   readonly summary: string;
   readonly tags: readonly string[];
-  readonly parameters?: readonly { readonly in: string; readonly name: string; readonly example?: string }[];
+  readonly parameters?: readonly {
+    readonly in: string;
+    readonly name: string;
+    readonly required?: boolean;
+    readonly example?: string;
+  }[];
   readonly requestBody?: { readonly content: Readonly<Record<string, Media>> };
   readonly responses: Readonly<Record<string, DocumentedResponse>>;
 }

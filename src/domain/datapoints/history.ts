@@ -1,4 +1,5 @@
-// Reading datapoints back (contract 5): ranges, the last N, pages, calibrated or raw. Streams in bounded steps.
+// Reading datapoints back (contract 5 and 10): ranges, the last N, pages, calibrated or raw; put together by buckets of
+// time; or thinned out for a chart. Of one sensor or of several, merged by time. Everything streams in bounded steps.
 import { Refusal } from '../../base/refusal.ts';
 import { limits } from '../../config/limits.ts';
 import type { Device, DeviceId } from '../devices/device.ts';
@@ -8,21 +9,41 @@ import { scope } from '../permissions/scopes.ts';
 import { calibrate } from '../sensors/calibration.ts';
 import type { Sensor, SensorId, SensorKey } from '../sensors/sensor.ts';
 import type { Actor } from '../users/user.ts';
+import { type Aggregate, aggregateSteps } from './aggregate.ts';
 import { type Datapoint, orderOf } from './datapoint.ts';
-import type { DatapointStore, Position } from './datapoint-store.ts';
+import type { DatapointStore } from './datapoint-store.ts';
+import { downsample, type Span } from './downsample.ts';
+import { mergeRuns } from './merge.ts';
+import { readSeries, type SeriesQuery, StepBudget } from './series.ts';
+
+/** Which sensors are read. */
+export interface Selection {
+  readonly devices: readonly DeviceId[];
+  /** Each device is read for those of these that it has, and one of the devices must have each; undefined: all. */
+  readonly sensors: readonly SensorId[] | undefined;
+}
 
 export interface HistoryQuery {
-  readonly device: DeviceId;
-  readonly sensor: SensorId;
+  readonly selection: Selection;
   readonly fromMs?: number | undefined;
   readonly toMs?: number | undefined;
-  /** Only the last N by time within the bounds, newest first. */
-  readonly lastN?: number | undefined;
   readonly descending: boolean;
-  /** Undefined: the whole range. */
+  readonly calibrated: boolean;
+  /** Rows at most, of all sensors together; undefined: all. */
   readonly limit: number | undefined;
   readonly offset: number;
-  readonly calibrated: boolean;
+}
+
+/** A row and the sensor it is of. */
+export interface Located<T> {
+  readonly device: DeviceId;
+  readonly sensor: SensorId;
+  readonly row: T;
+}
+
+interface Place {
+  readonly device: Device;
+  readonly sensor: Sensor;
 }
 
 export class History {
@@ -41,15 +62,43 @@ export class History {
   }
 
   /**
-   * Permits the read now and gives the datapoints in steps.
-   * @throws Refusal `not-found`, `forbidden`.
+   * Permits the read now and gives the datapoints in steps; `lastN` of each sensor, which come newest first.
+   * @throws Refusal `not-found`, `forbidden`, `malformed` where too many sensors are asked for.
    */
-  async read(actor: Actor, query: HistoryQuery): Promise<AsyncGenerator<Datapoint[]>> {
-    const device = await this.#directory.get(query.device);
-    this.#permissions.require(actor, device, scope.dataView);
-    const sensor = device.sensors.get(query.sensor);
-    if (sensor === undefined) throw new Refusal('not-found', `Device ${query.device} has no sensor ${query.sensor}.`);
-    return this.#steps(sensor, query);
+  async read(
+    actor: Actor,
+    query: HistoryQuery & { readonly lastN?: number | undefined },
+  ): Promise<AsyncGenerator<Located<Datapoint>[]>> {
+    const { lastN, limit, offset } = query;
+    const descending = lastN !== undefined || query.descending;
+    const rowsMax = Math.min(lastN ?? Number.POSITIVE_INFINITY, (limit ?? Number.POSITIVE_INFINITY) + offset);
+    const series = { ...query, descending, rowsMax };
+    const runs = await this.#runs(actor, query.selection, (place, budget) => this.#series(place, series, budget));
+    return pageOf(mergeRuns(runs, byTime(descending)), query);
+  }
+
+  /** Permits the read now and gives a row for each sensor and each bucket that has datapoints. */
+  async aggregate(
+    actor: Actor,
+    query: HistoryQuery & { readonly buckets: () => { startOf(ms: number): number } },
+  ): Promise<AsyncGenerator<Located<Aggregate>[]>> {
+    const runs = await this.#runs(actor, query.selection, (place, budget) =>
+      aggregateSteps(this.#series(place, query, budget), query.buckets(), query),
+    );
+    const direction = query.descending ? -1 : 1;
+    return pageOf(
+      mergeRuns(runs, (a, b) => direction * (a.row.startMs - b.row.startMs)),
+      query,
+    );
+  }
+
+  /** Permits the read now and gives at most `points` datapoints of each sensor, with its extremes and both ends. */
+  async thinOut(
+    actor: Actor,
+    query: HistoryQuery & { readonly points: number },
+  ): Promise<AsyncGenerator<Located<Datapoint>[]>> {
+    const runs = await this.#runs(actor, query.selection, (place, budget) => this.#thinned(place, query, budget));
+    return pageOf(mergeRuns(runs, byTime(query.descending)), query);
   }
 
   /** The last pushed datapoint of each sensor of the devices, corrected by its calibration. */
@@ -63,33 +112,96 @@ export class History {
     return latest;
   }
 
-  async *#steps(sensor: Sensor, query: HistoryQuery): AsyncGenerator<Datapoint[]> {
-    const descending = query.lastN !== undefined || query.descending;
-    const calibration = query.calibrated ? sensor.calibration : undefined;
-    let skip = query.offset;
-    let left = Math.min(query.limit ?? Number.POSITIVE_INFINITY, (query.lastN ?? Number.POSITIVE_INFINITY) - skip);
-    let after: Position | undefined;
-    while (left > 0) {
-      const limit = Math.min(limits.readStepRows, skip + left);
-      const rows = await this.#store.read({
-        sensor: sensor.key,
-        fromMs: query.fromMs,
-        toMs: query.toMs,
-        descending,
-        limit,
-        after,
-      });
-      const last = rows.at(-1);
-      const shown = rows.slice(skip, skip + left);
-      skip -= Math.min(skip, rows.length);
-      left -= shown.length;
-      if (shown.length > 0) {
-        yield calibration ? shown.map((row) => ({ ...row, value: calibrate(row.value, calibration) })) : shown;
-      }
-      if (last === undefined || rows.length < limit) return;
-      after = { order: orderOf(last), seq: last.seq };
-      // Other callers come between two steps of a long read.
-      await new Promise<void>((resolve) => setImmediate(resolve));
-    }
+  /** Opens a run of rows for each sensor of the selection; they share one budget of memory. */
+  async #runs<T>(
+    actor: Actor,
+    selection: Selection,
+    open: (place: Place, budget: StepBudget) => AsyncGenerator<T[]>,
+  ): Promise<AsyncGenerator<Located<T>[]>[]> {
+    const places = await this.#permit(actor, selection);
+    const budget = new StepBudget({ series: places.length });
+    return places.map((place) => located(place, open(place, budget)));
   }
+
+  /** The sensors of the selection; all of their devices must be readable. */
+  async #permit(actor: Actor, { devices: ids, sensors }: Selection): Promise<Place[]> {
+    if (ids.length > limits.sensorsReadMax) throw tooManySensors();
+    const places: Place[] = [];
+    const missing = new Set(sensors);
+    for (const id of ids) {
+      const device = await this.#directory.get(id);
+      this.#permissions.require(actor, device, scope.dataView);
+      for (const sensor of sensors?.map((name) => device.sensors.get(name)) ?? device.sensors.values()) {
+        if (sensor === undefined) continue;
+        missing.delete(sensor.id);
+        places.push({ device, sensor });
+      }
+      if (places.length > limits.sensorsReadMax) throw tooManySensors();
+    }
+    const [absent] = missing;
+    if (absent === undefined) return places;
+    const where = ids.length === 1 ? `Device ${ids[0]} has` : 'None of the devices has';
+    throw new Refusal('not-found', `${where} ${ids.length === 1 ? 'no' : 'a'} sensor ${absent}.`);
+  }
+
+  #series({ sensor }: Place, query: SeriesQuery, budget: StepBudget): AsyncGenerator<Datapoint[]> {
+    return readSeries(this.#store, sensor, query, budget);
+  }
+
+  async *#thinned(
+    place: Place,
+    query: HistoryQuery & { readonly points: number },
+    budget: StepBudget,
+  ): AsyncGenerator<Datapoint[]> {
+    const { points, fromMs, toMs, descending, calibrated } = query;
+    const all = { fromMs, toMs, descending, calibrated };
+    const isFew = (await this.#count(place, { ...all, rowsMax: points + 1 }, budget)) <= points;
+    const span = isFew ? undefined : await this.#spanOf(place, all);
+    const steps = this.#series(place, all, budget);
+    yield* span === undefined ? steps : downsample(steps, { points, span });
+  }
+
+  async #count(place: Place, query: SeriesQuery, budget: StepBudget): Promise<number> {
+    let count = 0;
+    for await (const points of this.#series(place, query, budget)) count += points.length;
+    return count;
+  }
+
+  async #spanOf({ sensor: { key } }: Place, query: SeriesQuery): Promise<Span | undefined> {
+    const { fromMs, toMs } = query;
+    const end = async (descending: boolean) =>
+      (await this.#store.read({ sensor: key, fromMs, toMs, descending, limit: 1 }))[0];
+    const first = await end(false);
+    const last = await end(true);
+    return first && last && { fromMs: orderOf(first), toMs: orderOf(last) };
+  }
+}
+
+async function* located<T>({ device, sensor }: Place, steps: AsyncGenerator<T[]>): AsyncGenerator<Located<T>[]> {
+  for await (const rows of steps) yield rows.map((row) => ({ device: device.id, sensor: sensor.id, row }));
+}
+
+/** By time; equal times in order of arrival. */
+function byTime(descending: boolean): (a: Located<Datapoint>, b: Located<Datapoint>) => number {
+  const direction = descending ? -1 : 1;
+  return ({ row: a }, { row: b }) => direction * (orderOf(a) - orderOf(b) || a.seq - b.seq);
+}
+
+async function* pageOf<T>(
+  steps: AsyncGenerator<T[]>,
+  { limit, offset }: Pick<HistoryQuery, 'limit' | 'offset'>,
+): AsyncGenerator<T[]> {
+  let skip = offset;
+  let left = limit ?? Number.POSITIVE_INFINITY;
+  for await (const rows of steps) {
+    const shown = rows.slice(skip, skip + left);
+    skip -= Math.min(skip, rows.length);
+    left -= shown.length;
+    if (shown.length > 0) yield shown;
+    if (left <= 0) return;
+  }
+}
+
+function tooManySensors(): Refusal {
+  return new Refusal('malformed', `One request reads at most ${limits.sensorsReadMax} sensors. Ask for fewer.`);
 }

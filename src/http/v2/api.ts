@@ -3,6 +3,7 @@ import { registerActuators } from './actuators.ts';
 import { registerAuth } from './auth.ts';
 import { registerDatapoints } from './datapoints.ts';
 import { registerDevices } from './devices.ts';
+import { registerHistory } from './history.ts';
 import type { Services, TypedApp } from './routes.ts';
 import { registerSensors } from './sensors.ts';
 import { registerShares } from './shares.ts';
@@ -13,5 +14,6 @@ export function registerV2(app: TypedApp, services: Services): void {
   registerShares(app, services);
   registerSensors(app, services);
   registerDatapoints(app, services);
+  registerHistory(app, services);
   registerActuators(app, services);
 }

@@ -1,16 +1,12 @@
-// Datapoints as CSV (RFC 4180): header line, CRLF, compound values as JSON.
-import { formatTimestamp } from '../../base/timestamp.ts';
-import type { Datapoint, StoredValue } from '../../domain/datapoints/datapoint.ts';
+// Fields of CSV (RFC 4180): CRLF, compound values as JSON.
+import type { StoredValue } from '../../domain/datapoints/datapoint.ts';
 
-export const csvHeader = 'timestamp,date_received,value\r\n';
-
-export function csvLine(point: Datapoint): string {
-  const timestamp = point.timestampMs === undefined ? '' : formatTimestamp(point.timestampMs);
-  return `${timestamp},${formatTimestamp(point.receivedMs)},${csvField(valueText(point.value))}\r\n`;
+export function csvLineOf(fields: readonly string[]): string {
+  return `${fields.map(csvField).join(',')}\r\n`;
 }
 
 /** Numbers, booleans and strings bare; anything compound as JSON; null as the empty field. */
-function valueText(value: StoredValue): string {
+export function valueText(value: StoredValue): string {
   if (typeof value === 'number') return Object.is(value, -0) ? '-0' : String(value);
   if (value === 'null') return '';
   return value.startsWith('"') ? (JSON.parse(value) as string) : value;

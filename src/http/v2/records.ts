@@ -3,7 +3,7 @@ import type { Json } from '../../base/json.ts';
 import { Refusal } from '../../base/refusal.ts';
 import { formatTimestamp } from '../../base/timestamp.ts';
 import type { Actuator, ActuatorDraft, ValueType } from '../../domain/actuators/actuator.ts';
-import { type Datapoint, jsonValue } from '../../domain/datapoints/datapoint.ts';
+import { type Datapoint, jsonValue, type StoredValue } from '../../domain/datapoints/datapoint.ts';
 import type { Device, DeviceDraft } from '../../domain/devices/device.ts';
 import type { Drop } from '../../domain/devices/drop-log.ts';
 import { type ScopeSet, scope } from '../../domain/permissions/scopes.ts';
@@ -110,13 +110,17 @@ export function toActuatorRecord(actuator: Actuator, scopes: ScopeSet): object {
 /** JSON knows -0, but `JSON.stringify` writes it as 0. */
 const negativeZero = (JSON as unknown as { rawJSON(text: string): Json }).rawJSON('-0');
 
+export function toJson(value: StoredValue): Json {
+  return Object.is(value, -0) ? negativeZero : jsonValue(value);
+}
+
 export function toDatapointRecord(point: Datapoint): {
   value: Json;
   timestamp: string | undefined;
   date_received: string;
 } {
   return {
-    value: Object.is(point.value, -0) ? negativeZero : jsonValue(point.value),
+    value: toJson(point.value),
     timestamp: point.timestampMs === undefined ? undefined : formatTimestamp(point.timestampMs),
     date_received: formatTimestamp(point.receivedMs),
   };

@@ -16,16 +16,16 @@ const id = (description: string, example: string) =>
     description,
     examples: [example],
   });
-const anyJson = (description: string, example: unknown) =>
+export const anyJson = (description: string, example: unknown) =>
   Type.Optional(Type.Unknown({ description, examples: [example] }));
-const timestamp = (description: string) =>
+export const timestamp = (description: string) =>
   Type.String({ description, format: 'date-time', examples: ['2016-06-08T18:20:27.873Z'] });
 
 export const DeviceIdSchema = id(
   'Id of the device, unique among all devices, chosen by whoever creates it.',
   'field-3',
 );
-const SensorIdSchema = id('Id of the sensor, unique within its device.', 'TC');
+export const SensorIdSchema = id('Id of the sensor, unique within its device.', 'TC');
 const ActuatorIdSchema = id('Id of the actuator, unique within its device.', 'valve-1');
 export const UsernameSchema = Type.String({
   description: 'The name of the user.',
@@ -201,7 +201,7 @@ export type DeviceBody = Static<typeof DeviceBody>;
 export type SensorBody = Static<typeof SensorBody>;
 export type ActuatorBody = Static<typeof ActuatorBody>;
 
-const datapointFields = {
+export const datapointFields = {
   value: Type.Unknown({
     description:
       'What was measured, in the unit of the sensor: any JSON, corrected by the calibration of the sensor where there is one.',

@@ -1,0 +1,278 @@
+// Reading datapoints (contract 5 and 10): of one sensor or of several, as they are, by buckets of time, or thinned out
+// for a chart; as JSON, CSV or NDJSON.
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { type Static, Type } from 'typebox';
+import { Refusal } from '../../base/refusal.ts';
+import { TimeZone } from '../../base/time-zone.ts';
+import { parseTimestamp } from '../../base/timestamp.ts';
+import { limits } from '../../config/limits.ts';
+import { Buckets, bucketSizeRule, parseBucketSize } from '../../domain/datapoints/buckets.ts';
+import { pointsMin } from '../../domain/datapoints/downsample.ts';
+import type { History, Selection } from '../../domain/datapoints/history.ts';
+import { isId } from '../ids.ts';
+import { type Format, formatOf, sendRows } from '../row-streams.ts';
+import {
+  type AggregateName,
+  aggregateNames,
+  aggregateRows,
+  datapointRows,
+  locatedDatapointRows,
+} from './datapoint-rows.ts';
+import { AggregateSchema, LocatedAggregateSchema, LocatedDatapointSchema } from './history-schemas.ts';
+import { pageOf, refusals, type Services, type TypedApp } from './routes.ts';
+import { DatapointSchema, SensorParams } from './schemas.ts';
+
+const tags = ['Datapoints'];
+
+const optionalText = (description: string) => Type.Optional(Type.String({ description }));
+const names = aggregateNames.join(', ');
+
+const historyFields = {
+  lastN: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: limits.lastNMax,
+      description: 'The last N by time within the bounds, newest first; of several sensors, the last N of each.',
+    }),
+  ),
+  limit: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      description:
+        'Rows at most: default 20, maximum 30 000; CSV and NDJSON have neither, nor do `bucket` and `points` have a default.',
+    }),
+  ),
+  offset: Type.Integer({ minimum: 0, default: 0, description: 'Rows passed over.' }),
+  dateFrom: optionalText('Earliest time, inclusive, such as `2016-06-08T18:20:27Z`.'),
+  dateTo: optionalText('Latest time, inclusive, such as `2016-06-08T18:20:27Z`.'),
+  date_from: optionalText('Another name for `dateFrom`.'),
+  date_to: optionalText('Another name for `dateTo`.'),
+  sort: Type.Optional(
+    Type.Union([Type.Literal('asc'), Type.Literal('desc'), Type.Literal('dsc')], {
+      description: 'By time; `asc` unless said otherwise.',
+    }),
+  ),
+  calibrated: Type.Boolean({ default: true, description: 'False reads the raw values.' }),
+  format: Type.Optional(
+    Type.Union([Type.Literal('json'), Type.Literal('csv'), Type.Literal('ndjson')], {
+      description: 'The same choice as by `Accept`.',
+    }),
+  ),
+  bucket: optionalText(
+    'Puts datapoints together by spans of time: a number and a unit, seconds (`s`), minutes (`m`) or hours (`h`) that divide a day, days (`d`), weeks from Monday (`w`), months (`mo`) or years (`y`), such as `15m`, `1h`, `1d`.',
+  ),
+  timezone: optionalText(
+    'By whose clocks buckets begin: a time zone of the IANA database such as `Africa/Dakar`; UTC unless said otherwise. A day on which clocks change has 23 or 25 hours.',
+  ),
+  aggregate: optionalText(
+    `What the rows of buckets have, separated by commas, of ${names}; all unless said otherwise. Calculated from calibrated values. Only numbers have min, max, avg and sum; count, first and last are of all values.`,
+  ),
+  points: Type.Optional(
+    Type.Integer({
+      minimum: pointsMin,
+      maximum: limits.pointsMax,
+      description:
+        'At most so many datapoints of each sensor, chosen so that a chart looks the same (method M4: the first, lowest, highest and last of each of N/4 spans of time). The extremes and both ends are among them.',
+    }),
+  ),
+};
+
+const HistoryQueryString = Type.Object(historyFields);
+type HistoryQueryString = Static<typeof HistoryQueryString>;
+
+const SensorsQueryString = Type.Object({
+  device_id: Type.String({
+    minLength: 1,
+    description: 'Ids of devices, separated by commas. All of them must be readable.',
+    examples: ['field-3'],
+  }),
+  sensor_id: Type.Optional(
+    Type.String({
+      minLength: 1,
+      description: 'Ids of sensors, separated by commas: of each device, those that it has. Left out: all sensors.',
+      examples: ['TC'],
+    }),
+  ),
+  ...historyFields,
+});
+
+export function registerHistory(app: TypedApp, { history }: Services): void {
+  app.get(
+    '/devices/:device/sensors/:sensor/values',
+    {
+      schema: {
+        tags,
+        operationId: 'listDatapoints',
+        summary: 'Read datapoints',
+        description:
+          'Ascending by time unless asked otherwise; JSON, CSV or NDJSON by `Accept` or `format`. CSV and NDJSON are streamed, however long the range. With `bucket` the rows are aggregates, with `points` a choice for a chart.',
+        params: SensorParams,
+        querystring: HistoryQueryString,
+        response: {
+          200: rowsResponse(DatapointSchema, AggregateSchema, '', 'The datapoints, or a row for each bucket.'),
+          ...refusals,
+        },
+      },
+    },
+    (request, reply) => {
+      const { device, sensor } = request.params;
+      const selection = { devices: [device], sensors: [sensor] };
+      return answer(history, request, reply as never, { query: request.query, selection, isLocated: false }) as never;
+    },
+  );
+
+  app.get(
+    '/sensors_data',
+    {
+      schema: {
+        tags,
+        operationId: 'listSensorsData',
+        summary: 'Read several sensors at once',
+        description: `Up to ${limits.sensorsReadMax} sensors, merged by time; equal times in order of arrival. Each row says of which device and sensor it is. \`lastN=1\` gives the newest datapoint of each sensor. A device that may not be read, or an id that is unknown, refuses the whole request.`,
+        querystring: SensorsQueryString,
+        response: {
+          200: rowsResponse(
+            LocatedDatapointSchema,
+            LocatedAggregateSchema,
+            'device_id,sensor_id,',
+            'The datapoints, or a row for each sensor and bucket.',
+          ),
+          ...refusals,
+        },
+      },
+    },
+    (request, reply) => {
+      const { device_id, sensor_id, ...query } = request.query;
+      const devices = idsOf(device_id, 'device_id');
+      const selection = { devices, sensors: sensor_id === undefined ? undefined : idsOf(sensor_id, 'sensor_id') };
+      return answer(history, request, reply as never, { query, selection, isLocated: true }) as never;
+    },
+  );
+}
+
+function rowsResponse(datapoint: object, aggregate: object, csvPlace: string, description: string) {
+  const page = pageOf({ anyOf: [datapoint, aggregate] }, { description, counted: false });
+  const place = csvPlace === '' ? '' : 'field-3,TC,';
+  const record = csvPlace === '' ? '' : '"device_id":"field-3","sensor_id":"TC",';
+  return {
+    ...page,
+    content: {
+      ...page.content,
+      'text/csv': {
+        schema: Type.String({
+          description: 'CSV (RFC 4180) with a header line; compound values as JSON.',
+          examples: [
+            `${csvPlace}timestamp,date_received,value\r\n${place}2016-06-08T18:20:27.873Z,2016-06-08T18:20:28.011Z,21.5\r\n`,
+          ],
+        }),
+      },
+      'application/x-ndjson': {
+        schema: Type.String({
+          description: 'A row as JSON on each line.',
+          examples: [
+            `{${record}"value":21.5,"timestamp":"2016-06-08T18:20:27.873Z","date_received":"2016-06-08T18:20:28.011Z"}\n`,
+          ],
+        }),
+      },
+    },
+  };
+}
+
+interface Asked {
+  readonly query: HistoryQueryString;
+  readonly selection: Selection;
+  readonly isLocated: boolean;
+}
+
+async function answer(
+  history: History,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { query, selection, isLocated }: Asked,
+): Promise<FastifyReply> {
+  const { actor } = request;
+  const { bucket, points, lastN, offset, calibrated } = query;
+  const format = query.format ?? formatOf(request.headers.accept);
+  assertTogether(query);
+  const common = {
+    selection,
+    fromMs: timestampOf(query.dateFrom ?? query.date_from, 'dateFrom'),
+    toMs: timestampOf(query.dateTo ?? query.date_to, 'dateTo'),
+    descending: query.sort === 'desc' || query.sort === 'dsc',
+    offset,
+    calibrated,
+  };
+  const limit = limitOf(query, format);
+  if (bucket !== undefined) {
+    const buckets = bucketsOf(bucket, query.timezone);
+    const text = aggregateRows(aggregatesOf(query.aggregate), { isLocated });
+    const open = (max: number | undefined) => history.aggregate(actor, { ...common, buckets, limit: max });
+    return sendRows(request, reply, format, { text, open, limit, offset });
+  }
+  const text = isLocated ? locatedDatapointRows : datapointRows;
+  if (points !== undefined) {
+    const open = (max: number | undefined) => history.thinOut(actor, { ...common, points, limit: max });
+    return sendRows(request, reply, format, { text, open, limit, offset });
+  }
+  // lastN alone is itself the limit; a JSON list without either has the default.
+  const all = lastN === undefined || isLocated ? undefined : lastN;
+  const fallback = lastN === undefined ? limits.datapointListDefault : (all ?? limits.datapointListMax);
+  const rows = limit ?? (format === 'json' ? fallback : undefined);
+  const open = (max: number | undefined) => history.read(actor, { ...common, lastN, limit: max });
+  return sendRows(request, reply, format, { text, open, limit: rows, offset });
+}
+
+/** @throws Refusal `malformed` for parameters that say nothing together. */
+function assertTogether({ bucket, points, lastN, timezone, aggregate }: HistoryQueryString): void {
+  if (bucket !== undefined && points !== undefined) fault('points', 'cannot be used together with bucket');
+  if (lastN !== undefined && bucket !== undefined) fault('lastN', 'cannot be used together with bucket');
+  if (lastN !== undefined && points !== undefined) fault('lastN', 'cannot be used together with points');
+  if (bucket === undefined && aggregate !== undefined) fault('aggregate', 'needs a bucket, such as bucket=1h');
+  if (bucket === undefined && timezone !== undefined) fault('timezone', 'needs a bucket, such as bucket=1d');
+}
+
+function limitOf({ limit }: HistoryQueryString, format: Format): number | undefined {
+  if (format === 'json' && limit !== undefined && limit > limits.datapointListMax) {
+    throw new Refusal('malformed', `limit is from 1 to ${limits.datapointListMax}; CSV and NDJSON have no maximum.`, {
+      faults: [{ pointer: '/limit', detail: `must be at most ${limits.datapointListMax}` }],
+    });
+  }
+  return limit;
+}
+
+/** Makes the buckets of a size, anew for each sensor, because they remember where they are. */
+function bucketsOf(bucket: string, timezone = 'UTC'): () => Buckets {
+  const size = parseBucketSize(bucket);
+  if (size === undefined) fault('bucket', bucketSizeRule);
+  // The + of an offset such as +05:30 that was not encoded arrives as a space.
+  const zone = TimeZone.find(timezone.replace(/^ /, '+'));
+  if (zone === undefined) fault('timezone', 'must be a time zone of the IANA database, such as Africa/Dakar or UTC');
+  return () => new Buckets(size, zone);
+}
+
+function aggregatesOf(aggregate: string | undefined): readonly AggregateName[] {
+  if (aggregate === undefined) return aggregateNames;
+  const asked = aggregate.split(',');
+  for (const name of asked) {
+    if (!aggregateNames.some((known) => known === name)) fault('aggregate', `must be some of ${names}, with commas`);
+  }
+  return asked as AggregateName[];
+}
+
+/** @throws Refusal `malformed` for what cannot be an id. */
+function idsOf(list: string, field: string): string[] {
+  const ids = [...new Set(list.split(','))];
+  if (!ids.every(isId)) fault(field, 'must be ids separated by commas, without spaces');
+  return ids;
+}
+
+function timestampOf(text: string | undefined, field: string): number | undefined {
+  if (text === undefined) return undefined;
+  // A `+` of an offset that was not encoded arrives as a space.
+  const ms = parseTimestamp(text) ?? parseTimestamp(text.replace(/ (\d{2}:?\d{2})$/, '+$1'));
+  return ms ?? fault(field, 'must be a timestamp such as 2016-06-08T18:20:27Z');
+}
+
+function fault(field: string, detail: string): never {
+  throw new Refusal('malformed', `${field} ${detail}.`, { faults: [{ pointer: `/${field}`, detail }] });
+}
