@@ -12,6 +12,7 @@ import { Writer } from './domain/datapoints/writer.ts';
 import { DeviceDirectory } from './domain/devices/device-directory.ts';
 import { Devices } from './domain/devices/devices.ts';
 import { DropLog } from './domain/devices/drop-log.ts';
+import { Notifications } from './domain/notifications/notifications.ts';
 import { Permissions } from './domain/permissions/permission.ts';
 import { Sensors } from './domain/sensors/sensors.ts';
 import { Logins } from './domain/users/logins.ts';
@@ -25,6 +26,7 @@ import { Repeats } from './mqtt/repeats.ts';
 import { matchesForm } from './mqtt/topics.ts';
 import { SqlDeviceStore } from './storage/sql/device-store.ts';
 import { SqlDropStore } from './storage/sql/drop-store.ts';
+import { SqlNotificationStore } from './storage/sql/notification-store.ts';
 import { SqlSecretStore } from './storage/sql/secret-store.ts';
 import { SqlUserStore } from './storage/sql/user-store.ts';
 import { SqliteMqttPersistence } from './storage/sqlite/mqtt-persistence.ts';
@@ -196,6 +198,7 @@ async function wireDomain(parts: {
     ingest: new Ingest({ ...known, writer, store: store.datapoints, receiptHours: limits.idempotencyHours }),
     history: new History({ ...known, store: store.datapoints }),
     drops,
+    notifications: new Notifications({ store: new SqlNotificationStore(store.registry), permissions, ids, clock }),
     logins: new Logins({ users, passwords, clock, ids }),
     tokens: new Tokens({ key, clock }),
   };

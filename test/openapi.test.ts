@@ -167,8 +167,13 @@ function bodiesOf(operation: Operation): { readonly json?: unknown; readonly tex
   );
 }
 
+/** Ids that the service assigned to the records of the examples, by the name of the parameter they stand for. */
+const assigned = new Map<string, string>();
+
 /** Makes the device of the examples anew, the way the example for it does. */
 async function prepare(operation: Operation): Promise<void> {
+  const [rule = {}] = bodiesOf(document.paths['/api/v2/notifications']?.['post'] as Operation);
+  assigned.set('notification', (await server.call('admin', 'POST', '/notifications', rule)).text);
   await server.call('admin', 'DELETE', '/devices/field-3');
   if (operation.operationId === 'createDevice') return;
   const [body = {}] = bodiesOf(document.paths['/api/v2/devices']?.['post'] as Operation);
@@ -185,6 +190,6 @@ function fillIn(path: string, operation: Operation): string {
   };
   const needed = operation.parameters?.filter((known) => known.in === 'query' && known.required === true) ?? [];
   const query = needed.map(({ name }) => `${name}=${exampleOf('query', name)}`).join('&');
-  const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => exampleOf('path', name));
+  const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => assigned.get(name) ?? exampleOf('path', name));
   return query === '' ? filled : `${filled}?${query}`;
 }

@@ -30,9 +30,28 @@ export const limits = {
   /** HTTP connections at once. Beyond: the connection is refused. */
   httpConnectionsMax: 20_000,
 
+  // --- Notifications ------------------------------------------------------------------------------------------
+  /** An expression: characters, comparisons, values of one list, parentheses within each other. Beyond: 400. */
+  expressionCharsMax: 4 * KIB,
+  expressionComparisonsMax: 100,
+  expressionItemsMax: 200,
+  expressionDepthMax: 32,
+  /** Devices and sensors that one notification watches, and users it writes to; each. Beyond: 400. */
+  notificationEntriesMax: 1_000,
+  /** Channels of one notification; each is named once. Beyond: 400. */
+  notificationChannelsMax: 10,
+  /** The text a notification sends, characters. Beyond: 413. */
+  messageCharsMax: 4 * KIB,
+  /** Seconds of `throttling`, so that times stay exact to the millisecond. Beyond: 400. */
+  throttlingSMax: 1_000_000_000_000,
+  /** Notifications of one user. Beyond: 422. Guest's are those of all who do not sign in. */
+  notificationsPerUserMax: 10_000,
+
   // --- Lists --------------------------------------------------------------------------------------------------
   deviceListDefault: 20,
   deviceListMax: 1000,
+  /** Entries of a list that is small for most people, notifications for one; the default as well. */
+  recordListMax: 1000,
   datapointListDefault: 20,
   datapointListMax: 30_000,
   /** The last N datapoints of a read. Beyond: 400. */

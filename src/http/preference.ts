@@ -20,7 +20,7 @@ export async function answerCreated(
     .send(await created.record());
 }
 
-function prefersRepresentation(request: FastifyRequest): boolean {
+export function prefersRepresentation(request: FastifyRequest): boolean {
   const prefer = request.headers['prefer'];
   const text = Array.isArray(prefer) ? prefer.join(',') : prefer;
   return text?.split(/[,;]/).some((part) => /^return\s*=\s*"?representation"?$/i.test(part.trim())) ?? false;

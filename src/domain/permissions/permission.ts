@@ -118,6 +118,30 @@ export class Permissions {
     return kind === 'gateway' && (actor.limits.scopes & scope.gatewayUpdate) !== 0;
   }
 
+  /** A rule acts with all the rights of its author, so an API key that leaves less of them has no say in rules. */
+  requireRules(actor: Actor): void {
+    this.requireGuestAllowed(actor);
+    if (actor.limits === undefined || actor.limits.whole) return;
+    throw new Refusal(
+      'forbidden',
+      'This API key was made for chosen scopes or devices; notifications need all rights.',
+    );
+  }
+
+  /** Rules are for their author and admins. */
+  requireAuthor(actor: Actor, rule: { readonly id: string; readonly authorKey: UserKey }): void {
+    this.requireRules(actor);
+    if (this.#isOrAdministers(actor, rule.authorKey)) return;
+    throw new Refusal('forbidden', `Only the author of notification ${rule.id} or an admin may do this.`);
+  }
+
+  /** Whose rules a list shows: as `requireAuthor` says of each. */
+  rulesOf(actor: Actor): 'all' | 'own' | 'none' {
+    this.requireRules(actor);
+    if (actor.admin) return 'all';
+    return this.#isOrAdministers(actor, actor.key) ? 'own' : 'none';
+  }
+
   /** @throws Refusal `unauthenticated` where guests are switched off and the caller is one. */
   requireGuestAllowed(actor: Actor): void {
     if (actor.guest && this.#guestAccess === 'none') {
@@ -140,8 +164,12 @@ export class Permissions {
   }
 
   #ownsOrAdministers(actor: Actor, record: Guarded): boolean {
-    if (actor.guest) return this.#guestAccess === 'full' && record.ownerKey === actor.key;
-    return actor.admin || record.ownerKey === actor.key;
+    return this.#isOrAdministers(actor, record.ownerKey);
+  }
+
+  #isOrAdministers(actor: Actor, owner: UserKey): boolean {
+    if (actor.guest) return this.#guestAccess === 'full' && owner === actor.key;
+    return actor.admin || owner === actor.key;
   }
 }
 

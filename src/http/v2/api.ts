@@ -4,6 +4,7 @@ import { registerAuth } from './auth.ts';
 import { registerDatapoints } from './datapoints.ts';
 import { registerDevices } from './devices.ts';
 import { registerHistory } from './history.ts';
+import { registerNotifications } from './notifications.ts';
 import type { Services, TypedApp } from './routes.ts';
 import { registerSensors } from './sensors.ts';
 import { registerShares } from './shares.ts';
@@ -16,4 +17,5 @@ export function registerV2(app: TypedApp, services: Services): void {
   registerDatapoints(app, services);
   registerHistory(app, services);
   registerActuators(app, services);
+  registerNotifications(app, services);
 }

@@ -15,6 +15,18 @@ export function dropNulls(request: FastifyRequest, _reply: unknown, done: () => 
   done();
 }
 
+/** The same for a notification; the value that an action sets an actuator to may well be null. */
+export function dropNotificationNulls(request: FastifyRequest, _reply: unknown, done: () => void): void {
+  const body = request.body;
+  if (isRecord(body)) {
+    dropFrom(body);
+    const { condition, action } = body;
+    const message = isRecord(action) && action['type'] === 'SocialAction' ? action['value'] : undefined;
+    for (const part of [condition, action, message]) if (isRecord(part)) dropFrom(part);
+  }
+  done();
+}
+
 function dropFrom(record: Record<string, unknown>, options: { readonly keepValue?: boolean } = {}): void {
   for (const [field, value] of Object.entries(record)) {
     // An actuator's `value` may well be null.

@@ -14,6 +14,7 @@ import type { History } from '../../domain/datapoints/history.ts';
 import type { Ingest } from '../../domain/datapoints/ingest.ts';
 import type { Devices } from '../../domain/devices/devices.ts';
 import type { DropLog } from '../../domain/devices/drop-log.ts';
+import type { Notifications } from '../../domain/notifications/notifications.ts';
 import type { Sensors } from '../../domain/sensors/sensors.ts';
 import type { Logins } from '../../domain/users/logins.ts';
 import type { Tokens } from '../tokens.ts';
@@ -26,6 +27,7 @@ export interface Services {
   readonly ingest: Ingest;
   readonly history: History;
   readonly drops: DropLog;
+  readonly notifications: Notifications;
   readonly logins: Logins;
   readonly tokens: Tokens;
 }

@@ -115,7 +115,7 @@ function partCondition(field: string, rest: readonly string[], condition: Condit
   return negated ? sql`NOT ${exists}` : exists;
 }
 
-function compareJson(column: RawBuilder<unknown>, path: readonly string[], condition: Condition): Sql {
+export function compareJson(column: RawBuilder<unknown>, path: readonly string[], condition: Condition): Sql {
   const jsonPath = `$${path.map((step) => `."${step}"`).join('')}`;
   const extracted = sql`json_extract(${column}, ${jsonPath})`;
   // JSON true and false come out as 1 and 0; their type tells them from numbers.
@@ -123,7 +123,7 @@ function compareJson(column: RawBuilder<unknown>, path: readonly string[], condi
   return compare(sql`(${asText})`, condition, (value) => value);
 }
 
-function compare(
+export function compare(
   column: RawBuilder<unknown>,
   { operator, values }: Condition,
   convert: (value: string) => string | number,
@@ -134,7 +134,7 @@ function compare(
 }
 
 /** A time is dear to find out, so it is compared once, whatever the number of values. */
-function compareTime(column: RawBuilder<unknown>, { operator, values }: Condition): Sql {
+export function compareTime(column: RawBuilder<unknown>, { operator, values }: Condition): Sql {
   const times = values.map(toMilliseconds);
   if (operator === '==') return sql`${column} IN (${sql.join(times)})`;
   if (operator === '!=') return sql`${column} NOT IN (${sql.join(times)})`;

@@ -79,6 +79,26 @@ export interface PurgeTable {
   sensor: number;
 }
 
+export interface NotificationTable {
+  key: Generated<number>;
+  id: string;
+  author: number;
+  description: string | null;
+  /** As JSON, as given. */
+  condition: string;
+  action: string;
+  status: string;
+  throttling: number;
+  expires: number | null;
+  times_sent: Generated<number>;
+  last_notification: number | null;
+  last_success: number | null;
+  last_success_code: string | null;
+  last_failure: number | null;
+  last_failure_code: string | null;
+  last_failure_reason: string | null;
+}
+
 export interface Tables {
   user: UserTable;
   device: DeviceTable;
@@ -88,4 +108,5 @@ export interface Tables {
   drop_log: DropTable;
   secret: SecretTable;
   purge: PurgeTable;
+  notification: NotificationTable;
 }

@@ -2,8 +2,10 @@
 import type { Migration } from 'kysely/migration';
 import * as ground from './0001-ground.ts';
 import * as mqttSessions from './0002-mqtt-sessions.ts';
+import * as notifications from './0005-notifications.ts';
 
 export const migrations: Record<string, Migration> = {
   '0001-ground': ground,
   '0002-mqtt-sessions': mqttSessions,
+  '0005-notifications': notifications,
 };

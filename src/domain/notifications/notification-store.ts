@@ -1,0 +1,22 @@
+// What notifications need remembered. A user who goes takes their rules along, in the same unit of writes.
+import type { Filter } from '../devices/filter.ts';
+import type { UserKey } from '../users/user.ts';
+import type { Notification, NotificationChange, NotificationFields, NotificationId } from './notification.ts';
+
+export interface NotificationQuery {
+  /** Whose; undefined: everybody's. */
+  readonly author: UserKey | undefined;
+  readonly filter: Filter;
+}
+
+export interface NotificationStore {
+  find(id: NotificationId): Promise<Notification | undefined>;
+  /** In order of creation. */
+  list(query: NotificationQuery & { readonly limit: number; readonly offset: number }): Promise<Notification[]>;
+  count(query: NotificationQuery): Promise<number>;
+  /** False where the author has as many as one may have; nothing is stored then. */
+  create(id: NotificationId, author: UserKey, fields: NotificationFields): Promise<boolean>;
+  /** Sets the fields that the change names, and no other. */
+  update(id: NotificationId, change: NotificationChange): Promise<void>;
+  remove(id: NotificationId): Promise<void>;
+}

@@ -1,0 +1,146 @@
+// What one can do with notifications (spec 4.1, contract 7). A rule belongs to its author: they and admins read and
+// change it. Guest's rules are guest's, and so everybody's who does not sign in.
+import type { Clock } from '../../base/clock.ts';
+import type { Ids } from '../../base/ids.ts';
+import type { Json } from '../../base/json.ts';
+import { Refusal } from '../../base/refusal.ts';
+import { limits } from '../../config/limits.ts';
+import { parseFilter } from '../devices/filter.ts';
+import type { Permissions } from '../permissions/permission.ts';
+import type { Actor } from '../users/user.ts';
+import {
+  assertFields,
+  isJsonObject,
+  isWrapped,
+  type JsonObject,
+  type Notification,
+  type NotificationChange,
+  type NotificationFields,
+  type NotificationId,
+  parseNotificationId,
+  type Status,
+} from './notification.ts';
+import type { NotificationStore } from './notification-store.ts';
+
+export interface NotificationPage {
+  readonly notifications: readonly Notification[];
+  /** Notifications that match, on all pages. */
+  readonly total: number;
+}
+
+/** What a caller asks to be changed; null takes a field away, in a condition and an action too (RFC 7396). */
+export type NotificationPatch = NotificationChange;
+
+export class Notifications {
+  readonly #store: NotificationStore;
+  readonly #permissions: Permissions;
+  readonly #ids: Ids;
+  readonly #clock: Clock;
+
+  constructor(parts: {
+    readonly store: NotificationStore;
+    readonly permissions: Permissions;
+    readonly ids: Ids;
+    readonly clock: Clock;
+  }) {
+    this.#store = parts.store;
+    this.#permissions = parts.permissions;
+    this.#ids = parts.ids;
+    this.#clock = parts.clock;
+  }
+
+  /** @throws Refusal `malformed`, `conflict` when the author has as many as one may have. */
+  async create(actor: Actor, fields: NotificationFields): Promise<NotificationId> {
+    this.#permissions.requireRules(actor);
+    assertFields(fields);
+    const id = Buffer.from(this.#ids.bytes(12)).toString('hex');
+    if (await this.#store.create(id, actor.key, fields)) return id;
+    throw new Refusal(
+      'conflict',
+      `${actor.username} has ${limits.notificationsPerUserMax} notifications, as many as one may have. Delete some first.`,
+    );
+  }
+
+  /** @throws Refusal `malformed`, `not-found`, `forbidden` */
+  async get(actor: Actor, text: string): Promise<Notification> {
+    const id = parseNotificationId(text);
+    const notification = await this.#store.find(id);
+    if (notification === undefined) throw new Refusal('not-found', `There is no notification ${id}.`);
+    this.#permissions.requireAuthor(actor, notification);
+    return notification;
+  }
+
+  /** A page of one's own; for admins of everybody's. */
+  async list(
+    actor: Actor,
+    { q, limit, offset }: { readonly q?: string | undefined; readonly limit: number; readonly offset: number },
+  ): Promise<NotificationPage> {
+    const readable = this.#permissions.rulesOf(actor);
+    const filter = parseFilter(q);
+    if (readable === 'none') return { notifications: [], total: 0 };
+    const query = { author: readable === 'all' ? undefined : actor.key, filter };
+    const total = await this.#store.count(query);
+    return { notifications: total <= offset ? [] : await this.#store.list({ ...query, limit, offset }), total };
+  }
+
+  /** Merges the patch into the rule; what comes out is checked as if it were new. */
+  async update(actor: Actor, id: string, patch: NotificationPatch): Promise<void> {
+    const notification = await this.get(actor, id);
+    const condition = isJsonObject(patch.condition) ? merge(notification.condition, patch.condition) : patch.condition;
+    const action = isJsonObject(patch.action) ? mergeAction(notification.action, patch.action) : patch.action;
+    for (const [field, value] of Object.entries({ condition, action })) {
+      if (value !== null) continue;
+      const detail = 'cannot be taken away';
+      throw new Refusal('malformed', `/${field} ${detail}.`, { faults: [{ pointer: `/${field}`, detail }] });
+    }
+    const change: NotificationChange = {
+      ...patch,
+      ...(condition === undefined ? {} : { condition }),
+      ...(action === undefined ? {} : { action }),
+      ...(patch.status === null ? { status: 'active' } : {}),
+      ...(patch.throttlingS === null ? { throttlingS: 0 } : {}),
+    };
+    assertFields({ ...notification, ...change } as NotificationFields);
+    await this.#store.update(notification.id, change);
+  }
+
+  async setStatus(actor: Actor, id: string, status: Status): Promise<void> {
+    const notification = await this.get(actor, id);
+    await this.#store.update(notification.id, { status });
+  }
+
+  async remove(actor: Actor, id: string): Promise<void> {
+    const notification = await this.get(actor, id);
+    await this.#store.remove(notification.id);
+  }
+
+  /** True when the rule is no longer sent, whatever its status. */
+  isExpired({ expiresMs }: Notification): boolean {
+    return expiresMs !== undefined && this.#clock.now() >= expiresMs;
+  }
+}
+
+/** An action of the other form or another type replaces the whole: the fields of both together would mean nothing. */
+function mergeAction(action: JsonObject, patch: JsonObject): JsonObject {
+  const isOfOneForm = patch['type'] === undefined || (isWrapped(action) && patch['type'] === action['type']);
+  return isOfOneForm ? mergeActuation(action, patch) : merge({}, patch);
+}
+
+/** Null is a value to set an actuator to, and so is an object, whole. */
+function mergeActuation(action: JsonObject, patch: JsonObject): JsonObject {
+  const value = patch['value'];
+  const merged = merge(action, patch);
+  if (!isJsonObject(value) || value['actuator_value'] === undefined) return merged;
+  return { ...merged, value: { ...(merged['value'] as JsonObject), actuator_value: value['actuator_value'] } };
+}
+
+/** JSON merge patch (RFC 7396). */
+function merge(target: JsonObject, patch: JsonObject): JsonObject {
+  const merged: Record<string, Json> = { ...target };
+  for (const [key, value] of Object.entries(patch)) {
+    const known = merged[key];
+    if (value === null) delete merged[key];
+    else merged[key] = isJsonObject(value) ? merge(isJsonObject(known) ? known : {}, value) : value;
+  }
+  return merged;
+}

@@ -1,0 +1,207 @@
+// The shapes of notifications on the wire (spec 2.5, contract 7): they describe the API and check what can be checked
+// without knowing the form of an action; the domain checks the rest and names each place.
+import { type Static, Type } from 'typebox';
+import { limits } from '../../config/limits.ts';
+import { channels, statuses } from '../../domain/notifications/notification.ts';
+
+const timestamp = (description: string) =>
+  Type.String({ description, format: 'date-time', examples: ['2016-06-08T18:20:27Z'] });
+const code = (description: string, example: string) => Type.Optional(Type.String({ description, examples: [example] }));
+const texts = (description: string, examples: readonly string[]) =>
+  Type.Array(Type.String({ examples: [...examples] }), { description });
+
+export const NotificationIdSchema = Type.String({
+  description: 'Id of the notification: 24 hex digits, assigned by the service.',
+  examples: ['5f0c3e9a7b1d2c4e6a8b9c0d'],
+});
+
+export const NotificationParams = Type.Object({ notification: NotificationIdSchema });
+
+const StatusSchema = (note: string) =>
+  Type.Unsafe<(typeof statuses)[number]>({
+    type: 'string',
+    enum: [...statuses],
+    description: `\`active\`, or \`inactive\` while it is paused.${note}`,
+    examples: ['active'],
+  });
+
+const grammar =
+  'Comparisons of sensor ids with numbers or quoted texts (`TC<40`, also `<= > >= == !=`), lists `A==1,2`, ranges `A==10..30`, `;` or `&&` for and, `||` for or, parentheses, a bare `A` for "has a value". An id that holds `!=` or `||` goes in quotes. Empty: always true. A sensor that is not in the datapoint counts with its last value on the same device; without one, no comparison holds.';
+
+const ConditionSchema = Type.Object(
+  {
+    devices: Type.Optional(texts('Ids of the devices watched; they need not exist yet.', ['field-3'])),
+    sensors: Type.Optional(texts('Ids of the sensors used.', ['TC'])),
+    expression: Type.Optional(Type.String({ description: grammar, examples: ['TC<40;TC1>10'] })),
+  },
+  {
+    title: 'NotificationCondition',
+    description: 'When the notification fires. Read back as it was given.',
+    examples: [{ devices: ['field-3'], sensors: ['TC'], expression: 'TC<10' }],
+  },
+);
+
+const messageFields = {
+  usernames: texts('Users who get the message.', ['awa']),
+  channels: Type.Array(Type.Unsafe<string>({ type: 'string', enum: [...channels], examples: ['sms'] }), {
+    description: 'How it is sent. `none` records that the notification fired, and sends nothing.',
+  }),
+  message: Type.String({
+    description: `The text. \`{id}\` becomes the id of the sensor, \`{<sensor id>}\` the last value of that sensor; \`$\{…}\` the same.`,
+    examples: ['{id} is at {TC} °C'],
+  }),
+};
+const MessageSchema = Type.Object(messageFields, {
+  title: 'Message',
+  description: 'What is sent, to whom, and how.',
+  examples: [{ usernames: ['awa'], channels: ['sms'], message: '{id} is at {TC} °C' }],
+});
+
+const SocialActionSchema = Type.Object(
+  { type: Type.Literal('SocialAction', { description: 'Sends a message.' }), value: MessageSchema },
+  { title: 'SocialAction', description: 'The same as the bare message, with its type.' },
+);
+
+const ActuationActionSchema = Type.Object(
+  {
+    type: Type.Literal('ActuationAction', { description: 'Sets an actuator.' }),
+    value: Type.Object(
+      {
+        device_id: Type.String({ description: 'Id of the device; it need not exist yet.', examples: ['field-3'] }),
+        actuator_id: Type.String({ description: 'Id of its actuator.', examples: ['valve-1'] }),
+        actuator_value: Type.Unknown({
+          description: 'The value to set, any JSON. In a text, variables are replaced as in a message.',
+          examples: [true],
+        }),
+      },
+      { title: 'Actuation', description: 'Which actuator is set to what, with the rights of the author.' },
+    ),
+  },
+  { title: 'ActuationAction', description: 'Sets an actuator.' },
+);
+
+const described = {
+  description:
+    'What happens when it fires: a message, bare or as `SocialAction`, or the setting of an actuator. Read back as it was given.',
+};
+const actions = [MessageSchema, SocialActionSchema, ActuationActionSchema];
+
+const ActionSchema = Type.Unsafe<object>({ ...described, anyOf: actions });
+
+const editableFields = {
+  description: Type.Optional(
+    Type.String({ maxLength: limits.textCharsMax, description: 'Free text.', examples: ['Frost in field 3'] }),
+  ),
+  expires: Type.Optional(timestamp('After this the notification is no longer sent; UTC. Left out: never.')),
+  throttling: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: limits.throttlingSMax,
+      description: 'Seconds between two sendings at least; 3600 means at most one an hour. Left out: 0.',
+      examples: [3600],
+    }),
+  ),
+};
+
+/** RFC 3339 in many spellings comes in; the domain reads it. */
+const ExpiresInput = Type.Optional(
+  Type.String({
+    description:
+      'After this the notification is no longer sent: RFC 3339, UTC where it names no zone. Left out: never.',
+    examples: ['2036-06-08T18:20:27Z'],
+  }),
+);
+
+const newFields = {
+  ...editableFields,
+  expires: ExpiresInput,
+  status: Type.Optional(StatusSchema(' Left out: `active`.')),
+};
+
+const NewNotificationSchema = Type.Object(
+  { ...newFields, condition: ConditionSchema, action: ActionSchema },
+  {
+    title: 'NewNotification',
+    description: 'A notification to make: `condition` and `action` are required.',
+    'x-examples': {
+      message: {
+        summary: 'A message',
+        value: {
+          description: 'Frost in field 3',
+          condition: { devices: ['field-3'], sensors: ['TC'], expression: 'TC<2' },
+          action: { usernames: ['awa'], channels: ['sms'], message: '{id} is at {TC} °C' },
+          throttling: 3600,
+          expires: '2036-06-08T18:20:27Z',
+        },
+      },
+      actuation: {
+        summary: 'The setting of an actuator',
+        value: {
+          description: 'Water field 3 when it is dry',
+          condition: { devices: ['field-3'], sensors: ['SM'], expression: 'SM==0..20' },
+          action: {
+            type: 'ActuationAction',
+            value: { device_id: 'field-3', actuator_id: 'valve-1', actuator_value: true },
+          },
+        },
+      },
+    },
+  },
+);
+
+/** What is in a condition and an action the domain checks: it knows the form that was meant, a union blames them all. */
+export const NotificationBody = Type.Object(
+  { ...newFields, condition: Type.Object({}), action: Type.Object({}) },
+  { 'x-content': { 'application/json': { schema: NewNotificationSchema } } },
+);
+export type NotificationBody = Static<typeof NotificationBody>;
+
+const nullable = (schema: object) => {
+  const { description } = schema as { readonly description: string };
+  return Type.Optional(Type.Unsafe<never>({ description, anyOf: [schema, { type: 'null' }] }));
+};
+const anyObject = (description: string) => Type.Optional(Type.Unsafe<object>({ type: 'object', description }));
+
+export const NotificationPatchBody = Type.Object(
+  {
+    description: nullable(editableFields.description),
+    expires: nullable(ExpiresInput),
+    throttling: nullable(editableFields.throttling),
+    status: nullable(StatusSchema('')),
+    condition: anyObject('Fields of the condition to change; those that are not named stay.'),
+    action: anyObject(
+      'Fields of the action to change; those that are not named stay. An action of another form or type replaces the whole.',
+    ),
+  },
+  {
+    title: 'NotificationChange',
+    description: 'The fields to change (JSON merge patch, RFC 7396); `null` takes one away, so that its default holds.',
+    examples: [{ condition: { expression: 'TC<4' }, throttling: 7200 }],
+  },
+);
+
+export const NotificationSchema = Type.Object(
+  {
+    id: NotificationIdSchema,
+    owner: Type.String({ description: 'Username of the author.', examples: ['awa'] }),
+    ...editableFields,
+    condition: ConditionSchema,
+    action: ActionSchema,
+    throttling: Type.Integer({ description: 'Seconds between two sendings at least.', examples: [3600] }),
+    status: StatusSchema(' A notification that has expired keeps its status.'),
+    expired: Type.Optional(
+      Type.Literal(true, {
+        description: 'There when `expires` has passed: it is no longer sent, whatever its status.',
+      }),
+    ),
+    times_sent: Type.Integer({ description: 'How often it has fired.', examples: [0] }),
+    last_notification: Type.Optional(timestamp('When it fired last, UTC; absent before the first time.')),
+    last_notif: Type.Optional(timestamp('Another name for `last_notification`.')),
+    last_success: Type.Optional(timestamp('When a message was last taken by its provider, UTC.')),
+    last_success_code: code('What the provider answered then.', '201'),
+    last_failure: Type.Optional(timestamp('When a message last failed, UTC.')),
+    last_failure_code: code('What the provider answered then.', '401'),
+    last_failure_reason: code('Why it failed.', 'no such user'),
+  },
+  { title: 'Notification', description: 'A rule: when its condition holds, a message is sent or an actuator set.' },
+);

@@ -1,0 +1,242 @@
+// Notifications (spec 4.1, contract 7): the rules, for their author and admins.
+import { type Static, Type } from 'typebox';
+import { Refusal } from '../../base/refusal.ts';
+import { formatTimestamp, parseTimestamp } from '../../base/timestamp.ts';
+import { limits } from '../../config/limits.ts';
+import {
+  type JsonObject,
+  type Notification,
+  type NotificationChange,
+  type NotificationFields,
+  statuses,
+} from '../../domain/notifications/notification.ts';
+import { textFieldOf } from '../bodies.ts';
+import { setLinks, setTotal } from '../paging.ts';
+import { answerCreated, answerDone, prefersRepresentation, ranksAbove } from '../preference.ts';
+import { dropNotificationNulls } from './drop-nulls.ts';
+import {
+  NotificationBody,
+  NotificationIdSchema,
+  NotificationParams,
+  NotificationPatchBody,
+  NotificationSchema,
+} from './notification-schemas.ts';
+import { conflict, creates, PreferHeaders, pageOf, refusals, type Services, type TypedApp, writes } from './routes.ts';
+import { textField } from './schemas.ts';
+
+const tags = ['Notifications'];
+
+const idText = { schema: NotificationIdSchema };
+const { 204: _, ...created } = creates(NotificationSchema);
+
+export function registerNotifications(app: TypedApp, services: Services): void {
+  const { notifications } = services;
+  const toRecord = (notification: Notification) =>
+    toNotificationRecord(notification, { isExpired: notifications.isExpired(notification) });
+
+  app.post(
+    '/notifications',
+    {
+      preValidation: dropNotificationNulls,
+      schema: {
+        tags,
+        operationId: 'createNotification',
+        summary: 'Make a notification',
+        description:
+          'A rule: when a value comes in and its condition holds, a message is sent or an actuator set. The answer is the bare id as text, or a JSON string where `Accept` ranks `application/json` above `text/plain`. It belongs to whoever makes it; without a token to guest.',
+        headers: PreferHeaders,
+        body: NotificationBody,
+        response: {
+          200: {
+            description: 'The id; committed to disk.',
+            headers: { Location: { type: 'string', description: 'Path of the record.' } },
+            content: { 'text/plain': idText, 'application/json': idText },
+          },
+          ...created,
+          ...conflict('You have as many notifications as one may have.'),
+        },
+      },
+    },
+    async (request, reply) => {
+      const id = await notifications.create(request.actor, toFields(request.body));
+      const location = `/api/v2/notifications/${id}`;
+      if (prefersRepresentation(request)) {
+        const record = async () => toRecord(await notifications.get(request.actor, id));
+        return answerCreated(request, reply as never, { location, record }) as never;
+      }
+      reply.header('location', location);
+      if (ranksAbove(request.headers.accept, 'application/json', 'text/plain')) {
+        return reply.type('application/json; charset=utf-8').serializer(JSON.stringify).send(id);
+      }
+      return reply.type('text/plain;charset=utf-8').serializer(String).send(id);
+    },
+  );
+
+  app.get(
+    '/notifications',
+    {
+      schema: {
+        tags,
+        operationId: 'listNotifications',
+        summary: 'List notifications',
+        description: 'Your own, in order of creation; for admins those of everybody.',
+        querystring: ListQuery,
+        response: {
+          200: pageOf(NotificationSchema, { description: 'A page of notifications.', counted: true }),
+          ...refusals,
+        },
+      },
+    },
+    async (request, reply) => {
+      const { q, limit, offset } = request.query;
+      const page = await notifications.list(request.actor, { q, limit, offset });
+      setTotal(reply, page.total);
+      setLinks(request, reply, { limit, offset, hasNext: offset + page.notifications.length < page.total });
+      return page.notifications.map(toRecord) as never;
+    },
+  );
+
+  app.get(
+    '/notifications/:notification',
+    {
+      schema: {
+        tags,
+        operationId: 'getNotification',
+        summary: 'Read a notification',
+        description: 'For its author and admins.',
+        params: NotificationParams,
+        response: { 200: NotificationSchema, ...refusals },
+      },
+    },
+    async (request) => toRecord(await notifications.get(request.actor, request.params.notification)) as never,
+  );
+
+  app.patch(
+    '/notifications/:notification',
+    {
+      schema: {
+        tags,
+        operationId: 'updateNotification',
+        summary: 'Change a notification',
+        description: 'What is not named stays as it is. For its author and admins.',
+        params: NotificationParams,
+        body: NotificationPatchBody,
+        response: writes,
+      },
+    },
+    async (request, reply) => {
+      await notifications.update(request.actor, request.params.notification, toChange(request.body));
+      return answerDone(reply) as never;
+    },
+  );
+
+  app.put(
+    '/notifications/:notification/status',
+    {
+      schema: {
+        tags,
+        operationId: 'setNotificationStatus',
+        summary: 'Pause or restart a notification',
+        params: NotificationParams,
+        body: textField('`active` or `inactive`.', 'inactive'),
+        response: writes,
+      },
+    },
+    async (request, reply) => {
+      await notifications.setStatus(request.actor, request.params.notification, toStatus(request.body));
+      return answerDone(reply) as never;
+    },
+  );
+
+  app.delete(
+    '/notifications/:notification',
+    {
+      schema: {
+        tags,
+        operationId: 'deleteNotification',
+        summary: 'Delete a notification',
+        params: NotificationParams,
+        response: writes,
+      },
+    },
+    async (request, reply) => {
+      await notifications.remove(request.actor, request.params.notification);
+      return answerDone(reply) as never;
+    },
+  );
+}
+
+const ListQuery = Type.Object({
+  q: Type.Optional(
+    Type.String({
+      description:
+        'Filter as for devices: `status==active`, `condition.devices==field-3`, `times_sent>0`, `expires<2036-01-01T00:00:00Z`.',
+    }),
+  ),
+  limit: Type.Integer({
+    minimum: 1,
+    maximum: limits.recordListMax,
+    default: limits.recordListMax,
+    description: 'Notifications a page.',
+  }),
+  offset: Type.Integer({ minimum: 0, default: 0, description: 'Notifications passed over.' }),
+});
+
+function toFields(body: NotificationBody): NotificationFields {
+  const { description, condition, action, status = 'active', throttling: throttlingS = 0, expires } = body;
+  return {
+    condition: condition as JsonObject,
+    action: action as JsonObject,
+    status,
+    throttlingS,
+    ...(description === undefined ? {} : { description }),
+    ...(expires === undefined ? {} : { expiresMs: toMs(expires) }),
+  };
+}
+
+function toChange(body: Static<typeof NotificationPatchBody>): NotificationChange {
+  const { description, condition, action, status, throttling: throttlingS, expires } = body;
+  const expiresMs = typeof expires === 'string' ? toMs(expires) : expires;
+  const change = { description, condition, action, status, throttlingS, expiresMs };
+  return Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined));
+}
+
+function toMs(text: string): number {
+  const ms = parseTimestamp(text);
+  if (ms !== undefined) return ms;
+  const detail = 'must be a timestamp such as 2036-06-08T18:20:27Z';
+  throw new Refusal('malformed', `/expires ${detail}.`, { faults: [{ pointer: '/expires', detail }] });
+}
+
+function toStatus(body: unknown): (typeof statuses)[number] {
+  const text = textFieldOf(body, 'status').trim();
+  const status = statuses.find((known) => known === text);
+  if (status !== undefined) return status;
+  throw new Refusal('malformed', `The status is active or inactive, not ${JSON.stringify(text.slice(0, 40))}.`, {
+    faults: [{ pointer: '/status', detail: `must be one of ${statuses.join(', ')}` }],
+  });
+}
+
+function toNotificationRecord(rule: Notification, { isExpired }: { readonly isExpired: boolean }): object {
+  const time = (ms: number | undefined) => (ms === undefined ? undefined : formatTimestamp(ms));
+  const lastNotification = time(rule.lastNotificationMs);
+  return {
+    id: rule.id,
+    owner: rule.author,
+    description: rule.description,
+    condition: rule.condition,
+    action: rule.action,
+    throttling: rule.throttlingS,
+    expires: time(rule.expiresMs),
+    expired: isExpired || undefined,
+    status: rule.status,
+    times_sent: rule.timesSent,
+    last_notification: lastNotification,
+    last_notif: lastNotification,
+    last_success: time(rule.lastSuccessMs),
+    last_success_code: rule.lastSuccessCode,
+    last_failure: time(rule.lastFailureMs),
+    last_failure_code: rule.lastFailureCode,
+    last_failure_reason: rule.lastFailureReason,
+  };
+}
