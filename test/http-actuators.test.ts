@@ -102,6 +102,24 @@ test('a value of another type than the actuator takes is refused at every door',
   }
 });
 
+test('a value type that the present value does not have is refused, and the way out is told', async () => {
+  const refused = [
+    { as, call: `PUT ${d}/actuators/v/value_type`, text: 'number', expect: 422 },
+    { as, call: `POST ${d}/actuators`, json: { id: 'v', value_type: 'number' }, expect: 422 },
+  ];
+  for (const { body } of await makeAll(server, refused)) assert.match(body.detail, /of type bool, not number\. POST/);
+  await makeAll(server, [
+    { as, call: `PUT ${d}/actuators/v/value_type`, text: 'bool', expect: 204 },
+    { as, call: `POST ${d}/actuators`, json: { id: 'v', value_type: 'number', value: 5 }, expect: 204 },
+    { as, call: `PUT ${d}/actuators/v/value`, json: true, expect: 400 },
+    { as, call: `PUT ${d}/actuators/any/value_type`, text: 'array', expect: 204 },
+    { as, call: `PUT ${d}/actuators/any/value`, json: 'x', expect: 400 },
+    { as, call: `PUT ${d}/actuators/any/value_type`, text: 'integer', expect: 400 },
+  ]);
+  const { body } = await make(server, { as, call: `GET ${d}/actuators/v`, expect: 200 });
+  assert.deepEqual(body, { actuator_value_type: 'number', value: 5, id: 'v' });
+});
+
 test('strangers open no valves: neither public visibility nor any other share sets a value', async () => {
   const set = (who: string, expect: number) => ({ as: who, call: `PUT ${d}/actuators/v/value`, json: false, expect });
   const share = (scopes: readonly string[]) => {

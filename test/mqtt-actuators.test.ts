@@ -133,6 +133,25 @@ suite('the value', () => {
   });
 });
 
+suite('a value that comes with the description', () => {
+  test('reaches the device as any other, and a description without one sends nothing', async () => {
+    const id = await makeDevice({});
+    const post = (json: object) =>
+      server.call('owner', 'POST', `/devices/${id}/actuators`, { json: { id: 'a1', ...json } });
+    assert.equal((await post({ name: 'Valve' })).status, 204);
+    assert.deepEqual(await takeAll(server, witness), [[]]);
+    assert.equal((await post({ name: 'Valve', value: { on: [null] } })).status, 204);
+    const [seen = []] = await takeAll(server, witness);
+    assert.deepEqual(
+      seen.map(({ topic, payload }) => [topic, payload]),
+      [
+        [`devices/${id}/actuators/a1/value`, '{"on":[null]}'],
+        [`/devices/${id}/actuators/a1/value`, '{"on":[null]}'],
+      ],
+    );
+  });
+});
+
 let devices = 0;
 
 async function makeDevice(options: { visibility?: string; value_type?: string | undefined }): Promise<string> {

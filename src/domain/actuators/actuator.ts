@@ -38,6 +38,17 @@ export function assertValueType({ id, valueType }: Pick<ActuatorDraft, 'id' | 'v
   throw new Refusal('malformed', `Actuator ${id} takes a value of type ${valueType}, not ${type}.`);
 }
 
+/** @throws Refusal `conflict` when the value that an actuator has is not of the type it is to take from now on. */
+export function assertKeepsValue({ id, valueJson }: ActuatorDraft, valueType: ValueType | undefined): void {
+  if (valueType === undefined || valueJson === undefined) return;
+  const type = valueTypeOf(JSON.parse(valueJson) as Json);
+  if (type === valueType) return;
+  throw new Refusal(
+    'conflict',
+    `The value of actuator ${id} is of type ${type}, not ${valueType}. POST the actuator with its new type and a value of that type.`,
+  );
+}
+
 /** @throws Refusal `malformed` when the value to begin with is not of the type that the actuator takes. */
 export function assertDraft(draft: ActuatorDraft): void {
   if (draft.valueJson !== undefined) assertValueType(draft, JSON.parse(draft.valueJson) as Json);

@@ -18,6 +18,7 @@ import {
   type ActuatorDraft,
   type ActuatorId,
   assertDraft,
+  assertKeepsValue,
   assertValueType,
 } from './actuator.ts';
 
@@ -48,17 +49,28 @@ export class Actuators {
     return { actuator: actuatorOf(device, actuatorId), scopes: this.#permissions.scopesOf(actor, device) };
   }
 
-  /** Adds an actuator, or replaces the description of the one with that id. */
+  /**
+   * Adds an actuator, or replaces the description of the one with that id; a value in it is set, as by `setValue`.
+   * @throws Refusal `conflict` when the value that is kept is not of the new value type.
+   */
   async put(actor: Actor, id: DeviceId, draft: ActuatorDraft): Promise<void> {
     const device = await this.#requireUpdate(actor, id);
     assertDraft(draft);
-    if (!device.actuators.has(draft.id)) assertPartsMax(device.sensors.size + device.actuators.size + 1);
-    await this.#change(device, (mark) => this.#store.putActuator(mark, draft));
+    const actuator = device.actuators.get(draft.id);
+    const { valueJson } = draft;
+    if (actuator === undefined) assertPartsMax(device.sensors.size + device.actuators.size + 1);
+    else if (valueJson === undefined) assertKeepsValue(actuator, draft.valueType);
+    await this.#change(device, async (mark) => {
+      await this.#store.putActuator(mark, draft);
+      if (actuator === undefined || valueJson === undefined) return;
+      this.#feed.publish({ kind: 'actuator', device, actuator, valueJson, original: undefined });
+    });
   }
 
   async update(actor: Actor, id: DeviceId, actuatorId: ActuatorId, change: ActuatorChange): Promise<void> {
     const device = await this.#requireUpdate(actor, id);
     const actuator = actuatorOf(device, actuatorId);
+    assertKeepsValue(actuator, change.valueType);
     await this.#change(device, (mark) => this.#store.updateActuator(mark, actuator.key, change));
   }
 

@@ -7,7 +7,17 @@ import { answerCreated, answerDone } from '../preference.ts';
 import { parseMeta } from './devices.ts';
 import { dropNulls } from './drop-nulls.ts';
 import { toActuatorDraft, toActuatorRecord } from './records.ts';
-import { AllOrPage, creates, PreferHeaders, pageOf, refusals, type Services, type TypedApp, writes } from './routes.ts';
+import {
+  AllOrPage,
+  conflict,
+  creates,
+  PreferHeaders,
+  pageOf,
+  refusals,
+  type Services,
+  type TypedApp,
+  writes,
+} from './routes.ts';
 import {
   ActuatorBody,
   ActuatorParams,
@@ -19,6 +29,7 @@ import {
 } from './schemas.ts';
 
 const tags = ['Actuators'];
+const unfit = conflict('The value that the actuator has is not of the new value type.');
 
 export function registerActuators(app: TypedApp, services: Services): void {
   const { devices, actuators } = services;
@@ -50,11 +61,12 @@ export function registerActuators(app: TypedApp, services: Services): void {
         tags,
         operationId: 'addActuator',
         summary: 'Add an actuator to a device',
-        description: 'With the id of an actuator that is there, its description is replaced.',
+        description:
+          'With the id of an actuator that is there, its description is replaced; its value stays, unless the body has one, which is then set and published.',
         params: DeviceParams,
         headers: PreferHeaders,
         body: ActuatorBody,
-        response: creates(ActuatorSchema),
+        response: { ...creates(ActuatorSchema), ...unfit },
       },
     },
     async (request, reply) => {
@@ -137,7 +149,7 @@ export function registerActuators(app: TypedApp, services: Services): void {
           summary: `Change the ${field.words} of an actuator`,
           params: ActuatorParams,
           body: field.body,
-          response: writes,
+          response: field.name === 'value_type' ? { ...writes, ...unfit } : writes,
         },
       },
       async (request, reply) => {
