@@ -5,6 +5,7 @@ import { type Ids, randomIds } from './base/ids.ts';
 import type { Config } from './config/config.ts';
 import { limits } from './config/limits.ts';
 import { Actuators } from './domain/actuators/actuators.ts';
+import { Bulk } from './domain/datapoints/bulk.ts';
 import { Feed } from './domain/datapoints/feed.ts';
 import { History } from './domain/datapoints/history.ts';
 import { Ingest } from './domain/datapoints/ingest.ts';
@@ -191,11 +192,14 @@ async function wireDomain(parts: {
   const key = await new SqlSecretStore(store.registry).getOrCreate('token-key', () => ids.bytes(32));
   const known = { directory, permissions, clock };
   const drops = new DropLog({ ...known, store: new SqlDropStore(store.registry), waitingMax: limits.dropsWaitingMax });
+  const pushing = { ...known, writer, store: store.datapoints, receiptHours: limits.idempotencyHours };
+  const ingest = new Ingest(pushing);
   const services = {
     devices: new Devices({ ...known, store: deviceStore, users, defaultVisibility: config.defaultVisibility }),
     sensors: new Sensors({ ...known, store: deviceStore }),
     actuators: new Actuators({ ...known, store: deviceStore, feed }),
-    ingest: new Ingest({ ...known, writer, store: store.datapoints, receiptHours: limits.idempotencyHours }),
+    ingest,
+    bulk: new Bulk({ ...pushing, ingest }),
     history: new History({ ...known, store: store.datapoints }),
     drops,
     notifications: new Notifications({ store: new SqlNotificationStore(store.registry), permissions, ids, clock }),

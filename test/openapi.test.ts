@@ -6,7 +6,7 @@ import Fastify from 'fastify';
 import { registerV2 } from '../src/http/v2/api.ts';
 import { type ApiDocument, DocumentedAnswers, type Media, type Operation } from './support/documented-answers.ts';
 import { addUsers } from './support/people.ts';
-import { TestServer } from './support/test-server.ts';
+import { type Carries, TestServer } from './support/test-server.ts';
 
 let server: TestServer;
 let document: ApiDocument;
@@ -160,10 +160,13 @@ function examplesOf(media: Media): unknown[] {
   return Object.values(media.examples ?? {}).map(({ value }) => value);
 }
 
-function bodiesOf(operation: Operation): { readonly json?: unknown; readonly text?: string }[] {
+function bodiesOf(operation: Operation): Carries[] {
   if (operation.requestBody === undefined) return [{}];
   return Object.entries(operation.requestBody.content).flatMap(([type, media]) =>
-    examplesOf(media).map((example) => (type === 'text/plain' ? { text: example as string } : { json: example })),
+    examplesOf(media).map((example) => {
+      if (type === 'application/json') return { json: example };
+      return { body: example as string, headers: { 'content-type': type } };
+    }),
   );
 }
 

@@ -110,6 +110,8 @@ export const limits = {
   idempotencyHours: 24,
   /** Keys remembered for one caller. Beyond: the oldest is forgotten. */
   idempotencyKeysMax: 10_000,
+  /** The answer to a bulk request kept under its key, characters. Beyond: 413, and nothing is stored. */
+  keptAnswerCharsMax: 64 * KIB,
   /** MQTT publishes remembered to tell a repeat (DUP) from a new message. Beyond: the oldest is forgotten. */
   repeatMemoryMax: 262_144,
   /** Milliseconds an MQTT publish is remembered for that. */

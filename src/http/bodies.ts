@@ -8,6 +8,10 @@ import { Refusal } from '../base/refusal.ts';
 import { limits } from '../config/limits.ts';
 
 declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** True where NDJSON and CSV are taken. */
+    takesLines?: boolean;
+  }
   interface FastifyRequest {
     /** The body as it came, kept only where an Idempotency-Key needs it. */
     rawBody: Buffer | undefined;
@@ -22,6 +26,24 @@ export class TextBody {
     this.text = text;
   }
 }
+
+/** A body of lines, as it came: UTF-8 is looked at line by line. */
+export class LinesBody {
+  readonly kind: 'csv' | 'ndjson';
+  readonly bytes: Buffer;
+
+  constructor(kind: 'csv' | 'ndjson', bytes: Buffer) {
+    this.kind = kind;
+    this.bytes = bytes;
+  }
+}
+
+const lineTypes = {
+  'text/csv': 'csv',
+  'application/x-ndjson': 'ndjson',
+  'application/ndjson': 'ndjson',
+  'application/jsonl': 'ndjson',
+} as const;
 
 export function registerBodyParsers(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
@@ -45,6 +67,19 @@ export function registerBodyParsers(app: FastifyInstance): void {
       done(error as Error);
     }
   });
+  for (const [type, kind] of Object.entries(lineTypes)) {
+    app.addContentTypeParser(type, { parseAs: 'buffer' }, (request, body: Buffer, done) => {
+      try {
+        if (request.routeOptions.config.takesLines !== true)
+          throw new Refusal('unsupported', `${type} is not taken here.`);
+        assertPlainUtf8(request);
+        if (request.headers['idempotency-key'] !== undefined) request.rawBody = body;
+        done(null, new LinesBody(kind, body));
+      } catch (error) {
+        done(error as Error);
+      }
+    });
+  }
 }
 
 function parseText(body: Buffer): string {

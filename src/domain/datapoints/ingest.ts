@@ -76,7 +76,7 @@ export class Ingest {
    */
   async acceptOnce(actor: Actor, push: SensorPush, idempotency: IdempotencyKey): Promise<void> {
     const device = await this.#directory.get(push.device);
-    const { sensor } = this.#resolve(actor, device, push);
+    const { sensor } = this.resolve(actor, device, push);
     const bodyHash = createHash('sha256').update(idempotency.body).digest('base64');
     const caller = actor.userId;
     // With the sensor's own number: a sensor that was removed and made again has stored nothing yet.
@@ -108,7 +108,7 @@ export class Ingest {
   #append(actor: Actor, device: Device, push: SensorPush, receipt?: PushReceipt): Promise<void> {
     let resolved: Push;
     try {
-      resolved = this.#resolve(actor, device, push);
+      resolved = this.resolve(actor, device, push);
     } catch (error) {
       return Promise.reject(error);
     }
@@ -116,7 +116,11 @@ export class Ingest {
     return this.#writer.append({ pushes: [resolved], receipt, publish: push.publish });
   }
 
-  #resolve(actor: Actor, device: Device, push: SensorPush): Push {
+  /**
+   * What a push becomes for the writer; bulk.ts asks for each of its own.
+   * @throws Refusal `not-found`, `forbidden`.
+   */
+  resolve(actor: Actor, device: Device, push: SensorPush): Push {
     this.#permissions.require(actor, device, scope.dataCreate);
     const sensor = device.sensors.get(push.sensor);
     if (sensor === undefined || this.#directory.isLeaving(push.device, push.sensor)) {
@@ -127,7 +131,7 @@ export class Ingest {
   }
 }
 
-function assertSameBody(first: string, now: string): void {
+export function assertSameBody(first: string, now: string): void {
   if (first === now) return;
   throw new Refusal('conflict', 'This Idempotency-Key was used before with another body. Use a new key for new data.');
 }

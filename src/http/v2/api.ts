@@ -1,6 +1,7 @@
 // Version 2 of the API: all of its routes under /api/v2.
 import { registerActuators } from './actuators.ts';
 import { registerAuth } from './auth.ts';
+import { registerBulk } from './bulk.ts';
 import { registerDatapoints } from './datapoints.ts';
 import { registerDevices } from './devices.ts';
 import { registerHistory } from './history.ts';
@@ -15,6 +16,7 @@ export function registerV2(app: TypedApp, services: Services): void {
   registerShares(app, services);
   registerSensors(app, services);
   registerDatapoints(app, services);
+  registerBulk(app, services);
   registerHistory(app, services);
   registerActuators(app, services);
   registerNotifications(app, services);

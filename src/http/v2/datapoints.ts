@@ -1,27 +1,14 @@
 // Pushing datapoints (spec 4.1, contract 5).
-import type { FastifyRequest } from 'fastify';
-import { Type } from 'typebox';
 import { Refusal } from '../../base/refusal.ts';
-import { limits } from '../../config/limits.ts';
-import type { IdempotencyKey } from '../../domain/datapoints/ingest.ts';
 import { parseReadings, parseValue, type Reading } from '../../domain/datapoints/reading.ts';
 import { TextBody } from '../bodies.ts';
 import { idRule, isId } from '../ids.ts';
 import { answerDone } from '../preference.ts';
+import { IdempotencyHeaders, toIdempotencyKey } from './idempotency.ts';
 import { conflict, type Services, type TypedApp, writes } from './routes.ts';
 import { PushBody, SensorParams } from './schemas.ts';
 
 const tags = ['Datapoints'];
-
-const IdempotencyHeaders = Type.Object({
-  'idempotency-key': Type.Optional(
-    Type.String({
-      minLength: 1,
-      maxLength: limits.idempotencyKeyCharsMax,
-      description: 'Names this push: a repeat within 24 hours stores nothing twice and gets the first answer.',
-    }),
-  ),
-});
 
 const doors = [
   ['values', 'pushDatapoints', 'Push datapoints'],
@@ -57,7 +44,11 @@ export function registerDatapoints(app: TypedApp, services: Services): void {
         const stored =
           key === undefined
             ? ingest.accept(request.actor, push)
-            : ingest.acceptOnce(request.actor, push, toIdempotencyKey(key, `POST ${door}`, request));
+            : ingest.acceptOnce(
+                request.actor,
+                push,
+                toIdempotencyKey(key, request, { door: `POST ${door}`, type: typeOf(request.body) }),
+              );
         stored.then(
           () => answerDone(reply as never),
           (error: unknown) => reply.send((idFaultOf(params) ?? error) as never),
@@ -76,15 +67,8 @@ function idFaultOf(params: { readonly device: string; readonly sensor: string })
   return undefined;
 }
 
-/** The type is part of what was sent: the same bytes as text are another value. */
-function toIdempotencyKey(key: string, door: string, request: FastifyRequest): IdempotencyKey {
-  if (key === '' || key.length > limits.idempotencyKeyCharsMax) {
-    throw new Refusal('malformed', `An Idempotency-Key has 1 to ${limits.idempotencyKeyCharsMax} characters.`, {
-      faults: [{ pointer: '/idempotency-key', detail: `must have 1 to ${limits.idempotencyKeyCharsMax} characters` }],
-    });
-  }
-  const type = request.body instanceof TextBody ? 'text\n' : 'json\n';
-  return { key, door, body: Buffer.concat([Buffer.from(type), request.rawBody ?? Buffer.alloc(0)]) };
+function typeOf(body: unknown): string {
+  return body instanceof TextBody ? 'text' : 'json';
 }
 
 function toReadings(body: unknown): readonly Reading[] {

@@ -10,6 +10,7 @@ import type {
 } from 'fastify';
 import { Type } from 'typebox';
 import type { Actuators } from '../../domain/actuators/actuators.ts';
+import type { Bulk } from '../../domain/datapoints/bulk.ts';
 import type { History } from '../../domain/datapoints/history.ts';
 import type { Ingest } from '../../domain/datapoints/ingest.ts';
 import type { Devices } from '../../domain/devices/devices.ts';
@@ -25,6 +26,7 @@ export interface Services {
   readonly sensors: Sensors;
   readonly actuators: Actuators;
   readonly ingest: Ingest;
+  readonly bulk: Bulk;
   readonly history: History;
   readonly drops: DropLog;
   readonly notifications: Notifications;

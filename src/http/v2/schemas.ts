@@ -251,22 +251,24 @@ export const DeviceSchema = Type.Object(
   { title: 'Device', description: 'A device with its sensors, their last values, and its actuators.' },
 );
 
-const PushedDatapoint = Type.Object(
-  {
-    value: Type.Unknown({
-      description: 'What was measured, in the unit of the sensor: any JSON, at most 64 KiB. `null` is a value.',
-      examples: [21.5],
+export const pushedFields = {
+  value: Type.Unknown({
+    description: 'What was measured, in the unit of the sensor: any JSON, at most 64 KiB. `null` is a value.',
+    examples: [21.5],
+  }),
+  timestamp: Type.Optional(
+    Type.Union([Type.String(), Type.Null()], {
+      description:
+        'When it was measured: RFC 3339, UTC where it names no zone. Leave it out where there is no clock: `date_received` stands in.',
+      examples: ['2016-06-08T18:20:27.873Z'],
     }),
-    timestamp: Type.Optional(
-      Type.Union([Type.String(), Type.Null()], {
-        description:
-          'When it was measured: RFC 3339, UTC where it names no zone. Leave it out where there is no clock: `date_received` stands in.',
-        examples: ['2016-06-08T18:20:27.873Z'],
-      }),
-    ),
-  },
-  { title: 'NewDatapoint', description: 'A value and when it was measured.' },
-);
+  ),
+};
+
+const PushedDatapoint = Type.Object(pushedFields, {
+  title: 'NewDatapoint',
+  description: 'A value and when it was measured.',
+});
 
 /** Datapoints as they are pushed: described here, checked by the domain in one pass. */
 export const PushBody = Type.Unsafe<unknown>({

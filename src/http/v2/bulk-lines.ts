@@ -1,0 +1,145 @@
+// Reads the body of a bulk request (contract 10), JSON, NDJSON or CSV, into lines that make sense and lines that do
+// not. Beyond the bound of datapoints the whole request is refused.
+import { isUtf8 } from 'node:buffer';
+import { isCleanText, type Json, textFault } from '../../base/json.ts';
+import { parseJsonText } from '../../base/json-text.ts';
+import { Refusal } from '../../base/refusal.ts';
+import { limits } from '../../config/limits.ts';
+import type { BulkLine, BulkRequest, RefusedLine } from '../../domain/datapoints/bulk.ts';
+import { parseReadings } from '../../domain/datapoints/reading.ts';
+import { LinesBody } from '../bodies.ts';
+import { csvRecords } from '../csv-records.ts';
+import { idRule, isId } from '../ids.ts';
+
+const columns = ['device_id', 'sensor_id', 'timestamp', 'value'] as const;
+type Column = (typeof columns)[number];
+
+/** @throws Refusal `malformed`, `too-large`, `unsupported` for what is refused as a whole. */
+export function toBulkRequest(body: unknown): BulkRequest {
+  const reader = new LineReader();
+  if (body instanceof LinesBody) {
+    if (body.kind === 'csv') readCsv(body.bytes, reader);
+    else readNdjson(body.bytes, reader);
+  } else if (typeof body === 'object' && body !== null && !(body instanceof Error)) {
+    readJson(body as Json, reader);
+  } else {
+    throw new Refusal('malformed', 'The body must be datapoints as a JSON array, NDJSON or CSV.');
+  }
+  return reader;
+}
+
+class LineReader implements BulkRequest {
+  readonly lines: BulkLine[] = [];
+  readonly refused: RefusedLine[] = [];
+
+  /** Takes in a line, or the reason why it is none. */
+  read(line: number, parse: () => Omit<BulkLine, 'line'>): void {
+    if (this.lines.length + this.refused.length === limits.pushDatapointsMax) {
+      const detail = `One request takes ${limits.pushDatapointsMax} datapoints. Send them in parts.`;
+      throw new Refusal('too-large', `${detail} Nothing of this one was stored.`);
+    }
+    try {
+      this.lines.push({ line, ...parse() });
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      this.refused.push({ line, detail: error.message });
+    }
+  }
+}
+
+function readJson(body: Json, reader: LineReader): void {
+  // One datapoint alone is a list of one.
+  const items: readonly Json[] = Array.isArray(body) ? body : [body];
+  for (const [index, item] of items.entries()) reader.read(index + 1, () => toLine(item));
+}
+
+function readNdjson(bytes: Buffer, reader: LineReader): void {
+  let line = 0;
+  for (let at = 0; at < bytes.length; ) {
+    const end = bytes.indexOf(0x0a, at);
+    const text = bytes.subarray(at, end < 0 ? bytes.length : end);
+    line += 1;
+    at = end < 0 ? bytes.length : end + 1;
+    if (isBlank(text)) continue;
+    reader.read(line, () => toLine(parseJsonText(text, limits.nestingLevelsMax)));
+  }
+}
+
+function isBlank(text: Buffer): boolean {
+  return text.every((byte) => byte === 0x20 || byte === 0x0d || byte === 0x09);
+}
+
+function readCsv(bytes: Buffer, reader: LineReader): void {
+  if (!isUtf8(bytes)) throw new Refusal('malformed', 'The CSV is not UTF-8.');
+  let places: ReadonlyMap<Column, number> | undefined;
+  let width = 0;
+  for (const { line, fields, fault } of csvRecords(bytes.toString('utf8'))) {
+    if (places === undefined) {
+      const header = fault === undefined ? headerOf(fields) : undefined;
+      places = header ?? new Map(columns.map((column, place) => [column, place]));
+      width = header === undefined ? columns.length : fields.length;
+      if (header !== undefined) continue;
+    }
+    const known = places;
+    reader.read(line, () => {
+      if (fault !== undefined) throw new Refusal('malformed', `The line ${fault}.`);
+      if (fields.length > width) {
+        throw new Refusal('malformed', `The line has ${fields.length} fields, not ${width}. Put quotes around commas.`);
+      }
+      return toCsvLine((column) => fields[known.get(column) ?? -1] ?? '');
+    });
+  }
+}
+
+/** The places of the columns where the first line names them, in any order, beside others. */
+function headerOf(fields: readonly string[]): ReadonlyMap<Column, number> | undefined {
+  const names = fields.map((field) => field.trim().toLowerCase());
+  if (!names.includes('device_id') && !names.includes('sensor_id')) return undefined;
+  for (const column of ['device_id', 'sensor_id', 'value'] as const) {
+    if (!names.includes(column)) throw new Refusal('malformed', `The header line of the CSV has no column ${column}.`);
+  }
+  return new Map(columns.map((column) => [column, names.indexOf(column)]));
+}
+
+function toCsvLine(field: (column: Column) => string): Omit<BulkLine, 'line'> {
+  const timestamp = field('timestamp').trim();
+  return toLine({
+    device_id: field('device_id').trim(),
+    sensor_id: field('sensor_id').trim(),
+    ...(timestamp === '' ? {} : { timestamp }),
+    value: toCsvValue(field('value')),
+  });
+}
+
+/** A field that is JSON is that JSON; any other is the string it is. */
+function toCsvValue(text: string): Json {
+  if (text === '') throw new Refusal('malformed', 'value is empty. Write null for no value, "" in quotes for no text.');
+  if (text.length > limits.valueBytesMax) {
+    throw new Refusal('too-large', `value has ${text.length} characters; a value takes ${limits.valueBytesMax} bytes.`);
+  }
+  if (!isJson(text)) {
+    if (!isCleanText(text)) throw new Refusal('malformed', `value ${textFault(text)}.`);
+    return text;
+  }
+  return parseJsonText(Buffer.from(text), limits.nestingLevelsMax);
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function toLine(item: Json): Omit<BulkLine, 'line'> {
+  if (typeof item !== 'object' || item === null || Array.isArray(item)) {
+    throw new Refusal('malformed', 'A datapoint is an object with device_id, sensor_id and value.');
+  }
+  const { device_id: device, sensor_id: sensor } = item as { readonly device_id?: Json; readonly sensor_id?: Json };
+  if (typeof device !== 'string' || !isId(device)) throw new Refusal('malformed', `/device_id ${idRule}.`);
+  if (typeof sensor !== 'string' || !isId(sensor)) throw new Refusal('malformed', `/sensor_id ${idRule}.`);
+  const [reading] = parseReadings(item);
+  return { device, sensor, reading: reading as NonNullable<typeof reading> };
+}
