@@ -120,6 +120,25 @@ test('a value type that the present value does not have is refused, and the way 
   assert.deepEqual(body, { actuator_value_type: 'number', value: 5, id: 'v' });
 });
 
+test('a value and a value type that come at the same time never contradict each other', async () => {
+  for (let round = 0; round < 20; round++) {
+    const id = `race-${round}`;
+    await server.call(as, 'POST', `${d}/actuators`, { json: { id } });
+    const path = `${d}/actuators/${id}`;
+    const answers = await Promise.all([
+      server.call(as, 'PUT', `${path}/value`, { json: 5 }),
+      server.call(as, 'PUT', `${path}/value_type`, { text: 'bool' }),
+      server.call(as, 'PUT', `${path}/value`, { json: true }),
+      server.call(as, 'POST', `${d}/actuators`, { json: { id, value_type: 'number' } }),
+      server.call(as, 'PUT', `${path}/value`, { json: 'x' }),
+    ]);
+    for (const { status, text } of answers) assert.ok([204, 400, 422].includes(status), text);
+    const { body } = await server.call(as, 'GET', path);
+    const type = { number: 'number', boolean: 'bool', string: 'string' }[typeof body.value as 'string'];
+    if (body.actuator_value_type !== undefined && 'value' in body) assert.equal(type, body.actuator_value_type);
+  }
+});
+
 test('strangers open no valves: neither public visibility nor any other share sets a value', async () => {
   const set = (who: string, expect: number) => ({ as: who, call: `PUT ${d}/actuators/v/value`, json: false, expect });
   const share = (scopes: readonly string[]) => {

@@ -18,6 +18,8 @@ export const limits = {
   textCharsMax: 4 * KIB,
   /** Sensors plus actuators of one device; it is held in memory as one record. Beyond: 413. */
   devicePartsMax: 10_000,
+  /** Times a change of an actuator is judged anew because others changed it meanwhile. Beyond: 503. */
+  actuatorAttemptsMax: 5,
   /** An id of a device, sensor, actuator or gateway, characters. Beyond: 400. */
   idCharsMax: 256,
   /** An `Idempotency-Key`, characters. Beyond: 400. */

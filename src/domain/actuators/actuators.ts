@@ -54,24 +54,32 @@ export class Actuators {
    * @throws Refusal `conflict` when the value that is kept is not of the new value type.
    */
   async put(actor: Actor, id: DeviceId, draft: ActuatorDraft): Promise<void> {
-    const device = await this.#requireUpdate(actor, id);
     assertDraft(draft);
-    const actuator = device.actuators.get(draft.id);
-    const { valueJson } = draft;
-    if (actuator === undefined) assertPartsMax(device.sensors.size + device.actuators.size + 1);
-    else if (valueJson === undefined) assertKeepsValue(actuator, draft.valueType);
-    await this.#change(device, async (mark) => {
-      await this.#store.putActuator(mark, draft);
-      if (actuator === undefined || valueJson === undefined) return;
-      this.#feed.publish({ kind: 'actuator', device, actuator, valueJson, original: undefined });
+    await this.#untilDone(async () => {
+      const device = await this.#requireUpdate(actor, id);
+      const actuator = device.actuators.get(draft.id);
+      const { valueJson } = draft;
+      if (actuator === undefined) assertPartsMax(device.sensors.size + device.actuators.size + 1);
+      else if (valueJson === undefined) assertKeepsValue(actuator, draft.valueType);
+      const seen = valueJson === undefined ? { valueJson: actuator?.valueJson ?? null } : {};
+      return this.#change(device, async (mark) => {
+        const isDone = await this.#store.putActuator(mark, draft, seen);
+        if (isDone && actuator !== undefined && valueJson !== undefined) {
+          this.#feed.publish({ kind: 'actuator', device, actuator, valueJson, original: undefined });
+        }
+        return isDone;
+      });
     });
   }
 
   async update(actor: Actor, id: DeviceId, actuatorId: ActuatorId, change: ActuatorChange): Promise<void> {
-    const device = await this.#requireUpdate(actor, id);
-    const actuator = actuatorOf(device, actuatorId);
-    assertKeepsValue(actuator, change.valueType);
-    await this.#change(device, (mark) => this.#store.updateActuator(mark, actuator.key, change));
+    await this.#untilDone(async () => {
+      const device = await this.#requireUpdate(actor, id);
+      const actuator = actuatorOf(device, actuatorId);
+      assertKeepsValue(actuator, change.valueType);
+      const seen = change.valueType === undefined ? {} : { valueJson: actuator.valueJson ?? null };
+      return this.#change(device, (mark) => this.#store.updateActuator(mark, actuator.key, change, seen));
+    });
   }
 
   async remove(actor: Actor, id: DeviceId, actuatorId: ActuatorId): Promise<void> {
@@ -91,14 +99,18 @@ export class Actuators {
     value: Json,
     original?: OriginalMessage,
   ): Promise<void> {
-    const { device, actuator } = await this.requireSet(actor, id, actuatorId);
-    assertValueType(actuator, value);
     const valueJson = JSON.stringify(value);
-    assertValueBytes(actuator, valueJson);
-    await this.#change(device, async (mark) => {
-      await this.#store.updateActuator(mark, actuator.key, { valueJson });
-      // At once, so that the feed has the order of the commits (I3).
-      this.#feed.publish({ kind: 'actuator', device, actuator, valueJson, original });
+    await this.#untilDone(async () => {
+      const { device, actuator } = await this.requireSet(actor, id, actuatorId);
+      assertValueType(actuator, value);
+      assertValueBytes(actuator, valueJson);
+      const seen = { valueType: actuator.valueType ?? null };
+      return this.#change(device, async (mark) => {
+        const isDone = await this.#store.updateActuator(mark, actuator.key, { valueJson }, seen);
+        // At once, so that the feed has the order of the commits (I3).
+        if (isDone) this.#feed.publish({ kind: 'actuator', device, actuator, valueJson, original });
+        return isDone;
+      });
     });
   }
 
@@ -119,9 +131,15 @@ export class Actuators {
     return device;
   }
 
-  async #change(device: Device, write: (mark: Mark) => Promise<void>): Promise<void> {
+  /** What somebody else changed meanwhile is judged anew: a value never contradicts the value type. */
+  async #untilDone(attempt: () => Promise<boolean>): Promise<void> {
+    for (let attempts = 0; attempts < limits.actuatorAttemptsMax; attempts++) if (await attempt()) return;
+    throw new Refusal('busy', 'Others change this actuator at the same time. Try again.', { retryAfterS: 1 });
+  }
+
+  async #change<T>(device: Device, write: (mark: Mark) => Promise<T>): Promise<T> {
     try {
-      await write({ device: device.key, atMs: this.#clock.now() });
+      return await write({ device: device.key, atMs: this.#clock.now() });
     } finally {
       await this.#directory.refresh(device.id);
     }

@@ -26,6 +26,15 @@ export interface Mark {
   readonly atMs: number;
 }
 
+/**
+ * What an actuator had when a change of it was judged, null for nothing: what is named here must still be so. A value
+ * is judged by the value type, and a value type by the value.
+ */
+export interface Seen {
+  readonly valueType?: string | null;
+  readonly valueJson?: string | null;
+}
+
 export interface DeviceStore {
   find(id: DeviceId): Promise<Device | undefined>;
   /** Devices in order of creation that the audience may see and the filter lets through. */
@@ -43,8 +52,10 @@ export interface DeviceStore {
   updateSensor(mark: Mark, sensor: SensorKey, change: SensorChange): Promise<void>;
   removeSensor(mark: Mark, sensor: SensorKey): Promise<void>;
 
-  putActuator(mark: Mark, draft: ActuatorDraft): Promise<void>;
-  updateActuator(mark: Mark, actuator: number, change: ActuatorChange): Promise<void>;
+  /** False, and nothing is changed, where the actuator of that id is no longer as it was `seen`. */
+  putActuator(mark: Mark, draft: ActuatorDraft, seen: Seen): Promise<boolean>;
+  /** The same; false too where the actuator is gone. */
+  updateActuator(mark: Mark, actuator: number, change: ActuatorChange, seen: Seen): Promise<boolean>;
   removeActuator(mark: Mark, actuator: number): Promise<void>;
 
   listShares(device: DeviceKey): Promise<Share[]>;

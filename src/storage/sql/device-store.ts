@@ -10,7 +10,7 @@ import type {
   DeviceKey,
   Visibility,
 } from '../../domain/devices/device.ts';
-import type { DeviceListQuery, DeviceStore, Mark, Share } from '../../domain/devices/device-store.ts';
+import type { DeviceListQuery, DeviceStore, Mark, Seen, Share } from '../../domain/devices/device-store.ts';
 import type { ScopeSet } from '../../domain/permissions/scopes.ts';
 import type { SensorChange, SensorDraft, SensorKey } from '../../domain/sensors/sensor.ts';
 import type { UserKey } from '../../domain/users/user.ts';
@@ -110,13 +110,20 @@ export class SqlDeviceStore implements DeviceStore {
     await this.#registry.write([this.#purge(sensor), remove, this.#mark(mark)], { purge: true });
   }
 
-  async putActuator(mark: Mark, draft: ActuatorDraft): Promise<void> {
-    await this.#registry.write([this.#insertActuator(sql.lit(mark.device), draft), this.#mark(mark)]);
+  async putActuator(mark: Mark, draft: ActuatorDraft, seen: Seen): Promise<boolean> {
+    const put = this.#insertActuator(sql.lit(mark.device), draft, seen);
+    const [changed] = await this.#registry.write([put, this.#mark(mark)]);
+    return changed === 1;
   }
 
-  async updateActuator(mark: Mark, actuator: number, change: ActuatorChange): Promise<void> {
-    const update = this.#db.updateTable('actuator').set(actuatorColumns(change)).where('key', '=', actuator);
-    await this.#registry.write([update, this.#mark(mark)]);
+  async updateActuator(mark: Mark, actuator: number, change: ActuatorChange, seen: Seen): Promise<boolean> {
+    const update = this.#db
+      .updateTable('actuator')
+      .set(actuatorColumns(change))
+      .where('key', '=', actuator)
+      .where(isAsSeen(seen));
+    const [changed] = await this.#registry.write([update, this.#mark(mark)]);
+    return changed === 1;
   }
 
   async removeActuator(mark: Mark, actuator: number): Promise<void> {
@@ -196,11 +203,14 @@ export class SqlDeviceStore implements DeviceStore {
     );
   }
 
-  #insertActuator(device: Expression<number>, draft: ActuatorDraft): Compilable {
+  #insertActuator(device: Expression<number>, draft: ActuatorDraft, seen: Seen = {}): Compilable {
     const columns = actuatorColumns(draft);
     const insert = this.#db.insertInto('actuator').values({ ...columns, device, id: draft.id });
     return insert.onConflict((conflict) =>
-      conflict.columns(['device', 'id']).doUpdateSet({ ...noDescription.actuator, ...columns }),
+      conflict
+        .columns(['device', 'id'])
+        .doUpdateSet({ ...noDescription.actuator, ...columns })
+        .where(isAsSeen(seen)),
     );
   }
 
@@ -227,4 +237,11 @@ function toColumns(change: DeviceChange): Record<string, unknown> {
   if ('meta' in change) columns['meta'] = text(change.meta);
   if ('deployed' in change) columns['deployed'] = change.deployed === undefined ? null : Number(change.deployed);
   return columns;
+}
+
+function isAsSeen({ valueType, valueJson }: Seen): Expression<SqlBool> {
+  const conditions = [sql<SqlBool>`1 = 1`];
+  if (valueType !== undefined) conditions.push(sql`actuator.value_type IS NOT DISTINCT FROM ${valueType}`);
+  if (valueJson !== undefined) conditions.push(sql`actuator.value IS NOT DISTINCT FROM ${valueJson}`);
+  return sql`(${sql.join(conditions, sql` AND `)})`;
 }
