@@ -13,8 +13,13 @@ import { Writer } from './domain/datapoints/writer.ts';
 import { DeviceDirectory } from './domain/devices/device-directory.ts';
 import { Devices } from './domain/devices/devices.ts';
 import { DropLog } from './domain/devices/drop-log.ts';
+import { Sharing } from './domain/devices/sharing.ts';
+import { Gateways } from './domain/gateways/gateways.ts';
+import { Presence } from './domain/gateways/presence.ts';
 import { Notifications } from './domain/notifications/notifications.ts';
 import { Permissions } from './domain/permissions/permission.ts';
+import { PermissionQueries } from './domain/permissions/permission-queries.ts';
+import { Projects } from './domain/projects/projects.ts';
 import { Sensors } from './domain/sensors/sensors.ts';
 import { Logins } from './domain/users/logins.ts';
 import { Passwords } from './domain/users/passwords.ts';
@@ -27,7 +32,10 @@ import { Repeats } from './mqtt/repeats.ts';
 import { matchesForm } from './mqtt/topics.ts';
 import { SqlDeviceStore } from './storage/sql/device-store.ts';
 import { SqlDropStore } from './storage/sql/drop-store.ts';
+import { SqlGatewayStore } from './storage/sql/gateway-store.ts';
+import { SqlGuardedStore } from './storage/sql/guarded-store.ts';
 import { SqlNotificationStore } from './storage/sql/notification-store.ts';
+import { SqlProjectStore } from './storage/sql/project-store.ts';
 import { SqlSecretStore } from './storage/sql/secret-store.ts';
 import { SqlUserStore } from './storage/sql/user-store.ts';
 import { SqliteMqttPersistence } from './storage/sqlite/mqtt-persistence.ts';
@@ -69,6 +77,7 @@ export async function startServer(config: Config, surroundings: Surroundings = {
     const domain = await wireDomain({ config, clock, ids, store, surroundings });
     store.writer.onTrouble = (error, { fatal }) => onTrouble({ error, fatal, log });
     closers.push(() => domain.writer.idle());
+    closers.push(() => domain.presence.flush());
     const mqtt = await makeMqtt({ config, clock, log, store, domain });
     const metrics = new Metrics({ store, writer: domain.writer, mqtt: mqtt.counts });
     const isReady = () => closing === undefined;
@@ -88,6 +97,7 @@ export async function startServer(config: Config, surroundings: Surroundings = {
     const idle = async () => {
       await domain.writer.idle();
       await mqtt.idle();
+      await domain.presence.idle();
     };
     return { ports, store, idle, close };
   } catch (error) {
@@ -194,19 +204,26 @@ async function wireDomain(parts: {
   const drops = new DropLog({ ...known, store: new SqlDropStore(store.registry), waitingMax: limits.dropsWaitingMax });
   const pushing = { ...known, writer, store: store.datapoints, receiptHours: limits.idempotencyHours };
   const ingest = new Ingest(pushing);
+  const gatewayStore = new SqlGatewayStore(store.registry);
+  const presence = new Presence({ gatewayStore, permissions, clock });
+  const { defaultVisibility } = config;
   const services = {
-    devices: new Devices({ ...known, store: deviceStore, users, defaultVisibility: config.defaultVisibility }),
+    devices: new Devices({ ...known, store: deviceStore, users, defaultVisibility }),
     sensors: new Sensors({ ...known, store: deviceStore }),
     actuators: new Actuators({ ...known, store: deviceStore, feed }),
     ingest,
     bulk: new Bulk({ ...pushing, ingest }),
     history: new History({ ...known, store: store.datapoints }),
+    gateways: new Gateways({ ...known, gatewayStore, presence, users, defaultVisibility }),
+    projects: new Projects({ permissions, ids, projectStore: new SqlProjectStore(store.registry) }),
+    sharing: new Sharing({ ...known, store: deviceStore, users }),
+    permissionQueries: new PermissionQueries({ permissions, guardedStore: new SqlGuardedStore(store.registry) }),
     drops,
     notifications: new Notifications({ store: new SqlNotificationStore(store.registry), permissions, ids, clock }),
     logins: new Logins({ users, passwords, clock, ids }),
     tokens: new Tokens({ key, clock }),
   };
-  return { users, guest, permissions, directory, feed, writer, drops, services };
+  return { users, guest, permissions, directory, presence, feed, writer, drops, services };
 }
 
 function firstPassword(config: Config, ids: Ids, surroundings: Surroundings): string {

@@ -15,6 +15,14 @@ const device = {
 
 const readable = [
   '/auth/permissions/devices',
+  '/auth/permissions/gateways',
+  '/auth/permissions/projects',
+  '/auth/shares',
+  '/gateways',
+  '/gateways/g1',
+  '/projects',
+  '/projects/p1',
+  '/devices/d1/permissions/explain',
   '/devices',
   '/devices/d1',
   '/devices/d1/drops',
@@ -31,6 +39,8 @@ let server: TestServer;
 before(async () => {
   server = await TestServer.start();
   await server.call('owner', 'POST', '/devices', { json: device });
+  await server.call('owner', 'POST', '/gateways', { json: { id: 'g1' } });
+  await server.call('owner', 'POST', '/projects', { json: { id: 'p1' } });
   await server.call('owner', 'POST', '/devices/d1/sensors/s1/value', { json: { value: 1.5 } });
 });
 after(() => server.stop());
@@ -74,6 +84,9 @@ const wrongMethods: readonly (readonly [method: string, path: string, allow: str
   ['PUT', '/devices/d1/sensors/s1', 'GET HEAD DELETE'],
   ['DELETE', '/devices/d1/sensors/s1/values', 'GET HEAD POST'],
   ['GET', '/devices/d1/actuators/a1/value', 'PUT'],
+  ['GET', '/gateways/g1/health', 'PUT POST'],
+  ['PUT', '/gateways/g1', 'GET HEAD DELETE'],
+  ['PUT', '/projects', 'GET HEAD POST'],
 ];
 
 for (const [method, path, allow] of wrongMethods) {

@@ -173,14 +173,20 @@ function bodiesOf(operation: Operation): Carries[] {
 /** Ids that the service assigned to the records of the examples, by the name of the parameter they stand for. */
 const assigned = new Map<string, string>();
 
-/** Makes the device of the examples anew, the way the example for it does. */
+/** Makes the records of the examples anew, the way the examples for them do. */
 async function prepare(operation: Operation): Promise<void> {
   const [rule = {}] = bodiesOf(document.paths['/api/v2/notifications']?.['post'] as Operation);
   assigned.set('notification', (await server.call('admin', 'POST', '/notifications', rule)).text);
-  await server.call('admin', 'DELETE', '/devices/field-3');
+  const records = { '/devices': 'field-3', '/gateways': 'gateway-1', '/projects': 'project-1' };
+  for (const [path, id] of Object.entries(records)) {
+    await server.call('admin', 'DELETE', `${path}/${id}`);
+    const create = document.paths[`/api/v2${path}`]?.['post'] as Operation;
+    if (operation.operationId === create.operationId) continue;
+    const [body = {}] = bodiesOf(create);
+    const { status, text } = await server.call('admin', 'POST', path, body);
+    assert.ok(status === 200 || status === 204, text);
+  }
   if (operation.operationId === 'createDevice') return;
-  const [body = {}] = bodiesOf(document.paths['/api/v2/devices']?.['post'] as Operation);
-  assert.equal((await server.call('admin', 'POST', '/devices', body)).status, 204);
   const value = { json: { value: 21.5 } };
   assert.equal((await server.call('admin', 'POST', '/devices/field-3/sensors/TC/values', value)).status, 204);
 }

@@ -36,6 +36,10 @@ export class LruCache<K, V> {
     }
   }
 
+  entries(): IterableIterator<[K, V]> {
+    return this.#entries.entries();
+  }
+
   delete(key: K): void {
     const value = this.#entries.get(key);
     if (value === undefined) return;

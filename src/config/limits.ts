@@ -70,6 +70,12 @@ export const limits = {
   pointsMax: 30_000,
   /** Milliseconds in which a reader of a stream must take some of it. Beyond: its connection is cut. */
   streamStallMs: 120_000,
+  /** Whole records (devices, gateways, projects) read in one step of a long list. */
+  recordStepRows: 100,
+  /** Ids of devices, and of gateways, that a project names. Beyond: 400. */
+  projectIdsMax: 10_000,
+  /** Projects read in one step of a long list; each may name many ids. */
+  projectStepRows: 10,
 
   // --- Ingest -------------------------------------------------------------------------------------------------
   /** Datapoints waiting for their commit. Beyond: HTTP 503 with Retry-After; MQTT waits (back-pressure). */
@@ -122,6 +128,14 @@ export const limits = {
   // --- Caches -------------------------------------------------------------------------------------------------
   /** Devices, sensors, actuators and shares held in memory for ingest and access checks. Beyond: the oldest goes. */
   directoryPartsMax: 250_000,
+  /** Gateways held in memory for MQTT. Beyond: the oldest goes. */
+  gatewaysCachedMax: 50_000,
+  /** Gateways whose last heartbeat is held in memory. Beyond: of the oldest, what was written last counts. */
+  gatewaysSeenMax: 100_000,
+  /** Milliseconds by which the `last_seen` on disk may trail: what a crash may take of it. */
+  lastSeenTrailMs: 10_000,
+  /** Times of gateways written in one unit. */
+  sightingsWrittenMax: 1_000,
   /** Users held in memory. */
   usersCachedMax: 20_000,
   /** Milliseconds a user's record may be older than the store: what the command line changes is seen by then. */

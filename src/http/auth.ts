@@ -43,7 +43,8 @@ export class Authentication {
   register(app: FastifyInstance): void {
     app.decorateRequest('actor');
     app.addHook('onRequest', (request, _reply, done) => {
-      if (!request.url.startsWith('/api/')) {
+      // The heartbeat of gateways is also at the root.
+      if (!/^\/(api|gateways)\//.test(request.url)) {
         done();
         return;
       }

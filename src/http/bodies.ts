@@ -112,11 +112,11 @@ export function textFieldOf(body: unknown, field: string): string {
 }
 
 /** The new value of a JSON field: application/json, or text/plain that holds the JSON. */
-export function jsonFieldOf(body: unknown, field: string): Json {
+export function jsonFieldOf(body: unknown, field: string, options: { readonly bytesMax?: number } = {}): Json {
   if (body === undefined) throw new Refusal('malformed', `${field} needs a body with its new value as JSON.`);
   const json =
     body instanceof TextBody ? parseJsonText(Buffer.from(body.text), limits.nestingLevelsMax) : (body as Json);
-  assertJsonLength(json, `/${field}`);
+  assertJsonLength(json, `/${field}`, options.bytesMax);
   return json;
 }
 
@@ -133,10 +133,10 @@ function assertTextLength(text: string, pointer: string): void {
 }
 
 /** @throws Refusal `too-large` */
-export function assertJsonLength(json: Json, pointer: string): void {
+export function assertJsonLength(json: Json, pointer: string, bytesMax: number = limits.valueBytesMax): void {
   const bytes = Buffer.byteLength(JSON.stringify(json));
-  if (bytes <= limits.valueBytesMax) return;
-  throw new Refusal('too-large', `${pointer} has ${bytes} bytes as JSON; a JSON field takes ${limits.valueBytesMax}.`, {
-    faults: [{ pointer, detail: `must have at most ${limits.valueBytesMax} bytes as JSON` }],
+  if (bytes <= bytesMax) return;
+  throw new Refusal('too-large', `${pointer} has ${bytes} bytes as JSON; this field takes ${bytesMax}.`, {
+    faults: [{ pointer, detail: `must have at most ${bytesMax} bytes as JSON` }],
   });
 }

@@ -20,6 +20,7 @@ import { registerHealth } from './health.ts';
 import { registerHome } from './home.ts';
 import { registerOpenApi } from './openapi.ts';
 import { registerV2 } from './v2/api.ts';
+import { registerRootHeartbeats } from './v2/gateways.ts';
 import type { Services } from './v2/routes.ts';
 import { makeValidatorCompiler } from './validation.ts';
 import { watchMethods } from './wrong-method.ts';
@@ -67,6 +68,7 @@ export class HttpServer {
     await registerOpenApi(app, parts.options);
     registerHealth(app, parts);
     registerHome(app);
+    registerRootHeartbeats(app.withTypeProvider<TypeBoxTypeProvider>(), parts.services.gateways);
     await registerDocs(app);
     await app.register(
       (api, _options, done) => {

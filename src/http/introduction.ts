@@ -55,6 +55,8 @@ export const tags = [
   { name: 'Datapoints', description: 'The values: push them one by one or in bulk, read them as JSON, CSV or NDJSON.' },
   { name: 'Actuators', description: 'What a device can be told to do.' },
   { name: 'Notifications', description: 'Rules: what to send, or to set, when values meet a condition.' },
+  { name: 'Gateways', description: 'What carries readings to the service, and whether it is there.' },
+  { name: 'Projects', description: 'Devices and gateways that somebody looks at together.' },
   { name: 'Sharing', description: 'Letting chosen people see, change or feed a device.' },
   { name: 'Service', description: 'Whether the service lives and takes work, and its figures.' },
 ] as const;

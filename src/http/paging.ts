@@ -35,6 +35,16 @@ export function setTotal(reply: FastifyReply, total: number): void {
   reply.header('x-total-count', String(total));
 }
 
+/** The headers of a page of a list that is counted. */
+export function setPage(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { limit, offset, total }: { readonly limit?: number | undefined; readonly offset: number; readonly total: number },
+): void {
+  setTotal(reply, total);
+  if (limit !== undefined) setLinks(request, reply, { limit, offset, hasNext: offset + limit < total });
+}
+
 function withOffset(request: FastifyRequest, page: Page, offset: number): string {
   const [path = '', query = ''] = request.url.split(/\?(.*)/s);
   const parameters = new URLSearchParams(query);

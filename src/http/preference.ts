@@ -20,7 +20,26 @@ export async function answerCreated(
     .send(await created.record());
 }
 
-export function prefersRepresentation(request: FastifyRequest): boolean {
+/**
+ * Ends a create that answers 200: without a body, or with the id it was given, as text or as a JSON string by `Accept`;
+ * 201 with the record where the caller prefers that; `Location` always (contract 6).
+ */
+export async function answerDeclared(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  created: { readonly location: string; readonly id?: string; readonly record: () => Promise<object> },
+): Promise<FastifyReply> {
+  if (prefersRepresentation(request)) return answerCreated(request, reply, created);
+  const { id, location } = created;
+  reply.code(200).header('location', location);
+  if (id === undefined) return reply.send();
+  if (ranksAbove(request.headers.accept, 'application/json', 'text/plain')) {
+    return reply.type('application/json; charset=utf-8').serializer(JSON.stringify).send(id);
+  }
+  return reply.type('text/plain;charset=utf-8').serializer(String).send(id);
+}
+
+function prefersRepresentation(request: FastifyRequest): boolean {
   const prefer = request.headers['prefer'];
   const text = Array.isArray(prefer) ? prefer.join(',') : prefer;
   return text?.split(/[,;]/).some((part) => /^return\s*=\s*"?representation"?$/i.test(part.trim())) ?? false;

@@ -1,21 +1,17 @@
 // The devices held in memory, whole, for ingest and access checks; bounded, filled from the store (I4).
 // What is being removed is known here from the moment its removal is queued, so that no datapoint can be accepted
 // behind it and be lost.
-import { LruCache } from '../../base/lru-cache.ts';
+import { LoadingCache } from '../../base/loading-cache.ts';
 import { Refusal } from '../../base/refusal.ts';
 import type { SensorId } from '../sensors/sensor.ts';
 import type { Device, DeviceId } from './device.ts';
 import type { DeviceStore } from './device-store.ts';
 
 export class DeviceDirectory {
-  readonly #store: DeviceStore;
-  readonly #devices: LruCache<DeviceId, Device>;
-  readonly #loading = new Map<DeviceId, Promise<Device | undefined>>();
-  readonly #refreshing = new Map<DeviceId, Promise<Device | undefined>>();
+  readonly #devices: LoadingCache<DeviceId, Device>;
   /** Devices and sensors whose removal is queued: `device` or `device/sensor`. Bounded by the queue of statements. */
   readonly #leaving = new Set<string>();
   readonly #pushesCommitted: () => Promise<void>;
-  #changes = 0;
 
   constructor(options: {
     readonly store: DeviceStore;
@@ -23,9 +19,9 @@ export class DeviceDirectory {
     /** Resolves when all datapoints accepted so far are committed. */
     readonly pushesCommitted: () => Promise<void>;
   }) {
-    this.#store = options.store;
     this.#pushesCommitted = options.pushesCommitted;
-    this.#devices = new LruCache({
+    this.#devices = new LoadingCache({
+      load: (id) => options.store.find(id),
       weightMax: options.partsMax,
       weigh: (device) => 1 + device.sensors.size + device.actuators.size + device.shares.size,
     });
@@ -33,7 +29,7 @@ export class DeviceDirectory {
 
   /** The device if it is in memory; the fast way of ingest and of access checks at delivery. */
   peek(id: DeviceId): Device | undefined {
-    return this.#devices.get(id);
+    return this.#devices.peek(id);
   }
 
   /** @throws Refusal `not-found` */
@@ -44,15 +40,7 @@ export class DeviceDirectory {
   }
 
   async find(id: DeviceId): Promise<Device | undefined> {
-    if (this.#leaving.has(id)) return undefined;
-    const known = this.#devices.get(id);
-    if (known !== undefined) return known;
-    let loading = this.#loading.get(id);
-    if (loading === undefined) {
-      loading = this.#load(id).finally(() => this.#loading.delete(id));
-      this.#loading.set(id, loading);
-    }
-    return loading;
+    return this.#leaving.has(id) ? undefined : this.#devices.find(id);
   }
 
   isLeaving(device: DeviceId, sensor: SensorId): boolean {
@@ -60,42 +48,19 @@ export class DeviceDirectory {
     return this.#leaving.has(device) || this.#leaving.has(`${device}/${sensor}`);
   }
 
-  /**
-   * Takes in a change of the store, before it is acknowledged. Until then the device stands as it was: were it
-   * forgotten meanwhile, messages on their way could not be checked and would be lost.
-   */
-  async refresh(id: DeviceId): Promise<void> {
-    if (this.#devices.get(id) === undefined) {
-      this.forget(id);
-      return;
-    }
-    this.#changes += 1;
-    // A read under way begins anew after a change, so that one is enough for all who wait.
-    let refreshing = this.#refreshing.get(id);
-    if (refreshing === undefined) {
-      refreshing = this.#load(id).finally(() => this.#refreshing.delete(id));
-      this.#refreshing.set(id, refreshing);
-    }
-    try {
-      await refreshing;
-    } catch {
-      // The change stands. Who asks next reads again, and is told if that fails.
-      this.forget(id);
-    }
+  /** Takes in a change of the store, before it is acknowledged; until then the device stands as it was. */
+  refresh(id: DeviceId): Promise<void> {
+    return this.#devices.refresh(id);
   }
 
   /** Forgets the device, because the store has changed. */
   forget(id: DeviceId): void {
-    this.#changes += 1;
-    this.#devices.delete(id);
-    this.#loading.delete(id);
+    this.#devices.forget(id);
   }
 
   /** Forgets everything, because anything may have changed (a user was renamed or removed). */
   forgetAll(): void {
-    this.#changes += 1;
-    this.#devices.clear();
-    this.#loading.clear();
+    this.#devices.forgetAll();
   }
 
   /** Runs a removal; until it has ended, nothing is accepted for what it removes. */
@@ -113,18 +78,6 @@ export class DeviceDirectory {
       this.#leaving.delete(name);
       if (what.sensor === undefined) this.forget(what.device);
       else await this.refresh(what.device);
-    }
-  }
-
-  async #load(id: DeviceId): Promise<Device | undefined> {
-    for (;;) {
-      const changes = this.#changes;
-      const device = await this.#store.find(id);
-      // A change that was committed while we read may have been missed: then read again.
-      if (changes !== this.#changes) continue;
-      if (device === undefined) this.#devices.delete(id);
-      else this.#devices.set(id, device);
-      return device;
     }
   }
 }

@@ -1,4 +1,6 @@
 // What devices need remembered.
+
+import type { Step } from '../../base/stepwise.ts';
 import type { ActuatorChange, ActuatorDraft } from '../actuators/actuator.ts';
 import type { Audience } from '../permissions/permission.ts';
 import type { ScopeSet } from '../permissions/scopes.ts';
@@ -18,6 +20,19 @@ export interface Share {
   readonly username: string;
   readonly scopes: ScopeSet;
 }
+
+/** A share as its owner or its user looks at it. */
+export interface ShareOfDevice extends Share {
+  readonly device: DeviceId;
+  readonly deviceName?: string;
+  /** The device's owner. */
+  readonly owner: string;
+  /** Who gave it; absent when that is not known any more. */
+  readonly givenBy?: string;
+}
+
+/** The shares on what the user owns, or the shares with the user. */
+export type ShareDirection = { readonly ownedBy: UserKey } | { readonly sharedWith: UserKey };
 
 /** A place in a device record that a write touches, with the time it is marked by. */
 export interface Mark {
@@ -39,6 +54,10 @@ export interface DeviceStore {
   find(id: DeviceId): Promise<Device | undefined>;
   /** Devices in order of creation that the audience may see and the filter lets through. */
   list(query: DeviceListQuery): Promise<Device[]>;
+  /** Devices of the gateway behind `after`, in order of creation, that the audience may see. */
+  listOfGateway(gateway: string, query: Step & { readonly audience: Audience }): Promise<Device[]>;
+  /** Devices of these ids, in no order. */
+  listByIds(ids: readonly DeviceId[]): Promise<Device[]>;
   count(query: Pick<DeviceListQuery, 'audience' | 'filter'>): Promise<number>;
   /** @throws Refusal `exists` when the id is taken. */
   create(draft: DeviceDraft & { visibility: Visibility }, owner: UserKey, atMs: number): Promise<void>;
@@ -59,6 +78,14 @@ export interface DeviceStore {
   removeActuator(mark: Mark, actuator: number): Promise<void>;
 
   listShares(device: DeviceKey): Promise<Share[]>;
-  putShare(device: DeviceKey, user: UserKey, scopes: ScopeSet): Promise<void>;
+  /** Shares by device, in order of creation, and username. */
+  listSharesOf(
+    direction: ShareDirection,
+    page: { readonly limit: number; readonly offset: number },
+  ): Promise<ShareOfDevice[]>;
+  countSharesOf(direction: ShareDirection): Promise<number>;
+  /** Who gave the user the share on the device, where that is known. */
+  findGiver(device: DeviceKey, user: UserKey): Promise<string | undefined>;
+  putShare(device: DeviceKey, user: UserKey, share: { scopes: ScopeSet; givenBy: UserKey }): Promise<void>;
   removeShare(device: DeviceKey, user: UserKey): Promise<void>;
 }

@@ -2,10 +2,12 @@
 // permission function before it does anything.
 import type { Clock } from '../../base/clock.ts';
 import { Refusal } from '../../base/refusal.ts';
+import { inSteps } from '../../base/stepwise.ts';
 import { limits } from '../../config/limits.ts';
 import { assertDraft } from '../actuators/actuator.ts';
 import type { Audience, Permissions } from '../permissions/permission.ts';
-import { noScopes, type ScopeSet, scope, scopesOn } from '../permissions/scopes.ts';
+import { noScopes, type ScopeSet, scope } from '../permissions/scopes.ts';
+import { assertMayBecome, assertMayOwn, visibilityOfNew } from '../permissions/visibility.ts';
 import type { Actor } from '../users/user.ts';
 import type { Users } from '../users/users.ts';
 import type { Device, DeviceChange, DeviceDraft, DeviceId, Visibility } from './device.ts';
@@ -48,8 +50,7 @@ export class Devices {
     this.#permissions.requireCreate(actor, { kind: 'device', id: draft.id });
     assertPartsMax(draft.sensors.length + draft.actuators.length);
     for (const actuator of draft.actuators) assertDraft(actuator);
-    // What guest creates is everybody's (spec 5.5); what somebody creates is theirs until they say otherwise.
-    const visibility = actor.guest ? 'public' : (draft.visibility ?? this.#defaultVisibility);
+    const visibility = visibilityOfNew(actor, draft.visibility, this.#defaultVisibility);
     try {
       await this.#store.create({ ...draft, visibility }, actor.key, this.#clock.now());
     } catch (error) {
@@ -85,21 +86,25 @@ export class Devices {
     return this.#page(this.#permissions.audienceOf(actor, scope.view), parseFilter(query.q), query);
   }
 
-  /** The devices, or a page of them, on which the actor holds any scope at all; maybe without `devices:view`. */
-  async listHeld(
-    actor: Actor,
-    page: { readonly limit?: number | undefined; readonly offset: number },
-  ): Promise<DevicePage> {
-    this.#permissions.requireGuestAllowed(actor);
-    return this.#page(this.#permissions.audienceOf(actor, scopesOn.device), [], page);
+  /** The devices of a gateway that the actor may view, in order of creation. */
+  listOfGateway(actor: Actor, gateway: string): AsyncGenerator<readonly Device[]> {
+    const audience = this.#permissions.audienceOf(actor, scope.view);
+    return inSteps((step) => this.#store.listOfGateway(gateway, { audience, ...step }), {
+      ...{ offset: 0, stepRows: limits.recordStepRows },
+    });
+  }
+
+  /** Those of the ids that there are and the actor may view, in the order of the ids. */
+  async listVisible(actor: Actor, ids: readonly DeviceId[]): Promise<Device[]> {
+    const found = new Map((await this.#store.listByIds(ids)).map((device) => [device.id, device]));
+    const mayView = (device: Device) => (this.#permissions.scopesOf(actor, device) & scope.view) !== 0;
+    return ids.flatMap((id) => found.get(id) ?? []).filter(mayView);
   }
 
   /** @throws Refusal `forbidden` when guest would make a record private. */
   async update(actor: Actor, id: DeviceId, change: DeviceChange): Promise<void> {
     const device = await this.#require(actor, id, scope.update);
-    if (change.visibility === 'private' && (actor.guest || device.owner === 'guest')) {
-      throw new Refusal('forbidden', 'What guest owns is public. Hand the device over to a user first.');
-    }
+    assertMayBecome(change.visibility, { actor, owner: device.owner });
     await this.#change(device, (mark) => this.#store.update(mark, change));
   }
 
@@ -109,9 +114,7 @@ export class Devices {
     const device = await this.#directory.get(id);
     this.#permissions.requireOwner(actor, device);
     const owner = await this.#users.getByName(username);
-    if (owner.username === 'guest' && device.visibility === 'private') {
-      throw new Refusal('conflict', 'What guest owns is public. Make the device public before handing it to guest.');
-    }
+    assertMayOwn(owner.username, device);
     await this.#change(device, (mark) => this.#store.setOwner(mark, owner.key));
   }
 
@@ -138,7 +141,7 @@ export class Devices {
       throw new Refusal('malformed', 'A device is shared with a user who can sign in, not with guest.');
     try {
       if (scopes === noScopes) await this.#store.removeShare(device.key, user.key);
-      else await this.#store.putShare(device.key, user.key, scopes);
+      else await this.#store.putShare(device.key, user.key, { scopes, givenBy: actor.key });
     } finally {
       await this.#directory.refresh(id);
     }

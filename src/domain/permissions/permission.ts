@@ -26,6 +26,12 @@ export interface Guarded {
   readonly shares?: ReadonlyMap<UserKey, ScopeSet>;
 }
 
+/** Something that gives rights on a record, and which. */
+export interface Reason {
+  readonly reason: 'owner' | 'admin' | 'public' | 'share';
+  readonly scopes: ScopeSet;
+}
+
 /** Who holds a right, as a condition: on everything, or on what is public, owned by or shared with the user. */
 export type Audience = {
   /** The only ids that count, where an API key names them. */
@@ -142,11 +148,37 @@ export class Permissions {
     return this.#isOrAdministers(actor, actor.key) ? 'own' : 'none';
   }
 
+  /** A heartbeat is for who may change the gateway, and for everybody where it is public (contract 6). */
+  requireHeartbeat(actor: Actor, gateway: Guarded): void {
+    this.requireGuestAllowed(actor);
+    if (gateway.visibility !== 'public') this.require(actor, gateway, scope.gatewayUpdate);
+  }
+
+  /** Where the actor's rights on the record come from; together they are what `scopesOf` says. */
+  reasonsOf(actor: Actor, record: Guarded): readonly Reason[] {
+    const held = this.scopesOf(actor, record);
+    const own = this.#ownsOrAdministers(actor, record) ? scopesOn[record.kind] : noScopes;
+    const reasons: readonly Reason[] = [
+      { reason: 'owner', scopes: record.ownerKey === actor.key ? own : noScopes },
+      { reason: 'admin', scopes: actor.admin ? own : noScopes },
+      { reason: 'public', scopes: record.visibility === 'public' ? publicScopes : noScopes },
+      { reason: 'share', scopes: this.#sharedWith(actor, record) },
+    ];
+    return reasons
+      .map(({ reason, scopes }) => ({ reason, scopes: scopes & held }))
+      .filter(({ scopes }) => scopes !== noScopes);
+  }
+
   /** @throws Refusal `unauthenticated` where guests are switched off and the caller is one. */
   requireGuestAllowed(actor: Actor): void {
     if (actor.guest && this.#guestAccess === 'none') {
       throw new Refusal('unauthenticated', 'This service takes no calls without a token. Sign in first.');
     }
+  }
+
+  /** False for guests who may not act as owners of what guest owns. */
+  mayOwn(actor: Actor): boolean {
+    return !actor.guest || this.#guestAccess === 'full';
   }
 
   /** The records on which `scopesOf` holds at least one of these scopes, all of which are of one kind. */
@@ -155,7 +187,7 @@ export class Permissions {
     if (shared === noScopes) return { ...only, all: false, public: false, user: undefined, shared };
     if (actor.admin) return { ...only, all: true };
     const isShut = actor.guest && this.#guestAccess === 'none';
-    const user = actor.guest && this.#guestAccess !== 'full' ? undefined : actor.key;
+    const user = this.mayOwn(actor) ? actor.key : undefined;
     return { ...only, all: false, public: !isShut && (shared & publicScopes) !== 0, user, shared };
   }
 
@@ -168,8 +200,7 @@ export class Permissions {
   }
 
   #isOrAdministers(actor: Actor, owner: UserKey): boolean {
-    if (actor.guest) return this.#guestAccess === 'full' && owner === actor.key;
-    return actor.admin || owner === actor.key;
+    return actor.admin || (owner === actor.key && this.mayOwn(actor));
   }
 }
 

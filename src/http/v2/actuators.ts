@@ -4,8 +4,8 @@ import { type ActuatorChange, valueTypes } from '../../domain/actuators/actuator
 import { jsonFieldOf, textFieldOf } from '../bodies.ts';
 import { pageFrom } from '../paging.ts';
 import { answerCreated, answerDone } from '../preference.ts';
-import { parseMeta } from './devices.ts';
 import { dropNulls } from './drop-nulls.ts';
+import { parseMeta } from './field-values.ts';
 import { toActuatorDraft, toActuatorRecord } from './records.ts';
 import {
   AllOrPage,

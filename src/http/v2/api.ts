@@ -4,14 +4,18 @@ import { registerAuth } from './auth.ts';
 import { registerBulk } from './bulk.ts';
 import { registerDatapoints } from './datapoints.ts';
 import { registerDevices } from './devices.ts';
+import { registerGateways } from './gateways.ts';
 import { registerHistory } from './history.ts';
 import { registerNotifications } from './notifications.ts';
+import { registerPermissions } from './permissions.ts';
+import { registerProjects } from './projects.ts';
 import type { Services, TypedApp } from './routes.ts';
 import { registerSensors } from './sensors.ts';
 import { registerShares } from './shares.ts';
 
 export function registerV2(app: TypedApp, services: Services): void {
   registerAuth(app, services);
+  registerPermissions(app, services);
   registerDevices(app, services);
   registerShares(app, services);
   registerSensors(app, services);
@@ -20,4 +24,6 @@ export function registerV2(app: TypedApp, services: Services): void {
   registerHistory(app, services);
   registerActuators(app, services);
   registerNotifications(app, services);
+  registerGateways(app, services);
+  registerProjects(app, services);
 }

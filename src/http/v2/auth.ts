@@ -1,11 +1,8 @@
-// Tokens and permission queries (spec 4.1, contract 2 and 3).
+// Tokens (spec 4.1, contract 2).
 import { Type } from 'typebox';
 import { limits } from '../../config/limits.ts';
-import { namesOfScopes } from '../../domain/permissions/scopes.ts';
-import { setLinks, setTotal } from '../paging.ts';
 import { ranksAbove } from '../preference.ts';
-import { AllOrPage, overload, pageOf, refusals, type Services, type TypedApp, tooMany } from './routes.ts';
-import { PermissionSchema } from './schemas.ts';
+import { overload, refusals, type Services, type TypedApp, tooMany } from './routes.ts';
 
 const LoginBody = Type.Object(
   {
@@ -20,7 +17,7 @@ const LoginBody = Type.Object(
 );
 
 export function registerAuth(app: TypedApp, services: Services): void {
-  const { logins, tokens, devices } = services;
+  const { logins, tokens } = services;
 
   app.post(
     '/auth/token',
@@ -57,35 +54,6 @@ export function registerAuth(app: TypedApp, services: Services): void {
         return reply.type('application/json; charset=utf-8').serializer(JSON.stringify).send(token);
       }
       return reply.type('text/plain;charset=utf-8').serializer(String).send(token);
-    },
-  );
-
-  app.get(
-    '/auth/permissions/devices',
-    {
-      schema: {
-        tags: ['Authentication'],
-        operationId: 'listDevicePermissions',
-        summary: 'List what you may do with devices',
-        description:
-          'Every device on which you hold at least one right, public ones too; without a token, the view of guest.',
-        querystring: AllOrPage,
-        response: {
-          200: pageOf(PermissionSchema, { description: 'The devices and your rights on each.', counted: true }),
-          ...refusals,
-        },
-      },
-    },
-    async (request, reply) => {
-      const { limit, offset = 0 } = request.query;
-      const page = await devices.listHeld(request.actor, { limit, offset });
-      setTotal(reply, page.total);
-      if (limit !== undefined)
-        setLinks(request, reply, { limit, offset, hasNext: offset + page.devices.length < page.total });
-      return page.devices.map((device) => ({
-        resource: device.id,
-        scopes: namesOfScopes(devices.scopesOf(request.actor, device)),
-      }));
     },
   );
 }

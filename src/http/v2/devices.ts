@@ -9,6 +9,7 @@ import { idRule, isId } from '../ids.ts';
 import { pageFrom, setLinks, setTotal } from '../paging.ts';
 import { answerCreated, answerDone } from '../preference.ts';
 import { dropNulls } from './drop-nulls.ts';
+import { parseLocation, parseMeta, parseVisibility } from './field-values.ts';
 import { toDeviceDraft, toDeviceRecord, toDropRecord } from './records.ts';
 import {
   AllOrPage,
@@ -295,36 +296,9 @@ function parseGatewayId(id: string): string | undefined {
   throw new Refusal('malformed', `/gateway_id ${idRule}.`, { faults: [{ pointer: '/gateway_id', detail: idRule }] });
 }
 
-function parseVisibility(text: string): 'public' | 'private' {
-  const visibility = text.trim();
-  if (visibility === 'public' || visibility === 'private') return visibility;
-  throw new Refusal('malformed', `The visibility is public or private, not ${JSON.stringify(text.slice(0, 40))}.`);
-}
-
-function parseLocation(json: Json): Json | undefined {
-  if (json === null) return undefined;
-  const { latitude, longitude } = asObject(json, 'location');
-  for (const degrees of [latitude, longitude]) {
-    if (degrees === undefined || degrees === null || typeof degrees === 'number') continue;
-    throw new Refusal('malformed', 'The location is {"latitude": <number>, "longitude": <number>}, in degrees.');
-  }
-  return json;
-}
-
-/** @throws Refusal `malformed` when it is no object; null takes it away. */
-export function parseMeta(json: Json): Json | undefined {
-  return json === null ? undefined : (asObject(json, 'meta') as Json);
-}
-
 function parseDeployed(json: Json): boolean | undefined {
   if (json === null) return undefined;
   if (json === true || json === 'true') return true;
   if (json === false || json === 'false') return false;
   throw new Refusal('malformed', 'deployed is true or false.');
-}
-
-function asObject(json: Json, field: string): { readonly [key: string]: Json } {
-  if (typeof json === 'object' && json !== null && !Array.isArray(json))
-    return json as { readonly [key: string]: Json };
-  throw new Refusal('malformed', `${field} is a JSON object.`);
 }

@@ -12,7 +12,7 @@ import {
 } from '../../domain/notifications/notification.ts';
 import { textFieldOf } from '../bodies.ts';
 import { setLinks, setTotal } from '../paging.ts';
-import { answerCreated, answerDone, prefersRepresentation, ranksAbove } from '../preference.ts';
+import { answerDeclared, answerDone } from '../preference.ts';
 import { dropNotificationNulls } from './drop-nulls.ts';
 import {
   NotificationBody,
@@ -60,15 +60,8 @@ export function registerNotifications(app: TypedApp, services: Services): void {
     async (request, reply) => {
       const id = await notifications.create(request.actor, toFields(request.body));
       const location = `/api/v2/notifications/${id}`;
-      if (prefersRepresentation(request)) {
-        const record = async () => toRecord(await notifications.get(request.actor, id));
-        return answerCreated(request, reply as never, { location, record }) as never;
-      }
-      reply.header('location', location);
-      if (ranksAbove(request.headers.accept, 'application/json', 'text/plain')) {
-        return reply.type('application/json; charset=utf-8').serializer(JSON.stringify).send(id);
-      }
-      return reply.type('text/plain;charset=utf-8').serializer(String).send(id);
+      const record = async () => toRecord(await notifications.get(request.actor, id));
+      return answerDeclared(request, reply as never, { location, id, record }) as never;
     },
   );
 

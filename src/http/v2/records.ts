@@ -6,7 +6,9 @@ import type { Actuator, ActuatorDraft, ValueType } from '../../domain/actuators/
 import { type Datapoint, jsonValue, type StoredValue } from '../../domain/datapoints/datapoint.ts';
 import type { Device, DeviceDraft } from '../../domain/devices/device.ts';
 import type { Drop } from '../../domain/devices/drop-log.ts';
+import type { SeenGateway } from '../../domain/gateways/gateway.ts';
 import { type ScopeSet, scope } from '../../domain/permissions/scopes.ts';
+import type { Project } from '../../domain/projects/project.ts';
 import { parseCalibration } from '../../domain/sensors/calibration.ts';
 import type { Sensor, SensorDraft, SensorKey } from '../../domain/sensors/sensor.ts';
 import { assertJsonLength } from '../bodies.ts';
@@ -124,6 +126,21 @@ export function toDatapointRecord(point: Datapoint): {
     timestamp: point.timestampMs === undefined ? undefined : formatTimestamp(point.timestampMs),
     date_received: formatTimestamp(point.receivedMs),
   };
+}
+
+export function toGatewayRecord(gateway: SeenGateway): object {
+  const { id, name, owner, visibility, location, connected, lastSeenMs } = gateway;
+  return {
+    ...{ id, name, owner, visibility, location },
+    date_created: formatTimestamp(gateway.dateCreatedMs),
+    date_modified: formatTimestamp(gateway.dateModifiedMs),
+    connected,
+    last_seen: lastSeenMs === undefined ? undefined : formatTimestamp(lastSeenMs),
+  };
+}
+
+export function toProjectRecord({ id, name, owner, deviceIds, gatewayIds }: Project): object {
+  return { id, name, owner, device_ids: deviceIds, gateway_ids: gatewayIds };
 }
 
 export function toDropRecord(drop: Drop): object {

@@ -9,13 +9,18 @@ import type {
   RawServerDefault,
 } from 'fastify';
 import { Type } from 'typebox';
+import { limits } from '../../config/limits.ts';
 import type { Actuators } from '../../domain/actuators/actuators.ts';
 import type { Bulk } from '../../domain/datapoints/bulk.ts';
 import type { History } from '../../domain/datapoints/history.ts';
 import type { Ingest } from '../../domain/datapoints/ingest.ts';
 import type { Devices } from '../../domain/devices/devices.ts';
 import type { DropLog } from '../../domain/devices/drop-log.ts';
+import type { Sharing } from '../../domain/devices/sharing.ts';
+import type { Gateways } from '../../domain/gateways/gateways.ts';
 import type { Notifications } from '../../domain/notifications/notifications.ts';
+import type { PermissionQueries } from '../../domain/permissions/permission-queries.ts';
+import type { Projects } from '../../domain/projects/projects.ts';
 import type { Sensors } from '../../domain/sensors/sensors.ts';
 import type { Logins } from '../../domain/users/logins.ts';
 import type { Tokens } from '../tokens.ts';
@@ -25,6 +30,10 @@ export interface Services {
   readonly devices: Devices;
   readonly sensors: Sensors;
   readonly actuators: Actuators;
+  readonly gateways: Gateways;
+  readonly projects: Projects;
+  readonly sharing: Sharing;
+  readonly permissionQueries: PermissionQueries;
   readonly ingest: Ingest;
   readonly bulk: Bulk;
   readonly history: History;
@@ -78,6 +87,7 @@ export const tooMany = { 429: problem('Too many wrong logins for this user or fr
 
 export const conflict = (description: string) => ({ 422: problem(description) });
 
+const location = { Location: { type: 'string', description: 'Path of the record.' } };
 const noContent = Type.Null({ description: 'Done, and committed to disk.' });
 
 /** The answers of a route that changes or removes a record. */
@@ -85,7 +95,7 @@ export const writes = { 204: noContent, ...refusals, ...overload };
 
 /** The answers of a route that adds a record: 201 with it where `Prefer` asks for that, else 204. */
 export const creates = (record: object) => {
-  const headers = { Location: { type: 'string', description: 'Path of the record.' } };
+  const headers = location;
   return {
     204: { type: 'null', description: 'Created, and committed to disk.', headers },
     201: {
@@ -96,6 +106,18 @@ export const creates = (record: object) => {
     ...refusals,
     ...overload,
   };
+};
+
+/** The answers of a route that adds a record and answers 200, without a body or with the id. */
+export const declares = (record: object, options: { readonly withId: boolean }) => {
+  const { 204: _, ...others } = creates(record);
+  const words = 'Created, and committed to disk.';
+  if (!options.withId) return { ...others, 200: { type: 'null', description: words, headers: location } };
+  const content = {
+    'text/plain': { schema: Type.String({ description: 'The id.' }) },
+    'application/json': { schema: Type.String({ description: 'The id as a JSON string.' }) },
+  };
+  return { ...others, 200: { description: words, headers: location, content } };
 };
 
 /** A page of a list, with the headers that lead to the others. */
@@ -114,6 +136,17 @@ export const PreferHeaders = Type.Object({
       description: '`return=representation` makes a create answer 201 with the record.',
     }),
   ),
+});
+
+/** The page of a list of records other than devices (contract 1). */
+export const recordPage = (words: string) => ({
+  limit: Type.Integer({
+    minimum: 1,
+    maximum: limits.recordListMax,
+    default: limits.recordListMax,
+    description: `${words} a page.`,
+  }),
+  offset: Type.Integer({ minimum: 0, default: 0, description: `${words} passed over.` }),
 });
 
 /** The query of a list that is given whole unless a limit is named. */

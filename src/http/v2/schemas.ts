@@ -6,9 +6,9 @@ import { type Static, Type } from 'typebox';
 import { limits } from '../../config/limits.ts';
 import { idPattern } from '../ids.ts';
 
-const text = (description: string, example: string) =>
+export const text = (description: string, example: string) =>
   Type.Optional(Type.String({ maxLength: limits.textCharsMax, description, examples: [example] }));
-const id = (description: string, example: string) =>
+export const id = (description: string, example: string) =>
   Type.String({
     minLength: 1,
     maxLength: limits.idCharsMax,
@@ -37,10 +37,15 @@ export const SensorParams = Type.Object({ device: DeviceIdSchema, sensor: Sensor
 export const ActuatorParams = Type.Object({ device: DeviceIdSchema, actuator: ActuatorIdSchema });
 
 const visibility = (note: string) =>
+  visibilityOf(
+    `\`public\`: everyone sees the device and may push; \`private\`: only its owner and those it is shared with.${note}`,
+  );
+
+export const visibilityOf = (description: string) =>
   Type.Unsafe<'public' | 'private'>({
     type: 'string',
     enum: ['public', 'private'],
-    description: `\`public\`: everyone sees the device and may push; \`private\`: only its owner and those it is shared with.${note}`,
+    description,
     examples: ['public'],
   });
 
@@ -386,11 +391,11 @@ export const ShareSchema = Type.Object(
 
 export const PermissionSchema = Type.Object(
   {
-    resource: Type.String({ description: 'Id of the device.', examples: ['field-3'] }),
+    resource: Type.String({ description: 'Id of the record.', examples: ['field-3'] }),
     scopes: Type.Array(Type.String({ examples: ['devices:view'] }), {
       description:
-        'The rights held on it, in this order: `devices:view`, `devices:update`, `devices:delete`, `devices-data:view`, `devices-data:create`.',
+        'The rights held on it, in this order: `devices:view`, `devices:update`, `devices:delete`, `devices-data:view`, `devices-data:create`; of a gateway `gateways:view`, `gateways:update`, `gateways:delete`, of a project the same with `projects`.',
     }),
   },
-  { title: 'Permission', description: 'What the caller may do with a device.' },
+  { title: 'Permission', description: 'What the caller may do with a record.' },
 );

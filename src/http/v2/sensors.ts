@@ -5,8 +5,8 @@ import type { SensorChange } from '../../domain/sensors/sensor.ts';
 import { jsonFieldOf, textFieldOf } from '../bodies.ts';
 import { pageFrom } from '../paging.ts';
 import { answerCreated, answerDone } from '../preference.ts';
-import { parseMeta } from './devices.ts';
 import { dropNulls } from './drop-nulls.ts';
+import { parseMeta } from './field-values.ts';
 import { toSensorDraft, toSensorRecord } from './records.ts';
 import { AllOrPage, creates, PreferHeaders, pageOf, refusals, type Services, type TypedApp, writes } from './routes.ts';
 import {

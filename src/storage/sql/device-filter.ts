@@ -1,34 +1,12 @@
-// Turns who may see what, and a `q` filter, into SQL conditions. Fields of spec.md and the contract by their names
-// on the wire; values travel as parameters only.
+// Turns a `q` filter of devices into SQL conditions. Fields of spec.md and the contract by their names on the wire.
 import { type Expression, type RawBuilder, type SqlBool, sql } from 'kysely';
 import { Refusal } from '../../base/refusal.ts';
-import { parseTimestamp } from '../../base/timestamp.ts';
 import type { Condition, Filter } from '../../domain/devices/filter.ts';
-import type { Audience } from '../../domain/permissions/permission.ts';
+import { compare, compareJson, compareNothing, compareTime } from './comparison.ts';
 
 type Sql = RawBuilder<SqlBool>;
 
-/** The rows of `device` that the audience may see: the same rule as Permissions.scopesOf (I6). */
-export function audienceCondition(audience: Audience): Sql {
-  if (audience.only === undefined) return whoseCondition(audience);
-  if (audience.only.length === 0) return sql`1 = 0`;
-  return sql`(device.id IN (${sql.join(audience.only)}) AND ${whoseCondition(audience)})`;
-}
-
-function whoseCondition(audience: Audience): Sql {
-  if (audience.all) return sql`1 = 1`;
-  const conditions: Sql[] = [];
-  if (audience.public) conditions.push(sql`device.visibility = 'public'`);
-  if (audience.user !== undefined) {
-    conditions.push(sql`device.owner = ${audience.user}`);
-    conditions.push(
-      sql`device.key IN (SELECT share.device FROM share WHERE share.user = ${audience.user} AND (share.scopes & ${audience.shared}) <> 0)`,
-    );
-  }
-  return conditions.length === 0 ? sql`1 = 0` : sql`(${sql.join(conditions, sql` OR `)})`;
-}
-
-export function filterConditions(filter: Filter): Expression<SqlBool>[] {
+export function deviceConditions(filter: Filter): Expression<SqlBool>[] {
   return filter.map(conditionOf);
 }
 
@@ -90,8 +68,7 @@ function conditionOf(condition: Condition): Sql {
     return compare(sql`device.deployed`, condition, (value) => (value === 'true' ? 1 : value === 'false' ? 0 : -1));
   if (field === 'location' || field === 'meta') return compareJson(sql.ref(`device.${field}`), rest, condition);
   if (Object.hasOwn(partTables, field)) return partCondition(field, rest, condition);
-  // A field that no record has: equal to nothing, unequal to everything.
-  return condition.operator === '!=' ? sql`1 = 1` : sql`1 = 0`;
+  return compareNothing(condition);
 }
 
 /** True for a device when one of its sensors (or actuators) meets the condition; `!=` when none equals. */
@@ -105,7 +82,7 @@ function partCondition(field: string, rest: readonly string[], condition: Condit
     );
   }
   const column = part !== undefined && Object.hasOwn(part.columns, name) ? part.columns[name] : undefined;
-  if (part === undefined || column === undefined) return condition.operator === '!=' ? sql`1 = 1` : sql`1 = 0`;
+  if (part === undefined || column === undefined) return compareNothing(condition);
   const negated = condition.operator === '!=';
   const positive: Condition = negated ? { ...condition, operator: '==' } : condition;
   const ref = sql.ref(`${part.table}.${column}`);
@@ -113,54 +90,4 @@ function partCondition(field: string, rest: readonly string[], condition: Condit
   const inner = isJson ? compareJson(ref, deeper, positive) : compare(ref, positive, (value) => value);
   const exists = sql<SqlBool>`EXISTS (SELECT 1 FROM ${sql.table(part.table)} WHERE ${sql.ref(`${part.table}.device`)} = device.key AND ${inner})`;
   return negated ? sql`NOT ${exists}` : exists;
-}
-
-export function compareJson(column: RawBuilder<unknown>, path: readonly string[], condition: Condition): Sql {
-  const jsonPath = `$${path.map((step) => `."${step}"`).join('')}`;
-  const extracted = sql`json_extract(${column}, ${jsonPath})`;
-  // JSON true and false come out as 1 and 0; their type tells them from numbers.
-  const asText = sql`CASE json_type(${column}, ${jsonPath}) WHEN 'true' THEN 'true' WHEN 'false' THEN 'false' ELSE ${extracted} END`;
-  return compare(sql`(${asText})`, condition, (value) => value);
-}
-
-export function compare(
-  column: RawBuilder<unknown>,
-  { operator, values }: Condition,
-  convert: (value: string) => string | number,
-): Sql {
-  const compared = values.map((value) => compareOne(column, operator, convert(value)));
-  if (operator === '!=') return sql`(${column} IS NULL OR (${sql.join(compared, sql` AND `)}))`;
-  return sql`(${sql.join(compared, sql` OR `)})`;
-}
-
-/** A time is dear to find out, so it is compared once, whatever the number of values. */
-export function compareTime(column: RawBuilder<unknown>, { operator, values }: Condition): Sql {
-  const times = values.map(toMilliseconds);
-  if (operator === '==') return sql`${column} IN (${sql.join(times)})`;
-  if (operator === '!=') return sql`${column} NOT IN (${sql.join(times)})`;
-  const widest = operator.startsWith('>') ? Math.min(...times) : Math.max(...times);
-  return sql`${column} ${sql.raw(operator)} ${widest}`;
-}
-
-/** A value that reads as a number is compared as one where the stored value is one, and as text where it is text. */
-function compareOne(column: RawBuilder<unknown>, operator: Condition['operator'], value: string | number): Sql {
-  const symbol = sql.raw(operator === '==' ? '=' : operator);
-  const numeric = typeof value === 'number' ? value : asNumber(value);
-  if (numeric === undefined) return sql`(typeof(${column}) = 'text' AND ${column} ${symbol} ${value})`;
-  const asNumeric = sql`(typeof(${column}) IN ('integer', 'real') AND ${column} ${symbol} ${numeric})`;
-  return sql`(${asNumeric} OR (typeof(${column}) = 'text' AND ${column} ${symbol} ${String(value)}))`;
-}
-
-function asNumber(text: string): number | undefined {
-  return /^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/.test(text) ? Number(text) : undefined;
-}
-
-function toMilliseconds(value: string): number {
-  const ms = parseTimestamp(value);
-  if (ms === undefined)
-    throw new Refusal(
-      'malformed',
-      `${JSON.stringify(value)} in the filter is no timestamp such as 2016-06-08T18:20:27Z.`,
-    );
-  return ms;
 }

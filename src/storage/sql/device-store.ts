@@ -1,6 +1,7 @@
 // Devices in the registry, with their sensors, actuators and shares.
 import { type Compilable, type Expression, type Selectable, type SqlBool, sql } from 'kysely';
 import type { Json } from '../../base/json.ts';
+import type { Step } from '../../base/stepwise.ts';
 import type { ActuatorChange, ActuatorDraft } from '../../domain/actuators/actuator.ts';
 import type {
   Device,
@@ -10,11 +11,21 @@ import type {
   DeviceKey,
   Visibility,
 } from '../../domain/devices/device.ts';
-import type { DeviceListQuery, DeviceStore, Mark, Seen, Share } from '../../domain/devices/device-store.ts';
+import type {
+  DeviceListQuery,
+  DeviceStore,
+  Mark,
+  Seen,
+  Share,
+  ShareDirection,
+  ShareOfDevice,
+} from '../../domain/devices/device-store.ts';
+import type { Audience } from '../../domain/permissions/permission.ts';
 import type { ScopeSet } from '../../domain/permissions/scopes.ts';
 import type { SensorChange, SensorDraft, SensorKey } from '../../domain/sensors/sensor.ts';
 import type { UserKey } from '../../domain/users/user.ts';
-import { audienceCondition, filterConditions } from './device-filter.ts';
+import { audienceCondition } from './audience.ts';
+import { deviceConditions } from './device-filter.ts';
 import { actuatorColumns, sensorColumns, toDevice } from './device-rows.ts';
 import type { Registry } from './registry.ts';
 import type { DeviceTable } from './tables.ts';
@@ -44,6 +55,20 @@ export class SqlDeviceStore implements DeviceStore {
       devices.push(...(await this.#withParts(rows.slice(from, from + devicesAtOnce))));
     }
     return devices;
+  }
+
+  async listOfGateway(
+    gateway: string,
+    { audience, after, limit, offset }: Step & { readonly audience: Audience },
+  ): Promise<Device[]> {
+    const behind = this.#devices().where('device.gateway_id', '=', gateway).where('device.key', '>', after);
+    const visible = behind.where(audienceCondition('device', audience));
+    return this.#withParts(await visible.orderBy('device.key').limit(limit).offset(offset).execute());
+  }
+
+  async listByIds(ids: readonly DeviceId[]): Promise<Device[]> {
+    if (ids.length === 0) return [];
+    return this.#withParts(await this.#devices().where('device.id', 'in', ids).execute());
   }
 
   async count({ audience, filter }: Pick<DeviceListQuery, 'audience' | 'filter'>): Promise<number> {
@@ -140,10 +165,44 @@ export class SqlDeviceStore implements DeviceStore {
       .execute();
   }
 
-  async putShare(device: DeviceKey, user: UserKey, scopes: ScopeSet): Promise<void> {
-    const insert = this.#db.insertInto('share').values({ device, user, scopes });
+  async listSharesOf(
+    direction: ShareDirection,
+    { limit, offset }: { readonly limit: number; readonly offset: number },
+  ): Promise<ShareOfDevice[]> {
+    const rows = await this.#sharesOf(direction)
+      .innerJoin('user as owner', 'owner.key', 'device.owner')
+      .innerJoin('user as holder', 'holder.key', 'share.user')
+      .leftJoin('user as giver', 'giver.key', 'share.given_by')
+      .select(['device.id as device', 'device.name as deviceName', 'owner.username as owner', 'share.scopes'])
+      .select(['holder.username as username', 'giver.username as givenBy'])
+      .orderBy('device.key')
+      .orderBy('holder.username')
+      .limit(limit)
+      .offset(offset)
+      .execute();
+    return rows.map(({ deviceName, givenBy, ...row }) => ({
+      ...row,
+      ...(deviceName === null ? {} : { deviceName }),
+      ...(givenBy === null ? {} : { givenBy }),
+    }));
+  }
+
+  async countSharesOf(direction: ShareDirection): Promise<number> {
+    const counted = this.#sharesOf(direction).select(sql<number>`count(*)`.as('count'));
+    return (await counted.executeTakeFirstOrThrow()).count;
+  }
+
+  async findGiver(device: DeviceKey, user: UserKey): Promise<string | undefined> {
+    const share = this.#db.selectFrom('share').innerJoin('user', 'user.key', 'share.given_by').select('user.username');
+    const row = await share.where('share.device', '=', device).where('share.user', '=', user).executeTakeFirst();
+    return row?.username;
+  }
+
+  async putShare(device: DeviceKey, user: UserKey, share: { scopes: ScopeSet; givenBy: UserKey }): Promise<void> {
+    const columns = { scopes: share.scopes, given_by: share.givenBy };
+    const insert = this.#db.insertInto('share').values({ device, user, ...columns });
     await this.#registry.write([
-      insert.onConflict((conflict) => conflict.columns(['device', 'user']).doUpdateSet({ scopes })),
+      insert.onConflict((conflict) => conflict.columns(['device', 'user']).doUpdateSet(columns)),
     ]);
   }
 
@@ -163,9 +222,15 @@ export class SqlDeviceStore implements DeviceStore {
       .select('user.username as owner_name');
   }
 
+  #sharesOf(direction: ShareDirection) {
+    const shares = this.#db.selectFrom('share').innerJoin('device', 'device.key', 'share.device');
+    if ('ownedBy' in direction) return shares.where('device.owner', '=', direction.ownedBy);
+    return shares.where('share.user', '=', direction.sharedWith);
+  }
+
   #conditions(audience: DeviceListQuery['audience'], filter: DeviceListQuery['filter']): Expression<SqlBool> {
     return sql.join(
-      [audienceCondition(audience), ...filterConditions(filter)],
+      [audienceCondition('device', audience), ...deviceConditions(filter)],
       sql` AND `,
     ) as unknown as Expression<SqlBool>;
   }

@@ -12,7 +12,7 @@ import type {
 } from '../../domain/notifications/notification.ts';
 import type { NotificationQuery, NotificationStore } from '../../domain/notifications/notification-store.ts';
 import type { UserKey } from '../../domain/users/user.ts';
-import { compare, compareJson, compareTime } from './device-filter.ts';
+import { compare, compareJson, compareTime } from './comparison.ts';
 import type { Registry } from './registry.ts';
 import type { NotificationTable } from './tables.ts';
 

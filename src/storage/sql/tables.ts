@@ -59,6 +59,30 @@ export interface ShareTable {
   user: number;
   /** Bits of domain/permissions/scopes.ts. */
   scopes: number;
+  /** The user who gave it; null: not known, or gone since. */
+  given_by: number | null;
+}
+
+export interface GatewayTable {
+  key: Generated<number>;
+  id: string;
+  owner: number;
+  visibility: string;
+  name: string | null;
+  location: string | null;
+  date_created: number;
+  date_modified: number;
+  last_seen: number | null;
+}
+
+export interface ProjectTable {
+  key: Generated<number>;
+  id: string;
+  owner: number;
+  name: string | null;
+  /** Ids as a JSON array. */
+  device_ids: string;
+  gateway_ids: string;
 }
 
 export interface DropTable {
@@ -105,6 +129,8 @@ export interface Tables {
   sensor: SensorTable;
   actuator: ActuatorTable;
   share: ShareTable;
+  gateway: GatewayTable;
+  project: ProjectTable;
   drop_log: DropTable;
   secret: SecretTable;
   purge: PurgeTable;

@@ -1,0 +1,35 @@
+// What gateways need remembered.
+import type { Step } from '../../base/stepwise.ts';
+import type { Visibility } from '../devices/device.ts';
+import type { Filter } from '../devices/filter.ts';
+import type { Audience } from '../permissions/permission.ts';
+import type { UserKey } from '../users/user.ts';
+import type { Gateway, GatewayChange, GatewayDraft, GatewayId, GatewayKey } from './gateway.ts';
+
+export interface GatewayListQuery {
+  readonly audience: Audience;
+  readonly filter: Filter;
+}
+
+/** When a gateway was last heard of. */
+export interface Sighting {
+  readonly gateway: GatewayKey;
+  /** Milliseconds since 1970 UTC. */
+  readonly atMs: number;
+}
+
+export interface GatewayStore {
+  find(id: GatewayId): Promise<Gateway | undefined>;
+  /** Gateways behind `after` in order of creation that the audience may see and the filter lets through. */
+  list(query: GatewayListQuery & Step): Promise<Gateway[]>;
+  count(query: GatewayListQuery): Promise<number>;
+  /** Gateways of these ids, in no order. */
+  listByIds(ids: readonly GatewayId[]): Promise<Gateway[]>;
+  /** @throws Refusal `exists` when the id is taken. */
+  create(draft: GatewayDraft & { visibility: Visibility }, owner: UserKey, atMs: number): Promise<void>;
+  update(gateway: GatewayKey, change: GatewayChange, atMs: number): Promise<void>;
+  setOwner(gateway: GatewayKey, owner: UserKey, atMs: number): Promise<void>;
+  remove(gateway: GatewayKey): Promise<void>;
+  /** Writes when gateways were last heard of; a gateway that is gone is passed over. */
+  putSightings(sightings: readonly Sighting[]): Promise<void>;
+}

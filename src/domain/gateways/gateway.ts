@@ -1,0 +1,42 @@
+// A gateway (spec 2.4, contract 6): what carries the readings of devices to the service.
+import type { Json } from '../../base/json.ts';
+import type { Visibility } from '../devices/device.ts';
+import type { UserKey } from '../users/user.ts';
+
+export type GatewayId = string & { readonly __brand?: 'GatewayId' };
+export type GatewayKey = number & { readonly __brand?: 'GatewayKey' };
+
+export interface GatewayFields {
+  readonly name?: string;
+  readonly visibility: Visibility;
+  /** `{latitude, longitude, …}` in degrees, as it was given. */
+  readonly location?: Json;
+}
+
+/** What somebody asks to be created. */
+export interface GatewayDraft extends Omit<GatewayFields, 'visibility'> {
+  readonly id: GatewayId;
+  readonly visibility?: Visibility;
+}
+
+export interface Gateway extends GatewayFields {
+  readonly kind: 'gateway';
+  readonly key: GatewayKey;
+  readonly id: GatewayId;
+  readonly ownerKey: UserKey;
+  /** The owner's username. */
+  readonly owner: string;
+  /** Milliseconds since 1970 UTC. */
+  readonly dateCreatedMs: number;
+  readonly dateModifiedMs: number;
+  /** When it was last heard of, as far as that has been written. */
+  readonly lastSeenMs?: number;
+}
+
+/** A gateway and how it stands with it now. */
+export interface SeenGateway extends Gateway {
+  readonly connected: boolean;
+}
+
+/** A change of a gateway's own fields; a field set to undefined is taken away. */
+export type GatewayChange = { readonly [F in keyof GatewayFields]?: GatewayFields[F] | undefined };

@@ -1,0 +1,184 @@
+// What one can do with gateways (spec 2.4, contract 6). Methods take the actor first; each asks the one permission
+// function before it does anything. Gateways asked for by MQTT are held in memory, bounded.
+import type { Clock } from '../../base/clock.ts';
+import { LoadingCache } from '../../base/loading-cache.ts';
+import { Refusal } from '../../base/refusal.ts';
+import { inSteps } from '../../base/stepwise.ts';
+import { limits } from '../../config/limits.ts';
+import type { Visibility } from '../devices/device.ts';
+import { type Filter, parseFilter } from '../devices/filter.ts';
+import type { Permissions } from '../permissions/permission.ts';
+import { type ScopeSet, scope } from '../permissions/scopes.ts';
+import { assertMayBecome, assertMayOwn, visibilityOfNew } from '../permissions/visibility.ts';
+import type { Actor } from '../users/user.ts';
+import type { Users } from '../users/users.ts';
+import type { Gateway, GatewayChange, GatewayDraft, GatewayId, SeenGateway } from './gateway.ts';
+import type { GatewayListQuery, GatewayStore } from './gateway-store.ts';
+import type { Presence } from './presence.ts';
+
+export interface GatewayPage {
+  /** Gateways that match, on all pages. */
+  readonly total: number;
+  readonly gateways: AsyncGenerator<SeenGateway>;
+}
+
+export class Gateways {
+  readonly #store: GatewayStore;
+  readonly #permissions: Permissions;
+  readonly #presence: Presence;
+  readonly #users: Users;
+  readonly #clock: Clock;
+  readonly #defaultVisibility: Visibility;
+  readonly #known: LoadingCache<GatewayId, Gateway>;
+
+  constructor(parts: {
+    readonly gatewayStore: GatewayStore;
+    readonly permissions: Permissions;
+    readonly presence: Presence;
+    readonly users: Users;
+    readonly clock: Clock;
+    readonly defaultVisibility: Visibility;
+  }) {
+    this.#store = parts.gatewayStore;
+    this.#permissions = parts.permissions;
+    this.#presence = parts.presence;
+    this.#users = parts.users;
+    this.#clock = parts.clock;
+    this.#defaultVisibility = parts.defaultVisibility;
+    this.#known = new LoadingCache({ load: (id) => this.#store.find(id), weightMax: limits.gatewaysCachedMax });
+  }
+
+  /** The gateway if it is in memory; for access checks at delivery. */
+  peek(id: GatewayId): Gateway | undefined {
+    return this.#known.peek(id);
+  }
+
+  find(id: GatewayId): Promise<Gateway | undefined> {
+    return this.#known.find(id);
+  }
+
+  /** Forgets what is in memory, because anything may have changed (a user was removed). */
+  forgetAll(): void {
+    this.#known.forgetAll();
+  }
+
+  /** @throws Refusal `exists` when the id is taken. */
+  async create(actor: Actor, draft: GatewayDraft): Promise<void> {
+    this.#permissions.requireCreate(actor, { kind: 'gateway', id: draft.id });
+    const visibility = visibilityOfNew(actor, draft.visibility, this.#defaultVisibility);
+    try {
+      await this.#store.create({ ...draft, visibility }, actor.key, this.#clock.now());
+    } catch (error) {
+      if (!(error instanceof Refusal) || error.code !== 'exists') throw error;
+      const detail = `There is a gateway ${draft.id} already. Choose another id, or change the existing one by PUT.`;
+      throw new Refusal('exists', detail);
+    } finally {
+      this.#known.forget(draft.id);
+    }
+  }
+
+  async get(actor: Actor, id: GatewayId): Promise<SeenGateway> {
+    return this.#seen(await this.#require(actor, id, scope.gatewayView));
+  }
+
+  /** A page of the gateways the actor may view, in order of creation. */
+  async list(
+    actor: Actor,
+    query: { readonly q?: string | undefined; readonly limit: number; readonly offset: number },
+  ): Promise<GatewayPage> {
+    this.#permissions.requireGuestAllowed(actor);
+    const filter = parseFilter(query.q);
+    await this.#makeReadyFor(filter);
+    const found = { audience: this.#permissions.audienceOf(actor, scope.gatewayView), filter };
+    return { total: await this.#store.count(found), gateways: this.#page({ ...found, ...query }) };
+  }
+
+  /** Those of the ids that there are and the actor may view, in the order of the ids. */
+  async listVisible(actor: Actor, ids: readonly GatewayId[]): Promise<SeenGateway[]> {
+    const found = new Map((await this.#store.listByIds(ids)).map((gateway) => [gateway.id, gateway]));
+    const visible = ids.flatMap((id) => found.get(id) ?? []).filter((gateway) => this.#mayView(actor, gateway));
+    return visible.map((gateway) => this.#seen(gateway));
+  }
+
+  /** @throws Refusal `forbidden` when guest would make a record private. */
+  async update(actor: Actor, id: GatewayId, change: GatewayChange): Promise<void> {
+    const gateway = await this.#require(actor, id, scope.gatewayUpdate);
+    assertMayBecome(change.visibility, { actor, owner: gateway.owner });
+    await this.#change(id, () => this.#store.update(gateway.key, change, this.#clock.now()));
+  }
+
+  /** Hands the gateway over; the present owner and admins may. */
+  async setOwner(actor: Actor, id: GatewayId, username: string): Promise<void> {
+    this.#permissions.requireNoKey(actor, 'owners');
+    const gateway = await this.#get(id);
+    this.#permissions.requireOwner(actor, gateway);
+    const owner = await this.#users.getByName(username);
+    assertMayOwn(owner.username, gateway);
+    await this.#change(id, () => this.#store.setOwner(gateway.key, owner.key, this.#clock.now()));
+  }
+
+  async remove(actor: Actor, id: GatewayId): Promise<void> {
+    const gateway = await this.#require(actor, id, scope.gatewayDelete);
+    await this.#change(id, () => this.#store.remove(gateway.key));
+    this.#presence.forget(gateway.key);
+  }
+
+  /** The gateway says that it is there. */
+  async beat(actor: Actor, id: GatewayId): Promise<void> {
+    const gateway = await this.#get(id);
+    this.#permissions.requireHeartbeat(actor, gateway);
+    this.#presence.see(gateway);
+  }
+
+  async *#page(
+    query: GatewayListQuery & { readonly limit: number; readonly offset: number },
+  ): AsyncGenerator<SeenGateway> {
+    const { audience, filter } = query;
+    const steps = inSteps((step) => this.#store.list({ audience, filter, ...step }), {
+      ...query,
+      stepRows: limits.recordStepRows,
+    });
+    for await (const gateways of steps) for (const gateway of gateways) yield this.#seen(gateway);
+  }
+
+  /** What is in memory alone is not searched; last_seen can be written before it is. */
+  async #makeReadyFor(filter: Filter): Promise<void> {
+    const fields = filter.map(({ path }) => path.join('.'));
+    if (fields.includes('connected')) {
+      const detail = 'connected cannot be filtered by: it is not stored. Filter by last_seen, or look at the records.';
+      throw new Refusal('malformed', detail, { faults: [{ pointer: '/q', detail }] });
+    }
+    if (fields.includes('last_seen')) await this.#presence.flush();
+  }
+
+  #seen(gateway: Gateway): SeenGateway {
+    const lastSeenMs = this.#presence.lastSeenMs(gateway);
+    const connected = this.#presence.isConnected(gateway);
+    return lastSeenMs === undefined ? { ...gateway, connected } : { ...gateway, connected, lastSeenMs };
+  }
+
+  #mayView(actor: Actor, gateway: Gateway): boolean {
+    return (this.#permissions.scopesOf(actor, gateway) & scope.gatewayView) !== 0;
+  }
+
+  /** @throws Refusal `not-found` */
+  async #get(id: GatewayId): Promise<Gateway> {
+    const gateway = await this.find(id);
+    if (gateway === undefined) throw new Refusal('not-found', `There is no gateway ${id}.`);
+    return gateway;
+  }
+
+  async #require(actor: Actor, id: GatewayId, needed: ScopeSet): Promise<Gateway> {
+    const gateway = await this.#get(id);
+    this.#permissions.require(actor, gateway, needed);
+    return gateway;
+  }
+
+  async #change(id: GatewayId, write: () => Promise<void>): Promise<void> {
+    try {
+      await write();
+    } finally {
+      await this.#known.refresh(id);
+    }
+  }
+}

@@ -1,0 +1,126 @@
+// Which gateways are there: who holds a gateway's id over MQTT, and when each was last heard of. A heartbeat changes
+// memory alone; it is written once `lastSeenTrailMs` have passed since the last write for that gateway, and at a stop,
+// so that what is on disk never trails by more than that.
+import type { Clock } from '../../base/clock.ts';
+import { LruCache } from '../../base/lru-cache.ts';
+import { limits } from '../../config/limits.ts';
+import type { Permissions } from '../permissions/permission.ts';
+import { scope } from '../permissions/scopes.ts';
+import type { Actor } from '../users/user.ts';
+import type { Gateway, GatewayId, GatewayKey } from './gateway.ts';
+import type { GatewayStore, Sighting } from './gateway-store.ts';
+
+/** A connection under a client id, and in whose name it acts now. */
+export interface Holder {
+  readonly actor: Actor;
+}
+
+interface Seen {
+  atMs: number;
+  /** Undefined: never since the start. */
+  writtenMs: number | undefined;
+}
+
+export class Presence {
+  readonly #store: Pick<GatewayStore, 'putSightings'>;
+  readonly #permissions: Permissions;
+  readonly #clock: Clock;
+  /** By client id. Bounded by the number of MQTT connections. */
+  readonly #holders = new Map<string, Holder>();
+  readonly #seen = new LruCache<GatewayKey, Seen>({ weightMax: limits.gatewaysSeenMax });
+  /** Gateways whose time is to be written. */
+  readonly #due = new Set<GatewayKey>();
+  #writing: Promise<void> | undefined;
+
+  constructor(parts: {
+    readonly gatewayStore: Pick<GatewayStore, 'putSightings'>;
+    readonly permissions: Permissions;
+    readonly clock: Clock;
+  }) {
+    this.#store = parts.gatewayStore;
+    this.#permissions = parts.permissions;
+    this.#clock = parts.clock;
+  }
+
+  /** The connection has the client id from now on. */
+  arrive(clientId: string, holder: Holder): void {
+    this.#holders.set(clientId, holder);
+  }
+
+  /** The connection has gone, unless another has taken over its client id. */
+  leave(clientId: string, holder: Holder): void {
+    if (this.#holders.get(clientId) === holder) this.#holders.delete(clientId);
+  }
+
+  /** Is a client with the gateway's id connected that may act for the gateway (contract 6)? */
+  isConnected(gateway: Gateway): boolean {
+    const holder = this.#holders.get(gateway.id);
+    return holder !== undefined && this.mayActFor(holder.actor, gateway);
+  }
+
+  /** Who changes a gateway may be it over MQTT (contract 8). */
+  mayActFor(actor: Actor, gateway: Gateway): boolean {
+    return (this.#permissions.scopesOf(actor, gateway) & scope.gatewayUpdate) !== 0;
+  }
+
+  /** When the gateway was last heard of, milliseconds since 1970 UTC. */
+  lastSeenMs(gateway: Gateway): number | undefined {
+    const seen = this.#seen.get(gateway.key)?.atMs;
+    return seen === undefined ? gateway.lastSeenMs : Math.max(seen, gateway.lastSeenMs ?? 0);
+  }
+
+  /** The gateway has just been heard of. */
+  see(gateway: { readonly key: GatewayKey; readonly id: GatewayId }): void {
+    const atMs = this.#clock.now();
+    const seen = this.#seen.get(gateway.key) ?? { atMs, writtenMs: undefined };
+    if (seen.writtenMs === undefined) this.#seen.set(gateway.key, seen);
+    seen.atMs = atMs;
+    if (seen.writtenMs !== undefined && atMs - seen.writtenMs < limits.lastSeenTrailMs) return;
+    this.#due.add(gateway.key);
+    this.#writing ??= this.#write();
+  }
+
+  forget(gateway: GatewayKey): void {
+    this.#seen.delete(gateway);
+    this.#due.delete(gateway);
+  }
+
+  /** Writes all that is not written yet; for a stop, and before what is on disk is searched. */
+  async flush(): Promise<void> {
+    for (const [gateway, { atMs, writtenMs }] of this.#seen.entries()) if (atMs !== writtenMs) this.#due.add(gateway);
+    this.#writing ??= this.#write();
+    await this.#writing;
+  }
+
+  /** Resolves when no write is under way. */
+  async idle(): Promise<void> {
+    await this.#writing;
+  }
+
+  /** One write at a time, in parts; what comes due meanwhile goes into the next. */
+  async #write(): Promise<void> {
+    // In the next turn, so that a burst of heartbeats is one write.
+    await new Promise<void>((resolve) => setImmediate(resolve));
+    while (this.#due.size > 0) {
+      const keys = [...this.#due].slice(0, limits.sightingsWrittenMax);
+      const sightings: Sighting[] = [];
+      for (const gateway of keys) {
+        this.#due.delete(gateway);
+        const seen = this.#seen.get(gateway);
+        if (seen === undefined) continue;
+        seen.writtenMs = seen.atMs;
+        sightings.push({ gateway, atMs: seen.atMs });
+      }
+      // A disk that refuses is told of by whatever must be stored; the next heartbeat writes again.
+      await this.#store.putSightings(sightings).catch(() => this.#notWritten(keys));
+    }
+    this.#writing = undefined;
+  }
+
+  #notWritten(gateways: readonly GatewayKey[]): void {
+    for (const gateway of gateways) {
+      const seen = this.#seen.get(gateway);
+      if (seen !== undefined) seen.writtenMs = undefined;
+    }
+  }
+}

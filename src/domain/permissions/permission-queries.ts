@@ -1,0 +1,67 @@
+// Which records somebody holds rights on, and which (spec 2.7, contract 3). Reads in bounded steps what the permission
+// function needs and nothing else, so that a fleet of any size is told in constant memory.
+import { inSteps, type Step } from '../../base/stepwise.ts';
+import { limits } from '../../config/limits.ts';
+import type { Actor } from '../users/user.ts';
+import type { Audience, Guarded, Permissions } from './permission.ts';
+import { noScopes, type RecordKind, type ScopeSet, scopesOn } from './scopes.ts';
+
+/** A record with its place in the order of creation. */
+export type Placed = Guarded & { readonly key: number };
+
+export interface GuardedStore {
+  count(kind: RecordKind, audience: Audience): Promise<number>;
+  /** Records behind `after` in order of creation; of the shares, those with the audience's user. */
+  list(kind: RecordKind, query: Step & { readonly audience: Audience }): Promise<Placed[]>;
+}
+
+export interface Holding {
+  readonly id: string;
+  readonly scopes: ScopeSet;
+}
+
+export interface HoldingPage {
+  /** Records on which the actor holds a scope, on all pages. */
+  readonly total: number;
+  readonly holdings: AsyncGenerator<Holding>;
+}
+
+export class PermissionQueries {
+  readonly #store: GuardedStore;
+  readonly #permissions: Permissions;
+
+  constructor(parts: { readonly guardedStore: GuardedStore; readonly permissions: Permissions }) {
+    this.#store = parts.guardedStore;
+    this.#permissions = parts.permissions;
+  }
+
+  /** The records of a kind, or a page of them, on which the actor holds any scope at all. */
+  async list(
+    actor: Actor,
+    kind: RecordKind,
+    page: { readonly limit?: number | undefined; readonly offset: number },
+  ): Promise<HoldingPage> {
+    this.#permissions.requireGuestAllowed(actor);
+    const audience = this.#permissions.audienceOf(actor, scopesOn[kind]);
+    const total = await this.#store.count(kind, audience);
+    return { total, holdings: this.#page(actor, kind, { ...page, audience }) };
+  }
+
+  async *#page(
+    actor: Actor,
+    kind: RecordKind,
+    page: { readonly audience: Audience; readonly limit?: number | undefined; readonly offset: number },
+  ): AsyncGenerator<Holding> {
+    const { audience } = page;
+    const steps = inSteps((step) => this.#store.list(kind, { audience, ...step }), {
+      ...page,
+      stepRows: limits.readStepRows,
+    });
+    for await (const records of steps) {
+      for (const record of records) {
+        const scopes = this.#permissions.scopesOf(actor, record);
+        if (scopes !== noScopes) yield { id: record.id, scopes };
+      }
+    }
+  }
+}

@@ -1,0 +1,94 @@
+// What one can do with projects (contract 6); for their owner and admins alone. Methods take the actor first; each asks
+// the one permission function before it does anything.
+import type { Ids } from '../../base/ids.ts';
+import { Refusal } from '../../base/refusal.ts';
+import { inSteps } from '../../base/stepwise.ts';
+import { limits } from '../../config/limits.ts';
+import type { Audience, Permissions } from '../permissions/permission.ts';
+import { type ScopeSet, scope } from '../permissions/scopes.ts';
+import type { Actor } from '../users/user.ts';
+import type { Project, ProjectChange, ProjectDraft, ProjectFields, ProjectId } from './project.ts';
+import type { ProjectStore } from './project-store.ts';
+
+export interface ProjectPage {
+  /** Projects of the actor, on all pages. */
+  readonly total: number;
+  readonly projects: AsyncGenerator<Project>;
+}
+
+export class Projects {
+  readonly #store: ProjectStore;
+  readonly #permissions: Permissions;
+  readonly #ids: Ids;
+
+  constructor(parts: { readonly projectStore: ProjectStore; readonly permissions: Permissions; readonly ids: Ids }) {
+    this.#store = parts.projectStore;
+    this.#permissions = parts.permissions;
+    this.#ids = parts.ids;
+  }
+
+  /**
+   * Makes a project and gives its id.
+   * @throws Refusal `exists` when the id is taken.
+   */
+  async create(actor: Actor, draft: ProjectDraft): Promise<ProjectId> {
+    const id = draft.id ?? this.#ids.uuid();
+    this.#permissions.requireCreate(actor, { kind: 'project', id });
+    try {
+      await this.#store.create({ ...withoutRepeats(draft), id }, actor.key);
+    } catch (error) {
+      if (!(error instanceof Refusal) || error.code !== 'exists') throw error;
+      const detail = `There is a project ${id} already. Choose another id, or leave it to the service.`;
+      throw new Refusal('exists', detail);
+    }
+    return id;
+  }
+
+  get(actor: Actor, id: ProjectId): Promise<Project> {
+    return this.#require(actor, id, scope.projectView);
+  }
+
+  /** A page of the actor's projects (an admin's: of all), in order of creation. */
+  async list(actor: Actor, page: { readonly limit: number; readonly offset: number }): Promise<ProjectPage> {
+    this.#permissions.requireGuestAllowed(actor);
+    const audience = this.#permissions.audienceOf(actor, scope.projectView);
+    return { total: await this.#store.count(audience), projects: this.#page({ ...page, audience }) };
+  }
+
+  async update(actor: Actor, id: ProjectId, change: ProjectChange): Promise<void> {
+    const project = await this.#require(actor, id, scope.projectUpdate);
+    await this.#store.update(project.key, withoutRepeats(change));
+  }
+
+  async remove(actor: Actor, id: ProjectId): Promise<void> {
+    const project = await this.#require(actor, id, scope.projectDelete);
+    await this.#store.remove(project.key);
+  }
+
+  async *#page(query: {
+    readonly audience: Audience;
+    readonly limit: number;
+    readonly offset: number;
+  }): AsyncGenerator<Project> {
+    const steps = inSteps((step) => this.#store.list({ audience: query.audience, ...step }), {
+      ...query,
+      stepRows: limits.projectStepRows,
+    });
+    for await (const projects of steps) yield* projects;
+  }
+
+  async #require(actor: Actor, id: ProjectId, needed: ScopeSet): Promise<Project> {
+    const project = await this.#store.find(id);
+    if (project === undefined) throw new Refusal('not-found', `There is no project ${id}.`);
+    this.#permissions.require(actor, project, needed);
+    return project;
+  }
+}
+
+/** An id that is named twice is meant once. */
+function withoutRepeats<T extends Partial<ProjectFields>>(fields: T): T {
+  const distinct = { ...fields };
+  if (fields.deviceIds !== undefined) Object.assign(distinct, { deviceIds: [...new Set(fields.deviceIds)] });
+  if (fields.gatewayIds !== undefined) Object.assign(distinct, { gatewayIds: [...new Set(fields.gatewayIds)] });
+  return distinct;
+}

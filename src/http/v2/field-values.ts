@@ -1,0 +1,32 @@
+// The new values of single fields that records of several kinds have, read from what was sent (contract 1).
+import type { Json } from '../../base/json.ts';
+import { Refusal } from '../../base/refusal.ts';
+
+/** @throws Refusal `malformed` */
+export function parseVisibility(text: string): 'public' | 'private' {
+  const visibility = text.trim();
+  if (visibility === 'public' || visibility === 'private') return visibility;
+  throw new Refusal('malformed', `The visibility is public or private, not ${JSON.stringify(text.slice(0, 40))}.`);
+}
+
+/** @throws Refusal `malformed` when it is no position; null takes it away. */
+export function parseLocation(json: Json): Json | undefined {
+  if (json === null) return undefined;
+  const { latitude, longitude } = asObject(json, 'location');
+  for (const degrees of [latitude, longitude]) {
+    if (degrees === undefined || degrees === null || typeof degrees === 'number') continue;
+    throw new Refusal('malformed', 'The location is {"latitude": <number>, "longitude": <number>}, in degrees.');
+  }
+  return json;
+}
+
+/** @throws Refusal `malformed` when it is no object; null takes it away. */
+export function parseMeta(json: Json): Json | undefined {
+  return json === null ? undefined : (asObject(json, 'meta') as Json);
+}
+
+function asObject(json: Json, field: string): { readonly [key: string]: Json } {
+  if (typeof json === 'object' && json !== null && !Array.isArray(json))
+    return json as { readonly [key: string]: Json };
+  throw new Refusal('malformed', `${field} is a JSON object.`);
+}

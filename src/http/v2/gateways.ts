@@ -1,0 +1,290 @@
+// Gateways and their heartbeat (spec 2.4 and 4.1, contract 6).
+import { type Static, Type } from 'typebox';
+import type { Json } from '../../base/json.ts';
+import type { Device } from '../../domain/devices/device.ts';
+import type { GatewayChange, GatewayDraft, SeenGateway } from '../../domain/gateways/gateway.ts';
+import type { Gateways } from '../../domain/gateways/gateways.ts';
+import type { Actor } from '../../domain/users/user.ts';
+import { assertJsonLength, jsonFieldOf, textFieldOf } from '../bodies.ts';
+import { arrayText, sendJsonText } from '../json-array.ts';
+import { setPage } from '../paging.ts';
+import { answerDeclared, answerDone } from '../preference.ts';
+import { dropNulls } from './drop-nulls.ts';
+import { parseLocation, parseVisibility } from './field-values.ts';
+import { GatewayBody, GatewayParams, GatewaySchema } from './gateway-schemas.ts';
+import { toDeviceRecord, toGatewayRecord } from './records.ts';
+import {
+  conflict,
+  declares,
+  PreferHeaders,
+  pageOf,
+  recordPage,
+  refusals,
+  type Services,
+  type TypedApp,
+  writes,
+} from './routes.ts';
+import { jsonField, LocationSchema, textField } from './schemas.ts';
+
+const tags = ['Gateways'];
+const Full = Type.Optional(
+  Type.Boolean({ default: false, description: '`true` adds `devices`: those of the gateway that you may view.' }),
+);
+
+export function registerGateways(app: TypedApp, services: Services): void {
+  const { gateways } = services;
+
+  app.post(
+    '/gateways',
+    {
+      preValidation: dropNulls,
+      schema: {
+        tags,
+        operationId: 'createGateway',
+        summary: 'Declare a gateway',
+        description:
+          'A gateway does this when it starts, and takes 422 to say that it is known already. Without a token the gateway belongs to guest and is public.',
+        headers: PreferHeaders,
+        body: GatewayBody,
+        response: { ...declares(GatewaySchema, { withId: false }), ...conflict('The id is taken.') },
+      },
+    },
+    async (request, reply) => {
+      const draft = toGatewayDraft(request.body);
+      await gateways.create(request.actor, draft);
+      return answerDeclared(request, reply, {
+        location: `/api/v2/gateways/${encodeURIComponent(draft.id)}`,
+        record: async () => toGatewayRecord(await gateways.get(request.actor, draft.id)),
+      }) as never;
+    },
+  );
+
+  app.get(
+    '/gateways',
+    {
+      schema: {
+        tags,
+        operationId: 'listGateways',
+        summary: 'List gateways',
+        description: 'The gateways you may view, in order of creation.',
+        querystring: Type.Object({
+          full: Full,
+          q: Type.Optional(
+            Type.String({
+              description: 'Filter as for devices, such as `owner==guest` or `last_seen<2026-06-08T18:00:00Z`.',
+            }),
+          ),
+          ...recordPage('Gateways'),
+        }),
+        response: { 200: pageOf(GatewaySchema, { description: 'A page of gateways.', counted: true }), ...refusals },
+      },
+    },
+    async (request, reply) => {
+      const { full = false, ...query } = request.query;
+      const page = await gateways.list(request.actor, query);
+      setPage(request, reply, { ...query, total: page.total });
+      return sendJsonText(
+        reply,
+        arrayText(page.gateways, (gateway) => gatewayText(services, request.actor, gateway, { full })),
+      );
+    },
+  );
+
+  app.get(
+    '/gateways/:gateway',
+    {
+      schema: {
+        tags,
+        operationId: 'getGateway',
+        summary: 'Read a gateway',
+        params: GatewayParams,
+        querystring: Type.Object({ full: Full }),
+        response: { 200: GatewaySchema, ...refusals },
+      },
+    },
+    async (request, reply) => {
+      const gateway = await gateways.get(request.actor, request.params.gateway);
+      if (request.query.full !== true) return toGatewayRecord(gateway) as never;
+      return sendJsonText(reply, gatewayText(services, request.actor, gateway, { full: true }));
+    },
+  );
+
+  app.delete(
+    '/gateways/:gateway',
+    {
+      schema: {
+        tags,
+        operationId: 'deleteGateway',
+        summary: 'Delete a gateway',
+        description: 'Its devices stay, with their `gateway_id`.',
+        params: GatewayParams,
+        response: writes,
+      },
+    },
+    async (request, reply) => {
+      await gateways.remove(request.actor, request.params.gateway);
+      return answerDone(reply) as never;
+    },
+  );
+
+  for (const field of fields) {
+    app.put(
+      `/gateways/:gateway/${field.name}`,
+      {
+        schema: {
+          tags,
+          operationId: field.operationId,
+          summary: `Change the ${field.name} of a gateway`,
+          params: GatewayParams,
+          body: field.body,
+          response: writes,
+        },
+      },
+      async (request, reply) => {
+        await gateways.update(request.actor, request.params.gateway, field.change(request.body));
+        return answerDone(reply) as never;
+      },
+    );
+  }
+
+  app.put(
+    '/gateways/:gateway/owner',
+    {
+      schema: {
+        tags,
+        operationId: 'setGatewayOwner',
+        summary: 'Hand a gateway over to another user',
+        description: 'For its owner and admins.',
+        params: GatewayParams,
+        body: textField('Username of the new owner.', 'awa'),
+        response: { ...writes, ...conflict('What guest owns is public, and this gateway is private.') },
+      },
+    },
+    async (request, reply) => {
+      await gateways.setOwner(request.actor, request.params.gateway, textFieldOf(request.body, 'owner'));
+      return answerDone(reply) as never;
+    },
+  );
+
+  registerHeartbeats(app, gateways, {
+    schemaOf: (operationId) => ({
+      tags,
+      operationId,
+      summary: 'Say that a gateway is there',
+      description:
+        'Sets `last_seen`. Any body of any type is taken and passed over. For the owner and admins, and for everybody where the gateway is public. `PUT` and `POST`, `health` and `heartbeat` are the same, also without `/api/v2` before them.',
+      params: GatewayParams,
+      response: { 204: writes[204], ...refusals },
+    }),
+  });
+}
+
+/** The heartbeat at every path and by every method it is sent to. */
+function registerHeartbeats(
+  app: TypedApp,
+  gateways: Gateways,
+  options: { readonly schemaOf: (operationId: string) => object },
+): void {
+  for (const [word, name] of [
+    ['health', 'Health'],
+    ['heartbeat', 'Heartbeat'],
+  ] as const) {
+    for (const method of ['put', 'post'] as const) {
+      app[method](
+        `/gateways/:gateway/${word}`,
+        { onRequest: passOverBody, schema: options.schemaOf(`${method}Gateway${name}`) },
+        async (request, reply) => {
+          const { gateway } = request.params as { gateway: string };
+          await gateways.beat(request.actor, gateway);
+          return answerDone(reply) as never;
+        },
+      );
+    }
+  }
+}
+
+/** The heartbeat at the root, as spec.md writes it. */
+export function registerRootHeartbeats(app: TypedApp, gateways: Gateways): void {
+  registerHeartbeats(app, gateways, { schemaOf: () => ({ hide: true, params: GatewayParams }) });
+}
+
+/** Whatever is sent along is read and thrown away, so that no type of body is wrong. */
+function passOverBody(
+  request: { readonly raw: { resume(): void; headers: object } },
+  _reply: unknown,
+  done: () => void,
+): void {
+  request.raw.resume();
+  const headers = request.raw.headers as Record<string, unknown>;
+  for (const name of ['content-type', 'content-length', 'transfer-encoding']) delete headers[name];
+  done();
+}
+
+interface Field {
+  readonly name: string;
+  readonly operationId: string;
+  readonly body: ReturnType<typeof textField>;
+  readonly change: (body: unknown) => GatewayChange;
+}
+
+const fields: readonly Field[] = [
+  {
+    name: 'name',
+    operationId: 'setGatewayName',
+    body: textField('The new name.', 'Roof of the school'),
+    change: (body) => ({ name: textFieldOf(body, 'name') }),
+  },
+  {
+    name: 'location',
+    operationId: 'setGatewayLocation',
+    body: jsonField(LocationSchema, { latitude: 16.03, longitude: -16.49 }),
+    change: (body) => ({ location: parseLocation(jsonFieldOf(body, 'location')) }),
+  },
+  {
+    name: 'visibility',
+    operationId: 'setGatewayVisibility',
+    body: textField('`public` or `private`.', 'public'),
+    change: (body) => ({ visibility: parseVisibility(textFieldOf(body, 'visibility')) }),
+  },
+];
+
+function toGatewayDraft({ id, name, visibility, location }: Static<typeof GatewayBody>): GatewayDraft {
+  if (location !== undefined) assertJsonLength(location as Json, '/location');
+  return {
+    id,
+    ...(name === undefined ? {} : { name }),
+    ...(visibility === undefined ? {} : { visibility }),
+    ...(location === undefined ? {} : { location: location as Json }),
+  };
+}
+
+async function* gatewayText(
+  services: Services,
+  actor: Actor,
+  gateway: SeenGateway,
+  options: { readonly full: boolean },
+): AsyncGenerator<string> {
+  const text = JSON.stringify(toGatewayRecord(gateway));
+  if (!options.full) {
+    yield text;
+    return;
+  }
+  yield `${text.slice(0, -1)},"devices":`;
+  yield* deviceArrayText(services, actor, services.devices.listOfGateway(actor, gateway.id));
+  yield '}';
+}
+
+/** The devices as the actor may see them, with their last values. */
+export function deviceArrayText(
+  { devices, history }: Services,
+  actor: Actor,
+  steps: AsyncIterable<readonly Device[]>,
+): AsyncGenerator<string> {
+  async function* records(): AsyncGenerator<object> {
+    for await (const step of steps) {
+      const latest = await history.latest(step);
+      for (const device of step) yield toDeviceRecord(device, devices.scopesOf(actor, device), latest);
+    }
+  }
+  return arrayText(records(), JSON.stringify);
+}

@@ -1,0 +1,189 @@
+// What a caller may do, why, and what is shared with whom (spec 4.1, contract 3 and 10).
+import { Type } from 'typebox';
+import type { Explanation } from '../../domain/devices/sharing.ts';
+import { grantNamesOfScopes, namesOfScopes, type RecordKind, scopesOn } from '../../domain/permissions/scopes.ts';
+import { arrayText, sendJsonText } from '../json-array.ts';
+import { setPage } from '../paging.ts';
+import { AllOrPage, pageOf, recordPage, refusals, type Services, type TypedApp } from './routes.ts';
+import { DeviceIdSchema, DeviceParams, PermissionSchema, UsernameSchema } from './schemas.ts';
+
+const queries: readonly { readonly kind: RecordKind; readonly path: string; readonly operationId: string }[] = [
+  { kind: 'device', path: 'devices', operationId: 'listDevicePermissions' },
+  { kind: 'gateway', path: 'gateways', operationId: 'listGatewayPermissions' },
+  { kind: 'project', path: 'projects', operationId: 'listProjectPermissions' },
+];
+
+const SharedDevice = Type.Object(
+  {
+    device: DeviceIdSchema,
+    name: Type.Optional(Type.String({ description: 'Name of the device.', examples: ['Field 3'] })),
+    owner: Type.String({ description: 'Username of its owner.', examples: ['admin'] }),
+    username: Type.String({ description: 'Who it is shared with.', examples: ['awa'] }),
+    scopes: Type.Array(Type.String({ examples: ['device:view'] }), {
+      description: 'What they may do, by the names of `PUT /devices/{device}/shares/{username}`.',
+    }),
+    given_by: Type.Optional(
+      Type.String({ description: 'Who shared it; absent when that is not known.', examples: ['admin'] }),
+    ),
+  },
+  { title: 'SharedDevice', description: 'A device, who it is shared with, and what they may do.' },
+);
+
+const ReasonSchema = Type.Object(
+  {
+    reason: Type.String({
+      description: '`owner` of the device, `admin`, `public` visibility, or a `share`.',
+      examples: ['share'],
+    }),
+    by: Type.Optional(Type.String({ description: 'Of a share: who gave it.', examples: ['admin'] })),
+  },
+  { title: 'Reason', description: 'What a right comes from.' },
+);
+
+const ExplanationSchema = Type.Object(
+  {
+    device: DeviceIdSchema,
+    username: UsernameSchema,
+    scopes: Type.Array(
+      Type.Object(
+        {
+          scope: Type.String({ description: 'The right.', examples: ['devices:view'] }),
+          held: Type.Boolean({ description: 'Whether the user has it.', examples: [true] }),
+          from: Type.Array(ReasonSchema, { description: 'All that gives it; empty where it is not held.' }),
+        },
+        { title: 'ExplainedScope', description: 'A right, and where it comes from.' },
+      ),
+      { description: 'Each right on a device, held or not.' },
+    ),
+    may_set_actuators: Type.Boolean({
+      description: 'Setting an actuator needs `devices:update`, or `devices-data:create` given by a share.',
+      examples: [false],
+    }),
+    detail: Type.String({
+      description: 'The same in a sentence.',
+      examples: ['The device is public; awa holds what that gives everyone, and what admin gave by a share.'],
+    }),
+  },
+  { title: 'Explanation', description: 'Why a user may do what with a device, or may not.' },
+);
+
+export function registerPermissions(app: TypedApp, services: Services): void {
+  const { permissionQueries, sharing } = services;
+
+  for (const { kind, path, operationId } of queries) {
+    app.get(
+      `/auth/permissions/${path}`,
+      {
+        schema: {
+          tags: ['Authentication'],
+          operationId,
+          summary: `List what you may do with ${path}`,
+          description: `Every ${kind} on which you hold at least one right${kind === 'project' ? '' : ', public ones too'}; without a token, the view of guest.`,
+          querystring: AllOrPage,
+          response: {
+            200: pageOf(PermissionSchema, { description: `The ${path} and your rights on each.`, counted: true }),
+            ...refusals,
+          },
+        },
+      },
+      async (request, reply) => {
+        const { limit, offset = 0 } = request.query;
+        const { total, holdings } = await permissionQueries.list(request.actor, kind, { limit, offset });
+        setPage(request, reply, { limit, offset, total });
+        const text = arrayText(holdings, ({ id, scopes }) =>
+          JSON.stringify({ resource: id, scopes: namesOfScopes(scopes) }),
+        );
+        return sendJsonText(reply, text);
+      },
+    );
+  }
+
+  app.get(
+    '/auth/shares',
+    {
+      schema: {
+        tags: ['Sharing'],
+        operationId: 'listShares',
+        summary: 'List what is shared with you, or by you',
+        description:
+          'Shares by device, in order of creation. Of what you own you change them at `/devices/{device}/shares/{username}`.',
+        querystring: Type.Object({
+          direction: Type.Unsafe<'with-me' | 'by-me'>({
+            type: 'string',
+            enum: ['with-me', 'by-me'],
+            default: 'with-me',
+            description: '`with-me`: devices of others that you may use; `by-me`: your devices that others may use.',
+          }),
+          ...recordPage('Shares'),
+        }),
+        response: { 200: pageOf(SharedDevice, { description: 'A page of shares.', counted: true }), ...refusals },
+      },
+    },
+    async (request, reply) => {
+      const { shares, total } = await sharing.list(request.actor, request.query);
+      setPage(request, reply, { ...request.query, total });
+      return shares.map(({ device, deviceName, owner, username, scopes, givenBy }) => ({
+        device,
+        name: deviceName,
+        owner,
+        username,
+        scopes: grantNamesOfScopes(scopes),
+        given_by: givenBy,
+      })) as never;
+    },
+  );
+
+  app.get(
+    '/devices/:device/permissions/explain',
+    {
+      schema: {
+        tags: ['Sharing'],
+        operationId: 'explainDevicePermissions',
+        summary: 'Say why somebody may do what with a device',
+        description:
+          'Each right and where it comes from. Everybody may ask about themselves; the owner and admins about anybody.',
+        params: DeviceParams,
+        querystring: Type.Object({
+          username: Type.Optional(
+            Type.String({ description: 'Whom it is about; left out: you. `guest` is who has no token.' }),
+          ),
+        }),
+        response: { 200: ExplanationSchema, ...refusals },
+      },
+    },
+    async (request) => {
+      const { device } = request.params;
+      return toExplanationRecord(await sharing.explain(request.actor, device, request.query.username));
+    },
+  );
+}
+
+function toExplanationRecord(explanation: Explanation) {
+  const { device, username, scopes, reasons, maySetActuators, sharedBy } = explanation;
+  return {
+    device: device.id,
+    username,
+    scopes: namesOfScopes(scopesOn.device).map((name) => ({
+      scope: name,
+      held: namesOfScopes(scopes).includes(name),
+      from: reasons
+        .filter((reason) => namesOfScopes(reason.scopes).includes(name))
+        .map(({ reason }) => (reason === 'share' && sharedBy !== undefined ? { reason, by: sharedBy } : { reason })),
+    })),
+    may_set_actuators: maySetActuators,
+    detail: sentenceOf(explanation),
+  };
+}
+
+function sentenceOf({ device, username, reasons, sharedBy }: Explanation): string {
+  const { visibility } = device;
+  const all = reasons.map(({ reason }) => reason);
+  if (all.includes('owner')) return `${username} owns the device and may do everything.`;
+  if (all.includes('admin')) return `${username} is an admin and may do everything.`;
+  const from = [
+    ...(all.includes('public') ? ['what that gives everyone'] : []),
+    ...(all.includes('share') ? [`what ${sharedBy ?? 'the owner'} gave by a share`] : []),
+  ];
+  if (from.length > 0) return `The device is ${visibility}; ${username} holds ${from.join(', and ')}.`;
+  return `The device is ${visibility}; ${username} neither owns it nor is an admin, and nothing is shared with ${username}.`;
+}

@@ -1,0 +1,231 @@
+// Projects (contract 6); for their owner and admins.
+import { type Static, Type } from 'typebox';
+import type { Json } from '../../base/json.ts';
+import { Refusal } from '../../base/refusal.ts';
+import { limits } from '../../config/limits.ts';
+import type { Project, ProjectChange, ProjectDraft } from '../../domain/projects/project.ts';
+import type { Actor } from '../../domain/users/user.ts';
+import { jsonFieldOf, textFieldOf } from '../bodies.ts';
+import { idRule, isId } from '../ids.ts';
+import { arrayText, sendJsonText } from '../json-array.ts';
+import { setPage } from '../paging.ts';
+import { answerDeclared, answerDone } from '../preference.ts';
+import { dropNulls } from './drop-nulls.ts';
+import { DeviceIdsSchema, GatewayIdsSchema, ProjectBody, ProjectParams, ProjectSchema } from './gateway-schemas.ts';
+import { deviceArrayText } from './gateways.ts';
+import { toGatewayRecord, toProjectRecord } from './records.ts';
+import {
+  conflict,
+  declares,
+  PreferHeaders,
+  pageOf,
+  recordPage,
+  refusals,
+  type Services,
+  type TypedApp,
+  writes,
+} from './routes.ts';
+import { jsonField, textField } from './schemas.ts';
+
+const tags = ['Projects'];
+const Full = Type.Optional(
+  Type.Boolean({
+    default: false,
+    description: '`true` adds `devices` and `gateways`: those of the project that you may view.',
+  }),
+);
+
+export function registerProjects(app: TypedApp, services: Services): void {
+  const { projects } = services;
+
+  app.post(
+    '/projects',
+    {
+      preValidation: dropNulls,
+      schema: {
+        tags,
+        operationId: 'createProject',
+        summary: 'Create a project',
+        description: 'Answers with its id: as text, or as a JSON string where `Accept` asks for that.',
+        headers: PreferHeaders,
+        body: ProjectBody,
+        response: { ...declares(ProjectSchema, { withId: true }), ...conflict('The id is taken.') },
+      },
+    },
+    async (request, reply) => {
+      const id = await projects.create(request.actor, toProjectDraft(request.body));
+      return answerDeclared(request, reply, {
+        location: `/api/v2/projects/${encodeURIComponent(id)}`,
+        id,
+        record: async () => toProjectRecord(await projects.get(request.actor, id)),
+      }) as never;
+    },
+  );
+
+  app.get(
+    '/projects',
+    {
+      schema: {
+        tags,
+        operationId: 'listProjects',
+        summary: 'List projects',
+        description: 'Your projects (an admin: all), in order of creation.',
+        querystring: Type.Object({ full: Full, ...recordPage('Projects') }),
+        response: { 200: pageOf(ProjectSchema, { description: 'A page of projects.', counted: true }), ...refusals },
+      },
+    },
+    async (request, reply) => {
+      const { full = false, ...query } = request.query;
+      const page = await projects.list(request.actor, query);
+      setPage(request, reply, { ...query, total: page.total });
+      return sendJsonText(
+        reply,
+        arrayText(page.projects, (project) => projectText(services, request.actor, project, { full })),
+      );
+    },
+  );
+
+  app.get(
+    '/projects/:project',
+    {
+      schema: {
+        tags,
+        operationId: 'getProject',
+        summary: 'Read a project',
+        params: ProjectParams,
+        querystring: Type.Object({ full: Full }),
+        response: { 200: ProjectSchema, ...refusals },
+      },
+    },
+    async (request, reply) => {
+      const project = await projects.get(request.actor, request.params.project);
+      const { full = false } = request.query;
+      return sendJsonText(reply, projectText(services, request.actor, project, { full }));
+    },
+  );
+
+  app.delete(
+    '/projects/:project',
+    {
+      schema: {
+        tags,
+        operationId: 'deleteProject',
+        summary: 'Delete a project',
+        description: 'Its devices and gateways stay.',
+        params: ProjectParams,
+        response: writes,
+      },
+    },
+    async (request, reply) => {
+      await projects.remove(request.actor, request.params.project);
+      return answerDone(reply) as never;
+    },
+  );
+
+  for (const field of fields) {
+    app.put(
+      `/projects/:project/${field.name}`,
+      {
+        schema: {
+          tags,
+          operationId: field.operationId,
+          summary: `Change the ${field.words} of a project`,
+          params: ProjectParams,
+          body: field.body,
+          response: writes,
+        },
+      },
+      async (request, reply) => {
+        await projects.update(request.actor, request.params.project, field.change(request.body));
+        return answerDone(reply) as never;
+      },
+    );
+  }
+}
+
+interface Field {
+  readonly name: string;
+  readonly operationId: string;
+  readonly words: string;
+  readonly body: ReturnType<typeof textField>;
+  readonly change: (body: unknown) => ProjectChange;
+}
+
+const fields: readonly Field[] = [
+  {
+    name: 'name',
+    operationId: 'setProjectName',
+    words: 'name',
+    body: textField('The new name.', 'Onions of the delta'),
+    change: (body) => ({ name: textFieldOf(body, 'name') }),
+  },
+  {
+    name: 'device_ids',
+    operationId: 'setProjectDevices',
+    words: 'devices',
+    body: jsonField(DeviceIdsSchema, ['field-3']),
+    change: (body) => ({ deviceIds: idsOf(body, 'device_ids') }),
+  },
+  {
+    name: 'gateway_ids',
+    operationId: 'setProjectGateways',
+    words: 'gateways',
+    body: jsonField(GatewayIdsSchema, ['gateway-1']),
+    change: (body) => ({ gatewayIds: idsOf(body, 'gateway_ids') }),
+  },
+];
+
+/** @throws Refusal `malformed` for what is no list of ids; null is an empty one. */
+function idsOf(body: unknown, field: string): readonly string[] {
+  const json = jsonFieldOf(body, field, { bytesMax: limits.projectIdsMax * (limits.idCharsMax + 3) }) ?? [];
+  if (!Array.isArray(json) || json.length > limits.projectIdsMax) {
+    const detail = `must be an array of at most ${limits.projectIdsMax} ids`;
+    throw new Refusal('malformed', `${field} ${detail}.`, { faults: [{ pointer: `/${field}`, detail }] });
+  }
+  for (const [index, id] of (json as readonly Json[]).entries()) {
+    if (typeof id === 'string' && isId(id)) continue;
+    const pointer = `/${field}/${index}`;
+    throw new Refusal('malformed', `${pointer} ${idRule}.`, { faults: [{ pointer, detail: idRule }] });
+  }
+  return json as readonly string[];
+}
+
+function toProjectDraft(body: Static<typeof ProjectBody>): ProjectDraft {
+  const { id, name, device_ids: deviceIds = [], gateway_ids: gatewayIds = [] } = body;
+  return { ...(id === undefined ? {} : { id }), ...(name === undefined ? {} : { name }), deviceIds, gatewayIds };
+}
+
+async function* projectText(
+  services: Services,
+  actor: Actor,
+  project: Project,
+  options: { readonly full: boolean },
+): AsyncGenerator<string> {
+  const text = JSON.stringify(toProjectRecord(project));
+  if (!options.full) {
+    yield text;
+    return;
+  }
+  const { devices, gateways } = services;
+  yield `${text.slice(0, -1)},"devices":`;
+  const visible = inParts(project.deviceIds, (ids) => devices.listVisible(actor, ids));
+  yield* deviceArrayText(services, actor, visible);
+  yield ',"gateways":';
+  const parts = inParts(project.gatewayIds, (ids) => gateways.listVisible(actor, ids));
+  yield* arrayText(flattened(parts), (gateway) => JSON.stringify(toGatewayRecord(gateway)));
+  yield '}';
+}
+
+async function* flattened<T>(parts: AsyncIterable<readonly T[]>): AsyncGenerator<T> {
+  for await (const part of parts) yield* part;
+}
+
+/** Looks ids up a bounded number at a time. */
+async function* inParts<T>(
+  ids: readonly string[],
+  find: (ids: readonly string[]) => Promise<readonly T[]>,
+): AsyncGenerator<readonly T[]> {
+  for (let from = 0; from < ids.length; from += limits.recordStepRows) {
+    yield await find(ids.slice(from, from + limits.recordStepRows));
+  }
+}
