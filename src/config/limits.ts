@@ -44,6 +44,8 @@ export const limits = {
   notificationChannelsMax: 10,
   /** The text a notification sends, characters. Beyond: 413. */
   messageCharsMax: 4 * KIB,
+  /** A notification's condition and its action as JSON, bytes each; a list has up to 1000 of both. Beyond: 413. */
+  notificationBytesMax: 32 * KIB,
   /** Seconds of `throttling`, so that times stay exact to the millisecond. Beyond: 400. */
   throttlingSMax: 1_000_000_000_000,
   /** Notifications of one user. Beyond: 422. Guest's are those of all who do not sign in. */

@@ -1,5 +1,5 @@
 // Holds every answer that a test gets against the OpenAPI document: its status, its content type and its body must be
-// those the document gives for that operation. Called by test-server for each answer; the document is asked for and
+// those the document gives for that operation. Called by test-server and process for each answer; the document is asked for and
 // its schemas are compiled once a process. A field that is nowhere documented is a fault too: so secrets would leak.
 import assert from 'node:assert/strict';
 import type { IncomingHttpHeaders } from 'node:http';
@@ -123,7 +123,14 @@ let known: Promise<DocumentedAnswers> | undefined;
 
 /** The document of this process's servers, which all have the same; `load` asks the first of them for it. */
 export function documentedAnswers(load: () => Promise<ApiDocument>): Promise<DocumentedAnswers> {
-  known ??= load().then((document) => new DocumentedAnswers(document));
+  known ??= load().then(
+    (document) => new DocumentedAnswers(document),
+    (error: unknown) => {
+      // The server may have been killed just then: the next call asks again.
+      known = undefined;
+      throw error;
+    },
+  );
   return known;
 }
 

@@ -1,10 +1,12 @@
 // Starts the real service as a process of its own, in a folder of its own, on free ports: for what only a process
 // shows (signals, exit codes, kills, settings). What a test leaves running or lying about ends with the test file.
+import assert from 'node:assert/strict';
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { after } from 'node:test';
+import { type ApiDocument, documentedAnswers } from './documented-answers.ts';
 
 export const root = resolve(import.meta.dirname, '../..');
 export const adminPassword = 'correct horse battery';
@@ -181,9 +183,27 @@ export interface Call {
   readonly method?: string;
 }
 
-/** One request of the API; a body makes it a POST. */
-export function call(dundun: { readonly url: string }, path: string, options: Call = {}): Promise<Response> {
-  const { token, json, method = json === undefined ? 'GET' : 'POST' } = options;
+/** One request of the API; a body makes it a POST. Fails where the answer is not as the OpenAPI document says. */
+export async function call(dundun: { readonly url: string }, path: string, options: Call = {}): Promise<Response> {
+  const answer = await send(dundun, path, options);
+  const documented = await documentedAnswers(async () => {
+    return (await (await fetch(`${dundun.url}/openapi.json`)).json()) as ApiDocument;
+  });
+  const { status } = answer;
+  const text = await answer.clone().text();
+  const method = methodOf(options);
+  const faults = documented.faultsOf({ method, path, status, headers: Object.fromEntries(answer.headers), text });
+  assert.deepEqual(faults, [], `${method} ${path}: ${status} ${text.slice(0, 400)} is not as documented`);
+  return answer;
+}
+
+function methodOf({ json, method = json === undefined ? 'GET' : 'POST' }: Call): string {
+  return method;
+}
+
+function send(dundun: { readonly url: string }, path: string, options: Call): Promise<Response> {
+  const { token, json } = options;
+  const method = methodOf(options);
   const headers: Record<string, string> = { ...options.headers };
   if (token !== undefined) headers['authorization'] = `Bearer ${token}`;
   if (json === undefined) return fetch(`${dundun.url}${path}`, { method, headers });

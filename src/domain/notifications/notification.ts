@@ -126,8 +126,8 @@ function assertText(value: Json | undefined, pointer: string, charsMax: number):
 /** Fields that nobody reads are kept as they were given, within this bound. */
 function assertBytes(value: JsonObject, pointer: string): void {
   const bytes = Buffer.byteLength(JSON.stringify(value));
-  if (bytes <= limits.valueBytesMax) return;
-  const detail = `must have at most ${limits.valueBytesMax} bytes as JSON, not ${bytes}`;
+  if (bytes <= limits.notificationBytesMax) return;
+  const detail = `must have at most ${limits.notificationBytesMax} bytes as JSON, not ${bytes}`;
   throw new Refusal('too-large', `${pointer} ${detail}.`, { faults: [{ pointer, detail }] });
 }
 
