@@ -10,6 +10,7 @@ import { Publisher } from './support/mqtt-publisher.ts';
 import { call, Dundun, login, makeDevice, makeFolder, readValues, startDundun } from './support/process.ts';
 import { push, startPusher } from './support/pushers.ts';
 import { Remover } from './support/remover.ts';
+import { readLoggedDatapoints, withDatabase } from './support/rows.ts';
 
 const isLong = process.env['DUNDUN_TEST_LONG'] === '1';
 const kills = isLong ? 200 : 10;
@@ -131,8 +132,17 @@ async function killWhileStarting(folder: string, dice: Dice): Promise<void> {
 
 /** A datapoint is in the log or settled, never both; those of a sensor that is gone are marked for purging or gone too. */
 function assertInOnePlace(folder: string): void {
-  assert.deepEqual(query(folder, 'SELECT seq FROM log JOIN datapoint USING (sensor, at, seq) LIMIT 5'), []);
-  for (const table of ['log', 'datapoint', 'latest']) {
+  withDatabase(folder, (database) => {
+    const settled = database.prepare('SELECT 1 FROM datapoint WHERE sensor = ? AND at = ? AND seq = ?');
+    const known = database.prepare(
+      'SELECT 1 WHERE EXISTS (SELECT 1 FROM sensor WHERE key = ?1) OR EXISTS (SELECT 1 FROM purge WHERE sensor = ?1)',
+    );
+    for (const { sensor, at, seq } of readLoggedDatapoints(database)) {
+      assert.equal(settled.get(sensor, at, seq), undefined, `datapoint ${seq} is in the log and settled`);
+      assert.ok(known.get(sensor), `the log keeps datapoint ${seq} of a removed sensor`);
+    }
+  });
+  for (const table of ['datapoint', 'latest']) {
     const orphans = query(
       folder,
       `SELECT sensor, count(*) AS count FROM ${table}

@@ -3,7 +3,13 @@ import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import fc from 'fast-check';
 import { type Datapoint, orderOf, type StoredValue } from '../src/domain/datapoints/datapoint.ts';
-import type { DatapointBatch, DatapointStore, RangeQuery } from '../src/domain/datapoints/datapoint-store.ts';
+import {
+  BatchBuilder,
+  type DatapointBatch,
+  type PublishMark,
+  type PushReceipt,
+} from '../src/domain/datapoints/datapoint-batch.ts';
+import type { DatapointStore, RangeQuery } from '../src/domain/datapoints/datapoint-store.ts';
 import { properties } from './support/properties.ts';
 
 /** One engine on data of its own. */
@@ -26,16 +32,19 @@ interface Point {
 
 const nowMs = Date.UTC(2026, 0, 15, 12);
 
-function batchOf(points: readonly Point[], rest: Partial<DatapointBatch> = {}): DatapointBatch {
-  return {
-    sensors: points.map(({ sensor }) => sensor),
-    timestamps: points.map(({ timestamp }) => timestamp ?? Number.NaN),
-    received: points.map(({ received }) => received ?? nowMs),
-    values: points.map(({ value }) => value ?? 0),
-    receipts: [],
-    publishes: [],
-    ...rest,
-  };
+interface Beside {
+  readonly receipts?: readonly PushReceipt[];
+  readonly publishes?: readonly PublishMark[];
+}
+
+function batchOf(points: readonly Point[], { receipts = [], publishes = [] }: Beside = {}): DatapointBatch {
+  const batch = new BatchBuilder(points.length);
+  for (const { sensor, timestamp, received, value } of points) {
+    batch.add(sensor, timestamp ?? Number.NaN, received ?? nowMs, value ?? 0);
+  }
+  for (const receipt of receipts) batch.addReceipt(receipt);
+  for (const publish of publishes) batch.addPublish(publish);
+  return batch.build();
 }
 
 export function datapointStoreSuite(engine: string, open: () => Promise<OpenedStore>): void {
@@ -52,7 +61,7 @@ export function datapointStoreSuite(engine: string, open: () => Promise<OpenedSt
       sensor += 1;
       return sensor;
     };
-    const append = (points: readonly Point[], rest?: Partial<DatapointBatch>) => {
+    const append = (points: readonly Point[], rest?: Beside) => {
       return opened.store.append(batchOf(points, rest));
     };
     const read = (query: Partial<RangeQuery> & Pick<RangeQuery, 'sensor'>) => {

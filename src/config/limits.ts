@@ -102,6 +102,8 @@ export const limits = {
   // --- Log and head -------------------------------------------------------------------------------------------
   /** Datapoints in the log that make settling worth while. */
   settleRowsMin: 20_000,
+  /** Datapoints in one row of the log; a larger commit takes several. */
+  logRowDatapointsMax: 5_000,
   /** Datapoints moved from the log into the clustered table in one transaction: the longest pause of the writer. */
   settleRowsMax: 10_000,
   /** Milliseconds after which a quiet log is settled whatever its size. */
@@ -168,6 +170,10 @@ export const limits = {
   // --- MQTT ---------------------------------------------------------------------------------------------------
   /** An MQTT packet, bytes. Beyond: the connection is cut. */
   mqttPacketBytesMax: 16 * MIB,
+  /** A piece of an MQTT packet kept to be continued in the quick lane, bytes. Beyond: the broker gathers it. */
+  quickPacketBytesMax: 4 * KIB,
+  /** A topic in the quick lane, bytes; longer than that of any sensor with ASCII ids. Beyond: the broker has it. */
+  quickTopicBytesMax: 576,
   /** MQTT connections at once. Beyond: refused. */
   mqttConnectionsMax: 20_000,
   /** Bytes waiting to be read by one subscriber. Beyond: it is cut, with the reason in the log. */

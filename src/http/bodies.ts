@@ -6,6 +6,8 @@ import { isCleanText, type Json, textFault } from '../base/json.ts';
 import { parseJsonText } from '../base/json-text.ts';
 import { Refusal } from '../base/refusal.ts';
 import { limits } from '../config/limits.ts';
+import { parsePlainReading } from '../domain/datapoints/plain-reading.ts';
+import { parseReadings } from '../domain/datapoints/reading.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -48,16 +50,7 @@ const lineTypes = {
 export function registerBodyParsers(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
   app.decorateRequest('rawBody');
-  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
-    try {
-      assertPlainUtf8(request);
-      if (request.headers['idempotency-key'] !== undefined) request.rawBody = body;
-      // A DELETE or GET may carry the header and no body.
-      done(null, body.length === 0 ? undefined : parseJsonText(body, limits.nestingLevelsMax));
-    } catch (error) {
-      done(error as Error);
-    }
-  });
+  addJsonParser(app, (body) => parseJsonText(body, limits.nestingLevelsMax));
   app.addContentTypeParser('text/plain', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
     try {
       assertPlainUtf8(request);
@@ -80,6 +73,28 @@ export function registerBodyParsers(app: FastifyInstance): void {
       }
     });
   }
+}
+
+/** Has JSON bodies read into readings, the usual one straight from its bytes. */
+export function registerReadingParser(app: FastifyInstance): void {
+  app.removeContentTypeParser('application/json');
+  addJsonParser(app, (body) => {
+    const plain = parsePlainReading(body, 0, body.length);
+    return plain === undefined ? parseReadings(parseJsonText(body, limits.nestingLevelsMax)) : [plain];
+  });
+}
+
+function addJsonParser(app: FastifyInstance, parse: (body: Buffer) => unknown): void {
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
+    try {
+      assertPlainUtf8(request);
+      if (request.headers['idempotency-key'] !== undefined) request.rawBody = body;
+      // A DELETE or GET may carry the header and no body.
+      done(null, body.length === 0 ? undefined : parse(body));
+    } catch (error) {
+      done(error as Error);
+    }
+  });
 }
 
 function parseText(body: Buffer): string {

@@ -20,6 +20,7 @@ import { Delivery } from './delivery.ts';
 import { Forwarding } from './forwarding.ts';
 import { boundPacketBytes } from './packet-bound.ts';
 import { Publishing, type PublishingParts } from './publishing.ts';
+import { QuickLane } from './quick-lane.ts';
 import { type Session, Sessions } from './sessions.ts';
 import { SignIn, type SignInParts, type Will } from './sign-in.ts';
 import { isUnderWay, placeholder, prepareStored, type StoredMessages } from './stored-messages.ts';
@@ -57,6 +58,7 @@ export class MqttServer {
   readonly #delivery: Delivery;
   readonly #publishing: Publishing;
   readonly #access: Access;
+  readonly #quickLane: QuickLane;
   readonly #forwarding: Forwarding;
   readonly #signIn: SignIn;
   readonly #servers: Server[] = [];
@@ -88,6 +90,7 @@ export class MqttServer {
       clear: (topic) => this.#delivery.clear(topic),
       isUnderWay: (client, published) => isUnderWay(parts.persistence, client, published),
     });
+    this.#quickLane = this.#makeQuickLane();
     this.#signIn = new SignIn({ ...parts, sessions: this.#sessions });
     this.#broker = this.#makeBroker();
     this.#delivery = new Delivery({
@@ -200,6 +203,19 @@ export class MqttServer {
     return broker;
   }
 
+  #makeQuickLane(): QuickLane {
+    return new QuickLane({
+      ...this.#parts,
+      sessionOf: (client) => this.#sessions.of(client),
+      decide: async (session, published) => void (await this.#publishing.decide(session, published)),
+      begun: () => {
+        this.#deciding += 1;
+      },
+      ended: () => this.#ended(),
+      failed: (session, error) => this.#noteUnstored(session, error),
+    });
+  }
+
   #authenticate(
     client: Client,
     username: string | undefined,
@@ -228,11 +244,15 @@ export class MqttServer {
         this.#ended();
       },
       (error: Error) => {
-        this.#parts.log.warn({ client: session?.clientId, reason: error.message }, 'a message could not be stored');
+        this.#noteUnstored(session, error);
         done(error);
         this.#ended();
       },
     );
+  }
+
+  #noteUnstored(session: Session | undefined, error: Error): void {
+    this.#parts.log.warn({ client: session?.clientId, reason: error.message }, 'a message could not be stored');
   }
 
   #ended(): void {
@@ -285,7 +305,9 @@ export class MqttServer {
     stream.once('close', () => {
       this.counts.connections -= 1;
     });
-    boundPacketBytes(this.#broker.handle(stream, request), limits.mqttPacketBytesMax);
+    const client = this.#broker.handle(stream, request);
+    boundPacketBytes(client, limits.mqttPacketBytesMax);
+    this.#quickLane.attach(client);
   }
 
   #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {

@@ -8,7 +8,7 @@ import { LruCache } from '../base/lru-cache.ts';
 import { Refusal } from '../base/refusal.ts';
 import { limits } from '../config/limits.ts';
 import type { Actuators } from '../domain/actuators/actuators.ts';
-import type { PublishMark } from '../domain/datapoints/datapoint-store.ts';
+import type { PublishMark } from '../domain/datapoints/datapoint-batch.ts';
 import type { OriginalMessage } from '../domain/datapoints/feed.ts';
 import type { Ingest, SensorPush } from '../domain/datapoints/ingest.ts';
 import { parseReadings } from '../domain/datapoints/reading.ts';
@@ -18,7 +18,7 @@ import type { DeviceDirectory } from '../domain/devices/device-directory.ts';
 import type { DropLog } from '../domain/devices/drop-log.ts';
 import type { Actor } from '../domain/users/user.ts';
 import type { Access } from './access.ts';
-import { publishMark, type Repeats, sessionNumber } from './repeats.ts';
+import { publishMark, type Repeats, seedsOf, sessionNumber } from './repeats.ts';
 import type { Session } from './sessions.ts';
 import { isPublishable, parseTopic, type Topic, withoutSlash } from './topics.ts';
 
@@ -86,7 +86,7 @@ export class Publishing {
         if (await this.#parts.isUnderWay(session.client, published)) return;
         const payload = bytesOf(published.payload);
         const value = parseJsonText(payload, limits.nestingLevelsMax) as Json;
-        const original: OriginalMessage = { payload, qos: published.qos, retain: published.retain };
+        const original = toOriginal(payload, published);
         const set = () => this.#parts.actuators.setValue(actor, device, actuator, value, original);
         await set().catch((error: unknown) => this.#again(error, set));
       });
@@ -115,14 +115,14 @@ export class Publishing {
     const { repeats, clock } = this.#parts;
     const repeated = published.dup ? repeats.find(mark, clock.now()) : undefined;
     if (repeated !== undefined) return repeated;
-    const done = work();
-    repeats.begin(mark, done);
+    repeats.begin(mark);
     try {
-      await done;
-    } finally {
-      repeats.end(mark, done);
+      await work();
+    } catch (error) {
+      repeats.end(mark, clock.now(), error);
+      throw error;
     }
-    repeats.remember(mark, clock.now());
+    repeats.end(mark, clock.now());
   }
 
   #peek(device: DeviceId): Device | undefined {
@@ -171,8 +171,9 @@ export class Publishing {
   #markOf(session: Session, published: Published, part = 0): PublishMark | undefined {
     if (published.qos === 0 || published.messageId === undefined) return undefined;
     session.number ??= sessionNumber(session.actor.username, session.clientId);
-    const message = { topic: withoutSlash(published.topic), payload: bytesOf(published.payload), part };
-    return publishMark(session.number, published.messageId, message);
+    const bytes = bytesOf(published.payload);
+    const content = { part, bytes, start: 0, end: bytes.length };
+    return publishMark(session.number, published.messageId, seedsOf(withoutSlash(published.topic)), content);
   }
 }
 
@@ -180,14 +181,18 @@ export class Publishing {
 function toPush(topic: Topic & { kind: 'sensor' }, published: Published, publish: PublishMark | undefined): SensorPush {
   const payload = bytesOf(published.payload);
   if (isClearing(published)) {
-    const original = { payload, qos: published.qos, retain: true };
+    const original = toOriginal(payload, published);
     return { device: topic.device, sensor: topic.sensor, readings: [], isInLine: true, original };
   }
   const body = parseJsonText(payload, limits.nestingLevelsMax);
   if (Array.isArray(body) && !topic.many) throw new Refusal('malformed', 'An array goes to the topic …/values.');
-  const original: OriginalMessage = { payload, qos: published.qos, retain: published.retain };
+  const original = toOriginal(payload, published);
   const { device, sensor, many } = topic;
   return { device, sensor, readings: parseReadings(body), original, publish, many };
+}
+
+function toOriginal(payload: Buffer, { qos, retain }: Published): OriginalMessage {
+  return { payload, bytes: payload.length, qos, retain };
 }
 
 /** An empty retained message takes away what is retained [MQTT-3.3.1-10]; it is no reading. */

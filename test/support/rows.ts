@@ -2,6 +2,9 @@
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { databaseFile } from '../../src/storage/sqlite/connection.ts';
+import { readLog } from '../../src/storage/sqlite/log.ts';
+import { seriesOf } from '../../src/storage/sqlite/settling.ts';
+import type { ValueColumn } from '../../src/storage/sqlite/value-column.ts';
 
 export type Rows = Readonly<Record<string, readonly unknown[]>>;
 
@@ -16,9 +19,15 @@ export function readRows(folder: string): Rows {
     const rows = names
       .filter((name) => !moving.has(name))
       .map((name) => [name, database.prepare(`SELECT * FROM "${name}"`).all()] as const);
-    const columns = 'SELECT seq, sensor, at, stamped, received, value FROM';
-    const all = `SELECT * FROM (${columns} log UNION ALL ${columns} datapoint)`;
-    const datapoints = database.prepare(`${all} WHERE sensor IN (SELECT key FROM sensor) ORDER BY seq`).all();
+    const sensors = new Set(
+      database
+        .prepare('SELECT key FROM sensor')
+        .all()
+        .map(({ key }) => key),
+    );
+    const datapoints = readDatapoints(database)
+      .filter(({ sensor }) => sensors.has(sensor))
+      .toSorted((a, b) => a.seq - b.seq);
     return { ...Object.fromEntries(rows), datapoints };
   });
 }
@@ -26,12 +35,34 @@ export function readRows(folder: string): Rows {
 /** Datapoints on disk, those of removed sensors included until they are purged. */
 export function countDatapoints(folder: string): number {
   return withDatabase(folder, (database) => {
-    const count = 'SELECT (SELECT count(*) FROM log) + (SELECT count(*) FROM datapoint) AS n';
+    const count = 'SELECT (SELECT total(datapoints) FROM log) + (SELECT count(*) FROM datapoint) AS n';
     return Number(database.prepare(count).get()?.['n']);
   });
 }
 
-function withDatabase<T>(folder: string, read: (database: DatabaseSync) => T): T {
+/** A datapoint as it lies on disk. */
+export interface StoredDatapoint {
+  readonly seq: number;
+  readonly sensor: number;
+  readonly at: number;
+  readonly stamped: number;
+  readonly received: number;
+  readonly value: ValueColumn;
+}
+
+/** What is in the log and what has settled. */
+export function readDatapoints(database: DatabaseSync): StoredDatapoint[] {
+  const settled = database.prepare('SELECT seq, sensor, at, stamped, received, value FROM datapoint').all();
+  return [...readLoggedDatapoints(database), ...(settled as unknown as StoredDatapoint[])];
+}
+
+export function readLoggedDatapoints(database: DatabaseSync): StoredDatapoint[] {
+  return seriesOf(readLog(database)).flatMap((series) =>
+    series.map(([sensor, at, seq, stamped, received, value]) => ({ seq, sensor, at, stamped, received, value })),
+  );
+}
+
+export function withDatabase<T>(folder: string, read: (database: DatabaseSync) => T): T {
   const database = new DatabaseSync(join(folder, databaseFile), { readOnly: true, timeout: 10_000 });
   try {
     database.exec('BEGIN');

@@ -10,11 +10,13 @@ import type { DeviceDirectory } from '../devices/device-directory.ts';
 import type { Permissions } from '../permissions/permission.ts';
 import type { SensorId } from '../sensors/sensor.ts';
 import type { Actor } from '../users/user.ts';
-import type { DatapointStore, PushReceipt } from './datapoint-store.ts';
+import type { PushReceipt } from './datapoint-batch.ts';
+import type { DatapointStore } from './datapoint-store.ts';
 import { assertSameBody, type IdempotencyKey, type Ingest } from './ingest.ts';
+import { Push } from './push.ts';
 import type { Reading } from './reading.ts';
 import { turnOfTheLoop } from './series.ts';
-import type { Push, Writer } from './writer.ts';
+import type { Writer } from './writer.ts';
 
 export interface BulkLine {
   /** From 1. */
@@ -141,7 +143,9 @@ export class Bulk {
     const device = this.#directory.peek(id);
     if (device === undefined) return `There is no device ${id}.`;
     try {
-      return this.#ingest.resolve(actor, device, { device: id, sensor, readings: group.map(({ reading }) => reading) });
+      const place = this.#ingest.resolve(actor, device, sensor);
+      const readings = group.map(({ reading }) => reading);
+      return new Push(place, readings, this.#clock.now(), {});
     } catch (error) {
       if (error instanceof Refusal) return error.message;
       throw error;

@@ -1,41 +1,11 @@
 // What datapoints need remembered. Every engine passes the one suite in test/datapoint-store-suite.ts.
 import type { SensorKey } from '../sensors/sensor.ts';
-import type { Datapoint, StoredValue } from './datapoint.ts';
-
-/** That a push under an `Idempotency-Key` was stored; kept in the push's own commit. */
-export interface PushReceipt {
-  /** Who pushed, the method and path, and the key, as one text. */
-  readonly id: string;
-  /** The caller part of the id, within which the number of receipts is bounded. */
-  readonly caller: string;
-  /** SHA-256 of the body: the same key with another body is refused. */
-  readonly bodyHash: string;
-  /** Milliseconds since 1970 UTC. */
-  readonly atMs: number;
-}
-
-/** That an MQTT session published something under a packet id; kept in the datapoint's own commit. */
-export interface PublishMark {
-  /** Hash of user, client id and packet id. */
-  readonly slot: number;
-  /** Hash of topic and payload. */
-  readonly content: number;
-}
+import type { Datapoint } from './datapoint.ts';
+import type { DatapointBatch, PublishMark, PushReceipt } from './datapoint-batch.ts';
 
 /** A publish that is still remembered, with when it came, milliseconds since 1970 UTC. */
 export interface RememberedPublish extends PublishMark {
   readonly atMs: number;
-}
-
-/** Datapoints to be stored in one commit, as columns, in order of arrival; with what must be kept beside them. */
-export interface DatapointBatch {
-  readonly sensors: readonly SensorKey[];
-  /** Milliseconds since 1970 UTC, NaN where there is none. */
-  readonly timestamps: readonly number[];
-  readonly received: readonly number[];
-  readonly values: readonly StoredValue[];
-  readonly receipts: readonly PushReceipt[];
-  readonly publishes: readonly PublishMark[];
 }
 
 /** A place between two datapoints of a sensor: after (or, descending, before) this order and seq. */

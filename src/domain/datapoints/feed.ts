@@ -9,6 +9,8 @@ import type { Reading } from './reading.ts';
 /** An MQTT message as it came in, so that it goes out as it was published. */
 export interface OriginalMessage {
   readonly payload: Uint8Array;
+  /** Of the payload. */
+  readonly bytes: number;
   readonly qos: 0 | 1 | 2;
   readonly retain: boolean;
 }

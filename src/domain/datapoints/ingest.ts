@@ -7,21 +7,19 @@ import type { Device, DeviceId } from '../devices/device.ts';
 import type { DeviceDirectory } from '../devices/device-directory.ts';
 import type { Permissions } from '../permissions/permission.ts';
 import { scope } from '../permissions/scopes.ts';
-import type { SensorId } from '../sensors/sensor.ts';
+import type { Sensor, SensorId } from '../sensors/sensor.ts';
 import type { Actor } from '../users/user.ts';
-import type { DatapointStore, PublishMark, PushReceipt } from './datapoint-store.ts';
-import type { OriginalMessage } from './feed.ts';
+import type { PushReceipt } from './datapoint-batch.ts';
+import type { DatapointStore } from './datapoint-store.ts';
+import { Push, type PushExtras } from './push.ts';
 import type { Reading } from './reading.ts';
-import type { Push, Writer } from './writer.ts';
+import type { Done, Writer } from './writer.ts';
 
 /** A push to one sensor, as a door hands it over. */
-export interface SensorPush {
+export interface SensorPush extends PushExtras {
   readonly device: DeviceId;
   readonly sensor: SensorId;
   readonly readings: readonly Reading[];
-  readonly original?: OriginalMessage;
-  readonly publish?: PublishMark | undefined;
-  readonly many?: boolean;
   /** Without readings too it takes its turn, and is done after all that came before. */
   readonly isInLine?: boolean;
 }
@@ -65,9 +63,31 @@ export class Ingest {
    * @throws Refusal `not-found`, `forbidden`, `busy`, `storage`.
    */
   accept(actor: Actor, push: SensorPush): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.submit(actor, push, (error) => (error === undefined ? resolve() : reject(error)));
+    });
+  }
+
+  /** As `accept`, for those to whom a promise costs too much. */
+  submit(actor: Actor, push: SensorPush, done: Done): void {
     const device = this.#directory.peek(push.device);
     // The usual push finds its device in memory and goes on without waiting.
-    return device === undefined ? this.#acceptUnknown(actor, push) : this.#append(actor, device, push);
+    if (device !== undefined) this.#append(actor, device, push, done);
+    else this.#directory.get(push.device).then((found) => this.#append(actor, found, push, done), done);
+  }
+
+  /** The sensor that a push goes to, if its device is in memory and the actor may push to it. */
+  peekPlace(actor: Actor, device: DeviceId, sensorId: SensorId): Place | undefined {
+    const found = this.#directory.peek(device);
+    if (found === undefined || (this.#permissions.scopesOf(actor, found) & scope.dataCreate) === 0) return undefined;
+    const sensor = found.sensors.get(sensorId);
+    if (sensor === undefined || this.#directory.isLeaving(device, sensorId)) return undefined;
+    return { device: found, sensor };
+  }
+
+  /** Stores pushes whose places were found with `peekPlace` in this turn of the event loop, all of them or none. */
+  submitAll(pushes: readonly Push[], done: Done): void {
+    this.#writer.submit({ pushes }, done);
   }
 
   /**
@@ -76,7 +96,7 @@ export class Ingest {
    */
   async acceptOnce(actor: Actor, push: SensorPush, idempotency: IdempotencyKey): Promise<void> {
     const device = await this.#directory.get(push.device);
-    const { sensor } = this.resolve(actor, device, push);
+    const { sensor } = this.resolve(actor, device, push.sensor);
     const bodyHash = createHash('sha256').update(idempotency.body).digest('base64');
     const caller = actor.userId;
     // With the sensor's own number: a sensor that was removed and made again has stored nothing yet.
@@ -98,37 +118,41 @@ export class Ingest {
       assertSameBody(earlier.bodyHash, receipt.bodyHash);
       return;
     }
-    await this.#append(actor, device, push, receipt);
+    const place = this.resolve(actor, device, push.sensor);
+    const pushes = [new Push(place, push.readings, this.#clock.now(), push)];
+    await this.#writer.append({ pushes, receipt });
   }
 
-  async #acceptUnknown(actor: Actor, push: SensorPush): Promise<void> {
-    return this.#append(actor, await this.#directory.get(push.device), push);
-  }
-
-  #append(actor: Actor, device: Device, push: SensorPush, receipt?: PushReceipt): Promise<void> {
-    let resolved: Push;
+  #append(actor: Actor, device: Device, push: SensorPush, done: Done): void {
+    let place: Place;
     try {
-      resolved = this.resolve(actor, device, push);
+      place = this.resolve(actor, device, push.sensor);
     } catch (error) {
-      return Promise.reject(error);
+      done(error);
+      return;
     }
-    if (push.readings.length === 0 && receipt === undefined && push.isInLine !== true) return Promise.resolve();
-    return this.#writer.append({ pushes: [resolved], receipt, publish: push.publish });
+    if (push.readings.length === 0 && push.isInLine !== true) done();
+    else this.#writer.submit({ pushes: [new Push(place, push.readings, this.#clock.now(), push)] }, done);
   }
 
   /**
-   * What a push becomes for the writer; bulk.ts asks for each of its own.
+   * Where a push goes; bulk.ts asks for each of its own.
    * @throws Refusal `not-found`, `forbidden`.
    */
-  resolve(actor: Actor, device: Device, push: SensorPush): Push {
+  resolve(actor: Actor, device: Device, sensorId: SensorId): Place {
     this.#permissions.require(actor, device, scope.dataCreate);
-    const sensor = device.sensors.get(push.sensor);
-    if (sensor === undefined || this.#directory.isLeaving(push.device, push.sensor)) {
-      throw new Refusal('not-found', `Device ${push.device} has no sensor ${push.sensor}.`);
+    const sensor = device.sensors.get(sensorId);
+    if (sensor === undefined || this.#directory.isLeaving(device.id, sensorId)) {
+      throw new Refusal('not-found', `Device ${device.id} has no sensor ${sensorId}.`);
     }
-    const { readings, original, many } = push;
-    return { device, sensor, readings, receivedMs: this.#clock.now(), original, many };
+    return { device, sensor };
   }
+}
+
+/** A sensor that the actor may push to. */
+export interface Place {
+  readonly device: Device;
+  readonly sensor: Sensor;
 }
 
 export function assertSameBody(first: string, now: string): void {

@@ -2,36 +2,26 @@
 // alone. Keeps I1 (callers resume after the commit), I2 and I3 (the feed sees pushes after their commit, in its
 // order) and I4 (a bounded queue that refuses with `busy`).
 import { Refusal } from '../../base/refusal.ts';
-import type { Device } from '../devices/device.ts';
-import type { Sensor, SensorKey } from '../sensors/sensor.ts';
-import type { StoredValue } from './datapoint.ts';
-import type { DatapointStore, PublishMark, PushReceipt } from './datapoint-store.ts';
-import type { Feed, OriginalMessage } from './feed.ts';
-import type { Reading } from './reading.ts';
-
-/** One push on its way into the store. */
-export interface Push {
-  readonly device: Device;
-  readonly sensor: Sensor;
-  readonly readings: readonly Reading[];
-  readonly receivedMs: number;
-  readonly original?: OriginalMessage | undefined;
-  readonly many?: boolean | undefined;
-}
+import { BatchBuilder, type DatapointBatch, type PushReceipt } from './datapoint-batch.ts';
+import type { DatapointStore } from './datapoint-store.ts';
+import type { Feed } from './feed.ts';
+import type { Push } from './push.ts';
 
 /** Pushes that are stored together or not at all, and what is kept beside them. */
 export interface Append {
   readonly pushes: readonly Push[];
   readonly receipt?: PushReceipt | undefined;
-  readonly publish?: PublishMark | undefined;
 }
+
+/** Called once: without an error after the commit, else with the reason why nothing was stored. */
+export type Done = (error?: unknown) => void;
 
 interface Waiting {
   readonly append: Append;
-  readonly datapoints: number;
+  /** Places in the queue: a request without datapoints still takes one. */
+  readonly places: number;
   readonly bytes: number;
-  readonly resolve: () => void;
-  readonly reject: (error: unknown) => void;
+  readonly done: Done;
 }
 
 export interface WriterBounds {
@@ -80,30 +70,33 @@ export class Writer {
    * @throws Refusal `busy` when the queue is full, `storage` when the disk refuses.
    */
   append(append: Append): Promise<void> {
-    const datapoints = countDatapoints(append);
+    return new Promise((resolve, reject) => {
+      this.submit(append, (error) => (error === undefined ? resolve() : reject(error)));
+    });
+  }
+
+  /** As `append`, for those to whom a promise costs too much. */
+  submit(append: Append, done: Done): void {
+    const places = Math.max(countDatapoints(append), 1);
     const bytes = countBytes(append);
     const full =
-      this.#datapoints + datapoints > this.#bounds.queueDatapointsMax ||
-      this.#bytes + bytes > this.#bounds.queueBytesMax;
+      this.#datapoints + places > this.#bounds.queueDatapointsMax || this.#bytes + bytes > this.#bounds.queueBytesMax;
     if ((full && this.#datapoints > 0) || this.#isRefusing || this.#isHeldUp()) {
       // Until there is room again nothing else is taken: a small push must not overtake a large one that waits (I3).
       this.#isRefusing = true;
-      return Promise.reject(
+      done(
         new Refusal(
           'busy',
           'More datapoints arrive than can be stored. Nothing of this request was stored; send it again.',
-          {
-            retryAfterS: this.#bounds.busyRetryAfterS,
-          },
+          { retryAfterS: this.#bounds.busyRetryAfterS },
         ),
       );
+      return;
     }
-    this.#datapoints += datapoints;
+    this.#datapoints += places;
     this.#bytes += bytes;
-    return new Promise((resolve, reject) => {
-      this.#queue.push({ append, datapoints, bytes, resolve, reject });
-      this.#wake();
-    });
+    this.#queue.push({ append, places, bytes, done });
+    this.#wake();
   }
 
   /**
@@ -169,7 +162,7 @@ export class Writer {
     let count = 0;
     let datapoints = 0;
     for (const waiting of this.#queue) {
-      datapoints += waiting.datapoints;
+      datapoints += waiting.places;
       if (count > 0 && datapoints > this.#bounds.commitDatapointsMax) break;
       count += 1;
     }
@@ -182,18 +175,18 @@ export class Writer {
   }
 
   async #commit(group: readonly Waiting[]): Promise<void> {
+    let failure: unknown;
     try {
       const batch = toBatch(group);
       const firstSeq = await this.#store.append(batch);
-      this.#stored += batch.sensors.length;
       this.#publish(group, firstSeq);
-      for (const waiting of group) waiting.resolve();
     } catch (error) {
-      for (const waiting of group) waiting.reject(error);
+      failure = error;
     }
-    for (const waiting of group) {
-      this.#datapoints -= waiting.datapoints;
-      this.#bytes -= waiting.bytes;
+    for (const { places, bytes, done } of group) {
+      this.#datapoints -= places;
+      this.#bytes -= bytes;
+      done(failure);
     }
     this.roomAgain();
   }
@@ -202,58 +195,40 @@ export class Writer {
     let seq = firstSeq;
     for (const { append } of group) {
       for (const push of append.pushes) {
-        this.#feed.publish({
-          kind: 'sensor',
-          device: push.device,
-          sensor: push.sensor,
-          readings: push.readings,
-          receivedMs: push.receivedMs,
-          firstSeq: seq,
-          original: push.original,
-          many: push.many === true,
-        });
+        push.firstSeq = seq;
         seq += push.readings.length;
+        this.#feed.publish(push);
       }
     }
+    this.#stored += seq - firstSeq;
   }
 }
 
-function toBatch(group: readonly Waiting[]) {
-  const sensors: SensorKey[] = [];
-  const timestamps: number[] = [];
-  const received: number[] = [];
-  const values: StoredValue[] = [];
-  const receipts: PushReceipt[] = [];
-  const publishes: PublishMark[] = [];
+function toBatch(group: readonly Waiting[]): DatapointBatch {
+  let datapoints = 0;
+  for (const { append } of group) datapoints += countDatapoints(append);
+  const batch = new BatchBuilder(datapoints);
   for (const { append } of group) {
-    for (const push of append.pushes) {
-      const key = push.sensor.key;
-      for (const reading of push.readings) {
-        sensors.push(key);
-        timestamps.push(reading.timestampMs);
-        received.push(push.receivedMs);
-        values.push(reading.value);
-      }
+    for (const { sensor, readings, receivedMs, publish } of append.pushes) {
+      for (const reading of readings) batch.add(sensor.key, reading.timestampMs, receivedMs, reading.value);
+      if (publish !== undefined) batch.addPublish(publish);
     }
-    if (append.receipt !== undefined) receipts.push(append.receipt);
-    if (append.publish !== undefined) publishes.push(append.publish);
+    if (append.receipt !== undefined) batch.addReceipt(append.receipt);
   }
-  return { sensors, timestamps, received, values, receipts, publishes };
+  return batch.build();
 }
 
 function countDatapoints(append: Append): number {
   let count = 0;
   for (const push of append.pushes) count += push.readings.length;
-  // A request without datapoints still takes a place in the queue.
-  return Math.max(count, 1);
+  return count;
 }
 
 function countBytes(append: Append): number {
   let bytes = 0;
   for (const push of append.pushes) {
-    bytes += push.original?.payload.length ?? 0;
-    for (const reading of push.readings)
-      bytes += typeof reading.value === 'number' ? 40 : 40 + reading.value.length * 2;
+    bytes += push.original?.bytes ?? 0;
+    for (const { value } of push.readings) bytes += typeof value === 'number' ? 40 : 40 + value.length * 2;
   }
   return bytes;
 }

@@ -1,7 +1,9 @@
 // Pushing datapoints (spec 4.1, contract 5).
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import { Refusal } from '../../base/refusal.ts';
+import type { Ingest } from '../../domain/datapoints/ingest.ts';
 import { parseReadings, parseValue, type Reading } from '../../domain/datapoints/reading.ts';
-import { TextBody } from '../bodies.ts';
+import { registerReadingParser, TextBody } from '../bodies.ts';
 import { idRule, isId } from '../ids.ts';
 import { answerDone } from '../preference.ts';
 import { IdempotencyHeaders, toIdempotencyKey } from './idempotency.ts';
@@ -18,44 +20,52 @@ const doors = [
 export function registerDatapoints(app: TypedApp, services: Services): void {
   const { ingest } = services;
 
-  for (const [door, operationId, summary] of doors) {
-    app.post(
-      `/devices/:device/sensors/:sensor/${door}`,
-      {
-        schema: {
-          tags,
-          operationId,
-          summary,
-          description:
-            'One datapoint or an array of up to 30 000, stored all or none. Text (`text/plain`) becomes a string value. **204 means: committed to disk.** `values` and `value` are the same door.',
-          params: SensorParams,
-          headers: IdempotencyHeaders,
-          body: PushBody,
-          response: { ...writes, ...conflict('The `Idempotency-Key` was used for another body.') },
-        },
-        // The domain checks the body itself, in one pass, and names each place. An id that cannot be has no device, so
-        // ids are looked at when there is none. Checking all of it beforehand would cost a fifth of a push.
-        validatorCompiler: () => () => true,
+  app.register((pushing, _options, done) => {
+    registerReadingParser(pushing);
+    for (const door of doors) registerPush(pushing.withTypeProvider<TypeBoxTypeProvider>(), door, ingest);
+    done();
+  });
+}
+
+function registerPush(app: TypedApp, [door, operationId, summary]: (typeof doors)[number], ingest: Ingest): void {
+  app.post(
+    `/devices/:device/sensors/:sensor/${door}`,
+    {
+      schema: {
+        tags,
+        operationId,
+        summary,
+        description:
+          'One datapoint or an array of up to 30 000, stored all or none. Text (`text/plain`) becomes a string value. **204 means: committed to disk.** `values` and `value` are the same door.',
+        params: SensorParams,
+        headers: IdempotencyHeaders,
+        body: PushBody,
+        response: { ...writes, ...conflict('The `Idempotency-Key` was used for another body.') },
       },
-      (request, reply) => {
-        const { params } = request;
-        const push = { device: params.device, sensor: params.sensor, readings: toReadings(request.body) };
-        const key = request.headers['idempotency-key'];
-        const stored =
-          key === undefined
-            ? ingest.accept(request.actor, push)
-            : ingest.acceptOnce(
-                request.actor,
-                push,
-                toIdempotencyKey(key, request, { door: `POST ${door}`, type: typeOf(request.body) }),
-              );
-        stored.then(
-          () => answerDone(reply as never),
-          (error: unknown) => reply.send((idFaultOf(params) ?? error) as never),
-        );
-      },
-    );
-  }
+      // The domain checks the body itself, in one pass, and names each place. An id that cannot be has no device, so
+      // ids are looked at when there is none. Checking all of it beforehand would cost a fifth of a push.
+      validatorCompiler: () => () => true,
+    },
+    (request, reply) => {
+      const { params } = request;
+      const push = { device: params.device, sensor: params.sensor, readings: toReadings(request.body) };
+      const key = request.headers['idempotency-key'];
+      const done = (error?: unknown) => {
+        if (error === undefined) answerDone(reply as never);
+        else reply.send((idFaultOf(params) ?? error) as never);
+      };
+      if (key === undefined) ingest.submit(request.actor, push, done);
+      else {
+        ingest
+          .acceptOnce(
+            request.actor,
+            push,
+            toIdempotencyKey(key, request, { door: `POST ${door}`, type: typeOf(request.body) }),
+          )
+          .then(() => done(), done);
+      }
+    },
+  );
 }
 
 /** What to say of ids that no device or sensor can have, which is better than that there is none. */
@@ -73,5 +83,6 @@ function typeOf(body: unknown): string {
 
 function toReadings(body: unknown): readonly Reading[] {
   if (body instanceof TextBody) return [{ value: parseValue(body.text, ''), timestampMs: Number.NaN }];
-  return parseReadings(body);
+  // JSON was read into readings by the parser of these routes; without a body there is nothing to read.
+  return (body as readonly Reading[] | undefined) ?? parseReadings(undefined);
 }

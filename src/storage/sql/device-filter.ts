@@ -22,13 +22,10 @@ const textColumns: Record<string, RawBuilder<unknown>> = {
 const timeColumns: Record<string, RawBuilder<unknown>> = {
   date_created: sql`device.date_created`,
   // As a read shows it: the later of the stored change and the last value received, settled or still in the log.
-  // The log is gathered once for the whole query; it is bounded.
+  // `logged_received` is a function that each engine gives: when the sensor's last datapoint in the log came, or 0.
   date_modified: sql`max(device.date_modified,
-    coalesce((SELECT max(latest.received) FROM latest JOIN sensor ON sensor.key = latest.sensor
-      WHERE sensor.device = device.key), 0),
-    coalesce((SELECT fresh.received FROM (SELECT sensor.device AS device, max(log.received) AS received
-      FROM log JOIN sensor ON sensor.key = log.sensor GROUP BY sensor.device) AS fresh
-      WHERE fresh.device = device.key), 0))`,
+    coalesce((SELECT max(max(coalesce(latest.received, 0), logged_received(sensor.key)))
+      FROM sensor LEFT JOIN latest ON latest.sensor = sensor.key WHERE sensor.device = device.key), 0))`,
 };
 
 const partTables: Record<string, { readonly table: string; readonly columns: Record<string, string> }> = {

@@ -2,15 +2,11 @@
 // A row that has settled while the head still holds it is in both for a moment; reads take it once, by its seq.
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { type Datapoint, orderOf } from '../../domain/datapoints/datapoint.ts';
-import type {
-  DatapointBatch,
-  DatapointStore,
-  PushReceipt,
-  RangeQuery,
-  RememberedPublish,
-} from '../../domain/datapoints/datapoint-store.ts';
+import type { DatapointBatch, PushReceipt } from '../../domain/datapoints/datapoint-batch.ts';
+import type { DatapointStore, RangeQuery, RememberedPublish } from '../../domain/datapoints/datapoint-store.ts';
 import type { SensorKey } from '../../domain/sensors/sensor.ts';
 import { Head } from './head.ts';
+import { readLog } from './log.ts';
 import { fromColumn, type ValueColumn } from './value-column.ts';
 import type { SqliteWriter } from './writer.ts';
 
@@ -30,15 +26,17 @@ export class SqliteDatapointStore implements DatapointStore {
   readonly #publishes: StatementSync;
   readonly #ascending: StatementSync;
   readonly #descending: StatementSync;
-  readonly #log: StatementSync;
+  readonly #reader: DatabaseSync;
 
   constructor(parts: { readonly writer: SqliteWriter; readonly reader: DatabaseSync }) {
     this.#writer = parts.writer;
     const { reader } = parts;
+    this.#reader = reader;
+    // For the registry's queries, which cannot look into the log.
+    reader.function('logged_received', (sensor) => this.#head.latest(sensor as SensorKey)?.receivedMs ?? 0);
     this.#latest = reader.prepare('SELECT seq, at, stamped, received, value FROM latest WHERE sensor = ?');
     this.#receipt = reader.prepare('SELECT id, caller, body_hash AS bodyHash, at AS atMs FROM receipt WHERE id = ?');
     this.#publishes = reader.prepare('SELECT at, marks FROM mqtt_publish ORDER BY id');
-    this.#log = reader.prepare('SELECT seq, sensor, at, stamped, received, value FROM log ORDER BY seq');
     const columns = 'SELECT seq, at, stamped, received, value FROM datapoint WHERE sensor = ?';
     this.#ascending = reader.prepare(`${columns} AND at <= ? AND (at, seq) > (?, ?) ORDER BY at, seq LIMIT ?`);
     this.#descending = reader.prepare(
@@ -49,13 +47,7 @@ export class SqliteDatapointStore implements DatapointStore {
   /** Rebuilds the head from the log. */
   async start(): Promise<void> {
     this.#writer.onSettled = (seq) => this.#head.settled(seq);
-    for (const row of this.#log.iterate() as Iterable<Row & { sensor: SensorKey }>) {
-      const timestamps = [row.stamped === 1 ? row.at : Number.NaN];
-      this.#head.add(
-        { sensors: [row.sensor], timestamps, received: [row.received], values: [fromColumn(row.value)] },
-        row.seq,
-      );
-    }
+    for (const piece of readLog(this.#reader)) this.#head.add(piece, piece.firstSeq);
   }
 
   /** Datapoints in the log. */

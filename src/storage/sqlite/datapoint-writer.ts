@@ -2,9 +2,15 @@
 // memories that belong into a datapoint's own commit (push receipts, MQTT publish marks).
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { limits } from '../../config/limits.ts';
-import type { PushReceipt } from '../../domain/datapoints/datapoint-store.ts';
-import { toColumn } from './value-column.ts';
-import { markNumbers, type PackedBatch, rowNumbers } from './writer-protocol.ts';
+import {
+  countRows,
+  type DatapointBatch,
+  markNumbers,
+  type PushReceipt,
+  rowNumbers,
+} from '../../domain/datapoints/datapoint-batch.ts';
+import { countOf, cutBatch, type LogPiece, LogWriter, readLog } from './log.ts';
+import { Settling } from './settling.ts';
 
 interface RememberedPublishes {
   readonly id: number;
@@ -13,9 +19,14 @@ interface RememberedPublishes {
 
 export class DatapointWriter {
   readonly #database: DatabaseSync;
-  readonly #insert: StatementSync;
+  readonly #log: LogWriter;
+  readonly #settling: Settling;
+  readonly #settled: StatementSync;
   readonly #insertReceipt: StatementSync;
   readonly #insertPublishes: StatementSync;
+  /** What is in the log, oldest first, and what the open transaction adds. Bounded by `headRowsMax`. */
+  #pieces: LogPiece[];
+  #added: LogPiece[] = [];
   #nextSeq: number;
   #committedSeq: number;
   #firstSeq: number;
@@ -28,21 +39,23 @@ export class DatapointWriter {
   constructor(database: DatabaseSync) {
     this.#database = database;
     const one = (sql: string) => Number((database.prepare(sql).get() as { n: number | null } | undefined)?.n ?? 0);
+    this.#pieces = readLog(database);
     const settled = one("SELECT value AS n FROM counter WHERE name = 'settled_seq'");
-    this.#nextSeq = Math.max(settled, one('SELECT max(seq) AS n FROM log')) + 1;
+    const last = this.#pieces.at(-1);
+    this.#nextSeq = last === undefined ? settled + 1 : last.firstSeq + countOf(last);
     this.#committedSeq = this.#nextSeq;
-    this.#firstSeq = one('SELECT min(seq) AS n FROM log') || this.#nextSeq;
+    this.#firstSeq = this.#pieces[0]?.firstSeq ?? this.#nextSeq;
     this.purgeDue = one('SELECT count(*) AS n FROM purge') > 0;
     this.#publishes = database
       .prepare('SELECT id, length(marks) / 16 AS count FROM mqtt_publish ORDER BY id')
       .all() as unknown as RememberedPublishes[];
     this.#publishCount = this.#publishes.reduce((sum, { count }) => sum + count, 0);
-    this.#insert = database.prepare(
-      'INSERT INTO log (seq, sensor, at, stamped, received, value) VALUES (?, ?, ?, ?, ?, ?)',
-    );
+    this.#log = new LogWriter(database);
+    this.#settling = new Settling(database);
     this.#insertReceipt = database.prepare(
       'INSERT OR REPLACE INTO receipt (id, caller, body_hash, at) VALUES (?, ?, ?, ?)',
     );
+    this.#settled = database.prepare("INSERT OR REPLACE INTO counter (name, value) VALUES ('settled_seq', ?)");
     this.#insertPublishes = database.prepare('INSERT INTO mqtt_publish (at, marks) VALUES (?, ?)');
   }
 
@@ -52,31 +65,27 @@ export class DatapointWriter {
   }
 
   /** Appends inside the open transaction; returns the seq of the first datapoint. */
-  append({ rows, texts, receipts, publishes }: PackedBatch): number {
+  append(batch: DatapointBatch): number {
     const first = this.#nextSeq;
-    let seq = first;
-    let text = 0;
-    for (let at = 0; at < rows.length; at += rowNumbers) {
-      const timestamp = rows[at + 1] as number;
-      const receivedMs = rows[at + 2] as number;
-      const number = rows[at + 3] as number;
-      const value = Number.isNaN(number) ? (texts[text++] as string) : toColumn(number);
-      const stamped = !Number.isNaN(timestamp);
-      this.#insert.run(seq, rows[at] as number, stamped ? timestamp : receivedMs, stamped ? 1 : 0, receivedMs, value);
-      seq += 1;
+    for (const piece of cutBatch(batch, first)) {
+      this.#log.append(piece);
+      this.#added.push(piece);
     }
-    this.#nextSeq = seq;
-    for (const receipt of receipts) this.#remember(receipt);
-    if (publishes.length > 0) this.#rememberPublishes(publishes, rows.at(2 - rowNumbers) ?? 0);
+    this.#nextSeq = first + countRows(batch);
+    for (const receipt of batch.receipts) this.#remember(receipt);
+    if (batch.publishes.length > 0) this.#rememberPublishes(batch.publishes, batch.rows.at(2 - rowNumbers) ?? 0);
     return first;
   }
 
   committed(): void {
+    if (this.#added.length > 0) this.#pieces.push(...this.#added);
+    this.#added = [];
     this.#committedSeq = this.#nextSeq;
   }
 
   /** After a rollback the seqs are given again. */
   rolledBack(): void {
+    this.#added = [];
     this.#nextSeq = this.#committedSeq;
   }
 
@@ -85,17 +94,19 @@ export class DatapointWriter {
    * @returns the seq up to which all has settled, or undefined when the log is empty.
    */
   settle(): number | undefined {
-    if (this.logRows === 0) return undefined;
-    const upTo = Math.min(this.#firstSeq + limits.settleRowsMax, this.#committedSeq) - 1;
-    this.#database.exec(`
-      BEGIN IMMEDIATE;
-      INSERT INTO datapoint (sensor, at, seq, stamped, received, value)
-        SELECT sensor, at, seq, stamped, received, value FROM log WHERE seq <= ${upTo} ORDER BY sensor, at, seq;
-      INSERT OR REPLACE INTO latest (sensor, seq, at, stamped, received, value)
-        SELECT sensor, max(seq), at, stamped, received, value FROM log WHERE seq <= ${upTo} GROUP BY sensor;
-      DELETE FROM log WHERE seq <= ${upTo};
-      INSERT OR REPLACE INTO counter (name, value) VALUES ('settled_seq', ${upTo});
-      COMMIT;`);
+    if (this.#pieces.length === 0) return undefined;
+    let count = 0;
+    let datapoints = 0;
+    while (count < this.#pieces.length && datapoints < limits.settleRowsMax) {
+      datapoints += countOf(this.#pieces[count++] as LogPiece);
+    }
+    const upTo = this.#firstSeq + datapoints - 1;
+    this.#database.exec('BEGIN IMMEDIATE');
+    this.#settling.move(this.#pieces.slice(0, count));
+    this.#log.removeUpTo(upTo);
+    this.#settled.run(upTo);
+    this.#database.exec('COMMIT');
+    this.#pieces.splice(0, count);
     this.#firstSeq = upTo + 1;
     return upTo;
   }

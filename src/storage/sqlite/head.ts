@@ -1,7 +1,8 @@
 // What is still in the log, held in memory by sensor, so that reads see it without searching the log.
 // Bounded by `headRowsMax`: the writer settles before it lets the log grow beyond.
 import type { Datapoint, StoredValue } from '../../domain/datapoints/datapoint.ts';
-import type { DatapointBatch, RangeQuery } from '../../domain/datapoints/datapoint-store.ts';
+import { type DatapointBatch, rowNumbers } from '../../domain/datapoints/datapoint-batch.ts';
+import type { RangeQuery } from '../../domain/datapoints/datapoint-store.ts';
 import type { SensorKey } from '../../domain/sensors/sensor.ts';
 
 /** Columns of one sensor's datapoints, in order of arrival. */
@@ -50,18 +51,22 @@ export class Head {
     return this.#rows;
   }
 
-  add(batch: Pick<DatapointBatch, 'sensors' | 'timestamps' | 'received' | 'values'>, firstSeq: number): void {
-    const { sensors, timestamps, received, values } = batch;
-    for (let i = 0; i < sensors.length; i++) {
-      const key = sensors[i] as SensorKey;
+  add({ rows, texts }: Pick<DatapointBatch, 'rows' | 'texts'>, firstSeq: number): void {
+    let seq = firstSeq;
+    let text = 0;
+    for (let at = 0; at < rows.length; at += rowNumbers) {
+      const key = rows[at] as SensorKey;
+      const number = rows[at + 3] as number;
       let series = this.#series.get(key);
       if (series === undefined) {
         series = new Series();
         this.#series.set(key, series);
       }
-      series.push(firstSeq + i, timestamps[i] as number, received[i] as number, values[i] as StoredValue);
+      const value = Number.isNaN(number) ? (texts[text++] as string) : number;
+      series.push(seq, rows[at + 1] as number, rows[at + 2] as number, value);
+      seq += 1;
     }
-    this.#rows += sensors.length;
+    this.#rows += seq - firstSeq;
   }
 
   /** Forgets what has settled: it is in the clustered table now. */

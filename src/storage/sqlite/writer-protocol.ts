@@ -1,5 +1,5 @@
 // What the main thread and the writer thread say to each other.
-import type { DatapointBatch } from '../../domain/datapoints/datapoint-store.ts';
+import type { DatapointBatch } from '../../domain/datapoints/datapoint-batch.ts';
 
 export type SqlValue = null | number | bigint | string | Uint8Array;
 
@@ -9,26 +9,9 @@ export interface Statement {
   readonly parameters: readonly SqlValue[];
 }
 
-/**
- * A batch as it crosses to the writer thread: numbers side by side in one buffer that is handed over, because copying
- * row after row costs more than storing it.
- */
-export interface PackedBatch {
-  /** For each datapoint: sensor, timestamp (NaN: none), received, value (NaN: the next of `texts`). */
-  readonly rows: Float64Array<ArrayBuffer>;
-  /** The values that are no numbers, as JSON text, in order. */
-  readonly texts: readonly string[];
-  readonly receipts: DatapointBatch['receipts'];
-  readonly publishes: Float64Array<ArrayBuffer>;
-}
-
-/** Numbers of one datapoint in `rows`, and of one publish mark in `publishes`. */
-export const rowNumbers = 4;
-export const markNumbers = 2;
-
 /** To the writer: one unit of work, done whole or not at all. */
 export type Work =
-  | { readonly id: number; readonly kind: 'datapoints'; readonly batch: PackedBatch }
+  | { readonly id: number; readonly kind: 'datapoints'; readonly batch: DatapointBatch }
   | {
       readonly id: number;
       readonly kind: 'statements';

@@ -3,8 +3,7 @@
 import { Worker } from 'node:worker_threads';
 import { Refusal } from '../../base/refusal.ts';
 import { limits } from '../../config/limits.ts';
-import type { DatapointBatch } from '../../domain/datapoints/datapoint-store.ts';
-import { packBatch } from './packed-batch.ts';
+import type { DatapointBatch } from '../../domain/datapoints/datapoint-batch.ts';
 import type { Outcome, Report, Statement, Work, WriterOptions } from './writer-protocol.ts';
 
 interface Waiting {
@@ -46,7 +45,7 @@ export class SqliteWriter {
    * once when the commit is known, before any later report of the thread is looked at.
    */
   async append(batch: DatapointBatch, committed: (firstSeq: number) => void): Promise<number> {
-    const outcome = await this.#send({ id: 0, kind: 'datapoints', batch: packBatch(batch) }, 1, committed);
+    const outcome = await this.#send({ id: 0, kind: 'datapoints', batch }, 1, committed);
     return outcome.firstSeq ?? 0;
   }
 
@@ -87,8 +86,8 @@ export class SqliteWriter {
     this.#statements += statements;
     return new Promise((resolve, reject) => {
       this.#waiting.set(id, { resolve, reject, statements, committed });
-      const handedOver = work.kind === 'datapoints' ? [work.batch.rows.buffer, work.batch.publishes.buffer] : [];
-      this.#worker.postMessage({ ...work, id }, handedOver);
+      // The batch is copied, not handed over: the head takes it in after the commit.
+      this.#worker.postMessage({ ...work, id });
     });
   }
 

@@ -1,0 +1,89 @@
+// Datapoints on their way into the store: columns side by side in one buffer, because an object for each of them costs
+// more than storing it. Made by the writer, taken by every engine, kept as it is by the embedded one's log.
+import type { SensorKey } from '../sensors/sensor.ts';
+import type { StoredValue } from './datapoint.ts';
+
+/** That a push under an `Idempotency-Key` was stored; kept in the push's own commit. */
+export interface PushReceipt {
+  /** Who pushed, the method and path, and the key, as one text. */
+  readonly id: string;
+  /** The caller part of the id, within which the number of receipts is bounded. */
+  readonly caller: string;
+  /** SHA-256 of the body: the same key with another body is refused. */
+  readonly bodyHash: string;
+  /** Milliseconds since 1970 UTC. */
+  readonly atMs: number;
+}
+
+/** That an MQTT session published something under a packet id; kept in the datapoint's own commit. */
+export interface PublishMark {
+  /** Hash of user, client id and packet id. */
+  readonly slot: number;
+  /** Hash of topic and payload. */
+  readonly content: number;
+}
+
+/** Datapoints to be stored in one commit, in order of arrival; with what must be kept beside them. */
+export interface DatapointBatch {
+  /** `rowNumbers` for each datapoint: sensor, timestamp (NaN: none), received, value (NaN: the next of `texts`). */
+  readonly rows: Float64Array<ArrayBuffer>;
+  /** The values that are no numbers, as JSON text, in order. */
+  readonly texts: readonly string[];
+  readonly receipts: readonly PushReceipt[];
+  /** `markNumbers` for each MQTT publish: slot, content. */
+  readonly publishes: Float64Array<ArrayBuffer>;
+}
+
+/** Numbers of one datapoint in `rows`. Times are milliseconds since 1970 UTC. */
+export const rowNumbers = 4;
+/** Numbers of one publish mark in `publishes`. */
+export const markNumbers = 2;
+
+/** Fills a batch whose number of datapoints is known. */
+export class BatchBuilder {
+  readonly #rows: Float64Array<ArrayBuffer>;
+  readonly #texts: string[] = [];
+  readonly #receipts: PushReceipt[] = [];
+  readonly #publishes: number[] = [];
+  #at = 0;
+
+  constructor(datapoints: number) {
+    this.#rows = new Float64Array(datapoints * rowNumbers);
+  }
+
+  add(sensor: SensorKey, timestampMs: number, receivedMs: number, value: StoredValue): void {
+    const rows = this.#rows;
+    const at = this.#at;
+    rows[at] = sensor;
+    rows[at + 1] = timestampMs;
+    rows[at + 2] = receivedMs;
+    if (typeof value === 'number') rows[at + 3] = value;
+    else {
+      rows[at + 3] = Number.NaN;
+      this.#texts.push(value);
+    }
+    this.#at = at + rowNumbers;
+  }
+
+  addReceipt(receipt: PushReceipt): void {
+    this.#receipts.push(receipt);
+  }
+
+  addPublish({ slot, content }: PublishMark): void {
+    this.#publishes.push(slot, content);
+  }
+
+  build(): DatapointBatch {
+    return {
+      rows: this.#rows,
+      texts: this.#texts,
+      receipts: this.#receipts,
+      publishes: Float64Array.from(this.#publishes),
+    };
+  }
+}
+
+/** Datapoints in a batch. */
+export function countRows({ rows }: Pick<DatapointBatch, 'rows'>): number {
+  return rows.length / rowNumbers;
+}

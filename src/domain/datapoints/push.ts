@@ -1,0 +1,42 @@
+// One push to one sensor, from the moment it is permitted until the readers of the feed have had it.
+import type { Device } from '../devices/device.ts';
+import type { Sensor } from '../sensors/sensor.ts';
+import type { PublishMark } from './datapoint-batch.ts';
+import type { CommittedPush, OriginalMessage } from './feed.ts';
+import type { Reading } from './reading.ts';
+
+/** What belongs to a push beside its readings. */
+export interface PushExtras {
+  readonly original?: OriginalMessage | undefined;
+  readonly publish?: PublishMark | undefined;
+  readonly many?: boolean | undefined;
+}
+
+/** A class, because tens of thousands a second are made and all look the same to the engine then. */
+export class Push implements CommittedPush {
+  readonly kind = 'sensor';
+  readonly device: Device;
+  readonly sensor: Sensor;
+  readonly readings: readonly Reading[];
+  readonly receivedMs: number;
+  readonly original: OriginalMessage | undefined;
+  readonly publish: PublishMark | undefined;
+  readonly many: boolean;
+  /** Set by the writer at the commit. */
+  firstSeq = 0;
+
+  constructor(
+    place: { readonly device: Device; readonly sensor: Sensor },
+    readings: readonly Reading[],
+    receivedMs: number,
+    extras: PushExtras,
+  ) {
+    this.device = place.device;
+    this.sensor = place.sensor;
+    this.readings = readings;
+    this.receivedMs = receivedMs;
+    this.original = extras.original;
+    this.publish = extras.publish;
+    this.many = extras.many === true;
+  }
+}
