@@ -16,6 +16,7 @@ import { DropLog } from './domain/devices/drop-log.ts';
 import { Sharing } from './domain/devices/sharing.ts';
 import { Gateways } from './domain/gateways/gateways.ts';
 import { Presence } from './domain/gateways/presence.ts';
+import { Live } from './domain/live/live.ts';
 import { Notifications } from './domain/notifications/notifications.ts';
 import { Permissions } from './domain/permissions/permission.ts';
 import { PermissionQueries } from './domain/permissions/permission-queries.ts';
@@ -207,7 +208,10 @@ async function wireDomain(parts: {
   const gatewayStore = new SqlGatewayStore(store.registry);
   const presence = new Presence({ gatewayStore, permissions, clock });
   const { defaultVisibility } = config;
+  const live = new Live({ ...known, feed, store: store.datapoints, bounds: limits });
+  live.start();
   const services = {
+    live,
     devices: new Devices({ ...known, store: deviceStore, users, defaultVisibility }),
     sensors: new Sensors({ ...known, store: deviceStore }),
     actuators: new Actuators({ ...known, store: deviceStore, feed }),

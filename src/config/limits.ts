@@ -79,6 +79,22 @@ export const limits = {
   /** Projects read in one step of a long list; each may name many ids. */
   projectStepRows: 10,
 
+  // --- Live streams -------------------------------------------------------------------------------------------
+  /** Live streams at once. Beyond: 503. */
+  liveStreamsMax: 1_000,
+  /** Live streams of one address. Beyond: 429. */
+  liveStreamsPerAddressMax: 50,
+  /** Bytes waiting for the reader of one live stream, about. Beyond: it is cut, with the reason. */
+  liveBytesMax: 4 * MIB,
+  /** Bytes waiting for the readers of all of them; the same answer. */
+  liveBytesAllMax: 128 * MIB,
+  /** Datapoints sent again to a reader that comes back. Beyond: the newest, after a `gap`. */
+  liveMissedMax: 1_000,
+  /** Milliseconds between signs of life of a quiet stream; its token and rights are looked at then too. */
+  liveHeartbeatMs: 15_000,
+  /** Milliseconds in which a live reader must take what it was sent. Beyond: its connection is cut. */
+  liveStallMs: 30_000,
+
   // --- Ingest -------------------------------------------------------------------------------------------------
   /** Datapoints waiting for their commit. Beyond: HTTP 503 with Retry-After; MQTT waits (back-pressure). */
   queueDatapointsMax: 120_000,

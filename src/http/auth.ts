@@ -13,6 +13,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Who asks; set before any handler of the API runs. */
     actor: Actor;
+    /** Who asks, as they are by now: for answers that last. @throws Refusal `unauthenticated` */
+    actorNow(): Promise<Actor>;
   }
 }
 
@@ -42,6 +44,10 @@ export class Authentication {
   /** Makes every request to the API know its actor, before anything else is said about it. */
   register(app: FastifyInstance): void {
     app.decorateRequest('actor');
+    const actorNow = (request: FastifyRequest) => this.#actorNow(request);
+    app.decorateRequest('actorNow', function (this: FastifyRequest) {
+      return actorNow(this);
+    });
     app.addHook('onRequest', (request, _reply, done) => {
       // The heartbeat of gateways is also at the root.
       if (!/^\/(api|gateways)\//.test(request.url)) {
@@ -57,6 +63,15 @@ export class Authentication {
       }
       this.#authenticate(request, header as string).then(() => done(), done);
     });
+  }
+
+  async #actorNow(request: FastifyRequest): Promise<Actor> {
+    const header = request.headers.authorization;
+    if (header === undefined) return this.#guest;
+    const known = this.#peek(header);
+    if (known !== undefined) return known;
+    await this.#authenticate(request, header);
+    return request.actor;
   }
 
   /** The actor of a header seen a moment ago; the usual case, and cheap. */

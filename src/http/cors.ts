@@ -4,7 +4,8 @@ import type { FastifyInstance } from 'fastify';
 
 const methods = 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS';
 // Browser clients in the field send the response header Access-Control-Allow-Origin with their requests.
-const requestHeaders = 'Authorization, Content-Type, Accept, Prefer, Idempotency-Key, Access-Control-Allow-Origin';
+const requestHeaders =
+  'Authorization, Content-Type, Accept, Prefer, Idempotency-Key, Last-Event-ID, Access-Control-Allow-Origin';
 const responseHeaders = 'Link, Location, X-Total-Count, Retry-After, Preference-Applied, WWW-Authenticate';
 const preflightAgeS = '86400';
 

@@ -59,7 +59,7 @@ export async function sendRows<T>(
     return reply.send('');
   }
   const chunks = format === 'json' ? jsonList(steps, text) : lines(steps, text, format);
-  return reply.send(Readable.from(unlessStalled(chunks, reply), { objectMode: false }));
+  return reply.send(Readable.from(unlessStalled(chunks, reply, limits.streamStallMs), { objectMode: false }));
 }
 
 /** The list as one text, or, where it is too large for that, only how many rows there are. */
@@ -99,9 +99,13 @@ async function* lines<T>(
 }
 
 /** Cuts the connection of a reader who takes nothing for too long. */
-async function* unlessStalled(chunks: AsyncGenerator<string>, reply: FastifyReply): AsyncGenerator<string> {
+export async function* unlessStalled(
+  chunks: AsyncGenerator<string>,
+  reply: FastifyReply,
+  stallMs: number,
+): AsyncGenerator<string> {
   for await (const chunk of chunks) {
-    const stalled = setTimeout(() => reply.raw.destroy(), limits.streamStallMs);
+    const stalled = setTimeout(() => reply.raw.destroy(), stallMs);
     try {
       yield chunk;
     } finally {

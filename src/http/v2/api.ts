@@ -6,6 +6,7 @@ import { registerDatapoints } from './datapoints.ts';
 import { registerDevices } from './devices.ts';
 import { registerGateways } from './gateways.ts';
 import { registerHistory } from './history.ts';
+import { registerLive } from './live.ts';
 import { registerNotifications } from './notifications.ts';
 import { registerPermissions } from './permissions.ts';
 import { registerProjects } from './projects.ts';
@@ -22,6 +23,7 @@ export function registerV2(app: TypedApp, services: Services): void {
   registerDatapoints(app, services);
   registerBulk(app, services);
   registerHistory(app, services);
+  registerLive(app, services);
   registerActuators(app, services);
   registerNotifications(app, services);
   registerGateways(app, services);

@@ -18,6 +18,7 @@ import type { Devices } from '../../domain/devices/devices.ts';
 import type { DropLog } from '../../domain/devices/drop-log.ts';
 import type { Sharing } from '../../domain/devices/sharing.ts';
 import type { Gateways } from '../../domain/gateways/gateways.ts';
+import type { Live } from '../../domain/live/live.ts';
 import type { Notifications } from '../../domain/notifications/notifications.ts';
 import type { PermissionQueries } from '../../domain/permissions/permission-queries.ts';
 import type { Projects } from '../../domain/projects/projects.ts';
@@ -37,6 +38,7 @@ export interface Services {
   readonly ingest: Ingest;
   readonly bulk: Bulk;
   readonly history: History;
+  readonly live: Live;
   readonly drops: DropLog;
   readonly notifications: Notifications;
   readonly logins: Logins;
@@ -84,6 +86,9 @@ export const overload = {
 
 /** A login that failed too often. */
 export const tooMany = { 429: problem('Too many wrong logins for this user or from this address.', retryAfter) };
+
+/** More streams than an address may have. */
+export const tooManyStreams = { 429: problem('This address has as many live streams as it may.', retryAfter) };
 
 export const conflict = (description: string) => ({ 422: problem(description) });
 

@@ -1,0 +1,112 @@
+// Server-sent events of a device (contract 10), for browsers: what is committed, as it comes. The token travels in the
+// Authorization header as everywhere, so readers of private devices use fetch; EventSource can send none, and reads as
+// guest what is public.
+import { Readable } from 'node:stream';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Type } from 'typebox';
+import { limits } from '../../config/limits.ts';
+import type { LiveEvent } from '../../domain/live/live-event.ts';
+import { unlessStalled } from '../row-streams.ts';
+import { toDatapointRecord } from './records.ts';
+import { overload, refusals, type Services, type TypedApp, tooManyStreams } from './routes.ts';
+import { DeviceParams } from './schemas.ts';
+
+const exampleEvent =
+  'id: 4711\nevent: datapoint\ndata: {"device_id":"field-3","sensor_id":"TC","value":21.5,"timestamp":"2016-06-08T18:20:27Z","date_received":"2016-06-08T18:20:28Z"}\n\n';
+
+export function registerLive(app: TypedApp, { live }: Services): void {
+  app.addHook('preClose', (done) => {
+    live.close();
+    done();
+  });
+
+  app.get(
+    '/devices/:device/live',
+    {
+      schema: {
+        tags: ['Datapoints'],
+        operationId: 'followDevice',
+        summary: 'Follow a device live',
+        description:
+          'Server-sent events: `datapoint` for each datapoint and `actuator` for each setting of an actuator, once it is committed. The right to see the values is asked for at each delivery; `end` says why a stream ends: the token has expired, the right or the device is gone, the reader is too slow, the service stops. With `Last-Event-ID` what came in the meantime is sent first, up to 1000 datapoints; `gap` says that there were more. A comment every 15 seconds is a sign of life. `EventSource` sends no token and follows public devices; for private ones use fetch with the `Authorization` header.',
+        params: DeviceParams,
+        querystring: Type.Object({
+          calibrated: Type.Boolean({ default: true, description: 'False sends the raw values.' }),
+        }),
+        headers: Type.Object({
+          'last-event-id': Type.Optional(
+            Type.String({ description: 'The id of the last event received: what was missed since is sent first.' }),
+          ),
+        }),
+        response: {
+          200: {
+            description: 'Events, until either side ends the stream.',
+            content: {
+              'text/event-stream': {
+                schema: Type.String({ description: 'Server-sent events (HTML standard).', examples: [exampleEvent] }),
+              },
+            },
+          },
+          ...refusals,
+          ...tooManyStreams,
+          503: overload[503],
+        },
+      },
+    },
+    async (request, reply) => {
+      const { device } = request.params;
+      const actorNow = () => request.actorNow();
+      setHeaders(reply as never);
+      if (request.method === 'HEAD') {
+        await live.permit({ device, actorNow });
+        return reply.send('' as never);
+      }
+      const stream = await live.open({
+        device,
+        address: request.ip,
+        actorNow,
+        calibrated: request.query.calibrated,
+        afterSeq: seqOf(request),
+      });
+      // A reader that went away does not wait for the next event to be noticed.
+      reply.raw.once('close', () => stream.leave());
+      if (reply.raw.destroyed) stream.leave();
+      const chunks = unlessStalled(text(stream.events(), device), reply as never, limits.liveStallMs);
+      return reply.send(Readable.from(chunks, { objectMode: false }) as never);
+    },
+  );
+}
+
+function setHeaders(reply: FastifyReply): void {
+  reply
+    .type('text/event-stream; charset=utf-8')
+    .header('cache-control', 'no-store')
+    // Proxies that gather answers would hold events back.
+    .header('x-accel-buffering', 'no')
+    .serializer(String);
+}
+
+/** An id that is none of ours is no position. */
+function seqOf(request: FastifyRequest): number | undefined {
+  const id = String(request.headers['last-event-id'] ?? '');
+  return /^\d{1,15}$/.test(id) ? Number(id) : undefined;
+}
+
+async function* text(steps: AsyncGenerator<LiveEvent[]>, device: string): AsyncGenerator<string> {
+  yield 'retry: 3000\n\n';
+  for await (const events of steps) {
+    yield events.length === 0 ? ':\n\n' : events.map((event) => eventText(event, device)).join('');
+  }
+}
+
+function eventText(event: LiveEvent, device: string): string {
+  if (event.kind === 'end') return `event: end\ndata: ${JSON.stringify({ reason: event.reason })}\n\n`;
+  if (event.kind === 'gap') return 'event: gap\ndata: {}\n\n';
+  if (event.kind === 'actuator') {
+    const place = JSON.stringify({ device_id: device, actuator_id: event.actuator });
+    return `event: actuator\ndata: ${place.slice(0, -1)},"value":${event.valueJson}}\n\n`;
+  }
+  const { sensor, point } = event;
+  const data = { device_id: device, sensor_id: sensor, ...toDatapointRecord(point) };
+  return `id: ${point.seq}\nevent: datapoint\ndata: ${JSON.stringify(data)}\n\n`;
+}
