@@ -16,14 +16,19 @@ import { DropLog } from './domain/devices/drop-log.ts';
 import { Sharing } from './domain/devices/sharing.ts';
 import { Gateways } from './domain/gateways/gateways.ts';
 import { Presence } from './domain/gateways/presence.ts';
+import { Keys } from './domain/keys/keys.ts';
 import { Live } from './domain/live/live.ts';
 import { Notifications } from './domain/notifications/notifications.ts';
 import { Permissions } from './domain/permissions/permission.ts';
 import { PermissionQueries } from './domain/permissions/permission-queries.ts';
 import { Projects } from './domain/projects/projects.ts';
 import { Sensors } from './domain/sensors/sensors.ts';
+import { Accounts } from './domain/users/accounts.ts';
+import { Endings } from './domain/users/endings.ts';
 import { Logins } from './domain/users/logins.ts';
 import { Passwords } from './domain/users/passwords.ts';
+import { Registrations } from './domain/users/registrations.ts';
+import { Renewals } from './domain/users/renewals.ts';
 import { Users } from './domain/users/users.ts';
 import { type HttpOptions, HttpServer } from './http/http-server.ts';
 import { Tokens } from './http/tokens.ts';
@@ -35,8 +40,10 @@ import { SqlDeviceStore } from './storage/sql/device-store.ts';
 import { SqlDropStore } from './storage/sql/drop-store.ts';
 import { SqlGatewayStore } from './storage/sql/gateway-store.ts';
 import { SqlGuardedStore } from './storage/sql/guarded-store.ts';
+import { SqlKeyStore } from './storage/sql/key-store.ts';
 import { SqlNotificationStore } from './storage/sql/notification-store.ts';
 import { SqlProjectStore } from './storage/sql/project-store.ts';
+import { SqlRenewalStore } from './storage/sql/renewal-store.ts';
 import { SqlSecretStore } from './storage/sql/secret-store.ts';
 import { SqlUserStore } from './storage/sql/user-store.ts';
 import { SqliteMqttPersistence } from './storage/sqlite/mqtt-persistence.ts';
@@ -79,6 +86,7 @@ export async function startServer(config: Config, surroundings: Surroundings = {
     store.writer.onTrouble = (error, { fatal }) => onTrouble({ error, fatal, log });
     closers.push(() => domain.writer.idle());
     closers.push(() => domain.presence.flush());
+    closers.push(() => domain.services.keys.idle());
     const mqtt = await makeMqtt({ config, clock, log, store, domain });
     const metrics = new Metrics({ store, writer: domain.writer, mqtt: mqtt.counts });
     const isReady = () => closing === undefined;
@@ -99,6 +107,7 @@ export async function startServer(config: Config, surroundings: Surroundings = {
       await domain.writer.idle();
       await mqtt.idle();
       await domain.presence.idle();
+      await domain.services.keys.idle();
     };
     return { ports, store, idle, close };
   } catch (error) {
@@ -190,9 +199,11 @@ async function wireDomain(parts: {
   const { config, clock, ids, store } = parts;
   const deviceStore = new SqlDeviceStore(store.registry);
   const passwords = new Passwords({ ids, lengthMin: config.passwordLengthMin });
-  const users = new Users({ store: new SqlUserStore(store.registry), passwords, clock, ids });
+  const userStore = new SqlUserStore(store.registry);
+  const users = new Users({ store: userStore, passwords, clock, ids });
   const { guest } = await users.ensureFirst({ password: () => firstPassword(config, ids, parts.surroundings) });
   const permissions = new Permissions({ guestAccess: config.guestAccess });
+  const endings = new Endings();
   const feed = new Feed();
   const writer = new Writer({ store: store.datapoints, feed, bounds: limits });
   const directory = new DeviceDirectory({
@@ -210,24 +221,53 @@ async function wireDomain(parts: {
   const { defaultVisibility } = config;
   const live = new Live({ ...known, feed, store: store.datapoints, bounds: limits });
   live.start();
+  const devices = new Devices({ ...known, store: deviceStore, users, defaultVisibility });
+  const gateways = new Gateways({ ...known, gatewayStore, presence, users, defaultVisibility });
+  const accounts = { config, clock, ids, store, permissions, passwords, users, userStore, devices, gateways, endings };
   const services = {
     live,
-    devices: new Devices({ ...known, store: deviceStore, users, defaultVisibility }),
+    devices,
     sensors: new Sensors({ ...known, store: deviceStore }),
     actuators: new Actuators({ ...known, store: deviceStore, feed }),
     ingest,
     bulk: new Bulk({ ...pushing, ingest }),
     history: new History({ ...known, store: store.datapoints }),
-    gateways: new Gateways({ ...known, gatewayStore, presence, users, defaultVisibility }),
+    gateways,
     projects: new Projects({ permissions, ids, projectStore: new SqlProjectStore(store.registry) }),
     sharing: new Sharing({ ...known, store: deviceStore, users }),
     permissionQueries: new PermissionQueries({ permissions, guardedStore: new SqlGuardedStore(store.registry) }),
     drops,
     notifications: new Notifications({ store: new SqlNotificationStore(store.registry), permissions, ids, clock }),
-    logins: new Logins({ users, passwords, clock, ids }),
     tokens: new Tokens({ key, clock }),
+    ...wireAccounts(accounts),
   };
-  return { users, guest, permissions, directory, presence, feed, writer, drops, services };
+  return { users, endings, guest, permissions, directory, presence, feed, writer, drops, services };
+}
+
+/** Who may sign in, and how. */
+function wireAccounts(parts: {
+  readonly config: Config;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly store: EmbeddedStore;
+  readonly permissions: Permissions;
+  readonly passwords: Passwords;
+  readonly users: Users;
+  readonly userStore: SqlUserStore;
+  readonly devices: Devices;
+  readonly gateways: Gateways;
+  readonly endings: Endings;
+}) {
+  const { config, clock, store, userStore } = parts;
+  const logins = new Logins(parts);
+  const { selfRegistration } = config;
+  const registrations = new Registrations({ clock });
+  return {
+    logins,
+    accounts: new Accounts({ ...parts, store: userStore, logins, registrations, selfRegistration }),
+    keys: new Keys({ ...parts, store: new SqlKeyStore(store.registry) }),
+    renewals: new Renewals({ ...parts, store: new SqlRenewalStore(store.registry) }),
+  };
 }
 
 function firstPassword(config: Config, ids: Ids, surroundings: Surroundings): string {

@@ -5,6 +5,7 @@ import { Validator } from '@seriousme/openapi-schema-validator';
 import Fastify from 'fastify';
 import { registerV2 } from '../src/http/v2/api.ts';
 import { type ApiDocument, DocumentedAnswers, type Media, type Operation } from './support/documented-answers.ts';
+import { prepareAccounts } from './support/example-accounts.ts';
 import { addUsers } from './support/people.ts';
 import { type Carries, TestServer } from './support/test-server.ts';
 
@@ -82,7 +83,11 @@ describe('every example of the OpenAPI document', () => {
         await prepare(operation);
         // A stream of events has no end; its headers say enough.
         const isEndless = operation.responses['200']?.content?.['text/event-stream'] !== undefined;
-        const answer = await server.request('admin', isEndless ? 'HEAD' : method, fillIn(path, operation), body);
+        const headers = await prepareAccounts(server, operation, assigned);
+        const answer = await server.request('admin', isEndless ? 'HEAD' : method, fillIn(path, operation), {
+          ...body,
+          headers: { ...body.headers, ...headers },
+        });
         const what = `${operation.operationId} ${JSON.stringify(body)}: ${answer.status} ${answer.text}`;
         assert.ok(answer.status >= 200 && answer.status < 300, what);
       }

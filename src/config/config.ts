@@ -15,6 +15,7 @@ export interface Config {
   readonly passwordLengthMin: number;
   readonly guestAccess: 'full' | 'push' | 'none';
   readonly defaultVisibility: 'public' | 'private';
+  readonly selfRegistration: boolean;
   readonly corsOrigins: readonly string[];
   readonly trustProxy: readonly string[];
   readonly logLevel: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'silent';
@@ -109,6 +110,12 @@ export const settings: Settings = {
     reason: 'Visibility of a record that a user creates without naming one.',
     parse: oneOf('private', 'public'),
   },
+  selfRegistration: {
+    env: 'DUNDUN_SELF_REGISTRATION',
+    fallback: 'off',
+    reason: 'Whether callers make accounts for themselves (on), or only admins make them (off).',
+    parse: onOff,
+  },
   corsOrigins: {
     env: 'DUNDUN_CORS_ORIGINS',
     fallback: '*',
@@ -201,6 +208,10 @@ function oneOf<const T extends string>(...allowed: readonly T[]): (value: string
     if (found === undefined) throw new Error(`must be one of ${allowed.join(', ')}`);
     return found;
   };
+}
+
+function onOff(value: string): boolean {
+  return oneOf('on', 'off')(value) === 'on';
 }
 
 function text(value: string): string {

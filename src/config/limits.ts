@@ -180,6 +180,33 @@ export const limits = {
   loginFailuresTrackedMax: 50_000,
   /** A password, characters. Beyond: 400. */
   passwordCharsMax: 1024,
+  /** A username, characters. Beyond: 400. */
+  usernameCharsMax: 128,
+  /** An entry of a profile (a name, an address), characters, and entries of one of its lists. Beyond: 400. */
+  profileTextCharsMax: 512,
+  profileEntriesMax: 20,
+  /** Accounts that callers of one address make for themselves in an hour, and all callers. Beyond: 429. */
+  registrationsPerAddressMax: 10,
+  registrationsMax: 200,
+  /** Addresses whose registrations are counted. Beyond: the oldest is forgotten. */
+  registrationAddressesMax: 10_000,
+  /** API keys of one user, and characters of a key's name. Beyond: 422, 400. */
+  keysPerUserMax: 100,
+  keyNameCharsMax: 128,
+  /** Devices that one key names. Beyond: 400. */
+  keyDevicesMax: 1_000,
+  /** API keys held in memory. Beyond: the oldest is forgotten. */
+  keysCachedMax: 20_000,
+  /** Milliseconds between two notes of a key's last use. */
+  keyUseNotedMs: 60_000,
+  /** Renewal sessions of one user. Beyond: the oldest ends. */
+  renewalsPerUserMax: 20,
+  /** Milliseconds after which a renewal session that is not used ends. */
+  renewalIdleMs: 14 * 24 * 3_600_000,
+  /** Milliseconds of use after which that end is moved, so that not every renewal writes. */
+  renewalMovedMs: 24 * 3_600_000,
+  /** Users in a file to be imported. Beyond: it is refused. */
+  importUsersMax: 100_000,
   /** Seconds a token of version 2 is good for (spec 5.3). */
   tokenLifetimeS: 600,
 

@@ -5,6 +5,7 @@ import type { Clock } from '../base/clock.ts';
 import { LruCache } from '../base/lru-cache.ts';
 import { Refusal } from '../base/refusal.ts';
 import { limits } from '../config/limits.ts';
+import { isKeyText, type Keys } from '../domain/keys/keys.ts';
 import { type Actor, actorOf, type User } from '../domain/users/user.ts';
 import type { Users } from '../domain/users/users.ts';
 import type { Claims, Tokens } from './tokens.ts';
@@ -23,20 +24,28 @@ interface Known {
   readonly actor: Actor;
   readonly expiresMs: number;
   readonly freshUntilMs: number;
-  /** The count of changes of users at which this was true. */
+  /** The count of changes of users and keys at which this was true. */
   readonly changes: number;
 }
 
 export class Authentication {
   readonly #users: Users;
   readonly #tokens: Tokens;
+  readonly #keys: Keys;
   readonly #guest: Actor;
   readonly #clock: Clock;
   readonly #known = new LruCache<string, Known>({ weightMax: limits.tokensCachedMax });
 
-  constructor(parts: { readonly users: Users; readonly tokens: Tokens; readonly guest: Actor; readonly clock: Clock }) {
+  constructor(parts: {
+    readonly users: Users;
+    readonly tokens: Tokens;
+    readonly keys: Keys;
+    readonly guest: Actor;
+    readonly clock: Clock;
+  }) {
     this.#users = parts.users;
     this.#tokens = parts.tokens;
+    this.#keys = parts.keys;
     this.#guest = parts.guest;
     this.#clock = parts.clock;
   }
@@ -79,13 +88,30 @@ export class Authentication {
     const known = this.#known.get(header);
     if (known === undefined) return undefined;
     const nowMs = this.#clock.now();
-    const isGood = nowMs < known.freshUntilMs && nowMs < known.expiresMs && known.changes === this.#users.changes;
+    const isGood = nowMs < known.freshUntilMs && nowMs < known.expiresMs && known.changes === this.#changes;
     return isGood ? known.actor : undefined;
+  }
+
+  /** Moves with every change of a user or a key. */
+  get #changes(): number {
+    return this.#users.changes + this.#keys.changes;
   }
 
   async #authenticate(request: FastifyRequest, header: string): Promise<void> {
     const token = bearerToken(header);
     if (token === undefined) throw new Refusal('unauthenticated', 'Send the token as `Authorization: Bearer <token>`.');
+    const changes = this.#changes;
+    const { actor, expiresMs } = isKeyText(token) ? await this.#byKey(token) : await this.#byToken(token);
+    request.actor = actor;
+    this.#known.set(header, { actor, expiresMs, freshUntilMs: this.#clock.now() + limits.userFreshMs, changes });
+  }
+
+  async #byKey(text: string): Promise<{ readonly actor: Actor; readonly expiresMs: number }> {
+    const { user, limits: keyLimits, expiresMs } = await this.#keys.verify(text);
+    return { actor: actorOf(user, keyLimits), expiresMs };
+  }
+
+  async #byToken(token: string): Promise<{ readonly actor: Actor; readonly expiresMs: number }> {
     const claims = await this.#tokens.verify(token);
     const user = await this.#users.findById(claims.userId);
     if (user === undefined || !isCurrent(user, claims)) {
@@ -94,13 +120,7 @@ export class Authentication {
         'The token is no longer good: the user is gone or has a new password. Get a new one.',
       );
     }
-    request.actor = actorOf(user);
-    this.#known.set(header, {
-      actor: request.actor,
-      expiresMs: claims.expiresS * 1000,
-      freshUntilMs: this.#clock.now() + limits.userFreshMs,
-      changes: this.#users.changes,
-    });
+    return { actor: actorOf(user), expiresMs: claims.expiresS * 1000 };
   }
 }
 

@@ -63,7 +63,7 @@ export class HttpServer {
     app.setNotFoundHandler(answerUnknownPath);
     registerCors(app, parts.options.corsOrigins);
     refuseWhileClosing(app);
-    new Authentication({ ...parts, tokens: parts.services.tokens }).register(app);
+    new Authentication({ ...parts, ...parts.services }).register(app);
     const addWrongMethods = watchMethods(app);
     await registerOpenApi(app, parts.options);
     registerHealth(app, parts);

@@ -27,7 +27,8 @@ curl "$API/devices/field-3/sensors/TC/values?lastN=5"
 \`\`\`
 
 For devices of your own, ask for a token (\`POST /api/v2/auth/token\`) and send it with every call as
-\`Authorization: Bearer <token>\`.
+\`Authorization: Bearer <token>\`. Machines take an API key (\`POST /api/v2/auth/keys\`) in its place: it lasts, and may be
+narrowed to some devices and rights.
 
 ## What holds everywhere
 
@@ -44,12 +45,15 @@ For devices of your own, ask for a token (\`POST /api/v2/auth/token\`) and send 
 ## MQTT
 
 The same values travel over MQTT 3.1.1: publish \`{"value": 21.5}\` to \`devices/field-3/sensors/TC/value\`, subscribe to
-\`devices/field-3/sensors/+/value\`. Sign in with your username and password; without them you are \`guest\`.
+\`devices/field-3/sensors/+/value\`. Sign in with your username and password, or an API key in place of
+the password; without them you are \`guest\`.
 `;
 
 /** The groups of operations, in the order in which they are shown; each tag of a route is one of them. */
 export const tags = [
   { name: 'Authentication', description: 'Tokens, and what a caller may do.' },
+  { name: 'Users', description: 'Accounts: who they are, and their passwords.' },
+  { name: 'API keys', description: 'Keys by which machines sign in, narrowed to what they need.' },
   { name: 'Devices', description: 'What stands in the field: a place, an owner, sensors and actuators.' },
   { name: 'Sensors', description: 'What a device measures: kind, quantity, unit, calibration.' },
   { name: 'Datapoints', description: 'The values: push them one by one or in bulk, read them as JSON, CSV or NDJSON.' },

@@ -32,11 +32,15 @@ export async function answerDeclared(
   if (prefersRepresentation(request)) return answerCreated(request, reply, created);
   const { id, location } = created;
   reply.code(200).header('location', location);
-  if (id === undefined) return reply.send();
+  return id === undefined ? reply.send() : answerText(request, reply, id);
+}
+
+/** Ends with one text: bare, or as a JSON string where `Accept` ranks that above. */
+export function answerText(request: FastifyRequest, reply: FastifyReply, text: string): FastifyReply {
   if (ranksAbove(request.headers.accept, 'application/json', 'text/plain')) {
-    return reply.type('application/json; charset=utf-8').serializer(JSON.stringify).send(id);
+    return reply.type('application/json; charset=utf-8').serializer(JSON.stringify).send(text);
   }
-  return reply.type('text/plain;charset=utf-8').serializer(String).send(id);
+  return reply.type('text/plain;charset=utf-8').serializer(String).send(text);
 }
 
 function prefersRepresentation(request: FastifyRequest): boolean {
@@ -46,7 +50,7 @@ function prefersRepresentation(request: FastifyRequest): boolean {
 }
 
 /** True when `Accept` ranks `type` strictly above `other`; no header and wildcards rank both alike. */
-export function ranksAbove(accept: string | undefined, type: string, other: string): boolean {
+function ranksAbove(accept: string | undefined, type: string, other: string): boolean {
   return accept !== undefined && qualityOf(accept, type) > qualityOf(accept, other);
 }
 

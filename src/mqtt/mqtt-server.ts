@@ -12,6 +12,7 @@ import { Refusal } from '../base/refusal.ts';
 import { limits } from '../config/limits.ts';
 import type { Feed } from '../domain/datapoints/feed.ts';
 import type { Writer } from '../domain/datapoints/writer.ts';
+import type { Ending, Endings } from '../domain/users/endings.ts';
 import type { Actor } from '../domain/users/user.ts';
 import type { Users } from '../domain/users/users.ts';
 import { Access } from './access.ts';
@@ -40,6 +41,7 @@ export interface MqttParts
   readonly feed: Feed;
   readonly writer: Writer;
   readonly users: Users;
+  readonly endings: Endings;
   readonly guest: Actor;
   readonly clock: Clock;
   readonly log: Log;
@@ -76,7 +78,7 @@ export class MqttServer {
 
   constructor(parts: MqttParts) {
     this.#parts = parts;
-    this.#sessions = new Sessions({ users: parts.users, clock: parts.clock });
+    this.#sessions = new Sessions({ users: parts.users, keys: parts.keys, clock: parts.clock });
     this.#access = new Access({ ...parts, sessions: this.#sessions });
     this.#forwarding = new Forwarding({
       sessions: this.#sessions,
@@ -110,7 +112,12 @@ export class MqttServer {
       isHeld: (clientId, packet) => this.#forwarding.isHeld(clientId, packet),
     });
     await this.#broker.listen();
-    this.#stopFollowing = this.#delivery.follow(feed);
+    const unfollowFeed = this.#delivery.follow(feed);
+    const unfollowEndings = this.#parts.endings.follow((ending) => this.#endSignIns(ending));
+    this.#stopFollowing = () => {
+      unfollowFeed();
+      unfollowEndings();
+    };
     writer.holdUpWhile(() => this.#delivery.isFull);
     const socketOptions = { noDelay: true, highWaterMark: limits.subscriberBytesMax + 64 * 1024 };
     const mqtt = await this.#listen(
@@ -162,6 +169,12 @@ export class MqttServer {
     await this.idle();
     this.#stopFollowing();
     await this.#parts.persistence.destroy();
+  }
+
+  /** Who is connected goes first, so that nothing of theirs is stored anew. */
+  async #endSignIns(ending: Ending): Promise<void> {
+    await this.#sessions.endAll(ending);
+    if (ending.isRemoval) await this.#parts.stored.forgetUser(ending.username);
   }
 
   #makeBroker(): Broker {
@@ -235,6 +248,12 @@ export class MqttServer {
   /** An error here cuts the client: that is for what could not be stored, so that nothing unstored is acknowledged. */
   #authorizePublish(client: Client | null, packet: PublishPacket, done: (error?: Error | null) => void): void {
     const session = client === null ? undefined : this.#sessions.of(client);
+    if (client !== null && this.#sessions.hasEnded(client)) {
+      // Its last words, or its will, are nobody's any more.
+      this.#broker.take(packet);
+      done();
+      return;
+    }
     this.#deciding += 1;
     // The connection of a will is gone, and its client id may be somebody else's by now.
     const isWill = session === undefined || (packet as Will).username !== undefined;

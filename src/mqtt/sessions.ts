@@ -4,11 +4,21 @@ import type { Client } from 'aedes';
 import type { Clock } from '../base/clock.ts';
 import { LruCache } from '../base/lru-cache.ts';
 import { limits } from '../config/limits.ts';
-import { type Actor, actorOf, guestUsername, type User } from '../domain/users/user.ts';
+import type { Keys } from '../domain/keys/keys.ts';
+import type { Ending } from '../domain/users/endings.ts';
+import { type Actor, actorOf, guestUsername, type KeyLimits, type User } from '../domain/users/user.ts';
 import type { Users } from '../domain/users/users.ts';
 import type { Replay } from './replay.ts';
 
 export type QoS = 0 | 1 | 2;
+
+/** Who signed in, and with which API key, if with one. */
+export interface SignedIn {
+  readonly user: User;
+  readonly limits?: KeyLimits;
+  /** When the key expires, milliseconds since 1970 UTC. */
+  readonly expiresMs?: number;
+}
 
 /** One connection that has signed in. */
 export class Session {
@@ -16,6 +26,10 @@ export class Session {
   readonly clientId: string;
   actor: Actor;
   readonly passwordVersion: number;
+  /** When what it signed in with expires, milliseconds since 1970 UTC. */
+  readonly expiresMs: number;
+  /** True once its sign-in is good no more: nothing passes from then on. */
+  isEnded = false;
   /** Filters held with the QoS granted, for their number and for the form and QoS in which messages go out. */
   readonly filters = new Map<string, QoS>();
   /** Of user and client id; made when first needed (repeats.ts). */
@@ -31,10 +45,11 @@ export class Session {
   /** When the user was looked up last, milliseconds since 1970 UTC. */
   checkedMs: number;
 
-  constructor(client: Client, user: User, nowMs: number) {
+  constructor(client: Client, { user, limits, expiresMs }: SignedIn, nowMs: number) {
     this.client = client;
     this.clientId = client.id;
-    this.actor = actorOf(user);
+    this.actor = actorOf(user, limits);
+    this.expiresMs = expiresMs ?? Number.POSITIVE_INFINITY;
     this.passwordVersion = user.passwordVersion;
     this.checkedMs = nowMs;
   }
@@ -49,6 +64,7 @@ interface Known {
 
 export class Sessions {
   readonly #users: Users;
+  readonly #keys: Keys;
   readonly #clock: Clock;
   readonly #byClient = new WeakMap<object, Session>();
   /** The connection that holds each client id. Bounded by the number of connections. */
@@ -56,8 +72,9 @@ export class Sessions {
   /** Users of sessions, also of those that are away; not fresh, but never long out of date while they are asked for. */
   readonly #known = new LruCache<string, Known>({ weightMax: limits.usersCachedMax });
 
-  constructor(parts: { readonly users: Users; readonly clock: Clock }) {
+  constructor(parts: { readonly users: Users; readonly keys: Keys; readonly clock: Clock }) {
     this.#users = parts.users;
+    this.#keys = parts.keys;
     this.#clock = parts.clock;
   }
 
@@ -67,12 +84,13 @@ export class Sessions {
   }
 
   /** Gives the client id to the connection, unless another user's connection holds it. */
-  claim(client: Client, user: User): Session | undefined {
+  claim(client: Client, signedIn: SignedIn): Session | undefined {
+    const { user } = signedIn;
     const holder = this.#holders.get(client.id);
     if (holder !== undefined && holder.actor.username !== user.username) return undefined;
-    const session = new Session(client, user, this.#clock.now());
+    const session = new Session(client, signedIn, this.#clock.now());
     this.#holders.set(client.id, session);
-    this.#known.set(user.username, { actor: session.actor, checkedMs: session.checkedMs });
+    this.#known.set(user.username, { actor: actorOf(user), checkedMs: session.checkedMs });
     this.#byClient.set(client, session);
     return session;
   }
@@ -88,8 +106,32 @@ export class Sessions {
    */
   of(client: Client): Session | undefined {
     const session = this.#byClient.get(client);
-    if (session !== undefined && this.#clock.now() - session.checkedMs >= limits.userFreshMs) this.#recheck(session);
-    return session;
+    if (session === undefined || session.isEnded) return undefined;
+    const nowMs = this.#clock.now();
+    if (nowMs - session.checkedMs >= limits.userFreshMs) this.#recheck(session);
+    if (nowMs < session.expiresMs) return session;
+    void this.#end(session);
+    return undefined;
+  }
+
+  /** Was the client's sign-in good once, and is good no more? */
+  hasEnded(client: Client): boolean {
+    return this.#byClient.get(client)?.isEnded === true;
+  }
+
+  /** Cuts whoever stands on a sign-in that has ended; resolves when they are gone. */
+  async endAll({ userId, keyId, isRemoval }: Ending): Promise<void> {
+    const ended = [...this.#holders.values()].filter(({ actor }) => {
+      if (actor.userId !== userId) return false;
+      // A new password leaves keys as they are.
+      return keyId === undefined ? isRemoval || actor.limits === undefined : actor.limits?.keyId === keyId;
+    });
+    await Promise.all(ended.map((session) => this.#end(session)));
+  }
+
+  #end(session: Session): Promise<void> {
+    session.isEnded = true;
+    return new Promise((resolve) => session.client.close(resolve));
   }
 
   /** The user as of a moment ago; undefined where that is not known yet, or there is none. */
@@ -110,9 +152,13 @@ export class Sessions {
   /** Looks the user up; false when the session's sign-in is good no more. */
   async isStillGood(session: Session): Promise<boolean> {
     if (session.actor.username === guestUsername) return true;
+    if (session.isEnded) return false;
+    const { limits: keyLimits } = session.actor;
+    if (keyLimits !== undefined && (await this.#keys.check(keyLimits.keyId)) === undefined) return false;
     const user = await this.#users.findById(session.actor.userId);
-    if (user === undefined || user.passwordVersion !== session.passwordVersion) return false;
-    session.actor = actorOf(user);
+    if (user === undefined) return false;
+    if (keyLimits === undefined && user.passwordVersion !== session.passwordVersion) return false;
+    session.actor = actorOf(user, keyLimits);
     return true;
   }
 
@@ -120,7 +166,7 @@ export class Sessions {
     session.checkedMs = this.#clock.now();
     this.isStillGood(session).then(
       (isGood) => {
-        if (!isGood) session.client.close();
+        if (!isGood) void this.#end(session);
       },
       () => session.client.close(),
     );

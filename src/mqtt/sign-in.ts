@@ -5,12 +5,13 @@ import type { Clock } from '../base/clock.ts';
 import { isCleanText } from '../base/json.ts';
 import { Refusal } from '../base/refusal.ts';
 import { limits } from '../config/limits.ts';
+import { isKeyText, type Keys } from '../domain/keys/keys.ts';
 import type { Permissions } from '../domain/permissions/permission.ts';
 import type { Logins } from '../domain/users/logins.ts';
 import { type Actor, guestUsername, type User } from '../domain/users/user.ts';
 import type { Users } from '../domain/users/users.ts';
 import { Replay } from './replay.ts';
-import { Session, type Sessions } from './sessions.ts';
+import { Session, type Sessions, type SignedIn } from './sessions.ts';
 
 /** What is kept of sessions while nobody is connected. */
 export interface StoredSessions {
@@ -20,10 +21,13 @@ export interface StoredSessions {
   claimSession(clientId: string, username: string): Promise<void>;
   /** Forgets all that is stored of a session [MQTT-3.1.2-6]. */
   endSession(clientId: string): Promise<void>;
+  /** Forgets all that is stored of a user. */
+  forgetUser(username: string): Promise<void>;
 }
 
 export interface SignInParts {
   readonly logins: Logins;
+  readonly keys: Keys;
   readonly users: Users;
   readonly guest: Actor;
   readonly permissions: Permissions;
@@ -32,8 +36,8 @@ export interface SignInParts {
   readonly clock: Clock;
 }
 
-/** A will, and in whose name it is published. */
-export type Will = PublishPacket & { clientId?: string; username?: string };
+/** A will, and in whose name it is published; with which API key, if with one. */
+export type Will = PublishPacket & { clientId?: string; username?: string; keyId?: string };
 
 /** CONNACK codes [MQTT-3.2.2.3]. */
 const identifierRejected = 2;
@@ -57,15 +61,17 @@ export class SignIn {
 
   /** @throws Refusal when the connection is not taken; `returnCodeOf` says why in MQTT's words. */
   async verify(client: Client, username: string | undefined, password: Buffer | undefined): Promise<void> {
-    const user = await this.#verifyUser(client, username, password);
+    const signedIn = await this.#verifyLogin(client, username, password);
+    const { user } = signedIn;
     this.#assertClientId(client);
     const owner = await this.#parts.stored.findSessionOwner(client.id);
     if (owner !== undefined && owner !== user.username) throw takenId(client.id);
     const will = this.#connects.get(client)?.will;
     // Kept with the will, so that it is judged as its user's even after a crash.
     if (will !== undefined) will.username = user.username;
+    if (will !== undefined && signedIn.limits !== undefined) will.keyId = signedIn.limits.keyId;
     const before = this.#parts.sessions.holderOf(client.id);
-    const session = this.#parts.sessions.claim(client, user);
+    const session = this.#parts.sessions.claim(client, signedIn);
     if (session === undefined) throw takenId(client.id);
     client.conn.once('close', () => this.#parts.sessions.release(session));
     if (client.conn.destroyed) this.#parts.sessions.release(session);
@@ -75,6 +81,15 @@ export class SignIn {
     if (session.isResumed) session.replay = new Replay();
     if (!client.clean) await this.#parts.stored.claimSession(client.id, user.username);
     else if (owner !== undefined) await this.#parts.stored.endSession(client.id);
+    await this.#requireStillGood(session);
+  }
+
+  /** The sign-in may have ended while the connection was being let in, when nobody knew of it yet. */
+  async #requireStillGood(session: Session): Promise<void> {
+    if (await this.#parts.sessions.isStillGood(session)) return;
+    const isGone = (await this.#parts.users.findById(session.actor.userId)) === undefined;
+    if (isGone) await this.#parts.stored.endSession(session.clientId);
+    throw new Refusal('unauthenticated', 'The sign-in is good no more.');
   }
 
   returnCodeOf(error: unknown): number {
@@ -87,19 +102,33 @@ export class SignIn {
   /** The session in whose name a will is judged after its connection is gone for good. */
   async sessionOfWill(will: Will): Promise<Session | undefined> {
     if (will.clientId === undefined || will.username === undefined) return undefined;
-    const user = await this.#parts.users.findByName(will.username);
+    const signedIn = await this.#signedInOfWill(will.username, will.keyId);
     const ghost = { id: will.clientId, close: () => {} } as unknown as Client;
-    return user && new Session(ghost, user, this.#parts.clock.now());
+    return signedIn && new Session(ghost, signedIn, this.#parts.clock.now());
   }
 
-  async #verifyUser(client: Client, username: string | undefined, password: Buffer | undefined): Promise<User> {
-    if (username === undefined || username === '') {
+  async #signedInOfWill(username: string, keyId: string | undefined): Promise<SignedIn | undefined> {
+    if (keyId !== undefined) return this.#parts.keys.check(keyId);
+    const user = await this.#parts.users.findByName(username);
+    return user && { user };
+  }
+
+  /** An API key stands in the place of the password; the username may be left empty then, or is its owner's. */
+  async #verifyLogin(client: Client, username = '', password: Buffer | undefined): Promise<SignedIn> {
+    const text = password?.toString('utf8') ?? '';
+    if (!isKeyText(text)) return { user: await this.#verifyUser(client, username, text) };
+    const signedIn = await this.#parts.keys.verify(text);
+    if (username === '' || username === signedIn.user.username) return signedIn;
+    throw new Refusal('unauthenticated', 'The API key belongs to another user.');
+  }
+
+  async #verifyUser(client: Client, username: string, password: string): Promise<User> {
+    if (username === '') {
       if (this.#parts.permissions.refusesGuests)
         throw new Refusal('forbidden', 'This service takes no connections without a login.');
       return this.#parts.users.getByName(guestUsername);
     }
-    const text = password?.toString('utf8') ?? '';
-    return this.#parts.logins.verify({ username, password: text, address: addressOf(client) });
+    return this.#parts.logins.verify({ username, password, address: addressOf(client) });
   }
 
   #assertClientId(client: Client): void {

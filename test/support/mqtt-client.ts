@@ -18,6 +18,8 @@ export interface ClientOptions {
   readonly clean?: boolean;
   readonly over?: 'tcp' | 'ws';
   readonly will?: NonNullable<IClientOptions['will']>;
+  /** In place of the password that everybody has; an empty username may go with an API key. */
+  readonly password?: string;
 }
 
 let clients = 0;
@@ -41,11 +43,11 @@ export class Client {
 
   /** Signs in; rejects with CONNACK's `code` where that is refused. */
   static async connect(server: TestServer, as: As, options: ClientOptions = {}): Promise<Client> {
-    const { clientId = `client-${++clients}`, clean = true, over = 'tcp', will } = options;
+    const { clientId = `client-${++clients}`, clean = true, over = 'tcp', will, password: secret = password } = options;
     const { mqtt: port, http } = server.running.ports;
     const mqtt = connect(over === 'tcp' ? `mqtt://127.0.0.1:${port}` : `ws://127.0.0.1:${http}/mqtt`, {
       ...{ clientId, clean, keepalive: 60, reconnectPeriod: 0, connectTimeout: 20_000, protocolVersion: 4 },
-      ...(as === 'guest' ? {} : { username: as, password }),
+      ...(as === 'guest' ? {} : { username: as, password: secret }),
       ...(will === undefined ? {} : { will }),
     });
     const client = new Client(mqtt);

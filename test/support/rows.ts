@@ -8,8 +8,11 @@ import type { ValueColumn } from '../../src/storage/sqlite/value-column.ts';
 
 export type Rows = Readonly<Record<string, readonly unknown[]>>;
 
-/** What housekeeping moves on its own, whatever is asked of the service. */
-const moving = new Set(['log', 'datapoint', 'latest', 'counter', 'purge', 'kysely_migration', 'kysely_migration_lock']);
+/** What housekeeping moves on its own, whatever is asked of the service; the use of a key is noted with every call. */
+const moving = new Set([
+  ...['log', 'datapoint', 'latest', 'counter', 'purge', 'kysely_migration', 'kysely_migration_lock'],
+  'api_key_use',
+]);
 
 /** All rows by table; datapoints as one table, in the log or settled, without those that wait to be purged. */
 export function readRows(folder: string): Rows {

@@ -8,7 +8,7 @@ import { assertDraft } from '../actuators/actuator.ts';
 import type { Audience, Permissions } from '../permissions/permission.ts';
 import { noScopes, type ScopeSet, scope } from '../permissions/scopes.ts';
 import { assertMayBecome, assertMayOwn, visibilityOfNew } from '../permissions/visibility.ts';
-import type { Actor } from '../users/user.ts';
+import type { Actor, UserKey } from '../users/user.ts';
 import type { Users } from '../users/users.ts';
 import type { Device, DeviceChange, DeviceDraft, DeviceId, Visibility } from './device.ts';
 import type { DeviceDirectory } from './device-directory.ts';
@@ -99,6 +99,11 @@ export class Devices {
     const found = new Map((await this.#store.listByIds(ids)).map((device) => [device.id, device]));
     const mayView = (device: Device) => (this.#permissions.scopesOf(actor, device) & scope.view) !== 0;
     return ids.flatMap((id) => found.get(id) ?? []).filter(mayView);
+  }
+
+  /** The first devices of an owner, and how many there are; for what is asked about the owner, not in a caller's name. */
+  async ownedBy(owner: UserKey, limit: number): Promise<DevicePage> {
+    return this.#page({ all: false, public: false, user: owner, shared: noScopes }, [], { limit, offset: 0 });
   }
 
   /** @throws Refusal `forbidden` when guest would make a record private. */

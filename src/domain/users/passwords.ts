@@ -11,6 +11,9 @@ const parallelism = 1;
 const tagBytes = 32;
 const saltBytes = 16;
 
+/** What a hash from elsewhere may ask for: 256 MiB, some seconds at most. */
+const foreign = { memoryKibMax: 262_144, passesMax: 16, parallelismMax: 16, bytesMax: 64 };
+
 export class Passwords {
   readonly #ids: Ids;
   readonly #lengthMin: number;
@@ -32,6 +35,24 @@ export class Passwords {
     if (password.length > limits.passwordCharsMax) {
       throw new Refusal('malformed', `A password may have ${limits.passwordCharsMax} characters.`);
     }
+  }
+
+  /**
+   * A hash that is brought along must be one that can be checked, at a cost that does not stop the service.
+   * @throws Refusal `malformed`
+   */
+  assertHash(phc: string): void {
+    const parameters = parsePhc(phc);
+    const isGood =
+      parameters !== undefined &&
+      isBetween(parameters.parallelism, 1, foreign.parallelismMax) &&
+      isBetween(parameters.passes, 1, foreign.passesMax) &&
+      isBetween(parameters.memoryKib, 8 * parameters.parallelism, foreign.memoryKibMax) &&
+      isBetween(parameters.salt.length, 8, foreign.bytesMax) &&
+      isBetween(parameters.tag.length, 16, foreign.bytesMax);
+    if (isGood) return;
+    const detail = `must be a PHC string such as $argon2id$v=19$m=19456,t=2,p=1$<salt>$<hash>, with m up to ${foreign.memoryKibMax}, t up to ${foreign.passesMax}, p up to ${foreign.parallelismMax}`;
+    throw new Refusal('malformed', `The password hash ${detail}.`, { faults: [{ pointer: '/passwordHash', detail }] });
   }
 
   /** @returns a PHC string, `$argon2id$v=19$m=…,t=…,p=…$salt$hash`. */
@@ -108,6 +129,10 @@ function parsePhc(phc: string): (DeriveOptions & { readonly tag: Buffer }) | und
     tagBytes: tag.length,
     tag,
   };
+}
+
+function isBetween(value: number, min: number, max: number): boolean {
+  return value >= min && value <= max;
 }
 
 function base64(bytes: Uint8Array): string {

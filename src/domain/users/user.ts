@@ -38,7 +38,7 @@ export interface KeyLimits {
   readonly scopes: ScopeSet;
   /** The only devices it reaches, by id; undefined: all. */
   readonly devices: ReadonlySet<string> | undefined;
-  /** True when it was made without naming scopes or devices. */
+  /** True when it leaves all of its owner's rights: neither scopes nor devices named, and admin where the owner is. */
   readonly whole: boolean;
 }
 

@@ -6,12 +6,24 @@ import { LruCache } from '../../base/lru-cache.ts';
 import { Refusal } from '../../base/refusal.ts';
 import { limits } from '../../config/limits.ts';
 import type { Passwords } from './passwords.ts';
-import { type Actor, actorOf, guestUsername, type User, type UserProfile } from './user.ts';
-import type { UserStore } from './user-store.ts';
+import { type Actor, actorOf, guestUsername, type User, type UserKey, type UserProfile } from './user.ts';
+import type { NewUser, UserQuery, UserStore } from './user-store.ts';
+import { assertUsername } from './username.ts';
 
 interface Cached {
   readonly user: User | undefined;
   readonly atMs: number;
+}
+
+/** Somebody to be made a user; without a password and a hash nobody can sign in as them yet. */
+export interface UserDraft extends UserProfile {
+  readonly username: string;
+  readonly admin: boolean;
+  readonly password?: string | undefined;
+  /** Brought along from elsewhere, as are the two that follow: a PHC string of argon2id. */
+  readonly passwordHash?: string | undefined;
+  readonly id?: string | undefined;
+  readonly createdTime?: number | undefined;
 }
 
 export class Users {
@@ -21,6 +33,8 @@ export class Users {
   readonly #ids: Ids;
   #changes = 0;
   readonly #cache = new LruCache<string, Cached>({ weightMax: limits.usersCachedMax });
+  /** Users whose removal is under way: nobody finds them any more. */
+  readonly #leaving = new Set<UserKey>();
 
   constructor(parts: {
     readonly store: UserStore;
@@ -44,6 +58,10 @@ export class Users {
     return this.#peek(`name:${username}`);
   }
 
+  findByKey(key: UserKey): Promise<User | undefined> {
+    return this.#find(`key:${key}`, () => this.#store.findByKey(key));
+  }
+
   findById(id: string): Promise<User | undefined> {
     return this.#find(`id:${id}`, () => this.#store.findById(id));
   }
@@ -60,23 +78,75 @@ export class Users {
     return user;
   }
 
-  list(page: { readonly limit: number; readonly offset: number }): Promise<User[]> {
-    return this.#store.list(page);
+  /** @throws Refusal `not-found` */
+  async getById(id: string): Promise<User> {
+    const user = await this.findById(id);
+    if (user === undefined) throw new Refusal('not-found', `There is no user with the id ${id}.`);
+    return user;
+  }
+
+  list(query: UserQuery): Promise<User[]> {
+    return this.#store.list(query);
   }
 
   /**
-   * Makes a user.
-   * @throws Refusal `malformed` for a bad name or password, `exists` when the name is taken.
+   * Checks all that can be known before a user is made.
+   * @throws Refusal `malformed` for a bad name, password or hash, `exists` when the name or id is taken.
    */
-  async create(
-    draft: UserProfile & { readonly username: string; readonly password: string; readonly admin: boolean },
-  ): Promise<User> {
-    const { password, ...rest } = draft;
-    assertUsername(draft.username);
+  async assertDraft(draft: UserDraft): Promise<void> {
+    const { username, password, passwordHash, id } = draft;
+    assertUsername(username);
+    if (password !== undefined) this.#passwords.assertGood(password);
+    if (passwordHash !== undefined) this.#passwords.assertHash(passwordHash);
     // Also before the first start has made it: who signed in as guest would own what belongs to everybody.
-    if (draft.username === guestUsername) throw nameTaken(guestUsername);
-    this.#passwords.assertGood(password);
-    return this.#create({ ...rest, passwordHash: await this.#passwords.hash(password) });
+    const isTaken = username === guestUsername || (await this.#store.findByName(username)) !== undefined;
+    if (isTaken) throw nameTaken(username);
+    if (id !== undefined && (await this.#store.findById(id)) !== undefined) throw idTaken(id);
+  }
+
+  /**
+   * Makes a user; with `unlikeOthers` only where nobody's name looks like theirs.
+   * @throws Refusal `malformed` for a bad name or password, `exists` when the name or id is taken.
+   */
+  async create(draft: UserDraft, options: { readonly unlikeOthers?: boolean } = {}): Promise<User> {
+    await this.assertDraft(draft);
+    const { password, passwordHash, id, createdTime, ...rest } = draft;
+    const hash = password === undefined ? passwordHash : await this.#passwords.hash(password);
+    return this.#create(
+      {
+        ...rest,
+        ...(hash === undefined ? {} : { passwordHash: hash }),
+        id: id ?? this.#ids.uuid(),
+        createdTime: createdTime ?? this.#clock.now(),
+      },
+      options,
+    );
+  }
+
+  /** Changes profile and admin right; `change` says what becomes of the user as stored now. */
+  async update(
+    key: UserKey,
+    change: (user: User) => { readonly profile: UserProfile; readonly admin: boolean },
+  ): Promise<void> {
+    const user = await this.#store.findByKey(key);
+    if (user === undefined) throw new Refusal('not-found', 'The user was removed meanwhile.');
+    try {
+      await this.#store.update(key, change(user));
+    } finally {
+      this.#forget(user);
+    }
+  }
+
+  /** Runs the removal of a user, who is unknown to everybody from its beginning on. */
+  async leave(user: User, removal: () => Promise<void>): Promise<void> {
+    this.#leaving.add(user.key);
+    this.#forget(user);
+    try {
+      await removal();
+    } finally {
+      this.#leaving.delete(user.key);
+      this.#forget(user);
+    }
   }
 
   /** Sets a new password; every token and remembered login made before is good for nothing then. */
@@ -85,10 +155,12 @@ export class Users {
     if (user.username === guestUsername)
       throw new Refusal('malformed', 'Guest has no password: it stands for callers who do not sign in.');
     this.#passwords.assertGood(password);
-    await this.#store.setPassword(user.key, await this.#passwords.hash(password));
-    this.#changes += 1;
-    this.#cache.delete(`id:${user.id}`);
-    this.#cache.delete(`name:${user.username}`);
+    const hash = await this.#passwords.hash(password);
+    try {
+      await this.#store.setPassword(user.key, hash);
+    } finally {
+      this.#forget(user);
+    }
   }
 
   /** Makes the users every installation has: guest, and an admin when there is none. */
@@ -96,36 +168,56 @@ export class Users {
     readonly password: () => string;
   }): Promise<{ readonly guest: Actor; readonly adminMade: boolean }> {
     let guest = await this.#store.findByName(guestUsername);
-    if (guest === undefined) guest = await this.#create({ username: guestUsername, admin: false });
-    const adminMade = (await this.#store.findByName('admin')) === undefined;
+    if (guest === undefined) {
+      const made = { id: this.#ids.uuid(), createdTime: this.#clock.now() };
+      guest = await this.#create({ ...made, username: guestUsername, admin: false });
+    }
+    // The account admin may have been removed since by another admin.
+    const adminMade = (await this.#store.countAdmins()) === 0 && (await this.#store.findByName('admin')) === undefined;
     if (adminMade) await this.create({ username: 'admin', admin: true, password: admin.password() });
     return { guest: actorOf(guest), adminMade };
   }
 
-  async #create(user: UserProfile & { username: string; admin: boolean; passwordHash?: string }): Promise<User> {
+  async #create(user: NewUser, options: { readonly unlikeOthers?: boolean } = {}): Promise<User> {
     try {
-      await this.#store.create({ ...user, id: this.#ids.uuid(), createdTime: this.#clock.now() });
+      // A user may come back under an id that was removed: what was signed for the first one is not good for the next.
+      await this.#store.create({ ...user, passwordVersion: this.#clock.now() }, options);
     } catch (error) {
       if (error instanceof Refusal && error.code === 'exists') throw nameTaken(user.username);
       throw error;
     } finally {
       this.#cache.delete(`name:${user.username}`);
+      this.#cache.delete(`id:${user.id}`);
     }
     return this.getByName(user.username);
   }
 
+  #forget(user: User): void {
+    this.#changes += 1;
+    for (const name of [`key:${user.key}`, `id:${user.id}`, `name:${user.username}`]) this.#cache.delete(name);
+  }
+
   #peek(name: string): User | undefined {
     const cached = this.#cache.get(name);
-    return cached !== undefined && this.#isFresh(cached) ? cached.user : undefined;
+    return cached !== undefined && this.#isFresh(cached) ? this.#unlessLeaving(cached.user) : undefined;
   }
 
   async #find(name: string, load: () => Promise<User | undefined>): Promise<User | undefined> {
     const cached = this.#cache.get(name);
-    if (cached !== undefined && this.#isFresh(cached)) return cached.user;
-    const atMs = this.#clock.now();
-    const user = await load();
-    this.#cache.set(name, { user, atMs });
-    return user;
+    if (cached !== undefined && this.#isFresh(cached)) return this.#unlessLeaving(cached.user);
+    for (;;) {
+      const changes = this.#changes;
+      const atMs = this.#clock.now();
+      const user = await load();
+      // A change that was committed while we read may have been missed: then read again.
+      if (changes !== this.#changes) continue;
+      this.#cache.set(name, { user, atMs });
+      return this.#unlessLeaving(user);
+    }
+  }
+
+  #unlessLeaving(user: User | undefined): User | undefined {
+    return user !== undefined && this.#leaving.has(user.key) ? undefined : user;
   }
 
   #isFresh(cached: Cached): boolean {
@@ -137,12 +229,6 @@ function nameTaken(username: string): Refusal {
   return new Refusal('exists', `There is a user ${username} already. Choose another name.`);
 }
 
-/** 1 to 128 characters without control characters, spaces at the ends, or what a URL or a topic gives a meaning. */
-function assertUsername(username: string): void {
-  if (/^(?!\s)(?!\.{1,2}$)[^\p{Cc}\p{Cs}/+#?]{1,128}(?<!\s)$/u.test(username)) return;
-  throw new Refusal(
-    'malformed',
-    'A username has 1 to 128 characters, none of / + # ? and no control characters, and is not . or .. alone.',
-    { faults: [{ pointer: '/username', detail: 'must have 1 to 128 characters, none of / + # ?' }] },
-  );
+function idTaken(id: string): Refusal {
+  return new Refusal('exists', `There is a user with the id ${id} already.`);
 }

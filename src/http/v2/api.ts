@@ -6,17 +6,23 @@ import { registerDatapoints } from './datapoints.ts';
 import { registerDevices } from './devices.ts';
 import { registerGateways } from './gateways.ts';
 import { registerHistory } from './history.ts';
+import { registerKeys } from './keys.ts';
 import { registerLive } from './live.ts';
 import { registerNotifications } from './notifications.ts';
 import { registerPermissions } from './permissions.ts';
 import { registerProjects } from './projects.ts';
+import { registerRenewals } from './renewals.ts';
 import type { Services, TypedApp } from './routes.ts';
 import { registerSensors } from './sensors.ts';
 import { registerShares } from './shares.ts';
+import { registerUsers } from './users.ts';
 
 export function registerV2(app: TypedApp, services: Services): void {
   registerAuth(app, services);
   registerPermissions(app, services);
+  registerRenewals(app, services);
+  registerKeys(app, services);
+  registerUsers(app, services);
   registerDevices(app, services);
   registerShares(app, services);
   registerSensors(app, services);

@@ -1,10 +1,10 @@
 // Tokens (spec 4.1, contract 2).
 import { Type } from 'typebox';
 import { limits } from '../../config/limits.ts';
-import { ranksAbove } from '../preference.ts';
+import { answerText } from '../preference.ts';
 import { overload, refusals, type Services, type TypedApp, tooMany } from './routes.ts';
 
-const LoginBody = Type.Object(
+export const LoginBody = Type.Object(
   {
     username: Type.String({ description: 'The name of the user.', examples: ['admin'] }),
     password: Type.String({ description: 'The password of the user.', examples: ['talking drum'] }),
@@ -15,6 +15,14 @@ const LoginBody = Type.Object(
     examples: [{ username: 'admin', password: 'talking drum' }],
   },
 );
+
+export const tokenAnswer = {
+  description: 'The token.',
+  content: {
+    'text/plain': { schema: Type.String({ description: 'The bare token.' }) },
+    'application/json': { schema: Type.String({ description: 'The token as a JSON string.' }) },
+  },
+};
 
 export function registerAuth(app: TypedApp, services: Services): void {
   const { logins, tokens } = services;
@@ -31,13 +39,7 @@ export function registerAuth(app: TypedApp, services: Services): void {
         security: [{}],
         body: LoginBody,
         response: {
-          200: {
-            description: 'The token.',
-            content: {
-              'text/plain': { schema: Type.String({ description: 'The bare token.' }) },
-              'application/json': { schema: Type.String({ description: 'The token as a JSON string.' }) },
-            },
-          },
+          200: tokenAnswer,
           400: refusals[400],
           401: refusals[401],
           ...overload,
@@ -50,10 +52,7 @@ export function registerAuth(app: TypedApp, services: Services): void {
       const user = await logins.verify({ username, password, address: request.ip });
       const token = await tokens.issue(user, limits.tokenLifetimeS);
       reply.header('cache-control', 'no-store');
-      if (ranksAbove(request.headers.accept, 'application/json', 'text/plain')) {
-        return reply.type('application/json; charset=utf-8').serializer(JSON.stringify).send(token);
-      }
-      return reply.type('text/plain;charset=utf-8').serializer(String).send(token);
+      return answerText(request, reply as never, token) as never;
     },
   );
 }

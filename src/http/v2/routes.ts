@@ -18,12 +18,15 @@ import type { Devices } from '../../domain/devices/devices.ts';
 import type { DropLog } from '../../domain/devices/drop-log.ts';
 import type { Sharing } from '../../domain/devices/sharing.ts';
 import type { Gateways } from '../../domain/gateways/gateways.ts';
+import type { Keys } from '../../domain/keys/keys.ts';
 import type { Live } from '../../domain/live/live.ts';
 import type { Notifications } from '../../domain/notifications/notifications.ts';
 import type { PermissionQueries } from '../../domain/permissions/permission-queries.ts';
 import type { Projects } from '../../domain/projects/projects.ts';
 import type { Sensors } from '../../domain/sensors/sensors.ts';
+import type { Accounts } from '../../domain/users/accounts.ts';
 import type { Logins } from '../../domain/users/logins.ts';
+import type { Renewals } from '../../domain/users/renewals.ts';
 import type { Tokens } from '../tokens.ts';
 import { ProblemSchema } from './schemas.ts';
 
@@ -43,6 +46,9 @@ export interface Services {
   readonly notifications: Notifications;
   readonly logins: Logins;
   readonly tokens: Tokens;
+  readonly renewals: Renewals;
+  readonly accounts: Accounts;
+  readonly keys: Keys;
 }
 
 /** A Fastify instance that takes its types from TypeBox schemas. */

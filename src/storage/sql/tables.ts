@@ -5,6 +5,8 @@ export interface UserTable {
   key: Generated<number>;
   id: string;
   username: string;
+  /** The name by which look-alikes are found (foldName). */
+  folded: string;
   /** The profile fields of spec 2.6 as JSON. */
   profile: string;
   admin: number;
@@ -99,6 +101,34 @@ export interface SecretTable {
   value: Uint8Array;
 }
 
+export interface ApiKeyTable {
+  key: Generated<number>;
+  id: string;
+  user: number;
+  /** Of the key; the key itself is not kept. */
+  hash: string;
+  name: string;
+  /** JSON arrays; null where none were named. */
+  scopes: string | null;
+  devices: string | null;
+  date_created: number;
+  expires: number | null;
+}
+
+export interface ApiKeyUseTable {
+  api_key: number;
+  at: number;
+}
+
+export interface RenewalTable {
+  key: Generated<number>;
+  /** Of the cookie; the cookie itself is not kept. */
+  hash: string;
+  user: number;
+  password_version: number;
+  expires: number;
+}
+
 export interface PurgeTable {
   sensor: number;
 }
@@ -133,6 +163,9 @@ export interface Tables {
   project: ProjectTable;
   drop_log: DropTable;
   secret: SecretTable;
+  api_key: ApiKeyTable;
+  api_key_use: ApiKeyUseTable;
+  renewal: RenewalTable;
   purge: PurgeTable;
   notification: NotificationTable;
 }

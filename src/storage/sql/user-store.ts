@@ -1,8 +1,10 @@
 // Users in the registry.
 import type { Selectable } from 'kysely';
-import { sql } from 'kysely';
+import { type SqlBool, sql } from 'kysely';
+import { Refusal } from '../../base/refusal.ts';
 import type { User, UserKey, UserProfile } from '../../domain/users/user.ts';
-import type { NewUser, UserStore } from '../../domain/users/user-store.ts';
+import type { NewUser, UserQuery, UserStore } from '../../domain/users/user-store.ts';
+import { foldName } from '../../domain/users/username.ts';
 import type { Registry } from './registry.ts';
 import type { UserTable } from './tables.ts';
 
@@ -25,37 +27,122 @@ export class SqlUserStore implements UserStore {
     return toUser(await this.#users().where('username', '=', username).executeTakeFirst());
   }
 
-  async list({ limit, offset }: { limit: number; offset: number }): Promise<User[]> {
-    const rows = await this.#users().orderBy('username').limit(limit).offset(offset).execute();
+  async hasLookalike(username: string): Promise<boolean> {
+    const row = await this.#users().where('folded', '=', foldName(username)).executeTakeFirst();
+    return row !== undefined;
+  }
+
+  async list({ username, limit, offset }: UserQuery): Promise<User[]> {
+    const rows = await this.#users()
+      .where(nameCondition(username))
+      .orderBy('username')
+      .limit(limit)
+      .offset(offset)
+      .execute();
     return rows.flatMap((row) => toUser(row) ?? []);
   }
 
-  async create(user: NewUser): Promise<void> {
-    const { id, username, admin, createdTime, passwordHash, ...profile } = user;
-    await this.#registry.write([
-      this.#registry.read.insertInto('user').values({
-        id,
-        username,
-        profile: JSON.stringify(profile),
-        admin: admin ? 1 : 0,
-        created_time: createdTime,
-        password_hash: passwordHash ?? null,
-      }),
+  async count({ username }: Pick<UserQuery, 'username'>): Promise<number> {
+    return this.#count(nameCondition(username));
+  }
+
+  async countAdmins(): Promise<number> {
+    return this.#count(sql<SqlBool>`admin = 1 AND password_hash IS NOT NULL`);
+  }
+
+  async create(user: NewUser, { unlikeOthers = false } = {}): Promise<void> {
+    const { id, username, admin, createdTime, passwordHash, passwordVersion = 1, ...profile } = user;
+    const folded = foldName(username);
+    const row = this.#db.selectNoFrom([
+      sql.val(id).as('id'),
+      sql.val(username).as('username'),
+      sql.val(folded).as('folded'),
+      sql.val(JSON.stringify(profile)).as('profile'),
+      sql.val(admin ? 1 : 0).as('admin'),
+      sql.val(createdTime).as('created_time'),
+      sql.val(passwordHash ?? null).as('password_hash'),
+      sql.val(passwordVersion).as('password_version'),
     ]);
+    const columns = [
+      ...(['id', 'username', 'folded', 'profile', 'admin', 'created_time', 'password_hash'] as const),
+      'password_version' as const,
+    ];
+    // Looked for where it is written, so that no two who look alike come in at once.
+    const alike = this.#db.selectFrom('user as other').select('other.key').where('other.folded', '=', folded);
+    const isUnlike = sql<SqlBool>`NOT EXISTS ${alike}`;
+    const insert = this.#db.insertInto('user').columns(columns);
+    const [inserted] = await this.#registry.write([insert.expression(unlikeOthers ? row.where(isUnlike) : row)]);
+    if (inserted === 0) throw new Refusal('exists', `There is a user whose name looks like ${username}.`);
+  }
+
+  async update(
+    key: UserKey,
+    { profile, admin }: { readonly profile: UserProfile; readonly admin: boolean },
+  ): Promise<void> {
+    const columns = { profile: JSON.stringify(profile), admin: admin ? 1 : 0 };
+    await this.#registry.write([this.#db.updateTable('user').set(columns).where('key', '=', key)]);
   }
 
   async setPassword(key: UserKey, passwordHash: string): Promise<void> {
     await this.#registry.write([
-      this.#registry.read
+      this.#db
         .updateTable('user')
         .set({ password_hash: passwordHash, password_version: sql`password_version + 1` })
         .where('key', '=', key),
+      this.#db.deleteFrom('renewal').where('user', '=', key),
     ]);
   }
 
-  #users() {
-    return this.#registry.read.selectFrom('user').selectAll();
+  async listGateways(key: UserKey, limit: number): Promise<string[]> {
+    const rows = this.#db.selectFrom('gateway').select('id').where('owner', '=', key);
+    return (await rows.orderBy('key').limit(limit).execute()).map(({ id }) => id);
   }
+
+  async remove(
+    key: UserKey,
+    { heir, atMs }: { readonly heir: UserKey | undefined; readonly atMs: number },
+  ): Promise<void> {
+    const keys = this.#db.selectFrom('api_key').select('api_key.key').where('user', '=', key);
+    const inherited =
+      heir === undefined
+        ? (['gateway', 'project'] as const).map((table) => this.#db.deleteFrom(table).where('owner', '=', key))
+        : [
+            this.#db.updateTable('gateway').set({ owner: heir, date_modified: atMs }).where('owner', '=', key),
+            this.#db.updateTable('project').set({ owner: heir }).where('owner', '=', key),
+          ];
+    await this.#registry.write([
+      ...inherited,
+      this.#db.deleteFrom('share').where('user', '=', key),
+      this.#db.deleteFrom('api_key_use').where('api_key', 'in', keys),
+      this.#db.deleteFrom('api_key').where('user', '=', key),
+      this.#db.deleteFrom('renewal').where('user', '=', key),
+      this.#db.deleteFrom('user').where('key', '=', key),
+    ]);
+  }
+
+  get #db() {
+    return this.#registry.read;
+  }
+
+  #users() {
+    return this.#db.selectFrom('user').selectAll();
+  }
+
+  async #count(condition: ReturnType<typeof nameCondition>): Promise<number> {
+    const { count } = await this.#db
+      .selectFrom('user')
+      .select(sql<number>`count(*)`.as('count'))
+      .where(condition)
+      .executeTakeFirstOrThrow();
+    return count;
+  }
+}
+
+/** The names that hold this text, whatever the case. */
+function nameCondition(part: string | undefined) {
+  if (part === undefined || part === '') return sql<SqlBool>`1 = 1`;
+  const pattern = `%${foldName(part).replace(/[\\%_]/g, '\\$&')}%`;
+  return sql<SqlBool>`folded LIKE ${pattern} ESCAPE '\\'`;
 }
 
 function toUser(row: Selectable<UserTable> | undefined): User | undefined {

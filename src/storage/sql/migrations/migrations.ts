@@ -2,6 +2,7 @@
 import type { Migration } from 'kysely/migration';
 import * as ground from './0001-ground.ts';
 import * as mqttSessions from './0002-mqtt-sessions.ts';
+import * as usersAndKeys from './0003-users-and-keys.ts';
 import * as gatewaysAndProjects from './0004-gateways-and-projects.ts';
 import * as notifications from './0005-notifications.ts';
 import * as logOfBatches from './0006-log-of-batches.ts';
@@ -9,6 +10,7 @@ import * as logOfBatches from './0006-log-of-batches.ts';
 export const migrations: Record<string, Migration> = {
   '0001-ground': ground,
   '0002-mqtt-sessions': mqttSessions,
+  '0003-users-and-keys': usersAndKeys,
   '0004-gateways-and-projects': gatewaysAndProjects,
   '0005-notifications': notifications,
   '0006-log-of-batches': logOfBatches,

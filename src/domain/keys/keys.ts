@@ -1,0 +1,177 @@
+// What one can do with API keys (contract 2). A key is shown once, when it is made; only its hash is kept, so that
+// nobody who sees the data can use it. What stands on a key ends when the key is revoked.
+import { createHash } from 'node:crypto';
+import type { Clock } from '../../base/clock.ts';
+import type { Ids } from '../../base/ids.ts';
+import { LruCache } from '../../base/lru-cache.ts';
+import { Refusal } from '../../base/refusal.ts';
+import { limits } from '../../config/limits.ts';
+import type { Permissions } from '../permissions/permission.ts';
+import type { Endings } from '../users/endings.ts';
+import type { Actor, KeyLimits, User } from '../users/user.ts';
+import type { Users } from '../users/users.ts';
+import { type ApiKey, type KeyDraft, limitsOf } from './key.ts';
+import type { KeyStore } from './key-store.ts';
+
+/** Who signed in with a key, and what the key leaves of their rights. */
+export interface KeySignIn {
+  readonly user: User;
+  readonly limits: KeyLimits;
+  /** When the key expires, milliseconds since 1970 UTC; Infinity: never. */
+  readonly expiresMs: number;
+}
+
+const prefix = 'dundun_';
+const secretBytes = 32;
+const pattern = new RegExp(`^${prefix}[A-Za-z0-9_-]{43}$`);
+
+/** Does the text have the form of an API key? No token has it. */
+export function isKeyText(text: string): boolean {
+  return pattern.test(text);
+}
+
+interface Known {
+  readonly key: ApiKey;
+  readonly atMs: number;
+}
+
+export class Keys {
+  readonly #store: KeyStore;
+  readonly #users: Users;
+  readonly #permissions: Permissions;
+  readonly #endings: Endings;
+  readonly #clock: Clock;
+  readonly #ids: Ids;
+  #changes = 0;
+  /** By hash. */
+  readonly #known = new LruCache<string, Known>({ weightMax: limits.keysCachedMax });
+  /** When the last use of each key was written, by id. */
+  readonly #usesNoted = new LruCache<string, number>({ weightMax: limits.keysCachedMax });
+  #writing: Promise<unknown> = Promise.resolve();
+
+  constructor(parts: {
+    readonly store: KeyStore;
+    readonly users: Users;
+    readonly permissions: Permissions;
+    readonly endings: Endings;
+    readonly clock: Clock;
+    readonly ids: Ids;
+  }) {
+    this.#store = parts.store;
+    this.#users = parts.users;
+    this.#permissions = parts.permissions;
+    this.#endings = parts.endings;
+    this.#clock = parts.clock;
+    this.#ids = parts.ids;
+  }
+
+  /** Moves when a key is revoked, so that what was concluded from keys can be dropped at once. */
+  get changes(): number {
+    return this.#changes;
+  }
+
+  async list(actor: Actor): Promise<ApiKey[]> {
+    this.#requireSignedIn(actor);
+    return this.#store.list(actor.key);
+  }
+
+  /**
+   * Makes a key; what is given back of it is shown this once.
+   * @throws Refusal `forbidden` for a scope the actor cannot give, `conflict` when there are too many.
+   */
+  async create(actor: Actor, draft: KeyDraft): Promise<{ readonly id: string; readonly key: string }> {
+    this.#requireSignedIn(actor);
+    if (draft.scopes?.includes('admin') && !actor.admin) {
+      throw new Refusal('forbidden', 'Only an admin makes a key that acts as admin.');
+    }
+    const nowMs = this.#clock.now();
+    if (draft.expiresMs !== undefined && draft.expiresMs <= nowMs) {
+      const detail = 'must be in the future';
+      throw new Refusal('malformed', `/expires ${detail}.`, { faults: [{ pointer: '/expires', detail }] });
+    }
+    const key = prefix + Buffer.from(this.#ids.bytes(secretBytes)).toString('base64url');
+    const id = this.#ids.uuid();
+    const record = { ...draft, id, owner: actor.key, dateCreatedMs: nowMs };
+    const isMade = await this.#store.create(record, { hash: hashOf(key), max: limits.keysPerUserMax });
+    if (isMade) return { id, key };
+    throw new Refusal('conflict', `You have ${limits.keysPerUserMax} keys already. Revoke one that is not used.`);
+  }
+
+  /** Revokes one of the actor's keys: from now on nobody gets in by it, and who is in by it is cut. */
+  async remove(actor: Actor, id: string): Promise<void> {
+    this.#requireSignedIn(actor);
+    const key = await this.#store.findById(id);
+    // Somebody else's is as unknown as one that never was.
+    if (key === undefined || key.owner !== actor.key) throw new Refusal('not-found', `You have no key ${id}.`);
+    try {
+      await this.#store.remove(id);
+    } finally {
+      this.#changes += 1;
+      this.#known.clear();
+    }
+    await this.#endings.announce({ userId: actor.userId, username: actor.username, keyId: id });
+  }
+
+  /**
+   * Who the key stands for, as of a moment ago; notes that it was used.
+   * @throws Refusal `unauthenticated` for a key that is unknown, revoked or expired.
+   */
+  async verify(text: string): Promise<KeySignIn> {
+    const key = await this.#findByHash(hashOf(text));
+    const signIn = key && (await this.#signInBy(key));
+    if (signIn !== undefined) return signIn;
+    throw new Refusal('unauthenticated', 'The API key is not valid: it is unknown, revoked or expired.');
+  }
+
+  /** The same for a key that was verified before, by its id; undefined when it is good no more. */
+  async check(id: string): Promise<KeySignIn | undefined> {
+    const key = await this.#store.findById(id);
+    return key && this.#signInBy(key);
+  }
+
+  /** Resolves when all uses that were noted are written. */
+  async idle(): Promise<void> {
+    await this.#writing;
+  }
+
+  async #signInBy(key: ApiKey): Promise<KeySignIn | undefined> {
+    const expiresMs = key.expiresMs ?? Number.POSITIVE_INFINITY;
+    if (expiresMs <= this.#clock.now()) return undefined;
+    const user = await this.#users.findByKey(key.owner);
+    if (user === undefined) return undefined;
+    this.#noteUse(key);
+    return { user, limits: limitsOf(key, user), expiresMs };
+  }
+
+  async #findByHash(hash: string): Promise<ApiKey | undefined> {
+    const known = this.#known.get(hash);
+    const nowMs = this.#clock.now();
+    if (known !== undefined && nowMs - known.atMs < limits.userFreshMs) return known.key;
+    const changes = this.#changes;
+    const key = await this.#store.findByHash(hash);
+    // One that was revoked while it was read is not remembered.
+    if (key !== undefined && changes === this.#changes) this.#known.set(hash, { key, atMs: nowMs });
+    return changes === this.#changes ? key : this.#store.findByHash(hash);
+  }
+
+  /** Once a minute at most, beside what the key is used for; a use that cannot be written is one that is not shown. */
+  #noteUse(key: ApiKey): void {
+    const nowMs = this.#clock.now();
+    const notedMs = this.#usesNoted.get(key.id) ?? key.lastUsedMs ?? Number.NEGATIVE_INFINITY;
+    if (nowMs - notedMs < limits.keyUseNotedMs) return;
+    this.#usesNoted.set(key.id, nowMs);
+    const written = this.#store.noteUse(key.id, nowMs).catch(() => {});
+    this.#writing = Promise.all([this.#writing, written]);
+  }
+
+  #requireSignedIn(actor: Actor): void {
+    this.#permissions.requireNoKey(actor, 'keys');
+    this.#permissions.requireGuestAllowed(actor);
+    if (actor.guest) throw new Refusal('forbidden', 'Guest has no keys. Sign in to make keys of your own.');
+  }
+}
+
+/** A key is as random as its hash, so that it needs neither salt nor time; finding it by hash tells nothing of it. */
+function hashOf(text: string): string {
+  return createHash('sha256').update(text).digest('base64');
+}

@@ -1,0 +1,293 @@
+// What one can do with accounts (contract 2): read them, make, change and remove them. Methods take the actor first.
+// One change at a time, so that no two of them leave the service without an admin.
+
+import type { Clock } from '../../base/clock.ts';
+import { Refusal } from '../../base/refusal.ts';
+import type { Devices } from '../devices/devices.ts';
+import type { Gateways } from '../gateways/gateways.ts';
+import type { Permissions } from '../permissions/permission.ts';
+import type { Endings } from './endings.ts';
+import type { Logins } from './logins.ts';
+import { changedProfile, type ProfileChange } from './profile.ts';
+import type { Registrations } from './registrations.ts';
+import { type Actor, guestUsername, type User } from './user.ts';
+import type { UserQuery, UserStore } from './user-store.ts';
+import { assertOneScript, foldName } from './username.ts';
+import type { UserDraft, Users } from './users.ts';
+
+/** How much of a user somebody sees: everything, who it is, or the name alone. */
+export type UserView = 'all' | 'person' | 'name';
+
+export interface AccountChange extends ProfileChange {
+  readonly admin?: boolean | undefined;
+  /** Stays as it is; another one is refused. */
+  readonly username?: string | undefined;
+}
+
+export interface NewPassword {
+  /** The present one; an admin need not know it. */
+  readonly current?: string | undefined;
+  readonly password: string;
+}
+
+/** What becomes of the devices of a user who goes, and of gateways and projects with them. */
+export interface Inheritance {
+  readonly devices?: 'delete' | 'transfer' | undefined;
+  /** The username of who gets them. */
+  readonly to?: string | undefined;
+}
+
+/** Names that somebody who makes an account for themselves might pass for the service with. */
+const reserved = new Set(['admin', 'administrator', 'guest', 'root', 'system', 'dundun', 'me']);
+
+/** Devices handled at once, and named in a refusal. */
+const devicesAtOnce = 50;
+const devicesNamed = 20;
+
+export class Accounts {
+  readonly #store: UserStore;
+  readonly #users: Users;
+  readonly #logins: Logins;
+  readonly #permissions: Permissions;
+  readonly #devices: Devices;
+  readonly #gateways: Gateways;
+  readonly #clock: Clock;
+  readonly #endings: Endings;
+  readonly #registrations: Registrations;
+  readonly #selfRegistration: boolean;
+  /** The change under way; the next waits for it. */
+  #turn: Promise<unknown> = Promise.resolve();
+
+  constructor(parts: {
+    readonly store: UserStore;
+    readonly users: Users;
+    readonly logins: Logins;
+    readonly permissions: Permissions;
+    readonly devices: Devices;
+    readonly gateways: Gateways;
+    readonly clock: Clock;
+    readonly endings: Endings;
+    readonly registrations: Registrations;
+    readonly selfRegistration: boolean;
+  }) {
+    this.#store = parts.store;
+    this.#users = parts.users;
+    this.#logins = parts.logins;
+    this.#permissions = parts.permissions;
+    this.#devices = parts.devices;
+    this.#gateways = parts.gateways;
+    this.#clock = parts.clock;
+    this.#endings = parts.endings;
+    this.#registrations = parts.registrations;
+    this.#selfRegistration = parts.selfRegistration;
+  }
+
+  async list(actor: Actor, query: UserQuery): Promise<{ readonly users: readonly User[]; readonly total: number }> {
+    this.#permissions.requireGuestAllowed(actor);
+    const total = await this.#store.count(query);
+    return { users: total <= query.offset ? [] : await this.#users.list(query), total };
+  }
+
+  /** @throws Refusal `not-found` */
+  async get(actor: Actor, id: string): Promise<User> {
+    this.#permissions.requireGuestAllowed(actor);
+    return this.#users.getById(id);
+  }
+
+  /** How much of the user the actor sees. What is private to a person is not shown to machines, unless they are admins. */
+  viewOf(actor: Actor, user: User): UserView {
+    if (actor.guest) return 'name';
+    const isSelf = actor.key === user.key && actor.limits === undefined;
+    return actor.admin || isSelf ? 'all' : 'person';
+  }
+
+  /**
+   * Makes an account: an admin for anybody, others for themselves where that is switched on.
+   * @throws Refusal `forbidden`, `exists`, `malformed`, `too-many`.
+   */
+  async create(actor: Actor, draft: UserDraft & ProfileChange, address: string): Promise<User> {
+    this.#permissions.requireNoKey(actor, 'users');
+    if (!actor.admin) this.#requireSelfRegistration(actor, draft);
+    const { id, username, password, passwordHash, createdTime, admin } = draft;
+    if ((password === undefined) === (passwordHash === undefined)) {
+      const detail = password === undefined ? 'is missing' : 'and /passwordHash exclude each other';
+      throw new Refusal('malformed', `/password ${detail}.`, { faults: [{ pointer: '/password', detail }] });
+    }
+    const whole = { ...changedProfile({}, draft), id, username, password, passwordHash, createdTime, admin };
+    if (actor.admin) return this.#users.create(whole);
+    await this.#users.assertDraft(whole);
+    assertOneScript(username);
+    if (reserved.has(foldName(username)) || (await this.#store.hasLookalike(username))) {
+      throw new Refusal('exists', `The name ${username} looks like one that is taken. Choose another.`);
+    }
+    this.#registrations.take(address);
+    return this.#users.create(whole, { unlikeOthers: true });
+  }
+
+  /** @throws Refusal `forbidden` unless it is oneself or an admin asks; `conflict` for the last admin. */
+  async update(actor: Actor, id: string, change: AccountChange): Promise<void> {
+    const user = await this.#requireSelfOrAdmin(actor, id);
+    const { admin, username } = change;
+    if (username !== undefined && username !== user.username) {
+      const detail = `stays ${user.username}: devices, topics and sessions go by it`;
+      throw new Refusal('malformed', `/username ${detail}.`, { faults: [{ pointer: '/username', detail }] });
+    }
+    if (admin !== undefined && admin !== user.admin && !actor.admin) {
+      throw new Refusal('forbidden', 'Only an admin says who is an admin.');
+    }
+    if (admin === true && user.username === guestUsername) {
+      throw new Refusal('conflict', 'Guest is no admin: it stands for callers who do not sign in.');
+    }
+    await this.#inTurn(async () => {
+      if (admin === false) await this.#requireOtherAdmin(user);
+      await this.#users.update(user.key, (now) => ({
+        profile: changedProfile(now, change),
+        // What a caller without the right may say is what is so already.
+        admin: actor.admin ? (admin ?? now.admin) : now.admin,
+      }));
+    });
+  }
+
+  /**
+   * Sets a new password; every sign-in made before ends, except by API keys.
+   * @throws Refusal `forbidden` when the present one is wrong.
+   */
+  async setPassword(actor: Actor, id: string, { current, password }: NewPassword, address: string): Promise<void> {
+    const user = await this.#requireSelfOrAdmin(actor, id);
+    if (current !== undefined) await this.#requireCurrent(user, current, address);
+    else if (!actor.admin) {
+      const detail = 'is missing: send {"current": …, "password": …} to change your own password';
+      throw new Refusal('malformed', `/current ${detail}.`, { faults: [{ pointer: '/current', detail }] });
+    }
+    await this.#users.setPassword(user.username, password);
+    await this.#endings.announce({ userId: user.id, username: user.username });
+  }
+
+  /**
+   * Removes a user, with keys, sessions and shares; devices are handed over or go along, as `inheritance` says.
+   * @throws Refusal `conflict` for guest, the last admin, and where it is not said what becomes of devices.
+   */
+  async remove(actor: Actor, id: string, inheritance: Inheritance): Promise<void> {
+    this.#permissions.requireNoKey(actor, 'users');
+    this.#permissions.requireGuestAllowed(actor);
+    const user = await this.#users.getById(id);
+    if (!actor.admin) throw new Refusal('forbidden', 'Only an admin removes users.');
+    if (user.username === guestUsername) {
+      throw new Refusal('conflict', 'Guest stays: it stands for callers who do not sign in.');
+    }
+    const heir = await this.#heirOf(user, inheritance);
+    await this.#inTurn(async () => {
+      await this.#requireOtherAdmin(user);
+      if (inheritance.devices === undefined) await this.#requireNoDevices(user);
+      await this.#users.leave(user, async () => {
+        const { id: userId, username } = user;
+        await this.#endings.announce({ userId, username, isRemoval: true });
+        await this.#removeWithDevices(actor, user, heir);
+      });
+    });
+  }
+
+  /** Devices go first, some at a time, each whole; when the last has gone, the user does. */
+  async #removeWithDevices(actor: Actor, user: User, heir: User | undefined): Promise<void> {
+    for (;;) {
+      const { devices } = await this.#devices.ownedBy(user.key, devicesAtOnce);
+      await Promise.all(devices.map((device) => this.#giveAway(actor, device.id, heir)));
+      if (devices.length > 0) continue;
+      try {
+        await this.#store.remove(user.key, { heir: heir?.key, atMs: this.#clock.now() });
+        this.#gateways.forgetAll();
+        return;
+      } catch (error) {
+        // A device that was being created when the removal began has come in since.
+        if (!(error instanceof Refusal) || error.code !== 'not-found') throw error;
+        if ((await this.#devices.ownedBy(user.key, 1)).total === 0) throw error;
+      }
+    }
+  }
+
+  async #giveAway(actor: Actor, device: string, heir: User | undefined): Promise<void> {
+    try {
+      if (heir === undefined) await this.#devices.remove(actor, device);
+      else await this.#devices.setOwner(actor, device, heir.username);
+    } catch (error) {
+      // Somebody else has just removed it.
+      if (!(error instanceof Refusal) || error.code !== 'not-found') throw error;
+      if (heir !== undefined) await this.#users.getByName(heir.username);
+    }
+  }
+
+  async #heirOf(user: User, { devices, to }: Inheritance): Promise<User | undefined> {
+    if (devices !== 'transfer') {
+      if (to === undefined) return undefined;
+      throw new Refusal('malformed', 'Name `to` together with devices=transfer.', {
+        faults: [{ pointer: '/to', detail: 'belongs to devices=transfer' }],
+      });
+    }
+    if (to === undefined) {
+      throw new Refusal('malformed', 'Say who gets the devices: devices=transfer&to=<username>.', {
+        faults: [{ pointer: '/to', detail: 'is missing' }],
+      });
+    }
+    const heir = await this.#users.getByName(to);
+    if (heir.key !== user.key && heir.username !== guestUsername) return heir;
+    throw new Refusal('conflict', `The devices cannot go to ${to}. Name another user who can sign in.`);
+  }
+
+  async #requireNoDevices(user: User): Promise<void> {
+    const { devices, total } = await this.#devices.ownedBy(user.key, devicesNamed);
+    const gateways = await this.#store.listGateways(user.key, devicesNamed);
+    if (total === 0 && gateways.length === 0) return;
+    const names = devices.map((device) => device.id).join(', ');
+    const more = total > devices.length ? ` and ${total - devices.length} more` : '';
+    const owned = [
+      ...(total === 0 ? [] : [`devices (${total}): ${names}${more}`]),
+      ...(gateways.length === 0 ? [] : [`gateways: ${gateways.join(', ')}`]),
+    ].join('; ');
+    throw new Refusal(
+      'conflict',
+      `${user.username} owns ${owned}. Say what becomes of them: devices=delete, or devices=transfer&to=<username>.`,
+    );
+  }
+
+  async #requireOtherAdmin(user: User): Promise<void> {
+    const isOne = (await this.#store.findByKey(user.key))?.admin === true && user.passwordHash !== undefined;
+    if (!isOne || (await this.#store.countAdmins()) > 1) return;
+    throw new Refusal('conflict', `${user.username} is the last admin. Make another one first.`);
+  }
+
+  async #requireSelfOrAdmin(actor: Actor, id: string): Promise<User> {
+    this.#permissions.requireNoKey(actor, 'users');
+    this.#permissions.requireGuestAllowed(actor);
+    const user = await this.#users.getById(id);
+    const isSelf = !actor.guest && actor.key === user.key;
+    if (isSelf || actor.admin) return user;
+    throw new Refusal('forbidden', 'Only the user and admins change an account.');
+  }
+
+  #requireSelfRegistration(actor: Actor, { admin, id, passwordHash }: UserDraft): void {
+    if (!this.#selfRegistration) {
+      this.#permissions.requireGuestAllowed(actor);
+      throw new Refusal('forbidden', 'Only an admin makes users here.');
+    }
+    if (!admin && id === undefined && passwordHash === undefined) return;
+    throw new Refusal('forbidden', 'Only an admin makes admins, or brings along ids and password hashes.');
+  }
+
+  /** Counts as a sign-in, so that guessing is slowed down. */
+  async #requireCurrent(user: User, current: string, address: string): Promise<void> {
+    try {
+      await this.#logins.verify({ username: user.username, password: current, address });
+    } catch (error) {
+      if (!(error instanceof Refusal) || error.code !== 'unauthenticated') throw error;
+      throw new Refusal('forbidden', 'The current password is wrong.', {
+        faults: [{ pointer: '/current', detail: 'is not the present password' }],
+      });
+    }
+  }
+
+  #inTurn(work: () => Promise<void>): Promise<void> {
+    const done = this.#turn.then(work);
+    this.#turn = done.catch(() => {});
+    return done;
+  }
+}

@@ -1,0 +1,59 @@
+// The fields of a profile (spec 2.6): which there are, what they may hold, and how a change is put into one.
+import { isCleanText } from '../../base/json.ts';
+import { Refusal } from '../../base/refusal.ts';
+import { limits } from '../../config/limits.ts';
+import type { UserProfile } from './user.ts';
+
+const profileTextFields = ['firstName', 'lastName', 'email'] as const;
+const profileListFields = ['phone', 'address', 'facebook', 'twitter'] as const;
+
+type TextField = (typeof profileTextFields)[number];
+type ListField = (typeof profileListFields)[number];
+
+/** New values of some fields; an empty text or list takes the field away. */
+export type ProfileChange = { readonly [F in TextField]?: string | undefined } & {
+  readonly [F in ListField]?: readonly string[] | undefined;
+};
+
+/**
+ * The profile with the change put in, in the order of spec.md.
+ * @throws Refusal `malformed` where a value is too long or holds control characters.
+ */
+export function changedProfile(profile: UserProfile, change: ProfileChange): UserProfile {
+  const changed: Record<string, string | readonly string[]> = {};
+  for (const field of profileTextFields) {
+    const text = change[field];
+    const value = text === undefined ? profile[field] : checked(text, `/${field}`);
+    if (value !== undefined && value !== '') changed[field] = value;
+  }
+  for (const field of profileListFields) {
+    const list = change[field];
+    const value = list === undefined ? profile[field] : checkedList(field, list);
+    if (value !== undefined && value.length > 0) changed[field] = value;
+  }
+  return changed;
+}
+
+function checkedList(field: ListField, list: readonly string[]): readonly string[] {
+  if (list.length > limits.profileEntriesMax)
+    fault(`/${field}`, `must have at most ${limits.profileEntriesMax} entries`);
+  return list.map((text, index) => {
+    const value = checked(text, `/${field}/${index}`, { mayBreak: field === 'address' });
+    if (value === '') fault(`/${field}/${index}`, 'must not be empty');
+    // Account ids are kept without the @ that people write before them.
+    return field === 'twitter' ? value.replace(/^@(?=.)/, '') : value;
+  });
+}
+
+/** What is sent to providers later must not smuggle in lines of its own. */
+function checked(text: string, pointer: string, { mayBreak = false } = {}): string {
+  if (text.length > limits.profileTextCharsMax)
+    fault(pointer, `must have at most ${limits.profileTextCharsMax} characters`);
+  const lines = mayBreak ? text.replace(/\r?\n/g, ' ') : text;
+  if (/\p{Cc}/u.test(lines) || !isCleanText(text)) fault(pointer, 'must not hold control characters');
+  return text.trim();
+}
+
+function fault(pointer: string, detail: string): never {
+  throw new Refusal('malformed', `${pointer} ${detail}.`, { faults: [{ pointer, detail }] });
+}

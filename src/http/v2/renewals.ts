@@ -1,0 +1,119 @@
+// Renewal sessions (contract 2): a page that signed in gets new tokens by a cookie that no script can read, and that
+// is good for nothing else. Other sites cannot use it: the cookie is SameSite=Strict and bound to this path, CORS
+// never allows credentials, and a browser that says it comes from elsewhere is refused.
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Refusal } from '../../base/refusal.ts';
+import { limits } from '../../config/limits.ts';
+import { answerDone, answerText } from '../preference.ts';
+import { LoginBody, tokenAnswer } from './auth.ts';
+import { overload, refusals, type Services, type TypedApp, tooMany, writes } from './routes.ts';
+
+const tags = ['Authentication'];
+const cookieName = 'dundun_renewal';
+const path = '/auth/session';
+
+export function registerRenewals(app: TypedApp, { logins, renewals, tokens }: Services): void {
+  const answerToken = async (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    user: Parameters<typeof tokens.issue>[0],
+  ): Promise<FastifyReply> => {
+    const token = await tokens.issue(user, limits.tokenLifetimeS);
+    return answerText(request, reply.header('cache-control', 'no-store'), token);
+  };
+
+  app.post(
+    path,
+    {
+      preHandler: refuseOtherSites,
+      schema: {
+        tags,
+        operationId: 'createSession',
+        summary: 'Sign in and keep signed in',
+        description:
+          'For web pages: answers a token, and sets a cookie by which PUT renews it. The cookie is good for that alone; it ends with the password, and when it is not used for 14 days.',
+        security: [{}],
+        body: LoginBody,
+        response: {
+          200: tokenAnswer,
+          400: refusals[400],
+          401: refusals[401],
+          403: refusals[403],
+          ...overload,
+          ...tooMany,
+        },
+      },
+    },
+    async (request, reply) => {
+      const { username, password } = request.body;
+      const user = await logins.verify({ username, password, address: request.ip });
+      setCookie(request, reply as never, await renewals.begin(user));
+      return answerToken(request, reply as never, user) as never;
+    },
+  );
+
+  app.put(
+    path,
+    {
+      preHandler: refuseOtherSites,
+      schema: {
+        tags,
+        operationId: 'renewSession',
+        summary: 'Get a new token by the session cookie',
+        security: [{}],
+        response: { 200: tokenAnswer, 401: refusals[401], 403: refusals[403], ...overload },
+      },
+    },
+    async (request, reply) => {
+      const secret = cookieOf(request);
+      if (secret === undefined) throw new Refusal('unauthenticated', 'There is no session. Sign in first.');
+      const { user, isMoved } = await renewals.renew(secret);
+      if (isMoved) setCookie(request, reply as never, secret);
+      return answerToken(request, reply as never, user) as never;
+    },
+  );
+
+  app.delete(
+    path,
+    {
+      preHandler: refuseOtherSites,
+      schema: {
+        tags,
+        operationId: 'deleteSession',
+        summary: 'End the session',
+        description: 'Takes the cookie away. The token that was got last is good until it expires.',
+        security: [{}],
+        response: writes,
+      },
+    },
+    async (request, reply) => {
+      const secret = cookieOf(request);
+      if (secret !== undefined) await renewals.end(secret);
+      setCookie(request, reply as never, undefined);
+      return answerDone(reply) as never;
+    },
+  );
+}
+
+/** What a browser says of where a call comes from cannot be forged by a page. */
+function refuseOtherSites(request: FastifyRequest, _reply: unknown, done: (error?: Error) => void): void {
+  const site = request.headers['sec-fetch-site'];
+  const isOwn = site === undefined || site === 'same-origin' || site === 'none';
+  done(isOwn ? undefined : new Refusal('forbidden', 'Sessions are for pages of this service alone.'));
+}
+
+/** Without a secret it takes the cookie away. */
+function setCookie(request: FastifyRequest, reply: FastifyReply, secret: string | undefined): void {
+  const ageS = secret === undefined ? 0 : Math.floor(limits.renewalIdleMs / 1000);
+  const secure = request.protocol === 'https' ? '; Secure' : '';
+  const scope = `Path=/api/v2${path}; Max-Age=${ageS}; HttpOnly; SameSite=Strict${secure}`;
+  reply.header('set-cookie', `${cookieName}=${secret ?? ''}; ${scope}`);
+}
+
+function cookieOf(request: FastifyRequest): string | undefined {
+  for (const pair of (request.headers.cookie ?? '').split(';')) {
+    const [name, value = ''] = pair.trim().split('=', 2);
+    if (name === cookieName && /^[\w-]{43}$/.test(value)) return value;
+  }
+  return undefined;
+}

@@ -1,0 +1,344 @@
+// Users (spec 4.1, contract 2): who there is, accounts made, changed and removed. What is seen of whom, and who may
+// change what, is decided in domain/users/accounts.ts.
+import { type Static, Type } from 'typebox';
+import type { Json } from '../../base/json.ts';
+import { Refusal } from '../../base/refusal.ts';
+import { limits } from '../../config/limits.ts';
+import type { AccountChange, NewPassword, UserView } from '../../domain/users/accounts.ts';
+import type { ProfileChange } from '../../domain/users/profile.ts';
+import type { User } from '../../domain/users/user.ts';
+import { jsonFieldOf, TextBody, textFieldOf } from '../bodies.ts';
+import { setPage } from '../paging.ts';
+import { answerDeclared, answerDone } from '../preference.ts';
+import {
+  AdminSchema,
+  listField,
+  PasswordBody,
+  profileExamples,
+  profileFields,
+  UserBody,
+  UserChangeBody,
+  UserParams,
+  UserSchema,
+} from './account-schemas.ts';
+import { dropNulls } from './drop-nulls.ts';
+import {
+  conflict,
+  declares,
+  PreferHeaders,
+  pageOf,
+  recordPage,
+  refusals,
+  type Services,
+  type TypedApp,
+  tooMany,
+  writes,
+} from './routes.ts';
+import { jsonField, textField } from './schemas.ts';
+
+const tags = ['Users'];
+
+export function registerUsers(app: TypedApp, services: Services): void {
+  registerReads(app, services);
+  registerCreate(app, services);
+  registerChanges(app, services);
+  registerRemoval(app, services);
+}
+
+function registerReads(app: TypedApp, { accounts }: Services): void {
+  app.get(
+    '/users',
+    {
+      schema: {
+        tags,
+        operationId: 'listUsers',
+        summary: 'List users',
+        description: 'By username. What is shown of each depends on who asks.',
+        querystring: Type.Object({
+          username: Type.Optional(
+            Type.String({
+              maxLength: limits.usernameCharsMax,
+              description: 'Only users whose name holds this text, whatever the case.',
+            }),
+          ),
+          ...recordPage('Users'),
+        }),
+        response: { 200: pageOf(UserSchema, { description: 'A page of users.', counted: true }), ...refusals },
+      },
+    },
+    async (request, reply) => {
+      const { users, total } = await accounts.list(request.actor, request.query);
+      setPage(request, reply as never, { ...request.query, total });
+      return users.map((user) => toUserRecord(user, accounts.viewOf(request.actor, user))) as never;
+    },
+  );
+
+  app.get(
+    '/users/me',
+    {
+      schema: {
+        tags,
+        operationId: 'getOwnUser',
+        summary: 'Read who you are',
+        description: 'Without a token you are `guest`.',
+        response: { 200: UserSchema, ...refusals },
+      },
+    },
+    async (request) => {
+      const user = await accounts.get(request.actor, request.actor.userId);
+      return toUserRecord(user, accounts.viewOf(request.actor, user)) as never;
+    },
+  );
+
+  app.get(
+    '/users/:user',
+    {
+      schema: {
+        tags,
+        operationId: 'getUser',
+        summary: 'Read a user',
+        description: 'What is shown depends on who asks.',
+        params: UserParams,
+        response: { 200: UserSchema, ...refusals },
+      },
+    },
+    async (request) => {
+      const user = await accounts.get(request.actor, request.params.user.toLowerCase());
+      return toUserRecord(user, accounts.viewOf(request.actor, user)) as never;
+    },
+  );
+}
+
+function registerCreate(app: TypedApp, { accounts }: Services): void {
+  app.post(
+    '/users',
+    {
+      preValidation: dropNulls,
+      schema: {
+        tags,
+        operationId: 'createUser',
+        summary: 'Make an account',
+        description:
+          'For admins; for anybody where the service is set so (`DUNDUN_SELF_REGISTRATION`). Answers with the id: as text, or as a JSON string where `Accept` asks for that. An admin may bring along an `id` and a `passwordHash`.',
+        headers: PreferHeaders,
+        body: UserBody,
+        response: {
+          ...declares(UserSchema, { withId: true }),
+          ...conflict('The name or the id is taken.'),
+          ...tooMany,
+        },
+      },
+    },
+    async (request, reply) => {
+      const { admin = false, id, ...body } = request.body;
+      const draft = { ...body, admin, id: id?.toLowerCase() };
+      const user = await accounts.create(request.actor, draft as Parameters<typeof accounts.create>[1], request.ip);
+      return answerDeclared(request, reply as never, {
+        location: `/api/v2/users/${user.id}`,
+        id: user.id,
+        record: async () => toUserRecord(user, accounts.viewOf(request.actor, user)),
+      }) as never;
+    },
+  );
+}
+
+function registerChanges(app: TypedApp, { accounts }: Services): void {
+  app.put(
+    '/users/:user',
+    {
+      preValidation: dropNulls,
+      schema: {
+        tags,
+        operationId: 'updateUser',
+        summary: 'Change fields of an account',
+        description: 'For the user and admins; `admin` for admins alone.',
+        params: UserParams,
+        body: UserChangeBody,
+        response: { ...writes, ...conflict('The last admin stays one.') },
+      },
+    },
+    async (request, reply) => {
+      const id = request.params.user.toLowerCase();
+      await accounts.update(request.actor, id, toAccountChange(request.body));
+      return answerDone(reply) as never;
+    },
+  );
+
+  for (const field of fields) {
+    app.put(
+      `/users/:user/${field.name}`,
+      {
+        schema: {
+          tags,
+          operationId: field.operationId,
+          summary: `Change the ${field.words} of an account`,
+          description: field.note,
+          params: UserParams,
+          body: field.body,
+          response: { ...writes, ...(field.name === 'admin' ? conflict('The last admin stays one.') : {}) },
+        },
+      },
+      async (request, reply) => {
+        await accounts.update(request.actor, request.params.user.toLowerCase(), field.change(request.body));
+        return answerDone(reply) as never;
+      },
+    );
+  }
+
+  app.put(
+    '/users/:user/password',
+    {
+      schema: {
+        tags,
+        operationId: 'setUserPassword',
+        summary: 'Set a new password',
+        description:
+          'Ends every token, renewal session and MQTT connection that stands on the old one; API keys stay. Your own needs the present one too.',
+        params: UserParams,
+        body: PasswordBody,
+        response: { ...writes, ...tooMany },
+      },
+    },
+    async (request, reply) => {
+      const id = request.params.user.toLowerCase();
+      await accounts.setPassword(request.actor, id, toNewPassword(request.body), request.ip);
+      return answerDone(reply) as never;
+    },
+  );
+}
+
+function registerRemoval(app: TypedApp, { accounts }: Services): void {
+  app.delete(
+    '/users/:user',
+    {
+      schema: {
+        tags,
+        operationId: 'deleteUser',
+        summary: 'Remove an account',
+        description:
+          'For admins. Tokens, API keys, MQTT sessions and shares of the user go with it. Who owns devices or gateways goes only when it is said what becomes of them; projects share their fate.',
+        params: UserParams,
+        querystring: Type.Object({
+          devices: Type.Optional(
+            Type.Unsafe<'delete' | 'transfer'>({
+              type: 'string',
+              enum: ['delete', 'transfer'],
+              description: 'What becomes of their devices: they go too, or are handed over.',
+              examples: ['transfer'],
+            }),
+          ),
+          to: Type.Optional(
+            Type.String({ description: 'Username of who gets the devices that are handed over.', examples: ['binta'] }),
+          ),
+        }),
+        response: { ...writes, ...conflict('The user owns devices, is guest, or is the last admin.') },
+      },
+    },
+    async (request, reply) => {
+      await accounts.remove(request.actor, request.params.user.toLowerCase(), request.query);
+      return answerDone(reply) as never;
+    },
+  );
+}
+
+interface Field {
+  readonly name: string;
+  readonly operationId: string;
+  readonly words: string;
+  readonly note: string;
+  readonly body: ReturnType<typeof listField>;
+  readonly change: (body: unknown) => AccountChange;
+}
+
+const emptied = 'An empty one takes it away. For the user and admins.';
+
+const textFields = (['firstName', 'lastName', 'email'] as const).map(
+  (name): Field => ({
+    name,
+    operationId: `setUser${capital(name)}`,
+    words: { firstName: 'first name', lastName: 'last name', email: 'e-mail address' }[name],
+    note: emptied,
+    body: textField(emptied, profileExamples[name]),
+    change: (body): ProfileChange => ({ [name]: textFieldOf(body, name) }),
+  }),
+);
+
+const listFields = (['phone', 'address', 'facebook', 'twitter'] as const).map(
+  (name): Field => ({
+    name,
+    operationId: `setUser${capital(name)}`,
+    words: { phone: 'phone numbers', address: 'addresses', facebook: 'Facebook ids', twitter: 'Twitter ids' }[name],
+    note: `The whole list as a JSON array, or one entry alone as text. ${emptied}`,
+    body: listField(profileFields[name], profileExamples[name]),
+    change: (body): ProfileChange => ({ [name]: toList(body, name) }),
+  }),
+);
+
+const fields: readonly Field[] = [
+  ...textFields,
+  ...listFields,
+  {
+    name: 'admin',
+    operationId: 'setUserAdmin',
+    words: 'admin right',
+    note: 'For admins; the last one stays an admin.',
+    body: jsonField(AdminSchema, false),
+    change: (body) => ({ admin: toBoolean(jsonFieldOf(body, 'admin')) }),
+  },
+];
+
+/** The user with the fields that the view shows (contract 2), in the order of spec.md. */
+function toUserRecord(user: User, view: UserView): object {
+  const { id, username, createdTime, firstName, lastName } = user;
+  if (view === 'name') return { id, username };
+  if (view === 'person') return { id, createdTime, username, firstName, lastName };
+  const { email, phone, address, facebook, twitter, admin } = user;
+  return { id, createdTime, username, firstName, lastName, email, phone, address, facebook, twitter, admin };
+}
+
+function toAccountChange(body: Static<typeof UserChangeBody>): AccountChange {
+  if (!Object.hasOwn(body, 'password') && !Object.hasOwn(body, 'passwordHash')) return body;
+  throw new Refusal('malformed', 'A password is changed at …/password.', {
+    faults: [{ pointer: '/password', detail: 'is changed at …/password' }],
+  });
+}
+
+function toNewPassword(body: unknown): NewPassword {
+  if (body instanceof TextBody || typeof body === 'string') return { password: textFieldOf(body, 'password') };
+  const { current, password } = (body ?? {}) as { readonly current?: unknown; readonly password?: unknown };
+  if (typeof password !== 'string') throw notText('password');
+  if (current === undefined || current === null) return { password };
+  if (typeof current !== 'string') throw notText('current');
+  return { current, password };
+}
+
+function notText(field: string): Refusal {
+  const detail = 'must be a text: send {"current": …, "password": …}, or as an admin the bare new password';
+  return new Refusal('malformed', `/${field} ${detail}.`, { faults: [{ pointer: `/${field}`, detail }] });
+}
+
+/** A JSON array of texts; a text alone is a list of one, an empty one none. */
+function toList(body: unknown, field: string): readonly string[] {
+  const isArrayText = body instanceof TextBody && body.text.trimStart().startsWith('[');
+  if (body instanceof TextBody && !isArrayText) return toEntries(textFieldOf(body, field));
+  const json = jsonFieldOf(body, field);
+  if (typeof json === 'string') return toEntries(json);
+  if (json === null) return [];
+  if (Array.isArray(json) && json.every((entry: Json) => typeof entry === 'string')) return json as readonly string[];
+  const detail = 'must be a JSON array of texts, or one text';
+  throw new Refusal('malformed', `/${field} ${detail}.`, { faults: [{ pointer: `/${field}`, detail }] });
+}
+
+function toEntries(text: string): readonly string[] {
+  return text.trim() === '' ? [] : [text];
+}
+
+function toBoolean(json: Json): boolean {
+  if (json === true || json === 'true') return true;
+  if (json === false || json === 'false') return false;
+  throw new Refusal('malformed', 'admin is true or false.');
+}
+
+function capital(name: string): string {
+  return name.charAt(0).toUpperCase() + name.slice(1);
+}
