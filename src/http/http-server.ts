@@ -19,9 +19,9 @@ import { answerBrokenRequest, answerUnknownPath, makeErrorHandler } from './erro
 import { registerHealth } from './health.ts';
 import { registerHome } from './home.ts';
 import { registerOpenApi } from './openapi.ts';
+import type { Services } from './routes.ts';
 import { registerV2 } from './v2/api.ts';
 import { registerRootHeartbeats } from './v2/gateways.ts';
-import type { Services } from './v2/routes.ts';
 import { makeValidatorCompiler } from './validation.ts';
 import { watchMethods } from './wrong-method.ts';
 

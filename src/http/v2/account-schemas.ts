@@ -3,7 +3,7 @@ import { type Static, Type } from 'typebox';
 import { limits } from '../../config/limits.ts';
 import { keyScopeNames } from '../../domain/keys/key.ts';
 import { idPattern } from '../ids.ts';
-import { UsernameSchema } from './schemas.ts';
+import { UsernameSchema } from '../schemas.ts';
 
 const UserIdSchema = Type.String({
   description: 'Id of the user, a UUID given by the service.',

@@ -2,11 +2,11 @@
 import { Refusal } from '../../base/refusal.ts';
 import { type ActuatorChange, valueTypes } from '../../domain/actuators/actuator.ts';
 import { jsonFieldOf, textFieldOf } from '../bodies.ts';
+import { dropNulls } from '../drop-nulls.ts';
+import { parseMeta } from '../field-values.ts';
 import { pageFrom } from '../paging.ts';
 import { answerCreated, answerDone } from '../preference.ts';
-import { dropNulls } from './drop-nulls.ts';
-import { parseMeta } from './field-values.ts';
-import { toActuatorDraft, toActuatorRecord } from './records.ts';
+import { toActuatorDraft, toActuatorRecord } from '../records.ts';
 import {
   AllOrPage,
   conflict,
@@ -17,7 +17,7 @@ import {
   type Services,
   type TypedApp,
   writes,
-} from './routes.ts';
+} from '../routes.ts';
 import {
   ActuatorBody,
   ActuatorParams,
@@ -26,7 +26,7 @@ import {
   jsonField,
   MetaSchema,
   textField,
-} from './schemas.ts';
+} from '../schemas.ts';
 
 const tags = ['Actuators'];
 const unfit = conflict('The value that the actuator has is not of the new value type.');

@@ -1,4 +1,6 @@
 // Version 2 of the API: all of its routes under /api/v2.
+
+import type { Services, TypedApp } from '../routes.ts';
 import { registerActuators } from './actuators.ts';
 import { registerAuth } from './auth.ts';
 import { registerBulk } from './bulk.ts';
@@ -12,7 +14,6 @@ import { registerNotifications } from './notifications.ts';
 import { registerPermissions } from './permissions.ts';
 import { registerProjects } from './projects.ts';
 import { registerRenewals } from './renewals.ts';
-import type { Services, TypedApp } from './routes.ts';
 import { registerSensors } from './sensors.ts';
 import { registerShares } from './shares.ts';
 import { registerUsers } from './users.ts';

@@ -2,7 +2,7 @@
 import { Type } from 'typebox';
 import { limits } from '../../config/limits.ts';
 import { answerText } from '../preference.ts';
-import { overload, refusals, type Services, type TypedApp, tooMany } from './routes.ts';
+import { overload, refusals, type Services, type TypedApp, tooMany } from '../routes.ts';
 
 export const LoginBody = Type.Object(
   {

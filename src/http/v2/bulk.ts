@@ -3,10 +3,10 @@ import { Type } from 'typebox';
 import { Refusal } from '../../base/refusal.ts';
 import { limits } from '../../config/limits.ts';
 import { LinesBody, TextBody } from '../bodies.ts';
+import { IdempotencyHeaders, toIdempotencyKey } from '../idempotency.ts';
+import { conflict, overload, refusals, type Services, type TypedApp } from '../routes.ts';
+import { DeviceIdSchema, pushedFields, SensorIdSchema } from '../schemas.ts';
 import { toBulkRequest } from './bulk-lines.ts';
-import { IdempotencyHeaders, toIdempotencyKey } from './idempotency.ts';
-import { conflict, overload, refusals, type Services, type TypedApp } from './routes.ts';
-import { DeviceIdSchema, pushedFields, SensorIdSchema } from './schemas.ts';
 
 const BulkDatapoint = Type.Object(
   { device_id: DeviceIdSchema, sensor_id: SensorIdSchema, ...pushedFields },

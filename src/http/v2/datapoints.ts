@@ -4,11 +4,11 @@ import { Refusal } from '../../base/refusal.ts';
 import type { Ingest } from '../../domain/datapoints/ingest.ts';
 import { parseReadings, parseValue, type Reading } from '../../domain/datapoints/reading.ts';
 import { registerReadingParser, TextBody } from '../bodies.ts';
+import { IdempotencyHeaders, toIdempotencyKey } from '../idempotency.ts';
 import { idRule, isId } from '../ids.ts';
 import { answerDone } from '../preference.ts';
-import { IdempotencyHeaders, toIdempotencyKey } from './idempotency.ts';
-import { conflict, type Services, type TypedApp, writes } from './routes.ts';
-import { PushBody, SensorParams } from './schemas.ts';
+import { conflict, type Services, type TypedApp, writes } from '../routes.ts';
+import { PushBody, SensorParams } from '../schemas.ts';
 
 const tags = ['Datapoints'];
 

@@ -5,12 +5,12 @@ import { Refusal } from '../../base/refusal.ts';
 import { limits } from '../../config/limits.ts';
 import type { DeviceChange } from '../../domain/devices/device.ts';
 import { jsonFieldOf, textFieldOf } from '../bodies.ts';
+import { dropNulls } from '../drop-nulls.ts';
+import { parseLocation, parseMeta, parseVisibility } from '../field-values.ts';
 import { idRule, isId } from '../ids.ts';
 import { pageFrom, setLinks, setTotal } from '../paging.ts';
 import { answerCreated, answerDone } from '../preference.ts';
-import { dropNulls } from './drop-nulls.ts';
-import { parseLocation, parseMeta, parseVisibility } from './field-values.ts';
-import { toDeviceDraft, toDeviceRecord, toDropRecord } from './records.ts';
+import { toDeviceDraft, toDeviceRecord, toDropRecord } from '../records.ts';
 import {
   AllOrPage,
   conflict,
@@ -21,7 +21,7 @@ import {
   type Services,
   type TypedApp,
   writes,
-} from './routes.ts';
+} from '../routes.ts';
 import {
   DeviceBody,
   DeviceParams,
@@ -31,7 +31,7 @@ import {
   LocationSchema,
   MetaSchema,
   textField,
-} from './schemas.ts';
+} from '../schemas.ts';
 
 const tags = ['Devices'];
 

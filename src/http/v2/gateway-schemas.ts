@@ -1,7 +1,7 @@
 // The shapes of gateways and projects on the wire; as in schemas.ts, they validate requests and describe the API.
 import { Type } from 'typebox';
 import { limits } from '../../config/limits.ts';
-import { DeviceSchema, id, LocationSchema, text, timestamp, visibilityOf } from './schemas.ts';
+import { DeviceSchema, id, LocationSchema, text, timestamp, visibilityOf } from '../schemas.ts';
 
 const GatewayIdSchema = id('Id of the gateway, unique among all gateways, chosen by whoever declares it.', 'gateway-1');
 export const GatewayParams = Type.Object({ gateway: GatewayIdSchema });

@@ -6,13 +6,12 @@ import type { GatewayChange, GatewayDraft, SeenGateway } from '../../domain/gate
 import type { Gateways } from '../../domain/gateways/gateways.ts';
 import type { Actor } from '../../domain/users/user.ts';
 import { assertJsonLength, jsonFieldOf, textFieldOf } from '../bodies.ts';
+import { dropNulls } from '../drop-nulls.ts';
+import { parseLocation, parseVisibility } from '../field-values.ts';
 import { arrayText, sendJsonText } from '../json-array.ts';
 import { setPage } from '../paging.ts';
 import { answerDeclared, answerDone } from '../preference.ts';
-import { dropNulls } from './drop-nulls.ts';
-import { parseLocation, parseVisibility } from './field-values.ts';
-import { GatewayBody, GatewayParams, GatewaySchema } from './gateway-schemas.ts';
-import { toDeviceRecord, toGatewayRecord } from './records.ts';
+import { toDeviceRecord, toGatewayRecord } from '../records.ts';
 import {
   conflict,
   declares,
@@ -23,8 +22,9 @@ import {
   type Services,
   type TypedApp,
   writes,
-} from './routes.ts';
-import { jsonField, LocationSchema, textField } from './schemas.ts';
+} from '../routes.ts';
+import { jsonField, LocationSchema, textField } from '../schemas.ts';
+import { GatewayBody, GatewayParams, GatewaySchema } from './gateway-schemas.ts';
 
 const tags = ['Gateways'];
 const Full = Type.Optional(

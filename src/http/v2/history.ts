@@ -9,18 +9,18 @@ import { limits } from '../../config/limits.ts';
 import { Buckets, bucketSizeRule, parseBucketSize } from '../../domain/datapoints/buckets.ts';
 import { pointsMin } from '../../domain/datapoints/downsample.ts';
 import type { History, Selection } from '../../domain/datapoints/history.ts';
-import { isId } from '../ids.ts';
-import { type Format, formatOf, sendRows } from '../row-streams.ts';
 import {
   type AggregateName,
   aggregateNames,
   aggregateRows,
   datapointRows,
   locatedDatapointRows,
-} from './datapoint-rows.ts';
-import { AggregateSchema, LocatedAggregateSchema, LocatedDatapointSchema } from './history-schemas.ts';
-import { pageOf, refusals, type Services, type TypedApp } from './routes.ts';
-import { DatapointSchema, SensorParams } from './schemas.ts';
+} from '../datapoint-rows.ts';
+import { AggregateSchema, LocatedAggregateSchema, LocatedDatapointSchema } from '../history-schemas.ts';
+import { isId } from '../ids.ts';
+import { pageOf, refusals, type Services, type TypedApp } from '../routes.ts';
+import { type Format, formatOf, sendRows } from '../row-streams.ts';
+import { DatapointSchema, SensorParams } from '../schemas.ts';
 
 const tags = ['Datapoints'];
 

@@ -3,11 +3,11 @@
 import { Refusal } from '../../base/refusal.ts';
 import { formatTimestamp, parseTimestamp } from '../../base/timestamp.ts';
 import type { ApiKey, KeyDraft, KeyScope } from '../../domain/keys/key.ts';
+import { dropNulls } from '../drop-nulls.ts';
 import { pageFrom } from '../paging.ts';
 import { answerDone } from '../preference.ts';
+import { AllOrPage, conflict, overload, pageOf, refusals, type Services, type TypedApp, writes } from '../routes.ts';
 import { KeyBody, KeyParams, KeySchema, MadeKeySchema } from './account-schemas.ts';
-import { dropNulls } from './drop-nulls.ts';
-import { AllOrPage, conflict, overload, pageOf, refusals, type Services, type TypedApp, writes } from './routes.ts';
 
 const tags = ['API keys'];
 

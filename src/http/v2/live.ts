@@ -6,10 +6,10 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import { limits } from '../../config/limits.ts';
 import type { LiveEvent } from '../../domain/live/live-event.ts';
+import { toDatapointRecord } from '../records.ts';
+import { overload, refusals, type Services, type TypedApp, tooManyStreams } from '../routes.ts';
 import { unlessStalled } from '../row-streams.ts';
-import { toDatapointRecord } from './records.ts';
-import { overload, refusals, type Services, type TypedApp, tooManyStreams } from './routes.ts';
-import { DeviceParams } from './schemas.ts';
+import { DeviceParams } from '../schemas.ts';
 
 const exampleEvent =
   'id: 4711\nevent: datapoint\ndata: {"device_id":"field-3","sensor_id":"TC","value":21.5,"timestamp":"2016-06-08T18:20:27Z","date_received":"2016-06-08T18:20:28Z"}\n\n';

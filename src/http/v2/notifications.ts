@@ -11,18 +11,18 @@ import {
   statuses,
 } from '../../domain/notifications/notification.ts';
 import { textFieldOf } from '../bodies.ts';
-import { setLinks, setTotal } from '../paging.ts';
-import { answerDeclared, answerDone } from '../preference.ts';
-import { dropNotificationNulls } from './drop-nulls.ts';
+import { dropNotificationNulls } from '../drop-nulls.ts';
 import {
   NotificationBody,
   NotificationIdSchema,
   NotificationParams,
   NotificationPatchBody,
   NotificationSchema,
-} from './notification-schemas.ts';
-import { conflict, creates, PreferHeaders, pageOf, refusals, type Services, type TypedApp, writes } from './routes.ts';
-import { textField } from './schemas.ts';
+} from '../notification-schemas.ts';
+import { setLinks, setTotal } from '../paging.ts';
+import { answerDeclared, answerDone } from '../preference.ts';
+import { conflict, creates, PreferHeaders, pageOf, refusals, type Services, type TypedApp, writes } from '../routes.ts';
+import { textField } from '../schemas.ts';
 
 const tags = ['Notifications'];
 

@@ -4,8 +4,8 @@ import type { Explanation } from '../../domain/devices/sharing.ts';
 import { grantNamesOfScopes, namesOfScopes, type RecordKind, scopesOn } from '../../domain/permissions/scopes.ts';
 import { arrayText, sendJsonText } from '../json-array.ts';
 import { setPage } from '../paging.ts';
-import { AllOrPage, pageOf, recordPage, refusals, type Services, type TypedApp } from './routes.ts';
-import { DeviceIdSchema, DeviceParams, PermissionSchema, UsernameSchema } from './schemas.ts';
+import { AllOrPage, pageOf, recordPage, refusals, type Services, type TypedApp } from '../routes.ts';
+import { DeviceIdSchema, DeviceParams, PermissionSchema, UsernameSchema } from '../schemas.ts';
 
 const queries: readonly { readonly kind: RecordKind; readonly path: string; readonly operationId: string }[] = [
   { kind: 'device', path: 'devices', operationId: 'listDevicePermissions' },

@@ -6,14 +6,12 @@ import { limits } from '../../config/limits.ts';
 import type { Project, ProjectChange, ProjectDraft } from '../../domain/projects/project.ts';
 import type { Actor } from '../../domain/users/user.ts';
 import { jsonFieldOf, textFieldOf } from '../bodies.ts';
+import { dropNulls } from '../drop-nulls.ts';
 import { idRule, isId } from '../ids.ts';
 import { arrayText, sendJsonText } from '../json-array.ts';
 import { setPage } from '../paging.ts';
 import { answerDeclared, answerDone } from '../preference.ts';
-import { dropNulls } from './drop-nulls.ts';
-import { DeviceIdsSchema, GatewayIdsSchema, ProjectBody, ProjectParams, ProjectSchema } from './gateway-schemas.ts';
-import { deviceArrayText } from './gateways.ts';
-import { toGatewayRecord, toProjectRecord } from './records.ts';
+import { toGatewayRecord, toProjectRecord } from '../records.ts';
 import {
   conflict,
   declares,
@@ -24,8 +22,10 @@ import {
   type Services,
   type TypedApp,
   writes,
-} from './routes.ts';
-import { jsonField, textField } from './schemas.ts';
+} from '../routes.ts';
+import { jsonField, textField } from '../schemas.ts';
+import { DeviceIdsSchema, GatewayIdsSchema, ProjectBody, ProjectParams, ProjectSchema } from './gateway-schemas.ts';
+import { deviceArrayText } from './gateways.ts';
 
 const tags = ['Projects'];
 const Full = Type.Optional(

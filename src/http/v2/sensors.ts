@@ -3,12 +3,21 @@ import { Refusal } from '../../base/refusal.ts';
 import { parseCalibration } from '../../domain/sensors/calibration.ts';
 import type { SensorChange } from '../../domain/sensors/sensor.ts';
 import { jsonFieldOf, textFieldOf } from '../bodies.ts';
+import { dropNulls } from '../drop-nulls.ts';
+import { parseMeta } from '../field-values.ts';
 import { pageFrom } from '../paging.ts';
 import { answerCreated, answerDone } from '../preference.ts';
-import { dropNulls } from './drop-nulls.ts';
-import { parseMeta } from './field-values.ts';
-import { toSensorDraft, toSensorRecord } from './records.ts';
-import { AllOrPage, creates, PreferHeaders, pageOf, refusals, type Services, type TypedApp, writes } from './routes.ts';
+import { toSensorDraft, toSensorRecord } from '../records.ts';
+import {
+  AllOrPage,
+  creates,
+  PreferHeaders,
+  pageOf,
+  refusals,
+  type Services,
+  type TypedApp,
+  writes,
+} from '../routes.ts';
 import {
   CalibSchema,
   DeviceParams,
@@ -18,7 +27,7 @@ import {
   SensorParams,
   SensorSchema,
   textField,
-} from './schemas.ts';
+} from '../schemas.ts';
 
 const tags = ['Sensors'];
 

@@ -10,8 +10,8 @@ import {
 } from '../../domain/permissions/scopes.ts';
 import { pageFrom } from '../paging.ts';
 import { answerDone } from '../preference.ts';
-import { AllOrPage, pageOf, refusals, type Services, type TypedApp, writes } from './routes.ts';
-import { DeviceIdSchema, DeviceParams, ScopesSchema, ShareSchema, UsernameSchema } from './schemas.ts';
+import { AllOrPage, pageOf, refusals, type Services, type TypedApp, writes } from '../routes.ts';
+import { DeviceIdSchema, DeviceParams, ScopesSchema, ShareSchema, UsernameSchema } from '../schemas.ts';
 
 const tags = ['Sharing'];
 const ShareParams = Type.Object({ device: DeviceIdSchema, username: UsernameSchema });

@@ -8,20 +8,9 @@ import type { AccountChange, NewPassword, UserView } from '../../domain/users/ac
 import type { ProfileChange } from '../../domain/users/profile.ts';
 import type { User } from '../../domain/users/user.ts';
 import { jsonFieldOf, TextBody, textFieldOf } from '../bodies.ts';
+import { dropNulls } from '../drop-nulls.ts';
 import { setPage } from '../paging.ts';
 import { answerDeclared, answerDone } from '../preference.ts';
-import {
-  AdminSchema,
-  listField,
-  PasswordBody,
-  profileExamples,
-  profileFields,
-  UserBody,
-  UserChangeBody,
-  UserParams,
-  UserSchema,
-} from './account-schemas.ts';
-import { dropNulls } from './drop-nulls.ts';
 import {
   conflict,
   declares,
@@ -33,8 +22,19 @@ import {
   type TypedApp,
   tooMany,
   writes,
-} from './routes.ts';
-import { jsonField, textField } from './schemas.ts';
+} from '../routes.ts';
+import { jsonField, textField } from '../schemas.ts';
+import {
+  AdminSchema,
+  listField,
+  PasswordBody,
+  profileExamples,
+  profileFields,
+  UserBody,
+  UserChangeBody,
+  UserParams,
+  UserSchema,
+} from './account-schemas.ts';
 
 const tags = ['Users'];
 

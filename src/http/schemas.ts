@@ -1,10 +1,10 @@
-// The shapes of version 2 on the wire, each once: they validate requests, type handlers and describe the API.
+// The shapes of records on the wire in the words of version 2, each once: they validate, type handlers and describe the API.
 // Unknown fields are ignored; a field that is null counts as absent (drop-nulls.ts). A shape with a `title` is a
 // component of the OpenAPI document, `x-content` a body that has several content types (../openapi.ts); the examples
 // fit together and run against a server (test/docs.test.ts).
 import { type Static, Type } from 'typebox';
-import { limits } from '../../config/limits.ts';
-import { idPattern } from '../ids.ts';
+import { limits } from '../config/limits.ts';
+import { idPattern } from './ids.ts';
 
 export const text = (description: string, example: string) =>
   Type.Optional(Type.String({ maxLength: limits.textCharsMax, description, examples: [example] }));

@@ -1,5 +1,5 @@
 // Fields of CSV (RFC 4180): CRLF, compound values as JSON.
-import type { StoredValue } from '../../domain/datapoints/datapoint.ts';
+import type { StoredValue } from '../domain/datapoints/datapoint.ts';
 
 export function csvLineOf(fields: readonly string[]): string {
   return `${fields.map(csvField).join(',')}\r\n`;

@@ -1,9 +1,9 @@
 // The header Idempotency-Key of pushes (contract 5).
 import type { FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
-import { Refusal } from '../../base/refusal.ts';
-import { limits } from '../../config/limits.ts';
-import type { IdempotencyKey } from '../../domain/datapoints/ingest.ts';
+import { Refusal } from '../base/refusal.ts';
+import { limits } from '../config/limits.ts';
+import type { IdempotencyKey } from '../domain/datapoints/ingest.ts';
 
 export const IdempotencyHeaders = Type.Object({
   'idempotency-key': Type.Optional(

@@ -1,8 +1,8 @@
 // The shapes of notifications on the wire (spec 2.5, contract 7): they describe the API and check what can be checked
 // without knowing the form of an action; the domain checks the rest and names each place.
 import { type Static, Type } from 'typebox';
-import { limits } from '../../config/limits.ts';
-import { channels, statuses } from '../../domain/notifications/notification.ts';
+import { limits } from '../config/limits.ts';
+import { channels, statuses } from '../domain/notifications/notification.ts';
 
 const timestamp = (description: string) =>
   Type.String({ description, format: 'date-time', examples: ['2016-06-08T18:20:27Z'] });

@@ -1,12 +1,12 @@
 // How datapoints and aggregates are written in lists: as records, and as lines of CSV. Rows of several sensors carry
 // the ids of device and sensor.
-import { formatTimestamp } from '../../base/timestamp.ts';
-import type { Aggregate } from '../../domain/datapoints/aggregate.ts';
-import type { Datapoint, StoredValue } from '../../domain/datapoints/datapoint.ts';
-import type { Located } from '../../domain/datapoints/history.ts';
-import type { RowText } from '../row-streams.ts';
+import { formatTimestamp } from '../base/timestamp.ts';
+import type { Aggregate } from '../domain/datapoints/aggregate.ts';
+import type { Datapoint, StoredValue } from '../domain/datapoints/datapoint.ts';
+import type { Located } from '../domain/datapoints/history.ts';
 import { csvLineOf, valueText } from './csv.ts';
 import { toDatapointRecord, toJson } from './records.ts';
+import type { RowText } from './row-streams.ts';
 
 export const aggregateNames = ['min', 'max', 'avg', 'sum', 'count', 'first', 'last'] as const;
 export type AggregateName = (typeof aggregateNames)[number];

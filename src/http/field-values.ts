@@ -1,6 +1,6 @@
 // The new values of single fields that records of several kinds have, read from what was sent (contract 1).
-import type { Json } from '../../base/json.ts';
-import { Refusal } from '../../base/refusal.ts';
+import type { Json } from '../base/json.ts';
+import { Refusal } from '../base/refusal.ts';
 
 /** @throws Refusal `malformed` */
 export function parseVisibility(text: string): 'public' | 'private' {

@@ -1,4 +1,4 @@
-// What the routes of version 2 are built from: the services they call, and what their schemas have in common.
+// What the routes of every version are built from: the services they call, and what their schemas have in common.
 
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import type {
@@ -9,26 +9,26 @@ import type {
   RawServerDefault,
 } from 'fastify';
 import { Type } from 'typebox';
-import { limits } from '../../config/limits.ts';
-import type { Actuators } from '../../domain/actuators/actuators.ts';
-import type { Bulk } from '../../domain/datapoints/bulk.ts';
-import type { History } from '../../domain/datapoints/history.ts';
-import type { Ingest } from '../../domain/datapoints/ingest.ts';
-import type { Devices } from '../../domain/devices/devices.ts';
-import type { DropLog } from '../../domain/devices/drop-log.ts';
-import type { Sharing } from '../../domain/devices/sharing.ts';
-import type { Gateways } from '../../domain/gateways/gateways.ts';
-import type { Keys } from '../../domain/keys/keys.ts';
-import type { Live } from '../../domain/live/live.ts';
-import type { Notifications } from '../../domain/notifications/notifications.ts';
-import type { PermissionQueries } from '../../domain/permissions/permission-queries.ts';
-import type { Projects } from '../../domain/projects/projects.ts';
-import type { Sensors } from '../../domain/sensors/sensors.ts';
-import type { Accounts } from '../../domain/users/accounts.ts';
-import type { Logins } from '../../domain/users/logins.ts';
-import type { Renewals } from '../../domain/users/renewals.ts';
-import type { Tokens } from '../tokens.ts';
+import { limits } from '../config/limits.ts';
+import type { Actuators } from '../domain/actuators/actuators.ts';
+import type { Bulk } from '../domain/datapoints/bulk.ts';
+import type { History } from '../domain/datapoints/history.ts';
+import type { Ingest } from '../domain/datapoints/ingest.ts';
+import type { Devices } from '../domain/devices/devices.ts';
+import type { DropLog } from '../domain/devices/drop-log.ts';
+import type { Sharing } from '../domain/devices/sharing.ts';
+import type { Gateways } from '../domain/gateways/gateways.ts';
+import type { Keys } from '../domain/keys/keys.ts';
+import type { Live } from '../domain/live/live.ts';
+import type { Notifications } from '../domain/notifications/notifications.ts';
+import type { PermissionQueries } from '../domain/permissions/permission-queries.ts';
+import type { Projects } from '../domain/projects/projects.ts';
+import type { Sensors } from '../domain/sensors/sensors.ts';
+import type { Accounts } from '../domain/users/accounts.ts';
+import type { Logins } from '../domain/users/logins.ts';
+import type { Renewals } from '../domain/users/renewals.ts';
 import { ProblemSchema } from './schemas.ts';
+import type { Tokens } from './tokens.ts';
 
 export interface Services {
   readonly devices: Devices;

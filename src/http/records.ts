@@ -1,17 +1,17 @@
-// Between version 2's records on the wire and the domain's devices, sensors, actuators and datapoints.
-import type { Json } from '../../base/json.ts';
-import { Refusal } from '../../base/refusal.ts';
-import { formatTimestamp } from '../../base/timestamp.ts';
-import type { Actuator, ActuatorDraft, ValueType } from '../../domain/actuators/actuator.ts';
-import { type Datapoint, jsonValue, type StoredValue } from '../../domain/datapoints/datapoint.ts';
-import type { Device, DeviceDraft } from '../../domain/devices/device.ts';
-import type { Drop } from '../../domain/devices/drop-log.ts';
-import type { SeenGateway } from '../../domain/gateways/gateway.ts';
-import { type ScopeSet, scope } from '../../domain/permissions/scopes.ts';
-import type { Project } from '../../domain/projects/project.ts';
-import { parseCalibration } from '../../domain/sensors/calibration.ts';
-import type { Sensor, SensorDraft, SensorKey } from '../../domain/sensors/sensor.ts';
-import { assertJsonLength } from '../bodies.ts';
+// Between version 2's records on the wire, which version 1 renames, and the domain's devices, sensors and datapoints.
+import type { Json } from '../base/json.ts';
+import { Refusal } from '../base/refusal.ts';
+import { formatTimestamp } from '../base/timestamp.ts';
+import type { Actuator, ActuatorDraft, ValueType } from '../domain/actuators/actuator.ts';
+import { type Datapoint, jsonValue, type StoredValue } from '../domain/datapoints/datapoint.ts';
+import type { Device, DeviceDraft } from '../domain/devices/device.ts';
+import type { Drop } from '../domain/devices/drop-log.ts';
+import type { SeenGateway } from '../domain/gateways/gateway.ts';
+import { type ScopeSet, scope } from '../domain/permissions/scopes.ts';
+import type { Project } from '../domain/projects/project.ts';
+import { parseCalibration } from '../domain/sensors/calibration.ts';
+import type { Sensor, SensorDraft, SensorKey } from '../domain/sensors/sensor.ts';
+import { assertJsonLength } from './bodies.ts';
 import type { ActuatorBody, DeviceBody, SensorBody } from './schemas.ts';
 
 export function toDeviceDraft(body: DeviceBody): DeviceDraft {
