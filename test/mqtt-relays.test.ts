@@ -1,5 +1,6 @@
-// Topics that are nobody's record: `users/{username}/…` passes between that user's connections, `devices/{client id}/…`
-// between those of a gateway client's user; guests relay nothing, and everything else reaches nobody (contract 8).
+// Topics that are neither sensor nor actuator: `users/{username}/…` passes between that user's connections,
+// `devices/{gateway id}/…` between those who may act for the gateway; guests relay nothing, and everything else reaches
+// nobody (contract 8).
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { Client, takeAll } from './support/mqtt-client.ts';
@@ -104,38 +105,75 @@ suite('users/{username}/…', () => {
   });
 });
 
-suite('devices/{client id}/…', () => {
-  test('of a gateway that is connected passes between the connections of its user', async () => {
-    const gateway = await Client.connect(server, 'owner', { clientId: 'gateway-7' });
-    await gateway.subscribe('devices/gateway-7/#', 1);
-    const [other, stranger, guest] = await Promise.all(
-      ['owner', 'stranger', 'guest'].map(async (name) => {
-        const client = await Client.connect(server, name);
+suite('devices/{gateway id}/…', () => {
+  const word = { topic: 'devices/gateway-7/command', payload: 'go', qos: 1 as const, retain: false, dup: false };
+
+  test('passes between those who may act for the gateway, whether it is connected or not', async () => {
+    const json = { id: 'gateway-7', visibility: 'public' };
+    assert.equal((await server.call('owner', 'POST', '/gateways', { json })).status, 200);
+    const clients = await Promise.all(
+      ['owner', 'owner', 'admin', 'stranger', 'guest'].map(async (name, index) => {
+        const client = await Client.connect(server, name, index === 0 ? { clientId: 'gateway-7' } : {});
         await client.subscribe(['#', 'devices/gateway-7/#'], 1);
         return client;
       }),
     );
-    assert.ok(other !== undefined && stranger !== undefined && guest !== undefined);
-    for (const sender of [gateway, other, stranger, guest])
-      await sender.publish('devices/gateway-7/command', 'go', { qos: 1 });
-    const word = { topic: 'devices/gateway-7/command', payload: 'go', qos: 1 as const, retain: false, dup: false };
-    assert.deepEqual(await takeAll(server, gateway, other, stranger, guest), [[word, word], [word, word], [], []]);
+    const [gateway, other, admin, stranger, guest] = clients as [Client, Client, Client, Client, Client];
+    for (const sender of clients) await sender.publish('devices/gateway-7/command', 'go', { qos: 1 });
+    const thrice = [word, word, word];
+    assert.deepEqual(await takeAll(server, ...clients), [thrice, thrice, thrice, [], []]);
     // What looks like a reading is one, and its device is unknown.
     await gateway.publish('devices/gateway-7/sensors/s1/value', { value: 1 }, { qos: 1 });
     assert.deepEqual(await takeAll(server, gateway, other), [[], []]);
     await gateway.end();
-    await other.publish('devices/gateway-7/command', 'gone', { qos: 1 });
-    assert.deepEqual(await takeAll(server, other, stranger, guest), [[], [], []]);
-    // The id is free: now it is another user's.
-    const usurper = await Client.connect(server, 'stranger', { clientId: 'gateway-7' });
-    await usurper.publish('devices/gateway-7/command', 'mine', { qos: 1 });
+    await other.publish('devices/gateway-7/command', 'go', { qos: 1 });
+    assert.deepEqual(await takeAll(server, other, admin, stranger, guest), [[word], [word], [], []]);
+    // With the owner changes who may, at once.
+    await server.call('owner', 'PUT', '/gateways/gateway-7/owner', { text: 'stranger' });
     await other.publish('devices/gateway-7/command', 'not mine', { qos: 1 });
-    const [owners = [], strangers = []] = await takeAll(server, other, stranger);
-    assert.deepEqual([owners, strangers.map(({ payload }) => payload)], [[], ['mine']]);
-    await Promise.all([usurper, other, stranger, guest].map((client) => client.end()));
+    await stranger.publish('devices/gateway-7/command', 'go', { qos: 1 });
+    assert.deepEqual(await takeAll(server, other, admin, stranger, guest), [[], [word], [word], []]);
+    await server.call('admin', 'DELETE', '/gateways/gateway-7');
+    for (const sender of [stranger, admin]) await sender.publish('devices/gateway-7/command', 'gone', { qos: 1 });
+    assert.deepEqual(await takeAll(server, other, admin, stranger, guest), [[], [], [], []]);
+    await Promise.all([other, admin, stranger, guest].map((client) => client.end()));
   });
 
-  test('of a guest’s connection passes to nobody', async () => {
+  test('is kept for a gateway that is away, and what was retained goes with the gateway', async () => {
+    const declare = (as: string) => server.call(as, 'POST', '/gateways', { json: { id: 'gateway-9' } });
+    await declare('owner');
+    const gateway = await Client.connect(server, 'owner', { clientId: 'gateway-9', clean: false });
+    await gateway.subscribe('devices/gateway-9/#', 1);
+    await gateway.end();
+    const sender = await Client.connect(server, 'owner');
+    for (const [topic, retain] of [
+      ['devices/gateway-9/kept', false],
+      ['devices/gateway-9/retained', true],
+    ] as const) {
+      await sender.publish(topic, 'word', { qos: 1, retain });
+    }
+    await server.restart();
+    const back = await Client.connect(server, 'owner', { clientId: 'gateway-9', clean: false });
+    assert.deepEqual(
+      (await back.take(2)).map(({ topic }) => topic),
+      ['devices/gateway-9/kept', 'devices/gateway-9/retained'],
+    );
+    const late = await Client.connect(server, 'owner');
+    await late.subscribe('devices/gateway-9/#', 1);
+    assert.deepEqual(
+      (await late.take(1)).map(({ topic, retain }) => [topic, retain]),
+      [['devices/gateway-9/retained', true]],
+    );
+    await server.call('owner', 'DELETE', '/gateways/gateway-9');
+    await declare('stranger');
+    const next = await Client.connect(server, 'stranger');
+    await next.subscribe('devices/gateway-9/#', 1);
+    assert.deepEqual(await takeAll(server, next), [[]]);
+    await Promise.all([back, late, next].map((client) => client.end()));
+  });
+
+  test('of a guest’s gateway passes to no guest', async () => {
+    await server.call('guest', 'POST', '/gateways', { json: { id: 'gateway-8' } });
     const gateway = await Client.connect(server, 'guest', { clientId: 'gateway-8' });
     await gateway.subscribe(['#', '/#'], 1);
     await gateway.publish('devices/gateway-8/command', 'go', { qos: 1 });

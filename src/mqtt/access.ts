@@ -1,5 +1,6 @@
 // Who gets what at the moment of delivery (contract 8): the same permission function as every other door (I6).
 import type { DeviceDirectory } from '../domain/devices/device-directory.ts';
+import type { Gateways } from '../domain/gateways/gateways.ts';
 import type { Permissions } from '../domain/permissions/permission.ts';
 import { scope } from '../domain/permissions/scopes.ts';
 import type { QoS, Session, Sessions } from './sessions.ts';
@@ -7,28 +8,32 @@ import { matchesFilter, matchesForm, parseTopic, type Topic } from './topics.ts'
 
 export class Access {
   readonly #directory: DeviceDirectory;
+  readonly #gateways: Gateways;
   readonly #permissions: Permissions;
   readonly #sessions: Sessions;
 
   constructor(parts: {
     readonly directory: DeviceDirectory;
+    readonly gateways: Gateways;
     readonly permissions: Permissions;
     readonly sessions: Sessions;
   }) {
     this.#directory = parts.directory;
+    this.#gateways = parts.gateways;
     this.#permissions = parts.permissions;
     this.#sessions = parts.sessions;
   }
 
   /**
    * Loads what `grantedQos` needs to know about a stored message.
-   * @returns false when it is of a device that was removed since: one that has its id now is another.
+   * @returns false when it is of a device or gateway that was removed since: one that has its id now is another.
    */
   async prepare({ topic, device: key }: { readonly topic: string; readonly device?: number }): Promise<boolean> {
     const parsed = parseTopic(topic);
-    if (parsed.kind !== 'sensor' && parsed.kind !== 'actuator') return true;
-    const device = await this.#directory.find(parsed.device);
-    return device !== undefined && (key === undefined || key === device.key);
+    if (parsed.kind === 'user' || parsed.kind === 'none') return true;
+    const record =
+      parsed.kind === 'gateway' ? await this.#gateways.find(parsed.gateway) : await this.#directory.find(parsed.device);
+    return record !== undefined && (key === undefined || key === record.key);
   }
 
   /** The QoS up to which a message on this topic may go out to the session now; undefined: it may not. */
@@ -41,10 +46,13 @@ export class Access {
   mayKeep(username: string, topic: string): boolean {
     const parsed = parseTopic(topic);
     if (parsed.kind === 'user') return parsed.username === username;
-    if (parsed.kind === 'gateway') return this.#sessions.holderOf(parsed.gateway)?.actor.username === username;
     if (parsed.kind === 'none') return false;
-    const device = this.#directory.peek(parsed.device);
     const actor = this.#sessions.actorNamed(username);
+    if (parsed.kind === 'gateway') {
+      const gateway = this.#gateways.peek(parsed.gateway);
+      return gateway === undefined || actor === undefined || this.#permissions.mayActFor(actor, gateway);
+    }
+    const device = this.#directory.peek(parsed.device);
     if (device === undefined || actor === undefined) return true;
     return (this.#permissions.scopesOf(actor, device) & scope.dataView) !== 0;
   }
@@ -54,18 +62,32 @@ export class Access {
       const device = this.#directory.peek(topic.device);
       return device !== undefined && (this.#permissions.scopesOf(session.actor, device) & scope.dataView) !== 0;
     }
-    return this.mayRelay(session, topic);
+    return this.#mayRelay(session, topic);
+  }
+
+  /** May a message on such a topic pass from this session to others? */
+  async mayRelay(session: Session, topic: Topic): Promise<boolean> {
+    // In memory from here on, for the check at delivery.
+    if (topic.kind === 'gateway') await this.#gateways.find(topic.gateway);
+    return this.#mayRelay(session, topic);
+  }
+
+  /** The gateway whose own a topic is, by its key. */
+  gatewayKeyOf(text: string): number | undefined {
+    const topic = parseTopic(text);
+    return topic.kind === 'gateway' ? this.#gateways.peek(topic.gateway)?.key : undefined;
   }
 
   /**
-   * Topics that are nobody's record pass between the connections of one signed-in user: `users/{username}/…`, and
-   * `devices/{gateway id}/…` while a client of that user with the gateway's id is connected.
+   * What is neither sensor nor actuator passes between signed-in clients alone: `users/{username}/…` between those of
+   * that user, `devices/{gateway id}/…` between those who may act for the gateway.
    */
-  mayRelay(session: Session, topic: Topic): boolean {
+  #mayRelay(session: Session, topic: Topic): boolean {
     if (topic.kind !== 'user' && topic.kind !== 'gateway') return false;
     if (!this.#permissions.mayRelay(session.actor, topic.kind)) return false;
     if (topic.kind === 'user') return topic.username === session.actor.username;
-    return this.#sessions.holderOf(topic.gateway)?.actor.username === session.actor.username;
+    const gateway = this.#gateways.peek(topic.gateway);
+    return gateway !== undefined && this.#permissions.mayActFor(session.actor, gateway);
   }
 }
 

@@ -44,6 +44,8 @@ export class Broker extends Aedes implements Outlet {
   /** Packets that were taken by the domain or dropped; routing passes over them. */
   readonly #taken = new WeakSet<object>();
   readonly #memory: SessionMemory;
+  /** The key of the gateway whose own a relayed topic is. */
+  readonly #ownerOf: (topic: string) => number | undefined;
   readonly #filters = new Qlobber<Deliver>({
     separator: '/',
     wildcard_one: '+',
@@ -61,9 +63,14 @@ export class Broker extends Aedes implements Outlet {
     return (this as unknown as { mq: { emit(packet: AedesPublishPacket, done: () => void): void } }).mq;
   }
 
-  constructor(options: AedesOptions, memory: SessionMemory) {
+  constructor(
+    options: AedesOptions,
+    memory: SessionMemory,
+    ownerOf: (topic: string) => number | undefined = () => undefined,
+  ) {
     super(options);
     this.#memory = memory;
+    this.#ownerOf = ownerOf;
   }
 
   /** Who is connected, by client id; `pause` ends reading from one. */
@@ -104,7 +111,8 @@ export class Broker extends Aedes implements Outlet {
 
   /** Routes what a client published, in both forms. */
   async relay({ topic, payload, qos, retain }: PublishPacket): Promise<void> {
-    const message = { payload: Buffer.from(payload), qos, retain };
+    const device = this.#ownerOf(topic);
+    const message = { payload: Buffer.from(payload), qos, retain, ...(device === undefined ? {} : { device }) };
     await Promise.all(bothForms(topic).map((form) => this.route({ ...message, topic: form })));
   }
 

@@ -13,7 +13,7 @@ export interface OutgoingMessage {
   readonly payload: Buffer;
   readonly qos: 0 | 1 | 2;
   readonly retain: boolean;
-  /** The device's key, so that what is kept of one that is removed is not taken for another's of the same id. */
+  /** Key of the device or gateway, so that what is kept of one that is removed is not taken for another's of its id. */
   readonly device?: number;
   /** Kept, or taking away what is kept, and delivered to nobody. */
   readonly isSilent?: boolean;

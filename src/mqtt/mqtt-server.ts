@@ -78,7 +78,7 @@ export class MqttServer {
 
   constructor(parts: MqttParts) {
     this.#parts = parts;
-    this.#sessions = new Sessions({ users: parts.users, keys: parts.keys, clock: parts.clock });
+    this.#sessions = new Sessions(parts);
     this.#access = new Access({ ...parts, sessions: this.#sessions });
     this.#forwarding = new Forwarding({
       sessions: this.#sessions,
@@ -199,7 +199,9 @@ export class MqttServer {
         authorizeForward: (client, packet) => this.#forwarding.forward(client, packet),
       },
       persistence,
+      (topic) => this.#access.gatewayKeyOf(topic),
     );
+    broker.on('ping', (_packet: unknown, client: Client) => void this.#hearPing(client));
     broker.on('unsubscribe', (filters: string[], client: Client) => {
       for (const filter of filters) this.#sessions.of(client)?.filters.delete(filter);
     });
@@ -254,6 +256,7 @@ export class MqttServer {
       done();
       return;
     }
+    if (session !== undefined) this.#parts.presence.hear(session, this.#parts.gateways.peek(session.clientId));
     this.#deciding += 1;
     // The connection of a will is gone, and its client id may be somebody else's by now.
     const isWill = session === undefined || (packet as Will).username !== undefined;
@@ -293,6 +296,14 @@ export class MqttServer {
       await this.#broker.relay(packet);
     }
     this.#broker.take(packet);
+  }
+
+  /** A keep-alive says of a gateway that it is there; one declared since the connection began is found here. */
+  async #hearPing(client: Client): Promise<void> {
+    const session = this.#sessions.of(client);
+    if (session === undefined) return;
+    const gateway = await this.#parts.gateways.find(session.clientId).catch(() => undefined);
+    this.#parts.presence.hear(session, gateway);
   }
 
   /** A will is judged as its user's at the moment when it is sent. */

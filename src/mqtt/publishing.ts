@@ -51,9 +51,13 @@ export class Publishing {
     const topic = this.#topicOf(published.topic);
     if (topic.kind === 'sensor') return this.#toSensor(session, topic, published);
     if (topic.kind === 'actuator') return this.#toActuator(session, topic, published);
+    return this.#toOthers(session, topic, published);
+  }
+
+  async #toOthers(session: Session, topic: Topic, published: Published): Promise<Verdict> {
     // The broker looks at what clients publish, not at their wills.
-    const isRelayed = isPublishable(published.topic) && this.#parts.access.mayRelay(session, topic);
-    return Promise.resolve(isRelayed ? 'relay' : 'taken');
+    const isRelayed = isPublishable(published.topic) && (await this.#parts.access.mayRelay(session, topic));
+    return isRelayed ? 'relay' : 'taken';
   }
 
   async #toSensor(session: Session, topic: Topic & { kind: 'sensor' }, published: Published): Promise<Verdict> {

@@ -4,6 +4,7 @@ import type { Client } from 'aedes';
 import type { Clock } from '../base/clock.ts';
 import { LruCache } from '../base/lru-cache.ts';
 import { limits } from '../config/limits.ts';
+import type { Presence } from '../domain/gateways/presence.ts';
 import type { Keys } from '../domain/keys/keys.ts';
 import type { Ending } from '../domain/users/endings.ts';
 import { type Actor, actorOf, guestUsername, type KeyLimits, type User } from '../domain/users/user.ts';
@@ -65,6 +66,7 @@ interface Known {
 export class Sessions {
   readonly #users: Users;
   readonly #keys: Keys;
+  readonly #presence: Presence;
   readonly #clock: Clock;
   readonly #byClient = new WeakMap<object, Session>();
   /** The connection that holds each client id. Bounded by the number of connections. */
@@ -72,9 +74,15 @@ export class Sessions {
   /** Users of sessions, also of those that are away; not fresh, but never long out of date while they are asked for. */
   readonly #known = new LruCache<string, Known>({ weightMax: limits.usersCachedMax });
 
-  constructor(parts: { readonly users: Users; readonly keys: Keys; readonly clock: Clock }) {
+  constructor(parts: {
+    readonly users: Users;
+    readonly keys: Keys;
+    readonly presence: Presence;
+    readonly clock: Clock;
+  }) {
     this.#users = parts.users;
     this.#keys = parts.keys;
+    this.#presence = parts.presence;
     this.#clock = parts.clock;
   }
 
@@ -83,13 +91,14 @@ export class Sessions {
     return this.#holders.get(clientId);
   }
 
-  /** Gives the client id to the connection, unless another user's connection holds it. */
-  claim(client: Client, signedIn: SignedIn): Session | undefined {
+  /** Gives the client id to the connection, unless another user's connection holds it and `mayStay`. */
+  claim(client: Client, signedIn: SignedIn, mayStay: (holder: Session) => boolean): Session | undefined {
     const { user } = signedIn;
     const holder = this.#holders.get(client.id);
-    if (holder !== undefined && holder.actor.username !== user.username) return undefined;
+    if (holder !== undefined && holder.actor.username !== user.username && mayStay(holder)) return undefined;
     const session = new Session(client, signedIn, this.#clock.now());
     this.#holders.set(client.id, session);
+    this.#presence.arrive(client.id, session);
     this.#known.set(user.username, { actor: actorOf(user), checkedMs: session.checkedMs });
     this.#byClient.set(client, session);
     return session;
@@ -98,6 +107,7 @@ export class Sessions {
   /** Frees the client id, if this connection (and not one that took over) holds it. */
   release(session: Session): void {
     if (this.#holders.get(session.clientId) === session) this.#holders.delete(session.clientId);
+    this.#presence.leave(session.clientId, session);
   }
 
   /**

@@ -1,14 +1,18 @@
-// Who may connect: login and password, then the client id, which belongs to whoever uses it or has a stored session
-// under it (contract 8). Wrong password: CONNACK 4; a client id of somebody else: CONNACK 2.
+// Who may connect: login and password, then the client id, which belongs to who may act for the gateway it names, and
+// else to whoever uses it or has a stored session under it (contract 8). Wrong password: CONNACK 4; a client id of
+// somebody else: CONNACK 2.
 import type { Client, ConnectPacket, PublishPacket } from 'aedes';
 import type { Clock } from '../base/clock.ts';
 import { isCleanText } from '../base/json.ts';
 import { Refusal } from '../base/refusal.ts';
 import { limits } from '../config/limits.ts';
+import type { Gateway } from '../domain/gateways/gateway.ts';
+import type { Gateways } from '../domain/gateways/gateways.ts';
+import type { Presence } from '../domain/gateways/presence.ts';
 import { isKeyText, type Keys } from '../domain/keys/keys.ts';
 import type { Permissions } from '../domain/permissions/permission.ts';
 import type { Logins } from '../domain/users/logins.ts';
-import { type Actor, guestUsername, type User } from '../domain/users/user.ts';
+import { type Actor, actorOf, guestUsername, type User } from '../domain/users/user.ts';
 import type { Users } from '../domain/users/users.ts';
 import { Replay } from './replay.ts';
 import { Session, type Sessions, type SignedIn } from './sessions.ts';
@@ -31,6 +35,8 @@ export interface SignInParts {
   readonly users: Users;
   readonly guest: Actor;
   readonly permissions: Permissions;
+  readonly gateways: Gateways;
+  readonly presence: Presence;
   readonly sessions: Sessions;
   readonly stored: StoredSessions;
   readonly clock: Clock;
@@ -64,24 +70,35 @@ export class SignIn {
     const signedIn = await this.#verifyLogin(client, username, password);
     const { user } = signedIn;
     this.#assertClientId(client);
+    const gateway = await this.#parts.gateways.find(client.id);
+    const mayHold = (actor: Actor) => gateway === undefined || this.#parts.permissions.mayActFor(actor, gateway);
+    if (!mayHold(actorOf(user, signedIn.limits))) throw takenId(client.id);
     const owner = await this.#parts.stored.findSessionOwner(client.id);
-    if (owner !== undefined && owner !== user.username) throw takenId(client.id);
+    const isForeign = owner !== undefined && owner !== user.username;
+    // Who came under the id before it was that of a gateway, or gave the gateway away, does not keep it from its owner.
+    if (isForeign && (gateway === undefined || (await this.#mayStillHold(owner, gateway)))) throw takenId(client.id);
     const will = this.#connects.get(client)?.will;
     // Kept with the will, so that it is judged as its user's even after a crash.
     if (will !== undefined) will.username = user.username;
     if (will !== undefined && signedIn.limits !== undefined) will.keyId = signedIn.limits.keyId;
     const before = this.#parts.sessions.holderOf(client.id);
-    const session = this.#parts.sessions.claim(client, signedIn);
+    const session = this.#parts.sessions.claim(client, signedIn, (holder) => mayHold(holder.actor));
     if (session === undefined) throw takenId(client.id);
     client.conn.once('close', () => this.#parts.sessions.release(session));
     if (client.conn.destroyed) this.#parts.sessions.release(session);
     // Now, not when this connection is ready: should it break off before, nobody would know of the first one any more.
     if (before !== undefined) await new Promise<void>((resolve) => before.client.close(resolve));
-    session.isResumed = !client.clean && owner !== undefined;
+    if (owner !== undefined && (client.clean || isForeign)) await this.#parts.stored.endSession(client.id);
+    session.isResumed = !client.clean && owner === user.username;
     if (session.isResumed) session.replay = new Replay();
     if (!client.clean) await this.#parts.stored.claimSession(client.id, user.username);
-    else if (owner !== undefined) await this.#parts.stored.endSession(client.id);
     await this.#requireStillGood(session);
+    this.#parts.presence.hear(session, gateway);
+  }
+
+  async #mayStillHold(username: string, gateway: Gateway): Promise<boolean> {
+    const user = await this.#parts.users.findByName(username);
+    return user !== undefined && this.#parts.permissions.mayActFor(actorOf(user), gateway);
   }
 
   /** The sign-in may have ended while the connection was being let in, when nobody knew of it yet. */

@@ -5,7 +5,6 @@ import type { Clock } from '../../base/clock.ts';
 import { LruCache } from '../../base/lru-cache.ts';
 import { limits } from '../../config/limits.ts';
 import type { Permissions } from '../permissions/permission.ts';
-import { scope } from '../permissions/scopes.ts';
 import type { Actor } from '../users/user.ts';
 import type { Gateway, GatewayId, GatewayKey } from './gateway.ts';
 import type { GatewayStore, Sighting } from './gateway-store.ts';
@@ -55,18 +54,18 @@ export class Presence {
   /** Is a client with the gateway's id connected that may act for the gateway (contract 6)? */
   isConnected(gateway: Gateway): boolean {
     const holder = this.#holders.get(gateway.id);
-    return holder !== undefined && this.mayActFor(holder.actor, gateway);
-  }
-
-  /** Who changes a gateway may be it over MQTT (contract 8). */
-  mayActFor(actor: Actor, gateway: Gateway): boolean {
-    return (this.#permissions.scopesOf(actor, gateway) & scope.gatewayUpdate) !== 0;
+    return holder !== undefined && this.#permissions.mayActFor(holder.actor, gateway);
   }
 
   /** When the gateway was last heard of, milliseconds since 1970 UTC. */
   lastSeenMs(gateway: Gateway): number | undefined {
     const seen = this.#seen.get(gateway.key)?.atMs;
     return seen === undefined ? gateway.lastSeenMs : Math.max(seen, gateway.lastSeenMs ?? 0);
+  }
+
+  /** The connection has just been heard of; it counts for the gateway where it may act for it. */
+  hear({ actor }: Holder, gateway: Gateway | undefined): void {
+    if (gateway !== undefined && this.#permissions.mayActFor(actor, gateway)) this.see(gateway);
   }
 
   /** The gateway has just been heard of. */

@@ -154,6 +154,11 @@ export class Permissions {
     if (gateway.visibility !== 'public') this.require(actor, gateway, scope.gatewayUpdate);
   }
 
+  /** Who may change a gateway may be it over MQTT, under its id, and speak with it (contract 8). */
+  mayActFor(actor: Actor, gateway: Guarded): boolean {
+    return (this.scopesOf(actor, gateway) & scope.gatewayUpdate) !== 0;
+  }
+
   /** Where the actor's rights on the record come from; together they are what `scopesOf` says. */
   reasonsOf(actor: Actor, record: Guarded): readonly Reason[] {
     const held = this.scopesOf(actor, record);
