@@ -1,6 +1,7 @@
 // `dundun user`: accounts from the command line, beside a running server and without one; and what --help teaches.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import { query } from './support/database.ts';
@@ -119,6 +120,60 @@ suite('accounts from the command line', { timeout: 300_000 }, () => {
     assert.equal(accounts.length, stdout.trimEnd().split('\n').length);
   });
 
+  test('a file of users is imported with ids and hashes, told line by line, and again without harm', async () => {
+    const id = '0b8f9a52-6c1d-4e0f-8a77-2f6f5f5d9c10';
+    await user(['add', 'source'], 'brought-along');
+    const [row] = query(dundun.folder, "SELECT password_hash AS hash FROM user WHERE username = 'source'");
+    const passwordHash = row?.['hash'];
+    const file = join(makeFolder(), 'users.json');
+    const records: unknown[] = [
+      { username: 'moussa', id: id.toUpperCase(), passwordHash, createdTime: 1465410027000, phone: ['+221770000000'] },
+      { username: 'locked' },
+      { username: 'moussa', passwordHash },
+      { username: 'clash', id },
+      { username: 'a/b' },
+      { username: 'bad-hash', passwordHash: '$2b$10$x' },
+      { username: 'bad-phone', phone: '+221' },
+      { username: 'guest' },
+      { username: '\u001b[2Jtrick' },
+      ['no user'],
+      null,
+    ];
+    writeFileSync(file, JSON.stringify(records));
+    const before = (await user(['list', '--json'])).stdout;
+    const dry = await user(['import', file, '--dry-run']);
+    assert.equal((await user(['list', '--json'])).stdout, before);
+    const real = await user(['import', file]);
+    const kinds = (stdout: string) => stdout.split('\n').map((line) => line.split('\t')[2]);
+    assert.deepEqual(
+      kinds(dry.stdout).map((kind) => (kind === 'would be made' ? 'made' : kind)),
+      kinds(real.stdout),
+    );
+    const lines = real.stdout.trimEnd().split('\n');
+    assert.equal(lines[0], '1\tmoussa\tmade');
+    assert.match(lines[1] ?? '', /^2\tlocked\tmade\twithout a password/);
+    for (const line of lines.slice(2, -1)) assert.match(line, /^\d+\t.*\trefused\t./);
+    assert.equal(lines.at(-1), '11 users: 2 made, 0 there already, 9 refused.');
+    assert.deepEqual([dry.code, real.code, real.stderr], [1, 1, '']);
+    // Neither a hash nor what moves a terminal's cursor is printed.
+    assert.ok(!real.stdout.includes(String(passwordHash)) && !real.stdout.includes('\u001b'));
+    await within(3000, async () => typeof (await login(dundun, 'moussa', 'brought-along')) === 'string');
+    assert.equal(await login(dundun, 'locked', ''), 401);
+    const [stored] = query(dundun.folder, "SELECT id, created_time AS at FROM user WHERE username = 'moussa'");
+    assert.deepEqual({ ...stored }, { id, at: 1465410027000 });
+    writeFileSync(file, JSON.stringify(records.slice(0, 1)));
+    const again = await user(['import', file]);
+    assert.equal(again.stdout, '1\tmoussa\tthere already\n1 users: 0 made, 1 there already, 0 refused.\n');
+    assert.equal(again.code, 0);
+    for (const text of ['{}', 'no json', '']) {
+      writeFileSync(file, text);
+      const { code, stderr } = await user(['import', file]);
+      assert.equal(code, 1);
+      assert.match(stderr, /^dundun: .*\n$/);
+    }
+    assert.equal((await user(['import', join(makeFolder(), 'none.json')])).code, 1);
+  });
+
   test('two verbs at once make both accounts, and one of two of the same name', async () => {
     const [one, two, ...same] = await Promise.all([
       user(['add', 'twin-1'], 'good-password'),
@@ -205,6 +260,7 @@ suite('accounts without a server', { timeout: 300_000 }, () => {
       [['user', 'add', '--help'], /--password-stdin/],
       [['user', 'list', '--help'], /--json/],
       [['user', 'password', '--help'], /--password-stdin/],
+      [['user', 'import', '--help'], /--dry-run/],
     ];
     for (const [args, shows] of verbs) {
       const { code, stdout, stderr } = await runVerb(args);

@@ -42,7 +42,7 @@ Examples:
     .action(async () => (await import('./config-command.ts')).printConfig());
   const user = program
     .command('user')
-    .description('accounts: add, list, set a password; works beside a running server too')
+    .description('accounts: add, list, set a password, import; works beside a running server too')
     .addHelpText('after', '\nExample: dundun user add awa --admin');
   user
     .command('add <username>')
@@ -67,5 +67,20 @@ Examples:
     .option('--password-stdin', 'read the password from standard input instead of asking')
     .addHelpText('after', '\nExample: printf %s "$PASSWORD" | dundun user password awa --password-stdin')
     .action(async (name, options) => (await import('./user-command.ts')).setPassword(name, options));
+  user
+    .command('import <file>')
+    .description('make the accounts of a JSON file, with the ids and password hashes they had elsewhere')
+    .option('--dry-run', 'check the whole file and make nothing')
+    .addHelpText(
+      'after',
+      `
+The file is a JSON array of users: username, and where you have them id (UUID), createdTime (milliseconds since 1970),
+passwordHash (PHC string of argon2id) or password, admin, firstName, lastName, email, phone, address, facebook, twitter
+(the last four are arrays). Each line of the report has number, name and what became of the user; the exit code is 1 when
+one was refused. A user who is there already under the same id and name is left as they are.
+
+Example: dundun user import --dry-run users.json && dundun user import users.json`,
+    )
+    .action(async (file, options) => (await import('./user-command.ts')).importFile(file, options));
   return program;
 }

@@ -1,4 +1,4 @@
-// `dundun user add|list|password`: accounts from the command line, beside a running server or without one.
+// `dundun user add|list|password|import`: accounts from the command line, beside a running server or without one.
 import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
 import { text as readAll } from 'node:stream/consumers';
@@ -9,6 +9,7 @@ import { Users } from '../domain/users/users.ts';
 import { SqlUserStore } from '../storage/sql/user-store.ts';
 import { openRegistryAlone } from '../storage/sqlite/open.ts';
 import { fail, readConfig } from './read-config.ts';
+import { importUsers } from './user-import.ts';
 
 interface AddOptions {
   readonly admin?: true;
@@ -50,6 +51,17 @@ export async function setPassword(username: string, options: { readonly password
     await users.getByName(username);
     await users.setPassword(username, await readPassword(options.passwordStdin));
     console.log(`The password of ${username} is set; tokens made before are no longer good.`);
+  });
+}
+
+export async function importFile(file: string, options: { readonly dryRun?: true }): Promise<void> {
+  await withUsers(async (users) => {
+    const refused = await importUsers(file, {
+      users,
+      dryRun: options.dryRun === true,
+      print: (line) => console.log(line),
+    });
+    if (refused > 0) process.exitCode = 1;
   });
 }
 

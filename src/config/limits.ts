@@ -205,8 +205,8 @@ export const limits = {
   renewalIdleMs: 14 * 24 * 3_600_000,
   /** Milliseconds of use after which that end is moved, so that not every renewal writes. */
   renewalMovedMs: 24 * 3_600_000,
-  /** Users in a file to be imported. Beyond: it is refused. */
-  importUsersMax: 100_000,
+  /** A file of users to be imported, bytes. Beyond: it is refused. */
+  importBytesMax: 64 * MIB,
   /** Seconds a token of version 2 is good for (spec 5.3). */
   tokenLifetimeS: 600,
 
