@@ -40,9 +40,9 @@ describe('the OpenAPI document', () => {
     );
   });
 
-  test('has every route of version 2 and no other, without HEAD and the refusals of wrong methods', () => {
+  test('has every route of version 2 and no other, without HEAD and the refusals of wrong methods', async () => {
     const documented = operations().filter(({ path }) => path.startsWith('/api/v2/'));
-    assert.deepEqual(documented.map(({ method, path }) => `${method} ${path}`).sort(), routesOfV2());
+    assert.deepEqual(documented.map(({ method, path }) => `${method} ${path}`).sort(), await routesOfV2());
   });
 
   test('names every operation once, says what it does, and groups it under a tag that it describes', () => {
@@ -124,14 +124,17 @@ describe('an answer that the OpenAPI document does not give', () => {
 });
 
 /** The routes as the service registers them, written as the document writes them. */
-function routesOfV2(): string[] {
+async function routesOfV2(): Promise<string[]> {
   const app = Fastify({ exposeHeadRoutes: false });
+  app.setValidatorCompiler(() => () => true);
+  app.setSerializerCompiler(() => JSON.stringify);
   const routes: string[] = [];
   app.addHook('onRoute', ({ method, url }) => {
     for (const one of [method].flat()) routes.push(`${one} /api/v2${url.replace(/:(\w+)/g, '{$1}')}`);
   });
   // Registering only takes the services apart; none of them is called.
   registerV2(app as never, {} as never);
+  await app.ready();
   return routes.sort();
 }
 

@@ -57,6 +57,7 @@ export const tags = [
   { name: 'Devices', description: 'What stands in the field: a place, an owner, sensors and actuators.' },
   { name: 'Sensors', description: 'What a device measures: kind, quantity, unit, calibration.' },
   { name: 'Datapoints', description: 'The values: push them one by one or in bulk, read them as JSON, CSV or NDJSON.' },
+  { name: 'Kinds', description: 'Words to choose from: kinds of sensors and actuators, quantities, units.' },
   { name: 'Actuators', description: 'What a device can be told to do.' },
   { name: 'Notifications', description: 'Rules: what to send, or to set, when values meet a condition.' },
   { name: 'Gateways', description: 'What carries readings to the service, and whether it is there.' },

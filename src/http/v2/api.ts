@@ -9,6 +9,7 @@ import { registerDevices } from './devices.ts';
 import { registerGateways } from './gateways.ts';
 import { registerHistory } from './history.ts';
 import { registerKeys } from './keys.ts';
+import { registerKinds } from './kinds.ts';
 import { registerLive } from './live.ts';
 import { registerNotifications } from './notifications.ts';
 import { registerPermissions } from './permissions.ts';
@@ -31,6 +32,7 @@ export function registerV2(app: TypedApp, services: Services): void {
   registerBulk(app, services);
   registerHistory(app, services);
   registerLive(app, services);
+  registerKinds(app);
   registerActuators(app, services);
   registerNotifications(app, services);
   registerGateways(app, services);

@@ -1,0 +1,95 @@
+// Words to choose from for sensors and actuators: kinds, what is measured, units. Suggestions for people who describe
+// devices; a sensor may hold any string.
+import { actuatorKindLines, sensorKindLines } from './device-kinds.ts';
+import { quantityKindLines, unitLines } from './qudt.generated.ts';
+
+export interface Kind {
+  readonly id: string;
+  readonly label: string;
+  /** Of a unit: how it is written. */
+  readonly symbol?: string;
+  /** Of a unit or a kind of sensor: ids of quantity kinds. */
+  readonly quantityKinds?: readonly string[];
+  /** Of a quantity kind: ids of the broader ones, whose units it shares. */
+  readonly broader?: readonly string[];
+  /** Of a kind of actuator: the type its values usually have. */
+  readonly valueType?: string;
+  /** The address that names it all over the world. */
+  readonly iri?: string;
+}
+
+export const vocabularies = ['sensor_kinds', 'quantity_kinds', 'units', 'actuator_kinds'] as const;
+export type Vocabulary = (typeof vocabularies)[number];
+
+export interface KindQuery {
+  /** A part of the label, the id or the symbol, in whatever case. */
+  readonly text?: string | undefined;
+  readonly quantityKind?: string | undefined;
+}
+
+/** The kinds that match, in order of their ids. */
+export function listKinds(vocabulary: Vocabulary, { text, quantityKind }: KindQuery): readonly Kind[] {
+  const all = kindsOf(vocabulary);
+  if (text === undefined && quantityKind === undefined) return all;
+  const part = text?.toLowerCase() ?? '';
+  const wanted = quantityKind === undefined ? undefined : withBroader(quantityKind);
+  return all.filter(
+    ({ id, label, symbol = '', quantityKinds }) =>
+      [id, label, symbol].some((word) => word.toLowerCase().includes(part)) &&
+      (wanted === undefined || quantityKinds?.some((kind) => wanted.has(kind)) === true),
+  );
+}
+
+/** The quantity kind and all that are broader: atmospheric pressure is measured in units of pressure. */
+function withBroader(quantityKind: string): ReadonlySet<string> {
+  const kinds = new Map(kindsOf('quantity_kinds').map((kind) => [kind.id, kind]));
+  const found = new Set([quantityKind]);
+  for (const id of found) for (const broader of kinds.get(id)?.broader ?? []) found.add(broader);
+  return found;
+}
+
+const read = new Map<Vocabulary, readonly Kind[]>();
+
+/** Reads a table when it is first asked for. */
+function kindsOf(vocabulary: Vocabulary): readonly Kind[] {
+  const known = read.get(vocabulary);
+  if (known !== undefined) return known;
+  const { lines, toKind } = tables[vocabulary];
+  const kinds = lines.map((line) => toKind(line.split('\t')));
+  read.set(vocabulary, kinds);
+  return kinds;
+}
+
+interface Table {
+  readonly lines: readonly string[];
+  toKind(fields: readonly string[]): Kind;
+}
+
+const tables: Readonly<Record<Vocabulary, Table>> = {
+  sensor_kinds: {
+    lines: sensorKindLines,
+    toKind: ([id = '', label = '', kinds = '']) => ({ id, label, quantityKinds: words(kinds) }),
+  },
+  quantity_kinds: {
+    lines: quantityKindLines,
+    toKind: ([id = '', label = '', broader = '']) => ({
+      ...{ id, label, broader: words(broader) },
+      iri: `http://qudt.org/vocab/quantitykind/${id}`,
+    }),
+  },
+  units: {
+    lines: unitLines,
+    toKind: ([id = '', label = '', symbol = '', kinds = '']) => ({
+      ...{ id, label, symbol, quantityKinds: words(kinds) },
+      iri: `http://qudt.org/vocab/unit/${id}`,
+    }),
+  },
+  actuator_kinds: {
+    lines: actuatorKindLines,
+    toKind: ([id = '', label = '', valueType = '']) => ({ id, label, valueType }),
+  },
+};
+
+function words(text: string): readonly string[] {
+  return text === '' ? [] : text.split(' ');
+}
