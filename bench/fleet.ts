@@ -68,6 +68,11 @@ export class Fleet {
     return count;
   }
 
+  /** Calls a path below `/api/v2`. @throws Error when the answer is no success. */
+  send(method: string, path: string, init: RequestInit = {}): Promise<Response> {
+    return this.#fetch(path, { ...init, method });
+  }
+
   async #fetch(path: string, init: RequestInit): Promise<Response> {
     const url = `http://127.0.0.1:${this.server.httpPort}/api/v2/${path}`;
     const answer = await fetch(url, init);

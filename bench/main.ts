@@ -7,6 +7,7 @@ import { leaveServerCore } from './cores.ts';
 import { describeMachine, renderReport } from './report.ts';
 import type { Section } from './section.ts';
 import { measureBulk } from './sections/bulk.ts';
+import { measureLists } from './sections/lists.ts';
 import { measureLogins } from './sections/logins.ts';
 import { measureMqtt } from './sections/mqtt.ts';
 import { measureRest } from './sections/rest.ts';
@@ -18,6 +19,7 @@ const measures: Readonly<Record<SectionName, (options: BenchOptions, dataDir: st
   mqtt: measureMqtt,
   logins: measureLogins,
   bulk: measureBulk,
+  lists: measureLists,
   start: measureStart,
 };
 

@@ -5,6 +5,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { after, before, test } from 'node:test';
 import { databaseFile } from '../src/storage/sqlite/connection.ts';
 import { assertProblem } from './support/calls.ts';
+import { RawClient } from './support/mqtt-raw.ts';
 import { TestServer } from './support/test-server.ts';
 
 // The writer waits ten seconds for a lock of somebody else before it refuses.
@@ -23,13 +24,19 @@ test('a database locked by somebody else is 503, stores nothing, and all is well
   const rows = await server.rows();
   const other = new DatabaseSync(join(server.folder, databaseFile));
   other.exec('BEGIN IMMEDIATE');
-  const refused = await Promise.all([
+  const device = await RawClient.connect(server, 'owner', { clientId: 'device' });
+  const reading = { topic: 'devices/d/sensors/s/value', payload: '{"value":"unacknowledged"}', messageId: 7 };
+  device.publish(reading);
+  const [cut, ...refused] = await Promise.all([
+    device.closed.then(() => device.packets),
     server.call('owner', 'POST', `${s}/values`, { json: [{ value: 'lost' }, { value: 'lost' }] }),
     server.call('owner', 'PUT', '/devices/d/name', { text: 'lost' }),
     server.call('owner', 'POST', '/devices', { json: { id: 'lost' } }),
   ]);
   other.exec('ROLLBACK');
   other.close();
+  // Over MQTT the connection is cut without a PUBACK, so that the client sends it again.
+  assert.deepEqual(cut, []);
   for (const answer of refused) {
     assert.equal(answer.status, 503);
     assertProblem(answer, 'locked');
@@ -39,12 +46,16 @@ test('a database locked by somebody else is 503, stores nothing, and all is well
   assert.equal(server.errors.splice(0).filter((line) => line.includes('locked')).length, refused.length);
   const { status } = await server.call('owner', 'POST', `${s}/value`, { json: { value: 'after' } });
   assert.equal(status, 204);
+  const again = await RawClient.connect(server, 'owner', { clientId: 'device' });
+  again.publish({ ...reading, dup: true });
+  await again.next('puback');
+  await again.end();
   const { body } = await server.call('owner', 'GET', `${s}/values`);
   assert.deepEqual(
     body.map((point: { value: string }) => point.value),
-    ['before', 'after'],
+    ['before', 'after', 'unacknowledged'],
   );
   await server.running.store.writer.settle();
   await server.restart();
-  assert.equal((await server.call('owner', 'GET', s)).body.last_value.value, 'after');
+  assert.equal((await server.call('owner', 'GET', s)).body.last_value.value, 'unacknowledged');
 });

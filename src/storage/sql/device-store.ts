@@ -46,9 +46,16 @@ export class SqlDeviceStore implements DeviceStore {
   }
 
   async list({ audience, filter, limit, offset }: DeviceListQuery): Promise<Device[]> {
-    let query = this.#devices().where(this.#conditions(audience, filter)).orderBy('device.key').offset(offset);
-    // The engine counts rows in 64 bits; a page beyond that is all of them.
-    query = query.limit(Math.min(limit ?? -1, Number.MAX_SAFE_INTEGER));
+    // The keys of the page first: what is passed over is counted in an index, without its rows.
+    const page = this.#db
+      .selectFrom('device')
+      .select('device.key')
+      .where(this.#conditions(audience, filter))
+      .orderBy('device.key')
+      .offset(offset)
+      // The engine counts rows in 64 bits; a page beyond that is all of them.
+      .limit(Math.min(limit ?? -1, Number.MAX_SAFE_INTEGER));
+    const query = this.#devices().where('device.key', 'in', page).orderBy('device.key');
     const rows = await query.execute();
     const devices: Device[] = [];
     for (let from = 0; from < rows.length; from += devicesAtOnce) {

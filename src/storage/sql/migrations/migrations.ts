@@ -6,6 +6,7 @@ import * as usersAndKeys from './0003-users-and-keys.ts';
 import * as gatewaysAndProjects from './0004-gateways-and-projects.ts';
 import * as notifications from './0005-notifications.ts';
 import * as logOfBatches from './0006-log-of-batches.ts';
+import * as deviceList from './0008-device-list.ts';
 
 export const migrations: Record<string, Migration> = {
   '0001-ground': ground,
@@ -14,4 +15,5 @@ export const migrations: Record<string, Migration> = {
   '0004-gateways-and-projects': gatewaysAndProjects,
   '0005-notifications': notifications,
   '0006-log-of-batches': logOfBatches,
+  '0008-device-list': deviceList,
 };
