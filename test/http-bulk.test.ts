@@ -244,6 +244,20 @@ test('30 000 lines are one request', async () => {
   await server.running.store.writer.settle();
 });
 
+test('a full queue refuses whole requests: what is stored is what was accepted', async () => {
+  const large = 'x'.repeat(50_000);
+  const json = Array.from({ length: 250 }, () => point('a', 'x', large));
+  const answers = await Promise.all(Array.from({ length: 8 }, () => server.call(as, 'POST', '/datapoints', { json })));
+  for (const { status, body } of answers) {
+    assert.ok(status === 200 || status === 503, `${status}`);
+    if (status === 200) assert.deepEqual(body, { accepted: 250, refused: [] });
+    else assert.equal(body.accepted, undefined);
+  }
+  const accepted = answers.filter(({ status }) => status === 200).length * 250;
+  const { text } = await server.call(as, 'GET', '/devices/a/sensors/x/values?bucket=1y&aggregate=count');
+  assert.deepEqual(JSON.parse(text).map(({ count }: { count: number }) => count), [accepted]); // biome-ignore format: one line
+});
+
 suite('an Idempotency-Key', () => {
   const keyed = (carries: Carries, key: string) => ({
     ...carries,

@@ -5,6 +5,7 @@ import { request } from 'node:http';
 import { after, afterEach, before, beforeEach, suite, test } from 'node:test';
 import { make } from './support/calls.ts';
 import { EventStream } from './support/event-stream.ts';
+import { Client } from './support/mqtt-client.ts';
 import { addUsers, setPassword } from './support/people.ts';
 import { everybody, sharers, shareWithAll } from './support/shares.ts';
 import { TestServer } from './support/test-server.ts';
@@ -61,6 +62,21 @@ suite('a live stream', () => {
     await server.call(as, 'POST', '/devices/d/sensors/s/values', { json: values.map((value) => ({ value })) });
     await server.call(as, 'POST', '/datapoints', { json: [{ device_id: 'd', sensor_id: 's', value: 'bulk' }] });
     for (const reader of readers) assert.deepEqual(await reader.values(1501), [...values, 'bulk']);
+  });
+
+  test('hands on what is published over MQTT, in the order of its commits', async () => {
+    const stream = await open(as);
+    const client = await Client.connect(server, 'owner');
+    for (let n = 0; n < 5; n++) {
+      await client.publish('devices/d/sensors/s/value', { value: n }, { qos: 1 });
+      await push(`rest ${n}`);
+    }
+    await client.publish('devices/d/sensors/s/values', [{ value: 'a' }, { value: 'b' }], { qos: 1 });
+    await client.publish('devices/d/actuators/valve/value', true, { qos: 1 });
+    const both = Array.from({ length: 5 }, (_, n) => [n, `rest ${n}`]).flat();
+    assert.deepEqual(await stream.values(12), [...both, 'a', 'b']);
+    assert.deepEqual((await stream.next())?.data, { device_id: 'd', actuator_id: 'valve', value: true });
+    await client.end();
   });
 
   test('is calibrated as reads are, with the calibration of the moment', async () => {
