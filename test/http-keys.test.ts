@@ -358,6 +358,13 @@ suite('over MQTT a key', () => {
     assert.equal(await codeOf({ username: key, password: '' }), 4);
   });
 
+  test('and a password of its form is a password still', async () => {
+    const secret = `dundun_${'B'.repeat(43)}`;
+    await server.call('admin', 'POST', '/users', { json: { username: 'odd', password: secret } });
+    assert.equal(await codeOf({ username: 'odd', password: secret }), 0);
+    assert.equal(await codeOf({ username: '', password: secret }), 4);
+  });
+
   test('that is revoked cuts who is in by it at once, and nobody else', async () => {
     const [first, second] = [await makeKey('owner'), await makeKey('owner')];
     const [gone, stays, byPassword] = [

@@ -134,9 +134,11 @@ export class SignIn {
   async #verifyLogin(client: Client, username = '', password: Buffer | undefined): Promise<SignedIn> {
     const text = password?.toString('utf8') ?? '';
     if (!isKeyText(text)) return { user: await this.#verifyUser(client, username, text) };
-    const signedIn = await this.#parts.keys.verify(text);
-    if (username === '' || username === signedIn.user.username) return signedIn;
-    throw new Refusal('unauthenticated', 'The API key belongs to another user.');
+    const signedIn = await this.#parts.keys.find(text);
+    if (signedIn !== undefined && (username === '' || username === signedIn.user.username)) return signedIn;
+    if (username === '') throw new Refusal('unauthenticated', 'The API key is not valid.');
+    // A password may look like a key; and who guesses keys under a name is slowed down as with passwords.
+    return { user: await this.#verifyUser(client, username, text) };
   }
 
   async #verifyUser(client: Client, username: string, password: string): Promise<User> {

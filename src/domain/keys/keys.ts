@@ -117,10 +117,15 @@ export class Keys {
    * @throws Refusal `unauthenticated` for a key that is unknown, revoked or expired.
    */
   async verify(text: string): Promise<KeySignIn> {
-    const key = await this.#findByHash(hashOf(text));
-    const signIn = key && (await this.#signInBy(key));
+    const signIn = await this.find(text);
     if (signIn !== undefined) return signIn;
     throw new Refusal('unauthenticated', 'The API key is not valid: it is unknown, revoked or expired.');
+  }
+
+  /** The same; undefined for a key that is not good. */
+  async find(text: string): Promise<KeySignIn | undefined> {
+    const key = await this.#findByHash(hashOf(text));
+    return key && this.#signInBy(key);
   }
 
   /** The same for a key that was verified before, by its id; undefined when it is good no more. */

@@ -141,6 +141,8 @@ export class SqlUserStore implements UserStore {
 /** The names that hold this text, whatever the case. */
 function nameCondition(part: string | undefined) {
   if (part === undefined || part === '') return sql<SqlBool>`1 = 1`;
+  // No name holds a NUL, and a pattern would end there.
+  if (part.includes('\0')) return sql<SqlBool>`1 = 0`;
   const pattern = `%${foldName(part).replace(/[\\%_]/g, '\\$&')}%`;
   return sql<SqlBool>`folded LIKE ${pattern} ESCAPE '\\'`;
 }
