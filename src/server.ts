@@ -4,6 +4,7 @@ import { type Clock, systemClock } from './base/clock.ts';
 import { type Ids, randomIds } from './base/ids.ts';
 import type { Config } from './config/config.ts';
 import { limits } from './config/limits.ts';
+import { makeSenders } from './delivery/senders.ts';
 import { Actuators } from './domain/actuators/actuators.ts';
 import { Bulk } from './domain/datapoints/bulk.ts';
 import { Feed } from './domain/datapoints/feed.ts';
@@ -241,7 +242,19 @@ async function wireDomain(parts: {
     tokens: new Tokens({ key, clock }),
     ...wireAccounts(accounts),
   };
-  return { users, endings, guest, permissions, directory, presence, feed, writer, drops, services };
+  return {
+    users,
+    endings,
+    guest,
+    permissions,
+    directory,
+    presence,
+    feed,
+    writer,
+    drops,
+    senders: makeSenders(),
+    services,
+  };
 }
 
 /** Who may sign in, and how. */

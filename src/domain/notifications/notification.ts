@@ -14,6 +14,8 @@ export type Status = (typeof statuses)[number];
 
 /** `none` records a firing and sends nothing. */
 export const channels = ['sms', 'voice', 'twitter', 'none', 'email', 'webhook', 'telegram'] as const;
+/** The ways a message leaves the service. */
+export type Channel = Exclude<(typeof channels)[number], 'none'>;
 
 export type JsonObject = { readonly [key: string]: Json };
 
