@@ -105,6 +105,7 @@ suite('a live stream', () => {
   test('answers HEAD without a stream', async () => {
     const { headers } = await make(server, { as, call: 'HEAD /devices/d/live', expect: 200 });
     assert.equal(headers['content-type'], 'text/event-stream; charset=utf-8');
+    assert.equal(headers['content-length'], undefined);
     await make(server, { as: 'stranger', call: 'HEAD /devices/d/live', expect: 403 });
   });
 });

@@ -15,9 +15,18 @@ test('fields, quotes, line breaks and lines are read as RFC 4180 writes them', (
     ['\uFEFFa\n\n\nb', [{ line: 1, fields: ['a'] }, { line: 4, fields: ['b'] }]], // biome-ignore format: a table
     ['"a,""b""\r\nc",d\ne', [{ line: 1, fields: ['a,"b"\r\nc', 'd'] }, { line: 3, fields: ['e'] }]], // biome-ignore format: a table
     ['"",""', [{ line: 1, fields: ['', ''] }]],
+    ['""\n \n', [{ line: 1, fields: [''] }, { line: 2, fields: [' '] }]], // biome-ignore format: a table
     ['a\rb', [{ line: 1, fields: ['a\rb'] }]],
   ];
   for (const [text, expected] of rows) assert.deepEqual(read(text), expected, JSON.stringify(text));
+});
+
+test('millions of empty lines are passed over in no time', () => {
+  const begun = performance.now();
+  assert.deepEqual(read(`${'\n'.repeat(8_000_000)}${'\r\n'.repeat(4_000_000)}a`), [
+    { line: 12_000_001, fields: ['a'] },
+  ]);
+  assert.ok(performance.now() - begun < 5_000);
 });
 
 test('a record that breaks the rules spoils no other', () => {

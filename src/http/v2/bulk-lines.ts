@@ -12,6 +12,8 @@ import { csvRecords } from '../csv-records.ts';
 import { idRule, isId } from '../ids.ts';
 
 const columns = ['device_id', 'sensor_id', 'timestamp', 'value'] as const;
+const lineFeed = 0x0a;
+
 type Column = (typeof columns)[number];
 
 /** @throws Refusal `malformed`, `too-large`, `unsupported` for what is refused as a whole. */
@@ -54,19 +56,18 @@ function readJson(body: Json, reader: LineReader): void {
 }
 
 function readNdjson(bytes: Buffer, reader: LineReader): void {
-  let line = 0;
-  for (let at = 0; at < bytes.length; ) {
-    const end = bytes.indexOf(0x0a, at);
-    const text = bytes.subarray(at, end < 0 ? bytes.length : end);
-    line += 1;
-    at = end < 0 ? bytes.length : end + 1;
-    if (isBlank(text)) continue;
+  let line = 1;
+  for (let at = 0; at < bytes.length; at++) {
+    const byte = bytes[at];
+    if (byte === lineFeed) line += 1;
+    // Empty lines, and blanks before a line begins, are passed over one by one.
+    if (byte === lineFeed || byte === 0x20 || byte === 0x0d || byte === 0x09) continue;
+    const found = bytes.indexOf(lineFeed, at);
+    const end = found < 0 ? bytes.length : found;
+    const text = bytes.subarray(at, end);
     reader.read(line, () => toLine(parseJsonText(text, limits.nestingLevelsMax)));
+    at = end - 1;
   }
-}
-
-function isBlank(text: Buffer): boolean {
-  return text.every((byte) => byte === 0x20 || byte === 0x0d || byte === 0x09);
 }
 
 function readCsv(bytes: Buffer, reader: LineReader): void {

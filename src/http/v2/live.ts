@@ -8,7 +8,7 @@ import { limits } from '../../config/limits.ts';
 import type { LiveEvent } from '../../domain/live/live-event.ts';
 import { toDatapointRecord } from '../records.ts';
 import { overload, refusals, type Services, type TypedApp, tooManyStreams } from '../routes.ts';
-import { unlessStalled } from '../row-streams.ts';
+import { nothing, unlessStalled } from '../row-streams.ts';
 import { DeviceParams } from '../schemas.ts';
 
 const exampleEvent =
@@ -59,7 +59,7 @@ export function registerLive(app: TypedApp, { live }: Services): void {
       setHeaders(reply as never);
       if (request.method === 'HEAD') {
         await live.permit({ device, actorNow });
-        return reply.send('' as never);
+        return reply.send(nothing() as never);
       }
       const stream = await live.open({
         device,
