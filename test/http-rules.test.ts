@@ -106,6 +106,19 @@ test('an unknown path is 404, with a trailing slash and with a query too', async
   }
 });
 
+test('a path written with escapes is the same path, and judged the same', async () => {
+  const headers = { authorization: 'Bearer x.y.z' };
+  for (const [method, path, expected] of [
+    ['GET', '/%61pi/v2/devices/d1', 200],
+    ['PUT', '/%61pi/v2/devices/d1/shares/sharer', 403],
+    ['PUT', '/%67ateways/g1/health', 403],
+  ] as const) {
+    const json = method === 'PUT' ? { json: { scopes: [] } } : {};
+    assert.equal((await server.send(method, path, json)).status, expected, path);
+    assert.equal((await server.send(method, path, { ...json, headers })).status, 401, path);
+  }
+});
+
 suite('types of bodies', () => {
   const put = 'PUT /devices/d1/name';
   const typed = (type: string, body: string): Pick<Call, 'body' | 'headers'> => ({

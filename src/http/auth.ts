@@ -58,8 +58,8 @@ export class Authentication {
       return actorNow(this);
     });
     app.addHook('onRequest', (request, _reply, done) => {
-      // The heartbeat of gateways is also at the root.
-      if (!/^\/(api|gateways)\//.test(request.url)) {
+      // A path may be written with escapes; the route it leads to may not.
+      if (!needsActor.test(request.url) && !needsActor.test(request.routeOptions.url ?? '')) {
         done();
         return;
       }
@@ -127,6 +127,9 @@ export class Authentication {
 function isCurrent(user: User, claims: Claims): boolean {
   return user.passwordVersion === claims.passwordVersion;
 }
+
+/** The API, and the heartbeat of gateways, which is also at the root. */
+const needsActor = /^\/(api|gateways)\//;
 
 /** Deployed clients put quotes around the token: they took the JSON string for the token. */
 function bearerToken(header: string): string | undefined {
