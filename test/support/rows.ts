@@ -56,7 +56,8 @@ export interface StoredDatapoint {
 /** What is in the log and what has settled. */
 export function readDatapoints(database: DatabaseSync): StoredDatapoint[] {
   const settled = database.prepare('SELECT seq, sensor, at, stamped, received, value FROM datapoint').all();
-  return [...readLoggedDatapoints(database), ...(settled as unknown as StoredDatapoint[])];
+  // Plain objects, so that a datapoint compares equal before and after it settles.
+  return [...readLoggedDatapoints(database), ...settled.map((row) => ({ ...row }) as unknown as StoredDatapoint)];
 }
 
 export function readLoggedDatapoints(database: DatabaseSync): StoredDatapoint[] {
