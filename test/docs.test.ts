@@ -36,7 +36,9 @@ describe('the page of the reference', () => {
 
   test('names no other host', async () => {
     const { text } = await server.request('guest', 'GET', '/docs');
-    const hosts = [...text.matchAll(/(?:https?:)?\/\/[\w.-]+/g)].map(([host]) => host);
+    // A nonce is in Base64, which may hold two slashes.
+    const page = text.replace(/nonce="[^"]*"/g, '');
+    const hosts = [...page.matchAll(/(?:https?:)?\/\/[\w.-]+/g)].map(([host]) => host);
     // The name of the SVG format is no address.
     assert.deepEqual(new Set(hosts), new Set(['http://www.w3.org']));
   });

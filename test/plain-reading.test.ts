@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { properties } from '../../../test/support/properties.ts';
-import { parseJsonText } from '../../base/json-text.ts';
-import { parsePlainReading } from './plain-reading.ts';
-import { parseReadings } from './reading.ts';
+import { parseJsonText } from '../src/base/json-text.ts';
+import { parsePlainReading } from '../src/domain/datapoints/plain-reading.ts';
+import { parseReadings } from '../src/domain/datapoints/reading.ts';
+import { properties } from './support/properties.ts';
 
 function plain(text: string) {
   // With other bytes around it, as it stands in a packet.

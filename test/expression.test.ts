@@ -2,13 +2,19 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { properties } from '../../../test/support/properties.ts';
-import type { Json } from '../../base/json.ts';
-import { Refusal } from '../../base/refusal.ts';
-import { limits } from '../../config/limits.ts';
-import { holds } from './evaluation.ts';
-import { type Expression, type Item, type Operator, printExpression, sensorsOf } from './expression.ts';
-import { parseExpression } from './expression-parser.ts';
+import type { Json } from '../src/base/json.ts';
+import { Refusal } from '../src/base/refusal.ts';
+import { limits } from '../src/config/limits.ts';
+import { holds } from '../src/domain/notifications/evaluation.ts';
+import {
+  type Expression,
+  type Item,
+  type Operator,
+  printExpression,
+  sensorsOf,
+} from '../src/domain/notifications/expression.ts';
+import { parseExpression } from '../src/domain/notifications/expression-parser.ts';
+import { properties } from './support/properties.ts';
 
 const present = (sensor: string): Expression => ({ kind: 'present', sensor });
 const compared = (sensor: string, operator: Operator, ...items: Item[]): Expression => {
