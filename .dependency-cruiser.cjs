@@ -6,7 +6,7 @@
 // `import type` counts like any other import. Tests stand above all floors: they may import anything, nothing may
 // import them. To let the domain use a pure npm package, add it to `purePackages` and write a decision.
 
-const purePackages = [];
+const purePackages = ['libphonenumber-js'];
 const pureBuiltins = ['crypto'];
 
 const tests = '[.](test|suite)[.]ts$';

@@ -30,6 +30,9 @@ const profile = {
   address: ['Rue 10\nSaint-Louis'],
   facebook: ['awa.diop'],
   twitter: ['awadiop'],
+  telegram: ['123456789', '@field_news'],
+  webhook: ['https://awa.dundun.example/messages'],
+  messages_from: 'sharers',
 };
 const everybody = ['guest', 'stranger', 'self', 'admin'] as const;
 
@@ -114,10 +117,13 @@ suite('an account is changed', () => {
       ...table({ call: `PUT ${who}`, json: { firstName: 'Binta' } }, [403, 403, 204, 204]),
       ...table({ call: `PUT ${who}/lastName`, text: 'Fall' }, [403, 403, 204, 204]),
       ...table({ call: `PUT ${who}/email`, json: 'binta@dundun.example' }, [403, 403, 204, 204]),
-      ...table({ call: `PUT ${who}/phone`, json: ['+1', '+2'] }, [403, 403, 204, 204]),
+      ...table({ call: `PUT ${who}/phone`, json: ['+221 77 111 11 11', '+33 (0)1 42 68 53 00'] }, [403, 403, 204, 204]),
       ...table({ call: `PUT ${who}/address`, text: 'Rue 11' }, [403, 403, 204, 204]),
       ...table({ call: `PUT ${who}/facebook`, text: '["b", "c"]' }, [403, 403, 204, 204]),
       ...table({ call: `PUT ${who}/twitter`, text: '@binta' }, [403, 403, 204, 204]),
+      ...table({ call: `PUT ${who}/telegram`, json: ['-1001234567890'] }, [403, 403, 204, 204]),
+      ...table({ call: `PUT ${who}/webhook`, text: 'http://HOOK.dundun.example:80/a b' }, [403, 403, 204, 204]),
+      ...table({ call: `PUT ${who}/messages_from`, text: 'self' }, [403, 403, 204, 204]),
     ]);
     const { body } = await make(server, { as: 'self', call: 'GET /users/me', expect: 200 });
     const { id: _, createdTime: __, ...rest } = body;
@@ -126,10 +132,13 @@ suite('an account is changed', () => {
       firstName: 'Binta',
       lastName: 'Fall',
       email: 'binta@dundun.example',
-      phone: ['+1', '+2'],
+      phone: ['+221771111111', '+33142685300'],
       address: ['Rue 11'],
       facebook: ['b', 'c'],
       twitter: ['binta'],
+      telegram: ['-1001234567890'],
+      webhook: ['http://hook.dundun.example/a%20b'],
+      messages_from: 'self',
       admin: false,
     });
   });
@@ -150,10 +159,50 @@ suite('an account is changed', () => {
       { as: 'self', call: `PUT ${who}`, json: { firstName: null, phone: [], facebook: null }, expect: 204 },
       { as: 'self', call: `PUT ${who}/email`, text: '', expect: 204 },
       { as: 'self', call: `PUT ${who}/twitter`, text: '', expect: 204 },
+      { as: 'self', call: `PUT ${who}/messages_from`, text: '', expect: 204 },
+      { as: 'self', call: `PUT ${who}`, json: { webhook: [], telegram: [] }, expect: 204 },
     ]);
     const { body } = await make(server, { as: 'self', call: 'GET /users/me', expect: 200 });
     assert.equal(body.firstName, 'new firstName');
-    for (const gone of ['phone', 'email', 'twitter']) assert.equal(gone in body, false, gone);
+    for (const gone of ['phone', 'email', 'twitter', 'telegram', 'webhook', 'messages_from'])
+      assert.equal(gone in body, false, gone);
+  });
+
+  const wrong: Readonly<Record<string, readonly unknown[]>> = {
+    phone: [
+      ...['0771234567', '771234567', '+1', '+221', '+22177', '+2217700000001', '+999123456', '+1-800-FLOWERS'],
+      ...['+221770000000;ext=5', '+221770000000 ext. 5', 'call +221770000000', '+٢٢١٧٧٠٠٠٠٠٠٠', '+', ''],
+    ],
+    telegram: ['awa', '@a', '0', '1'.repeat(20), '1.5', '@a/b', ' ', '-', '@names with spaces'],
+    webhook: [
+      ...['awa.example/hook', '//awa.example', 'ftp://awa.example', 'file:///etc/passwd', 'javascript:alert(1)'],
+      ...[
+        'http://',
+        'https://awa:secret@awa.example/',
+        'https://awa.example/#part',
+        `https://a.example/${'a'.repeat(600)}`,
+      ],
+    ],
+  };
+  for (const [field, entries] of Object.entries(wrong)) {
+    test(`never to a ${field} that is none, which is named`, async () => {
+      const who = `/users/${ids['self']}`;
+      const right = profile[field as 'phone'][0];
+      for (const entry of entries) {
+        const list = { as: 'self', call: `PUT ${who}/${field}`, json: [right, entry], expect: 400 };
+        const { body } = await make(server, list);
+        assert.equal(body.errors[0].pointer, `/${field}/1`, String(entry));
+        await make(server, { as: 'self', call: `PUT ${who}`, json: { [field]: [entry] }, expect: 400 });
+      }
+    });
+  }
+
+  test('never to a choice of senders that is none', async () => {
+    const who = `/users/${ids['self']}`;
+    for (const text of ['nobody', 'Everyone', 'self,sharers', '__proto__']) {
+      await make(server, { as: 'self', call: `PUT ${who}/messages_from`, text, expect: 400 });
+      await make(server, { as: 'self', call: `PUT ${who}`, json: { messages_from: text }, expect: 400 });
+    }
   });
 
   test('and what was read can be sent back', async () => {

@@ -75,8 +75,8 @@ Examples:
       'after',
       `
 The file is a JSON array of users: username, and where you have them id (UUID), createdTime (milliseconds since 1970),
-passwordHash (PHC string of argon2id) or password, admin, firstName, lastName, email, phone, address, facebook, twitter
-(the last four are arrays). Each line of the report has number, name and what became of the user; the exit code is 1 when
+passwordHash (PHC string of argon2id) or password, admin, firstName, lastName, email, messages_from, and as arrays phone
+(with country code), address, facebook, twitter, telegram, webhook. Each line of the report has number, name and what became of the user; the exit code is 1 when
 one was refused. A user who is there already under the same id and name is left as they are.
 
 Example: dundun user import --dry-run users.json && dundun user import users.json`,

@@ -5,6 +5,7 @@ import { text as readAll } from 'node:stream/consumers';
 import { systemClock } from '../base/clock.ts';
 import { randomIds } from '../base/ids.ts';
 import { Passwords } from '../domain/users/passwords.ts';
+import { changedProfile } from '../domain/users/profile.ts';
 import { Users } from '../domain/users/users.ts';
 import { SqlUserStore } from '../storage/sql/user-store.ts';
 import { openRegistryAlone } from '../storage/sqlite/open.ts';
@@ -24,7 +25,7 @@ export async function addUser(username: string, options: AddOptions): Promise<vo
   const { admin = false, passwordStdin, ...profile } = options;
   await withUsers(async (users) => {
     const password = await readPassword(passwordStdin);
-    const user = await users.create({ ...profile, username, password, admin });
+    const user = await users.create({ ...changedProfile({}, profile), username, password, admin });
     console.log(`Made the account ${user.username}${user.admin ? ' (admin)' : ''} with id ${user.id}.`);
   });
 }

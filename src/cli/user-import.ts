@@ -6,7 +6,7 @@ import type { Json } from '../base/json.ts';
 import { parseJsonText } from '../base/json-text.ts';
 import { Refusal } from '../base/refusal.ts';
 import { limits } from '../config/limits.ts';
-import { changedProfile, type ProfileChange } from '../domain/users/profile.ts';
+import { changedProfile, type ProfileChange, profileListFields, profileTextFields } from '../domain/users/profile.ts';
 import type { UserDraft, Users } from '../domain/users/users.ts';
 
 interface Outcome {
@@ -111,13 +111,13 @@ function toDraft(record: Json): UserDraft {
 }
 
 function toProfile(fields: { readonly [field: string]: Json }): ProfileChange {
-  const lists = ['phone', 'address', 'facebook', 'twitter'].map((field) => {
+  const lists = profileListFields.map((field) => {
     const list = fields[field];
     const isList = Array.isArray(list) && list.every((entry: Json) => typeof entry === 'string');
     if (list === undefined || list === null || isList) return [field, list ?? undefined] as const;
     throw new Refusal('malformed', `${field} must be an array of texts.`);
   });
-  const texts = ['firstName', 'lastName', 'email'].map((field) => [field, textOf(fields, field)] as const);
+  const texts = [...profileTextFields, 'messages_from'].map((field) => [field, textOf(fields, field)] as const);
   return Object.fromEntries([...texts, ...lists]) as ProfileChange;
 }
 

@@ -2,10 +2,12 @@
 import { isCleanText } from '../../base/json.ts';
 import { Refusal } from '../../base/refusal.ts';
 import { limits } from '../../config/limits.ts';
-import type { UserProfile } from './user.ts';
+import { parsePhone } from './phone.ts';
+import { messagesFrom, type UserProfile } from './user.ts';
+import { parseWebhookAddress } from './webhook-address.ts';
 
-const profileTextFields = ['firstName', 'lastName', 'email'] as const;
-const profileListFields = ['phone', 'address', 'facebook', 'twitter'] as const;
+export const profileTextFields = ['firstName', 'lastName', 'email'] as const;
+export const profileListFields = ['phone', 'address', 'facebook', 'twitter', 'telegram', 'webhook'] as const;
 
 type TextField = (typeof profileTextFields)[number];
 type ListField = (typeof profileListFields)[number];
@@ -13,6 +15,8 @@ type ListField = (typeof profileListFields)[number];
 /** New values of some fields; an empty text or list takes the field away. */
 export type ProfileChange = { readonly [F in TextField]?: string | undefined } & {
   readonly [F in ListField]?: readonly string[] | undefined;
+} & {
+  readonly messages_from?: string | undefined;
 };
 
 /**
@@ -31,7 +35,14 @@ export function changedProfile(profile: UserProfile, change: ProfileChange): Use
     const value = list === undefined ? profile[field] : checkedList(field, list);
     if (value !== undefined && value.length > 0) changed[field] = value;
   }
+  const wanted = change.messages_from ?? profile.messages_from ?? '';
+  if (wanted !== '') changed['messages_from'] = oneOfMessagesFrom(wanted);
   return changed;
+}
+
+function oneOfMessagesFrom(text: string): string {
+  const known = messagesFrom.find((name) => name === text);
+  return known ?? fault('/messages_from', `must be one of ${messagesFrom.join(', ')}`);
 }
 
 function checkedList(field: ListField, list: readonly string[]): readonly string[] {
@@ -40,10 +51,35 @@ function checkedList(field: ListField, list: readonly string[]): readonly string
   return list.map((text, index) => {
     const value = checked(text, `/${field}/${index}`, { mayBreak: field === 'address' });
     if (value === '') fault(`/${field}/${index}`, 'must not be empty');
-    // Account ids are kept without the @ that people write before them.
-    return field === 'twitter' ? value.replace(/^@(?=.)/, '') : value;
+    return entryOf(field, value) ?? fault(`/${field}/${index}`, right[field] ?? 'is not right');
   });
 }
+
+/** The entry as it is kept; undefined where it is none. */
+function entryOf(field: ListField, value: string): string | undefined {
+  switch (field) {
+    case 'phone':
+      return parsePhone(value);
+    case 'twitter':
+      // Account ids are kept without the @ that people write before them.
+      return value.replace(/^@(?=.)/, '');
+    case 'telegram':
+      return telegramChat.test(value) ? value : undefined;
+    case 'webhook':
+      return parseWebhookAddress(value)?.href;
+    default:
+      return value;
+  }
+}
+
+/** A chat's number, or the name of a channel. */
+const telegramChat = /^(-?[1-9]\d{0,18}|@[A-Za-z]\w{3,31})$/;
+
+const right: { readonly [F in ListField]?: string } = {
+  phone: 'must be a phone number with country code, such as +221770000000',
+  telegram: 'must be the number of a chat with the bot, or the @name of a channel',
+  webhook: 'must be an http or https address without a name and password in it',
+};
 
 /** What is sent to providers later must not smuggle in lines of its own. */
 function checked(text: string, pointer: string, { mayBreak = false } = {}): string {

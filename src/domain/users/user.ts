@@ -14,7 +14,17 @@ export interface UserProfile {
   readonly facebook?: readonly string[];
   /** Account ids without the `@`. */
   readonly twitter?: readonly string[];
+  /** Chats of the Telegram bot: numbers, or `@name` of a channel. */
+  readonly telegram?: readonly string[];
+  /** Addresses that messages are posted to. */
+  readonly webhook?: readonly string[];
+  /** Who may send them messages; absent: everyone who signed in. */
+  readonly messages_from?: MessagesFrom;
 }
+
+/** Everyone who signed in, those they share a device with, or only themselves (contract 7). */
+export const messagesFrom = ['everyone', 'sharers', 'self'] as const;
+export type MessagesFrom = (typeof messagesFrom)[number];
 
 export interface User extends UserProfile {
   readonly key: UserKey;

@@ -2,6 +2,7 @@
 import { type Static, Type } from 'typebox';
 import { limits } from '../../config/limits.ts';
 import { keyScopeNames } from '../../domain/keys/key.ts';
+import { type MessagesFrom, messagesFrom } from '../../domain/users/user.ts';
 import { idPattern } from '../ids.ts';
 import { UsernameSchema } from '../schemas.ts';
 
@@ -34,6 +35,9 @@ export const profileExamples = {
   address: 'Rue 10, Saint-Louis',
   facebook: 'awa.diop',
   twitter: 'awadiop',
+  telegram: '123456789',
+  webhook: 'https://awa.dundun.example/messages',
+  messages_from: 'sharers',
 };
 
 /** Each field of a profile as it is alone. */
@@ -45,6 +49,15 @@ export const profileFields = {
   address: list('Physical addresses.', profileExamples.address),
   facebook: list('Facebook ids.', profileExamples.facebook),
   twitter: list('Twitter account ids, without the `@`.', profileExamples.twitter),
+  telegram: list('Chats with the Telegram bot, by number, or channels by `@name`.', profileExamples.telegram),
+  webhook: list('Addresses that messages are posted to.', profileExamples.webhook),
+  messages_from: Type.Unsafe<MessagesFrom>({
+    type: 'string',
+    enum: [...messagesFrom],
+    description:
+      'Who may send them messages: everyone who signed in (`everyone`, as when it is absent), those they share a device with (`sharers`), only themselves (`self`).',
+    examples: [profileExamples.messages_from],
+  }),
 };
 
 export const AdminSchema = Type.Boolean({ description: 'Whether they may do everything.', examples: [false] });
@@ -57,6 +70,9 @@ const optionalProfile = {
   address: Type.Optional(profileFields.address),
   facebook: Type.Optional(profileFields.facebook),
   twitter: Type.Optional(profileFields.twitter),
+  telegram: Type.Optional(profileFields.telegram),
+  webhook: Type.Optional(profileFields.webhook),
+  messages_from: Type.Optional(profileFields.messages_from),
 };
 
 const createdTime = Type.Integer({

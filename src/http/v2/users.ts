@@ -5,8 +5,8 @@ import type { Json } from '../../base/json.ts';
 import { Refusal } from '../../base/refusal.ts';
 import { limits } from '../../config/limits.ts';
 import type { AccountChange, NewPassword, UserView } from '../../domain/users/accounts.ts';
-import type { ProfileChange } from '../../domain/users/profile.ts';
-import type { User } from '../../domain/users/user.ts';
+import { type ProfileChange, profileListFields, profileTextFields } from '../../domain/users/profile.ts';
+import { messagesFrom, type User } from '../../domain/users/user.ts';
 import { jsonFieldOf, TextBody, textFieldOf } from '../bodies.ts';
 import { dropNulls } from '../drop-nulls.ts';
 import { setPage } from '../paging.ts';
@@ -252,7 +252,7 @@ interface Field {
 
 const emptied = 'An empty one takes it away. For the user and admins.';
 
-const textFields = (['firstName', 'lastName', 'email'] as const).map(
+const textFields = profileTextFields.map(
   (name): Field => ({
     name,
     operationId: `setUser${capital(name)}`,
@@ -263,11 +263,20 @@ const textFields = (['firstName', 'lastName', 'email'] as const).map(
   }),
 );
 
-const listFields = (['phone', 'address', 'facebook', 'twitter'] as const).map(
+const listWords = {
+  phone: 'phone numbers',
+  address: 'addresses',
+  facebook: 'Facebook ids',
+  twitter: 'Twitter ids',
+  telegram: 'Telegram chats',
+  webhook: 'webhook addresses',
+};
+
+const listFields = profileListFields.map(
   (name): Field => ({
     name,
     operationId: `setUser${capital(name)}`,
-    words: { phone: 'phone numbers', address: 'addresses', facebook: 'Facebook ids', twitter: 'Twitter ids' }[name],
+    words: listWords[name],
     note: `The whole list as a JSON array, or one entry alone as text. ${emptied}`,
     body: listField(profileFields[name], profileExamples[name]),
     change: (body): ProfileChange => ({ [name]: toList(body, name) }),
@@ -277,6 +286,14 @@ const listFields = (['phone', 'address', 'facebook', 'twitter'] as const).map(
 const fields: readonly Field[] = [
   ...textFields,
   ...listFields,
+  {
+    name: 'messages_from',
+    operationId: 'setUserMessagesFrom',
+    words: 'choice who may send messages',
+    note: `One of ${messagesFrom.join(', ')}. ${emptied}`,
+    body: textField(emptied, profileExamples.messages_from),
+    change: (body): ProfileChange => ({ messages_from: textFieldOf(body, 'messages_from') }),
+  },
   {
     name: 'admin',
     operationId: 'setUserAdmin',
@@ -292,8 +309,9 @@ function toUserRecord(user: User, view: UserView): object {
   const { id, username, createdTime, firstName, lastName } = user;
   if (view === 'name') return { id, username };
   if (view === 'person') return { id, createdTime, username, firstName, lastName };
-  const { email, phone, address, facebook, twitter, admin } = user;
-  return { id, createdTime, username, firstName, lastName, email, phone, address, facebook, twitter, admin };
+  const { email, phone, address, facebook, twitter, telegram, webhook, messages_from, admin } = user;
+  const reached = { email, phone, address, facebook, twitter, telegram, webhook, messages_from };
+  return { id, createdTime, username, firstName, lastName, ...reached, admin };
 }
 
 function toAccountChange(body: Static<typeof UserChangeBody>): AccountChange {
