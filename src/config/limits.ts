@@ -117,11 +117,11 @@ export const limits = {
 
   // --- Log and head -------------------------------------------------------------------------------------------
   /** Datapoints in the log that make settling worth while. */
-  settleRowsMin: 20_000,
+  settleRowsMin: 40_000,
   /** Datapoints in one row of the log; a larger commit takes several. */
   logRowDatapointsMax: 5_000,
   /** Datapoints moved from the log into the clustered table in one transaction: the longest pause of the writer. */
-  settleRowsMax: 10_000,
+  settleRowsMax: 20_000,
   /** Milliseconds after which a quiet log is settled whatever its size. */
   settleIdleMs: 30_000,
   /** Milliseconds after which settling is tried again when the disk refused. */
