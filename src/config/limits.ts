@@ -209,6 +209,8 @@ export const limits = {
   importBytesMax: 64 * MIB,
   /** Seconds a token of version 2 is good for (spec 5.3). */
   tokenLifetimeS: 600,
+  /** Seconds a token of versions 1 and 1.1 is good for (spec 5.3). */
+  olderTokenLifetimeS: 60,
 
   // --- MQTT ---------------------------------------------------------------------------------------------------
   /** An MQTT packet, bytes. Beyond: the connection is cut. */

@@ -12,6 +12,10 @@ import type { Users } from '../domain/users/users.ts';
 import type { Claims, Tokens } from './tokens.ts';
 
 declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** True where HTTP Basic is taken: the route reads the header itself. */
+    takesBasic?: boolean;
+  }
   interface FastifyRequest {
     /** Who asks; set before any handler of the API runs. */
     actor: Actor;
@@ -69,7 +73,7 @@ export class Authentication {
         done();
         return;
       }
-      const header = request.headers.authorization;
+      const header = tokenHeaderOf(request);
       const known = header === undefined ? this.#guest : this.#peek(request, header);
       if (known !== undefined) {
         request.actor = known;
@@ -136,6 +140,13 @@ export class Authentication {
     }
     return { actor: actorOf(user), expiresMs: claims.expiresS * 1000 };
   }
+}
+
+/** The Authorization header, unless it is for the route to read. */
+function tokenHeaderOf(request: FastifyRequest): string | undefined {
+  const header = request.headers.authorization;
+  const isBasic = header !== undefined && /^Basic /i.test(header);
+  return isBasic && request.routeOptions.config?.takesBasic === true ? undefined : header;
 }
 
 function isCurrent(user: User, claims: Claims): boolean {

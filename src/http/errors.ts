@@ -6,6 +6,7 @@ import type { Log } from '../base/log.ts';
 import { type FieldFault, Refusal, type RefusalCode } from '../base/refusal.ts';
 import { limits } from '../config/limits.ts';
 import { idRule } from './ids.ts';
+import { olderVersionOf } from './older-versions.ts';
 
 interface Kind {
   readonly status: number;
@@ -26,7 +27,7 @@ const kinds: Readonly<Record<RefusalCode, Kind>> = {
   storage: { status: 503, title: 'Service Unavailable' },
 };
 
-/** The body of every error of version 2. */
+/** The body of every error, but for older versions of the API. */
 export interface Problem {
   readonly type: string;
   readonly title: string;
@@ -106,6 +107,14 @@ interface Answer {
 }
 
 function sendProblem(request: FastifyRequest, reply: FastifyReply, answer: Answer): void {
+  reply.code(answer.kind.status);
+  reply.serializer((payload: unknown) => (typeof payload === 'string' ? payload : JSON.stringify(payload)));
+  const older = olderVersionOf(request);
+  if (older !== undefined) {
+    const body = older.errorBody({ title: answer.kind.title, detail: answer.detail });
+    reply.header('content-type', 'application/json; charset=utf-8').send(body);
+    return;
+  }
   const problem: Problem = {
     type: `urn:dundun:problem:${answer.code}`,
     title: answer.kind.title,
@@ -114,9 +123,7 @@ function sendProblem(request: FastifyRequest, reply: FastifyReply, answer: Answe
     instance: pathOf(request),
     ...(answer.errors !== undefined && answer.errors.length > 0 ? { errors: answer.errors } : {}),
   };
-  reply.code(answer.kind.status).header('content-type', 'application/problem+json; charset=utf-8');
-  reply.serializer((payload: unknown) => (typeof payload === 'string' ? payload : JSON.stringify(payload)));
-  reply.send(problem);
+  reply.header('content-type', 'application/problem+json; charset=utf-8').send(problem);
 }
 
 function pathOf(request: FastifyRequest): string {

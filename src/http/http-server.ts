@@ -18,8 +18,10 @@ import { registerDocs } from './docs.ts';
 import { answerBrokenRequest, answerUnknownPath, makeErrorHandler } from './errors.ts';
 import { registerHealth } from './health.ts';
 import { registerHome } from './home.ts';
+import { prepareOlderVersions } from './older-versions.ts';
 import { registerOpenApi } from './openapi.ts';
 import type { Services } from './routes.ts';
+import { registerV1 } from './v1/api.ts';
 import { registerV2 } from './v2/api.ts';
 import { registerRootHeartbeats } from './v2/gateways.ts';
 import { makeValidatorCompiler } from './validation.ts';
@@ -56,6 +58,7 @@ export class HttpServer {
 
   static async create(parts: HttpParts): Promise<HttpServer> {
     const app = makeFastify(parts);
+    prepareOlderVersions(app);
     registerBodyParsers(app);
     app.setValidatorCompiler(makeValidatorCompiler());
     app.setSerializerCompiler(() => JSON.stringify);
@@ -77,6 +80,8 @@ export class HttpServer {
       },
       { prefix: '/api/v2' },
     );
+    registerV1(app, parts.services, registerV2);
+    await app.after();
     addWrongMethods();
     await app.ready();
     return new HttpServer(app, parts.options);

@@ -9,7 +9,16 @@ import { introduction, tags } from './introduction.ts';
 
 type Tree = { [key: string]: unknown };
 
+const bearer = {
+  type: 'http',
+  scheme: 'bearer',
+  bearerFormat: 'JWT',
+  description: 'A token of `POST /api/v2/auth/token`, good for 10 minutes. Without one you are `guest`.',
+} as const;
+
 export async function registerOpenApi(app: FastifyInstance, options: { readonly baseUrl: string }): Promise<void> {
+  const olderTags = () => app.olderVersions.flatMap((version) => version.tags);
+  const securitySchemes: { [name: string]: object } = { bearer };
   await app.register(swagger, {
     openapi: {
       openapi: '3.1.0',
@@ -28,23 +37,20 @@ export async function registerOpenApi(app: FastifyInstance, options: { readonly 
       tags: [...tags],
       // Every call may carry a token and none must: without one the caller is guest.
       security: [{ bearer: [] }, {}],
-      components: {
-        securitySchemes: {
-          bearer: {
-            type: 'http',
-            scheme: 'bearer',
-            bearerFormat: 'JWT',
-            description: 'A token of `POST /api/v2/auth/token`, good for 10 minutes. Without one you are `guest`.',
-          },
-        },
-      },
+      components: { securitySchemes: securitySchemes as never },
     },
     transform: ({ schema, url }) => ({ schema: describeBody(schema), url }),
-    transformObject: (document) => gatherComponents((document as { openapiObject: Tree }).openapiObject) as never,
+    transformObject: (document) => {
+      const { openapiObject } = document as { openapiObject: Tree };
+      return gatherComponents({ ...openapiObject, tags: [...tags, ...olderTags()] }) as never;
+    },
   });
   let text: string | undefined;
   app.get('/openapi.json', { schema: { hide: true } as never }, (_request, reply) => {
-    text ??= JSON.stringify(app.swagger());
+    if (text === undefined) {
+      Object.assign(securitySchemes, ...app.olderVersions.map((version) => version.securitySchemes));
+      text = JSON.stringify(app.swagger());
+    }
     return reply
       .type('application/json; charset=utf-8')
       .header('cache-control', 'no-cache')
@@ -54,7 +60,7 @@ export async function registerOpenApi(app: FastifyInstance, options: { readonly 
 }
 
 /** A body that has several content types names them by `x-content`; the rest of its schema only validates. */
-function describeBody(schema: FastifySchema | undefined): FastifySchema {
+export function describeBody(schema: FastifySchema | undefined): FastifySchema {
   const content = (schema?.body as Tree | undefined)?.['x-content'];
   return content === undefined ? (schema ?? {}) : { ...schema, body: { content } };
 }

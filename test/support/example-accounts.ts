@@ -26,11 +26,11 @@ export async function prepareAccounts(
 async function makeAwa(server: TestServer, { operationId, tags }: Operation): Promise<string> {
   const { body } = await server.call('admin', 'GET', '/users?username=awa');
   const id: string | undefined = body[0]?.id;
-  if (id !== undefined && !tags.includes('Users')) return id;
+  if (id !== undefined && !tags.some((tag) => /\bUsers$/.test(tag))) return id;
   if (id !== undefined) {
     assert.equal((await server.call('admin', 'DELETE', `/users/${id}?devices=delete`)).status, 204);
   }
-  if (operationId === 'createUser') return '';
+  if (/^(createUser|v1CreateUser)$/.test(operationId)) return '';
   const { status, text } = await server.call('admin', 'POST', '/users', { json: { username: 'awa', password } });
   assert.equal(status, 200, text);
   return text;

@@ -4,9 +4,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Refusal } from '../../base/refusal.ts';
 import { limits } from '../../config/limits.ts';
+import { LoginBody, tokenAnswer } from '../logins.ts';
 import { answerDone, answerText } from '../preference.ts';
 import { overload, refusals, type Services, type TypedApp, tooMany, writes } from '../routes.ts';
-import { LoginBody, tokenAnswer } from './auth.ts';
 
 const tags = ['Authentication'];
 const cookieName = 'dundun_renewal';

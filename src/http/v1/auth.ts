@@ -1,0 +1,118 @@
+// Tokens of one minute, and what a caller may do, in the words of version 1 (spec 4.3, contract 2 and 9).
+import type { FastifyRequest } from 'fastify';
+import { Type } from 'typebox';
+import { Refusal } from '../../base/refusal.ts';
+import { limits } from '../../config/limits.ts';
+import { namesOfScopes } from '../../domain/permissions/scopes.ts';
+import { arrayText, sendJsonText } from '../json-array.ts';
+import { answerToken, LoginBody, tokenAnswer } from '../logins.ts';
+import { setPage } from '../paging.ts';
+import { AllOrPage, overload, pageOf, refusals, type Services, type TypedApp, tooMany } from '../routes.ts';
+import { olderErrors } from './description.ts';
+import { domainPath } from './routes.ts';
+import { toOlderScope } from './words.ts';
+
+const tags = ['v1 Authentication'];
+const lifetimeS = limits.olderTokenLifetimeS;
+
+const PermissionSchema = Type.Object(
+  {
+    resource: Type.String({ description: 'Id of the sensor.', examples: ['field-3'] }),
+    scopes: Type.Array(Type.String({ examples: ['sensors:view'] }), {
+      description:
+        'The rights held on it, in this order: `sensors:view`, `sensors:update`, `sensors:delete`, `sensors-data:view`, `sensors-data:create`.',
+    }),
+  },
+  { title: 'V1Permission', description: 'What the caller may do with a sensor.' },
+);
+
+const tokenWords =
+  'Good for one minute. The answer is the bare token as text, or a JSON string where `Accept` ranks `application/json` above `text/plain`.';
+
+export function registerAuth(app: TypedApp, services: Services): void {
+  // By the path of version 1.0 they are the same operations again, and left out of the reference.
+  for (const [path, hidden] of [['', {}] as const, [domainPath, { hide: true }] as const]) {
+    registerTokens(app, path, hidden, services);
+    registerPermissions(app, path, hidden, services);
+  }
+}
+
+function registerTokens(app: TypedApp, path: string, hidden: object, services: Services): void {
+  app.post(
+    `${path}/auth/token`,
+    {
+      schema: {
+        ...hidden,
+        tags,
+        operationId: 'v1CreateToken',
+        summary: 'Get a token',
+        description: tokenWords,
+        security: [{}],
+        body: LoginBody,
+        response: {
+          200: tokenAnswer,
+          ...olderErrors({ 400: refusals[400], 401: refusals[401], ...overload, ...tooMany }),
+        },
+      },
+    },
+    (request, reply) => answerToken(services, request, reply as never, { ...request.body, lifetimeS }) as never,
+  );
+
+  app.get(
+    `${path}/auth/token`,
+    {
+      config: { takesBasic: true },
+      schema: {
+        ...hidden,
+        tags,
+        operationId: 'v1GetToken',
+        summary: 'Get a token by HTTP Basic',
+        description: tokenWords,
+        security: [{ basic: [] }],
+        response: { 200: tokenAnswer, ...olderErrors({ 401: refusals[401], 503: overload[503], ...tooMany }) },
+      },
+    },
+    (request, reply) => {
+      const login = basicLogin(request);
+      return answerToken(services, request, reply as never, { ...login, lifetimeS }) as never;
+    },
+  );
+}
+
+function registerPermissions(app: TypedApp, path: string, hidden: object, { permissionQueries }: Services): void {
+  app.get(
+    `${path}/auth/permissions`,
+    {
+      schema: {
+        ...hidden,
+        tags,
+        operationId: 'v1ListPermissions',
+        summary: 'List what you may do with sensors',
+        description:
+          'Every sensor on which you hold at least one right, public ones too; without a token, the view of guest.',
+        querystring: AllOrPage,
+        response: {
+          200: pageOf(PermissionSchema, { description: 'The sensors and your rights on each.', counted: true }),
+          ...olderErrors(refusals),
+        },
+      },
+    },
+    async (request, reply) => {
+      const { limit, offset = 0 } = request.query;
+      const { total, holdings } = await permissionQueries.list(request.actor, 'device', { limit, offset });
+      setPage(request, reply as never, { limit, offset, total });
+      const text = arrayText(holdings, ({ id, scopes }) =>
+        JSON.stringify({ resource: id, scopes: namesOfScopes(scopes).map(toOlderScope) }),
+      );
+      return sendJsonText(reply, text);
+    },
+  );
+}
+
+/** @throws Refusal `unauthenticated` when the header is no username and password (RFC 7617). */
+function basicLogin(request: FastifyRequest): { readonly username: string; readonly password: string } {
+  const encoded = /^Basic +([A-Za-z0-9+/_-]+=*) *$/i.exec(request.headers.authorization ?? '')?.[1];
+  const [, username, password] = /^([^:]*):(.*)$/s.exec(Buffer.from(encoded ?? '', 'base64').toString('utf8')) ?? [];
+  if (username !== undefined && password !== undefined) return { username, password };
+  throw new Refusal('unauthenticated', 'Send username and password by HTTP Basic, or by POST as JSON.');
+}

@@ -1,0 +1,160 @@
+// The reference of version 1: what version 2 says of an operation, in the older words. Fields are renamed, prose is
+// translated, every success is 200 and every error has the older shape. A shape that comes out as it went in keeps its
+// title, so that both versions refer to one component; any other has `V1` before it.
+import type { FastifySchema } from 'fastify';
+import { Type } from 'typebox';
+import { isOlderField, olderName, toOlderFields, toOlderProse } from './words.ts';
+
+type Tree = { readonly [key: string]: unknown };
+
+const ErrorSchema = Type.Object(
+  {
+    error: Type.String({ description: 'The kind of error in words.', examples: ['Not Found'] }),
+    description: Type.String({
+      description: 'What was wrong and what would be right.',
+      examples: ['There is no sensor field-4.'],
+    }),
+  },
+  { title: 'V1Error', description: 'What was wrong and what would be right.' },
+);
+
+/** The description of an operation of version 2 as one of version 1; `tag` is the group it stands in. */
+export function describeInOlderWords(schema: FastifySchema): FastifySchema {
+  const { tags, operationId, params, querystring, body, headers, response, ...others } = schema as Tree;
+  const prose = translate(others, { isRenaming: false }) as { readonly description?: string };
+  const note = notes[operationId as string];
+  return {
+    ...prose,
+    ...(note === undefined ? {} : { description: `${prose.description ?? ''} ${note}`.trimStart() }),
+    tags: (tags as string[]).map(olderTag),
+    operationId: olderOperationId(operationId as string),
+    ...(params === undefined ? {} : { params: olderParams(params as Tree) }),
+    ...(querystring === undefined ? {} : { querystring: translate(querystring, { isRenaming: false }) }),
+    ...(headers === undefined ? {} : { headers: translate(headers, { isRenaming: false }) }),
+    ...(body === undefined ? {} : { body: translate(body, { isRenaming: true }) }),
+    response: olderResponses(response as { readonly [status: string]: Tree }),
+  } as FastifySchema;
+}
+
+/** What is so in version 1 alone, by operation of version 2. */
+const notes: { readonly [operationId: string]: string } = {
+  createDevice: 'Without a `domain` it has the domain `default`.',
+};
+
+/** `:device` and `:sensor` of a path as version 1 calls them. */
+export function describePath(url: string): string {
+  return url.replaceAll(/(?<=:)(device|sensor)\b/g, (name) => olderParam(name));
+}
+
+const olderParam = (name: string) => ({ device: 'sensor', sensor: 'measurement' })[name] ?? name;
+
+function olderParams(params: Tree): Tree {
+  const translated = translate(params, { isRenaming: false }) as Tree;
+  const entries = Object.entries(translated['properties'] as Tree);
+  const properties = Object.fromEntries(entries.map(([name, schema]) => [olderParam(name), schema]));
+  return { ...translated, properties, required: Object.keys(properties) };
+}
+
+function olderTag(tag: string): string {
+  return `v1 ${toOlderProse(tag)}`;
+}
+
+/** `setSensorSensingDevice` to `v1SetMeasurementSensingDevice`. */
+function olderOperationId(id: string): string {
+  const older = id.replaceAll(/(?<!Sensing)(Device|Sensor)/g, (word) => toOlderProse(word));
+  return `v1${older.charAt(0).toUpperCase()}${older.slice(1)}`;
+}
+
+/** Keywords whose content is data that has fields of records. */
+const dataKeywords = new Set(['example', 'examples', 'value']);
+const untouched = new Set(['default', 'enum', 'const', 'required']);
+
+interface Options {
+  /** False where the names are no fields of a record: parameters and headers. */
+  readonly isRenaming: boolean;
+}
+
+function translate(node: unknown, options: Options, isNames = false): unknown {
+  if (Array.isArray(node)) return node.map((inner) => translate(inner, options));
+  if (typeof node !== 'object' || node === null) return node;
+  if (isNames) return translateNamed(node as Tree, options);
+  const { title, ...shape } = node as Tree;
+  const copy: { [key: string]: unknown } = {};
+  for (const [key, inner] of Object.entries(shape)) copy[key] = translateKeyword(key, inner, options);
+  if (options.isRenaming && Array.isArray(copy['required'])) {
+    copy['required'] = copy['required'].filter(isOlderField).map(olderName);
+  }
+  if (typeof title !== 'string') return copy;
+  return { ...copy, title: JSON.stringify(copy) === JSON.stringify(shape) ? title : `V1${olderTitle(title)}` };
+}
+
+function translateKeyword(key: string, inner: unknown, options: Options): unknown {
+  if (typeof inner === 'string' && /^(description|summary|x-role)$/.test(key)) return olderText(inner);
+  if (untouched.has(key)) return inner;
+  if (dataKeywords.has(key)) return options.isRenaming ? translateData(inner) : inner;
+  return translate(inner, options, key === 'properties');
+}
+
+/** The fields of a record: renamed, and without those that are new in version 2. */
+function translateNamed(fields: Tree, options: Options): Tree {
+  const translated = Object.entries(fields).map(([name, field]) => [name, translate(field, options)] as const);
+  if (!options.isRenaming) return Object.fromEntries(translated);
+  return Object.fromEntries(
+    translated.filter(([name]) => isOlderField(name)).map(([name, field]) => [olderName(name), field]),
+  );
+}
+
+function translateData(data: unknown): unknown {
+  if (Array.isArray(data)) return data.map(translateData);
+  if (typeof data !== 'object' || data === null) return data;
+  const fields = Object.entries(toOlderFields(data as Tree));
+  return Object.fromEntries(fields.map(([name, value]) => [name, translateData(value)]));
+}
+
+function olderTitle(title: string): string {
+  return title.replaceAll(/Device|Sensor/g, (word) => toOlderProse(word));
+}
+
+/** Prose; a status that is not 200 in version 2 is here. */
+function olderText(text: string): string {
+  return toOlderProse(text).replaceAll(/\b20[14]\b/g, '200');
+}
+
+function olderResponses(response: { readonly [status: string]: Tree }): Tree {
+  const translated = Object.entries(response).map(
+    ([status, answer]) => [status, translate(answer, { isRenaming: true }) as Tree] as const,
+  );
+  const successes = translated.filter(([status]) => status < '400').map(([, answer]) => answer);
+  return {
+    200: successes.length > 1 ? oneAnswer(successes) : successes[0],
+    ...olderErrors(Object.fromEntries(translated.filter(([status]) => status >= '400'))),
+  };
+}
+
+/** The refusals of version 2 in the shape of version 1. */
+export function olderErrors(refusals: { readonly [status: string]: object }): { readonly [status: string]: object } {
+  const content = { 'application/json': { schema: ErrorSchema } };
+  return Object.fromEntries(
+    Object.entries(refusals).map(([status, answer]) => {
+      const description = String((answer as Tree)['description']).replace(/: `errors` names.*$/, '.');
+      return [status, { ...answer, description, content }];
+    }),
+  );
+}
+
+/** The answers to a create, without its record or with it, as one. */
+function oneAnswer(answers: readonly Tree[]): Tree {
+  const schemas = new Map<string, unknown[]>();
+  for (const { content } of answers) {
+    for (const [type, media] of Object.entries((content ?? {}) as { readonly [type: string]: Tree })) {
+      schemas.set(type, [...(schemas.get(type) ?? []), media['schema']]);
+    }
+  }
+  const content = [...schemas].map(([type, all]) => [type, { schema: all.length > 1 ? { anyOf: all } : all[0] }]);
+  const isEmpty = answers.some((answer) => answer['type'] === 'null');
+  return {
+    description: `Created, and committed to disk.${isEmpty ? ' Without a body,' : ' The id,'} or with \`Prefer: return=representation\` the record.`,
+    headers: Object.assign({}, ...answers.map(({ headers }) => headers)),
+    content: Object.fromEntries(content),
+  };
+}

@@ -1,0 +1,141 @@
+// Version 1 is version 2 in older words, so its routes are those that version 2 registers, as many of them as version 1
+// has, under their older paths: what comes in is translated before it is checked, what goes out after it was made.
+// Permissions, rules and bounds are thereby the same. Called by api.ts.
+import type { FastifyReply, FastifyRequest, FastifySchema, RouteOptions } from 'fastify';
+import { describeBody } from '../openapi.ts';
+import type { TypedApp } from '../routes.ts';
+import { describeInOlderWords, describePath } from './description.ts';
+import { toNewerDevice, toNewerNotification, toOlderDevice, toOlderNotification, translateFilter } from './records.ts';
+import { toOlderPath } from './words.ts';
+
+const device = '/devices/:device';
+const sensor = `${device}/sensors/:sensor`;
+const rule = '/notifications/:notification';
+const deviceFields = ['name', 'gateway_id', 'domain', 'location', 'visibility'];
+const sensorFields = ['name', 'sensing_device', 'quantity_kind', 'unit'];
+
+/** The routes of version 2 that version 1 has (spec 4.3, contract 9), beside those of `asTheyAre`. */
+const known = [
+  'POST /devices',
+  'GET /devices',
+  `GET ${device}`,
+  `DELETE ${device}`,
+  ...deviceFields.map((field) => `PUT ${device}/${field}`),
+  `POST ${device}/sensors`,
+  `GET ${device}/sensors`,
+  `GET ${sensor}`,
+  `DELETE ${sensor}`,
+  ...sensorFields.map((field) => `PUT ${sensor}/${field}`),
+  `POST ${sensor}/values`,
+  `POST ${sensor}/value`,
+  `GET ${sensor}/values`,
+  'POST /notifications',
+  'GET /notifications',
+  `GET ${rule}`,
+  `PATCH ${rule}`,
+  `DELETE ${rule}`,
+  `PUT ${rule}/status`,
+];
+
+/** Whole families of routes whose words are the same. */
+const asTheyAre = /^\/(users|socials)(\/|$)/;
+
+/** What the path of version 1.0 has before that of 1.1; the domain in it is ignored (contract 9). */
+export const domainPath = '/domains/:domain';
+
+/** How the request of a route becomes one of version 2, by method and path of version 2. */
+const requests: { readonly [route: string]: (request: FastifyRequest, options: { isDomainFixed: boolean }) => void } = {
+  'POST /devices': (request, options) => {
+    request.body = toNewerDevice(request.body, options);
+  },
+  'GET /devices': (request) => translateFilter(request, { isDeep: false }),
+  'POST /notifications': (request) => {
+    request.body = toNewerNotification(request.body);
+  },
+  [`PATCH ${rule}`]: (request) => {
+    request.body = toNewerNotification(request.body);
+  },
+  'GET /notifications': (request) => translateFilter(request, { isDeep: true }),
+};
+
+type Record = { readonly [key: string]: unknown };
+type Register = (url: string, options: Partial<RouteOptions>, handler: RouteOptions['handler']) => unknown;
+
+const methods = { get: 'GET', post: 'POST', put: 'PUT', patch: 'PATCH', delete: 'DELETE' } as const;
+
+/** Stands in for the app when version 2 registers its routes: puts those that version 1 has on `app`. */
+export function inOlderWords(app: TypedApp, missing = new Set(known)): { app: TypedApp; missing: ReadonlySet<string> } {
+  const add =
+    (method: string): Register =>
+    (url, options, handler) => {
+      const name = `${method} ${url}`;
+      if (!missing.delete(name) && !asTheyAre.test(url)) return;
+      const path = toOlderPath(url);
+      app.route(toOlderRoute(name, { ...options, method, url: path, handler } as RouteOptions));
+      app.route(toOlderRoute(name, { ...options, method, url: domainPath + path, handler } as RouteOptions));
+    };
+  const stand = new Proxy(app, {
+    get(target, key) {
+      if (Object.hasOwn(methods, key)) return add(methods[key as keyof typeof methods]);
+      if (key === 'withTypeProvider') return () => stand;
+      // A hook is of version 2's own routes; what they need of parsers is asked for inside `register`.
+      if (key === 'addHook') return () => stand;
+      if (key === 'register') {
+        return (plugin: (inner: unknown, options: object, done: () => void) => void) =>
+          target.register((inner, options, done) =>
+            plugin(inOlderWords(inner as never, missing).app, options as object, done),
+          );
+      }
+      const value: unknown = Reflect.get(target, key);
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
+  return { app: stand, missing };
+}
+
+function toOlderRoute(name: string, route: RouteOptions): RouteOptions {
+  const isDomainFixed = route.url.startsWith(domainPath);
+  const translate = requests[name];
+  return {
+    ...route,
+    config: { ...route.config, ...describedBy(route, { isHidden: isDomainFixed }) } as never,
+    preValidation: [
+      (request: FastifyRequest, _reply: FastifyReply, done: () => void) => {
+        if (isDomainFixed) delete (request.params as { domain?: string }).domain;
+        translate?.(request, { isDomainFixed });
+        done();
+      },
+      ...[route.preValidation ?? []].flat(),
+    ] as never,
+    preSerialization: (_request, _reply, payload, done) => done(null, toOlderAnswer(name, payload)),
+    onSend: (_request, reply, payload, done) => {
+      answerAs200(reply);
+      done(null, payload);
+    },
+  };
+}
+
+function toOlderAnswer(name: string, payload: unknown): unknown {
+  const toOlder = /^\w+ \/notifications\b/.test(name) ? toOlderNotification : toOlderDevice;
+  const isRecord = /^\w+ (\/devices(\/:device)?|\/notifications(\/:notification)?)$/.test(name);
+  if (!isRecord || typeof payload !== 'object' || payload === null) return payload;
+  return Array.isArray(payload) ? payload.map(toOlder) : toOlder(payload as Record);
+}
+
+/** All successes answer 200 (contract 9), and what they lead to lies in version 1. */
+function answerAs200(reply: FastifyReply): void {
+  if (reply.statusCode === 201 || reply.statusCode === 204) reply.code(200);
+  const location = reply.getHeader('location');
+  if (typeof location !== 'string') return;
+  reply.header('location', `/api/v1${toOlderPath(location.replace(/^\/api\/v2/, ''))}`);
+}
+
+/** How a route stands in the reference. A path of version 1.0 is the same operation again, and is left out. */
+function describedBy(route: RouteOptions, { isHidden }: { readonly isHidden: boolean }): object {
+  return {
+    swaggerTransform: ({ schema, url }: { readonly schema: FastifySchema; readonly url: string }) => ({
+      schema: isHidden ? { hide: true } : describeBody(describeInOlderWords(route.schema ?? schema)),
+      url: describePath(url),
+    }),
+  };
+}
