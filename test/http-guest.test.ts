@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { make } from './support/calls.ts';
+import { password } from './support/people.ts';
 import { type Carries, TestServer } from './support/test-server.ts';
 
 let server: TestServer;
@@ -88,6 +89,53 @@ for (const mode of ['full', 'push', 'none'] as const) {
     });
   });
 }
+
+suite('where no callers without a token are taken', () => {
+  before(() => server.restart({ DUNDUN_GUEST_ACCESS: 'none', DUNDUN_SELF_REGISTRATION: 'on' }));
+
+  const rule = '0123456789abcdef01234567';
+  for (const call of [
+    'GET /devices/unknown',
+    'DELETE /devices/unknown',
+    'PUT /devices/unknown/name',
+    'POST /devices/unknown/sensors/s/values',
+    'GET /devices/unknown/sensors/s/values',
+    'GET /devices/unknown/live',
+    'GET /sensors_data?device_id=unknown',
+    'GET /devices/public/sensors/unknown',
+    'POST /datapoints',
+    'PUT /gateways/unknown/health',
+    'GET /projects/unknown',
+    `GET /notifications/${rule}`,
+    'GET /users/00000000-0000-4000-8000-000000000000',
+    'GET /ontologies/units',
+    'GET /devices?limit=0',
+  ]) {
+    test(`${call} does not tell what there is`, async () => {
+      await make(server, { call, expect: 401 });
+    });
+  }
+
+  test('the heartbeat at the root and version 1 do not either', async () => {
+    assert.equal((await server.send('PUT', '/gateways/unknown/health')).status, 401);
+    await make(server, { version: 'v1', call: 'GET /sensors/unknown', expect: 401 });
+  });
+
+  test('they can still sign in, register and ask what a path takes', async () => {
+    const login = { username: 'owner', password };
+    const { text } = await make(server, { call: 'POST /auth/token', json: login, expect: 200 });
+    await make(server, { version: 'v1', call: 'POST /auth/token', json: login, expect: 200 });
+    await make(server, { call: 'POST /auth/session', json: login, expect: 200 });
+    await make(server, { call: 'DELETE /auth/session', expect: 204 });
+    await make(server, { call: 'POST /users', json: { username: 'newcomer', password }, expect: 200 });
+    await make(server, { call: 'PATCH /devices', expect: 405 });
+    await make(server, { call: 'GET /nothing', expect: 404 });
+    const headers = { origin: 'https://example.org', 'access-control-request-method': 'GET' };
+    assert.equal((await server.send('OPTIONS', '/api/v2/devices', { headers })).status, 204);
+    const signedIn = { authorization: `Bearer ${text}` };
+    await make(server, { call: 'GET /devices/unknown', headers: signedIn, expect: 404 });
+  });
+});
 
 test('guest cannot sign in', async () => {
   await make(server, { call: 'POST /auth/token', json: { username: 'guest', password: '' }, expect: 401 });

@@ -7,6 +7,7 @@ import { LruCache } from '../base/lru-cache.ts';
 import { Refusal } from '../base/refusal.ts';
 import { limits } from '../config/limits.ts';
 import { isKeyText, type Keys } from '../domain/keys/keys.ts';
+import type { Permissions } from '../domain/permissions/permission.ts';
 import { type Actor, actorOf, type User } from '../domain/users/user.ts';
 import type { Users } from '../domain/users/users.ts';
 import type { Claims, Tokens } from './tokens.ts';
@@ -15,6 +16,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** True where HTTP Basic is taken: the route reads the header itself. */
     takesBasic?: boolean;
+    /** True for the doors through which one comes in; they are open where callers without a token are turned away. */
+    isOpen?: boolean;
   }
   interface FastifyRequest {
     /** Who asks; set before any handler of the API runs. */
@@ -43,6 +46,7 @@ export class Authentication {
   readonly #tokens: Tokens;
   readonly #keys: Keys;
   readonly #guest: Actor;
+  readonly #permissions: Permissions;
   readonly #clock: Clock;
   readonly #known = new LruCache<string, Known>({ weightMax: limits.tokensCachedMax });
 
@@ -51,12 +55,14 @@ export class Authentication {
     readonly tokens: Tokens;
     readonly keys: Keys;
     readonly guest: Actor;
+    readonly permissions: Permissions;
     readonly clock: Clock;
   }) {
     this.#users = parts.users;
     this.#tokens = parts.tokens;
     this.#keys = parts.keys;
     this.#guest = parts.guest;
+    this.#permissions = parts.permissions;
     this.#clock = parts.clock;
   }
 
@@ -75,6 +81,8 @@ export class Authentication {
       }
       const header = tokenHeaderOf(request);
       const known = header === undefined ? this.#guest : this.#peek(request, header);
+      // Before anything else is said: who may not come in is not told either which records there are.
+      if (header === undefined && !isOpen(request)) this.#permissions.requireGuestAllowed(this.#guest);
       if (known !== undefined) {
         request.actor = known;
         done();
@@ -147,6 +155,10 @@ function tokenHeaderOf(request: FastifyRequest): string | undefined {
   const header = request.headers.authorization;
   const isBasic = header !== undefined && /^Basic /i.test(header);
   return isBasic && request.routeOptions.config?.takesBasic === true ? undefined : header;
+}
+
+function isOpen(request: FastifyRequest): boolean {
+  return request.is404 || request.routeOptions.config?.isOpen === true;
 }
 
 function isCurrent(user: User, claims: Claims): boolean {

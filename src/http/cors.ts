@@ -26,7 +26,7 @@ export function registerCors(app: FastifyInstance, origins: readonly string[]): 
     }
     done();
   });
-  app.options('/*', { schema: { hide: true } as never }, (request, reply) => {
+  app.options('/*', { config: { isOpen: true }, schema: { hide: true } as never }, (request, reply) => {
     const { origin } = request.headers;
     if (origin !== undefined && (all || allowed.has(origin))) {
       reply.header('access-control-allow-methods', methods);

@@ -9,6 +9,7 @@ import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import { Refusal } from '../base/refusal.ts';
 import { limits } from '../config/limits.ts';
+import type { Permissions } from '../domain/permissions/permission.ts';
 import type { Actor } from '../domain/users/user.ts';
 import type { Users } from '../domain/users/users.ts';
 import { Authentication } from './auth.ts';
@@ -41,6 +42,7 @@ export interface HttpParts {
   readonly log: Log;
   readonly users: Users;
   readonly guest: Actor;
+  readonly permissions: Permissions;
   readonly clock: Clock;
   readonly services: Services;
   readonly metrics: MetricsRegistry;

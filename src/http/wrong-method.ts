@@ -22,6 +22,7 @@ export function watchMethods(app: FastifyInstance): () => void {
         method: missing as HTTPMethods[],
         url,
         schema: { hide: true } as never,
+        config: { isOpen: true },
         exposeHeadRoute: false,
         // The refusal comes before the body is looked at.
         onRequest: (request, reply) => answerWrongMethod(request, reply, allowed),

@@ -41,6 +41,7 @@ function registerTokens(app: TypedApp, path: string, hidden: object, services: S
   app.post(
     `${path}/auth/token`,
     {
+      config: { isOpen: true },
       schema: {
         ...hidden,
         tags,
@@ -61,7 +62,7 @@ function registerTokens(app: TypedApp, path: string, hidden: object, services: S
   app.get(
     `${path}/auth/token`,
     {
-      config: { takesBasic: true },
+      config: { takesBasic: true, isOpen: true },
       schema: {
         ...hidden,
         tags,

@@ -7,6 +7,7 @@ export function registerAuth(app: TypedApp, services: Services): void {
   app.post(
     '/auth/token',
     {
+      config: { isOpen: true },
       schema: {
         tags: ['Authentication'],
         operationId: 'createToken',

@@ -113,6 +113,8 @@ function registerCreate(app: TypedApp, { accounts }: Services): void {
   app.post(
     '/users',
     {
+      // Who may make accounts is decided there.
+      config: { isOpen: true },
       preValidation: dropNulls,
       schema: {
         tags,
