@@ -234,6 +234,7 @@ suite('pages', () => {
   for (const query of [
     ...['limit=0', 'limit=-1', 'limit=1001', 'limit=1e3x', 'limit=1.5', 'limit=', 'limit=null', 'limit=1&limit=2'],
     ...['offset=-1', 'offset=', 'offset=x', 'offset=1.5', 'offset=-0.1', 'limit=[5]', 'limit=%00'],
+    ...['offset=1e999', 'offset=1e19'],
   ]) {
     test(`with ${query} are 400`, async () => {
       const { body } = await make(server, { as, call: `GET /devices?${query}`, expect: 400 });

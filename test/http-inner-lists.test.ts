@@ -50,7 +50,7 @@ for (const [list, key] of [
       assert.equal((await get('?limit=25')).link, '');
     });
 
-    for (const query of ['limit=0', 'limit=-1', 'limit=x', 'offset=-1', 'offset=1.5']) {
+    for (const query of ['limit=0', 'limit=-1', 'limit=x', 'offset=-1', 'offset=1.5', 'limit=1e999', 'offset=1e999']) {
       test(`with ${query} is 400`, async () => {
         await make(server, { as, call: `GET /devices/d/${list}?${query}`, expect: 400 });
       });

@@ -152,7 +152,7 @@ test('the list has one’s own projects, an admin’s all, in order of creation 
   const page = await idsOf('admin', '?limit=12&offset=3');
   assert.deepEqual([page.ids, page.total], [all.ids.slice(3, 15), all.total]);
   assert.match(page.headers.link as string, /rel="next"/);
-  for (const query of ['limit=0', 'limit=1001', 'offset=-1'])
+  for (const query of ['limit=0', 'limit=1001', 'offset=-1', 'offset=1e999'])
     await make(server, { as: 'admin', call: `GET /projects?${query}`, expect: 400 });
 });
 

@@ -56,6 +56,8 @@ export const limits = {
   deviceListMax: 1000,
   /** Entries of a list that is small for most people, notifications for one; the default as well. */
   recordListMax: 1000,
+  /** What `offset` passes over, and `limit` where it has no other bound; a store counts in 64 bits. Beyond: 400. */
+  listEntriesMax: 1e18,
   datapointListDefault: 20,
   datapointListMax: 30_000,
   /** The last N datapoints of a read. Beyond: 400. */

@@ -149,6 +149,10 @@ export const PreferHeaders = Type.Object({
   ),
 });
 
+/** Where a page of a list begins. */
+export const passedOver = (words: string) =>
+  Type.Integer({ minimum: 0, maximum: limits.listEntriesMax, default: 0, description: `${words} passed over.` });
+
 /** The page of a list of records other than devices (contract 1). */
 export const recordPage = (words: string) => ({
   limit: Type.Integer({
@@ -157,11 +161,15 @@ export const recordPage = (words: string) => ({
     default: limits.recordListMax,
     description: `${words} a page.`,
   }),
-  offset: Type.Integer({ minimum: 0, default: 0, description: `${words} passed over.` }),
+  offset: passedOver(words),
 });
 
 /** The query of a list that is given whole unless a limit is named. */
 export const AllOrPage = Type.Object({
-  limit: Type.Optional(Type.Integer({ minimum: 1, description: 'Entries at most; without it, all.' })),
-  offset: Type.Optional(Type.Integer({ minimum: 0, description: 'Entries passed over.' })),
+  limit: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: limits.listEntriesMax, description: 'Entries at most; without it, all.' }),
+  ),
+  offset: Type.Optional(
+    Type.Integer({ minimum: 0, maximum: limits.listEntriesMax, description: 'Entries passed over.' }),
+  ),
 });

@@ -18,7 +18,7 @@ import {
 } from '../datapoint-rows.ts';
 import { AggregateSchema, LocatedAggregateSchema, LocatedDatapointSchema } from '../history-schemas.ts';
 import { isId } from '../ids.ts';
-import { pageOf, refusals, type Services, type TypedApp } from '../routes.ts';
+import { pageOf, passedOver, refusals, type Services, type TypedApp } from '../routes.ts';
 import { type Format, formatOf, sendRows } from '../row-streams.ts';
 import { DatapointSchema, SensorParams } from '../schemas.ts';
 
@@ -38,11 +38,12 @@ const historyFields = {
   limit: Type.Optional(
     Type.Integer({
       minimum: 1,
+      maximum: limits.listEntriesMax,
       description:
         'Rows at most: default 20, maximum 30 000; CSV and NDJSON have neither, nor do `bucket` and `points` have a default.',
     }),
   ),
-  offset: Type.Integer({ minimum: 0, default: 0, description: 'Rows passed over.' }),
+  offset: passedOver('Rows'),
   dateFrom: optionalText('Earliest time, inclusive, such as `2016-06-08T18:20:27Z`.'),
   dateTo: optionalText('Latest time, inclusive, such as `2016-06-08T18:20:27Z`.'),
   date_from: optionalText('Another name for `dateFrom`.'),

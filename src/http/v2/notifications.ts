@@ -21,7 +21,17 @@ import {
 } from '../notification-schemas.ts';
 import { setLinks, setTotal } from '../paging.ts';
 import { answerDeclared, answerDone } from '../preference.ts';
-import { conflict, creates, PreferHeaders, pageOf, refusals, type Services, type TypedApp, writes } from '../routes.ts';
+import {
+  conflict,
+  creates,
+  PreferHeaders,
+  pageOf,
+  passedOver,
+  refusals,
+  type Services,
+  type TypedApp,
+  writes,
+} from '../routes.ts';
 import { textField } from '../schemas.ts';
 
 const tags = ['Notifications'];
@@ -172,7 +182,7 @@ const ListQuery = Type.Object({
     default: limits.recordListMax,
     description: 'Notifications a page.',
   }),
-  offset: Type.Integer({ minimum: 0, default: 0, description: 'Notifications passed over.' }),
+  offset: passedOver('Notifications'),
 });
 
 function toFields(body: NotificationBody): NotificationFields {
