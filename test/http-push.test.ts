@@ -169,7 +169,8 @@ suite('all or none:', () => {
     await push({ json: { value: 'é'.repeat(32_767) } });
     await push({ json: { value: 'é'.repeat(32_768) } }, 413);
     await push({ json: { value: Array(20_000).fill('xx') } }, 413);
-    await push({ text: `${fits}x` }, 413);
+    const { body } = await push({ text: `${fits}x` }, 413);
+    assert.match(body.detail, /^The text has 65537 bytes/);
     assert.equal((await read()).length, 2);
   });
 

@@ -259,12 +259,13 @@ suite('what fails before a path is found', () => {
     });
   }
 
-  const raw: readonly (readonly [what: string, bytes: string, status: number])[] = [
+  const raw: readonly (readonly [what: string, bytes: string, status: number, detail?: RegExp])[] = [
     ['what is no HTTP', 'drum drum\r\n\r\n', 400],
+    ['an address with letters beyond ASCII', 'GET /?q=name==Näme HTTP/1.1\r\nHost: x\r\n\r\n', 400, /percent/],
     ['headers without an end', `GET / HTTP/1.1\r\nHost: x\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`, 431],
     ['two lengths', 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n', 400],
   ];
-  for (const [what, bytes, status] of raw) {
+  for (const [what, bytes, status, detail = /./] of raw) {
     test(`${what} is ${status}, and the connection ends`, async () => {
       const socket = connect(server.running.ports.http, '127.0.0.1');
       socket.on('error', () => {});
@@ -272,6 +273,7 @@ suite('what fails before a path is found', () => {
       const [head = '', body = ''] = (await readText(socket)).split('\r\n\r\n');
       const headers = Object.fromEntries(head.split('\r\n').map((line) => line.toLowerCase().split(': ')));
       assert.match(head, new RegExp(`^HTTP/1.1 ${status} `));
+      assert.match(JSON.parse(body).detail, detail);
       const bytesAnswered = Buffer.from(body);
       assertProblem({ status, headers, bytes: bytesAnswered, text: body, body: JSON.parse(body) }, what);
     });

@@ -96,6 +96,11 @@ const brokenRequests: Readonly<Record<string, typeof brokenRequest>> = {
     title: 'Request Header Fields Too Large',
     detail: 'The address and the headers together are larger than 16 KiB.',
   },
+  HPE_INVALID_URL: {
+    status: 400,
+    title: 'Bad Request',
+    detail: 'The address holds what no address may. Characters beyond ASCII are percent-encoded there: ä is %C3%A4.',
+  },
   ERR_HTTP_REQUEST_TIMEOUT: { status: 408, title: 'Request Timeout', detail: 'The request took too long to arrive.' },
 };
 

@@ -46,7 +46,7 @@ export function parseValue(value: Json, pointer: string): StoredValue {
   ) {
     throw new Refusal(
       'too-large',
-      `${pointer} has ${Buffer.byteLength(stored)} bytes; a value takes ${limits.valueBytesMax}.`,
+      `${pointer || 'The text'} has ${Buffer.byteLength(stored)} bytes; a value takes ${limits.valueBytesMax}.`,
       {
         faults: [{ pointer, detail: `must have at most ${limits.valueBytesMax} bytes as JSON` }],
       },

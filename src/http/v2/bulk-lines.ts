@@ -12,6 +12,7 @@ import { csvRecords } from '../csv-records.ts';
 import { idRule, isId } from '../ids.ts';
 
 const columns = ['device_id', 'sensor_id', 'timestamp', 'value'] as const;
+const required = ['device_id', 'sensor_id', 'value'] as const;
 const lineFeed = 0x0a;
 
 type Column = (typeof columns)[number];
@@ -84,19 +85,29 @@ function readCsv(bytes: Buffer, reader: LineReader): void {
     const known = places;
     reader.read(line, () => {
       if (fault !== undefined) throw new Refusal('malformed', `The line ${fault}.`);
-      if (fields.length > width) {
-        throw new Refusal('malformed', `The line has ${fields.length} fields, not ${width}. Put quotes around commas.`);
-      }
+      // Columns behind the last that counts may be missing; spreadsheets leave empty ones away.
+      const isShort = required.some((column) => (known.get(column) ?? -1) >= fields.length);
+      if (isShort || fields.length > width) throw new Refusal('malformed', widthFault(fields.length, width));
       return toCsvLine((column) => fields[known.get(column) ?? -1] ?? '');
     });
   }
 }
 
+function widthFault(count: number, width: number): string {
+  const advice = count > width ? 'Put quotes around commas.' : 'Separate fields by commas.';
+  return `The line has ${count} ${count === 1 ? 'field' : 'fields'}, not ${width}. ${advice}`;
+}
+
 /** The places of the columns where the first line names them, in any order, beside others. */
 function headerOf(fields: readonly string[]): ReadonlyMap<Column, number> | undefined {
   const names = fields.map((field) => field.trim().toLowerCase());
+  if (names.length === 1 && /device_id *[;\t]/.test(names[0] ?? '')) {
+    throw new Refusal('malformed', 'Separate the fields of the CSV by commas, not by semicolons or tabs.');
+  }
   if (!names.includes('device_id') && !names.includes('sensor_id')) return undefined;
-  for (const column of ['device_id', 'sensor_id', 'value'] as const) {
+  const twice = columns.find((column) => names.indexOf(column) !== names.lastIndexOf(column));
+  if (twice !== undefined) throw new Refusal('malformed', `The header line of the CSV names ${twice} twice.`);
+  for (const column of required) {
     if (!names.includes(column)) throw new Refusal('malformed', `The header line of the CSV has no column ${column}.`);
   }
   return new Map(columns.map((column) => [column, names.indexOf(column)]));
@@ -122,7 +133,8 @@ function toCsvValue(text: string): Json {
     if (!isCleanText(text)) throw new Refusal('malformed', `value ${textFault(text)}.`);
     return text;
   }
-  return parseJsonText(Buffer.from(text), limits.nestingLevelsMax);
+  // Within a datapoint, as it is in JSON: the same bounds hold, and what is wrong is told of /value.
+  return (parseJsonText(Buffer.from(`{"value":${text}}`), limits.nestingLevelsMax) as { readonly value: Json }).value;
 }
 
 function isJson(text: string): boolean {
