@@ -4,6 +4,7 @@ import { type Clock, systemClock } from './base/clock.ts';
 import { type Ids, randomIds } from './base/ids.ts';
 import type { Config } from './config/config.ts';
 import { limits } from './config/limits.ts';
+import { providersOf } from './config/provider-settings.ts';
 import { makeSenders } from './delivery/senders.ts';
 import { Actuators } from './domain/actuators/actuators.ts';
 import { Bulk } from './domain/datapoints/bulk.ts';
@@ -31,6 +32,7 @@ import { Passwords } from './domain/users/passwords.ts';
 import { Registrations } from './domain/users/registrations.ts';
 import { Renewals } from './domain/users/renewals.ts';
 import { Users } from './domain/users/users.ts';
+import { WebhookKeys } from './domain/users/webhook-keys.ts';
 import { type HttpOptions, HttpServer } from './http/http-server.ts';
 import { Tokens } from './http/tokens.ts';
 import { Metrics } from './metrics.ts';
@@ -212,7 +214,11 @@ async function wireDomain(parts: {
     partsMax: limits.directoryPartsMax,
     pushesCommitted: () => writer.append({ pushes: [] }),
   });
-  const key = await new SqlSecretStore(store.registry).getOrCreate('token-key', () => ids.bytes(32));
+  const secrets = new SqlSecretStore(store.registry);
+  const key = await secrets.getOrCreate('token-key', () => ids.bytes(32));
+  const webhookKeys = new WebhookKeys(await secrets.getOrCreate('webhook-key', () => ids.bytes(32)));
+  const webhook = { keys: webhookKeys, networks: config.webhookNetworks };
+  const senders = makeSenders({ clock, ...providersOf(config), webhook });
   const known = { directory, permissions, clock };
   const drops = new DropLog({ ...known, store: new SqlDropStore(store.registry), waitingMax: limits.dropsWaitingMax });
   const pushing = { ...known, writer, store: store.datapoints, receiptHours: limits.idempotencyHours };
@@ -224,7 +230,9 @@ async function wireDomain(parts: {
   live.start();
   const devices = new Devices({ ...known, store: deviceStore, users, defaultVisibility });
   const gateways = new Gateways({ ...known, gatewayStore, presence, users, defaultVisibility });
-  const accounts = { config, clock, ids, store, permissions, passwords, users, userStore, devices, gateways, endings };
+  const accounts = {
+    ...{ config, clock, ids, store, permissions, passwords, users, userStore, devices, gateways, endings, webhookKeys },
+  };
   const services = {
     live,
     devices,
@@ -252,7 +260,7 @@ async function wireDomain(parts: {
     feed,
     writer,
     drops,
-    senders: makeSenders(),
+    senders,
     services,
   };
 }
@@ -270,6 +278,7 @@ function wireAccounts(parts: {
   readonly devices: Devices;
   readonly gateways: Gateways;
   readonly endings: Endings;
+  readonly webhookKeys: WebhookKeys;
 }) {
   const { config, clock, store, userStore } = parts;
   const logins = new Logins(parts);

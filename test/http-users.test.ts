@@ -44,7 +44,15 @@ suite('a user is read', () => {
   const seen: Readonly<Record<string, readonly string[]>> = {
     guest: ['id', 'username'],
     stranger: ['id', 'createdTime', 'username', 'firstName', 'lastName'],
-    self: ['id', 'createdTime', 'username', ...Object.keys(profile), 'admin'],
+    self: [
+      'id',
+      'createdTime',
+      'username',
+      ...Object.keys(profile).slice(0, -1),
+      'webhook_key',
+      'messages_from',
+      'admin',
+    ],
     admin: ['id', 'createdTime', 'username', ...Object.keys(profile), 'admin'],
   };
   for (const [as, fields] of Object.entries(seen)) {
@@ -69,8 +77,12 @@ suite('a user is read', () => {
     const { body } = await make(server, { as: 'self', call: 'GET /users/me', expect: 200 });
     assert.deepEqual(
       { ...body, id: undefined },
-      { id: undefined, createdTime: server.clock.now(), username: 'self', ...profile, admin: false },
+      {
+        ...{ id: undefined, createdTime: server.clock.now(), username: 'self', ...profile, admin: false },
+        webhook_key: body.webhook_key,
+      },
     );
+    assert.match(body.webhook_key, /^whsec_[A-Za-z0-9+/]{43}=$/);
   });
 
   test('404 where there is none, whatever the id looks like', async () => {
@@ -126,7 +138,7 @@ suite('an account is changed', () => {
       ...table({ call: `PUT ${who}/messages_from`, text: 'self' }, [403, 403, 204, 204]),
     ]);
     const { body } = await make(server, { as: 'self', call: 'GET /users/me', expect: 200 });
-    const { id: _, createdTime: __, ...rest } = body;
+    const { id: _, createdTime: __, webhook_key: ___, ...rest } = body;
     assert.deepEqual(rest, {
       username: 'self',
       firstName: 'Binta',

@@ -19,6 +19,15 @@ const faulty = {
   DUNDUN_DEFAULT_VISIBILITY: 'hidden',
   DUNDUN_TRUST_PROXY: '10.0.0.0/8, my-proxy',
   DUNDUN_LOG_LEVEL: 'loud',
+  DUNDUN_TWILIO_ACCOUNT_SID: 'my account',
+  DUNDUN_TWILIO_API_KEY: 'AC0',
+  DUNDUN_TWILIO_VOICE_FROM: '0771234567',
+  DUNDUN_TWILIO_VOICE_LANGUAGE: 'french!',
+  DUNDUN_TWILIO_URL: 'twilio',
+  DUNDUN_SMTP_URL: 'https://awa:letmein@mail.example',
+  DUNDUN_SMTP_FROM: 'awa',
+  DUNDUN_TELEGRAM_TOKEN: 'letmein',
+  DUNDUN_WEBHOOK_NETWORKS: '192.168.1.0/40',
 };
 
 suite('settings', { timeout: 300_000 }, () => {
@@ -33,7 +42,7 @@ suite('settings', { timeout: 300_000 }, () => {
       assert.match(stderr, /DUNDUN_HTTP_PORT: "70000" must be a whole number from 0 to 65535/);
       assert.match(stderr, /DUNDUN_DEFAULT_VISIBILITY: "hidden" must be one of private, public/);
       assert.match(stderr, /DUNDUN_TRUST_PROXY: .*my-proxy/);
-      assert.doesNotMatch(stderr, /short|at \S+\.ts/);
+      assert.doesNotMatch(stderr, /short|letmein|at \S+\.ts/);
     }
     assert.equal(existsSync(folder), false);
   });
@@ -43,6 +52,36 @@ suite('settings', { timeout: 300_000 }, () => {
     const { code, stderr } = await runVerb(['config'], { settings });
     assert.equal(code, 2);
     assert.match(stderr, /DUNDUN_HTTP_PORT and DUNDUN_MQTT_PORT: must differ/);
+  });
+
+  test('a provider that is set up by halves is named, with what belongs together', async () => {
+    const settings = {
+      ...{
+        DUNDUN_TWILIO_TOKEN: 'letmein',
+        DUNDUN_X_APP_KEY: 'app',
+        DUNDUN_SMTP_URL: 'smtp://awa:letmein@mail.example',
+      },
+    };
+    const { code, stderr } = await runVerb(['config'], { settings });
+    assert.equal(code, 2);
+    assert.match(stderr, /DUNDUN_TWILIO_ACCOUNT_SID, DUNDUN_TWILIO_TOKEN, DUNDUN_TWILIO_FROM: set all, or none/);
+    assert.match(stderr, /DUNDUN_X_APP_KEY, .*DUNDUN_X_ACCESS_SECRET: set all, or none/);
+    assert.match(stderr, /DUNDUN_SMTP_URL, DUNDUN_SMTP_FROM: set all, or none/);
+    assert.doesNotMatch(stderr, /letmein/);
+  });
+
+  test('no credential of a provider is printed', async () => {
+    const secret = 'letmein';
+    const settings = {
+      ...{ DUNDUN_TWILIO_ACCOUNT_SID: 'AC00', DUNDUN_TWILIO_TOKEN: secret, DUNDUN_TWILIO_FROM: '+15005550006' },
+      ...{ DUNDUN_X_APP_KEY: 'app', DUNDUN_X_APP_SECRET: secret, DUNDUN_X_ACCESS_TOKEN: secret },
+      ...{ DUNDUN_X_ACCESS_SECRET: secret, DUNDUN_TELEGRAM_TOKEN: `1:${secret}` },
+      ...{ DUNDUN_SMTP_URL: `smtp://awa:${secret}@mail.example`, DUNDUN_SMTP_FROM: 'Dundun <a@farm.example>' },
+    };
+    const { code, stdout, stderr } = await runVerb(['config'], { settings });
+    assert.deepEqual([code, stderr], [0, '']);
+    assert.ok(!stdout.includes(secret));
+    assert.equal(stdout.match(/=\(set\)$/gm)?.length, 7);
   });
 
   test('the file named by DUNDUN_CONFIG is read, and the environment wins over it', async () => {

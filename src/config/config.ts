@@ -1,8 +1,9 @@
 // Every setting: its name, default, reason, and how it is read. Checked at start, all faults named at once; frozen.
-import { isIP } from 'node:net';
 import type { Env } from './env.ts';
+import { type ProviderConfig, providerFaults, providerSettings } from './provider-settings.ts';
+import { integerBetween, networks, nonEmpty, oneOf, onOff, origins, port, type Setting, text, url } from './setting.ts';
 
-export interface Config {
+export interface Config extends ProviderConfig {
   readonly httpPort: number;
   readonly httpHost: string;
   readonly mqttPort: number;
@@ -19,15 +20,6 @@ export interface Config {
   readonly corsOrigins: readonly string[];
   readonly trustProxy: readonly string[];
   readonly logLevel: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'silent';
-}
-
-interface Setting<T> {
-  readonly env: string;
-  readonly fallback: string;
-  readonly reason: string;
-  readonly secret?: boolean;
-  /** Turns the text into the value; throws an Error that says what would be right. */
-  readonly parse: (text: string) => T;
 }
 
 type Settings = { readonly [F in keyof Config]: Setting<Config[F]> };
@@ -135,6 +127,7 @@ export const settings: Settings = {
     reason: 'How much is logged.',
     parse: oneOf('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'),
   },
+  ...providerSettings,
 };
 
 /** Raised with every fault of the settings at once. */
@@ -180,6 +173,7 @@ function faultsTogether(config: Config): string[] {
   }
   const ports = [config.httpPort, config.mqttPort].filter((number) => number !== undefined && number !== 0);
   if (new Set(ports).size < ports.length) faults.push('DUNDUN_HTTP_PORT and DUNDUN_MQTT_PORT: must differ.');
+  faults.push(...providerFaults(config));
   return faults;
 }
 
@@ -187,71 +181,4 @@ function faultsTogether(config: Config): string[] {
 export function unknownSettings(env: Env): string[] {
   const known = new Set([...Object.values(settings).map((setting) => setting.env), 'DUNDUN_CONFIG']);
   return Object.keys(env).filter((name) => name.startsWith('DUNDUN_') && !known.has(name));
-}
-
-function port(value: string): number {
-  return integerBetween(0, 65_535)(value);
-}
-
-function integerBetween(min: number, max: number): (value: string) => number {
-  return (value) => {
-    const number = Number(value);
-    if (!/^\d+$/.test(value) || number < min || number > max)
-      throw new Error(`must be a whole number from ${min} to ${max}`);
-    return number;
-  };
-}
-
-function oneOf<const T extends string>(...allowed: readonly T[]): (value: string) => T {
-  return (value) => {
-    const found = allowed.find((candidate) => candidate === value);
-    if (found === undefined) throw new Error(`must be one of ${allowed.join(', ')}`);
-    return found;
-  };
-}
-
-function onOff(value: string): boolean {
-  return oneOf('on', 'off')(value) === 'on';
-}
-
-function text(value: string): string {
-  return value;
-}
-
-function nonEmpty(value: string): string {
-  if (value.trim() === '') throw new Error('must not be empty');
-  return value;
-}
-
-function list(value: string): readonly string[] {
-  return value
-    .split(',')
-    .map((item) => item.trim())
-    .filter((item) => item !== '');
-}
-
-function networks(value: string): readonly string[] {
-  const bad = list(value).filter((item) => !isNetwork(item));
-  if (bad.length > 0) throw new Error(`must hold addresses or networks such as 10.0.0.0/8, not ${bad.join(', ')}`);
-  return list(value);
-}
-
-function isNetwork(item: string): boolean {
-  const [address = '', prefix, ...rest] = item.split('/');
-  const bits = isIP(address) === 6 ? 128 : 32;
-  const whole = prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= bits);
-  return isIP(address) !== 0 && whole && rest.length === 0;
-}
-
-function origins(value: string): readonly string[] {
-  const all = list(value);
-  const wrong = all.find((origin) => origin !== '*' && !(URL.canParse(origin) && new URL(origin).origin === origin));
-  if (wrong !== undefined)
-    throw new Error(`must be * or origins such as https://farm.example, and ${JSON.stringify(wrong)} is none`);
-  return all;
-}
-
-function url(value: string): string {
-  if (value !== '' && !URL.canParse(value)) throw new Error('must be an address such as https://dundun.example');
-  return value.replace(/\/+$/, '');
 }

@@ -51,6 +51,35 @@ export const limits = {
   /** Notifications of one user. Beyond: 422. Guest's are those of all who do not sign in. */
   notificationsPerUserMax: 10_000,
 
+  // --- Senders ------------------------------------------------------------------------------------------------
+  /** Milliseconds that a provider may take for one try. Beyond: the try is given up, and made again later. */
+  providerMsMax: 15_000,
+  /** Bytes of a provider's answer. Beyond: it is cut off there, and not understood. */
+  providerAnswerBytesMax: 64 * KIB,
+  /** Seconds that a provider may ask us to wait. Beyond: this long. */
+  retryAfterSMax: 86_400,
+  /** Messages a second that providers take: Twilio queues what is more than a number sends; calls are one a second. */
+  smsPerSMax: 20,
+  voicePerSMax: 1,
+  /** 200 in 15 minutes. */
+  twitterPerSMax: 200 / 900,
+  emailPerSMax: 10,
+  telegramPerSMax: 30,
+  /** Not one provider but many; this guards the machine. */
+  webhookPerSMax: 2_000,
+  /** Characters of a message by channel. Beyond: the rest is left out, and an ellipsis says so. */
+  smsCharsMax: 1_600,
+  /** The script of a call has 4000 characters, and a character takes up to six in it. */
+  voiceCharsMax: 600,
+  directMessageCharsMax: 10_000,
+  telegramCharsMax: 4_096,
+  subjectCharsMax: 78,
+  /** Names of accounts on X whose ids are remembered, and for how many milliseconds; names change hands. */
+  accountNamesMax: 10_000,
+  accountNameMs: 24 * 3_600_000,
+  /** Connections to webhooks that are kept open for the next message. Beyond: they are closed after use. */
+  webhookConnectionsKeptMax: 256,
+
   // --- Lists --------------------------------------------------------------------------------------------------
   deviceListDefault: 20,
   deviceListMax: 1000,

@@ -1,19 +1,44 @@
 // The sender of each channel, from the settings. Called once, by server.ts. There is one for every channel, always:
 // where credentials are missing it says so.
+import type { Clock } from '../base/clock.ts';
+import { limits } from '../config/limits.ts';
 import type { Channel } from '../domain/notifications/notification.ts';
 import type { Sender } from '../domain/notifications/sender.ts';
+import { type EmailOptions, EmailSender } from './email.ts';
+import { SmsSender } from './sms.ts';
+import { type TelegramOptions, TelegramSender } from './telegram.ts';
+import { TwilioAccount, type TwilioOptions } from './twilio.ts';
+import { type TwitterOptions, TwitterSender } from './twitter.ts';
+import { VoiceSender } from './voice.ts';
+import { type WebhookOptions, WebhookSender } from './webhook.ts';
 import { WithoutProvider } from './without-provider.ts';
 
-const missing: { readonly [C in Channel]: string } = {
-  sms: 'DUNDUN_TWILIO_ACCOUNT, DUNDUN_TWILIO_TOKEN and DUNDUN_TWILIO_FROM',
-  voice: 'DUNDUN_TWILIO_ACCOUNT, DUNDUN_TWILIO_TOKEN and DUNDUN_TWILIO_FROM',
-  twitter: 'DUNDUN_X_APP_KEY, DUNDUN_X_APP_SECRET, DUNDUN_X_ACCESS_TOKEN and DUNDUN_X_ACCESS_SECRET',
-  email: 'DUNDUN_SMTP_URL and DUNDUN_SMTP_FROM',
-  webhook: 'DUNDUN_WEBHOOK_SECRET',
-  telegram: 'DUNDUN_TELEGRAM_TOKEN',
-};
+export interface SenderOptions {
+  readonly clock: Clock;
+  readonly twilio?: TwilioOptions | undefined;
+  readonly twitter?: TwitterOptions | undefined;
+  readonly email?: EmailOptions | undefined;
+  readonly telegram?: TelegramOptions | undefined;
+  readonly webhook: WebhookOptions;
+  /** Milliseconds that a provider may take for one try. */
+  readonly msMax?: number;
+}
 
-export function makeSenders(): ReadonlyMap<Channel, Sender> {
-  const names = Object.keys(missing) as Channel[];
-  return new Map(names.map((channel) => [channel, new WithoutProvider(channel, missing[channel])]));
+export function makeSenders(options: SenderOptions): ReadonlyMap<Channel, Sender> {
+  const { clock, twilio, twitter, email, telegram, webhook, msMax = limits.providerMsMax } = options;
+  const bounds = { clock, msMax };
+  const account = twilio && new TwilioAccount(twilio, bounds);
+  const senders: readonly Sender[] = [
+    account ? new SmsSender(account) : new WithoutProvider('sms', 'DUNDUN_TWILIO_ACCOUNT_SID'),
+    account?.options.voiceFrom ? new VoiceSender(account) : new WithoutProvider('voice', voiceMissing(account)),
+    twitter ? new TwitterSender(twitter, bounds) : new WithoutProvider('twitter', 'DUNDUN_X_APP_KEY'),
+    email ? new EmailSender(email, bounds) : new WithoutProvider('email', 'DUNDUN_SMTP_URL'),
+    telegram ? new TelegramSender(telegram, bounds) : new WithoutProvider('telegram', 'DUNDUN_TELEGRAM_TOKEN'),
+    new WebhookSender(webhook, bounds),
+  ];
+  return new Map(senders.map((sender) => [sender.channel, sender]));
+}
+
+function voiceMissing(account: TwilioAccount | undefined): string {
+  return account === undefined ? 'DUNDUN_TWILIO_ACCOUNT_SID' : 'DUNDUN_TWILIO_VOICE_FROM';
 }

@@ -32,7 +32,7 @@ export type Delivery =
 
 export interface Sender {
   readonly channel: Channel;
-  /** Messages a second the provider takes. */
+  /** Messages a second the provider takes; may be less than one. */
   readonly perSMax: number;
   /** Tries once. Never rejects; an abort is a `retry`. */
   send(message: OutgoingMessage, signal: AbortSignal): Promise<Delivery>;

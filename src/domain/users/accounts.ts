@@ -14,6 +14,7 @@ import { type Actor, guestUsername, type User } from './user.ts';
 import type { UserQuery, UserStore } from './user-store.ts';
 import { assertOneScript, foldName } from './username.ts';
 import type { UserDraft, Users } from './users.ts';
+import type { WebhookKeys } from './webhook-keys.ts';
 
 /** How much of a user somebody sees: everything, who it is, or the name alone. */
 export type UserView = 'all' | 'person' | 'name';
@@ -55,6 +56,7 @@ export class Accounts {
   readonly #endings: Endings;
   readonly #registrations: Registrations;
   readonly #selfRegistration: boolean;
+  readonly #webhookKeys: WebhookKeys;
   /** The change under way; the next waits for it. */
   #turn: Promise<unknown> = Promise.resolve();
 
@@ -69,6 +71,7 @@ export class Accounts {
     readonly endings: Endings;
     readonly registrations: Registrations;
     readonly selfRegistration: boolean;
+    readonly webhookKeys: WebhookKeys;
   }) {
     this.#store = parts.store;
     this.#users = parts.users;
@@ -80,6 +83,7 @@ export class Accounts {
     this.#endings = parts.endings;
     this.#registrations = parts.registrations;
     this.#selfRegistration = parts.selfRegistration;
+    this.#webhookKeys = parts.webhookKeys;
   }
 
   async list(actor: Actor, query: UserQuery): Promise<{ readonly users: readonly User[]; readonly total: number }> {
@@ -97,8 +101,13 @@ export class Accounts {
   /** How much of the user the actor sees. What is private to a person is not shown to machines, unless they are admins. */
   viewOf(actor: Actor, user: User): UserView {
     if (actor.guest) return 'name';
-    const isSelf = actor.key === user.key && actor.limits === undefined;
-    return actor.admin || isSelf ? 'all' : 'person';
+    return actor.admin || isSelf(actor, user) ? 'all' : 'person';
+  }
+
+  /** What messages to the user's webhooks are signed with; for the user alone, and where there are any. */
+  findWebhookKey(actor: Actor, user: User): string | undefined {
+    if (actor.guest || !isSelf(actor, user) || user.webhook === undefined) return undefined;
+    return this.#webhookKeys.textOf(user.username);
   }
 
   /**
@@ -290,4 +299,9 @@ export class Accounts {
     this.#turn = done.catch(() => {});
     return done;
   }
+}
+
+/** Not by an API key: what is private to a person is nothing for machines. */
+function isSelf(actor: Actor, user: User): boolean {
+  return actor.key === user.key && actor.limits === undefined;
 }

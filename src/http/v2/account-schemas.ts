@@ -88,6 +88,13 @@ export const UserSchema = Type.Object(
     createdTime: Type.Optional(createdTime),
     username: UsernameSchema,
     ...optionalProfile,
+    webhook_key: Type.Optional(
+      Type.String({
+        description:
+          'What messages to your webhooks are signed with, as Standard Webhooks says: `webhook-signature` is the HMAC-SHA256 of `webhook-id`, `webhook-timestamp` and the body, joined by dots. Shown to the user alone.',
+        examples: ['whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA='],
+      }),
+    ),
     admin: Type.Optional(AdminSchema),
   },
   {

@@ -4,9 +4,9 @@ import { type Static, Type } from 'typebox';
 import type { Json } from '../../base/json.ts';
 import { Refusal } from '../../base/refusal.ts';
 import { limits } from '../../config/limits.ts';
-import type { AccountChange, NewPassword, UserView } from '../../domain/users/accounts.ts';
+import type { AccountChange, NewPassword } from '../../domain/users/accounts.ts';
 import { type ProfileChange, profileListFields, profileTextFields } from '../../domain/users/profile.ts';
-import { messagesFrom, type User } from '../../domain/users/user.ts';
+import { type Actor, messagesFrom, type User } from '../../domain/users/user.ts';
 import { jsonFieldOf, TextBody, textFieldOf } from '../bodies.ts';
 import { dropNulls } from '../drop-nulls.ts';
 import { setPage } from '../paging.ts';
@@ -69,7 +69,7 @@ function registerReads(app: TypedApp, { accounts }: Services): void {
     async (request, reply) => {
       const { users, total } = await accounts.list(request.actor, request.query);
       setPage(request, reply as never, { ...request.query, total });
-      return users.map((user) => toUserRecord(user, accounts.viewOf(request.actor, user))) as never;
+      return users.map((user) => toUserRecord(accounts, request.actor, user)) as never;
     },
   );
 
@@ -86,7 +86,7 @@ function registerReads(app: TypedApp, { accounts }: Services): void {
     },
     async (request) => {
       const user = await accounts.get(request.actor, request.actor.userId);
-      return toUserRecord(user, accounts.viewOf(request.actor, user)) as never;
+      return toUserRecord(accounts, request.actor, user) as never;
     },
   );
 
@@ -104,7 +104,7 @@ function registerReads(app: TypedApp, { accounts }: Services): void {
     },
     async (request) => {
       const user = await accounts.get(request.actor, request.params.user.toLowerCase());
-      return toUserRecord(user, accounts.viewOf(request.actor, user)) as never;
+      return toUserRecord(accounts, request.actor, user) as never;
     },
   );
 }
@@ -138,7 +138,7 @@ function registerCreate(app: TypedApp, { accounts }: Services): void {
       return answerDeclared(request, reply as never, {
         location: `/api/v2/users/${user.id}`,
         id: user.id,
-        record: async () => toUserRecord(user, accounts.viewOf(request.actor, user)),
+        record: async () => toUserRecord(accounts, request.actor, user),
       }) as never;
     },
   );
@@ -307,12 +307,14 @@ const fields: readonly Field[] = [
 ];
 
 /** The user with the fields that the view shows (contract 2), in the order of spec.md. */
-function toUserRecord(user: User, view: UserView): object {
+function toUserRecord(accounts: Services['accounts'], actor: Actor, user: User): object {
+  const view = accounts.viewOf(actor, user);
   const { id, username, createdTime, firstName, lastName } = user;
   if (view === 'name') return { id, username };
   if (view === 'person') return { id, createdTime, username, firstName, lastName };
   const { email, phone, address, facebook, twitter, telegram, webhook, messages_from, admin } = user;
-  const reached = { email, phone, address, facebook, twitter, telegram, webhook, messages_from };
+  const webhook_key = accounts.findWebhookKey(actor, user);
+  const reached = { email, phone, address, facebook, twitter, telegram, webhook, webhook_key, messages_from };
   return { id, createdTime, username, firstName, lastName, ...reached, admin };
 }
 

@@ -1,0 +1,79 @@
+// What a setting is, and how the text of one is read. Called while the settings are parsed; each function throws an Error
+// that says what would be right.
+import { isIP } from 'node:net';
+
+export interface Setting<T> {
+  readonly env: string;
+  readonly fallback: string;
+  readonly reason: string;
+  readonly secret?: boolean;
+  /** Turns the text into the value; throws an Error that says what would be right. */
+  readonly parse: (text: string) => T;
+}
+
+export function port(value: string): number {
+  return integerBetween(0, 65_535)(value);
+}
+
+export function integerBetween(min: number, max: number): (value: string) => number {
+  return (value) => {
+    const number = Number(value);
+    if (!/^\d+$/.test(value) || number < min || number > max)
+      throw new Error(`must be a whole number from ${min} to ${max}`);
+    return number;
+  };
+}
+
+export function oneOf<const T extends string>(...allowed: readonly T[]): (value: string) => T {
+  return (value) => {
+    const found = allowed.find((candidate) => candidate === value);
+    if (found === undefined) throw new Error(`must be one of ${allowed.join(', ')}`);
+    return found;
+  };
+}
+
+export function onOff(value: string): boolean {
+  return oneOf('on', 'off')(value) === 'on';
+}
+
+export function text(value: string): string {
+  return value;
+}
+
+export function nonEmpty(value: string): string {
+  if (value.trim() === '') throw new Error('must not be empty');
+  return value;
+}
+
+function list(value: string): readonly string[] {
+  return value
+    .split(',')
+    .map((item) => item.trim())
+    .filter((item) => item !== '');
+}
+
+export function networks(value: string): readonly string[] {
+  const bad = list(value).filter((item) => !isNetwork(item));
+  if (bad.length > 0) throw new Error(`must hold addresses or networks such as 10.0.0.0/8, not ${bad.join(', ')}`);
+  return list(value);
+}
+
+function isNetwork(item: string): boolean {
+  const [address = '', prefix, ...rest] = item.split('/');
+  const bits = isIP(address) === 6 ? 128 : 32;
+  const whole = prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= bits);
+  return isIP(address) !== 0 && whole && rest.length === 0;
+}
+
+export function origins(value: string): readonly string[] {
+  const all = list(value);
+  const wrong = all.find((origin) => origin !== '*' && !(URL.canParse(origin) && new URL(origin).origin === origin));
+  if (wrong !== undefined)
+    throw new Error(`must be * or origins such as https://farm.example, and ${JSON.stringify(wrong)} is none`);
+  return all;
+}
+
+export function url(value: string): string {
+  if (value !== '' && !URL.canParse(value)) throw new Error('must be an address such as https://dundun.example');
+  return value.replace(/\/+$/, '');
+}

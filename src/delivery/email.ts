@@ -1,0 +1,92 @@
+// E-mail by SMTP, through nodemailer. One message, one recipient, plain text. The Message-ID is made of the message's
+// id, so that repeats after a lost answer look alike to the recipient's mail program.
+import { getSystemErrorName } from 'node:util';
+import type { Transporter } from 'nodemailer';
+import { limits } from '../config/limits.ts';
+import type { Delivery, OutgoingMessage, Sender } from '../domain/notifications/sender.ts';
+import { Attempt, noAddress, ofTrouble, shortened } from './outcome.ts';
+
+export interface EmailOptions {
+  /** `smtp://` or `smtps://`, with name and password where the server asks for them. */
+  readonly url: string;
+  /** The address that messages come from; may have a name before it. */
+  readonly from: string;
+}
+
+const provider = 'the mail server';
+
+export class EmailSender implements Sender {
+  readonly channel = 'email';
+  readonly perSMax = limits.emailPerSMax;
+  readonly #options: EmailOptions;
+  readonly #msMax: number;
+  #transport: Promise<Transporter> | undefined;
+
+  constructor(options: EmailOptions, { msMax }: { readonly msMax: number }) {
+    this.#options = options;
+    this.#msMax = msMax;
+  }
+
+  async send(message: OutgoingMessage, stopped: AbortSignal): Promise<Delivery> {
+    const { email } = message.to;
+    if (email === undefined) return noAddress(message, 'e-mail address');
+    // A list, or a name with an address in it, would reach people who are not this user.
+    if (!/^[^\s@,;:<>()"\\]+@[^\s@,;:<>()"\\]+$/.test(email))
+      return noAddress(message, 'e-mail address that is one, such as awa@farm.example');
+    const attempt = new Attempt(stopped, this.#msMax);
+    try {
+      this.#transport ??= this.#connect();
+      const transport = await this.#transport;
+      await transport.sendMail({ ...this.#mail(message), to: { name: '', address: email }, signal: attempt.signal });
+      return { kind: 'sent', code: '250' };
+    } catch (error) {
+      return ofError(error, attempt);
+    }
+  }
+
+  #mail({ id, text }: OutgoingMessage) {
+    const { from } = this.#options;
+    const domain = /@([^\s@>]+)>?\s*$/.exec(from)?.[1] ?? 'localhost';
+    const [first = ''] = text.split(/\r?\n/, 1);
+    return {
+      from,
+      subject: shortened(first, limits.subjectCharsMax),
+      text,
+      messageId: `<${id}@${domain}>`,
+      // Tells programs that answer mail by themselves not to (RFC 3834).
+      headers: { 'Auto-Submitted': 'auto-generated' },
+    };
+  }
+
+  async #connect(): Promise<Transporter> {
+    const { createTransport } = await import('nodemailer');
+    return createTransport({
+      url: this.#options.url,
+      connectionTimeout: this.#msMax,
+      greetingTimeout: this.#msMax,
+      socketTimeout: this.#msMax,
+      dnsTimeout: this.#msMax,
+      maxResponseSize: limits.providerAnswerBytesMax,
+      disableFileAccess: true,
+      disableUrlAccess: true,
+    });
+  }
+}
+
+function ofError(error: unknown, attempt: Attempt): Delivery {
+  const { code, responseCode, errno } = error as NodeJS.ErrnoException & { readonly responseCode?: number };
+  if (responseCode === undefined) {
+    // The client writes a code of its own over that of the system, and leaves its number.
+    const cause = typeof errno === 'number' ? { code: getSystemErrorName(errno) } : error;
+    return ofTrouble(provider, cause, attempt);
+  }
+  const reply = String(responseCode);
+  // 4yz is "not now", 5yz is "never" (RFC 5321 4.2.1).
+  if (responseCode < 500)
+    return { kind: 'retry', reason: `${provider} asks to try again later (${reply})`, code: reply };
+  if (code === 'EAUTH')
+    return { kind: 'failed', reason: `${provider} refuses the credentials of this service`, code: reply };
+  if (code === 'EENVELOPE')
+    return { kind: 'failed', reason: `${provider} refuses the address (${reply})`, code: reply };
+  return { kind: 'failed', reason: `${provider} refuses the message (${reply})`, code: reply };
+}

@@ -1,0 +1,25 @@
+// Text messages to phones, through Twilio. Goes to the first number of the recipient that can be reached.
+import { limits } from '../config/limits.ts';
+import type { Delivery, OutgoingMessage, Sender } from '../domain/notifications/sender.ts';
+import { shortened } from './outcome.ts';
+import { toPhones } from './phones.ts';
+import type { TwilioAccount } from './twilio.ts';
+
+export class SmsSender implements Sender {
+  readonly channel = 'sms';
+  readonly perSMax = limits.smsPerSMax;
+  readonly #account: TwilioAccount;
+
+  constructor(account: TwilioAccount) {
+    this.#account = account;
+  }
+
+  send(message: OutgoingMessage, signal: AbortSignal): Promise<Delivery> {
+    const { from } = this.#account.options;
+    const sender = from.startsWith('MG') ? { messagingServiceSid: from } : { from };
+    const body = shortened(message.text, limits.smsCharsMax);
+    return toPhones(message, (to) =>
+      this.#account.create((client) => client.messages.create({ to, body, ...sender }), message, signal),
+    );
+  }
+}

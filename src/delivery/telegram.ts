@@ -1,0 +1,91 @@
+// Messages of a Telegram bot, by its HTTP API (core.telegram.org/bots/api), to the first chat of the recipient that takes
+// them. The token is part of the address there, so nothing of the address is ever told.
+import type { Clock } from '../base/clock.ts';
+import { limits } from '../config/limits.ts';
+import type { Delivery, OutgoingMessage, Sender } from '../domain/notifications/sender.ts';
+import {
+  Attempt,
+  boundedWait,
+  noAddress,
+  type Outcome,
+  ofStatus,
+  ofTrouble,
+  retryAfterOf,
+  shortened,
+  toFirstReachable,
+  unreadable,
+} from './outcome.ts';
+import { type Answer, objectOf, post } from './post.ts';
+
+export interface TelegramOptions {
+  readonly token: string;
+  /** Where the API is. */
+  readonly url: string;
+}
+
+const provider = 'Telegram';
+
+export class TelegramSender implements Sender {
+  readonly channel = 'telegram';
+  readonly perSMax = limits.telegramPerSMax;
+  readonly #options: TelegramOptions;
+  readonly #clock: Clock;
+  readonly #msMax: number;
+
+  constructor(options: TelegramOptions, { clock, msMax }: { readonly clock: Clock; readonly msMax: number }) {
+    this.#options = options;
+    this.#clock = clock;
+    this.#msMax = msMax;
+  }
+
+  async send(message: OutgoingMessage, signal: AbortSignal): Promise<Delivery> {
+    const chats = message.to.telegram ?? [];
+    if (chats.length === 0) return noAddress(message, 'chat with the Telegram bot');
+    return toFirstReachable(chats, (chat) => this.#sendTo(chat, message, signal));
+  }
+
+  async #sendTo(chat: string, { id, text }: OutgoingMessage, stopped: AbortSignal): Promise<Outcome> {
+    const attempt = new Attempt(stopped, this.#msMax);
+    const { url, token } = this.#options;
+    const body = {
+      chat_id: chat,
+      text: shortened(text, limits.telegramCharsMax),
+      link_preview_options: { is_disabled: true },
+    };
+    try {
+      const answer = await post(new URL(`${url}/bot${token}/sendMessage`), {
+        headers: { 'content-type': 'application/json', 'idempotency-key': id },
+        body: JSON.stringify(body),
+        signal: attempt.signal,
+      });
+      return this.#outcome(answer);
+    } catch (error) {
+      return ofTrouble(provider, error, attempt);
+    }
+  }
+
+  #outcome({ status, headers, text }: Answer): Outcome {
+    const body = objectOf(text);
+    if (status < 300)
+      return body?.['ok'] === true ? { kind: 'sent', code: String(status) } : unreadable(provider, String(status));
+    const code = String(status);
+    if (status === 400 || status === 403) return { kind: 'failed', reason: refusal(status, body), code, tryNext: true };
+    // An address without a bot: the token is not one.
+    if (status === 404) return ofStatus(provider, { status: 401, code });
+    const { retry_after: waitS } = (body?.['parameters'] ?? {}) as { readonly retry_after?: unknown };
+    const retryAfterS = typeof waitS === 'number' ? boundedWait(waitS) : retryAfterOf(headers, this.#clock);
+    return ofStatus(provider, { status, retryAfterS });
+  }
+}
+
+/** Telegram tells its reasons in words alone. */
+function refusal(status: number, body: { readonly [field: string]: unknown } | undefined): string {
+  const words = typeof body?.['description'] === 'string' ? body['description'] : '';
+  if (/blocked by the user/i.test(words)) return 'the recipient has blocked the Telegram bot';
+  if (/can't initiate conversation/i.test(words)) return 'the recipient has not started the Telegram bot yet';
+  if (/deactivated/i.test(words)) return 'the account on Telegram is closed';
+  if (/upgraded to a supergroup/i.test(words)) return 'the Telegram group has got another number';
+  if (/not found|PEER_ID_INVALID/i.test(words))
+    return 'the Telegram bot knows no such chat; the recipient has to start it';
+  return status === 403 ? 'the Telegram bot may not write to this chat' : 'Telegram refuses the message (400)';
+}

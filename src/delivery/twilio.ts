@@ -1,0 +1,136 @@
+// The account at Twilio that text messages and calls go through, by its own client. The client's requests go through
+// `post`, so that they are bounded, end with their signal, may go to a gateway that speaks the same language, and carry
+// the id of the message. Used by sms.ts and voice.ts.
+import type { Twilio } from 'twilio';
+import type { Clock } from '../base/clock.ts';
+import type { OutgoingMessage } from '../domain/notifications/sender.ts';
+import { Attempt, type Outcome, ofStatus, ofTrouble, retryAfterOf } from './outcome.ts';
+import { type Answer, objectOf, post } from './post.ts';
+
+export interface TwilioOptions {
+  /** `AC…` */
+  readonly accountSid: string;
+  /** `SK…`; empty: the account itself signs in, with its token. */
+  readonly apiKey: string;
+  /** Token of the account, or secret of the API key. */
+  readonly token: string;
+  /** A number, a sender's name, or a messaging service (`MG…`). */
+  readonly from: string;
+  /** The number that calls. */
+  readonly voiceFrom: string;
+  /** What the voice speaks, such as fr-FR. */
+  readonly voiceLanguage: string;
+  /** Where the API is. */
+  readonly url: string;
+}
+
+/** What the client hands over to be requested (twilio's RequestClient). */
+interface ClientRequest {
+  readonly uri: string;
+  readonly username?: string;
+  readonly password?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly data?: Readonly<Record<string, unknown>>;
+}
+
+const provider = 'Twilio';
+
+export class TwilioAccount {
+  readonly options: TwilioOptions;
+  readonly #clock: Clock;
+  readonly #msMax: number;
+
+  constructor(options: TwilioOptions, { clock, msMax }: { readonly clock: Clock; readonly msMax: number }) {
+    this.options = options;
+    this.#clock = clock;
+    this.#msMax = msMax;
+  }
+
+  /** Has the client create a message or a call, once. */
+  async create(
+    create: (client: Twilio) => Promise<unknown>,
+    { id }: OutgoingMessage,
+    stopped: AbortSignal,
+  ): Promise<Outcome> {
+    const attempt = new Attempt(stopped, this.#msMax);
+    let answer: Answer | undefined;
+    try {
+      await create(
+        await this.#client(async (request) => {
+          answer = await this.#request(request, { id, signal: attempt.signal });
+          return { statusCode: answer.status, body: answer.text, headers: answer.headers };
+        }),
+      );
+    } catch (error) {
+      // What the client makes of an answer says less than the answer.
+      if (answer === undefined) return ofTrouble(provider, error, attempt);
+    }
+    return answer === undefined ? ofTrouble(provider, undefined, attempt) : this.#outcome(answer);
+  }
+
+  async #client(request: (request: ClientRequest) => Promise<unknown>): Promise<Twilio> {
+    // Loaded with the first message: it takes half a second and 20 MB, which a service without an account need not have.
+    const { default: twilio } = await import('twilio');
+    const { accountSid, apiKey, token } = this.options;
+    // The client asks no more of what makes its requests than `request`.
+    const httpClient = { request } as never;
+    return twilio(apiKey === '' ? accountSid : apiKey, token, { accountSid, httpClient, edge: '', region: '' });
+  }
+
+  #request(request: ClientRequest, { id, signal }: { readonly id: string; readonly signal: AbortSignal }) {
+    const { pathname, search } = new URL(request.uri);
+    const fields = Object.entries(request.data ?? {}).flatMap(([name, value]) =>
+      value === undefined ? [] : [[name, String(value)] as [string, string]],
+    );
+    const basic = Buffer.from(`${request.username}:${request.password}`).toString('base64');
+    return post(new URL(`${this.options.url}${pathname}${search}`), {
+      headers: { ...request.headers, authorization: `Basic ${basic}`, 'idempotency-key': id },
+      body: new URLSearchParams(fields).toString(),
+      signal,
+    });
+  }
+
+  #outcome(answer: Answer): Outcome {
+    // Created is created, whatever a gateway writes below it: a second text message would be one too many.
+    if (answer.status === 201) return { kind: 'sent', code: '201' };
+    const body = objectOf(answer.text);
+    const code = typeof body?.['code'] === 'number' ? String(body['code']) : undefined;
+    const ofNumber = numberFaults[code ?? ''];
+    if (ofNumber !== undefined) return { kind: 'failed', reason: ofNumber, code: code ?? '', tryNext: true };
+    const ofAccount = accountFaults[code ?? ''];
+    if (ofAccount !== undefined) return { kind: 'failed', reason: ofAccount, code: code ?? '' };
+    const retryAfterS = retryAfterOf(answer.headers, this.#clock);
+    // 21611: the queue of the sender is full, which passes.
+    if (code === '21611') return ofStatus(provider, { status: 429, code, retryAfterS });
+    return ofStatus(provider, { status: answer.status, code, retryAfterS });
+  }
+}
+
+/** Codes of Twilio that say something about the number of the recipient (twilio.com/docs/api/errors). */
+const numberFaults: Readonly<Record<string, string>> = {
+  '21211': 'the phone number is not valid',
+  '21214': 'the phone number cannot be reached',
+  '21217': 'the phone number is not valid',
+  '21401': 'the phone number is not valid',
+  '21612': 'the phone number cannot be reached from the number of this service',
+  '21614': 'the phone number takes no text messages',
+  '21610': 'the recipient has asked to get no more messages (STOP)',
+  '21265': 'the phone number is a short code, which gets no messages',
+  '21408': 'the account at Twilio may not send to this country',
+  '21215': 'the account at Twilio may not call this country',
+  '21608': 'the trial account at Twilio sends to verified numbers alone',
+  '21219': 'the trial account at Twilio calls verified numbers alone',
+};
+
+/** Codes that say something about the settings of this service. */
+const accountFaults: Readonly<Record<string, string>> = {
+  '20003': 'Twilio refuses the credentials of this service',
+  '20404': 'Twilio does not know the account of this service',
+  '21210': 'the number that calls (DUNDUN_TWILIO_VOICE_FROM) is not one of the account',
+  '21212': 'the sender (DUNDUN_TWILIO_FROM) is not valid',
+  '21603': 'there is no sender (DUNDUN_TWILIO_FROM)',
+  '21606': 'the sender (DUNDUN_TWILIO_FROM) sends no text messages',
+  '21659': 'the sender (DUNDUN_TWILIO_FROM) is not one of the account',
+  '21660': 'the sender (DUNDUN_TWILIO_FROM) is not one of the account',
+  '21617': 'the message is too long',
+};

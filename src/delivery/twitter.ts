@@ -1,0 +1,182 @@
+// Direct messages on X (formerly Twitter), through twitter-api-v2, to the first account of the recipient that takes them.
+// Accounts are given by id or by name; names are looked up, and remembered for a while.
+import { Agent, type IncomingMessage } from 'node:http';
+import type { ApiPartialResponseError, ApiResponseError, TwitterApi } from 'twitter-api-v2';
+import type { Clock } from '../base/clock.ts';
+import { LruCache } from '../base/lru-cache.ts';
+import { limits } from '../config/limits.ts';
+import type { Delivery, OutgoingMessage, Sender } from '../domain/notifications/sender.ts';
+import {
+  Attempt,
+  boundedWait,
+  noAddress,
+  type Outcome,
+  ofStatus,
+  ofTrouble,
+  retryAfterOf,
+  shortened,
+  toFirstReachable,
+  unreadable,
+} from './outcome.ts';
+
+export interface TwitterOptions {
+  readonly appKey: string;
+  readonly appSecret: string;
+  readonly accessToken: string;
+  readonly accessSecret: string;
+  /** Where the API is. */
+  readonly url: string;
+}
+
+interface Found {
+  readonly id: string;
+  readonly atMs: number;
+}
+
+const provider = 'X';
+
+export class TwitterSender implements Sender {
+  readonly channel = 'twitter';
+  readonly perSMax = limits.twitterPerSMax;
+  readonly #options: TwitterOptions;
+  readonly #clock: Clock;
+  readonly #msMax: number;
+  /** Ids of accounts by name, in lower case. */
+  readonly #ids = new LruCache<string, Found>({ weightMax: limits.accountNamesMax });
+  /** The client speaks TLS unless it is handed an agent that does not. */
+  readonly #agent: Agent | undefined;
+
+  constructor(options: TwitterOptions, { clock, msMax }: { readonly clock: Clock; readonly msMax: number }) {
+    this.#options = options;
+    this.#clock = clock;
+    this.#msMax = msMax;
+    this.#agent = options.url.startsWith('http:') ? new Agent({ keepAlive: true }) : undefined;
+  }
+
+  async send(message: OutgoingMessage, signal: AbortSignal): Promise<Delivery> {
+    const accounts = message.to.twitter ?? [];
+    if (accounts.length === 0) return noAddress(message, 'account on X');
+    return toFirstReachable(accounts, (account) => this.#sendTo(account, message, signal));
+  }
+
+  async #sendTo(account: string, { id, text }: OutgoingMessage, stopped: AbortSignal): Promise<Outcome> {
+    const attempt = new Attempt(stopped, this.#msMax);
+    try {
+      const client = await this.#client(attempt.signal);
+      const participant = await this.#idOf(account, client);
+      if (typeof participant !== 'string') return participant;
+      const answer = await client.v2.post<unknown>(
+        'dm_conversations/with/:participant_id/messages',
+        { text: shortened(text, limits.directMessageCharsMax) },
+        { ...this.#request, params: { participant_id: participant }, headers: { 'idempotency-key': id } },
+      );
+      return idIn(answer, 'dm_event_id') === undefined ? unreadable(provider, 'answer') : { kind: 'sent', code: '201' };
+    } catch (error) {
+      return this.#ofError(error, attempt);
+    }
+  }
+
+  /** The id of the account; an outcome where there is none of that name. */
+  async #idOf(account: string, client: TwitterApi): Promise<string | Outcome> {
+    // Ids have come one after the other for twenty years: short numbers are names.
+    if (/^\d{5,19}$/.test(account)) return account;
+    if (!/^\w{1,15}$/.test(account)) return noSuchAccount('name');
+    const name = account.toLowerCase();
+    const known = this.#ids.get(name);
+    // Names change hands; ids do not.
+    if (known !== undefined && this.#clock.now() - known.atMs < limits.accountNameMs) return known.id;
+    const answer = await client.v2.get<unknown>(
+      'users/by/username/:username',
+      {},
+      { ...this.#request, params: { username: account } },
+    );
+    const id = idIn(answer, 'id');
+    if (id === undefined) return hasErrors(answer) ? noSuchAccount('404') : unreadable(provider, 'answer');
+    this.#ids.set(name, { id, atMs: this.#clock.now() });
+    return id;
+  }
+
+  get #request() {
+    return { prefix: `${this.#options.url}/2/`, requestEventDebugHandler: boundAnswer };
+  }
+
+  async #client(signal: AbortSignal): Promise<TwitterApi> {
+    const { TwitterApi } = await import('twitter-api-v2');
+    const { appKey, appSecret, accessToken, accessSecret } = this.#options;
+    const ending = {
+      onBeforeRequest: ({ requestOptions }: { requestOptions: object }) =>
+        void Object.assign(requestOptions, { signal }),
+    };
+    const agent = this.#agent === undefined ? {} : { httpAgent: this.#agent };
+    return new TwitterApi(
+      { appKey, appSecret, accessToken, accessSecret },
+      { ...agent, plugins: [ending], compression: 'identity' },
+    );
+  }
+
+  #ofError(error: unknown, attempt: Attempt): Outcome {
+    const { type } = error as { readonly type?: string };
+    if (type === 'response') return this.#ofResponse(error as ApiResponseError);
+    if (type === 'partial-response' && (error as ApiPartialResponseError).response.statusCode === 201) {
+      // It was sent; only the tale of it is cut short.
+      return { kind: 'sent', code: '201' };
+    }
+    if (type === 'partial-response' && !attempt.signal.aborted) {
+      return unreadable(provider, String((error as ApiPartialResponseError).response.statusCode));
+    }
+    return ofTrouble(provider, causeOf(error), attempt);
+  }
+
+  #ofResponse({ code, data, headers, rateLimit }: ApiResponseError): Outcome {
+    if (code === 429) {
+      const resetS = rateLimit?.reset;
+      const waitS = resetS === undefined ? undefined : boundedWait(resetS - this.#clock.now() / 1000);
+      return ofStatus(provider, { status: 429, retryAfterS: retryAfterOf(headers, this.#clock) ?? waitS });
+    }
+    if (code === 404) return noSuchAccount('404');
+    // A refusal without a type of its own is about this recipient; those about us have one.
+    const type = typeof data === 'object' && data !== null ? (data as { readonly type?: unknown }).type : undefined;
+    if (code === 403 && (type === undefined || type === 'about:blank')) {
+      return {
+        kind: 'failed',
+        reason: 'the account on X takes no direct messages from this service',
+        code: '403',
+        tryNext: true,
+      };
+    }
+    return ofStatus(provider, { status: code });
+  }
+}
+
+function noSuchAccount(code: string): Outcome {
+  return { kind: 'failed', reason: 'there is no such account on X', code, tryNext: true };
+}
+
+/** The client gathers an answer however long it is; one that is too long is cut. */
+function boundAnswer(event: string, { res }: { readonly res?: IncomingMessage } = {}): void {
+  if (event !== 'response' || res === undefined) return;
+  let bytes = 0;
+  res.on('data', (chunk: Buffer) => {
+    bytes += chunk.length;
+    if (bytes > limits.providerAnswerBytesMax) res.destroy();
+  });
+}
+
+/** A text in the `data` of an answer. */
+function idIn(answer: unknown, field: string): string | undefined {
+  const data = (answer as { readonly data?: { readonly [field: string]: unknown } } | undefined)?.data;
+  const id = typeof data === 'object' && data !== null ? data[field] : undefined;
+  return typeof id === 'string' && id !== '' ? id : undefined;
+}
+
+function hasErrors(answer: unknown): boolean {
+  return Array.isArray((answer as { readonly errors?: unknown } | undefined)?.errors);
+}
+
+/** The client keeps what happened on the network below its own error. */
+function causeOf(error: unknown): unknown {
+  const { _options: options } = error as {
+    readonly _options?: { readonly error?: unknown; readonly responseError?: unknown };
+  };
+  return options?.error ?? options?.responseError ?? error;
+}

@@ -1,0 +1,46 @@
+// Calls that read the message aloud, through Twilio. Goes to the first number of the recipient that can be reached.
+import { limits } from '../config/limits.ts';
+import type { Delivery, OutgoingMessage, Sender } from '../domain/notifications/sender.ts';
+import { shortened } from './outcome.ts';
+import { toPhones } from './phones.ts';
+import type { TwilioAccount } from './twilio.ts';
+
+export class VoiceSender implements Sender {
+  readonly channel = 'voice';
+  readonly perSMax = limits.voicePerSMax;
+  readonly #account: TwilioAccount;
+
+  constructor(account: TwilioAccount) {
+    this.#account = account;
+  }
+
+  send(message: OutgoingMessage, signal: AbortSignal): Promise<Delivery> {
+    const { voiceFrom: from, voiceLanguage } = this.#account.options;
+    const twiml = twimlOf(message.text, voiceLanguage);
+    return toPhones(message, (to) =>
+      this.#account.create((client) => client.calls.create({ to, from, twiml }), message, signal),
+    );
+  }
+}
+
+/** The script of the call: the message is text in it and never markup. */
+function twimlOf(text: string, language: string): string {
+  const spoken = shortened(text.replace(unspeakable, ' '), limits.voiceCharsMax);
+  return `<?xml version="1.0" encoding="UTF-8"?><Response><Say language="${escaped(language)}">${escaped(spoken)}</Say></Response>`;
+}
+
+/** What XML 1.0 cannot hold, escaped or not. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is to be left out.
+const unspeakable = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g;
+
+const entities: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&apos;',
+};
+
+function escaped(text: string): string {
+  return text.replace(/[&<>"']/g, (mark) => entities[mark] as string);
+}
