@@ -2,6 +2,7 @@
 import pino, { type Logger } from 'pino';
 import { type Clock, systemClock } from './base/clock.ts';
 import { type Ids, randomIds } from './base/ids.ts';
+import type { Log } from './base/log.ts';
 import type { Config } from './config/config.ts';
 import { limits } from './config/limits.ts';
 import { providersOf } from './config/provider-settings.ts';
@@ -20,7 +21,11 @@ import { Gateways } from './domain/gateways/gateways.ts';
 import { Presence } from './domain/gateways/presence.ts';
 import { Keys } from './domain/keys/keys.ts';
 import { Live } from './domain/live/live.ts';
+import { Evaluator } from './domain/notifications/evaluator.ts';
+import { MessageMaker } from './domain/notifications/message-maker.ts';
 import { Notifications } from './domain/notifications/notifications.ts';
+import { RuleIndex } from './domain/notifications/rule-index.ts';
+import { Watcher } from './domain/notifications/watcher.ts';
 import { Permissions } from './domain/permissions/permission.ts';
 import { PermissionQueries } from './domain/permissions/permission-queries.ts';
 import { Projects } from './domain/projects/projects.ts';
@@ -49,6 +54,7 @@ import { SqlProjectStore } from './storage/sql/project-store.ts';
 import { SqlRenewalStore } from './storage/sql/renewal-store.ts';
 import { SqlSecretStore } from './storage/sql/secret-store.ts';
 import { SqlUserStore } from './storage/sql/user-store.ts';
+import { SqlWatchStore } from './storage/sql/watch-store.ts';
 import { SqliteMqttPersistence } from './storage/sqlite/mqtt-persistence.ts';
 import { type EmbeddedStore, openEmbeddedStore } from './storage/sqlite/open.ts';
 
@@ -85,8 +91,9 @@ export async function startServer(config: Config, surroundings: Surroundings = {
     return closing;
   };
   try {
-    const domain = await wireDomain({ config, clock, ids, store, surroundings });
+    const domain = await wireDomain({ config, clock, ids, store, log, surroundings });
     store.writer.onTrouble = (error, { fatal }) => onTrouble({ error, fatal, log });
+    closers.push(() => domain.rules.watcher.close());
     closers.push(() => domain.writer.idle());
     closers.push(() => domain.presence.flush());
     closers.push(() => domain.services.keys.idle());
@@ -103,12 +110,14 @@ export async function startServer(config: Config, surroundings: Surroundings = {
     });
     // Together, because MQTT over WebSocket holds connections of the HTTP server.
     closers.push(async () => void (await Promise.all([http.close(), mqtt.close()])));
+    await domain.rules.watcher.start();
     const httpPort = await http.start();
     const ports = { http: httpPort, ...(await mqtt.start(http.server)) };
     warnOfPlainText(config, log);
     const idle = async () => {
       await domain.writer.idle();
       await mqtt.idle();
+      await domain.rules.watcher.idle();
       await domain.presence.idle();
       await domain.services.keys.idle();
     };
@@ -197,6 +206,7 @@ async function wireDomain(parts: {
   clock: Clock;
   ids: Ids;
   store: EmbeddedStore;
+  log: Log;
   surroundings: Surroundings;
 }) {
   const { config, clock, ids, store } = parts;
@@ -233,6 +243,7 @@ async function wireDomain(parts: {
   const accounts = {
     ...{ config, clock, ids, store, permissions, passwords, users, userStore, devices, gateways, endings, webhookKeys },
   };
+  const rules = wireRules({ ...known, config, ids, store, users, feed, log: parts.log });
   const services = {
     live,
     devices,
@@ -246,7 +257,13 @@ async function wireDomain(parts: {
     sharing: new Sharing({ ...known, store: deviceStore, users }),
     permissionQueries: new PermissionQueries({ permissions, guardedStore: new SqlGuardedStore(store.registry) }),
     drops,
-    notifications: new Notifications({ store: new SqlNotificationStore(store.registry), permissions, ids, clock }),
+    notifications: new Notifications({
+      store: new SqlNotificationStore(store.registry),
+      permissions,
+      ids,
+      clock,
+      watcher: rules.watcher,
+    }),
     tokens: new Tokens({ key, clock }),
     ...wireAccounts(accounts),
   };
@@ -260,9 +277,36 @@ async function wireDomain(parts: {
     feed,
     writer,
     drops,
+    rules,
     senders,
     services,
   };
+}
+
+/** Who makes notifications fire. */
+function wireRules(parts: {
+  readonly config: Config;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly log: Log;
+  readonly store: EmbeddedStore;
+  readonly directory: DeviceDirectory;
+  readonly permissions: Permissions;
+  readonly users: Users;
+  readonly feed: Feed;
+}) {
+  const { config, store } = parts;
+  const watching = {
+    ...parts,
+    index: new RuleIndex(),
+    store: store.datapoints,
+    watchStore: new SqlWatchStore(store.registry),
+    messages: new MessageMaker(parts),
+    oldHours: config.notifyOldHours,
+    onMessages: () => {},
+  };
+  const evaluator = new Evaluator(watching);
+  return { watcher: new Watcher({ ...watching, evaluator }) };
 }
 
 /** Who may sign in, and how. */

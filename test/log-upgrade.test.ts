@@ -37,7 +37,13 @@ test('datapoints of a log of single rows are read in their order, and seqs go on
   const latest = await opened.datapoints.latest([1, 2]);
   assert.deepEqual([latest.get(1)?.seq, latest.get(2)?.seq], [3, 4]);
   const rows = Float64Array.from([2, Number.NaN, 3000, 5]);
-  const seq = await opened.datapoints.append({ rows, texts: [], receipts: [], publishes: new Float64Array() });
+  const seq = await opened.datapoints.append({
+    rows,
+    texts: [],
+    quiet: [],
+    receipts: [],
+    publishes: new Float64Array(),
+  });
   assert.equal(seq, 5);
   await opened.close();
 });

@@ -17,6 +17,7 @@ export interface Config extends ProviderConfig {
   readonly guestAccess: 'full' | 'push' | 'none';
   readonly defaultVisibility: 'public' | 'private';
   readonly selfRegistration: boolean;
+  readonly notifyOldHours: number;
   readonly corsOrigins: readonly string[];
   readonly trustProxy: readonly string[];
   readonly logLevel: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'silent';
@@ -107,6 +108,13 @@ export const settings: Settings = {
     fallback: 'off',
     reason: 'Whether callers make accounts for themselves (on), or only admins make them (off).',
     parse: onOff,
+  },
+  notifyOldHours: {
+    env: 'DUNDUN_NOTIFY_OLD_HOURS',
+    fallback: '0',
+    reason:
+      'Notifications do not look at datapoints that were measured more than so many hours before they came; 0: they look at all.',
+    parse: integerBetween(0, 87_600),
   },
   corsOrigins: {
     env: 'DUNDUN_CORS_ORIGINS',

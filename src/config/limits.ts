@@ -48,6 +48,34 @@ export const limits = {
   notificationBytesMax: 32 * KIB,
   /** Seconds of `throttling`, so that times stay exact to the millisecond. Beyond: 400. */
   throttlingSMax: 1_000_000_000_000,
+  /** Seconds of `for` and of `silence`: a year. Beyond: 400. */
+  ruleSecondsMax: 366 * 86_400,
+  /** Datapoints that wait for the watcher of notifications. Beyond: it reads them from the store. */
+  watchQueueMax: 20_000,
+  /** Datapoints it looks at in one step, about; and how many it lets pass before it says how far it has come. */
+  watchStepDatapoints: 1_000,
+  watchFollowStep: 1_000,
+  /** Firings written in one unit. */
+  watchFiringsMax: 250,
+  /** What the rules of one author send in a minute, KiB, a message counting one and its text. Beyond: those messages fail. */
+  messagesKibPerMinuteMax: 120_000,
+  /** Messages of one author that are kept, those that wait beside them. Beyond: the oldest go. */
+  messagesPerUserMax: 20_000,
+  /** Messages of an author after which the oldest are looked for. */
+  messagesTrimmedAt: 500,
+  /** Rules read in one step at start. */
+  watchLoadStep: 1_000,
+  /** Rules looked at before other work gets a turn. */
+  watchTurnRules: 2_000,
+  /** Milliseconds between two notes of how far it has come, where nothing else is written. */
+  watchNotedMs: 5_000,
+  /** Milliseconds after which it tries again what failed, and the longest it sleeps before it looks at the clock. */
+  watchRetryMs: 1_000,
+  watchAlarmMsMax: 3_600_000,
+  /** Characters of last values it holds in memory. Beyond: they are read when they are needed. */
+  watchValueCharsMax: 32 * MIB,
+  /** A message as it is sent, its variables replaced, characters. Beyond: the rest is left out. */
+  sentCharsMax: 8 * KIB,
   /** Notifications of one user. Beyond: 422. Guest's are those of all who do not sign in. */
   notificationsPerUserMax: 10_000,
 
@@ -157,6 +185,8 @@ export const limits = {
   settleIdleMs: 30_000,
   /** Milliseconds after which settling is tried again when the disk refused. */
   settleRetryMs: 1_000,
+  /** Settled datapoints kept for the watcher of notifications when it is behind, about. Beyond: the oldest go unseen by it, with an error in the log. */
+  keptDatapointsMax: 10_000_000,
   /** Datapoints of the log held in memory. Beyond: settling goes before new commits. */
   headRowsMax: 200_000,
   /** Datapoints of a removed sensor deleted in one transaction. */

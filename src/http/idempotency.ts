@@ -1,11 +1,17 @@
-// The header Idempotency-Key of pushes (contract 5).
+// The headers of pushes: Idempotency-Key (contract 5) and Prefer.
 import type { FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import { Refusal } from '../base/refusal.ts';
 import { limits } from '../config/limits.ts';
 import type { IdempotencyKey } from '../domain/datapoints/ingest.ts';
 
-export const IdempotencyHeaders = Type.Object({
+export const PushHeaders = Type.Object({
+  prefer: Type.Optional(
+    Type.String({
+      description: '`notify=none`: no notification looks at these datapoints.',
+      examples: ['notify=none'],
+    }),
+  ),
   'idempotency-key': Type.Optional(
     Type.String({
       minLength: 1,

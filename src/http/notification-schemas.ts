@@ -103,6 +103,33 @@ const editableFields = {
   ),
 };
 
+/** Fields beyond spec.md. */
+const seconds = (minimum: number, description: string, example: number) =>
+  Type.Optional(Type.Integer({ minimum, maximum: limits.ruleSecondsMax, description, examples: [example] }));
+
+const beyondFields = {
+  hysteresis: Type.Optional(
+    Type.String({
+      description:
+        'A second expression: after the notification has fired, it fires again only once this was true. `TC<2` with the hysteresis `TC>4` tells of each frost once.',
+      examples: ['TC>4'],
+    }),
+  ),
+  for: seconds(0, 'Seconds that the condition must hold without a break before it counts.', 600),
+  silence: seconds(
+    1,
+    'It fires, once, when one of its sensors has sent nothing for so many seconds. With an empty expression for nothing else.',
+    3600,
+  ),
+  recovery_message: Type.Optional(
+    Type.String({
+      description:
+        'Sent once when the condition ends after it fired (with a hysteresis: when that is true), or when a silent sensor sends again. It is not counted.',
+      examples: ['{id} is well again: {TC} °C'],
+    }),
+  ),
+};
+
 /** RFC 3339 in many spellings comes in; the domain reads it. */
 const ExpiresInput = Type.Optional(
   Type.String({
@@ -114,6 +141,7 @@ const ExpiresInput = Type.Optional(
 
 const newFields = {
   ...editableFields,
+  ...beyondFields,
   expires: ExpiresInput,
   status: Type.Optional(StatusSchema(' Left out: `active`.')),
 };
@@ -168,6 +196,10 @@ export const NotificationPatchBody = Type.Object(
     expires: nullable(ExpiresInput),
     throttling: nullable(editableFields.throttling),
     status: nullable(StatusSchema('')),
+    hysteresis: nullable(beyondFields.hysteresis),
+    for: nullable(beyondFields.for),
+    silence: nullable(beyondFields.silence),
+    recovery_message: nullable(beyondFields.recovery_message),
     condition: anyObject('Fields of the condition to change; those that are not named stay.'),
     action: anyObject(
       'Fields of the action to change; those that are not named stay. An action of another form or type replaces the whole.',
@@ -185,6 +217,7 @@ export const NotificationSchema = Type.Object(
     id: NotificationIdSchema,
     owner: Type.String({ description: 'Username of the author.', examples: ['awa'] }),
     ...editableFields,
+    ...beyondFields,
     condition: ConditionSchema,
     action: ActionSchema,
     throttling: Type.Integer({ description: 'Seconds between two sendings at least.', examples: [3600] }),

@@ -44,9 +44,18 @@ export function answerText(request: FastifyRequest, reply: FastifyReply, text: s
 }
 
 function prefersRepresentation(request: FastifyRequest): boolean {
+  return prefers(request, /^return\s*=\s*"?representation"?$/i);
+}
+
+/** True where a push asks that no notification looks at it (contract 7). */
+export function prefersNoNotify(request: FastifyRequest): boolean {
+  return request.headers['prefer'] !== undefined && prefers(request, /^notify\s*=\s*"?none"?$/i);
+}
+
+function prefers(request: FastifyRequest, preference: RegExp): boolean {
   const prefer = request.headers['prefer'];
   const text = Array.isArray(prefer) ? prefer.join(',') : prefer;
-  return text?.split(/[,;]/).some((part) => /^return\s*=\s*"?representation"?$/i.test(part.trim())) ?? false;
+  return text?.split(/[,;]/).some((part) => preference.test(part.trim())) ?? false;
 }
 
 /** True when `Accept` ranks `type` strictly above `other`; no header and wildcards rank both alike. */

@@ -10,7 +10,17 @@ export type Rows = Readonly<Record<string, readonly unknown[]>>;
 
 /** What housekeeping moves on its own, whatever is asked of the service; the use of a key is noted with every call. */
 const moving = new Set([
-  ...['log', 'datapoint', 'latest', 'counter', 'purge', 'kysely_migration', 'kysely_migration_lock'],
+  ...[
+    'log',
+    'datapoint',
+    'latest',
+    'counter',
+    'purge',
+    'kept_log',
+    'quiet_run',
+    'kysely_migration',
+    'kysely_migration_lock',
+  ],
   'api_key_use',
 ]);
 

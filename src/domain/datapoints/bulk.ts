@@ -35,6 +35,8 @@ export interface RefusedLine {
 export interface BulkRequest {
   readonly lines: readonly BulkLine[];
   readonly refused: readonly RefusedLine[];
+  /** True when no rule is to look at them. */
+  readonly isQuiet?: boolean;
 }
 
 export interface BulkAnswer {
@@ -114,7 +116,7 @@ export class Bulk {
     return unpack(answer);
   }
 
-  async #append(actor: Actor, { lines, refused }: BulkRequest, receipt?: PushReceipt): Promise<BulkAnswer> {
+  async #append(actor: Actor, { lines, refused, isQuiet }: BulkRequest, receipt?: PushReceipt): Promise<BulkAnswer> {
     const groups = [...Map.groupBy(lines, ({ device, sensor }) => `${device}\n${sensor}`).values()];
     await this.#loadDevices(new Set(lines.map(({ device }) => device)));
     // From here to the queue nothing waits, so that no removal comes between.
@@ -122,7 +124,7 @@ export class Bulk {
     const faults = [...refused];
     let accepted = 0;
     for (const group of groups) {
-      const push = this.#resolve(actor, group);
+      const push = this.#resolve(actor, group, isQuiet);
       if (typeof push === 'string') for (const { line } of group) faults.push({ line, detail: push });
       else {
         pushes.push(push);
@@ -138,14 +140,14 @@ export class Bulk {
   }
 
   /** The push of the lines of one sensor, or why it may not be. */
-  #resolve(actor: Actor, group: readonly BulkLine[]): Push | string {
+  #resolve(actor: Actor, group: readonly BulkLine[], isQuiet: boolean | undefined): Push | string {
     const { device: id, sensor } = group[0] as BulkLine;
     const device = this.#directory.peek(id);
     if (device === undefined) return `There is no device ${id}.`;
     try {
       const place = this.#ingest.resolve(actor, device, sensor);
       const readings = group.map(({ reading }) => reading);
-      return new Push(place, readings, this.#clock.now(), {});
+      return new Push(place, readings, this.#clock.now(), { isQuiet });
     } catch (error) {
       if (error instanceof Refusal) return error.message;
       throw error;

@@ -32,12 +32,16 @@ export interface DatapointBatch {
   readonly receipts: readonly PushReceipt[];
   /** `markNumbers` for each MQTT publish: slot, content. */
   readonly publishes: Float64Array<ArrayBuffer>;
+  /** Datapoints that no rule looks at: `quietNumbers` for each run of them, place in `rows` and count. */
+  readonly quiet: readonly number[];
 }
 
 /** Numbers of one datapoint in `rows`. Times are milliseconds since 1970 UTC. */
 export const rowNumbers = 4;
 /** Numbers of one publish mark in `publishes`. */
 export const markNumbers = 2;
+/** Numbers of one run of quiet datapoints in `quiet`. */
+export const quietNumbers = 2;
 
 /** Fills a batch whose number of datapoints is known. */
 export class BatchBuilder {
@@ -45,6 +49,7 @@ export class BatchBuilder {
   readonly #texts: string[] = [];
   readonly #receipts: PushReceipt[] = [];
   readonly #publishes: number[] = [];
+  readonly #quiet: number[] = [];
   #at = 0;
 
   constructor(datapoints: number) {
@@ -73,12 +78,22 @@ export class BatchBuilder {
     this.#publishes.push(slot, content);
   }
 
+  /** Says that no rule looks at the datapoints added last. */
+  addQuiet(count: number): void {
+    const quiet = this.#quiet;
+    const first = this.#at / rowNumbers - count;
+    const [lastFirst = 0, lastCount = 0] = quiet.slice(-quietNumbers);
+    if (quiet.length > 0 && lastFirst + lastCount === first) quiet[quiet.length - 1] = lastCount + count;
+    else if (count > 0) quiet.push(first, count);
+  }
+
   build(): DatapointBatch {
     return {
       rows: this.#rows,
       texts: this.#texts,
       receipts: this.#receipts,
       publishes: Float64Array.from(this.#publishes),
+      quiet: this.#quiet,
     };
   }
 }

@@ -26,6 +26,13 @@ export interface RangeQuery {
   readonly after?: Position | undefined;
 }
 
+/** A datapoint as those read it who follow all sensors in order of arrival. */
+export interface FollowedDatapoint extends Datapoint {
+  readonly sensor: SensorKey;
+  /** True when no rule is to look at it. */
+  readonly isQuiet: boolean;
+}
+
 export interface DatapointStore {
   /**
    * Stores the batch, whole or not at all; durable when it resolves.
@@ -37,6 +44,22 @@ export interface DatapointStore {
   read(query: RangeQuery): Promise<Datapoint[]>;
   /** The datapoint pushed last for each of the sensors that has any. */
   latest(sensors: readonly SensorKey[]): Promise<Map<SensorKey, Datapoint>>;
+  /**
+   * The datapoint pushed last among those with a seq of at most `seq`. Where later ones came with earlier times, and it
+   * was pushed long ago, an older one may be taken for it.
+   */
+  latestUpTo(sensor: SensorKey, seq: number): Promise<Datapoint | undefined>;
+  /** Seq of the newest datapoint; 0 before the first. */
+  readonly lastSeq: number;
+  /**
+   * Datapoints behind `seq` in order of arrival, one step; none where there is nothing behind it. What lies behind the
+   * seq given to `follow` is there; of what lies before it, perhaps a part.
+   */
+  readBehind(seq: number): Promise<FollowedDatapoint[]>;
+  /** Says up to which seq all datapoints were followed, so that the others are kept for `readBehind`; undefined: nobody follows. */
+  follow(seq: number | undefined): void;
+  /** Up to which seq all were followed for certain when the data was last in use; undefined: not known. */
+  followedSeq(): Promise<number | undefined>;
   findReceipt(id: string): Promise<PushReceipt | undefined>;
   /** The publishes still remembered, oldest first. */
   listPublishes(): Promise<RememberedPublish[]>;

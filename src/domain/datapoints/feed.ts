@@ -30,6 +30,8 @@ export interface CommittedPush {
   readonly original: OriginalMessage | undefined;
   /** True when the payload was an array on the `values` topic. */
   readonly many: boolean;
+  /** True when no rule is to look at it: history that is brought in, or a push that says so. */
+  readonly isQuiet: boolean;
 }
 
 /** One committed setting of an actuator. */

@@ -10,6 +10,7 @@ export interface PushExtras {
   readonly original?: OriginalMessage | undefined;
   readonly publish?: PublishMark | undefined;
   readonly many?: boolean | undefined;
+  readonly isQuiet?: boolean | undefined;
 }
 
 /** A class, because tens of thousands a second are made and all look the same to the engine then. */
@@ -22,6 +23,7 @@ export class Push implements CommittedPush {
   readonly original: OriginalMessage | undefined;
   readonly publish: PublishMark | undefined;
   readonly many: boolean;
+  readonly isQuiet: boolean;
   /** Set by the writer at the commit. */
   firstSeq = 0;
 
@@ -38,5 +40,6 @@ export class Push implements CommittedPush {
     this.original = extras.original;
     this.publish = extras.publish;
     this.many = extras.many === true;
+    this.isQuiet = extras.isQuiet === true;
   }
 }

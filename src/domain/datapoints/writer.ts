@@ -209,9 +209,10 @@ function toBatch(group: readonly Waiting[]): DatapointBatch {
   for (const { append } of group) datapoints += countDatapoints(append);
   const batch = new BatchBuilder(datapoints);
   for (const { append } of group) {
-    for (const { sensor, readings, receivedMs, publish } of append.pushes) {
+    for (const { sensor, readings, receivedMs, publish, isQuiet } of append.pushes) {
       for (const reading of readings) batch.add(sensor.key, reading.timestampMs, receivedMs, reading.value);
       if (publish !== undefined) batch.addPublish(publish);
+      if (isQuiet) batch.addQuiet(readings.length);
     }
     if (append.receipt !== undefined) batch.addReceipt(append.receipt);
   }

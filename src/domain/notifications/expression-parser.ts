@@ -6,19 +6,19 @@ import { Refusal } from '../../base/refusal.ts';
 import { limits } from '../../config/limits.ts';
 import type { Expression, Item, Operator } from './expression.ts';
 
-/** The text of the expression as a whole. */
-const pointer = '/condition/expression';
+/** Where the expression stands, as a rule. */
+const usualPointer = '/condition/expression';
 
 /**
  * Reads an expression.
  * @throws Refusal `malformed` that says at which column, counted from 1, what would be right.
  */
-export function parseExpression(text: string): Expression {
+export function parseExpression(text: string, pointer = usualPointer): Expression {
   if (text.length > limits.expressionCharsMax) {
-    refuse(`has ${text.length} characters; an expression has at most ${limits.expressionCharsMax}`);
+    refuse(`has ${text.length} characters; an expression has at most ${limits.expressionCharsMax}`, pointer);
   }
-  if (!isCleanText(text)) refuse(textFault(text));
-  return new Parser(text).parse();
+  if (!isCleanText(text)) refuse(textFault(text), pointer);
+  return new Parser(text, pointer).parse();
 }
 
 // Sticky: each matches at the parser's position alone. An id has the characters of contract 1.
@@ -41,11 +41,13 @@ const isId = new RegExp(`^(?:${idCharacter}|[!|])+$`);
 
 class Parser {
   readonly #text: string;
+  readonly #pointer: string;
   #at = 0;
   #comparisons = 0;
 
-  constructor(text: string) {
+  constructor(text: string, pointer: string) {
     this.#text = text;
+    this.#pointer = pointer;
   }
 
   parse(): Expression {
@@ -178,7 +180,7 @@ class Parser {
   }
 
   #refuse(detail: string, at = this.#at): never {
-    refuse(`cannot be read at column ${at + 1}: ${detail}`);
+    refuse(`cannot be read at column ${at + 1}: ${detail}`, this.#pointer);
   }
 }
 
@@ -186,6 +188,6 @@ function shorten(text: string): string {
   return text.length > 40 ? `${text.slice(0, 40)}…` : text;
 }
 
-function refuse(detail: string): never {
+function refuse(detail: string, pointer: string): never {
   throw new Refusal('malformed', `The expression ${detail}.`, { faults: [{ pointer, detail }] });
 }

@@ -9,14 +9,26 @@ export interface NotificationQuery {
   readonly filter: Filter;
 }
 
+/** From where on a rule is evaluated as it is now. */
+export interface Watched {
+  /** Datapoints up to this seq do not concern it. */
+  readonly afterSeq: number;
+  /** Milliseconds since 1970 UTC. */
+  readonly sinceMs: number;
+}
+
 export interface NotificationStore {
   find(id: NotificationId): Promise<Notification | undefined>;
   /** In order of creation. */
   list(query: NotificationQuery & { readonly limit: number; readonly offset: number }): Promise<Notification[]>;
   count(query: NotificationQuery): Promise<number>;
   /** False where the author has as many as one may have; nothing is stored then. */
-  create(id: NotificationId, author: UserKey, fields: NotificationFields): Promise<boolean>;
-  /** Sets the fields that the change names, and no other. */
-  update(id: NotificationId, change: NotificationChange): Promise<void>;
+  create(id: NotificationId, author: UserKey, fields: NotificationFields, watched: Watched): Promise<boolean>;
+  /** Sets the fields that the change names, and no other; with `isAnew` the rule forgets what it remembered of devices. */
+  update(
+    id: NotificationId,
+    change: NotificationChange,
+    watched: Watched & { readonly isAnew: boolean },
+  ): Promise<void>;
   remove(id: NotificationId): Promise<void>;
 }

@@ -29,6 +29,14 @@ export interface NotificationFields {
   readonly throttlingS: number;
   /** Milliseconds since 1970 UTC; absent: never. */
   readonly expiresMs?: number;
+  /** A second expression: after a firing the rule waits until it was true (beyond spec.md, as are those that follow). */
+  readonly hysteresis?: string;
+  /** How long the condition must hold. */
+  readonly forS?: number;
+  /** The rule fires when a sensor has sent nothing for so long. */
+  readonly silenceS?: number;
+  /** Sent when the condition ends after a firing. */
+  readonly recoveryMessage?: string;
 }
 
 export type NotificationChange = { readonly [F in keyof NotificationFields]?: NotificationFields[F] | null };
@@ -54,7 +62,8 @@ export function parseNotificationId(text: string): NotificationId {
 }
 
 /** Checks what holds of every rule, however it came. @throws Refusal `malformed`, `too-large` */
-export function assertFields({ condition, action, throttlingS }: NotificationFields): void {
+export function assertFields(fields: NotificationFields): void {
+  const { condition, action, throttlingS } = fields;
   assertBytes(condition, '/condition');
   assertBytes(action, '/action');
   assertCondition(condition);
@@ -62,6 +71,24 @@ export function assertFields({ condition, action, throttlingS }: NotificationFie
   if (!Number.isInteger(throttlingS) || throttlingS < 0 || throttlingS > limits.throttlingSMax) {
     fault('/throttling', `must be whole seconds from 0 to ${limits.throttlingSMax}`);
   }
+  assertBeyond(fields);
+}
+
+/** The fields beyond spec.md. */
+function assertBeyond({ action, hysteresis, forS = 0, silenceS = 1, recoveryMessage }: NotificationFields): void {
+  if (hysteresis !== undefined) {
+    parseExpression(assertText(hysteresis, '/hysteresis', limits.expressionCharsMax), '/hysteresis');
+    if (hysteresis.trim() === '') fault('/hysteresis', 'must say when the notification may fire again');
+  }
+  if (!Number.isInteger(forS) || forS < 0 || forS > limits.ruleSecondsMax) {
+    fault('/for', `must be whole seconds from 0 to ${limits.ruleSecondsMax}`);
+  }
+  if (!Number.isInteger(silenceS) || silenceS < 1 || silenceS > limits.ruleSecondsMax) {
+    fault('/silence', `must be whole seconds from 1 to ${limits.ruleSecondsMax}`);
+  }
+  if (recoveryMessage === undefined) return;
+  assertText(recoveryMessage, '/recovery_message', limits.messageCharsMax);
+  if (action['type'] === 'ActuationAction') fault('/recovery_message', 'goes with a message, not with an actuator');
 }
 
 /** Devices and sensors need not exist: a rule may be made before them, and outlives them. */

@@ -21,6 +21,7 @@ import {
   type Status,
 } from './notification.ts';
 import type { NotificationStore } from './notification-store.ts';
+import type { Watcher } from './watcher.ts';
 
 export interface NotificationPage {
   readonly notifications: readonly Notification[];
@@ -31,22 +32,31 @@ export interface NotificationPage {
 /** What a caller asks to be changed; null takes a field away, in a condition and an action too (RFC 7396). */
 export type NotificationPatch = NotificationChange;
 
+/** Who evaluates rules: changes of them go through here. */
+export type RuleChanges = Pick<Watcher, 'change'>;
+
+/** A change of these makes what was remembered of devices meaningless. */
+const anew = ['condition', 'hysteresis', 'forS', 'silenceS'] as const;
+
 export class Notifications {
   readonly #store: NotificationStore;
   readonly #permissions: Permissions;
   readonly #ids: Ids;
   readonly #clock: Clock;
+  readonly #watcher: RuleChanges;
 
   constructor(parts: {
     readonly store: NotificationStore;
     readonly permissions: Permissions;
     readonly ids: Ids;
     readonly clock: Clock;
+    readonly watcher: RuleChanges;
   }) {
     this.#store = parts.store;
     this.#permissions = parts.permissions;
     this.#ids = parts.ids;
     this.#clock = parts.clock;
+    this.#watcher = parts.watcher;
   }
 
   /** @throws Refusal `malformed`, `conflict` when the author has as many as one may have. */
@@ -54,7 +64,12 @@ export class Notifications {
     this.#permissions.requireRules(actor);
     assertFields(fields);
     const id = Buffer.from(this.#ids.bytes(12)).toString('hex');
-    if (await this.#store.create(id, actor.key, fields)) return id;
+    const sinceMs = this.#clock.now();
+    // What came before it was made does not concern it (contract 7: never at creation).
+    const isMade = await this.#watcher.change(id, ({ newest: afterSeq }) =>
+      this.#store.create(id, actor.key, fields, { afterSeq, sinceMs }),
+    );
+    if (isMade) return id;
     throw new Refusal(
       'conflict',
       `${actor.username} has ${limits.notificationsPerUserMax} notifications, as many as one may have. Delete some first.`,
@@ -100,18 +115,29 @@ export class Notifications {
       ...(patch.status === null ? { status: 'active' } : {}),
       ...(patch.throttlingS === null ? { throttlingS: 0 } : {}),
     };
-    assertFields({ ...notification, ...change } as NotificationFields);
-    await this.#store.update(notification.id, change);
+    const fields = Object.entries({ ...notification, ...change }).filter(([, value]) => value !== null);
+    assertFields(Object.fromEntries(fields) as unknown as NotificationFields);
+    await this.#change(notification, change);
   }
 
   async setStatus(actor: Actor, id: string, status: Status): Promise<void> {
     const notification = await this.get(actor, id);
-    await this.#store.update(notification.id, { status });
+    await this.#change(notification, { status });
   }
 
   async remove(actor: Actor, id: string): Promise<void> {
     const notification = await this.get(actor, id);
-    await this.#store.remove(notification.id);
+    await this.#watcher.change(notification.id, () => this.#store.remove(notification.id));
+  }
+
+  /** A rule that is started again, or says something else, has seen nothing yet; its counters stay. */
+  async #change(before: Notification, change: NotificationChange): Promise<void> {
+    const isStarted = change.status === 'active' && before.status !== 'active';
+    const isAnew = isStarted || anew.some((field) => change[field] !== undefined);
+    const sinceMs = this.#clock.now();
+    await this.#watcher.change(before.id, ({ newest, seen }) =>
+      this.#store.update(before.id, change, { afterSeq: isStarted ? newest : seen, sinceMs, isAnew }),
+    );
   }
 
   /** True when the rule is no longer sent, whatever its status. */

@@ -3,7 +3,8 @@ import { Type } from 'typebox';
 import { Refusal } from '../../base/refusal.ts';
 import { limits } from '../../config/limits.ts';
 import { LinesBody, TextBody } from '../bodies.ts';
-import { IdempotencyHeaders, toIdempotencyKey } from '../idempotency.ts';
+import { PushHeaders, toIdempotencyKey } from '../idempotency.ts';
+import { prefersNoNotify } from '../preference.ts';
 import { conflict, overload, refusals, type Services, type TypedApp } from '../routes.ts';
 import { DeviceIdSchema, pushedFields, SensorIdSchema } from '../schemas.ts';
 import { toBulkRequest } from './bulk-lines.ts';
@@ -75,8 +76,8 @@ export function registerBulk(app: TypedApp, { bulk }: Services): void {
         operationId: 'pushBulk',
         summary: 'Push datapoints of many devices',
         description:
-          'Up to 30 000 datapoints as a JSON array, NDJSON or CSV, judged line by line: what is accepted is stored and committed when the answer goes out, the rest is told with its line. 503 means that nothing was stored. With an `Idempotency-Key` a repeat stores nothing twice and gets the first answer.',
-        headers: IdempotencyHeaders,
+          'Up to 30 000 datapoints as a JSON array, NDJSON or CSV, judged line by line: what is accepted is stored and committed when the answer goes out, the rest is told with its line. 503 means that nothing was stored. With an `Idempotency-Key` a repeat stores nothing twice and gets the first answer. Notifications do not look at CSV, which brings in history, nor at a push with `Prefer: notify=none`.',
+        headers: PushHeaders,
         body: BulkBody,
         response: {
           200: {
@@ -100,7 +101,9 @@ export function registerBulk(app: TypedApp, { bulk }: Services): void {
       const key = request.headers['idempotency-key'];
       const idempotency =
         key === undefined ? undefined : toIdempotencyKey(key, request, { door: 'POST datapoints', type: typeOf(body) });
-      const lines = toBulkRequest(body);
+      // A CSV file is history that somebody brings in: messages about it would come too late.
+      const isQuiet = (body instanceof LinesBody && body.kind === 'csv') || prefersNoNotify(request);
+      const lines = { ...toBulkRequest(body), isQuiet };
       return (
         idempotency === undefined ? await bulk.accept(actor, lines) : await bulk.acceptOnce(actor, lines, idempotency)
       ) as never;

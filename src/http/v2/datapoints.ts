@@ -4,9 +4,9 @@ import { Refusal } from '../../base/refusal.ts';
 import type { Ingest } from '../../domain/datapoints/ingest.ts';
 import { parseReadings, parseValue, type Reading } from '../../domain/datapoints/reading.ts';
 import { registerReadingParser, TextBody } from '../bodies.ts';
-import { IdempotencyHeaders, toIdempotencyKey } from '../idempotency.ts';
+import { PushHeaders, toIdempotencyKey } from '../idempotency.ts';
 import { idRule, isId } from '../ids.ts';
-import { answerDone } from '../preference.ts';
+import { answerDone, prefersNoNotify } from '../preference.ts';
 import { conflict, type Services, type TypedApp, writes } from '../routes.ts';
 import { PushBody, SensorParams } from '../schemas.ts';
 
@@ -38,7 +38,7 @@ function registerPush(app: TypedApp, [door, operationId, summary]: (typeof doors
         description:
           'One datapoint or an array of up to 30 000, stored all or none. Text (`text/plain`) becomes a string value. **204 means: committed to disk.** `values` and `value` are the same door.',
         params: SensorParams,
-        headers: IdempotencyHeaders,
+        headers: PushHeaders,
         body: PushBody,
         response: { ...writes, ...conflict('The `Idempotency-Key` was used for another body.') },
       },
@@ -48,7 +48,8 @@ function registerPush(app: TypedApp, [door, operationId, summary]: (typeof doors
     },
     (request, reply) => {
       const { params } = request;
-      const push = { device: params.device, sensor: params.sensor, readings: toReadings(request.body) };
+      const { device, sensor } = params;
+      const push = { device, sensor, readings: toReadings(request.body), isQuiet: prefersNoNotify(request) };
       const key = request.headers['idempotency-key'];
       const done = (error?: unknown) => {
         if (error === undefined) answerDone(reply as never);

@@ -194,13 +194,19 @@ function toFields(body: NotificationBody): NotificationFields {
     throttlingS,
     ...(description === undefined ? {} : { description }),
     ...(expires === undefined ? {} : { expiresMs: toMs(expires) }),
+    ...(body.hysteresis === undefined ? {} : { hysteresis: body.hysteresis }),
+    ...(body.for === undefined ? {} : { forS: body.for }),
+    ...(body.silence === undefined ? {} : { silenceS: body.silence }),
+    ...(body.recovery_message === undefined ? {} : { recoveryMessage: body.recovery_message }),
   };
 }
 
 function toChange(body: Static<typeof NotificationPatchBody>): NotificationChange {
   const { description, condition, action, status, throttling: throttlingS, expires } = body;
   const expiresMs = typeof expires === 'string' ? toMs(expires) : expires;
-  const change = { description, condition, action, status, throttlingS, expiresMs };
+  const { hysteresis, for: forS, silence: silenceS, recovery_message: recoveryMessage } = body;
+  const beyond = { hysteresis, forS, silenceS, recoveryMessage };
+  const change = { description, condition, action, status, throttlingS, expiresMs, ...beyond };
   return Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined));
 }
 
@@ -230,6 +236,10 @@ function toNotificationRecord(rule: Notification, { isExpired }: { readonly isEx
     condition: rule.condition,
     action: rule.action,
     throttling: rule.throttlingS,
+    hysteresis: rule.hysteresis,
+    for: rule.forS,
+    silence: rule.silenceS,
+    recovery_message: rule.recoveryMessage,
     expires: time(rule.expiresMs),
     expired: isExpired || undefined,
     status: rule.status,

@@ -10,7 +10,7 @@ import type {
   NotificationId,
   Status,
 } from '../../domain/notifications/notification.ts';
-import type { NotificationQuery, NotificationStore } from '../../domain/notifications/notification-store.ts';
+import type { NotificationQuery, NotificationStore, Watched } from '../../domain/notifications/notification-store.ts';
 import type { UserKey } from '../../domain/users/user.ts';
 import { compare, compareJson, compareTime } from './comparison.ts';
 import type { Registry } from './registry.ts';
@@ -47,21 +47,45 @@ export class SqlNotificationStore implements NotificationStore {
     return count;
   }
 
-  async create(id: NotificationId, author: UserKey, fields: NotificationFields): Promise<boolean> {
-    const { description = null, condition, action, status, throttling, expires = null } = columnsOf(fields);
+  async create(
+    id: NotificationId,
+    author: UserKey,
+    fields: NotificationFields,
+    { afterSeq, sinceMs }: Watched,
+  ): Promise<boolean> {
+    const { description = null, condition, action, status, throttling, expires = null, ...rest } = columnsOf(fields);
+    const { hysteresis = null, hold = null, silence = null, recovery_message = null } = rest;
     // Counted in the same statement, so that calls side by side cannot pass the bound together.
-    const insert = sql`INSERT INTO notification (id, author, description, condition, action, status, throttling, expires)
-      SELECT ${id}, ${author}, ${description}, ${condition}, ${action}, ${status}, ${throttling}, ${expires}
+    const insert = sql`INSERT INTO notification (id, author, description, condition, action, status, throttling, expires,
+        hysteresis, hold, silence, recovery_message, after_seq, watched_since)
+      SELECT ${id}, ${author}, ${description}, ${condition}, ${action}, ${status}, ${throttling}, ${expires},
+        ${hysteresis}, ${hold}, ${silence}, ${recovery_message}, ${afterSeq}, ${sinceMs}
       WHERE (SELECT count(*) FROM notification WHERE author = ${author}) < ${limits.notificationsPerUserMax}`;
     const db = this.#registry.read;
     const [changed] = await this.#registry.write([{ compile: () => insert.compile(db) }]);
     return changed === 1;
   }
 
-  async update(id: NotificationId, change: NotificationChange): Promise<void> {
+  async update(
+    id: NotificationId,
+    change: NotificationChange,
+    { afterSeq, sinceMs, isAnew }: Watched & { readonly isAnew: boolean },
+  ): Promise<void> {
     const columns = columnsOf(change);
     if (Object.keys(columns).length === 0) return;
-    await this.#registry.write([this.#registry.read.updateTable('notification').set(columns).where('id', '=', id)]);
+    const db = this.#registry.read;
+    const key = db.selectFrom('notification').select('key').where('id', '=', id);
+    const after = {
+      after_seq: sql<number>`max(after_seq, ${afterSeq})`,
+      ...(isAnew ? { watched_since: sinceMs } : {}),
+    };
+    await this.#registry.write([
+      db
+        .updateTable('notification')
+        .set({ ...columns, ...after })
+        .where('id', '=', id),
+      ...(isAnew ? [db.deleteFrom('notification_memory').where('notification', '=', key)] : []),
+    ]);
   }
 
   async remove(id: NotificationId): Promise<void> {
@@ -78,12 +102,24 @@ export class SqlNotificationStore implements NotificationStore {
 }
 
 type Columns = Partial<
-  Pick<Selectable<NotificationTable>, 'description' | 'condition' | 'action' | 'status' | 'throttling' | 'expires'>
+  Pick<
+    Selectable<NotificationTable>,
+    | 'description'
+    | 'condition'
+    | 'action'
+    | 'status'
+    | 'throttling'
+    | 'expires'
+    | 'hysteresis'
+    | 'hold'
+    | 'silence'
+    | 'recovery_message'
+  >
 >;
 
 /** The columns that the fields name; null takes one away. */
 function columnsOf(fields: NotificationChange): Columns {
-  const { description, condition, action, status, throttlingS, expiresMs } = fields;
+  const { description, condition, action, status, throttlingS, expiresMs, hysteresis, forS, silenceS } = fields;
   const columns = {
     description,
     condition: condition && JSON.stringify(condition),
@@ -91,6 +127,10 @@ function columnsOf(fields: NotificationChange): Columns {
     status,
     throttling: throttlingS,
     expires: expiresMs,
+    hysteresis,
+    hold: forS,
+    silence: silenceS,
+    recovery_message: fields.recoveryMessage,
   };
   return Object.fromEntries(Object.entries(columns).filter(([, value]) => value !== undefined)) as Columns;
 }
@@ -99,6 +139,10 @@ function toNotification(row: Selectable<NotificationTable> & { readonly author_n
   const optional = {
     description: row.description,
     expiresMs: row.expires,
+    hysteresis: row.hysteresis,
+    forS: row.hold,
+    silenceS: row.silence,
+    recoveryMessage: row.recovery_message,
     lastNotificationMs: row.last_notification,
     lastSuccessMs: row.last_success,
     lastSuccessCode: row.last_success_code,
@@ -129,6 +173,10 @@ const columns: Record<string, RawBuilder<unknown>> = {
   description: sql`notification.description`,
   status: sql`notification.status`,
   throttling: sql`notification.throttling`,
+  hysteresis: sql`notification.hysteresis`,
+  for: sql`notification.hold`,
+  silence: sql`notification.silence`,
+  recovery_message: sql`notification.recovery_message`,
   times_sent: sql`notification.times_sent`,
   owner: sql`(SELECT user.username FROM user WHERE user.key = notification.author)`,
   last_success_code: sql`notification.last_success_code`,

@@ -151,6 +151,42 @@ export interface NotificationTable {
   last_failure: number | null;
   last_failure_code: string | null;
   last_failure_reason: string | null;
+  after_seq: Generated<number>;
+  watched_since: Generated<number>;
+  hysteresis: string | null;
+  hold: number | null;
+  silence: number | null;
+  recovery_message: string | null;
+}
+
+export interface NotificationMemoryTable {
+  notification: number;
+  device: string;
+  memory: string;
+}
+
+export interface MessageTable {
+  key: Generated<number>;
+  id: string;
+  author: number;
+  notification: number | null;
+  seq: number | null;
+  created: number;
+  username: string;
+  channel: string;
+  text: string;
+  state: string;
+  reason: string | null;
+  code: string | null;
+  attempts: Generated<number>;
+  due: number;
+  finished: number | null;
+}
+
+export interface PaidMessageTable {
+  day: number;
+  user: number;
+  count: number;
 }
 
 export interface Tables {
@@ -168,4 +204,7 @@ export interface Tables {
   renewal: RenewalTable;
   purge: PurgeTable;
   notification: NotificationTable;
+  notification_memory: NotificationMemoryTable;
+  message: MessageTable;
+  paid_message: PaidMessageTable;
 }

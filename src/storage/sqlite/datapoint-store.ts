@@ -1,10 +1,17 @@
 // Datapoints on SQLite: appended to the log by the writer thread, read from the clustered table and from the head.
 // A row that has settled while the head still holds it is in both for a moment; reads take it once, by its seq.
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { limits } from '../../config/limits.ts';
 import { type Datapoint, orderOf } from '../../domain/datapoints/datapoint.ts';
-import type { DatapointBatch, PushReceipt } from '../../domain/datapoints/datapoint-batch.ts';
-import type { DatapointStore, RangeQuery, RememberedPublish } from '../../domain/datapoints/datapoint-store.ts';
+import { countRows, type DatapointBatch, type PushReceipt } from '../../domain/datapoints/datapoint-batch.ts';
+import type {
+  DatapointStore,
+  FollowedDatapoint,
+  RangeQuery,
+  RememberedPublish,
+} from '../../domain/datapoints/datapoint-store.ts';
 import type { SensorKey } from '../../domain/sensors/sensor.ts';
+import { Follower } from './follower.ts';
 import { Head } from './head.ts';
 import { readLog } from './log.ts';
 import { fromColumn, type ValueColumn } from './value-column.ts';
@@ -28,9 +35,17 @@ export class SqliteDatapointStore implements DatapointStore {
   readonly #descending: StatementSync;
   readonly #reader: DatabaseSync;
 
-  constructor(parts: { readonly writer: SqliteWriter; readonly reader: DatabaseSync }) {
+  readonly #follower: Follower;
+  #lastSeq = 0;
+
+  constructor(parts: {
+    readonly writer: SqliteWriter;
+    readonly reader: DatabaseSync;
+    readonly followed: SharedArrayBuffer;
+  }) {
     this.#writer = parts.writer;
     const { reader } = parts;
+    this.#follower = new Follower(reader, parts.followed);
     this.#reader = reader;
     // For the registry's queries, which cannot look into the log.
     reader.function('logged_received', (sensor) => this.#head.latest(sensor as SensorKey)?.receivedMs ?? 0);
@@ -48,6 +63,7 @@ export class SqliteDatapointStore implements DatapointStore {
   async start(): Promise<void> {
     this.#writer.onSettled = (seq) => this.#head.settled(seq);
     for (const piece of readLog(this.#reader)) this.#head.add(piece, piece.firstSeq);
+    this.#lastSeq = this.#follower.lastSeq();
   }
 
   /** Datapoints in the log. */
@@ -56,7 +72,10 @@ export class SqliteDatapointStore implements DatapointStore {
   }
 
   append(batch: DatapointBatch): Promise<number> {
-    return this.#writer.append(batch, (firstSeq) => this.#head.add(batch, firstSeq));
+    return this.#writer.append(batch, (firstSeq) => {
+      this.#head.add(batch, firstSeq);
+      this.#lastSeq = firstSeq + countRows(batch) - 1;
+    });
   }
 
   async read(query: RangeQuery): Promise<Datapoint[]> {
@@ -70,6 +89,31 @@ export class SqliteDatapointStore implements DatapointStore {
       if (point !== undefined) found.set(sensor, point);
     }
     return found;
+  }
+
+  async latestUpTo(sensor: SensorKey, seq: number): Promise<Datapoint | undefined> {
+    const logged = this.#head.latestUpTo(sensor, seq);
+    if (logged !== undefined) return logged;
+    const latest = this.#readLatest(sensor);
+    if (latest === undefined || latest.seq <= seq) return latest;
+    const newest = this.#readTable({ sensor, descending: true, limit: limits.readStepRows });
+    return newest.filter((point) => point.seq <= seq).reduce<Datapoint | undefined>(laterOf, undefined);
+  }
+
+  get lastSeq(): number {
+    return this.#lastSeq;
+  }
+
+  async readBehind(seq: number): Promise<FollowedDatapoint[]> {
+    return this.#follower.readBehind(seq);
+  }
+
+  follow(seq: number | undefined): void {
+    this.#follower.follow(seq);
+  }
+
+  async followedSeq(): Promise<number | undefined> {
+    return this.#follower.followedSeq();
   }
 
   async findReceipt(id: string): Promise<PushReceipt | undefined> {
@@ -115,6 +159,10 @@ export class SqliteDatapointStore implements DatapointStore {
 const earliest = -8_640_000_000_000_001;
 const latestPossible = 8_640_000_000_000_001;
 const seqMax = Number.MAX_SAFE_INTEGER;
+
+function laterOf(a: Datapoint | undefined, b: Datapoint): Datapoint {
+  return a === undefined || b.seq > a.seq ? b : a;
+}
 
 function toDatapoint(row: Row): Datapoint {
   const timestampMs = row.stamped === 1 ? row.at : undefined;

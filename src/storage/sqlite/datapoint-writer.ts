@@ -9,6 +9,7 @@ import {
   type PushReceipt,
   rowNumbers,
 } from '../../domain/datapoints/datapoint-batch.ts';
+import { KeptLog } from './kept-log.ts';
 import { countOf, cutBatch, type LogPiece, LogWriter, readLog } from './log.ts';
 import { Settling } from './settling.ts';
 
@@ -21,6 +22,7 @@ export class DatapointWriter {
   readonly #database: DatabaseSync;
   readonly #log: LogWriter;
   readonly #settling: Settling;
+  readonly #kept: KeptLog;
   readonly #settled: StatementSync;
   readonly #insertReceipt: StatementSync;
   readonly #insertPublishes: StatementSync;
@@ -36,8 +38,9 @@ export class DatapointWriter {
   /** True while removed sensors may have datapoints left. */
   purgeDue: boolean;
 
-  constructor(database: DatabaseSync) {
+  constructor(database: DatabaseSync, { followedSeq }: { readonly followedSeq: () => number }) {
     this.#database = database;
+    this.#kept = new KeptLog(database, followedSeq);
     const one = (sql: string) => Number((database.prepare(sql).get() as { n: number | null } | undefined)?.n ?? 0);
     this.#pieces = readLog(database);
     const settled = one("SELECT value AS n FROM counter WHERE name = 'settled_seq'");
@@ -72,6 +75,7 @@ export class DatapointWriter {
       this.#added.push(piece);
     }
     this.#nextSeq = first + countRows(batch);
+    if (batch.quiet.length > 0) this.#kept.addQuiet(batch.quiet, first);
     for (const receipt of batch.receipts) this.#remember(receipt);
     if (batch.publishes.length > 0) this.#rememberPublishes(batch.publishes, batch.rows.at(2 - rowNumbers) ?? 0);
     return first;
@@ -103,6 +107,7 @@ export class DatapointWriter {
     const upTo = this.#firstSeq + datapoints - 1;
     this.#database.exec('BEGIN IMMEDIATE');
     this.#settling.move(this.#pieces.slice(0, count));
+    this.#kept.keep(upTo);
     this.#log.removeUpTo(upTo);
     this.#settled.run(upTo);
     this.#database.exec('COMMIT');

@@ -84,6 +84,13 @@ export class Head {
     return series?.at(series.seqs.length - 1);
   }
 
+  /** The datapoint that came last among those up to this seq. */
+  latestUpTo(sensor: SensorKey, seq: number): Datapoint | undefined {
+    const series = this.#series.get(sensor);
+    const index = series?.seqs.findLastIndex((one) => one <= seq) ?? -1;
+    return index < 0 ? undefined : series?.at(index);
+  }
+
   /** The sensor's datapoints that the query asks for, in the query's order. */
   read(query: RangeQuery): Datapoint[] {
     const series = this.#series.get(query.sensor);

@@ -39,12 +39,23 @@ function countTexts(rows: Float64Array): number {
 /** All that is in the log, oldest first. */
 export function readLog(database: DatabaseSync): LogPiece[] {
   const rows = database.prepare('SELECT first_seq AS firstSeq, rows, texts FROM log ORDER BY first_seq').all();
-  return (rows as unknown as { firstSeq: number; rows: Uint8Array; texts: string | null }[]).map((row) => ({
-    firstSeq: row.firstSeq,
+  return (rows as unknown as LogRow[]).map(toPiece);
+}
+
+/** A row of the log as it lies in the table. */
+export interface LogRow {
+  readonly firstSeq: number;
+  readonly rows: Uint8Array;
+  readonly texts: string | null;
+}
+
+export function toPiece({ firstSeq, rows, texts }: LogRow): LogPiece {
+  return {
+    firstSeq,
     // A copy, because a Float64Array needs its bytes aligned.
-    rows: new Float64Array(row.rows.slice().buffer),
-    texts: row.texts === null ? [] : (JSON.parse(row.texts) as string[]),
-  }));
+    rows: new Float64Array(rows.slice().buffer),
+    texts: texts === null ? [] : (JSON.parse(texts) as string[]),
+  };
 }
 
 /** Writes the log; every method inside a transaction. */

@@ -13,6 +13,7 @@ import { databaseFile, openConnection } from './connection.ts';
 import { SqliteDatapointStore } from './datapoint-store.ts';
 import { NodeSqliteDialect } from './dialect.ts';
 import { lockFolder, unusable } from './folder-lock.ts';
+import { sharedFollowedSeq } from './follower.ts';
 import { SqliteWriter } from './writer.ts';
 import type { SqlValue } from './writer-protocol.ts';
 
@@ -32,9 +33,11 @@ export async function openEmbeddedStore(folder: string): Promise<EmbeddedStore> 
   try {
     const path = join(folder, databaseFile);
     await migrate(folder);
-    const writer = new SqliteWriter({ path });
     const reader = openConnection(path, { readOnly: true });
-    const datapoints = new SqliteDatapointStore({ writer, reader });
+    // Before the writer starts, because it may begin with settling, and must keep what has not been followed.
+    const followed = sharedFollowedSeq(reader);
+    const writer = new SqliteWriter({ path, followed });
+    const datapoints = new SqliteDatapointStore({ writer, reader, followed });
     await datapoints.start();
     const read = new Kysely<Tables>({ dialect: new NodeSqliteDialect(reader) });
     const registry: Registry = {

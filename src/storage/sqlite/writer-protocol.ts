@@ -45,4 +45,6 @@ export interface Report {
 
 export interface WriterOptions {
   readonly path: string;
+  /** One 64-bit number: the seq up to which the datapoints have been followed; -1: nobody follows them. */
+  readonly followed: SharedArrayBuffer;
 }

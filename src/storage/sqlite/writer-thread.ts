@@ -12,7 +12,8 @@ if (parentPort === null) throw new Error('The writer runs in a thread of its own
 const port = parentPort;
 const database = openConnection((workerData as WriterOptions).path, { readOnly: false });
 const statements = new StatementCache(database);
-const datapoints = new DatapointWriter(database);
+const followed = new BigInt64Array((workerData as WriterOptions).followed);
+const datapoints = new DatapointWriter(database, { followedSeq: () => Number(Atomics.load(followed, 0)) });
 const begin = database.prepare('BEGIN IMMEDIATE');
 const commit = database.prepare('COMMIT');
 let idleTimer: NodeJS.Timeout | undefined;

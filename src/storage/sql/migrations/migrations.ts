@@ -7,6 +7,7 @@ import * as gatewaysAndProjects from './0004-gateways-and-projects.ts';
 import * as notifications from './0005-notifications.ts';
 import * as logOfBatches from './0006-log-of-batches.ts';
 import * as deviceList from './0008-device-list.ts';
+import * as outbox from './0009-outbox.ts';
 
 export const migrations: Record<string, Migration> = {
   '0001-ground': ground,
@@ -16,4 +17,5 @@ export const migrations: Record<string, Migration> = {
   '0005-notifications': notifications,
   '0006-log-of-batches': logOfBatches,
   '0008-device-list': deviceList,
+  '0009-outbox': outbox,
 };

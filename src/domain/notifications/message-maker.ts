@@ -1,0 +1,89 @@
+// Makes the messages of a rule that fires or recovers: one for each user and channel, or the setting of an actuator,
+// with variables replaced. Bounds what the rules of one author send in a minute, so that nobody fills the outbox.
+import type { Clock } from '../../base/clock.ts';
+import type { Ids } from '../../base/ids.ts';
+import type { Json } from '../../base/json.ts';
+import { LruCache } from '../../base/lru-cache.ts';
+import { limits } from '../../config/limits.ts';
+import type { Actor, UserKey } from '../users/user.ts';
+import type { Lookup } from './evaluation.ts';
+import type { Happening } from './firing.ts';
+import { actuatorChannel, firstState, type NewMessage, newMessageId } from './message.ts';
+import type { Rule } from './rule.ts';
+import { replaceVariables } from './variables.ts';
+
+export interface Occasion {
+  readonly rule: Rule;
+  readonly author: Actor;
+  readonly happening: Happening;
+  readonly lookup: Lookup;
+}
+
+/** The setting of an actuator as it waits in the outbox. */
+export interface Setting {
+  readonly device_id: string;
+  readonly actuator_id: string;
+  readonly actuator_value: Json;
+}
+
+export class MessageMaker {
+  readonly #ids: Ids;
+  readonly #clock: Clock;
+  /** KiB that authors have sent in the present minute. */
+  readonly #spent = new LruCache<UserKey, { readonly minute: number; readonly kib: number }>({
+    weightMax: limits.usersCachedMax,
+  });
+
+  constructor(parts: { readonly ids: Ids; readonly clock: Clock }) {
+    this.#ids = parts.ids;
+    this.#clock = parts.clock;
+  }
+
+  make(occasion: Occasion): NewMessage[] {
+    const { rule, author } = occasion;
+    const { action } = rule;
+    const text = textOf(occasion);
+    if (text === undefined) return [];
+    const recipients: { readonly username: string; readonly channel: string }[] =
+      action.kind === 'actuation'
+        ? [{ username: author.username, channel: actuatorChannel }]
+        : action.usernames.flatMap((username) => action.channels.map((channel) => ({ username, channel })));
+    const [first] = recipients;
+    if (first === undefined) return [];
+    const createdMs = this.#clock.now();
+    if (!this.#mayMake(author, recipients.length * (1 + text.length / 1024))) {
+      const reason = `more messages than an author may send in a minute; ${recipients.length} were not made`;
+      return [{ id: newMessageId(this.#ids), ...first, text, state: 'failed', reason, createdMs }];
+    }
+    return recipients.map((recipient) => ({
+      id: newMessageId(this.#ids),
+      ...recipient,
+      text,
+      ...firstState(recipient.channel, author),
+      createdMs,
+    }));
+  }
+
+  #mayMake({ key }: Actor, kib: number): boolean {
+    const minute = Math.floor(this.#clock.now() / 60_000);
+    const before = this.#spent.get(key);
+    const spent = kib + (before?.minute === minute ? before.kib : 0);
+    this.#spent.set(key, { minute, kib: spent });
+    return spent <= limits.messagesKibPerMinuteMax;
+  }
+}
+
+/** What is sent; undefined where nothing is. */
+function textOf({ rule, happening, lookup }: Pick<Occasion, 'rule' | 'happening' | 'lookup'>): string | undefined {
+  const { action, recoveryMessage } = rule;
+  const replaced = (text: string) => replaceVariables(text, happening.sensor, lookup);
+  if (happening.kind === 'recovers') return recoveryMessage === undefined ? undefined : replaced(recoveryMessage);
+  if (action.kind === 'message') return replaced(action.text);
+  const { device, actuator, value } = action;
+  const setting: Setting = {
+    device_id: device,
+    actuator_id: actuator,
+    actuator_value: typeof value === 'string' ? replaced(value) : value,
+  };
+  return JSON.stringify(setting);
+}

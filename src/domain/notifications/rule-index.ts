@@ -1,0 +1,150 @@
+// The active rules in memory, by device and sensor: a datapoint of a device without rules costs one look. What a rule
+// says is parsed when something first concerns it. Bounded by the rules that users may have.
+import type { DeviceId } from '../devices/device.ts';
+import type { SensorId } from '../sensors/sensor.ts';
+import type { UserKey } from '../users/user.ts';
+import { type Memory, newMemory, parseMemory, type Standing } from './firing.ts';
+import type { NotificationFields, NotificationId } from './notification.ts';
+import { type Rule, toRule } from './rule.ts';
+import type { WatchedRule } from './watch-store.ts';
+
+/** A rule that is watched, and where it stands. */
+export class WatchedEntry {
+  readonly record: WatchedRule;
+  readonly standing: Standing;
+  readonly #memories = new Map<DeviceId, Memory>();
+  timesSent: number;
+  /** Datapoints up to this seq do not concern it any more. */
+  afterSeq: number;
+  /** True when it is no longer in the index. */
+  isGone = false;
+  #rule: Rule | undefined;
+  /** When it is to look at a device again at the latest. */
+  readonly #alarmsMs = new Map<DeviceId, number>();
+
+  constructor(record: WatchedRule) {
+    this.record = record;
+    this.standing = { lastFiredMs: record.lastFiredMs };
+    this.timesSent = record.timesSent;
+    this.afterSeq = record.afterSeq;
+    for (const { device, memory } of record.memories) this.#memories.set(device, parseMemory(memory));
+  }
+
+  get rule(): Rule {
+    this.#rule ??= toRule(JSON.parse(this.record.fieldsJson) as NotificationFields);
+    return this.#rule;
+  }
+
+  /** True when what happened before matters for what happens next. */
+  get hasMemory(): boolean {
+    const { rearm, forMs, silenceMs, recoveryMessage } = this.rule;
+    return rearm !== undefined || forMs > 0 || silenceMs !== undefined || recoveryMessage !== undefined;
+  }
+
+  /** False where it looks at the device by then anyway. */
+  planAlarm(device: DeviceId, atMs: number): boolean {
+    const planned = this.#alarmsMs.get(device);
+    if (planned !== undefined && planned <= atMs) return false;
+    this.#alarmsMs.set(device, atMs);
+    return true;
+  }
+
+  alarmTaken(device: DeviceId): void {
+    this.#alarmsMs.delete(device);
+  }
+
+  memoryOf(device: DeviceId): Memory {
+    if (!this.hasMemory) return newMemory();
+    let memory = this.#memories.get(device);
+    if (memory === undefined) {
+      memory = newMemory();
+      this.#memories.set(device, memory);
+    }
+    return memory;
+  }
+}
+
+/** The rules of one device. */
+export class DeviceRules {
+  readonly rules = new Set<WatchedEntry>();
+  #bySensor: Map<SensorId, WatchedEntry[]> | undefined;
+  #authors: Set<UserKey> | undefined;
+
+  /** By sensor; one whose values are needed and that makes no rule look has none. */
+  get bySensor(): ReadonlyMap<SensorId, readonly WatchedEntry[]> {
+    this.#bySensor ??= this.#sort();
+    return this.#bySensor;
+  }
+
+  get authors(): ReadonlySet<UserKey> {
+    this.#authors ??= new Set([...this.rules].map(({ record }) => record.author));
+    return this.#authors;
+  }
+
+  changed(): void {
+    this.#authors = undefined;
+    this.#bySensor = undefined;
+  }
+
+  #sort(): Map<SensorId, WatchedEntry[]> {
+    const bySensor = new Map<SensorId, WatchedEntry[]>();
+    for (const entry of this.rules) {
+      for (const sensor of entry.rule.values) if (!bySensor.has(sensor)) bySensor.set(sensor, []);
+      for (const sensor of entry.rule.sensors) bySensor.get(sensor)?.push(entry);
+    }
+    return bySensor;
+  }
+}
+
+export class RuleIndex {
+  readonly #devices = new Map<DeviceId, DeviceRules>();
+  readonly #entries = new Map<NotificationId, WatchedEntry>();
+
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  of(device: DeviceId): DeviceRules | undefined {
+    return this.#devices.get(device);
+  }
+
+  find(id: NotificationId): WatchedEntry | undefined {
+    return this.#entries.get(id);
+  }
+
+  entries(): IterableIterator<WatchedEntry> {
+    return this.#entries.values();
+  }
+
+  add(record: WatchedRule): WatchedEntry {
+    this.remove(record.id);
+    const entry = new WatchedEntry(record);
+    this.#entries.set(record.id, entry);
+    for (const device of new Set(record.devices)) {
+      const rules = this.#devices.get(device) ?? new DeviceRules();
+      this.#devices.set(device, rules);
+      rules.rules.add(entry);
+      rules.changed();
+    }
+    return entry;
+  }
+
+  remove(id: NotificationId): void {
+    const entry = this.#entries.get(id);
+    if (entry === undefined) return;
+    entry.isGone = true;
+    this.#entries.delete(id);
+    for (const device of entry.record.devices) {
+      const rules = this.#devices.get(device);
+      rules?.rules.delete(entry);
+      rules?.changed();
+      if (rules?.rules.size === 0) this.#devices.delete(device);
+    }
+  }
+
+  /** Empties the index. */
+  clear(): void {
+    this.#devices.clear();
+    this.#entries.clear();
+  }
+}

@@ -1,0 +1,60 @@
+// What rules need to be evaluated without loss and what they send: where each rule stands, what it remembers of a
+// device, the messages, and the datapoints that the watcher has not seen yet.
+import { type Kysely, sql } from 'kysely';
+
+export async function up(db: Kysely<unknown>): Promise<void> {
+  for (const statement of statements) await sql.raw(statement).execute(db);
+}
+
+const statements = [
+  // Datapoints up to this seq are not looked at (any more) by the rule.
+  'ALTER TABLE notification ADD COLUMN after_seq INTEGER NOT NULL DEFAULT 0',
+  'ALTER TABLE notification ADD COLUMN watched_since INTEGER NOT NULL DEFAULT 0',
+  'ALTER TABLE notification ADD COLUMN hysteresis TEXT',
+  'ALTER TABLE notification ADD COLUMN hold INTEGER',
+  'ALTER TABLE notification ADD COLUMN silence INTEGER',
+  'ALTER TABLE notification ADD COLUMN recovery_message TEXT',
+  // What came before the service could evaluate rules is not evaluated now.
+  `UPDATE notification SET
+    after_seq = max(
+      coalesce((SELECT max(first_seq + datapoints - 1) FROM log), 0),
+      coalesce((SELECT value FROM counter WHERE name = 'settled_seq'), 0)),
+    watched_since = CAST(unixepoch('subsec') * 1000 AS INTEGER)`,
+  `CREATE TABLE notification_memory (
+    notification INTEGER NOT NULL REFERENCES notification (key) ON DELETE CASCADE,
+    device TEXT NOT NULL,
+    memory TEXT NOT NULL,
+    PRIMARY KEY (notification, device)) WITHOUT ROWID`,
+  `CREATE TABLE message (
+    key INTEGER PRIMARY KEY AUTOINCREMENT,
+    id TEXT NOT NULL UNIQUE,
+    author INTEGER NOT NULL REFERENCES user (key) ON DELETE CASCADE,
+    notification INTEGER REFERENCES notification (key) ON DELETE SET NULL,
+    seq INTEGER,
+    created INTEGER NOT NULL,
+    username TEXT NOT NULL,
+    channel TEXT NOT NULL,
+    text TEXT NOT NULL,
+    state TEXT NOT NULL,
+    reason TEXT,
+    code TEXT,
+    attempts INTEGER NOT NULL DEFAULT 0,
+    due INTEGER NOT NULL,
+    finished INTEGER)`,
+  'CREATE INDEX message_author ON message (author, key)',
+  'CREATE INDEX message_notification ON message (notification)',
+  "CREATE INDEX message_due ON message (channel, due, key) WHERE state IN ('queued', 'sending')",
+  `CREATE TABLE paid_message (
+    day INTEGER NOT NULL,
+    user INTEGER NOT NULL REFERENCES user (key) ON DELETE CASCADE,
+    count INTEGER NOT NULL,
+    PRIMARY KEY (day, user)) WITHOUT ROWID`,
+  // Rows of the log that have settled before the watcher came to them.
+  `CREATE TABLE kept_log (
+    first_seq INTEGER PRIMARY KEY,
+    datapoints INTEGER NOT NULL,
+    rows BLOB NOT NULL,
+    texts TEXT)`,
+  // Runs of datapoints that no rule looks at.
+  'CREATE TABLE quiet_run (first_seq INTEGER PRIMARY KEY, last_seq INTEGER NOT NULL)',
+];

@@ -1,0 +1,86 @@
+// Datapoints of all sensors in order of arrival, for those who fell behind the feed or come back after a stop: read from
+// the log, and from what of it was kept when it settled (kept-log.ts). The main thread's side; it only reads, and says
+// through shared memory how far it has come.
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { limits } from '../../config/limits.ts';
+import { rowNumbers } from '../../domain/datapoints/datapoint-batch.ts';
+import type { FollowedDatapoint } from '../../domain/datapoints/datapoint-store.ts';
+import type { SensorKey } from '../../domain/sensors/sensor.ts';
+import { type LogPiece, type LogRow, toPiece } from './log.ts';
+
+/** Rows of the log read in one step: many where each commit was small. */
+const rowsAtOnce = 500;
+
+/** How far the datapoints have been followed, as writer and follower share it: at first as far as the disk tells. */
+export function sharedFollowedSeq(reader: DatabaseSync): SharedArrayBuffer {
+  const row = reader
+    .prepare(
+      `SELECT coalesce((SELECT value FROM counter WHERE name = 'followed_seq'),
+        CASE WHEN EXISTS (SELECT 1 FROM notification) THEN 0 ELSE -1 END) AS seq`,
+    )
+    .get();
+  const followed = new SharedArrayBuffer(BigInt64Array.BYTES_PER_ELEMENT);
+  new BigInt64Array(followed)[0] = BigInt(row?.['seq'] as number);
+  return followed;
+}
+
+export class Follower {
+  readonly #followed: BigInt64Array;
+  readonly #pieces: StatementSync;
+  readonly #quiet: StatementSync;
+  readonly #last: StatementSync;
+  readonly #mark: StatementSync;
+
+  constructor(reader: DatabaseSync, followed: SharedArrayBuffer) {
+    this.#followed = new BigInt64Array(followed);
+    // A row may hold what lies behind the seq although it begins before; no row is longer than that.
+    const rows = (table: string) =>
+      `SELECT first_seq AS firstSeq, rows, texts FROM ${table} WHERE first_seq > ?1 - ${limits.logRowDatapointsMax} AND first_seq + datapoints - 1 > ?1`;
+    this.#pieces = reader.prepare(`${rows('kept_log')} UNION ALL ${rows('log')} ORDER BY 1 LIMIT ${rowsAtOnce}`);
+    this.#quiet = reader.prepare('SELECT last_seq FROM quiet_run WHERE first_seq <= ? ORDER BY first_seq DESC LIMIT 1');
+    this.#last = reader.prepare(
+      `SELECT max(coalesce((SELECT max(first_seq) FROM log), 0), coalesce((SELECT value + 1 FROM counter WHERE name = 'settled_seq'), 1)) AS first,
+        (SELECT datapoints FROM log ORDER BY first_seq DESC LIMIT 1) AS datapoints`,
+    );
+    this.#mark = reader.prepare("SELECT value FROM counter WHERE name = 'followed_seq'");
+  }
+
+  follow(seq: number | undefined): void {
+    Atomics.store(this.#followed, 0, BigInt(seq ?? -1));
+  }
+
+  followedSeq(): number | undefined {
+    return this.#mark.get()?.['value'] as number | undefined;
+  }
+
+  lastSeq(): number {
+    const { first, datapoints } = this.#last.get() as { first: number; datapoints: number | null };
+    return first + (datapoints ?? 0) - 1;
+  }
+
+  readBehind(seq: number): FollowedDatapoint[] {
+    const points: FollowedDatapoint[] = [];
+    for (const row of this.#pieces.iterate(seq) as Iterable<unknown>) {
+      for (const point of this.#pointsOf(toPiece(row as LogRow))) if (point.seq > seq) points.push(point);
+      if (points.length >= limits.readStepRows) break;
+    }
+    return points;
+  }
+
+  *#pointsOf({ firstSeq, rows, texts }: LogPiece): Generator<FollowedDatapoint> {
+    let text = 0;
+    for (let at = 0; at < rows.length; at += rowNumbers) {
+      const seq = firstSeq + at / rowNumbers;
+      const timestampMs = rows[at + 1] as number;
+      const number = rows[at + 3] as number;
+      yield {
+        seq,
+        sensor: rows[at] as SensorKey,
+        timestampMs: Number.isNaN(timestampMs) ? undefined : timestampMs,
+        receivedMs: rows[at + 2] as number,
+        value: Number.isNaN(number) ? (texts[text++] as string) : number,
+        isQuiet: Number(this.#quiet.get(seq)?.['last_seq'] ?? 0) >= seq,
+      };
+    }
+  }
+}
