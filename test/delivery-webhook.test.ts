@@ -1,6 +1,11 @@
 // Messages to webhooks, signed as Standard Webhooks says, and what an address that leads to where it should not is worth.
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import { Reachable, type Resolve } from '../src/delivery/reachable.ts';
 import { WebhookSender } from '../src/delivery/webhook.ts';
@@ -80,6 +85,36 @@ suite('a message to a webhook', () => {
       assert.equal(provider.asked.length, asked + 1);
     });
   }
+
+  test('goes out anew where a connection that was kept has been closed meanwhile', async () => {
+    const keeping = sender();
+    provider.reply = { status: 200 };
+    assert.equal((await send(keeping, toAwa(), { secrets })).kind, 'sent');
+    const asked = provider.asked.length;
+    provider.reply = () => (provider.asked.length === asked + 1 ? 'cut' : { status: 200 });
+    assert.equal((await send(keeping, toAwa(), { secrets })).kind, 'sent');
+    const ids = provider.asked.slice(asked).map(({ headers }) => headers['webhook-id']);
+    assert.equal(ids.length, 2);
+    assert.equal(ids[0], ids[1]);
+  });
+
+  test('is tried again where the certificate is one that nobody vouches for, and is not handed over', async () => {
+    const folder = join(import.meta.dirname, 'support/tls');
+    const [key, cert] = ['key.pem', 'cert.pem'].map((file) => readFileSync(join(folder, file)));
+    let asked = 0;
+    const secure = createServer({ key, cert }, (_request, response) => {
+      asked += 1;
+      response.end();
+    });
+    secure.listen(0, '127.0.0.1');
+    await once(secure, 'listening');
+    const webhook = [`https://localhost:${(secure.address() as AddressInfo).port}/`];
+    const delivery = await send(sender(), messageTo({ webhook }, 'webhook'), { secrets });
+    secure.close();
+    assert.equal(delivery.kind, 'retry');
+    assert.equal((delivery as { reason: string }).reason, 'the webhook has a certificate that is not trusted');
+    assert.equal(asked, 0);
+  });
 
   troubleTests({ provider: () => provider, sender, message: () => toAwa(), secrets });
 });

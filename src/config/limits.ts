@@ -105,8 +105,11 @@ export const limits = {
   /** Names of accounts on X whose ids are remembered, and for how many milliseconds; names change hands. */
   accountNamesMax: 10_000,
   accountNameMs: 24 * 3_600_000,
-  /** Connections to webhooks that are kept open for the next message. Beyond: they are closed after use. */
-  webhookConnectionsKeptMax: 256,
+  /** Connections to webhooks at once. Beyond: a message waits for one, as long as its try may take. */
+  webhookConnectionsMax: 1_000,
+  /** Connections to one webhook kept for the next message, and for how many milliseconds. Beyond: they are closed. */
+  webhookConnectionsKeptMax: 16,
+  webhookKeptMs: 5_000,
 
   // --- Lists --------------------------------------------------------------------------------------------------
   deviceListDefault: 20,

@@ -21,14 +21,35 @@ export interface Sent {
   readonly lookup?: LookupFunction;
 }
 
-/** @throws Error when no whole answer came; `troubleOf` says what it means. */
-export function post(url: URL, { headers, body, ...options }: Sent): Promise<Answer> {
+/** @throws Error when no whole answer came; `ofTrouble` says what it means. */
+export async function post(url: URL, sent: Sent): Promise<Answer> {
+  const first = await once(url, sent);
+  if (!('stale' in first)) return first;
+  // The other side had closed a connection that was kept: nothing says anything about it but a new one.
+  const second = await once(url, sent, { agent: false });
+  if ('stale' in second) throw second.stale;
+  return second;
+}
+
+/** One request; `stale` where it went out on a kept connection that was cut before anything came back. */
+function once(
+  url: URL,
+  { headers, body, ...options }: Sent,
+  anew: { readonly agent?: false } = {},
+): Promise<Answer | { readonly stale: Error }> {
   const request = url.protocol === 'https:' ? tlsRequest : plainRequest;
   return new Promise((resolve, reject) => {
     const length = String(Buffer.byteLength(body));
-    const sent = request(url, { ...options, method: 'POST', headers: { ...headers, 'content-length': length } });
-    sent.on('error', reject);
+    const bounded = { ...headers, 'content-length': length };
+    const sent = request(url, { ...options, ...anew, method: 'POST', headers: bounded });
+    let hasAnswer = false;
+    sent.on('error', (error: NodeJS.ErrnoException) => {
+      const isStale = sent.reusedSocket && !hasAnswer && (error.code === 'ECONNRESET' || error.code === 'EPIPE');
+      if (isStale) resolve({ stale: error });
+      else reject(error);
+    });
     sent.on('response', (response) => {
+      hasAnswer = true;
       readText(response).then((text) => {
         resolve({ status: response.statusCode ?? 0, headers: response.headers, text });
       }, reject);

@@ -40,7 +40,12 @@ export class WebhookSender implements Sender {
     this.#reachable = new Reachable(options.networks, options.resolve);
     this.#clock = clock;
     this.#msMax = msMax;
-    const kept = { keepAlive: true, maxFreeSockets: limits.webhookConnectionsKeptMax };
+    const kept = {
+      keepAlive: true,
+      timeout: limits.webhookKeptMs,
+      maxFreeSockets: limits.webhookConnectionsKeptMax,
+      maxTotalSockets: limits.webhookConnectionsMax,
+    };
     this.#agents = { 'http:': new PlainAgent(kept), 'https:': new TlsAgent(kept) };
   }
 
