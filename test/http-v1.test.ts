@@ -58,6 +58,16 @@ test('values pushed to a measurement are those of the sensor, newest first by la
   assert.deepEqual(body.last_value, ascending.body[0]);
 });
 
+test('the kind of a measurement is its sensing_device, by whichever name version 2 was given it', async () => {
+  const json = { id: 'kinds', sensors: [{ id: 'one', sensor_kind: 'probe' }, { id: 'two' }] };
+  await make(server, { as, call: 'POST /devices', json, expect: 204 });
+  const { body } = await older({ call: 'GET /sensors/kinds/measurements', expect: 200 });
+  assert.deepEqual(body, [{ id: 'one', sensing_device: 'probe' }, { id: 'two' }]);
+  const one = await older({ call: 'GET /sensors/kinds/measurements/one', expect: 200 });
+  const node = await older({ call: 'GET /sensors/kinds', expect: 200 });
+  assert.deepEqual([one.body, ...node.body.measurements], [body[0], ...body]);
+});
+
 test('a create with Prefer answers 200 with the record', async () => {
   const headers = { prefer: 'return=representation' };
   const rows = [

@@ -35,6 +35,7 @@ const breaches: readonly Breach[] = [
   { rule: 'edges-never-meet', file: 'src/delivery/planted-http.ts', to: '../http/planted.ts', type: true },
   { rule: 'versions-never-meet', file: 'src/http/v1/planted.ts', to: '../v2/planted-below.ts' },
   { rule: 'versions-never-meet', file: 'src/http/v2/planted.ts', to: '../v1/planted-below.ts' },
+  { rule: 'version-1-only-translates', file: 'src/http/v1/planted-rule.ts', to: '../../domain/planted-below.ts' },
   { rule: 'config-is-read-where-parts-are-wired', file: 'src/storage/planted-config.ts', to: '../config/planted.ts' },
   { rule: 'config-knows-only-base', file: 'src/config/planted-http.ts', to: '../http/planted.ts' },
   { rule: 'limits-are-constants', file: 'src/config/limits.ts', to: '../base/planted-below.ts' },

@@ -342,11 +342,21 @@ const valve = device.map((id): Twin => {
   };
 });
 
+/** Version 1 knows one name for the kind of a sensor. */
+const kind = fc.record({ device, sensor }).map((one): Twin => {
+  const path = `/devices/${one.device}/sensors`;
+  const carries = { json: { id: one.sensor, sensor_kind: 'probe' } };
+  return {
+    ...{ as: 'admin', method: 'POST', older: path, newer: path, isSetUp: true },
+    carries: { older: carries, newer: carries },
+  };
+});
+
 const call = fc.oneof(
   { weight: 4, arbitrary: create },
   { weight: 2, arbitrary: addSensor },
   { weight: 4, arbitrary: push },
-  { weight: 2, arbitrary: fc.oneof(share, valve) },
+  { weight: 2, arbitrary: fc.oneof(share, valve, kind) },
   { weight: 8, arbitrary: fc.oneof(list, permissions, single, setField, oneSensor, setSensorField, read) },
   { weight: 2, arbitrary: createRule },
   { weight: 3, arbitrary: fc.oneof(changeRule, oneRule, listRules) },
@@ -460,7 +470,11 @@ function inOlderWords(body: unknown, answers: Twin['answers']): unknown {
   const record = body as Json;
   if (answers === 'device') {
     const { sensors, actuators: _, ...rest } = record;
-    return { ...rest, measurements: sensors };
+    return { ...rest, measurements: inOlderWords(sensors, 'sensor') };
+  }
+  if (answers === 'sensor') {
+    const { sensor_kind: other, ...rest } = record;
+    return other === undefined ? rest : { ...rest, sensing_device: other };
   }
   if (answers === 'permission') {
     const scopes = (record['scopes'] as string[]).map((scope) => scope.replace(/^devices/, 'sensors'));

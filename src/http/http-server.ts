@@ -82,8 +82,7 @@ export class HttpServer {
       },
       { prefix: '/api/v2' },
     );
-    registerV1(app, parts.services, registerV2);
-    await app.after();
+    await registerV1(app, parts.services, registerV2);
     addWrongMethods();
     await app.ready();
     return new HttpServer(app, parts.options);

@@ -29,13 +29,13 @@ const version1: OlderVersion = {
 };
 
 /** @param registerNewest registers the routes of version 2, whose translation these are */
-export function registerV1(
+export async function registerV1(
   root: FastifyInstance,
   services: Services,
   registerNewest: (app: TypedApp, services: Services) => void,
-): void {
+): Promise<void> {
   root.olderVersions.push(version1);
-  root.register(
+  await root.register(
     (scope, _options, done) => {
       const app = scope.withTypeProvider<TypeBoxTypeProvider>();
       registerAuth(app, services);

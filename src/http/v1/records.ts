@@ -9,7 +9,14 @@ const defaultDomain = 'default';
 
 /** A device as version 1 shows it. */
 export function toOlderDevice(device: Record): Record {
-  return toOlderFields(device);
+  const fields = toOlderFields(device);
+  return { ...fields, measurements: (fields['measurements'] as readonly Record[]).map(toOlderSensor) };
+}
+
+/** A sensor of a device as version 1 shows it: its kind is `sensing_device` by whichever name it was given. */
+export function toOlderSensor(sensor: Record): Record {
+  const fields = Object.entries(sensor);
+  return Object.fromEntries(fields.map(([name, value]) => [name === 'sensor_kind' ? 'sensing_device' : name, value]));
 }
 
 /** A device to create as version 2 takes it. What is no object is for the schema to refuse. */

@@ -5,7 +5,14 @@ import type { FastifyReply, FastifyRequest, FastifySchema, RouteOptions } from '
 import { describeBody } from '../openapi.ts';
 import type { TypedApp } from '../routes.ts';
 import { describeInOlderWords, describePath } from './description.ts';
-import { toNewerDevice, toNewerNotification, toOlderDevice, toOlderNotification, translateFilter } from './records.ts';
+import {
+  toNewerDevice,
+  toNewerNotification,
+  toOlderDevice,
+  toOlderNotification,
+  toOlderSensor,
+  translateFilter,
+} from './records.ts';
 import { toOlderPath } from './words.ts';
 
 const device = '/devices/:device';
@@ -107,7 +114,10 @@ function toOlderRoute(name: string, route: RouteOptions): RouteOptions {
       },
       ...[route.preValidation ?? []].flat(),
     ] as never,
-    preSerialization: (_request, _reply, payload, done) => done(null, toOlderAnswer(name, payload)),
+    preSerialization: (_request, reply, payload, done) => {
+      // An error has its older shape by now (../errors.ts).
+      done(null, reply.statusCode < 400 ? toOlderAnswer(name, payload) : payload);
+    },
     onSend: (_request, reply, payload, done) => {
       answerAs200(reply);
       done(null, payload);
@@ -115,10 +125,17 @@ function toOlderRoute(name: string, route: RouteOptions): RouteOptions {
   };
 }
 
+/** What the records that a route answers with become, by its path in version 2. */
+const answers: readonly (readonly [path: RegExp, toOlder: (record: Record) => Record])[] = [
+  [/^\/devices(\/:device)?$/, toOlderDevice],
+  [/^\/devices\/:device\/sensors(\/:sensor)?$/, toOlderSensor],
+  [/^\/notifications(\/:notification)?$/, toOlderNotification],
+];
+
 function toOlderAnswer(name: string, payload: unknown): unknown {
-  const toOlder = /^\w+ \/notifications\b/.test(name) ? toOlderNotification : toOlderDevice;
-  const isRecord = /^\w+ (\/devices(\/:device)?|\/notifications(\/:notification)?)$/.test(name);
-  if (!isRecord || typeof payload !== 'object' || payload === null) return payload;
+  const [, path = ''] = name.split(' ');
+  const toOlder = answers.find(([known]) => known.test(path))?.[1];
+  if (toOlder === undefined || typeof payload !== 'object' || payload === null) return payload;
   return Array.isArray(payload) ? payload.map(toOlder) : toOlder(payload as Record);
 }
 
