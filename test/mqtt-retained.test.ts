@@ -127,6 +127,26 @@ suite('a retained message', () => {
     );
   });
 
+  test('of a sensor or actuator that was removed goes with it, also if another has its id then', async () => {
+    const id = await makeDevice('public');
+    for (const [part, value] of [
+      ['sensors/s1', { value: 'old' }],
+      ['actuators/a1', '"old"'],
+    ] as const) {
+      const topic = `devices/${id}/${part}/value`;
+      const [parts = '', name] = part.split('/');
+      await owner.publish(topic, value, { qos: 1, retain: true });
+      await server.call('owner', 'POST', `/devices/${id}/${parts}`, { json: { id: name, name: 'renamed' } });
+      assert.equal((await retainedFor('owner', topic, 1)).length, 1, 'a new description keeps it');
+      await server.call('owner', 'DELETE', `/devices/${id}/${part}`);
+      assert.deepEqual(await retainedFor('owner', topic, 1), []);
+      await server.call('owner', 'POST', `/devices/${id}/${parts}`, { json: { id: name } });
+      assert.deepEqual(await retainedFor('owner', topic, 1), []);
+      await owner.publish(topic, value, { qos: 1, retain: true });
+      assert.equal((await retainedFor('owner', topic, 1)).length, 1);
+    }
+  });
+
   test('comes again with each SUBSCRIBE, but not when a session comes back', async () => {
     const id = await makeDevice('private');
     const topic = `devices/${id}/sensors/s1/value`;

@@ -26,14 +26,20 @@ export class Access {
 
   /**
    * Loads what `grantedQos` needs to know about a stored message.
-   * @returns false when it is of a device or gateway that was removed since: one that has its id now is another.
+   * @returns false when it is of a device, a part of one, or a gateway that was removed since: one that has its id now
+   * is another.
    */
-  async prepare({ topic, device: key }: { readonly topic: string; readonly device?: number }): Promise<boolean> {
-    const parsed = parseTopic(topic);
-    if (parsed.kind === 'user' || parsed.kind === 'none') return true;
-    const record =
-      parsed.kind === 'gateway' ? await this.#gateways.find(parsed.gateway) : await this.#directory.find(parsed.device);
-    return record !== undefined && (key === undefined || key === record.key);
+  async prepare(message: {
+    readonly topic: string;
+    readonly device?: number;
+    readonly part?: number;
+  }): Promise<boolean> {
+    const topic = parseTopic(message.topic);
+    if (topic.kind === 'user' || topic.kind === 'none') return true;
+    if (topic.kind === 'gateway') return isStill(await this.#gateways.find(topic.gateway), message.device);
+    const device = await this.#directory.find(topic.device);
+    const part = topic.kind === 'sensor' ? device?.sensors.get(topic.sensor) : device?.actuators.get(topic.actuator);
+    return isStill(device, message.device) && isStill(part, message.part);
   }
 
   /** The QoS up to which a message on this topic may go out to the session now; undefined: it may not. */
@@ -89,6 +95,11 @@ export class Access {
     const gateway = this.#gateways.peek(topic.gateway);
     return gateway !== undefined && this.#permissions.mayActFor(session.actor, gateway);
   }
+}
+
+/** What is there under an id, is it what had the key? A message without one is of whatever is there. */
+function isStill(record: { readonly key: number } | undefined, key: number | undefined): boolean {
+  return record !== undefined && (key === undefined || key === record.key);
 }
 
 /**

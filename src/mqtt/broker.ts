@@ -99,7 +99,8 @@ export class Broker extends Aedes implements Outlet {
    */
   route(message: OutgoingMessage): Promise<void> {
     const packet = new BrokerPacket({ cmd: 'publish', dup: false, ...message }, this);
-    if (message.device !== undefined) Object.assign(packet, { device: message.device });
+    const { device, part } = message;
+    if (device !== undefined) Object.assign(packet, part === undefined ? { device } : { device, part });
     const kept = this.#keep(packet);
     // Looked at when its turn comes.
     kept?.catch(() => {});

@@ -15,6 +15,8 @@ export interface OutgoingMessage {
   readonly retain: boolean;
   /** Key of the device or gateway, so that what is kept of one that is removed is not taken for another's of its id. */
   readonly device?: number;
+  /** Key of the sensor or actuator, for the same reason. */
+  readonly part?: number;
   /** Kept, or taking away what is kept, and delivered to nobody. */
   readonly isSilent?: boolean;
 }
@@ -97,9 +99,10 @@ export class Delivery {
     const topics = bothForms(topicOf(committed)).filter((topic) => this.#outlet.wants(topic, { qos, retain }));
     if (topics.length === 0) return;
     const device = committed.device.key;
+    const part = (committed.kind === 'actuator' ? committed.actuator : committed.sensor).key;
     for (const payload of payloadsOf(committed)) {
       for (const topic of topics)
-        this.#put({ deviceId: committed.device.id, message: { topic, payload, qos, retain, device } });
+        this.#put({ deviceId: committed.device.id, message: { topic, payload, qos, retain, device, part } });
     }
     if (!this.#running) void this.#run();
   }

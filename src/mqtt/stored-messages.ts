@@ -28,12 +28,17 @@ export const placeholder = '\0session';
 interface Stored {
   readonly topic?: string;
   readonly device?: number;
+  readonly part?: number;
   readonly brokerCounter?: number;
 }
 
 export interface StoredRules {
   /** Makes ready for the check of a message; false: nobody gets it any more. */
-  readonly prepare: (message: { readonly topic: string; readonly device?: number }) => Promise<boolean>;
+  readonly prepare: (message: {
+    readonly topic: string;
+    readonly device?: number;
+    readonly part?: number;
+  }) => Promise<boolean>;
   readonly sessionOf: (clientId: string) => Session | undefined;
   /** Whether a message waits for its turn, so that it is not to be forgotten. */
   readonly isHeld: (clientId: string, packet: object) => boolean;
