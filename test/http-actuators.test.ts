@@ -93,11 +93,15 @@ test('a value of another type than the actuator takes is refused at every door',
     await make(server, { as, call: `POST ${d}/actuators`, json: { id: type, value_type: type }, expect: 204 });
     for (const [given, value] of Object.entries(samples)) {
       const expect = given === type ? 204 : 400;
-      await make(server, { as, call: `PUT ${d}/actuators/${type}/value`, json: value, expect });
       const json = { id: `${type}-${given}`, value_type: type, value };
-      await make(server, { as, call: `POST ${d}/actuators`, json, expect });
-      const device = { id: `typed-${count}-${type}-${given}`, actuators: [json] };
-      await make(server, { as, call: 'POST /devices', json: device, expect });
+      const device = { id: `typed-${count}-${type}-${given}`, actuators: [{ id: 'first' }, json] };
+      const answers = await makeAll(server, [
+        { as, call: `PUT ${d}/actuators/${type}/value`, json: value, expect },
+        { as, call: `POST ${d}/actuators`, json, expect },
+        { as, call: 'POST /devices', json: device, expect },
+      ]);
+      const pointers = answers.map(({ body }) => body?.errors?.[0]?.pointer);
+      assert.deepEqual(pointers, given === type ? [undefined, undefined, undefined] : ['', '/value', '/actuators/1/value']); // biome-ignore format: one line
     }
   }
 });

@@ -31,11 +31,20 @@ function valueTypeOf(value: Json): ValueType {
   return typeof value as 'string' | 'number' | 'object';
 }
 
-/** @throws Refusal `malformed` when the value is not of the type that the actuator takes. */
-export function assertValueType({ id, valueType }: Pick<ActuatorDraft, 'id' | 'valueType'>, value: Json): void {
+/**
+ * @param pointer Where the value stands in what was sent.
+ * @throws Refusal `malformed` when the value is not of the type that the actuator takes.
+ */
+export function assertValueType(
+  { id, valueType }: Pick<ActuatorDraft, 'id' | 'valueType'>,
+  value: Json,
+  pointer = '',
+): void {
   const type = valueTypeOf(value);
   if (valueType === undefined || valueType === type) return;
-  throw new Refusal('malformed', `Actuator ${id} takes a value of type ${valueType}, not ${type}.`);
+  throw new Refusal('malformed', `Actuator ${id} takes a value of type ${valueType}, not ${type}.`, {
+    faults: [{ pointer, detail: `must be of type ${valueType}` }],
+  });
 }
 
 /** @throws Refusal `conflict` when the value that an actuator has is not of the type it is to take from now on. */
@@ -49,7 +58,10 @@ export function assertKeepsValue({ id, valueJson }: ActuatorDraft, valueType: Va
   );
 }
 
-/** @throws Refusal `malformed` when the value to begin with is not of the type that the actuator takes. */
-export function assertDraft(draft: ActuatorDraft): void {
-  if (draft.valueJson !== undefined) assertValueType(draft, JSON.parse(draft.valueJson) as Json);
+/**
+ * @param pointer Where the draft stands in what was sent.
+ * @throws Refusal `malformed` when the value to begin with is not of the type that the actuator takes.
+ */
+export function assertDraft(draft: ActuatorDraft, pointer = ''): void {
+  if (draft.valueJson !== undefined) assertValueType(draft, JSON.parse(draft.valueJson) as Json, `${pointer}/value`);
 }

@@ -49,7 +49,7 @@ export class Devices {
   async create(actor: Actor, draft: DeviceDraft): Promise<void> {
     this.#permissions.requireCreate(actor, { kind: 'device', id: draft.id });
     assertPartsMax(draft.sensors.length + draft.actuators.length);
-    for (const actuator of draft.actuators) assertDraft(actuator);
+    for (const [index, actuator] of draft.actuators.entries()) assertDraft(actuator, `/actuators/${index}`);
     const visibility = visibilityOfNew(actor, draft.visibility, this.#defaultVisibility);
     try {
       await this.#store.create({ ...draft, visibility }, actor.key, this.#clock.now());

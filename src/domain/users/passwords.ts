@@ -33,7 +33,9 @@ export class Passwords {
       });
     }
     if (password.length > limits.passwordCharsMax) {
-      throw new Refusal('malformed', `A password may have ${limits.passwordCharsMax} characters.`);
+      throw new Refusal('malformed', `A password may have ${limits.passwordCharsMax} characters.`, {
+        faults: [{ pointer: '/password', detail: `must have at most ${limits.passwordCharsMax} characters` }],
+      });
     }
   }
 
