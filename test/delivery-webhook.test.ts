@@ -217,5 +217,7 @@ suite('a webhook address that leads into a private network', () => {
     const allowing = new Reachable(['10.1.0.0/16', 'fd00::/8', '::1']);
     for (const address of ['10.1.255.255', '::ffff:10.1.2.3', 'fd12::1', '::1']) assert.ok(allowing.permits(address));
     for (const address of ['10.2.0.0', 'fc00::1', '127.0.0.1']) assert.equal(allowing.permits(address), false, address);
+    const open = new Reachable(['0.0.0.0/0', '::/0']);
+    for (const address of inside.slice(0, -3)) assert.equal(open.permits(address), !address.includes('%'), address);
   });
 });

@@ -84,6 +84,10 @@ export const limits = {
   providerMsMax: 15_000,
   /** Bytes of a provider's answer. Beyond: it is cut off there, and not understood. */
   providerAnswerBytesMax: 64 * KIB,
+  /** Connections to one provider or webhook at once. Beyond: a message waits for one, as long as its try may take. */
+  providerConnectionsMax: 32,
+  /** Milliseconds that a connection is kept for the next message. */
+  providerKeptMs: 5_000,
   /** Seconds that a provider may ask us to wait. Beyond: this long. */
   retryAfterSMax: 86_400,
   /** Messages a second that providers take: Twilio queues what is more than a number sends; calls are one a second. */
@@ -105,11 +109,8 @@ export const limits = {
   /** Names of accounts on X whose ids are remembered, and for how many milliseconds; names change hands. */
   accountNamesMax: 10_000,
   accountNameMs: 24 * 3_600_000,
-  /** Connections to webhooks at once. Beyond: a message waits for one, as long as its try may take. */
+  /** Connections to all webhooks at once; the same. */
   webhookConnectionsMax: 1_000,
-  /** Connections to one webhook kept for the next message, and for how many milliseconds. Beyond: they are closed. */
-  webhookConnectionsKeptMax: 16,
-  webhookKeptMs: 5_000,
 
   // --- Lists --------------------------------------------------------------------------------------------------
   deviceListDefault: 20,

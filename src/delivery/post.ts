@@ -1,8 +1,8 @@
 // One POST to a provider over HTTP, bounded in time and in the size of the answer; redirects are not followed. Used by
 // every sender that speaks HTTP itself. What goes wrong on the way is told in our own words: an error of the network may
 // hold an address, and that belongs to the recipient.
-import { type Agent, type IncomingHttpHeaders, type IncomingMessage, request as plainRequest } from 'node:http';
-import { request as tlsRequest } from 'node:https';
+import { Agent, type IncomingHttpHeaders, type IncomingMessage, request as plainRequest } from 'node:http';
+import { Agent as TlsAgent, request as tlsRequest } from 'node:https';
 import type { LookupFunction } from 'node:net';
 import { limits } from '../config/limits.ts';
 
@@ -21,6 +21,16 @@ export interface Sent {
   readonly lookup?: LookupFunction;
 }
 
+const kept = {
+  keepAlive: true,
+  timeout: limits.providerKeptMs,
+  maxSockets: limits.providerConnectionsMax,
+  maxFreeSockets: limits.providerConnectionsMax,
+};
+/** A burst of messages shares a few connections: a handshake costs more than a message. */
+const plainAgent = new Agent(kept);
+const tlsAgent = new TlsAgent(kept);
+
 /** @throws Error when no whole answer came; `ofTrouble` says what it means. */
 export async function post(url: URL, sent: Sent): Promise<Answer> {
   const first = await once(url, sent);
@@ -37,11 +47,13 @@ function once(
   { headers, body, ...options }: Sent,
   anew: { readonly agent?: false } = {},
 ): Promise<Answer | { readonly stale: Error }> {
-  const request = url.protocol === 'https:' ? tlsRequest : plainRequest;
+  const isTls = url.protocol === 'https:';
+  const request = isTls ? tlsRequest : plainRequest;
+  const agent = isTls ? tlsAgent : plainAgent;
   return new Promise((resolve, reject) => {
     const length = String(Buffer.byteLength(body));
     const bounded = { ...headers, 'content-length': length };
-    const sent = request(url, { ...options, ...anew, method: 'POST', headers: bounded });
+    const sent = request(url, { agent, ...options, ...anew, method: 'POST', headers: bounded });
     let hasAnswer = false;
     sent.on('error', (error: NodeJS.ErrnoException) => {
       const isStale = sent.reusedSocket && !hasAnswer && (error.code === 'ECONNRESET' || error.code === 'EPIPE');

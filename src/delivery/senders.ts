@@ -27,6 +27,10 @@ export interface SenderOptions {
 export function makeSenders(options: SenderOptions): ReadonlyMap<Channel, Sender> {
   const { clock, twilio, twitter, email, telegram, webhook, msMax = limits.providerMsMax } = options;
   const bounds = { clock, msMax };
+  // Now, because the first message would hold up everything else for half a second. Should one be missing, whoever needs
+  // it says so.
+  const packages = [twilio && import('twilio'), twitter && import('twitter-api-v2'), email && import('nodemailer')];
+  for (const loading of packages) loading?.catch(() => {});
   const account = twilio && new TwilioAccount(twilio, bounds);
   const senders: readonly Sender[] = [
     account ? new SmsSender(account) : new WithoutProvider('sms', 'DUNDUN_TWILIO_ACCOUNT_SID'),

@@ -69,7 +69,7 @@ export class TwilioAccount {
   }
 
   async #client(request: (request: ClientRequest) => Promise<unknown>): Promise<Twilio> {
-    // Loaded with the first message: it takes half a second and 20 MB, which a service without an account need not have.
+    // Loaded where it is needed alone: it takes half a second and 20 MB, which a service without an account need not have.
     const { default: twilio } = await import('twilio');
     const { accountSid, apiKey, token } = this.options;
     // The client asks no more of what makes its requests than `request`.

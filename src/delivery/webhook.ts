@@ -42,8 +42,9 @@ export class WebhookSender implements Sender {
     this.#msMax = msMax;
     const kept = {
       keepAlive: true,
-      timeout: limits.webhookKeptMs,
-      maxFreeSockets: limits.webhookConnectionsKeptMax,
+      timeout: limits.providerKeptMs,
+      maxSockets: limits.providerConnectionsMax,
+      maxFreeSockets: limits.providerConnectionsMax,
       maxTotalSockets: limits.webhookConnectionsMax,
     };
     this.#agents = { 'http:': new PlainAgent(kept), 'https:': new TlsAgent(kept) };
