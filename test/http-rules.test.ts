@@ -106,6 +106,17 @@ test('an unknown path is 404, with a trailing slash and with a query too', async
   }
 });
 
+test('whoever opens /mqtt without a WebSocket is told what is there', async () => {
+  for (const path of ['/mqtt', '/mqtt/', '/mqtt?x=1']) {
+    const answer = await server.send('GET', path);
+    assert.deepEqual([answer.status, answer.headers.upgrade], [426, 'websocket'], path);
+    assertProblem(answer, path);
+    assert.match(answer.body.detail, /WebSocket/);
+  }
+  assert.equal((await server.send('HEAD', '/mqtt')).status, 426);
+  assert.equal((await server.send('POST', '/mqtt')).status, 405);
+});
+
 test('a path written with escapes is the same path, and judged the same', async () => {
   const headers = { authorization: 'Bearer x.y.z' };
   for (const [method, path, expected] of [

@@ -75,6 +75,16 @@ export function answerWrongMethod(request: FastifyRequest, reply: FastifyReply, 
   });
 }
 
+/** Answers a plain request where MQTT over WebSocket is spoken. */
+export function answerUpgradeRequired(request: FastifyRequest, reply: FastifyReply): void {
+  reply.header('upgrade', 'websocket').header('connection', 'upgrade');
+  sendProblem(request, reply, {
+    code: 'upgrade-required',
+    kind: { status: 426, title: 'Upgrade Required' },
+    detail: 'MQTT over WebSocket is spoken here. Connect with an MQTT client, as WebSocket with the subprotocol mqtt.',
+  });
+}
+
 /** Answers what is no HTTP request that could be routed, and ends the connection. */
 export function answerBrokenRequest(error: Error & { readonly code?: string }, socket: Socket): void {
   // On a connection that was reset there is nobody to tell.
