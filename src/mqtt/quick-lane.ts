@@ -80,11 +80,25 @@ export class QuickLane {
     const parser = connection._parser;
     const toBroker = parser.parse.bind(parser);
     let rest: Buffer | undefined;
-    parser.parse = (chunk) => {
-      // Before the connection is accepted, and within a packet that the broker gathers, all goes to the broker.
-      if (!isSteady(connection)) return toBroker(chunk);
+    const take = (chunk: Buffer) => {
       const bytes = rest === undefined ? chunk : Buffer.concat([rest, chunk]);
-      rest = this.#take(client, connection, bytes, toBroker);
+      // Before the connection is accepted, and within a packet that the broker gathers, all goes to the broker.
+      if (isSteady(connection)) rest = this.#take(client, connection, bytes, toBroker);
+      else {
+        rest = undefined;
+        toBroker(bytes);
+      }
+    };
+    // The broker reads on as soon as a packet is done with, which may be within the piece that it came in: what it
+    // reads then has its turn after that piece.
+    const chunks: Buffer[] = [];
+    let isTaking = false;
+    parser.parse = (chunk) => {
+      chunks.push(chunk);
+      if (isTaking) return 0;
+      isTaking = true;
+      for (let next = chunks.shift(); next !== undefined; next = chunks.shift()) take(next);
+      isTaking = false;
       return 0;
     };
   }
