@@ -82,6 +82,12 @@ suite('accounts from the command line', { timeout: 300_000 }, () => {
       { args: ['add', '..'], input: 'good-password', says: /is not \. or \.\. alone/ },
       { args: ['add', '.'], input: 'good-password', says: /is not \. or \.\. alone/ },
       { args: ['add', 'x'.repeat(129)], input: 'good-password', says: /1 to 128 characters/ },
+      {
+        args: ['add', 'caller', '--phone', '0771234567'],
+        input: 'good-password',
+        says: /phone number with country code/,
+      },
+      { args: ['add', 'mail', '--email', 'a@b\nBcc: c@d'], input: 'good-password', says: /control characters/ },
       { args: ['password', 'nobody'], input: 'good-password', says: /There is no user nobody/ },
       { args: ['password', 'taken'], input: 'seven77', says: /at least 8 characters/ },
       { args: ['password', 'guest'], input: 'good-password', says: /Guest has no password/ },
@@ -134,6 +140,9 @@ suite('accounts from the command line', { timeout: 300_000 }, () => {
       { username: 'a/b' },
       { username: 'bad-hash', passwordHash: '$2b$10$x' },
       { username: 'bad-phone', phone: '+221' },
+      { username: 'no-country', phone: ['0771234567'] },
+      { username: 'bad-choice', messages_from: 'nobody' },
+      { username: 'bad-webhook', webhook: ['ftp://awa.example'] },
       { username: 'guest' },
       { username: '\u001b[2Jtrick' },
       ['no user'],
@@ -153,7 +162,7 @@ suite('accounts from the command line', { timeout: 300_000 }, () => {
     assert.equal(lines[0], '1\tmoussa\tmade');
     assert.match(lines[1] ?? '', /^2\tlocked\tmade\twithout a password/);
     for (const line of lines.slice(2, -1)) assert.match(line, /^\d+\t.*\trefused\t./);
-    assert.equal(lines.at(-1), '11 users: 2 made, 0 there already, 9 refused.');
+    assert.equal(lines.at(-1), '14 users: 2 made, 0 there already, 12 refused.');
     assert.deepEqual([dry.code, real.code, real.stderr], [1, 1, '']);
     // Neither a hash nor what moves a terminal's cursor is printed.
     assert.ok(!real.stdout.includes(String(passwordHash)) && !real.stdout.includes('\u001b'));
