@@ -136,7 +136,7 @@ async function check(
     const mayAct = maySet(actor, worlds[n] as World, guestMayAll);
     const held = [...(laws.devices[n] ?? []), ...(laws.gateways[n] ?? []), ...(mayAct ? ['actuators'] : [])];
     for (const [method, path, carries, scope, status] of doorsOf(id)) {
-      const answer = await server.call(actor, method, path, carries);
+      const answer = await server.request(actor, method, path.startsWith('/api/') ? path : `/api/v2${path}`, carries);
       assert.equal(answer.status, held.includes(scope) ? status : 403, `${method} ${path} of ${actor}`);
     }
     const { body } = await server.call(actor, 'GET', `/devices/${id}/permissions/explain`);
@@ -154,7 +154,12 @@ type Door = readonly [method: string, path: string, carries: Carries, scope: str
 /** What tells who may by its status alone. */
 function doorsOf(id: string): readonly Door[] {
   const [device, gateway] = [`/devices/${id}`, `/gateways/${id}`];
+  const older = `/api/v1/sensors/${id}`;
   return [
+    ['GET', older, {}, 'devices:view', 200],
+    ['GET', `${older}/measurements/s/values`, {}, 'devices-data:view', 200],
+    ['POST', `${older}/measurements/s/value`, { json: [] }, 'devices-data:create', 200],
+    ['PUT', `/api/v1/domains/any/sensors/${id}/name`, { json: 'named' }, 'devices:update', 200],
     ['GET', device, {}, 'devices:view', 200],
     ['GET', `${device}/sensors/s/values`, {}, 'devices-data:view', 200],
     ['GET', `${device}/sensors/s/values?format=csv`, {}, 'devices-data:view', 200],

@@ -85,8 +85,11 @@ export function inOlderWords(app: TypedApp, missing = new Set(known)): { app: Ty
     get(target, key) {
       if (Object.hasOwn(methods, key)) return add(methods[key as keyof typeof methods]);
       if (key === 'withTypeProvider') return () => stand;
-      // A hook is of version 2's own routes; what they need of parsers is asked for inside `register`.
-      if (key === 'addHook') return () => stand;
+      // What version 2 does when the service stops, it does once; any other hook counts here as well.
+      if (key === 'addHook') {
+        return (hook: 'onRequest', act: () => void) =>
+          hook === ('preClose' as string) ? stand : target.addHook(hook, act);
+      }
       if (key === 'register') {
         return (plugin: (inner: unknown, options: object, done: () => void) => void) =>
           target.register((inner, options, done) =>
