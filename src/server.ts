@@ -21,10 +21,15 @@ import { Gateways } from './domain/gateways/gateways.ts';
 import { Presence } from './domain/gateways/presence.ts';
 import { Keys } from './domain/keys/keys.ts';
 import { Live } from './domain/live/live.ts';
+import { Courier } from './domain/notifications/courier.ts';
 import { Evaluator } from './domain/notifications/evaluator.ts';
 import { MessageMaker } from './domain/notifications/message-maker.ts';
+import { Messages } from './domain/notifications/messages.ts';
+import type { Channel } from './domain/notifications/notification.ts';
 import { Notifications } from './domain/notifications/notifications.ts';
+import { Outbox } from './domain/notifications/outbox.ts';
 import { RuleIndex } from './domain/notifications/rule-index.ts';
+import type { Sender } from './domain/notifications/sender.ts';
 import { Watcher } from './domain/notifications/watcher.ts';
 import { Permissions } from './domain/permissions/permission.ts';
 import { PermissionQueries } from './domain/permissions/permission-queries.ts';
@@ -49,6 +54,7 @@ import { SqlDropStore } from './storage/sql/drop-store.ts';
 import { SqlGatewayStore } from './storage/sql/gateway-store.ts';
 import { SqlGuardedStore } from './storage/sql/guarded-store.ts';
 import { SqlKeyStore } from './storage/sql/key-store.ts';
+import { SqlMessageStore } from './storage/sql/message-store.ts';
 import { SqlNotificationStore } from './storage/sql/notification-store.ts';
 import { SqlProjectStore } from './storage/sql/project-store.ts';
 import { SqlRenewalStore } from './storage/sql/renewal-store.ts';
@@ -93,6 +99,7 @@ export async function startServer(config: Config, surroundings: Surroundings = {
   try {
     const domain = await wireDomain({ config, clock, ids, store, log, surroundings });
     store.writer.onTrouble = (error, { fatal }) => onTrouble({ error, fatal, log });
+    closers.push(() => domain.rules.outbox.close());
     closers.push(() => domain.rules.watcher.close());
     closers.push(() => domain.writer.idle());
     closers.push(() => domain.presence.flush());
@@ -110,6 +117,7 @@ export async function startServer(config: Config, surroundings: Surroundings = {
     });
     // Together, because MQTT over WebSocket holds connections of the HTTP server.
     closers.push(async () => void (await Promise.all([http.close(), mqtt.close()])));
+    await domain.rules.outbox.start();
     await domain.rules.watcher.start();
     const httpPort = await http.start();
     const ports = { http: httpPort, ...(await mqtt.start(http.server)) };
@@ -118,6 +126,7 @@ export async function startServer(config: Config, surroundings: Surroundings = {
       await domain.writer.idle();
       await mqtt.idle();
       await domain.rules.watcher.idle();
+      await domain.rules.outbox.idle();
       await domain.presence.idle();
       await domain.services.keys.idle();
     };
@@ -243,12 +252,13 @@ async function wireDomain(parts: {
   const accounts = {
     ...{ config, clock, ids, store, permissions, passwords, users, userStore, devices, gateways, endings, webhookKeys },
   };
-  const rules = wireRules({ ...known, config, ids, store, users, feed, log: parts.log });
+  const actuators = new Actuators({ ...known, store: deviceStore, feed });
+  const rules = wireRules({ ...known, config, ids, store, users, feed, actuators, senders, log: parts.log });
   const services = {
     live,
     devices,
     sensors: new Sensors({ ...known, store: deviceStore }),
-    actuators: new Actuators({ ...known, store: deviceStore, feed }),
+    actuators,
     ingest,
     bulk: new Bulk({ ...pushing, ingest }),
     history: new History({ ...known, store: store.datapoints }),
@@ -257,6 +267,7 @@ async function wireDomain(parts: {
     sharing: new Sharing({ ...known, store: deviceStore, users }),
     permissionQueries: new PermissionQueries({ permissions, guardedStore: new SqlGuardedStore(store.registry) }),
     drops,
+    messages: rules.messages,
     notifications: new Notifications({
       store: new SqlNotificationStore(store.registry),
       permissions,
@@ -294,8 +305,13 @@ function wireRules(parts: {
   readonly permissions: Permissions;
   readonly users: Users;
   readonly feed: Feed;
+  readonly actuators: Actuators;
+  readonly senders: ReadonlyMap<Channel, Sender>;
 }) {
   const { config, store } = parts;
+  const messageStore = new SqlMessageStore(store.registry);
+  const courier = new Courier({ ...parts, messageStore, paidPerDayMax: config.paidMessagesPerDay });
+  const outbox = new Outbox({ ...parts, messageStore, courier });
   const watching = {
     ...parts,
     index: new RuleIndex(),
@@ -303,10 +319,11 @@ function wireRules(parts: {
     watchStore: new SqlWatchStore(store.registry),
     messages: new MessageMaker(parts),
     oldHours: config.notifyOldHours,
-    onMessages: () => {},
+    onMessages: () => outbox.wake(),
   };
   const evaluator = new Evaluator(watching);
-  return { watcher: new Watcher({ ...watching, evaluator }) };
+  const watcher = new Watcher({ ...watching, evaluator });
+  return { watcher, outbox, messages: new Messages({ ...watching, messageStore }) };
 }
 
 /** Who may sign in, and how. */

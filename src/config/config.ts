@@ -18,6 +18,7 @@ export interface Config extends ProviderConfig {
   readonly defaultVisibility: 'public' | 'private';
   readonly selfRegistration: boolean;
   readonly notifyOldHours: number;
+  readonly paidMessagesPerDay: number;
   readonly corsOrigins: readonly string[];
   readonly trustProxy: readonly string[];
   readonly logLevel: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'silent';
@@ -115,6 +116,13 @@ export const settings: Settings = {
     reason:
       'Notifications do not look at datapoints that were measured more than so many hours before they came; 0: they look at all.',
     parse: integerBetween(0, 87_600),
+  },
+  paidMessagesPerDay: {
+    env: 'DUNDUN_PAID_MESSAGES_PER_DAY',
+    fallback: '200',
+    reason:
+      'Paid messages (sms, voice, twitter) that count for one user on a day (UTC), as the one who sends or the one who gets them. Beyond: they are not sent.',
+    parse: integerBetween(0, 1_000_000),
   },
   corsOrigins: {
     env: 'DUNDUN_CORS_ORIGINS',

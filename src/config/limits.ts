@@ -63,6 +63,19 @@ export const limits = {
   messagesPerUserMax: 20_000,
   /** Messages of an author after which the oldest are looked for. */
   messagesTrimmedAt: 500,
+  /** Messages being tried at once on one channel, and those of one author among them. Beyond: they wait. */
+  sendingAtOnceMax: 200,
+  sendingPerAuthorMax: 50,
+  /** Actuators that rules set in a second. Beyond: they wait. */
+  actuationsPerSMax: 1_000,
+  /** Tries of a message before it fails; milliseconds to the second, each time twice as long, up to the longest. */
+  sendAttemptsMax: 10,
+  sendRetryMsMin: 5_000,
+  sendRetryMsMax: 3_600_000,
+  /** Milliseconds after which a try is cut off whatever its sender says. */
+  sendMsMax: 60_000,
+  /** Milliseconds of a stop that tries under way are given; then they are cut, and made again at the next start. */
+  outboxStopMs: 1_500,
   /** Rules read in one step at start. */
   watchLoadStep: 1_000,
   /** Rules looked at before other work gets a turn. */

@@ -60,6 +60,7 @@ export const tags = [
   { name: 'Kinds', description: 'Words to choose from: kinds of sensors and actuators, quantities, units.' },
   { name: 'Actuators', description: 'What a device can be told to do.' },
   { name: 'Notifications', description: 'Rules: what to send, or to set, when values meet a condition.' },
+  { name: 'Messages', description: 'What notifications and people send: what waits, what went, what could not go.' },
   { name: 'Gateways', description: 'What carries readings to the service, and whether it is there.' },
   { name: 'Projects', description: 'Devices and gateways that somebody looks at together.' },
   { name: 'Sharing', description: 'Letting chosen people see, change or feed a device.' },

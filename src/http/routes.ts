@@ -20,6 +20,7 @@ import type { Sharing } from '../domain/devices/sharing.ts';
 import type { Gateways } from '../domain/gateways/gateways.ts';
 import type { Keys } from '../domain/keys/keys.ts';
 import type { Live } from '../domain/live/live.ts';
+import type { Messages } from '../domain/notifications/messages.ts';
 import type { Notifications } from '../domain/notifications/notifications.ts';
 import type { PermissionQueries } from '../domain/permissions/permission-queries.ts';
 import type { Projects } from '../domain/projects/projects.ts';
@@ -44,6 +45,7 @@ export interface Services {
   readonly live: Live;
   readonly drops: DropLog;
   readonly notifications: Notifications;
+  readonly messages: Messages;
   readonly logins: Logins;
   readonly tokens: Tokens;
   readonly renewals: Renewals;
@@ -92,6 +94,9 @@ export const overload = {
 
 /** A login that failed too often. */
 export const tooMany = { 429: problem('Too many wrong logins for this user or from this address.', retryAfter) };
+
+/** More messages than one may send. */
+export const tooFast = { 429: problem('You send more than one may in a minute.', retryAfter) };
 
 /** More streams than an address may have. */
 export const tooManyStreams = { 429: problem('This address has as many live streams as it may.', retryAfter) };

@@ -51,7 +51,7 @@ export class MessageMaker {
     const [first] = recipients;
     if (first === undefined) return [];
     const createdMs = this.#clock.now();
-    if (!this.#mayMake(author, recipients.length * (1 + text.length / 1024))) {
+    if (!this.mayMake(author, recipients.length * (1 + text.length / 1024))) {
       const reason = `more messages than an author may send in a minute; ${recipients.length} were not made`;
       return [{ id: newMessageId(this.#ids), ...first, text, state: 'failed', reason, createdMs }];
     }
@@ -64,7 +64,8 @@ export class MessageMaker {
     }));
   }
 
-  #mayMake({ key }: Actor, kib: number): boolean {
+  /** Counts what an author is about to send; false where it is more than they may. */
+  mayMake({ key }: Actor, kib: number): boolean {
     const minute = Math.floor(this.#clock.now() / 60_000);
     const before = this.#spent.get(key);
     const spent = kib + (before?.minute === minute ? before.kib : 0);

@@ -134,11 +134,17 @@ export class Permissions {
     );
   }
 
-  /** Rules are for their author and admins. */
-  requireAuthor(actor: Actor, rule: { readonly id: string; readonly authorKey: UserKey }): void {
+  /** Rules, and messages, are for their author and admins. */
+  requireAuthor(
+    actor: Actor,
+    rule: { readonly id: string; readonly authorKey: UserKey; readonly noun?: 'message' },
+  ): void {
     this.requireRules(actor);
     if (this.#isOrAdministers(actor, rule.authorKey)) return;
-    throw new Refusal('forbidden', `Only the author of notification ${rule.id} or an admin may do this.`);
+    throw new Refusal(
+      'forbidden',
+      `Only the author of ${rule.noun ?? 'notification'} ${rule.id} or an admin may do this.`,
+    );
   }
 
   /** Whose rules a list shows: as `requireAuthor` says of each. */

@@ -21,6 +21,7 @@ const version1: OlderVersion = {
     { name: 'v1 Measurements', description: 'What a sensor measures; in version 2 these are called sensors.' },
     { name: 'v1 Datapoints', description: 'The values of measurements.' },
     { name: 'v1 Notifications', description: 'Rules; what version 2 calls `action` is `notification` here.' },
+    { name: 'v1 Messages', description: 'Messages, as in version 2.' },
   ],
   securitySchemes: {
     basic: { type: 'http', scheme: 'basic', description: 'Username and password, for `GET /api/v1/auth/token` alone.' },

@@ -17,6 +17,7 @@ import { registerProjects } from './projects.ts';
 import { registerRenewals } from './renewals.ts';
 import { registerSensors } from './sensors.ts';
 import { registerShares } from './shares.ts';
+import { registerSocials } from './socials.ts';
 import { registerUsers } from './users.ts';
 
 export function registerV2(app: TypedApp, services: Services): void {
@@ -35,6 +36,7 @@ export function registerV2(app: TypedApp, services: Services): void {
   registerKinds(app);
   registerActuators(app, services);
   registerNotifications(app, services);
+  registerSocials(app, services);
   registerGateways(app, services);
   registerProjects(app, services);
 }

@@ -159,6 +159,13 @@ function insertMessages(firing: RecordedFiring): RawBuilder<unknown> {
 function updateRule(firing: RecordedFiring): RawBuilder<unknown> {
   const { isCounted, atMs, seq } = firing;
   if (!isCounted) return sql`UPDATE notification SET times_sent = times_sent WHERE ${isAsDecided(firing)}`;
+  // What is decided already never comes to the outbox, which tells the rule of the others.
+  const sent = firing.messages.some(({ state }) => state === 'sent') ? sql`, last_success = ${atMs}` : sql``;
+  const reason = firing.messages.find(({ state }) => state === 'failed' || state === 'undelivered')?.reason;
+  const failed =
+    reason === undefined
+      ? sql``
+      : sql`, last_failure = ${atMs}, last_failure_code = NULL, last_failure_reason = ${reason}`;
   return sql`UPDATE notification SET times_sent = times_sent + 1, last_notification = ${atMs},
-    after_seq = max(after_seq, ${seq ?? 0}) WHERE ${isAsDecided(firing)}`;
+    after_seq = max(after_seq, ${seq ?? 0}) ${sent} ${failed} WHERE ${isAsDecided(firing)}`;
 }

@@ -43,7 +43,7 @@ const statements = [
     finished INTEGER)`,
   'CREATE INDEX message_author ON message (author, key)',
   'CREATE INDEX message_notification ON message (notification)',
-  "CREATE INDEX message_due ON message (channel, due, key) WHERE state IN ('queued', 'sending')",
+  "CREATE INDEX message_due ON message (channel, due, key) WHERE state = 'queued'",
   `CREATE TABLE paid_message (
     day INTEGER NOT NULL,
     user INTEGER NOT NULL REFERENCES user (key) ON DELETE CASCADE,
