@@ -533,11 +533,18 @@ function withoutDomain(body: unknown): unknown {
 
 /** All rows; without what each service made up for itself, and without the domain where version 1 set it. */
 function comparable(rows: Rows, side: 'older' | 'newer'): unknown {
-  const { user, secret: _, device: devices = [], notification = [], message = [], ...rest } = rows;
+  const { user, secret: _, device: devices = [], notification = [], message = [], receipt = [], ...rest } = rows;
   const order = rules.map((rule) => rule[side]);
+  const names = new Map((user as Json[]).map((row) => [row['id'] as string, row['username'] as string]));
   return {
     ...rest,
-    user: user?.length,
+    user: [...names.values()],
+    // The caller is a user by its id, which is the beginning of the receipt's own, by which they are in order.
+    receipt: (receipt as Json[])
+      .map(({ caller, id, ...row }) =>
+        JSON.stringify([names.get(caller as string), (id as string).replace(caller as string, ''), row]),
+      )
+      .sort(),
     message: (message as Json[]).map(({ id, ...row }) => row),
     device: (devices as Json[]).map((row) => ({ ...row, domain: row['domain'] === 'default' ? null : row['domain'] })),
     notification: (notification as Json[]).map((row) => ({ ...row, id: order.indexOf(row['id'] as string) })),
