@@ -299,7 +299,7 @@ suite('the list', () => {
     assert.deepEqual(page.ids, ['l2', 'l3']);
     assert.equal(page.headers['x-total-count'], '4');
     assert.match(page.headers.link as string, /limit=2&offset=3>; rel="next", <.*limit=2&offset=0>; rel="prev"/);
-    for (const offset of ['9', '1e300']) assert.deepEqual((await list(`?offset=${offset}`, 'admin')).ids, []);
+    for (const offset of ['9', '1e18']) assert.deepEqual((await list(`?offset=${offset}`, 'admin')).ids, []);
     for (const query of ['limit=0', 'limit=1001', 'limit=x', 'offset=-1', 'full=maybe'])
       await make(server, { as: 'admin', call: `GET /gateways?${query}`, expect: 400 });
   });

@@ -145,12 +145,21 @@ suite('the query for permissions', () => {
 
   test('gives everything up to a limit beyond all counting', async () => {
     const all = await make(server, { as: 'owner', call: 'GET /auth/permissions/devices', expect: 200 });
-    const page = await make(server, { as: 'owner', call: 'GET /auth/permissions/devices?limit=1e300', expect: 200 });
+    const page = await make(server, { as: 'owner', call: 'GET /auth/permissions/devices?limit=1e18', expect: 200 });
     assert.deepEqual(page.body, all.body);
-    await make(server, { as: 'owner', call: 'GET /auth/permissions/devices?limit=1&offset=1e300', expect: 200 });
+    await make(server, { as: 'owner', call: 'GET /auth/permissions/devices?limit=1&offset=1e18', expect: 200 });
   });
 
-  for (const query of ['limit=0', 'limit=-1', 'limit=x', 'limit=1.5', 'limit=', 'offset=-1', 'offset=x']) {
+  for (const query of [
+    'limit=0',
+    'limit=-1',
+    'limit=x',
+    'limit=1.5',
+    'limit=1e300',
+    'limit=',
+    'offset=-1',
+    'offset=x',
+  ]) {
     test(`with ${query} is 400`, async () => {
       await make(server, { as: 'owner', call: `GET /auth/permissions/devices?${query}`, expect: 400 });
     });

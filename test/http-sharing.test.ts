@@ -70,7 +70,7 @@ suite('the list of shares', () => {
     const page = await list('sharer', '?limit=1&offset=1');
     assert.deepEqual([page.body.length, page.body[0].device, page.headers['x-total-count']], [1, 'd2', '3']);
     assert.match(page.headers.link as string, /rel="next".*rel="prev"/);
-    assert.deepEqual((await list('sharer', '?offset=1e300')).body, []);
+    assert.deepEqual((await list('sharer', '?offset=1e18')).body, []);
     for (const query of ['limit=0', 'limit=1001', 'offset=-1', 'direction=both'])
       await make(server, { as: 'owner', call: `GET /auth/shares?${query}`, expect: 400 });
   });
