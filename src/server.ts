@@ -28,6 +28,7 @@ import { Messages } from './domain/notifications/messages.ts';
 import type { Channel } from './domain/notifications/notification.ts';
 import { Notifications } from './domain/notifications/notifications.ts';
 import { Outbox } from './domain/notifications/outbox.ts';
+import { Rehearsal } from './domain/notifications/rehearsal.ts';
 import { RuleIndex } from './domain/notifications/rule-index.ts';
 import type { Sender } from './domain/notifications/sender.ts';
 import { Watcher } from './domain/notifications/watcher.ts';
@@ -274,6 +275,7 @@ async function wireDomain(parts: {
       ids,
       clock,
       watcher: rules.watcher,
+      rehearsal: new Rehearsal({ ...known, store: store.datapoints }),
     }),
     tokens: new Tokens({ key, clock }),
     ...wireAccounts(accounts),

@@ -195,6 +195,8 @@ const assigned = new Map<string, string>();
 async function prepare(operation: Operation): Promise<void> {
   const [rule = {}] = bodiesOf(document.paths['/api/v2/notifications']?.['post'] as Operation);
   assigned.set('notification', (await server.call('admin', 'POST', '/notifications', rule)).text);
+  const message = { json: { username: 'awa', channel: 'none', message: 'The pump stands still.' } };
+  assigned.set('social', (await server.call('admin', 'POST', '/socials', message)).text);
   const records = { '/devices': 'field-3', '/gateways': 'gateway-1', '/projects': 'project-1' };
   for (const [path, id] of Object.entries(records)) {
     await server.call('admin', 'DELETE', `${path}/${id}`);

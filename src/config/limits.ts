@@ -55,6 +55,8 @@ export const limits = {
   /** Datapoints it looks at in one step, about; and how many it lets pass before it says how far it has come. */
   watchStepDatapoints: 1_000,
   watchFollowStep: 1_000,
+  /** Steps of it that a change of a rule waits for, so that what came before is looked at with the rule as it was. */
+  watchStepsBeforeChange: 50,
   /** Firings written in one unit. */
   watchFiringsMax: 250,
   /** What the rules of one author send in a minute, KiB, a message counting one and its text. Beyond: those messages fail. */
@@ -76,6 +78,11 @@ export const limits = {
   sendMsMax: 60_000,
   /** Milliseconds of a stop that tries under way are given; then they are cut, and made again at the next start. */
   outboxStopMs: 1_500,
+  /** Datapoints that a rule is tried on at once, and firings told of. Beyond: the answer says that it is cut. */
+  rehearsedDatapointsMax: 30_000,
+  rehearsedFiringsMax: 1_000,
+  /** Sensors that it may need then. Beyond: 413. */
+  rehearsedSensorsMax: 100,
   /** Rules read in one step at start. */
   watchLoadStep: 1_000,
   /** Rules looked at before other work gets a turn. */

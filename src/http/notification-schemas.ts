@@ -238,3 +238,72 @@ export const NotificationSchema = Type.Object(
   },
   { title: 'Notification', description: 'A rule: when its condition holds, a message is sent or an actuator set.' },
 );
+
+const range = (words: string) =>
+  Type.Optional(
+    Type.String({ description: `${words}, RFC 3339; by the time of measuring.`, examples: ['2016-06-01T00:00:00Z'] }),
+  );
+
+export const RehearsalBody = Type.Object(
+  {
+    id: Type.Optional(NotificationIdSchema),
+    condition: anyObject('As of a notification; needed without an `id`.'),
+    action: anyObject('As of a notification.'),
+    throttling: editableFields.throttling,
+    ...beyondFields,
+    date_from: range('Tried on datapoints from here on'),
+    date_to: range('Tried on datapoints up to here'),
+  },
+  {
+    title: 'NotificationTest',
+    description: 'The notification to try, by its id or by its fields, and on what.',
+    examples: [
+      {
+        condition: { devices: ['field-3'], sensors: ['TC'], expression: 'TC<40' },
+        action: { usernames: ['awa'], channels: ['sms'], message: '{id} is at {TC} °C' },
+        throttling: 3600,
+        date_from: '2016-06-01T00:00:00Z',
+      },
+    ],
+  },
+);
+
+export const RehearsalSchema = Type.Object(
+  {
+    firings: Type.Array(
+      Type.Object(
+        {
+          timestamp: timestamp('When it would have fired, UTC.'),
+          kind: Type.Unsafe<'fires' | 'recovers'>({
+            type: 'string',
+            enum: ['fires', 'recovers'],
+            description: '`recovers` where its `recovery_message` would have been sent.',
+            examples: ['fires'],
+          }),
+          device_id: Type.String({ description: 'Id of the device.', examples: ['field-3'] }),
+          sensor_id: Type.String({ description: 'The sensor whose value, or silence, it was.', examples: ['TC'] }),
+          message: Type.Optional(
+            Type.String({ description: 'What would have been sent.', examples: ['TC is at 21.5 °C'] }),
+          ),
+          actuation: Type.Optional(
+            Type.Unknown({
+              description: 'What would have been set.',
+              examples: [{ device_id: 'field-3', actuator_id: 'valve-1', actuator_value: true }],
+            }),
+          ),
+        },
+        { title: 'RehearsedFiring', description: 'A time at which it would have fired.' },
+      ),
+      { description: `In order of time; at most ${limits.rehearsedFiringsMax}.` },
+    ),
+    datapoints: Type.Integer({ description: 'Datapoints that were looked at.', examples: [120] }),
+    complete: Type.Boolean({
+      description: 'False when there is more than is looked at, or told, at once.',
+      examples: [true],
+    }),
+  },
+  {
+    title: 'NotificationTestReport',
+    description: 'When a notification would have fired, and what it would have sent.',
+  },
+);

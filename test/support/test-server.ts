@@ -2,16 +2,18 @@
 // turned. Used by every whole-server test; a file of tests shares one server and stops it at its end. Every answer is
 // held against the OpenAPI document.
 import assert from 'node:assert/strict';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rename, rm } from 'node:fs/promises';
 import { Agent, type IncomingHttpHeaders, request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { buffer } from 'node:stream/consumers';
 import pino from 'pino';
 import { TurnedClock } from '../../src/base/clock.ts';
 import { parseConfig } from '../../src/config/config.ts';
 import type { Env } from '../../src/config/env.ts';
 import { type RunningServer, startServer } from '../../src/server.ts';
+import { databaseFile } from '../../src/storage/sqlite/connection.ts';
 import { type ApiDocument, documentedAnswers } from './documented-answers.ts';
 import { type As, addUsers, password, people } from './people.ts';
 import { type Rows, readRows } from './rows.ts';
@@ -83,6 +85,18 @@ export class TestServer {
   async restart(settings: Env = {}): Promise<void> {
     await this.running.close();
     await this.#start(settings);
+  }
+
+  /** Goes on with what is on disk at this moment, as if the machine had lost its power, whatever the server does later. */
+  async crash(): Promise<void> {
+    const file = join(this.folder, databaseFile);
+    const now = new DatabaseSync(file);
+    now.prepare('VACUUM INTO ?').run(`${file}.now`);
+    now.close();
+    await this.running.close();
+    for (const end of ['', '-wal', '-shm']) await rm(`${file}${end}`, { force: true });
+    await rename(`${file}.now`, file);
+    await this.#start();
   }
 
   /** Stops the server and removes its folder. Fails when the server logged an error that no test asked about. */

@@ -98,6 +98,8 @@ export class Evaluator {
       const device = step.devices.get(point.device);
       // A sensor that has gone, or another that has its id now.
       if (device?.sensors.get(point.sensor)?.key !== point.sensorKey) continue;
+      // With the values that were there until now.
+      this.#takeTime(step, point);
       step.values.set(point.sensorKey, point.value);
       this.#values.set(point.sensorKey, point.value);
       if (!point.isQuiet && point.receivedMs - point.measuredMs <= this.#oldMs) {
@@ -132,6 +134,14 @@ export class Evaluator {
     for (const sensor of sensors) {
       const receivedMs = latest.get(device?.sensors.get(sensor)?.key ?? -1)?.receivedMs ?? 0;
       memory.heardMs.set(sensor, Math.max(entry.record.watchedSinceMs, receivedMs));
+    }
+  }
+
+  /** What time made happen before the datapoint came, of the rules that it concerns. */
+  #takeTime(step: Step, { device, sensor, receivedMs }: SeenDatapoint): void {
+    for (const entry of this.#index.of(device)?.bySensor.get(sensor) ?? []) {
+      if (!entry.record.hasTimes) continue;
+      this.#judge(step, { entry, device, seq: undefined }, (of) => takeTime(of, receivedMs));
     }
   }
 

@@ -50,12 +50,11 @@ export interface Case {
   readonly emit: (happening: Happening) => boolean;
 }
 
-/** Something comes in from a sensor. */
+/** Something comes in from a sensor. What time makes happen until then was taken before its value was known (`takeTime`). */
 export function takeDatapoint(
   of: Case,
   { sensor, atMs, lookup }: { readonly sensor: string; readonly atMs: number; readonly lookup: Lookup },
 ): void {
-  takeTime(of, atMs);
   const { rule, memory } = of;
   if (rule.silenceMs !== undefined) hear(of, sensor, atMs);
   if (rule.expression === undefined) return;

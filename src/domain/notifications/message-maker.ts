@@ -75,7 +75,11 @@ export class MessageMaker {
 }
 
 /** What is sent; undefined where nothing is. */
-function textOf({ rule, happening, lookup }: Pick<Occasion, 'rule' | 'happening' | 'lookup'>): string | undefined {
+export function textOf({
+  rule,
+  happening,
+  lookup,
+}: Pick<Occasion, 'rule' | 'happening' | 'lookup'>): string | undefined {
   const { action, recoveryMessage } = rule;
   const replaced = (text: string) => replaceVariables(text, happening.sensor, lookup);
   if (happening.kind === 'recovers') return recoveryMessage === undefined ? undefined : replaced(recoveryMessage);

@@ -21,6 +21,7 @@ import {
   type Status,
 } from './notification.ts';
 import type { NotificationStore } from './notification-store.ts';
+import type { Rehearsal, RehearsalQuery, RehearsalReport } from './rehearsal.ts';
 import type { Watcher } from './watcher.ts';
 
 export interface NotificationPage {
@@ -35,6 +36,14 @@ export type NotificationPatch = NotificationChange;
 /** Who evaluates rules: changes of them go through here. */
 export type RuleChanges = Pick<Watcher, 'change'>;
 
+/** What a rule is tried with where nothing is said. */
+const blank: NotificationFields = {
+  condition: {},
+  action: { usernames: [], channels: [], message: '' },
+  status: 'active',
+  throttlingS: 0,
+};
+
 /** A change of these makes what was remembered of devices meaningless. */
 const anew = ['condition', 'hysteresis', 'forS', 'silenceS'] as const;
 
@@ -44,6 +53,7 @@ export class Notifications {
   readonly #ids: Ids;
   readonly #clock: Clock;
   readonly #watcher: RuleChanges;
+  readonly #rehearsal: Rehearsal;
 
   constructor(parts: {
     readonly store: NotificationStore;
@@ -51,12 +61,14 @@ export class Notifications {
     readonly ids: Ids;
     readonly clock: Clock;
     readonly watcher: RuleChanges;
+    readonly rehearsal: Rehearsal;
   }) {
     this.#store = parts.store;
     this.#permissions = parts.permissions;
     this.#ids = parts.ids;
     this.#clock = parts.clock;
     this.#watcher = parts.watcher;
+    this.#rehearsal = parts.rehearsal;
   }
 
   /** @throws Refusal `malformed`, `conflict` when the author has as many as one may have. */
@@ -118,6 +130,21 @@ export class Notifications {
     const fields = Object.entries({ ...notification, ...change }).filter(([, value]) => value !== null);
     assertFields(Object.fromEntries(fields) as unknown as NotificationFields);
     await this.#change(notification, change);
+  }
+
+  /**
+   * Says when a rule would have fired, and what it would have sent; nothing is sent. Fields of a rule that is there
+   * may be tried otherwise.
+   * @throws Refusal `malformed`, `not-found`, `forbidden`
+   */
+  async rehearse(
+    actor: Actor,
+    { id, patch, ...query }: RehearsalQuery & { readonly id?: string | undefined; readonly patch: NotificationPatch },
+  ): Promise<RehearsalReport> {
+    this.#permissions.requireRules(actor);
+    const before = id === undefined ? blank : await this.get(actor, id);
+    const fields = Object.entries({ ...before, ...patch }).filter(([, value]) => value !== null && value !== undefined);
+    return this.#rehearsal.run(actor, Object.fromEntries(fields) as unknown as NotificationFields, query);
   }
 
   async setStatus(actor: Actor, id: string, status: Status): Promise<void> {

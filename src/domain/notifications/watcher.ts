@@ -98,12 +98,23 @@ export class Watcher {
       const newest = this.#store.lastSeq;
       // Before the first rule is there, so that nothing that comes after it can escape.
       if (!this.#isFollowing) this.#begin(newest);
+      await this.#lookUpTo(newest);
       try {
         return await write({ newest, seen: this.#position() });
       } finally {
         await this.#refresh(id);
       }
     });
+  }
+
+  /** What came before a change is looked at with the rule as it was, unless too much of it waits. */
+  async #lookUpTo(seq: number): Promise<void> {
+    try {
+      for (let steps = 0; this.#position() < seq && steps < limits.watchStepsBeforeChange; steps++) await this.#step();
+    } catch (error) {
+      this.#log.error({ err: error }, 'notifications could not be evaluated; they are evaluated again');
+      await this.#startAnew();
+    }
   }
 
   /** Resolves when everything there is has been looked at, and all that time has made due. */

@@ -10,6 +10,7 @@ import {
   type NotificationFields,
   statuses,
 } from '../../domain/notifications/notification.ts';
+import type { RehearsalReport } from '../../domain/notifications/rehearsal.ts';
 import { textFieldOf } from '../bodies.ts';
 import { dropNotificationNulls } from '../drop-nulls.ts';
 import {
@@ -18,12 +19,15 @@ import {
   NotificationParams,
   NotificationPatchBody,
   NotificationSchema,
+  RehearsalBody,
+  RehearsalSchema,
 } from '../notification-schemas.ts';
 import { setLinks, setTotal } from '../paging.ts';
 import { answerDeclared, answerDone } from '../preference.ts';
 import {
   conflict,
   creates,
+  overload,
   PreferHeaders,
   pageOf,
   passedOver,
@@ -38,6 +42,8 @@ const tags = ['Notifications'];
 
 const idText = { schema: NotificationIdSchema };
 const { 204: _, ...created } = creates(NotificationSchema);
+const { 413: tooLarge, 415: otherType } = overload;
+const tried = { 413: tooLarge, 415: otherType };
 
 export function registerNotifications(app: TypedApp, services: Services): void {
   const { notifications } = services;
@@ -96,6 +102,32 @@ export function registerNotifications(app: TypedApp, services: Services): void {
       setTotal(reply, page.total);
       setLinks(request, reply, { limit, offset, hasNext: offset + page.notifications.length < page.total });
       return page.notifications.map(toRecord) as never;
+    },
+  );
+
+  app.post(
+    '/notifications/test',
+    {
+      preValidation: dropNotificationNulls,
+      schema: {
+        tags,
+        operationId: 'testNotification',
+        summary: 'Try a notification on stored values',
+        description: `Says when it would have fired and what it would have sent, had it been there; nothing is sent. Name one that is there by its \`id\`, give the fields of one, or both to try it otherwise. It is tried on the oldest ${limits.rehearsedDatapointsMax} datapoints of the range, at the times at which they were measured; \`expires\` and \`status\` do not matter.`,
+        body: RehearsalBody,
+        response: { 200: RehearsalSchema, ...refusals, ...tried },
+      },
+    },
+    async (request) => {
+      const { id, date_from: from, date_to: to, ...body } = request.body;
+      // A rule that has expired, or is paused, may be tried on the past all the same.
+      const patch = { ...toChange(body as never), status: 'active' as const, expiresMs: null };
+      const range = {
+        fromMs: from === undefined ? undefined : toMs(from, '/date_from'),
+        toMs: to === undefined ? undefined : toMs(to, '/date_to'),
+      };
+      const report = await notifications.rehearse(request.actor, { id, patch, ...range });
+      return toReport(report) as never;
     },
   );
 
@@ -210,11 +242,22 @@ function toChange(body: Static<typeof NotificationPatchBody>): NotificationChang
   return Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined));
 }
 
-function toMs(text: string): number {
+function toMs(text: string, pointer = '/expires'): number {
   const ms = parseTimestamp(text);
   if (ms !== undefined) return ms;
   const detail = 'must be a timestamp such as 2036-06-08T18:20:27Z';
-  throw new Refusal('malformed', `/expires ${detail}.`, { faults: [{ pointer: '/expires', detail }] });
+  throw new Refusal('malformed', `${pointer} ${detail}.`, { faults: [{ pointer, detail }] });
+}
+
+function toReport({ firings, datapoints, isCut }: RehearsalReport): object {
+  return {
+    firings: firings.map(({ kind, atMs, device, sensor, message, setting }) => ({
+      timestamp: formatTimestamp(atMs),
+      ...{ kind, device_id: device, sensor_id: sensor, message, actuation: setting },
+    })),
+    datapoints,
+    complete: !isCut,
+  };
 }
 
 function toStatus(body: unknown): (typeof statuses)[number] {

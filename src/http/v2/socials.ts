@@ -41,7 +41,11 @@ const RecipientSchema = { ...UsernameSchema, minLength: 1, description: 'Who get
 
 const NewMessage = Type.Object(
   { username: RecipientSchema, channel: ChannelSchema, message: TextSchema },
-  { title: 'NewMessage', description: 'A message to send.' },
+  {
+    title: 'NewMessage',
+    description: 'A message to send.',
+    examples: [{ username: 'awa', channel: 'sms', message: 'The pump stands still.' }],
+  },
 );
 const NewMessages = Type.Object(
   {
@@ -49,7 +53,11 @@ const NewMessages = Type.Object(
     channels: Type.Array(ChannelSchema, { maxItems: limits.notificationChannelsMax, description: 'How it is sent.' }),
     message: TextSchema,
   },
-  { title: 'NewMessages', description: 'A message to send to each of the users on each of the channels.' },
+  {
+    title: 'NewMessages',
+    description: 'A message to send to each of the users on each of the channels.',
+    examples: [{ usernames: ['awa', 'moussa'], channels: ['sms', 'email'], message: 'The pump stands still.' }],
+  },
 );
 
 const MessageSchema = Type.Object(
