@@ -228,6 +228,25 @@ test('errors say what version 2 says, in the older words, and leave ids as they 
       'Bad Request',
       '/condition/sensors must be an array of texts.',
     ],
+    [
+      { call: 'POST /sensors', json: { id: 'y', measurements: [{ id: 'device' }, { id: 'device' }] } },
+      400,
+      'Bad Request',
+      'The id device occurs twice.',
+    ],
+    [
+      { call: 'PUT /sensors/sensor/visibility', text: 'device' },
+      400,
+      'Bad Request',
+      'The visibility is public or private, not "device".',
+    ],
+    [{ call: 'GET /users/sensor' }, 404, 'Not Found', 'There is no user with the id sensor.'],
+    [
+      { call: 'GET /sensors?q=measurements.id=m' },
+      400,
+      'Bad Request',
+      /^Cannot read the filter "measurements\.id=m"\./,
+    ],
     [{ call: 'GET /notifications/nothing' }, 400, 'Bad Request', /24 hex digits/],
     [{ call: 'GET /devices/sensor' }, 404, 'Not Found', /^There is nothing at \/api\/v1\/devices\/sensor\./],
     [{ call: 'GET /sensors/sensor/actuators' }, 404, 'Not Found', /^There is nothing at /],
@@ -309,6 +328,18 @@ test('a wrong login is 401, and HTTP Basic opens no other door', async () => {
   await older({ as: 'guest', call: 'POST /sensors', json: { id: 'basic' }, headers, expect: 401 });
   await make(server, { call: 'GET /devices', headers, expect: 401 });
   await older({ as: 'guest', call: 'POST /auth/token', json: { username: 'owner' }, expect: 400 });
+});
+
+test('who asks for a token without a login hears that HTTP Basic is taken there, and nowhere else', async () => {
+  const rows = [
+    ['GET /auth/token', 'Bearer realm="dundun", Basic realm="dundun", charset="UTF-8"'],
+    ['GET /domains/d/auth/token', 'Bearer realm="dundun", Basic realm="dundun", charset="UTF-8"'],
+    ['GET /sensors', 'Bearer realm="dundun"'],
+  ] as const;
+  for (const [call, challenge] of rows) {
+    const answer = await older({ as: 'guest', call, headers: basic('owner:wrong'), expect: 401 });
+    assert.equal(answer.headers['www-authenticate'], challenge, call);
+  }
 });
 
 test('HEAD, a trailing slash and OPTIONS work as everywhere', async () => {

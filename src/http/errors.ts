@@ -52,10 +52,16 @@ export function makeErrorHandler(log: Log) {
     }
     if (refusal.code === 'storage') log.error({ err: refusal.cause }, 'the storage refused');
     const kind = kinds[refusal.code];
-    if (refusal.code === 'unauthenticated') reply.header('www-authenticate', 'Bearer realm="dundun"');
+    if (refusal.code === 'unauthenticated') reply.header('www-authenticate', challengesOf(request));
     if (refusal.retryAfterS !== undefined) reply.header('retry-after', String(refusal.retryAfterS));
     sendProblem(request, reply, { code: refusal.code, kind, detail: refusal.message, errors: refusal.faults });
   };
+}
+
+/** How to sign in here; a client may wait for the challenge before it sends a password by HTTP Basic (RFC 7617). */
+function challengesOf(request: FastifyRequest): string[] {
+  const takesBasic = request.routeOptions?.config?.takesBasic === true;
+  return ['Bearer realm="dundun"', ...(takesBasic ? ['Basic realm="dundun", charset="UTF-8"'] : [])];
 }
 
 export function answerUnknownPath(request: FastifyRequest, reply: FastifyReply): void {

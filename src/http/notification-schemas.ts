@@ -202,7 +202,7 @@ export const NotificationPatchBody = Type.Object(
     recovery_message: nullable(beyondFields.recovery_message),
     condition: anyObject('Fields of the condition to change; those that are not named stay.'),
     action: anyObject(
-      'Fields of the action to change; those that are not named stay. An action of another form or type replaces the whole.',
+      'Fields of `action` to change; those that are not named stay. One of another form or type replaces the whole.',
     ),
   },
   {

@@ -29,6 +29,11 @@ const PermissionSchema = Type.Object(
 const tokenWords =
   'Good for one minute. The answer is the bare token as text, or a JSON string where `Accept` ranks `application/json` above `text/plain`.';
 
+const wrongLogin = {
+  description: 'The username or the password is wrong.',
+  headers: { 'WWW-Authenticate': { type: 'string', description: '`Bearer`, and `Basic`, which is taken here.' } },
+};
+
 export function registerAuth(app: TypedApp, services: Services): void {
   // By the path of version 1.0 they are the same operations again, and left out of the reference.
   for (const [path, hidden] of [['', {}] as const, [domainPath, { hide: true }] as const]) {
@@ -70,7 +75,7 @@ function registerTokens(app: TypedApp, path: string, hidden: object, services: S
         summary: 'Get a token by HTTP Basic',
         description: tokenWords,
         security: [{ basic: [] }],
-        response: { 200: tokenAnswer, ...olderErrors({ 401: refusals[401], 503: overload[503], ...tooMany }) },
+        response: { 200: tokenAnswer, ...olderErrors({ 401: wrongLogin, 503: overload[503], ...tooMany }) },
       },
     },
     (request, reply) => {

@@ -35,6 +35,19 @@ test('of a filter, fields are translated and values are not', () => {
   assert.equal(toNewerFilter('condition.sensors==a', { isDeep: true }), 'condition.devices==a');
   assert.equal(toNewerFilter('measurements%3D%3Da', first), 'sensors%3D%3Da');
   assert.equal(toNewerFilter('measurements', first), 'measurements');
+  assert.equal(toNewerFilter('measurements.id!%3Da', first), 'sensors.id!%3Da');
+});
+
+test('a condition of a filter that cannot be read stays as it was sent, for the refusal to show', () => {
+  for (const q of [
+    'measurements.id=a',
+    'measurements.id===a',
+    'measurements..id==a',
+    'measurements.==a',
+    'sensors!a',
+  ]) {
+    assert.equal(toNewerFilter(q, { isDeep: true }), q);
+  }
 });
 
 test('of prose, whole words and pointers are translated, and ids are not', () => {
@@ -50,6 +63,26 @@ test('of prose, whole words and pointers are translated, and ids are not', () =>
     ['`devices/{device}/sensors/{sensor}/value`', '`devices/{device}/sensors/{sensor}/value`'],
     ['Kind of physical sensor.', 'Kind of physical sensor.'],
     ['With its sensors and actuators.', 'With its measurements.'],
+  ] as const;
+  for (const [newer, older] of rows) assert.equal(toOlderProse(newer), older);
+});
+
+test('of prose, what a caller wrote is repeated as it was written', () => {
+  const rows = [
+    [
+      'Not "device" and not "a \\"sensor\\" /sensors/0", device.',
+      'Not "device" and not "a \\"sensor\\" /sensors/0", sensor.',
+    ],
+    ['The id device occurs twice.', 'The id device occurs twice.'],
+    ['There is no user with the id sensor.', 'There is no user with the id sensor.'],
+    ['There is a user device already.', 'There is a user device already.'],
+    ['The name sensors looks like one that is taken.', 'The name sensors looks like one that is taken.'],
+    ['device is the last admin.', 'device is the last admin.'],
+    ['The devices cannot go to device.', 'The sensors cannot go to device.'],
+    [
+      'device owns devices (3): a, device, sensors and 2 more; gateways: sensor, b. Say what becomes of them.',
+      'device owns sensors (3): a, device, sensors and 2 more; gateways: sensor, b. Say what becomes of them.',
+    ],
   ] as const;
   for (const [newer, older] of rows) assert.equal(toOlderProse(newer), older);
 });

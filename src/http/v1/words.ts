@@ -48,16 +48,20 @@ export function toOlderPath(path: string): string {
     .join('/');
 }
 
+/** The field of a condition that can be read; an operator may have come encoded twice. */
+const filterField =
+  /^\s*[A-Za-z_][\w-]*(?:\.[\w-]+)*(?=(?:(?:=|%3D){2}|!(?:=|%3D)|(?:[<>]|%3[CE])(?:=|%3D)?)(?![=!<>]|%3[CDE]))/i;
+
 /**
  * The fields of a filter (`q`) as version 2 calls them, in its first step or, with `isDeep`, in all; one that only
- * version 2 knows becomes one that nobody knows.
+ * version 2 knows becomes one that nobody knows. What cannot be read stays as it is, because its refusal repeats it.
  */
 export function toNewerFilter(q: string, options: { readonly isDeep: boolean }): string {
   const newer = (name: string) => (newInVersion2.has(name) ? `_${name}` : (newerNames.get(name) ?? name));
   return q
     .split(';')
     .map((part) =>
-      part.replace(/^\s*[A-Za-z_][\w.-]*(?=[=!<>]|%3[CDE])/i, (field) =>
+      part.replace(filterField, (field) =>
         field
           .trim()
           .split('.')
@@ -73,6 +77,9 @@ export function toOlderScope(scope: string): string {
   return scope.replace(/^device/, 'sensor');
 }
 
+/** What a caller wrote and prose repeats: in quotes as JSON, after a word that announces a name, in a list of what one owns. */
+const asSent =
+  /("(?:[^"\\]|\\.)*"|(?<=\b(?:id|user|name|go to) )\S+|^\S+(?= owns | is the last )|(?<=\(\d+\): |gateways: )\S+(?:(?<=,) \S+)*)/;
 const wholeWord =
   /(?<!\b(?:devices?|sensors?|physical) )(?<![\w\-.:/{]|condition\.(?=\w*\.))(devices?|sensors?)(?=(?:-data)?:[a-z]|[^\w\-.:/=]|[.:](?:\s|$)|$)/gi;
 /** What is said of actuators beside sensors is said of sensors alone. */
@@ -94,8 +101,12 @@ const olderWords: ReadonlyMap<string, string> = new Map([
  * an id and stays as it is, were it one of them: "no sensor device" speaks of a sensor whose id is `device`.
  */
 export function toOlderProse(text: string): string {
-  const bare = besideActuators.reduce((prose, [words, fewer]) => prose.replaceAll(words, fewer), text);
-  return bare
+  const pieces = besideActuators.reduce((prose, [words, fewer]) => prose.replaceAll(words, fewer), text).split(asSent);
+  return pieces.map((piece, index) => (index % 2 === 0 ? toOlderWords(piece) : piece)).join('');
+}
+
+function toOlderWords(prose: string): string {
+  return prose
     .replaceAll(wholeWord, (word: string) => {
       const older = olderWords.get(word.toLowerCase()) ?? word;
       return /^[A-Z]/.test(word) ? older.charAt(0).toUpperCase() + older.slice(1) : older;
