@@ -1,6 +1,8 @@
 // Versions 1.1 and 1.0 over REST (spec 4.3, 5 and 9, contract 9): the older words, 200, the older errors, tokens of a
 // minute, and the domain of the path.
 import assert from 'node:assert/strict';
+import { connect } from 'node:net';
+import { text as readText } from 'node:stream/consumers';
 import { after, before, test } from 'node:test';
 import { type Call, make } from './support/calls.ts';
 import { password } from './support/people.ts';
@@ -269,6 +271,27 @@ test('errors say what version 2 says, in the older words, and leave ids as they 
     assert.equal(body.error, error, call.call);
     if (typeof description === 'string') assert.equal(body.description, description);
     else assert.match(body.description, description);
+  }
+});
+
+test('what breaks before a route is found is told in the older shape too', async () => {
+  const rows = [
+    ['GET /api/v1/sensors?q=name==Näme HTTP/1.1\r\nHost: x\r\n\r\n', 400, 'application/json'],
+    ['GET /api/v1/sensors?q=name==a b HTTP/1.1\r\nHost: x\r\n\r\n', 400, 'application/json'],
+    [`GET /api/v1/sensors HTTP/1.1\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`, 431, 'application/json'],
+    ['GET /api/v10/sensors?q=ä HTTP/1.1\r\nHost: x\r\n\r\n', 400, 'application/problem+json'],
+    ['/api/v1/sensors\r\n\r\n', 400, 'application/problem+json'],
+  ] as const;
+  for (const [bytes, status, type] of rows) {
+    const socket = connect(server.running.ports.http, '127.0.0.1');
+    socket.on('error', () => {});
+    socket.end(bytes);
+    const [head = '', body = ''] = (await readText(socket)).split('\r\n\r\n');
+    assert.match(head, new RegExp(`^HTTP/1.1 ${status} `));
+    assert.ok(head.includes(`Content-Type: ${type}; charset=utf-8`), head);
+    const fields = type === 'application/json' ? ['error', 'description'] : [];
+    assert.deepEqual(Object.keys(JSON.parse(body)).slice(0, fields.length), fields);
+    if (fields.length > 0) assert.equal(Object.keys(JSON.parse(body)).length, 2);
   }
 });
 

@@ -1,12 +1,12 @@
 // From a refusal to an HTTP answer: one table from code to status, one shape of body (RFC 9457 problem details).
 import type { Socket } from 'node:net';
-import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { escapePointer } from '../base/json.ts';
 import type { Log } from '../base/log.ts';
 import { type FieldFault, Refusal, type RefusalCode } from '../base/refusal.ts';
 import { limits } from '../config/limits.ts';
 import { idRule } from './ids.ts';
-import { olderVersionOf } from './older-versions.ts';
+import { olderVersionAt, olderVersionOf } from './older-versions.ts';
 
 interface Kind {
   readonly status: number;
@@ -92,17 +92,32 @@ export function answerUpgradeRequired(request: FastifyRequest, reply: FastifyRep
 }
 
 /** Answers what is no HTTP request that could be routed, and ends the connection. */
-export function answerBrokenRequest(error: Error & { readonly code?: string }, socket: Socket): void {
+export function answerBrokenRequest(app: FastifyInstance, error: BrokenRequest, socket: Socket): void {
   // On a connection that was reset there is nobody to tell.
   if (error.code === 'ECONNRESET' || socket.destroyed) return;
   const { status, title, detail } = brokenRequests[error.code ?? ''] ?? brokenRequest;
-  const body = JSON.stringify({ type: 'urn:dundun:problem:malformed', title, status, detail, instance: '' });
+  const older = olderVersionAt(app, [pathBegun(error.rawPacket)]);
+  const problem = { type: 'urn:dundun:problem:malformed', title, status, detail, instance: '' };
+  const body = JSON.stringify(older?.errorBody({ title, detail }) ?? problem);
+  const type = older === undefined ? 'application/problem+json' : 'application/json';
   if (socket.writable) {
     socket.write(
-      `HTTP/1.1 ${status} ${title}\r\nContent-Type: application/problem+json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
+      `HTTP/1.1 ${status} ${title}\r\nContent-Type: ${type}; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
     );
   }
   socket.destroySoon();
+}
+
+interface BrokenRequest extends Error {
+  readonly code?: string;
+  /** What had arrived when it broke. */
+  readonly rawPacket?: unknown;
+}
+
+/** The path in the first line of what arrived, as far as it looks like one. */
+function pathBegun(packet: unknown): string {
+  const start = Buffer.isBuffer(packet) ? packet.toString('latin1', 0, 256) : '';
+  return /^[A-Z]+ (\S+)/.exec(start)?.[1] ?? '';
 }
 
 const brokenRequest = { status: 400, title: 'Bad Request', detail: 'This is no HTTP/1.1 request.' };

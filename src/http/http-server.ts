@@ -133,7 +133,7 @@ function refuseWhileClosing(app: FastifyInstance): void {
 function makeFastify(parts: HttpParts): FastifyInstance {
   const { tls, trustProxy } = parts.options;
   const https = tls && { cert: readFileSync(tls.certFile), key: readFileSync(tls.keyFile) };
-  const app = Fastify({
+  const app: FastifyInstance = Fastify({
     // Requests are not logged, and a logger of Fastify's own would cost each push a tenth; faults go to ours.
     logger: false,
     bodyLimit: limits.bodyBytesMax,
@@ -146,7 +146,7 @@ function makeFastify(parts: HttpParts): FastifyInstance {
     genReqId: () => '',
     // What fails before a route is found is told in the same shape as everything else.
     frameworkErrors: makeErrorHandler(parts.log),
-    clientErrorHandler: answerBrokenRequest,
+    clientErrorHandler: (error, socket) => answerBrokenRequest(app, error, socket),
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: limits.idCharsMax * 3 },
     ...(https === undefined ? {} : { https: { ...https, shouldUpgradeCallback: isWebSocket } as never }),
   }) as unknown as FastifyInstance;

@@ -25,8 +25,12 @@ export function prepareOlderVersions(app: FastifyInstance): void {
 
 /** The older version that a request is made to, if it is; a path may be written with escapes, that of a route is not. */
 export function olderVersionOf(request: FastifyRequest): OlderVersion | undefined {
-  const paths = [request.url, request.routeOptions?.url ?? ''];
-  return request.server.olderVersions.find(({ prefix }) =>
+  return olderVersionAt(request.server, [request.url, request.routeOptions?.url ?? '']);
+}
+
+/** The older version that one of the paths belongs to. */
+export function olderVersionAt(app: FastifyInstance, paths: readonly string[]): OlderVersion | undefined {
+  return app.olderVersions.find(({ prefix }) =>
     paths.some((path) => path.startsWith(prefix) && /^([/?]|$)/.test(path.slice(prefix.length))),
   );
 }

@@ -78,6 +78,10 @@ test('of prose, what a caller wrote is repeated as it was written', () => {
     ['There is a user device already.', 'There is a user device already.'],
     ['The name sensors looks like one that is taken.', 'The name sensors looks like one that is taken.'],
     ['device is the last admin.', 'device is the last admin.'],
+    [
+      'lacks the scope devices:update for device, which creating',
+      'lacks the scope sensors:update for device, which creating',
+    ],
     ['The devices cannot go to device.', 'The sensors cannot go to device.'],
     [
       'device owns devices (3): a, device, sensors and 2 more; gateways: sensor, b. Say what becomes of them.',

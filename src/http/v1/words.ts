@@ -79,7 +79,7 @@ export function toOlderScope(scope: string): string {
 
 /** What a caller wrote and prose repeats: in quotes as JSON, after a word that announces a name, in a list of what one owns. */
 const asSent =
-  /("(?:[^"\\]|\\.)*"|(?<=\b(?:id|user|name|go to) )\S+|^\S+(?= owns | is the last )|(?<=\(\d+\): |gateways: )\S+(?:(?<=,) \S+)*)/;
+  /("(?:[^"\\]|\\.)*"|(?<=\b(?:id|user|name|go to) )\S+|^\S+(?= owns | is the last )|(?<= for )\S+(?=, which creating)|(?<=\(\d+\): |gateways: )\S+(?:(?<=,) \S+)*)/;
 const wholeWord =
   /(?<!\b(?:devices?|sensors?|physical) )(?<![\w\-.:/{]|condition\.(?=\w*\.))(devices?|sensors?)(?=(?:-data)?:[a-z]|[^\w\-.:/=]|[.:](?:\s|$)|$)/gi;
 /** What is said of actuators beside sensors is said of sensors alone. */
