@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 
-export const sectionNames = ['rest', 'mqtt', 'logins', 'bulk', 'lists', 'start'] as const;
+export const sectionNames = ['rest', 'mqtt', 'logins', 'bulk', 'lists', 'notifications', 'start'] as const;
 export type SectionName = (typeof sectionNames)[number];
 
 export interface BenchOptions {

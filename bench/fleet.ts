@@ -4,13 +4,15 @@ import { execFileSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { ServerProcess } from './server-process.ts';
 
-const entry = fileURLToPath(new URL('../bin/dundun.js', import.meta.url));
+export const dundunEntry = fileURLToPath(new URL('../bin/dundun.js', import.meta.url));
 
 export interface FleetOptions {
   readonly dataDir: string;
   readonly devices: number;
   readonly sensorsEach: number;
   readonly profile: string | undefined;
+  /** Further settings. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 /** A running Dundun with an owner (no admin) and the devices of that owner. */
@@ -27,7 +29,7 @@ export class Fleet {
 
   static async start(options: FleetOptions): Promise<Fleet> {
     const server = await startDundun(options);
-    execFileSync(process.execPath, [entry, 'user', 'add', Fleet.login.username, '--password-stdin'], {
+    execFileSync(process.execPath, [dundunEntry, 'user', 'add', Fleet.login.username, '--password-stdin'], {
       env: { ...process.env, DUNDUN_DATA_DIR: options.dataDir },
       input: Fleet.login.password,
       stdio: ['pipe', 'ignore', 'inherit'],
@@ -81,9 +83,9 @@ export class Fleet {
   }
 }
 
-export function startDundun(options: Pick<FleetOptions, 'dataDir' | 'profile'>): Promise<ServerProcess> {
+export function startDundun(options: Pick<FleetOptions, 'dataDir' | 'profile' | 'env'>): Promise<ServerProcess> {
   const profiling = options.profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${options.profile}`];
-  return ServerProcess.start(entry, {
+  return ServerProcess.start(dundunEntry, {
     args: ['serve'],
     env: {
       NODE_OPTIONS: [process.env['NODE_OPTIONS'] ?? '', ...profiling].join(' ').trim(),
@@ -93,6 +95,7 @@ export function startDundun(options: Pick<FleetOptions, 'dataDir' | 'profile'>):
       DUNDUN_HTTP_PORT: '0',
       DUNDUN_MQTT_PORT: '0',
       DUNDUN_LOG_LEVEL: 'warn',
+      ...options.env,
     },
   });
 }

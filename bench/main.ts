@@ -10,6 +10,7 @@ import { measureBulk } from './sections/bulk.ts';
 import { measureLists } from './sections/lists.ts';
 import { measureLogins } from './sections/logins.ts';
 import { measureMqtt } from './sections/mqtt.ts';
+import { measureNotifications } from './sections/notifications.ts';
 import { measureRest } from './sections/rest.ts';
 import { measureStart } from './sections/start.ts';
 import { ServerProcess } from './server-process.ts';
@@ -20,6 +21,7 @@ const measures: Readonly<Record<SectionName, (options: BenchOptions, dataDir: st
   logins: measureLogins,
   bulk: measureBulk,
   lists: measureLists,
+  notifications: measureNotifications,
   start: measureStart,
 };
 

@@ -70,6 +70,8 @@ export interface Surroundings {
   readonly clock?: Clock;
   readonly ids?: Ids;
   readonly log?: Logger;
+  /** In place of those that the settings make. */
+  readonly senders?: ReadonlyMap<Channel, Sender>;
   /** Called once with the password that was made up for admin at first start. */
   readonly onFirstPassword?: (password: string) => void;
 }
@@ -238,7 +240,7 @@ async function wireDomain(parts: {
   const key = await secrets.getOrCreate('token-key', () => ids.bytes(32));
   const webhookKeys = new WebhookKeys(await secrets.getOrCreate('webhook-key', () => ids.bytes(32)));
   const webhook = { keys: webhookKeys, networks: config.webhookNetworks };
-  const senders = makeSenders({ clock, ...providersOf(config), webhook });
+  const senders = parts.surroundings.senders ?? makeSenders({ clock, ...providersOf(config), webhook });
   const known = { directory, permissions, clock };
   const drops = new DropLog({ ...known, store: new SqlDropStore(store.registry), waitingMax: limits.dropsWaitingMax });
   const pushing = { ...known, writer, store: store.datapoints, receiptHours: limits.idempotencyHours };

@@ -309,6 +309,51 @@ export function datapointStoreSuite(engine: string, open: () => Promise<OpenedSt
       await opened.reopen();
       assert.deepEqual(await listed(), marks);
     });
+
+    test('who follows reads all that came behind a seq, in order of arrival, however much has settled', async () => {
+      const [one, other] = [nextSensor(), nextSensor()];
+      const from = opened.store.lastSeq;
+      opened.store.follow(from);
+      const expected: [number, number, StoredValue, boolean][] = [];
+      for (let n = 0; n < 12; n++) {
+        const isQuiet = n % 5 === 1;
+        const points = [0, 1, 2].map((k) => ({ sensor: k === 1 ? other : one, timestamp: -n, value: n * 3 + k }));
+        const batch = new BatchBuilder(points.length);
+        for (const { sensor: of, timestamp, value } of points) batch.add(of, timestamp, nowMs, value);
+        if (isQuiet) batch.addQuiet(2);
+        const first = await opened.store.append(batch.build());
+        for (const [k, { sensor: of, value }] of points.entries())
+          expected.push([first + k, of, value, isQuiet && k > 0]);
+        if (n === 3 || n === 9) await opened.settle();
+        if (n === 6) await opened.reopen();
+        if (n === 6) opened.store.follow(from + 4);
+      }
+      assert.equal(opened.store.lastSeq, expected.at(-1)?.[0]);
+      const readFrom = async (seq: number) => {
+        const points: [number, number, StoredValue, boolean][] = [];
+        for (let at = seq; ; ) {
+          const step = await opened.store.readBehind(at);
+          if (step.length === 0) return points;
+          points.push(
+            ...step.map(
+              (point) =>
+                [point.seq, point.sensor, point.value, point.isQuiet] as [number, number, StoredValue, boolean],
+            ),
+          );
+          at = step.at(-1)?.seq ?? at;
+        }
+      };
+      assert.deepEqual(await readFrom(from + 4), expected.slice(4));
+      await opened.reopen();
+      assert.ok(((await opened.store.followedSeq()) ?? 0) >= from);
+      assert.deepEqual(await readFrom(from + 20), expected.slice(20));
+      for (const upTo of [from + 36, from + 34, from + 20]) {
+        const last = expected.filter(([seq, of]) => seq <= upTo && of === one).at(-1);
+        assert.equal((await opened.store.latestUpTo(one, upTo))?.value, last?.[2]);
+      }
+      opened.store.follow(undefined);
+      await opened.settle();
+    });
   });
 }
 

@@ -12,7 +12,7 @@ import pino from 'pino';
 import { TurnedClock } from '../../src/base/clock.ts';
 import { parseConfig } from '../../src/config/config.ts';
 import type { Env } from '../../src/config/env.ts';
-import { type RunningServer, startServer } from '../../src/server.ts';
+import { type RunningServer, type Surroundings, startServer } from '../../src/server.ts';
 import { databaseFile } from '../../src/storage/sqlite/connection.ts';
 import { type ApiDocument, documentedAnswers } from './documented-answers.ts';
 import { type As, addUsers, password, people } from './people.ts';
@@ -48,19 +48,21 @@ export class TestServer {
   /** What the server logged as an error since it was last looked at; there must be none at the end. */
   readonly errors: string[] = [];
   readonly #settings: Env;
+  readonly #surroundings: Surroundings;
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 32 });
   readonly #tokens = new Map<As, { readonly token: string; readonly goodUntilMs: number }>();
   #running: RunningServer | undefined;
 
-  private constructor(folder: string, settings: Env) {
+  private constructor(folder: string, settings: Env, surroundings: Surroundings) {
     this.folder = folder;
     this.#settings = settings;
+    this.#surroundings = surroundings;
   }
 
   /** Starts a server; `settings` are environment variables such as DUNDUN_GUEST_ACCESS. */
-  static async start(settings: Env = {}): Promise<TestServer> {
+  static async start(settings: Env = {}, surroundings: Surroundings = {}): Promise<TestServer> {
     const folder = await mkdtemp(join(tmpdir(), 'dundun-test-'));
-    const server = new TestServer(folder, settings);
+    const server = new TestServer(folder, settings, surroundings);
     try {
       await addUsers(folder, people, server.clock);
       await server.#start();
@@ -175,7 +177,7 @@ export class TestServer {
       ...settings,
     };
     const log = pino({ level: 'error', base: null }, { write: (line: string) => this.#note(line) });
-    this.#running = await startServer(parseConfig(env), { clock: this.clock, log });
+    this.#running = await startServer(parseConfig(env), { ...this.#surroundings, clock: this.clock, log });
     // Now, because a test may have the server stop or overloaded when its first answer comes.
     await documentedAnswers(() => this.#document());
   }

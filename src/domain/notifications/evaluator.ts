@@ -16,9 +16,9 @@ import type { SensorId, SensorKey } from '../sensors/sensor.ts';
 import { type Actor, actorOf, type UserKey } from '../users/user.ts';
 import type { Users } from '../users/users.ts';
 import type { Lookup } from './evaluation.ts';
-import { type Case, type Happening, keptMemory, takeDatapoint, takeTime } from './firing.ts';
+import { type Case, type Happening, keptMemory, mayFire, takeDatapoint, takeTime } from './firing.ts';
 import type { MessageMaker } from './message-maker.ts';
-import type { RuleIndex, WatchedEntry } from './rule-index.ts';
+import type { DeviceRules, RuleIndex, WatchedEntry } from './rule-index.ts';
 import type { RecordedFiring, WatchRecord, WatchStore } from './watch-store.ts';
 
 export interface SeenDatapoint {
@@ -35,7 +35,7 @@ export interface SeenDatapoint {
 
 interface LookOptions {
   /** What came up to here is known to be the past: last values are as they were then. */
-  readonly beforeSeq: number;
+  readonly upToSeq: number;
   /** True where it is written down how far this went, even if nothing happened. */
   readonly isNoted: boolean;
   /** Told of each device that a rule has looked at. */
@@ -91,21 +91,24 @@ export class Evaluator {
   }
 
   /** Looks at datapoints in their order. */
-  async look(points: readonly SeenDatapoint[], { beforeSeq, isNoted, onTouched }: LookOptions): Promise<void> {
+  async look(points: readonly SeenDatapoint[], { upToSeq, isNoted, onTouched }: LookOptions): Promise<void> {
     const step = new Step();
-    await this.#load(step, new Set(points.map(({ device }) => device)), beforeSeq);
+    await this.#load(step, new Set(points.map(({ device }) => device)), upToSeq);
     for (const point of points) {
-      const device = step.devices.get(point.device);
+      const place = step.places.get(point.device);
       // A sensor that has gone, or another that has its id now.
-      if (device?.sensors.get(point.sensor)?.key !== point.sensorKey) continue;
+      if (place === undefined || place.device.sensors.get(point.sensor)?.key !== point.sensorKey) continue;
+      const rules = place.bySensor.get(point.sensor);
+      if (rules === undefined) continue;
       // With the values that were there until now.
-      this.#takeTime(step, point);
+      if (place.hasTimes) this.#takeTime(step, point, rules);
       step.values.set(point.sensorKey, point.value);
-      this.#values.set(point.sensorKey, point.value);
-      if (!point.isQuiet && point.receivedMs - point.measuredMs <= this.#oldMs) {
-        await this.#lookAt(step, point, device, onTouched);
-      }
+      step.moved.add(point.sensorKey);
+      if (point.isQuiet || point.receivedMs - point.measuredMs > this.#oldMs) continue;
+      const pause = this.#lookAt(step, { point, rules, lookup: place.lookup, onTouched }, 0);
+      if (pause !== undefined) await pause;
     }
+    for (const sensor of step.moved) this.#values.set(sensor, step.values.get(sensor) as StoredValue);
     if (step.hasNews || isNoted) await this.#record(step, points.at(-1)?.seq);
   }
 
@@ -138,49 +141,60 @@ export class Evaluator {
   }
 
   /** What time made happen before the datapoint came, of the rules that it concerns. */
-  #takeTime(step: Step, { device, sensor, receivedMs }: SeenDatapoint): void {
-    for (const entry of this.#index.of(device)?.bySensor.get(sensor) ?? []) {
+  #takeTime(step: Step, { device, receivedMs }: SeenDatapoint, rules: readonly WatchedEntry[]): void {
+    for (const entry of rules) {
       if (!entry.record.hasTimes) continue;
       this.#judge(step, { entry, device, seq: undefined }, (of) => takeTime(of, receivedMs));
     }
   }
 
-  async #lookAt(step: Step, point: SeenDatapoint, device: Device, onTouched: LookOptions['onTouched']): Promise<void> {
-    const { sensor, seq, receivedMs: atMs } = point;
-    const lookup = lookupOf(step, device);
-    for (const entry of this.#index.of(point.device)?.bySensor.get(sensor) ?? []) {
-      if (seq <= entry.afterSeq) continue;
-      this.#judge(step, { entry, device: point.device, seq }, (of) => takeDatapoint(of, { sensor, atMs, lookup }));
-      onTouched(entry, point.device);
-      if (step.firings.length >= limits.watchFiringsMax) await this.#record(step, undefined);
+  /** Looks at one datapoint with the rules from `from` on; a promise where others, or the disk, come between. */
+  #lookAt(step: Step, look: Look, from: number): Promise<void> | undefined {
+    const { point, rules, lookup, onTouched } = look;
+    const { sensor, seq, device, receivedMs: atMs } = point;
+    for (let n = from; n < rules.length; n++) {
+      const entry = rules[n] as WatchedEntry;
+      if (seq <= entry.afterSeq || entry.isGone) continue;
+      if (entry.hasMemory || mayFire(entry.rule, entry.standing, { atMs, lookup })) {
+        this.#judge(step, { entry, device, seq }, (of) => takeDatapoint(of, { sensor, atMs, lookup }));
+        onTouched(entry, device);
+      }
       step.rulesLookedAt += 1;
-      if (step.rulesLookedAt % limits.watchTurnRules === 0) await turnOfTheLoop();
+      const isFull = step.firings.length >= limits.watchFiringsMax;
+      if (!isFull && step.rulesLookedAt % limits.watchTurnRules !== 0) continue;
+      const pause = isFull ? this.#record(step, undefined) : turnOfTheLoop();
+      return pause.then(() => this.#lookAt(step, look, n + 1));
     }
+    return undefined;
   }
 
-  /** What the devices' rules need to know. */
+  /** What the devices' rules need to know; what is in memory is taken without waiting. */
   async #load(step: Step, devices: ReadonlySet<DeviceId>, upToSeq: number): Promise<void> {
     for (const id of devices) {
       const rules = this.#index.of(id);
       const device = this.#directory.peek(id) ?? (await this.#directory.find(id));
-      step.devices.set(id, device);
       if (rules === undefined || device === undefined) continue;
+      const { bySensor, hasTimes } = rules;
+      step.places.set(id, { device, bySensor, hasTimes, lookup: lookupOf(step, device) });
       for (const author of rules.authors) {
         if (step.actors.has(author)) continue;
         const user = await this.#users.findByKey(author);
         step.actors.set(author, user && actorOf(user));
       }
-      for (const sensor of rules.bySensor.keys()) {
+      for (const sensor of bySensor.keys()) {
         const key = device.sensors.get(sensor)?.key;
-        if (key !== undefined) await this.#loadValue(step, key, upToSeq);
+        if (key === undefined) continue;
+        const value = this.#values.get(key);
+        if (value === undefined) await this.#readValue(step, key, upToSeq);
+        else step.values.set(key, value);
       }
     }
   }
 
-  async #loadValue(step: Step, sensor: SensorKey, upToSeq: number): Promise<void> {
-    const known = this.#values.get(sensor);
-    const value = known ?? (await this.#store.latestUpTo(sensor, upToSeq))?.value;
-    if (known === undefined && value !== undefined) this.#values.set(sensor, value);
+  async #readValue(step: Step, sensor: SensorKey, upToSeq: number): Promise<void> {
+    const value = (await this.#store.latestUpTo(sensor, upToSeq))?.value;
+    if (value === undefined) return;
+    this.#values.set(sensor, value);
     step.values.set(sensor, value);
   }
 
@@ -211,12 +225,12 @@ export class Evaluator {
     happening: Happening,
   ): boolean {
     const { record, rule, timesSent } = entry;
-    const device = step.devices.get(id);
+    const place = step.places.get(id);
     const author = step.actors.get(record.author);
-    if (author === undefined || !device?.sensors.has(happening.sensor)) return false;
+    if (author === undefined || !place?.device.sensors.has(happening.sensor)) return false;
     if (this.#clock.now() >= rule.expiresMs) return false;
-    if ((this.#permissions.scopesOf(author, device) & scope.dataView) === 0) return false;
-    const messages = this.#messages.make({ rule, author, happening, lookup: lookupOf(step, device) });
+    if ((this.#permissions.scopesOf(author, place.device) & scope.dataView) === 0) return false;
+    const messages = this.#messages.make({ rule, author, happening, lookup: place.lookup });
     const isCounted = happening.kind === 'fires';
     const firing = {
       rule: record.key,
@@ -253,11 +267,30 @@ export class Evaluator {
   }
 }
 
+/** A device whose rules look. */
+interface Place {
+  readonly device: Device;
+  readonly bySensor: DeviceRules['bySensor'];
+  /** True where time alone may make one of its rules fire. */
+  readonly hasTimes: boolean;
+  /** Last values as reads show them. */
+  readonly lookup: Lookup;
+}
+
+/** One datapoint and who looks at it. */
+interface Look extends Pick<LookOptions, 'onTouched'> {
+  readonly point: SeenDatapoint;
+  readonly rules: readonly WatchedEntry[];
+  readonly lookup: Lookup;
+}
+
 /** What one step knows and has concluded. */
 class Step {
-  readonly devices = new Map<DeviceId, Device | undefined>();
+  readonly places = new Map<DeviceId, Place>();
   readonly actors = new Map<UserKey, Actor | undefined>();
-  readonly values = new Map<SensorKey, StoredValue | undefined>();
+  readonly values = new Map<SensorKey, StoredValue>();
+  /** Sensors of which a value came in this step. */
+  readonly moved = new Set<SensorKey>();
   firings: { readonly entry: WatchedEntry; readonly firing: RecordedFiring }[] = [];
   memories = new Map<string, WatchRecord['memories'][number]>();
   rulesLookedAt = 0;
@@ -271,7 +304,8 @@ class Step {
 function lookupOf(step: Step, device: Device): Lookup {
   return (id) => {
     const sensor = device.sensors.get(id);
-    const value = sensor && step.values.get(sensor.key);
-    return value === undefined ? undefined : jsonValue(calibrate(value, sensor?.calibration));
+    if (sensor === undefined) return undefined;
+    const value = step.values.get(sensor.key);
+    return value === undefined ? undefined : jsonValue(calibrate(value, sensor.calibration));
   };
 }

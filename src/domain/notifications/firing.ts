@@ -50,6 +50,17 @@ export interface Case {
   readonly emit: (happening: Happening) => boolean;
 }
 
+/** For a rule that remembers nothing of devices: whether a datapoint can make it fire at all. Most cannot. */
+export function mayFire(
+  { expression, throttlingMs, expiresMs }: Rule,
+  { lastFiredMs }: Standing,
+  { atMs, lookup }: { readonly atMs: number; readonly lookup: Lookup },
+): boolean {
+  if (atMs >= expiresMs || expression === undefined) return false;
+  if (throttlingMs > 0 && lastFiredMs !== undefined && atMs - lastFiredMs < throttlingMs) return false;
+  return holds(expression, lookup);
+}
+
 /** Something comes in from a sensor. What time makes happen until then was taken before its value was known (`takeTime`). */
 export function takeDatapoint(
   of: Case,

@@ -34,7 +34,7 @@ export interface NotificationPage {
 export type NotificationPatch = NotificationChange;
 
 /** Who evaluates rules: changes of them go through here. */
-export type RuleChanges = Pick<Watcher, 'change'>;
+export type RuleChanges = Pick<Watcher, 'add' | 'change'>;
 
 /** What a rule is tried with where nothing is said. */
 const blank: NotificationFields = {
@@ -78,7 +78,7 @@ export class Notifications {
     const id = Buffer.from(this.#ids.bytes(12)).toString('hex');
     const sinceMs = this.#clock.now();
     // What came before it was made does not concern it (contract 7: never at creation).
-    const isMade = await this.#watcher.change(id, ({ newest: afterSeq }) =>
+    const isMade = await this.#watcher.add(id, ({ newest: afterSeq }) =>
       this.#store.create(id, actor.key, fields, { afterSeq, sinceMs }),
     );
     if (isMade) return id;

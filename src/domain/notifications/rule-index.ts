@@ -19,6 +19,7 @@ export class WatchedEntry {
   /** True when it is no longer in the index. */
   isGone = false;
   #rule: Rule | undefined;
+  #hasMemory: boolean | undefined;
   /** When it is to look at a device again at the latest. */
   readonly #alarmsMs = new Map<DeviceId, number>();
 
@@ -37,8 +38,8 @@ export class WatchedEntry {
 
   /** True when what happened before matters for what happens next. */
   get hasMemory(): boolean {
-    const { rearm, forMs, silenceMs, recoveryMessage } = this.rule;
-    return rearm !== undefined || forMs > 0 || silenceMs !== undefined || recoveryMessage !== undefined;
+    this.#hasMemory ??= remembers(this.rule);
+    return this.#hasMemory;
   }
 
   /** False where it looks at the device by then anyway. */
@@ -64,16 +65,27 @@ export class WatchedEntry {
   }
 }
 
+function remembers({ rearm, forMs, silenceMs, recoveryMessage }: Rule): boolean {
+  return rearm !== undefined || forMs > 0 || silenceMs !== undefined || recoveryMessage !== undefined;
+}
+
 /** The rules of one device. */
 export class DeviceRules {
   readonly rules = new Set<WatchedEntry>();
   #bySensor: Map<SensorId, WatchedEntry[]> | undefined;
   #authors: Set<UserKey> | undefined;
+  #hasTimes: boolean | undefined;
 
   /** By sensor; one whose values are needed and that makes no rule look has none. */
   get bySensor(): ReadonlyMap<SensorId, readonly WatchedEntry[]> {
     this.#bySensor ??= this.#sort();
     return this.#bySensor;
+  }
+
+  /** True where time alone may make one of them fire. */
+  get hasTimes(): boolean {
+    this.#hasTimes ??= [...this.rules].some(({ record }) => record.hasTimes);
+    return this.#hasTimes;
   }
 
   get authors(): ReadonlySet<UserKey> {
@@ -83,6 +95,7 @@ export class DeviceRules {
 
   changed(): void {
     this.#authors = undefined;
+    this.#hasTimes = undefined;
     this.#bySensor = undefined;
   }
 

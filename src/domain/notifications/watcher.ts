@@ -8,6 +8,7 @@ import { Timetable } from '../../base/timetable.ts';
 import { limits } from '../../config/limits.ts';
 import type { DatapointStore } from '../datapoints/datapoint-store.ts';
 import type { CommittedPush, Feed } from '../datapoints/feed.ts';
+import type { Reading } from '../datapoints/reading.ts';
 import { turnOfTheLoop } from '../datapoints/series.ts';
 import type { DeviceId } from '../devices/device.ts';
 import type { SensorKey } from '../sensors/sensor.ts';
@@ -105,6 +106,17 @@ export class Watcher {
         await this.#refresh(id);
       }
     });
+  }
+
+  /** Takes in a rule that `write` makes; many may be made at once. */
+  async add<T>(id: NotificationId, write: (seqs: Pick<Seqs, 'newest'>) => Promise<T>): Promise<T> {
+    const newest = this.#store.lastSeq;
+    if (!this.#isFollowing) await this.#exclusively(async () => this.#isFollowing || this.#begin(newest));
+    try {
+      return await write({ newest });
+    } finally {
+      await this.#exclusively(() => this.#refresh(id));
+    }
   }
 
   /** What came before a change is looked at with the rule as it was, unless too much of it waits. */
@@ -265,7 +277,8 @@ export class Watcher {
       );
     }
     const places = await this.#watchStore.placesOf([...new Set(points.map(({ sensor }) => sensor))]);
-    await this.#look(points.flatMap((point) => toSeen(point, places) ?? []));
+    const seen = points.flatMap((point) => toSeen(point, places) ?? []);
+    await this.#look(seen.filter(({ device, sensor }) => this.#index.of(device)?.bySensor.has(sensor) === true));
     this.#seenSeq = last.seq;
     this.#followedSeq = last.seq;
     this.#store.follow(last.seq);
@@ -273,13 +286,14 @@ export class Watcher {
   }
 
   async #look(points: readonly SeenDatapoint[]): Promise<void> {
-    const concerned = points.filter(({ device, sensor }) => this.#index.of(device)?.bySensor.has(sensor) === true);
-    if (concerned.length === 0) return;
+    const [first] = points;
+    if (first === undefined) return;
     const nowMs = this.#clock.now();
     const isNoted = nowMs - this.#recordedMs > limits.watchNotedMs;
     if (isNoted) this.#recordedMs = nowMs;
-    await this.#evaluator.look(concerned, {
-      beforeSeq: this.#seenSeq,
+    await this.#evaluator.look(points, {
+      // What came before and is not in memory came before anybody asked for it.
+      upToSeq: first.seq - 1,
       isNoted,
       onTouched: (entry, device) => this.#arrange(entry, device),
     });
@@ -392,9 +406,10 @@ export class Watcher {
 
 function addPoints(points: SeenDatapoint[], push: CommittedPush, seenSeq: number): void {
   const { device, sensor, receivedMs, firstSeq, isQuiet } = push;
-  for (const [index, { value, timestampMs }] of push.readings.entries()) {
+  for (let index = 0; index < push.readings.length; index++) {
     const seq = firstSeq + index;
     if (seq <= seenSeq) continue;
+    const { value, timestampMs } = push.readings[index] as Reading;
     const measuredMs = Number.isNaN(timestampMs) ? receivedMs : timestampMs;
     points.push({
       seq,
