@@ -90,3 +90,11 @@ test('of prose, what a caller wrote is repeated as it was written', () => {
   ] as const;
   for (const [newer, older] of rows) assert.equal(toOlderProse(newer), older);
 });
+
+test('prose that repeats a hostile text takes no longer than its length', () => {
+  const hostile = `There is nothing at /api/v1/${'"\\'.repeat(50_000)}`;
+  const before = performance.now();
+  assert.equal(toOlderProse(hostile), hostile);
+  // Squared, it would be several seconds.
+  assert.ok(performance.now() - before < 1_000);
+});

@@ -77,9 +77,12 @@ export function toOlderScope(scope: string): string {
   return scope.replace(/^device/, 'sensor');
 }
 
-/** What a caller wrote and prose repeats: in quotes as JSON, after a word that announces a name, in a list of what one owns. */
+/**
+ * What a caller wrote and prose repeats: in quotes as JSON, after a word that announces a name, in a list of what one
+ * owns. A quote that does not end is one up to the end of the text: to look on from each would take a square of time.
+ */
 const asSent =
-  /("(?:[^"\\]|\\.)*"|(?<=\b(?:id|user|name|go to) )\S+|^\S+(?= owns | is the last )|(?<= for )\S+(?=, which creating)|(?<=\(\d+\): |gateways: )\S+(?:(?<=,) \S+)*)/;
+  /("(?:[^"\\]|\\.?)*(?:"|$)|(?<=\b(?:id|user|name|go to) )\S+|^\S+(?= owns | is the last )|(?<= for )\S+(?=, which creating)|(?<=\(\d+\): |gateways: )\S+(?:(?<=,) \S+)*)/;
 const wholeWord =
   /(?<!\b(?:devices?|sensors?|physical) )(?<![\w\-.:/{]|condition\.(?=\w*\.))(devices?|sensors?)(?=(?:-data)?:[a-z]|[^\w\-.:/=]|[.:](?:\s|$)|$)/gi;
 /** What is said of actuators beside sensors is said of sensors alone. */
