@@ -87,3 +87,19 @@ test('a channel goes no faster than its provider takes', async () => {
     assert.equal(tried.length - before, sum);
   }
 });
+
+test('of what waits too long in too great numbers the oldest fails', { timeout: 120_000 }, async () => {
+  answer = { kind: 'retry', reason: 'later' };
+  const usernames = Array.from({ length: 1000 }, (_, n) => `nobody-${n}`);
+  const batch = (as: string) =>
+    server.call(as, 'POST', '/socials/batch', { json: { usernames, channels: ['twitter'], message: 'x' } });
+  const [, , , , , early] = (await batch('stranger')).body;
+  for (let n = 0; n < 12; n++) {
+    assert.equal((await batch('stranger')).status, 200);
+    server.clock.advance(1);
+  }
+  const oldest = (await server.call('stranger', 'GET', `/socials/${early}`)).body;
+  assert.deepEqual([oldest.status, oldest.reason], ['failed', 'too many messages of its author wait']);
+  const { headers } = await server.call('stranger', 'GET', '/socials?q=status==queued&limit=1');
+  assert.ok(Number(headers['x-total-count']) <= 10_500, `${headers['x-total-count']} wait`);
+});

@@ -63,6 +63,8 @@ export const limits = {
   messagesKibPerMinuteMax: 120_000,
   /** Messages of one author that are kept, those that wait beside them. Beyond: the oldest go. */
   messagesPerUserMax: 20_000,
+  /** Messages of one author that wait. Beyond, about: the oldest fail. */
+  messagesWaitingMax: 10_000,
   /** Messages of an author after which the oldest are looked for. */
   messagesTrimmedAt: 500,
   /** Messages being tried at once on one channel, and those of one author among them. Beyond: they wait. */

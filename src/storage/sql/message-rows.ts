@@ -4,10 +4,17 @@ import { LruCache } from '../../base/lru-cache.ts';
 import { limits } from '../../config/limits.ts';
 import type { UserKey } from '../../domain/users/user.ts';
 
-/** Takes away the author's oldest messages that wait for nothing, beyond what is kept. */
-export function trimMessages(author: UserKey): RawBuilder<unknown> {
-  const oldestKept = sql`(SELECT key FROM message WHERE author = ${author} ORDER BY key DESC LIMIT 1 OFFSET ${sql.lit(limits.messagesPerUserMax)})`;
-  return sql`DELETE FROM message WHERE author = ${author} AND key <= ${oldestKept} AND state NOT IN ('queued', 'sending')`;
+/** Bounds what is kept of an author: of those that wait the oldest fail, of the others the oldest go. */
+export function trimMessages(author: UserKey, atMs: number): RawBuilder<unknown>[] {
+  const newest = (condition: RawBuilder<unknown>, max: number) =>
+    sql`(SELECT key FROM message WHERE author = ${author} ${condition} ORDER BY key DESC LIMIT 1 OFFSET ${sql.lit(max)})`;
+  return [
+    sql`UPDATE message SET state = 'failed', finished = ${atMs}, reason = 'too many messages of its author wait'
+      WHERE author = ${author} AND state = 'queued'
+        AND key <= ${newest(sql`AND state = 'queued'`, limits.messagesWaitingMax)}`,
+    sql`DELETE FROM message WHERE author = ${author} AND key <= ${newest(sql``, limits.messagesPerUserMax)}
+      AND state NOT IN ('queued', 'sending')`,
+  ];
 }
 
 /** Says when an author's messages are to be trimmed: not at each, because it means counting them. */

@@ -64,7 +64,10 @@ export class SqlMessageStore implements MessageStore {
     const insert = sql`INSERT INTO message (id, author, username, channel, text, state, reason, created, due, finished)
       SELECT ${field(0)}, ${author}, ${field(1)}, ${field(2)}, ${field(3)}, ${field(4)}, ${field(5)}, ${field(6)},
         ${field(6)}, ${field(7)} FROM json_each(${JSON.stringify(rows)}) AS entry`;
-    await this.#write([insert, ...(this.#trimming.isDue(author, messages.length) ? [trimMessages(author)] : [])]);
+    await this.#write([
+      insert,
+      ...(this.#trimming.isDue(author, messages.length) ? trimMessages(author, messages[0]?.createdMs ?? 0) : []),
+    ]);
   }
 
   async remove(id: MessageId): Promise<void> {

@@ -68,7 +68,8 @@ export class SqlWatchStore implements WatchStore {
         SELECT key, ${device}, ${memory} FROM notification WHERE key = ${rule}`);
     }
     for (const { author, messages } of firings)
-      if (this.#trimming.isDue(author, messages.length)) queries.push(trimMessages(author));
+      if (this.#trimming.isDue(author, messages.length))
+        queries.push(...trimMessages(author, messages[0]?.createdMs ?? 0));
     if (followedSeq !== undefined) {
       queries.push(sql`INSERT INTO counter (name, value) VALUES ('followed_seq', ${followedSeq})
         ON CONFLICT (name) DO UPDATE SET value = max(value, excluded.value)`);
