@@ -57,6 +57,8 @@ export const limits = {
   watchFollowStep: 1_000,
   /** Steps of it that a change of a rule waits for, so that what came before is looked at with the rule as it was. */
   watchStepsBeforeChange: 50,
+  /** Milliseconds for which it gathers while datapoints keep coming. */
+  watchGatherMs: 5,
   /** Firings written in one unit. */
   watchFiringsMax: 250,
   /** What the rules of one author send in a minute, KiB, a message counting one and its text. Beyond: those messages fail. */

@@ -53,6 +53,8 @@ export class Watcher {
   #toldSeq = 0;
   #followedSeq = 0;
   #recordedMs = 0;
+  /** When it last had nothing left to do, by a clock that only runs forward. */
+  #restedMs = Number.NEGATIVE_INFINITY;
   #running: Promise<void> | undefined;
   #turn: Promise<unknown> = Promise.resolve();
   #alarm: NodeJS.Timeout | undefined;
@@ -212,11 +214,21 @@ export class Watcher {
     );
   }
 
+  /**
+   * What one commit brings is looked at together, in the next turn; while commit follows on commit, those of a few
+   * milliseconds are, because a step costs as much as dozens of datapoints.
+   */
+  async #gather(): Promise<void> {
+    const isRestless = performance.now() - this.#restedMs < limits.watchGatherMs;
+    if (!isRestless || this.#isBehind) await turnOfTheLoop();
+    else await new Promise<void>((resolve) => setTimeout(resolve, limits.watchGatherMs));
+  }
+
   async #run(): Promise<void> {
-    // In the next turn, so that what one commit brings is looked at together.
-    await turnOfTheLoop();
+    await this.#gather();
     try {
       while (!this.#isClosed && (await this.#exclusively(() => this.#step()))) await turnOfTheLoop();
+      this.#restedMs = performance.now();
     } catch (error) {
       this.#log.error({ err: error }, 'notifications could not be evaluated; they are evaluated again');
       this.#retry = setTimeout(() => {
