@@ -141,7 +141,13 @@ async function routes(): Promise<string[]> {
   prepareOlderVersions(app);
   // Registering only takes the services apart; none of them is called.
   await registerV1(app, {} as never, registerV2);
-  await app.register(async (api) => registerV2(api as never, {} as never), { prefix: '/api/v2' });
+  await app.register(
+    (api, _options, done) => {
+      registerV2(api as never, {} as never);
+      done();
+    },
+    { prefix: '/api/v2' },
+  );
   await app.ready();
   return found.sort();
 }
