@@ -11,10 +11,12 @@ type Check = {
 };
 type Outcome = { readonly check: Check; readonly fault: string; readonly output: string; readonly elapsedMs: number };
 
-const folders = ['src', 'test', 'bench', 'scripts'].filter((folder) => existsSync(folder));
+const folders = ['src', 'test', 'bench', 'scripts', 'dashboard/src'].filter((folder) => existsSync(folder));
 
 const checks: readonly Check[] = [
   { name: 'types', command: ['tsc', '--project', '.'] },
+  { name: 'types of the dashboard', command: ['tsc', '--project', 'dashboard'] },
+  { name: 'types of the API', command: ['node', 'scripts/update-api-types.ts', '--check'] },
   { name: 'lint and format', command: ['biome', 'check', '--error-on-warnings', '--diagnostic-level=warn'] },
   { name: 'floors', command: ['depcruise', '--output-type', 'err-long', ...folders], accepts: sawModules },
   { name: 'dead code', command: ['knip', '--no-progress'] },

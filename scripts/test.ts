@@ -3,9 +3,9 @@
 // `node --test`. --long adds the long tests. With CI=true or --all-required a missing program is a failure, so that
 // nothing is left out silently.
 import { spawn } from 'node:child_process';
-import { accessSync, constants, globSync, statSync } from 'node:fs';
+import { globSync } from 'node:fs';
 import { constants as osConstants } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { findProgram, isExecutable } from './find-program.ts';
 
 type Program = { readonly name: string; readonly variable: string; readonly package: string; readonly tests: string };
 
@@ -23,6 +23,7 @@ const programs: readonly Program[] = [
     package: 'mosquitto-clients',
     tests: 'subscribing with a foreign MQTT client',
   },
+  { name: 'cc', variable: 'DUNDUN_TEST_CC', package: 'gcc libc6-dev', tests: 'power cuts' },
 ];
 
 const allRequired = process.env.CI === 'true' || process.argv.includes('--all-required');
@@ -48,27 +49,13 @@ if (allRequired && missing.length > 0) {
 
 /** Puts the program's path into the environment of the tests; false where there is none. */
 function provide({ name, variable }: Program): boolean {
-  const path = process.env[variable] ?? findOnPath(name);
+  const path = process.env[variable] ?? findProgram(name);
   if (path === undefined || !isExecutable(path)) {
     delete process.env[variable];
     return false;
   }
   process.env[variable] = path;
   return true;
-}
-
-function findOnPath(name: string): string | undefined {
-  const folders = (process.env.PATH ?? '').split(delimiter).filter((folder) => folder !== '');
-  return folders.map((folder) => join(folder, name)).find(isExecutable);
-}
-
-function isExecutable(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return statSync(path).isFile();
-  } catch {
-    return false;
-  }
 }
 
 function runTests(): void {

@@ -48,6 +48,17 @@ export class Rest {
     });
   }
 
+  /** Adds a record. */
+  async post(path: string, record: object): Promise<void> {
+    const headers = { 'content-type': 'application/json' };
+    await this.#call(path, { method: 'POST', headers, body: JSON.stringify(record) });
+  }
+
+  /** Sets a field; `json` is its value. */
+  async put(path: string, json: string): Promise<void> {
+    await this.#call(path, { method: 'PUT', headers: { 'content-type': 'application/json' }, body: json });
+  }
+
   /** Pushes in arrays, one after another; `pushed` hears of each that was acknowledged. */
   async push(path: string, datapoints: readonly Datapoint[], pushed: (count: number) => void): Promise<void> {
     for (let from = 0; from < datapoints.length; from += pushDatapoints) {

@@ -1,0 +1,69 @@
+// What the server says when it refuses (RFC 9457), as an error with the server's own words; and what is shown when it
+// cannot be reached. Thrown by call() of client.ts; forms show each fault beside the field its pointer names.
+
+export interface FieldFault {
+  /** A JSON pointer such as `/sensors/0/id`. */
+  readonly pointer: string;
+  readonly detail: string;
+}
+
+interface Problem {
+  readonly type?: string;
+  readonly title?: string;
+  readonly status?: number;
+  readonly detail?: string;
+  readonly errors?: readonly FieldFault[];
+}
+
+export class ApiProblem extends Error {
+  readonly status: number;
+  /** The last part of the problem's type: `not-found`, `exists`, `forbidden`, …; `unreachable` where nobody answered. */
+  readonly code: string;
+  readonly faults: readonly FieldFault[];
+  readonly retryAfterS: number | undefined;
+
+  constructor(problem: Problem, options: { readonly retryAfterS?: number | undefined; readonly cause?: unknown } = {}) {
+    super(problem.detail ?? problem.title ?? '', { cause: options.cause });
+    this.name = 'ApiProblem';
+    this.status = problem.status ?? 0;
+    this.code = problem.type?.split(':').at(-1) ?? 'unknown';
+    this.faults = problem.errors ?? [];
+    this.retryAfterS = options.retryAfterS;
+  }
+
+  /** Whether what was shown before may be shown no longer: it is deleted, or not for who asks. */
+  get isGone(): boolean {
+    return this.status === 403 || this.status === 404;
+  }
+
+  /** Nobody answered: no network, or the service is down. */
+  static unreachable(cause: unknown): ApiProblem {
+    return new ApiProblem({ type: 'urn:dundun:problem:unreachable', status: 0 }, { cause });
+  }
+
+  /** The same as what is wrong with one field, where it is a refusal that names none. */
+  at(pointer: string): ApiProblem {
+    if (this.faults.length > 0 || this.status < 400 || this.status > 499) return this;
+    const errors = [{ pointer, detail: this.message }];
+    return new ApiProblem({ type: this.code, status: this.status, detail: this.message, errors }, { cause: this });
+  }
+
+  static async of(response: Response): Promise<ApiProblem> {
+    const text = await response.text().catch(() => '');
+    return ApiProblem.from(response, parse(text));
+  }
+
+  static from(response: Response, body: unknown): ApiProblem {
+    const problem = typeof body === 'object' && body !== null ? (body as Problem) : {};
+    const retryAfterS = Number(response.headers.get('retry-after')) || undefined;
+    return new ApiProblem({ status: response.status, title: response.statusText, ...problem }, { retryAfterS });
+  }
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

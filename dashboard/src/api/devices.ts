@@ -1,0 +1,100 @@
+// Reading devices, as several screens need it: one device, and the course of the last day of several.
+import { queryOptions } from '@tanstack/react-query';
+import { limits } from '../limits.ts';
+import { api, call, type Device } from './client.ts';
+import { keys } from './query-keys.ts';
+import { Slots } from './slots.ts';
+
+export function deviceQuery(device: string) {
+  return queryOptions({
+    queryKey: keys.deviceRecord(device),
+    queryFn: () => call(api.GET('/api/v2/devices/{device}', { params: { path: { device } } })),
+  });
+}
+
+/** The last day of a sensor: a mean every half an hour, and how often it is usually heard. */
+export interface SensorDay {
+  readonly means: readonly (number | null)[];
+  readonly intervalMs: number | undefined;
+}
+
+const dayMs = 86_400_000;
+const stepMs = dayMs / limits.sparklinePoints;
+const daySlots = new Slots(limits.dayRequestsMax);
+
+/** The last day of devices whose values may be read, by `dayKey(device, sensor)`. Some at once: one request. */
+export function dayQuery(devices: readonly Device[]) {
+  const ids = devices.filter(hasValues).map(({ id }) => id);
+  return queryOptions({
+    queryKey: keys.day(ids),
+    staleTime: limits.dayStaleMs,
+    enabled: ids.length > 0,
+    queryFn: ({ signal }) => daySlots.run(() => readDay(ids, signal), signal),
+  });
+}
+
+export function dayKey(device: string, sensor: string): string {
+  return `${device}/${sensor}`;
+}
+
+async function readDay(ids: readonly string[], signal: AbortSignal): Promise<ReadonlyMap<string, SensorDay>> {
+  const endMs = Math.ceil(Date.now() / stepMs) * stepMs;
+  const fromMs = endMs - dayMs;
+  const rows = (await call(
+    api.GET('/api/v2/sensors_data', {
+      signal,
+      params: {
+        query: {
+          device_id: ids.map(escapeComma).join(','),
+          dateFrom: new Date(fromMs).toISOString(),
+          bucket: `${stepMs / 60_000}m`,
+          aggregate: 'avg,count',
+        } as never,
+      },
+    }),
+  )) as unknown as readonly DayRow[];
+  const bySensor = Map.groupBy(rows, (row) => dayKey(row.device_id, row.sensor_id));
+  return new Map([...bySensor].map(([key, of]) => [key, toDay(of, fromMs)]));
+}
+
+interface DayRow {
+  readonly device_id: string;
+  readonly sensor_id: string;
+  readonly timestamp: string;
+  readonly avg?: number;
+  readonly count?: number;
+}
+
+function toDay(rows: readonly DayRow[], fromMs: number): SensorDay {
+  const means: (number | null)[] = Array.from({ length: limits.sparklinePoints }, () => null);
+  let count = 0;
+  for (const row of rows) {
+    const step = Math.floor((Date.parse(row.timestamp) - fromMs) / stepMs);
+    if (step in means) means[step] = row.avg ?? null;
+    count += row.count ?? 0;
+  }
+  return { means, intervalMs: count < 2 ? undefined : usualInterval(rows, count) };
+}
+
+/** Told from where it was heard at all, so that a sensor of today is not taken for a slow one, nor one with a gap. */
+function usualInterval(rows: readonly DayRow[], count: number): number {
+  const withinSteps = (rows.length * stepMs) / count;
+  if (count >= 2 * rows.length) return withinSteps;
+  // Heard less than twice a step: steps between two values count too.
+  const times = rows.map(({ timestamp }) => Date.parse(timestamp));
+  return Math.max(withinSteps, (Math.max(...times) - Math.min(...times)) / (count - 1));
+}
+
+/** A comma within an id of a list is written as the server asks for it. */
+export function escapeComma(id: string): string {
+  return id.replaceAll('%2C', '%252C').replaceAll(',', '%2C');
+}
+
+function hasValues({ sensors }: Device): boolean {
+  return sensors.some(({ last_value }) => last_value !== undefined);
+}
+
+/** When a datapoint counts: where it has no time of its own, when it was received. */
+export function timeOfPoint(point: { readonly timestamp?: string; readonly date_received: string }): number {
+  return Date.parse(point.timestamp ?? point.date_received);
+}

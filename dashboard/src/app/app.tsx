@@ -1,0 +1,62 @@
+// The parts that hold the whole dashboard: language, look, answers of the server, routes.
+import { MantineProvider } from '@mantine/core';
+import { QueryClientProvider } from '@tanstack/react-query';
+import { RouterProvider } from '@tanstack/react-router';
+import { useEffect, useMemo, useState } from 'react';
+import { session } from '../api/session.ts';
+import { Toasts } from '../shared/toasts.tsx';
+import type { Strings } from '../strings/catalogue.ts';
+import { type Language, LocaleContext, loadStrings, rememberLanguage, tags } from '../strings/strings.ts';
+import { resolveVariables, theme } from '../theme/theme.ts';
+import { queryClient } from './query-client.ts';
+import { router } from './router.tsx';
+
+export interface AppProps {
+  readonly nonce: string;
+  readonly language: Language;
+  readonly strings: Strings;
+}
+
+export function App({ nonce, ...first }: AppProps) {
+  const [{ language, strings }, setLocale] = useState(first);
+  const locale = useMemo(() => {
+    const choose = async (chosen: Language) => {
+      rememberLanguage(chosen);
+      setLocale({ language: chosen, strings: await loadStrings(chosen) });
+    };
+    return { language, tag: tags[language], strings, choose: (chosen: Language) => void choose(chosen) };
+  }, [language, strings]);
+  useEffect(() => {
+    document.documentElement.lang = language;
+  }, [language]);
+  useEffect(forgetAnswersOfOthers, []);
+  return (
+    <LocaleContext value={locale}>
+      <MantineProvider
+        theme={theme}
+        defaultColorScheme="auto"
+        getStyleNonce={() => nonce}
+        cssVariablesResolver={resolveVariables}
+      >
+        <QueryClientProvider client={queryClient}>
+          <RouterProvider router={router} />
+          <Toasts />
+        </QueryClientProvider>
+      </MantineProvider>
+    </LocaleContext>
+  );
+}
+
+/** What one person was shown is not kept for the next one. */
+function forgetAnswersOfOthers(): () => void {
+  let before = session.token === undefined ? '' : userOf();
+  return session.subscribe(() => {
+    if (userOf() === before) return;
+    before = userOf();
+    void queryClient.resetQueries({ predicate: ({ queryKey }) => queryKey[0] !== 'facts' });
+  });
+}
+
+function userOf(): string {
+  return session.state.status === 'user' ? session.state.userId : '';
+}

@@ -1,0 +1,29 @@
+// The pages one goes to by the rail, the bar of a phone, and the search; in the order in which they are shown.
+import type { SessionState } from '../api/session.ts';
+import type { IconName } from '../shared/icon.tsx';
+import type { Strings } from '../strings/catalogue.ts';
+
+export interface Page {
+  readonly to: '/devices' | '/map' | '/notifications' | '/gateways' | '/projects' | '/users' | '/profile' | '/import';
+  readonly label: keyof Strings['shell'] &
+    ('devices' | 'map' | 'notifications' | 'gateways' | 'projects' | 'users' | 'profile' | 'import');
+  readonly icon: IconName;
+}
+
+export const mainPages: readonly Page[] = [
+  { to: '/devices', label: 'devices', icon: 'devices' },
+  { to: '/map', label: 'map', icon: 'map' },
+  { to: '/notifications', label: 'notifications', icon: 'bell' },
+  { to: '/gateways', label: 'gateways', icon: 'gateway' },
+  { to: '/projects', label: 'projects', icon: 'project' },
+];
+
+/** Those below, by who is signed in. */
+export function personalPages(state: SessionState): readonly Page[] {
+  const isUser = state.status === 'user';
+  return [
+    { to: '/import', label: 'import', icon: 'import' },
+    ...(isUser && state.isAdmin ? ([{ to: '/users', label: 'users', icon: 'users' }] as const) : []),
+    ...(isUser ? ([{ to: '/profile', label: 'profile', icon: 'user' }] as const) : []),
+  ];
+}

@@ -1,0 +1,59 @@
+// The bar at the foot of a phone: four pages, and a menu with the search, the other pages and the account.
+import { Drawer } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import { useLocation } from '@tanstack/react-router';
+import { useEffect } from 'react';
+import { useSession } from '../api/use-session.ts';
+import { Icon } from '../shared/icon.tsx';
+import { useStrings } from '../strings/strings.ts';
+import { AccountMenu } from './account-menu.tsx';
+import { mainPages, personalPages } from './pages.ts';
+import { Entry } from './rail.tsx';
+import { openSearch } from './search-state.ts';
+import classes from './shell.module.css';
+
+const inBar = 4;
+
+export function PhoneBar() {
+  const { shell, shared } = useStrings();
+  const state = useSession();
+  const { pathname } = useLocation();
+  const [isOpen, { open, close }] = useDisclosure(false);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the menu closes when one has gone somewhere.
+  useEffect(close, [pathname]);
+  return (
+    <nav className={classes.bar} aria-label={shell.navigation}>
+      {mainPages.slice(0, inBar).map((page) => (
+        <Entry key={page.to} page={page} />
+      ))}
+      <button type="button" className={classes.entry} onClick={open} aria-haspopup="dialog">
+        <Icon name="menu" />
+        <span>{shell.more}</span>
+      </button>
+      <Drawer
+        opened={isOpen}
+        onClose={close}
+        position="bottom"
+        size="auto"
+        title={shell.more}
+        closeButtonProps={{ 'aria-label': shared.close }}
+      >
+        <button
+          type="button"
+          className={classes.entry}
+          onClick={() => {
+            close();
+            openSearch();
+          }}
+        >
+          <Icon name="search" />
+          {shell.search}
+        </button>
+        {[...mainPages.slice(inBar), ...personalPages(state)].map((page) => (
+          <Entry key={page.to} page={page} />
+        ))}
+        <AccountMenu />
+      </Drawer>
+    </nav>
+  );
+}

@@ -1,0 +1,206 @@
+// Every address of the dashboard. Pages are loaded when they are first gone to; what stands behind the `?` is parsed
+// here by each page's own *-search.ts, so that filters, spans and choices can be shared as addresses. A page reads its
+// own by `getRouteApi('/devices/$device')`, which has its types from here.
+import { createRootRoute, createRoute, createRouter, lazyRouteComponent, redirect } from '@tanstack/react-router';
+import { ApiProblem } from '../api/api-problem.ts';
+import { session } from '../api/session.ts';
+import { parseDeviceSearch } from '../features/device/device-search.ts';
+import { parseDevicesSearch } from '../features/devices/devices-search.ts';
+import { parseImportSearch } from '../features/imports/import-search.ts';
+import {
+  parseNewNotificationSearch,
+  parseNotificationsSearch,
+} from '../features/notifications/notifications-search.ts';
+import { parseProfileSearch } from '../features/profile/profile-search.ts';
+import { parseProjectSearch } from '../features/projects/project-search.ts';
+import { parseSensorSearch } from '../features/sensor/sensor-search.ts';
+import { parseSignInSearch } from '../features/sign-in/sign-in-search.ts';
+import { parseUsersSearch } from '../features/users/users-search.ts';
+import { NotFound } from './not-found.tsx';
+import { PageFault } from './page-fault.tsx';
+import { Shell } from './shell.tsx';
+
+const root = createRootRoute({ component: Shell, notFoundComponent: NotFound, errorComponent: PageFault });
+const at = <const P extends string>(path: P) => ({ getParentRoute: () => root, path }) as const;
+
+const routeTree = root.addChildren([
+  createRoute({
+    ...at('/'),
+    beforeLoad: () => {
+      throw redirect({ to: '/devices', replace: true });
+    },
+  }),
+  createRoute({
+    ...at('/devices'),
+    validateSearch: parseDevicesSearch,
+    component: lazyRouteComponent(
+      loaded(() => import('../features/devices/devices-page.tsx')),
+      'DevicesPage',
+    ),
+  }),
+  createRoute({
+    ...at('/devices/$device'),
+    validateSearch: parseDeviceSearch,
+    component: lazyRouteComponent(
+      loaded(() => import('../features/device/device-page.tsx')),
+      'DevicePage',
+    ),
+  }),
+  createRoute({
+    ...at('/devices/$device/sensors/$sensor'),
+    validateSearch: parseSensorSearch,
+    component: lazyRouteComponent(
+      loaded(() => import('../features/sensor/sensor-page.tsx')),
+      'SensorPage',
+    ),
+  }),
+  createRoute({
+    ...at('/map'),
+    component: lazyRouteComponent(
+      loaded(() => import('../features/places/places-page.tsx')),
+      'PlacesPage',
+    ),
+  }),
+  createRoute({
+    ...at('/notifications'),
+    validateSearch: parseNotificationsSearch,
+    component: lazyRouteComponent(
+      loaded(() => import('../features/notifications/notifications-page.tsx')),
+      'NotificationsPage',
+    ),
+  }),
+  createRoute({
+    ...at('/notifications/new'),
+    validateSearch: parseNewNotificationSearch,
+    component: lazyRouteComponent(
+      loaded(() => import('../features/notifications/new-notification-page.tsx')),
+      'NewNotificationPage',
+    ),
+  }),
+  createRoute({
+    ...at('/notifications/$notification'),
+    component: lazyRouteComponent(
+      loaded(() => import('../features/notifications/notification-page.tsx')),
+      'NotificationPage',
+    ),
+  }),
+  createRoute({
+    ...at('/gateways'),
+    component: lazyRouteComponent(
+      loaded(() => import('../features/gateways/gateways-page.tsx')),
+      'GatewaysPage',
+    ),
+  }),
+  createRoute({
+    ...at('/gateways/$gateway'),
+    component: lazyRouteComponent(
+      loaded(() => import('../features/gateways/gateway-page.tsx')),
+      'GatewayPage',
+    ),
+  }),
+  createRoute({
+    ...at('/projects'),
+    component: lazyRouteComponent(
+      loaded(() => import('../features/projects/projects-page.tsx')),
+      'ProjectsPage',
+    ),
+  }),
+  createRoute({
+    ...at('/projects/$project'),
+    validateSearch: parseProjectSearch,
+    component: lazyRouteComponent(
+      loaded(() => import('../features/projects/project-page.tsx')),
+      'ProjectPage',
+    ),
+  }),
+  createRoute({
+    ...at('/users'),
+    validateSearch: parseUsersSearch,
+    component: lazyRouteComponent(
+      loaded(() => import('../features/users/users-page.tsx')),
+      'UsersPage',
+    ),
+  }),
+  createRoute({
+    ...at('/users/$user'),
+    component: lazyRouteComponent(
+      loaded(() => import('../features/users/user-page.tsx')),
+      'UserPage',
+    ),
+  }),
+  createRoute({
+    ...at('/profile'),
+    validateSearch: parseProfileSearch,
+    beforeLoad: requireUser,
+    component: lazyRouteComponent(
+      loaded(() => import('../features/profile/profile-page.tsx')),
+      'ProfilePage',
+    ),
+  }),
+  createRoute({
+    ...at('/import'),
+    validateSearch: parseImportSearch,
+    component: lazyRouteComponent(
+      loaded(() => import('../features/imports/import-page.tsx')),
+      'ImportPage',
+    ),
+  }),
+  createRoute({
+    ...at('/sign-in'),
+    validateSearch: parseSignInSearch,
+    component: lazyRouteComponent(
+      loaded(() => import('../features/sign-in/sign-in-page.tsx')),
+      'SignInPage',
+    ),
+  }),
+  createRoute({
+    ...at('/register'),
+    component: lazyRouteComponent(
+      loaded(() => import('../features/sign-in/register-page.tsx')),
+      'RegisterPage',
+    ),
+  }),
+]);
+
+/** Leads guests to the sign-in, and back here afterwards. */
+function requireUser({ location }: { readonly location: { readonly href: string } }): void {
+  if (session.state.status !== 'user') throw redirect({ to: '/sign-in', search: { next: location.href } });
+}
+
+export const router = createRouter({
+  routeTree,
+  defaultPreload: 'intent',
+  scrollRestoration: true,
+  defaultErrorComponent: PageFault,
+});
+
+/**
+ * The file of a page, or that nobody answers. Where the server answers, the file is one of another version: what is
+ * thrown then makes the router load everything anew.
+ */
+function loaded<T>(load: () => Promise<T>): () => Promise<T> {
+  return () =>
+    load().catch(async (error: unknown) => {
+      await fetch('/', { method: 'HEAD', cache: 'no-store' }).catch((cause: unknown) => {
+        throw ApiProblem.unreachable(cause);
+      });
+      throw error;
+    });
+}
+
+/** Fetches the file of the page that the address names, while it is still found out who asks. */
+export function fetchPage(): void {
+  const { latestLocation: asked } = router;
+  const location = asked.pathname === '/' ? router.buildLocation({ to: '/devices' }) : asked;
+  // Where it cannot be had, the page says so when it is shown.
+  for (const { routeId } of router.matchRoutes(location)) {
+    const route = router.routesById[routeId];
+    if (route !== undefined) router.loadRouteChunk(route)?.catch(() => undefined);
+  }
+}
+
+declare module '@tanstack/react-router' {
+  interface Register {
+    router: typeof router;
+  }
+}

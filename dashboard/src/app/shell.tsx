@@ -1,0 +1,58 @@
+// What stands around every page: the rail at the left of a desktop, the bar at the foot of a phone, the search, the
+// word that there is no connection; and where the focus goes when the page changes.
+import { Outlet, useLocation } from '@tanstack/react-router';
+import { useEffect, useRef } from 'react';
+import { useSession } from '../api/use-session.ts';
+import { toasts } from '../shared/toasts.tsx';
+import { useStrings } from '../strings/strings.ts';
+import { OfflineBanner } from './offline-banner.tsx';
+import { PhoneBar } from './phone-bar.tsx';
+import { Rail } from './rail.tsx';
+import { Search } from './search.tsx';
+import classes from './shell.module.css';
+
+export function Shell() {
+  const { shell } = useStrings();
+  const { pathname } = useLocation();
+  const isBare = pathname === '/sign-in' || pathname === '/register';
+  useFocusOnNavigation(pathname);
+  useWordOnEnd();
+  return (
+    <>
+      <a className={classes.skip} href="#content">
+        {shell.skip}
+      </a>
+      {!isBare && <Rail />}
+      <OfflineBanner />
+      <main id="content" tabIndex={-1} className={isBare ? classes.bare : classes.content}>
+        <Outlet />
+      </main>
+      {!isBare && <PhoneBar />}
+      <Search />
+    </>
+  );
+}
+
+/** A session that is over is no silent change of what one sees. */
+function useWordOnEnd(): void {
+  const { shell } = useStrings();
+  const state = useSession();
+  const hasEnded = state.status === 'guest' && state.hasEnded;
+  useEffect(() => {
+    if (hasEnded) toasts.show({ text: shell.sessionEnded });
+  }, [hasEnded, shell]);
+}
+
+/** To the head of the new page, so that screen readers begin there; not on the first one. */
+function useFocusOnNavigation(pathname: string): void {
+  const before = useRef(pathname);
+  useEffect(() => {
+    if (before.current === pathname) return;
+    before.current = pathname;
+    // The page may still be on its way: then its content takes the focus.
+    const head = document.getElementById('page-title') ?? document.getElementById('content');
+    if (document.activeElement === document.body || document.activeElement?.closest('nav') !== null) {
+      head?.focus({ preventScroll: true });
+    }
+  }, [pathname]);
+}

@@ -1,0 +1,76 @@
+// A device: who it is, its sensors as tiles that come live, their joint chart, its place, its actuators, and in tabs what
+// belongs around it. Tab, chosen sensors and span stand in the address.
+import { Skeleton } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { getRouteApi, useNavigate } from '@tanstack/react-router';
+import { useState } from 'react';
+import { ApiProblem } from '../../api/api-problem.ts';
+import type { Device } from '../../api/client.ts';
+import { deviceQuery } from '../../api/devices.ts';
+import { noRights, rightsQuery } from '../../api/rights.ts';
+import type { LiveDatapoint } from '../../api/use-live.ts';
+import { limits } from '../../limits.ts';
+import { PageHeader } from '../../shared/page-header.tsx';
+import { ProblemNotice } from '../../shared/problem-notice.tsx';
+import { useLiveDevice } from '../../shared/use-live-device.ts';
+import { Actuators } from './actuators.tsx';
+import { DeviceAbout } from './device-about.tsx';
+import { DeviceHeader } from './device-header.tsx';
+import { DevicePlace } from './device-place.tsx';
+import type { DeviceSearch } from './device-search.ts';
+import { DeviceTabs } from './device-tabs.tsx';
+import { JointChart } from './joint-chart.tsx';
+import { SensorTiles } from './sensor-tiles.tsx';
+import type { Setting } from './use-activity.ts';
+
+const route = getRouteApi('/devices/$device');
+
+export function DevicePage() {
+  const { device: id } = route.useParams();
+  const { data: device, error, refetch } = useQuery(deviceQuery(id));
+  const isGone = error instanceof ApiProblem && error.isGone;
+  if (device !== undefined && !isGone) return <Page key={id} device={device} />;
+  return (
+    <>
+      <PageHeader title={id} subtitle={id} />
+      {error === null ? (
+        <Skeleton height={240} radius="md" />
+      ) : (
+        <ProblemNotice error={error} retry={() => void refetch()} />
+      )}
+    </>
+  );
+}
+
+function Page({ device }: { readonly device: Device }) {
+  const search = route.useSearch();
+  const navigate = useNavigate();
+  const { data: rights = noRights } = useQuery(rightsQuery(device.id));
+  const [arrived, setArrived] = useState<LiveDatapoint>();
+  const [settings, setSettings] = useState<readonly Setting[]>([]);
+  useLiveDevice(device.id, {
+    onArrival: setArrived,
+    onSetting: ({ actuator_id: actuator, value }) =>
+      setSettings((before) => [{ actuator, value, atMs: Date.now() }, ...before].slice(0, limits.activitySettingsMax)),
+  });
+  const change = (changed: DeviceSearch) =>
+    void navigate({
+      to: '/devices/$device',
+      params: { device: device.id },
+      search: { ...search, ...changed },
+      replace: changed.from === undefined,
+      resetScroll: false,
+    });
+  const parts = { device, rights, search, onChange: change };
+  return (
+    <>
+      <DeviceHeader {...parts} />
+      <SensorTiles device={device} rights={rights} />
+      <Actuators device={device} rights={rights} />
+      <JointChart {...parts} />
+      <DeviceTabs {...parts} arrived={arrived} settings={settings} />
+      <DevicePlace device={device} rights={rights} />
+      <DeviceAbout device={device} />
+    </>
+  );
+}

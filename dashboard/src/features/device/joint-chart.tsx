@@ -1,0 +1,89 @@
+// Chosen sensors of a device in one chart; which ones, and the span, stand in the address.
+import { Chip, Group, Skeleton, Text } from '@mantine/core';
+import type { Device } from '../../api/client.ts';
+import { timeOfPoint } from '../../api/devices.ts';
+import { limits } from '../../limits.ts';
+import { Chart } from '../../shared/chart.tsx';
+import { ProblemNotice } from '../../shared/problem-notice.tsx';
+import { spanOf, zoomTo } from '../../shared/span.ts';
+import { SpanPicker } from '../../shared/span-picker.tsx';
+import { useHistories } from '../../shared/use-histories.ts';
+import { useNow } from '../../shared/use-now.ts';
+import { useStrings } from '../../strings/strings.ts';
+import type { DeviceSearch } from './device-search.ts';
+import classes from './section.module.css';
+
+const height = 300;
+/** Without a choice; more axes than two leave no room for the lines. */
+const unitsAtFirst = 2;
+const linesAtFirst = 3;
+
+export interface JointChartProps {
+  readonly device: Device;
+  readonly search: DeviceSearch;
+  readonly onChange: (changed: DeviceSearch) => void;
+}
+
+export function JointChart({ device, search, onChange }: JointChartProps) {
+  const { device: words } = useStrings();
+  const nowMs = useNow();
+  const drawable = device.sensors.filter(({ last_value: last }) => typeof last?.value === 'number');
+  const chosen = search.chart ?? chooseFirst(device);
+  const shown = drawable.filter(({ id }) => chosen.includes(id));
+  const lastMs = shown.reduce(
+    (newest: number | undefined, { last_value: last }) =>
+      last === undefined ? newest : Math.max(newest ?? 0, timeOfPoint(last)),
+    undefined,
+  );
+  const span = spanOf(search, { nowMs, lastMs });
+  const choices = shown.map(({ id, name, unit }) => ({ device: device.id, sensor: id, label: name || id, unit }));
+  const { series, histories, error, isLoading, retry } = useHistories(choices, span);
+  if (drawable.length === 0) return null;
+  const firstMs = Math.min(...histories.map((one) => one?.points[0]?.atMs ?? Number.POSITIVE_INFINITY));
+  const fromMs = span.fromMs ?? (Number.isFinite(firstMs) ? firstMs : undefined);
+  const isEmpty = !isLoading && series.every(({ points }) => points.length === 0);
+  return (
+    <section className={classes.section}>
+      <Group justify="space-between" gap="sm" mb="sm">
+        <h2 className={classes.heading}>{words.joint}</h2>
+        <SpanPicker span={span} onChange={onChange} />
+      </Group>
+      <Chip.Group multiple value={[...chosen]} onChange={(chart) => onChange({ chart })}>
+        <Group gap={6} mb="sm" role="group" aria-label={words.jointChoose}>
+          {drawable.slice(0, 40).map(({ id, name }) => (
+            <Chip key={id} value={id} size="sm" variant="outline" maw="100%">
+              {name || id}
+            </Chip>
+          ))}
+        </Group>
+      </Chip.Group>
+      {error !== undefined && <ProblemNotice error={error} retry={retry} />}
+      {shown.length === 0 && <Text c="dimmed">{words.jointNothing}</Text>}
+      {shown.length > 0 && isLoading && <Skeleton height={height + 40} radius="md" />}
+      {shown.length > 0 && isEmpty && <Text c="dimmed">{words.jointEmpty}</Text>}
+      {shown.length > 0 && !isLoading && !isEmpty && (
+        <Chart
+          series={series}
+          height={height}
+          fromMs={fromMs}
+          toMs={Math.max(span.toMs ?? nowMs, span.toMs === undefined ? (lastMs ?? 0) : 0)}
+          onZoom={(from, to) => onChange(zoomTo(from, to))}
+          onReset={() => onChange({ from: undefined, to: undefined })}
+        />
+      )}
+    </section>
+  );
+}
+
+/** The first sensors with numbers that share two units. */
+function chooseFirst({ sensors }: Device): readonly string[] {
+  const units = new Set<string>();
+  const first: string[] = [];
+  for (const { id, unit = '', last_value: last } of sensors) {
+    if (typeof last?.value !== 'number' || first.length === linesAtFirst) continue;
+    if (!units.has(unit) && units.size === unitsAtFirst) continue;
+    units.add(unit);
+    first.push(id);
+  }
+  return first.slice(0, limits.chartSeriesMax);
+}

@@ -1,0 +1,115 @@
+// The sensors of a device as tiles: last value large, how it is heard, age, how it has moved, the course of its day.
+// A tile opens its sensor; what comes live fades in.
+import { Button, Group } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import type { Device, Sensor } from '../../api/client.ts';
+import { dayKey, dayQuery, type SensorDay, timeOfPoint } from '../../api/devices.ts';
+import type { Rights } from '../../api/rights.ts';
+import { limits } from '../../limits.ts';
+import { Age } from '../../shared/age.tsx';
+import { EmptyState } from '../../shared/empty-state.tsx';
+import { freshnessOf } from '../../shared/freshness.ts';
+import { Icon } from '../../shared/icon.tsx';
+import { SensorForm } from '../../shared/sensor-form.tsx';
+import { Sparkline } from '../../shared/sparkline.tsx';
+import { StateDot } from '../../shared/state-dot.tsx';
+import { useNow } from '../../shared/use-now.ts';
+import { formatNumber, Value } from '../../shared/value.tsx';
+import { useLocale, useStrings } from '../../strings/strings.ts';
+import { AddActuator } from './actuators.tsx';
+import classes from './sensor-tiles.module.css';
+
+export function SensorTiles({ device, rights }: { readonly device: Device; readonly rights: Rights }) {
+  const { device: words } = useStrings();
+  const [isAdding, { open, close }] = useDisclosure(false);
+  const { data: days } = useQuery(dayQuery([device]));
+  const { sensors } = device;
+  const add = (
+    <Group gap="xs" justify={sensors.length === 0 ? 'center' : 'flex-start'}>
+      <Button variant="default" size="xs" leftSection={<Icon name="plus" size={14} />} onClick={open}>
+        {words.addSensor}
+      </Button>
+      {device.actuators.length === 0 && <AddActuator device={device.id} />}
+    </Group>
+  );
+  return (
+    <section className={classes.section} aria-label={words.sensors}>
+      {sensors.length === 0 && (
+        <EmptyState title={words.noSensors} words={words.noSensorsWords}>
+          {rights.mayUpdate && add}
+        </EmptyState>
+      )}
+      {sensors.length > 0 && (
+        <>
+          <ul className={classes.tiles}>
+            {sensors.map((sensor) => (
+              <li key={sensor.id}>
+                <Tile device={device.id} sensor={sensor} day={days?.get(dayKey(device.id, sensor.id))} />
+              </li>
+            ))}
+          </ul>
+          {rights.mayUpdate && <div className={classes.add}>{add}</div>}
+        </>
+      )}
+      <SensorForm device={device.id} isOpen={isAdding} onClose={close} />
+    </section>
+  );
+}
+
+interface TileProps {
+  readonly device: string;
+  readonly sensor: Sensor;
+  readonly day: SensorDay | undefined;
+}
+
+function Tile({ device, sensor, day }: TileProps) {
+  const nowMs = useNow();
+  const { id, name, unit, last_value: last } = sensor;
+  const lastMs = last === undefined ? undefined : timeOfPoint(last);
+  return (
+    <Link to="/devices/$device/sensors/$sensor" params={{ device, sensor: id }} className={classes.tile}>
+      <span className={classes.head}>
+        <StateDot state={freshnessOf(lastMs, { nowMs, intervalMs: day?.intervalMs })} />
+        <span className="d-ellipsis">{name || id}</span>
+      </span>
+      <span key={last?.date_received} className={`${classes.value} d-fade-in`}>
+        <Value value={last?.value} unit={unit} size="tile" />
+      </span>
+      <span className={classes.foot}>
+        {lastMs === undefined ? <span /> : <Age at={new Date(lastMs).toISOString()} quiet />}
+        <Trend value={last?.value} unit={unit} day={day} />
+      </span>
+      <Sparkline values={day?.means ?? []} width={200} height={36} />
+    </Link>
+  );
+}
+
+interface TrendProps {
+  readonly value: unknown;
+  readonly unit: string | undefined;
+  readonly day: SensorDay | undefined;
+}
+
+/** How the value has moved in three hours: an arrow and by how much. */
+function Trend({ value, unit, day }: TrendProps) {
+  const { device: words } = useStrings();
+  const { tag } = useLocale();
+  const back = Math.round((limits.trendMs / 86_400_000) * limits.sparklinePoints);
+  const before = day?.means.at(-1 - back);
+  if (typeof value !== 'number' || before === undefined || before === null) return null;
+  const numbers = day?.means.filter((mean) => mean !== null) ?? [];
+  const range = Math.max(...numbers) - Math.min(...numbers);
+  const moved = Number((value - before).toPrecision(2));
+  const isSteady = Math.abs(moved) <= range * 0.05;
+  const by = `${formatNumber(Math.abs(moved), tag)} ${unit ?? ''}`.trim();
+  const said = isSteady ? words.steady : moved > 0 ? words.rising(by) : words.falling(by);
+  const icon = isSteady ? 'steady' : moved > 0 ? 'up' : 'down';
+  return (
+    <span className={classes.trend} title={said} role="img" aria-label={said}>
+      <Icon name={icon} size={14} />
+      {isSteady ? '' : by}
+    </span>
+  );
+}

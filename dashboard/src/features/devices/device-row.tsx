@@ -1,0 +1,103 @@
+// A row of the list: state, name over id, last values with the course of their day, gateway, owner, when last heard.
+// One link that opens the device; without a device, the place where one will be.
+import { Skeleton } from '@mantine/core';
+import { Link } from '@tanstack/react-router';
+import type { Device, Sensor } from '../../api/client.ts';
+import { dayKey, type SensorDay } from '../../api/devices.ts';
+import { limits } from '../../limits.ts';
+import { Age } from '../../shared/age.tsx';
+import { deviceState, lastHeard } from '../../shared/device-state.ts';
+import { Icon } from '../../shared/icon.tsx';
+import { Sparkline } from '../../shared/sparkline.tsx';
+import { StateDot } from '../../shared/state-dot.tsx';
+import { useNow } from '../../shared/use-now.ts';
+import { Value } from '../../shared/value.tsx';
+import { useStrings } from '../../strings/strings.ts';
+import classes from './device-row.module.css';
+
+export const deviceRowHeight = 62;
+
+interface DeviceRowProps {
+  readonly device: Device | undefined;
+  readonly days: ReadonlyMap<string, SensorDay>;
+}
+
+export function DeviceRow({ device, days }: DeviceRowProps) {
+  const { shared } = useStrings();
+  const nowMs = useNow();
+  if (device === undefined) return <RowSkeleton />;
+  const { id, name, owner, visibility, gateway_id: gateway, sensors } = device;
+  const heard = lastHeard(sensors);
+  const shown = sensors.filter(({ last_value }) => last_value !== undefined).slice(0, limits.rowValuesMax);
+  return (
+    <Link to="/devices/$device" params={{ device: id }} className={classes.row}>
+      <StateDot state={deviceState(device, nowMs, days)} />
+      <span className={classes.names}>
+        <span className={classes.name}>
+          <span className="d-ellipsis">{name || id}</span>
+          {visibility === 'private' && (
+            <span className={classes.lock} title={shared.private} role="img" aria-label={shared.private}>
+              <Icon name="lock" size={13} />
+            </span>
+          )}
+        </span>
+        <span className={`${classes.quiet} d-ellipsis`}>{id}</span>
+      </span>
+      <span className={classes.values}>
+        {shown.map((sensor) => (
+          <Reading key={sensor.id} sensor={sensor} means={days.get(dayKey(id, sensor.id))?.means ?? []} />
+        ))}
+        {sensors.length > shown.length && shown.length > 0 && (
+          <span className={classes.more}>{shared.more(sensors.length - shown.length)}</span>
+        )}
+      </span>
+      <span className={`${classes.side} d-ellipsis`}>{gateway ?? ''}</span>
+      <span className={`${classes.side} d-ellipsis`}>{owner}</span>
+      <span className={classes.heard}>
+        <Age at={heard} quiet />
+      </span>
+    </Link>
+  );
+}
+
+function Reading({ sensor, means }: { readonly sensor: Sensor; readonly means: readonly (number | null)[] }) {
+  return (
+    <span className={classes.reading}>
+      <span className={`${classes.sensor} d-ellipsis`}>{sensor.name || sensor.id}</span>
+      <span className={classes.pair}>
+        <Value value={sensor.last_value?.value} unit={sensor.unit} />
+        <Sparkline values={means} width={72} height={22} />
+      </span>
+    </span>
+  );
+}
+
+export function DeviceRowHead() {
+  const { devices, shared } = useStrings();
+  return (
+    <div className={`${classes.row} ${classes.head}`} aria-hidden="true">
+      <span className={classes.dotPlace} />
+      <span>{devices.device}</span>
+      <span>{devices.values}</span>
+      <span className={classes.side}>{devices.gateway}</span>
+      <span className={classes.side}>{shared.owner}</span>
+      <span className={classes.heard}>{devices.lastHeard}</span>
+    </div>
+  );
+}
+
+function RowSkeleton() {
+  return (
+    <span className={classes.row} aria-hidden="true">
+      <Skeleton circle height={10} width={10} />
+      <span className={classes.names}>
+        <Skeleton height={14} width="60%" mb={8} />
+        <Skeleton height={10} width="40%" />
+      </span>
+      <span className={classes.values}>
+        <Skeleton height={26} width={120} />
+        <Skeleton height={26} width={120} />
+      </span>
+    </span>
+  );
+}

@@ -1,0 +1,75 @@
+// How a gateway is connected: addresses, account, and the lines that push a value and say that it is there.
+import { Text } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { factsQuery } from '../../api/facts.ts';
+import { useSession } from '../../api/use-session.ts';
+import { CodeBlock } from '../../shared/code-block.tsx';
+import { CopyButton } from '../../shared/copy-button.tsx';
+import { Section } from '../../shared/section.tsx';
+import { useStrings } from '../../strings/strings.ts';
+import type { Gateway } from './gateway.ts';
+import classes from './gateways.module.css';
+
+export function Connect({ gateway }: { readonly gateway: Gateway }) {
+  const { gateways } = useStrings();
+  const state = useSession();
+  const { data: facts } = useQuery(factsQuery);
+  const { port = 0, tlsPort } = facts?.mqtt ?? {};
+  const { hostname, origin } = window.location;
+  const username = state.status === 'user' ? state.username : undefined;
+  const rows = [
+    [gateways.mqttAddress, `${hostname}:${port}`],
+    ...(tlsPort === undefined ? [] : [[gateways.mqttTls, `${hostname}:${tlsPort}`]]),
+    [gateways.httpAddress, origin],
+    [gateways.clientId, gateway.id],
+    [gateways.account, username ?? gateways.accountNone],
+  ] as [string, string][];
+  return (
+    <Section title={gateways.connect} words={gateways.connectWords}>
+      <dl className={classes.connect}>
+        {rows.map(([name, value]) => (
+          <div key={name} style={{ display: 'contents' }}>
+            <dt>{name}</dt>
+            <dd>
+              <span className="d-ellipsis">{value}</span> <CopyButton text={value} />
+            </dd>
+          </div>
+        ))}
+      </dl>
+      <CodeBlock text={publishLines({ gateway: gateway.id, hostname, port, username })} />
+      <Text fz="sm" c="dimmed" mt="md" mb={6}>
+        {gateways.heartbeatWords}
+      </Text>
+      <CodeBlock text={heartbeatLines({ gateway: gateway.id, origin, isUser: username !== undefined })} />
+    </Section>
+  );
+}
+
+interface PublishParts {
+  readonly gateway: string;
+  readonly hostname: string;
+  readonly port: number;
+  readonly username: string | undefined;
+}
+
+function publishLines({ gateway, hostname, port, username }: PublishParts): string {
+  const account = username === undefined ? '' : ` \\\n  -u '${quoted(username)}' -P "$PASSWORD"`;
+  return [
+    `mosquitto_pub -h ${hostname} -p ${port} -q 1 \\\n  -i '${quoted(gateway)}'${account} \\`,
+    `  -t devices/field-3/sensors/TC/value -m '{"value": 21.5}'`,
+  ].join('\n');
+}
+
+function heartbeatLines(parts: {
+  readonly gateway: string;
+  readonly origin: string;
+  readonly isUser: boolean;
+}): string {
+  const bearer = parts.isUser ? ` \\\n  -H "Authorization: Bearer $TOKEN"` : '';
+  return `curl -X PUT '${parts.origin}/api/v2/gateways/${encodeURIComponent(parts.gateway)}/health'${bearer}`;
+}
+
+/** As a shell takes it within single quotes. */
+function quoted(text: string): string {
+  return text.replaceAll("'", String.raw`'\''`);
+}

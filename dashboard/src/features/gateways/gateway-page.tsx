@@ -1,0 +1,151 @@
+// A gateway: whether it is there, its devices with their last values, where it stands, and how to connect it.
+import { Anchor, Button, Skeleton } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
+import { api, call } from '../../api/client.ts';
+import { keys } from '../../api/query-keys.ts';
+import { limits } from '../../limits.ts';
+import { Age } from '../../shared/age.tsx';
+import { CopyButton } from '../../shared/copy-button.tsx';
+import { DeviceList } from '../../shared/device-list.tsx';
+import { Icon } from '../../shared/icon.tsx';
+import { MapView } from '../../shared/map-view.tsx';
+import { PageHeader } from '../../shared/page-header.tsx';
+import { ProblemNotice, problemWords } from '../../shared/problem-notice.tsx';
+import { removeWithUndo } from '../../shared/removals.ts';
+import { Section } from '../../shared/section.tsx';
+import { toasts } from '../../shared/toasts.tsx';
+import { useStrings } from '../../strings/strings.ts';
+import { Connect } from './connect.tsx';
+import { type Gateway, gatewayKey, useGatewayDevices } from './gateway.ts';
+import { GatewayForm } from './gateway-form.tsx';
+import { GatewayState } from './gateway-state.tsx';
+import classes from './gateways.module.css';
+
+const route = getRouteApi('/gateways/$gateway');
+
+export function GatewayPage() {
+  const path = route.useParams();
+  const { data, error, refetch } = useQuery({
+    queryKey: keys.gateway(path.gateway),
+    refetchInterval: 15_000,
+    queryFn: () => call(api.GET('/api/v2/gateways/{gateway}', { params: { path } })),
+  });
+  return (
+    <>
+      <PageHeader
+        title={data?.name || path.gateway}
+        subtitle={
+          <>
+            <span className={`${classes.id} d-ellipsis`}>{path.gateway}</span> <CopyButton text={path.gateway} />
+          </>
+        }
+        actions={data !== undefined && <Acts gateway={data} />}
+      />
+      {error !== null && <ProblemNotice error={error} retry={() => void refetch()} />}
+      {data === undefined && error === null && <Skeleton height={320} />}
+      {data !== undefined && (
+        <>
+          <Facts gateway={data} />
+          <div className={classes.columns}>
+            <Devices gateway={data} />
+            <div>
+              <Connect gateway={data} />
+              <Place gateway={data} />
+            </div>
+          </div>
+        </>
+      )}
+    </>
+  );
+}
+
+function Acts({ gateway }: { readonly gateway: Gateway }) {
+  const strings = useStrings();
+  const { gateways, shared } = strings;
+  const navigate = useNavigate();
+  const queries = useQueryClient();
+  const [isEditing, { open, close }] = useDisclosure(false);
+  const { id, name } = gateway;
+  const remove = () => {
+    removeWithUndo({
+      key: gatewayKey(id),
+      text: gateways.removed(name || id),
+      remove: async () => {
+        await call(api.DELETE('/api/v2/gateways/{gateway}', { params: { path: { gateway: id } }, keepalive: true }));
+        await queries.invalidateQueries({ queryKey: keys.gateways });
+      },
+      onFault: (error) => toasts.show({ text: problemWords(error, strings), isBad: true }),
+    });
+    void navigate({ to: '/gateways' });
+  };
+  return (
+    <>
+      <Button variant="default" leftSection={<Icon name="edit" />} onClick={open}>
+        {gateways.editShort}
+      </Button>
+      <Button variant="default" leftSection={<Icon name="trash" />} onClick={remove}>
+        {shared.remove}
+      </Button>
+      <GatewayForm isOpen={isEditing} onClose={close} gateway={gateway} />
+    </>
+  );
+}
+
+function Facts({ gateway }: { readonly gateway: Gateway }) {
+  const { gateways, shared } = useStrings();
+  const { owner, visibility, date_created, last_seen } = gateway;
+  const facts = [
+    [gateways.state, <GatewayState key="state" gateway={gateway} />],
+    [gateways.lastHeard, <Age key="seen" at={last_seen} />],
+    [shared.owner, owner],
+    [shared.visibility, visibility === 'public' ? shared.public : shared.private],
+    [gateways.declared, <Age key="created" at={date_created} />],
+  ] as const;
+  return (
+    <dl className={classes.facts}>
+      {facts.map(([name, value]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+function Devices({ gateway: { id } }: { readonly gateway: Gateway }) {
+  const { gateways } = useStrings();
+  const { data, error } = useGatewayDevices(id, limits.relatedDevicesMax);
+  const total = data?.total ?? 0;
+  return (
+    <Section
+      title={gateways.devices}
+      words={data === undefined ? undefined : total === 0 ? gateways.noDevices : gateways.devicesCount(total)}
+    >
+      {error !== null && <ProblemNotice error={error} />}
+      <DeviceList label={gateways.devices} devices={data?.page ?? []} />
+      {total > limits.relatedDevicesMax && (
+        <Anchor component={Link} to="/devices" search={{ gateway: id } as never}>
+          {gateways.allDevices(total)}
+        </Anchor>
+      )}
+    </Section>
+  );
+}
+
+function Place({ gateway }: { readonly gateway: Gateway }) {
+  const { gateways } = useStrings();
+  const { latitude, longitude } = gateway.location ?? {};
+  if (latitude === undefined || longitude === undefined) return null;
+  const label = gateway.name || gateway.id;
+  return (
+    <Section title={gateways.place}>
+      <MapView
+        height={240}
+        markers={[{ id: gateway.id, label, latitude, longitude, state: gateway.connected ? 'fresh' : 'never' }]}
+      />
+    </Section>
+  );
+}

@@ -1,0 +1,28 @@
+// A gateway as the screens of gateways share it.
+
+import { useQuery } from '@tanstack/react-query';
+import { api, callPage } from '../../api/client.ts';
+import { filterValue } from '../../api/filter-value.ts';
+import { keys } from '../../api/query-keys.ts';
+import type { components } from '../../api/schema.generated.ts';
+
+export type Gateway = components['schemas']['Gateway'];
+
+/** Under which a deleted one is left out until it is gone. */
+export function gatewayKey(id: string): string {
+  return `gateway/${id}`;
+}
+
+/** Its devices, the first of them, and how many one may see; undefined until that is known. */
+export function useGatewayDevices(gateway: string, limit: number) {
+  const query = { q: `gateway_id==${filterValue(gateway)}`, limit, offset: 0 };
+  return useQuery({
+    queryKey: keys.deviceList(query),
+    staleTime: 30_000,
+    queryFn: () => callPage(api.GET('/api/v2/devices', { params: { query } })),
+  });
+}
+
+export function useDeviceCount(gateway: string): number | undefined {
+  return useGatewayDevices(gateway, 1).data?.total;
+}

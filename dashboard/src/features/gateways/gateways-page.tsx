@@ -1,0 +1,105 @@
+// The gateways one may see: whether each is there, when it was last heard, how many devices come through it.
+import { Button } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { api, callPage } from '../../api/client.ts';
+import { keys } from '../../api/query-keys.ts';
+import { Age } from '../../shared/age.tsx';
+import { EmptyState } from '../../shared/empty-state.tsx';
+import { Icon } from '../../shared/icon.tsx';
+import { PageHeader } from '../../shared/page-header.tsx';
+import { ProblemNotice } from '../../shared/problem-notice.tsx';
+import { useRemovals } from '../../shared/removals.ts';
+import { RowsSkeleton } from '../../shared/rows-skeleton.tsx';
+import { VirtualList } from '../../shared/virtual-list.tsx';
+import { useStrings } from '../../strings/strings.ts';
+import { type Gateway, gatewayKey, useDeviceCount } from './gateway.ts';
+import { GatewayForm } from './gateway-form.tsx';
+import { GatewayState } from './gateway-state.tsx';
+import classes from './gateways.module.css';
+
+const query = { limit: 1000, offset: 0 };
+const rowHeight = 62;
+const rowsBeforeAnswer = 4;
+
+export function GatewaysPage() {
+  const { gateways } = useStrings();
+  const removals = useRemovals();
+  const [isCreating, { open, close }] = useDisclosure(false);
+  const { data, error, refetch } = useQuery({
+    queryKey: keys.gatewayList(query),
+    refetchInterval: 15_000,
+    queryFn: () => callPage(api.GET('/api/v2/gateways', { params: { query } })),
+  });
+  const list = data?.page.filter(({ id }) => !removals.has(gatewayKey(id)));
+  return (
+    <>
+      <PageHeader
+        title={gateways.title}
+        subtitle={list === undefined || list.length === 0 ? '\u00a0' : gateways.count(list.length)}
+        actions={
+          <Button leftSection={<Icon name="plus" />} onClick={open}>
+            {gateways.create}
+          </Button>
+        }
+      />
+      {error !== null && <ProblemNotice error={error} retry={() => void refetch()} />}
+      {list?.length === 0 && (
+        <EmptyState title={gateways.empty} words={gateways.emptyWords}>
+          <Button onClick={open}>{gateways.emptyNext}</Button>
+        </EmptyState>
+      )}
+      {list?.length !== 0 && error === null && (
+        <>
+          <RowHead />
+          <VirtualList
+            label={gateways.title}
+            total={list?.length ?? rowsBeforeAnswer}
+            rowHeight={rowHeight}
+            rowAt={(index) => list?.[index]}
+            renderRow={(gateway) =>
+              gateway === undefined ? <RowsSkeleton rows={1} rowHeight={rowHeight} /> : <Row gateway={gateway} />
+            }
+          />
+        </>
+      )}
+      <GatewayForm isOpen={isCreating} onClose={close} />
+    </>
+  );
+}
+
+function Row({ gateway }: { readonly gateway: Gateway }) {
+  const { gateways } = useStrings();
+  const { id, name, owner, last_seen: seen } = gateway;
+  const count = useDeviceCount(id);
+  return (
+    <Link to="/gateways/$gateway" params={{ gateway: id }} className={classes.row}>
+      <span className={classes.names}>
+        <span className={`${classes.name} d-ellipsis`}>{name || id}</span>
+        <span className={`${classes.quiet} d-ellipsis`}>{id}</span>
+      </span>
+      <span>
+        <GatewayState gateway={gateway} />
+      </span>
+      <span className={classes.side}>{count === undefined ? '' : gateways.devicesCount(count)}</span>
+      <span className={`${classes.side} ${classes.quiet} d-ellipsis`}>{owner}</span>
+      <span className={classes.heard}>
+        <Age at={seen} quiet />
+      </span>
+    </Link>
+  );
+}
+
+function RowHead() {
+  const { gateways, shared } = useStrings();
+  return (
+    <div className={`${classes.row} ${classes.head}`} aria-hidden="true">
+      <span>{gateways.gateway}</span>
+      <span>{gateways.state}</span>
+      <span className={classes.side}>{gateways.devices}</span>
+      <span className={classes.side}>{shared.owner}</span>
+      <span className={classes.heard}>{gateways.lastHeard}</span>
+    </div>
+  );
+}

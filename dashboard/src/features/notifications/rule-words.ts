@@ -1,0 +1,37 @@
+// A notification as one sentence, for its row in the list.
+import type { Strings } from '../../strings/catalogue.ts';
+import { type Clause, parseClauses } from './clauses.ts';
+import { actionOf, type Rule } from './draft.ts';
+import { durationWords } from './duration.tsx';
+import type { Channel } from './tell.tsx';
+
+/** `nameOf` gives the name of a device where it is known; `me` is who reads it. */
+export function ruleWords(
+  rule: Rule,
+  strings: Strings,
+  { nameOf, me }: { readonly nameOf: (device: string) => string; readonly me: string },
+): string {
+  const { notifications: words } = strings;
+  const { devices = [], sensors = [], expression = '' } = rule.condition;
+  const clauses = parseClauses(expression);
+  const of = devices.length > 2 ? words.devicesCount(devices.length) : devices.map(nameOf).join(', ');
+  const isSilenceAlone = clauses?.list.length === 0 && rule.silence !== undefined;
+  const when = isSilenceAlone
+    ? `${sensors.join(', ')} ${words.hasSentNothing} ${durationWords(rule.silence ?? 0, strings)}`
+    : (clauses?.list.map((clause) => clauseWords(clause, strings)).join(` ${words[clauses.join]} `) ?? expression);
+  const forLong = rule.for === undefined ? '' : ` ${words.forAtLeast} ${durationWords(rule.for, strings)}`;
+  return `${of}: ${when}${forLong} → ${effectWords(rule, strings, me)}`;
+}
+
+function clauseWords({ sensor, operator, value, upper }: Clause, { notifications: words }: Strings): string {
+  const to = upper === '' ? value : `${value} ${words.and} ${upper}`;
+  return `${sensor} ${words.operators[operator]} ${to}`.trim();
+}
+
+function effectWords(rule: Rule, { notifications: words }: Strings, me: string): string {
+  const { message, actuation } = actionOf(rule);
+  if (message === undefined) return `${actuation?.actuator_id ?? ''} = ${JSON.stringify(actuation?.actuator_value)}`;
+  const people = (message.usernames ?? []).map((name) => (name === me ? words.me : name));
+  const ways = (message.channels ?? []).map((way) => words.channels[way as Channel] ?? way);
+  return [people.join(', '), ways.join(', ')].filter((part) => part !== '').join(` ${words.by} `);
+}

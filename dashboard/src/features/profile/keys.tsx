@@ -1,0 +1,114 @@
+// API keys: what each may do, when it was used last, and its end.
+import { Button, Group, Text } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { api, call, type Schemas } from '../../api/client.ts';
+import { keys } from '../../api/query-keys.ts';
+import { Age } from '../../shared/age.tsx';
+import { ConfirmDanger } from '../../shared/confirm-danger.tsx';
+import { EmptyState } from '../../shared/empty-state.tsx';
+import { Icon } from '../../shared/icon.tsx';
+import { ProblemNotice } from '../../shared/problem-notice.tsx';
+import { Section } from '../../shared/section.tsx';
+import { toasts } from '../../shared/toasts.tsx';
+import { useNow } from '../../shared/use-now.ts';
+import { useStrings } from '../../strings/strings.ts';
+import classes from './channels.module.css';
+import { CreateKey } from './create-key.tsx';
+
+type Key = Schemas['Key'];
+
+export function Keys({ isAdmin }: { readonly isAdmin: boolean }) {
+  const { profile } = useStrings();
+  const [isCreating, { open, close }] = useDisclosure(false);
+  const [revoked, setRevoked] = useState<Key>();
+  const { data, error, refetch } = useQuery({
+    queryKey: keys.apiKeys,
+    queryFn: () => call(api.GET('/api/v2/auth/keys')),
+  });
+  const create = (
+    <Button leftSection={<Icon name="plus" />} onClick={open}>
+      {profile.keyCreate}
+    </Button>
+  );
+  return (
+    <Section title={profile.keys} words={profile.keysWords} actions={data?.length === 0 ? undefined : create}>
+      {error !== null && <ProblemNotice error={error} retry={() => void refetch()} />}
+      {data?.length === 0 && (
+        <EmptyState title={profile.keysNone} words={profile.keysNoneWords}>
+          {create}
+        </EmptyState>
+      )}
+      <ul className={classes.list} aria-label={profile.keyTable}>
+        {data?.map((key) => (
+          <KeyRow key={key.id} record={key} onRevoke={() => setRevoked(key)} />
+        ))}
+      </ul>
+      <CreateKey isOpen={isCreating} onClose={close} isAdmin={isAdmin} />
+      <Revoke record={revoked} onClose={() => setRevoked(undefined)} />
+    </Section>
+  );
+}
+
+function KeyRow({ record, onRevoke }: { readonly record: Key; readonly onRevoke: () => void }) {
+  const { profile } = useStrings();
+  const nowMs = useNow();
+  const { name, scopes, devices, expires, last_used: used } = record;
+  const isOver = expires !== undefined && Date.parse(expires) <= nowMs;
+  return (
+    <li className={classes.row}>
+      <div className={classes.words}>
+        <Text fw={600}>{name}</Text>
+        <Text fz="sm" c="dimmed">
+          {scopes?.join(', ') ?? profile.keyEverything} · {devices?.join(', ') ?? profile.keyEveryDevice}
+        </Text>
+        <Group gap={6} fz="sm" c="dimmed">
+          {used === undefined ? (
+            profile.keyNeverUsed
+          ) : (
+            <span>
+              {profile.keyUsed} <Age at={used} />
+            </span>
+          )}
+          {expires !== undefined && (
+            <span>
+              · {isOver ? profile.keyExpired : profile.keyUntil} <Age at={expires} />
+            </span>
+          )}
+        </Group>
+      </div>
+      <Button
+        variant="subtle"
+        color="red"
+        size="xs"
+        flex="none"
+        aria-label={profile.keyRevokeNamed(name)}
+        onClick={onRevoke}
+      >
+        {profile.keyRevoke}
+      </Button>
+    </li>
+  );
+}
+
+function Revoke({ record, onClose }: { readonly record: Key | undefined; readonly onClose: () => void }) {
+  const { profile } = useStrings();
+  const queries = useQueryClient();
+  const revoke = async () => {
+    if (record === undefined) return;
+    await call(api.DELETE('/api/v2/auth/keys/{key}', { params: { path: { key: record.id } } }));
+    await queries.invalidateQueries({ queryKey: keys.apiKeys });
+    toasts.show({ text: profile.keyRevoked(record.name) });
+  };
+  return (
+    <ConfirmDanger
+      isOpen={record !== undefined}
+      onClose={onClose}
+      title={profile.keyRevokeQuestion(record?.name ?? '')}
+      words={profile.keyRevokeWords}
+      action={profile.keyRevoke}
+      onConfirm={revoke}
+    />
+  );
+}

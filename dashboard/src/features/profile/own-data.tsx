@@ -1,0 +1,47 @@
+// Who one is and how one is reached, and who may use that.
+import { Button, Group, NativeSelect } from '@mantine/core';
+import { useQueryClient } from '@tanstack/react-query';
+import { api, call, type Schemas } from '../../api/client.ts';
+import { keys } from '../../api/query-keys.ts';
+import { PersonFields, personBody, personValues } from '../../shared/person-fields.tsx';
+import { ProblemNotice } from '../../shared/problem-notice.tsx';
+import { Section } from '../../shared/section.tsx';
+import { toasts } from '../../shared/toasts.tsx';
+import { type Form, useForm } from '../../shared/use-form.ts';
+import { useStrings } from '../../strings/strings.ts';
+
+const senders = ['everyone', 'sharers', 'self'] as const;
+
+export function OwnData({ me }: { readonly me: Schemas['User'] }) {
+  const { person, profile, shared } = useStrings();
+  const queries = useQueryClient();
+  const form = useForm({
+    initial: { messages_from: me.messages_from ?? 'everyone', ...personValues(me) },
+    submit: async (values) => {
+      const body = { ...personBody(values), messages_from: values.messages_from };
+      await call(api.PUT('/api/v2/users/{user}', { params: { path: { user: me.id } }, body }));
+      await Promise.all([keys.me, keys.users].map((queryKey) => queries.invalidateQueries({ queryKey })));
+      toasts.show({ text: profile.saved });
+    },
+  });
+  return (
+    <Section title={profile.data} words={person.reachedWords}>
+      <form onSubmit={form.onSubmit} noValidate>
+        {form.problem !== undefined && <ProblemNotice error={form.problem} />}
+        {/* It has the fields of a person, and one more. */}
+        <PersonFields isOwn form={form as unknown as Form<ReturnType<typeof personValues>>} />
+        <NativeSelect
+          mt="md"
+          label={profile.messagesFrom}
+          data={senders.map((value) => ({ value, label: profile[value] }))}
+          {...form.field('messages_from')}
+        />
+        <Group mt="lg">
+          <Button type="submit" loading={form.isSending}>
+            {shared.save}
+          </Button>
+        </Group>
+      </form>
+    </Section>
+  );
+}

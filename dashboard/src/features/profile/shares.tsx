@@ -1,0 +1,81 @@
+// What others share with me, and what I share with them.
+import { Badge, Group } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { api, call, type Schemas } from '../../api/client.ts';
+import { keys } from '../../api/query-keys.ts';
+import { EmptyState } from '../../shared/empty-state.tsx';
+import { ProblemNotice } from '../../shared/problem-notice.tsx';
+import { RecordLink, RecordList } from '../../shared/record-list.tsx';
+import { Section } from '../../shared/section.tsx';
+import type { Strings } from '../../strings/catalogue.ts';
+import { useStrings } from '../../strings/strings.ts';
+
+export function Shares() {
+  const { profile } = useStrings();
+  return (
+    <>
+      <Direction
+        direction="with-me"
+        title={profile.withMe}
+        none={{ title: profile.withMeNone, words: profile.withMeNoneWords }}
+      />
+      <Direction
+        direction="by-me"
+        title={profile.byMe}
+        none={{ title: profile.byMeNone, words: profile.byMeNoneWords }}
+      />
+    </>
+  );
+}
+
+interface DirectionProps {
+  readonly direction: 'with-me' | 'by-me';
+  readonly title: string;
+  readonly none: { readonly title: string; readonly words: string };
+}
+
+function Direction({ direction, title, none }: DirectionProps) {
+  const { profile } = useStrings();
+  const query = { direction, limit: 1_000, offset: 0 };
+  const { data, error, refetch } = useQuery({
+    queryKey: keys.shares(direction),
+    queryFn: () => call(api.GET('/api/v2/auth/shares', { params: { query } })),
+  });
+  const whom = (share: Schemas['SharedDevice']) =>
+    direction === 'with-me' ? profile.ownedBy(share.owner) : profile.sharedTo(share.username);
+  return (
+    <Section title={title}>
+      {error !== null && <ProblemNotice error={error} retry={() => void refetch()} />}
+      {data?.length === 0 && <EmptyState {...none} />}
+      <RecordList label={title}>
+        {data?.map((share) => (
+          <RecordLink
+            key={`${share.device}/${share.username}`}
+            to="/devices/$device"
+            params={{ device: share.device }}
+            title={share.name || share.device}
+            detail={
+              <Group gap={6} component="span">
+                {whom(share)}
+                <Rights scopes={share.scopes} />
+              </Group>
+            }
+          />
+        ))}
+      </RecordList>
+    </Section>
+  );
+}
+
+function Rights({ scopes }: { readonly scopes: readonly string[] }) {
+  const { profile } = useStrings();
+  return scopes.map((scope) => (
+    <Badge key={scope} component="span" size="sm" variant="light" color="gray" tt="none">
+      {wordsOf(scope, profile)}
+    </Badge>
+  ));
+}
+
+function wordsOf(scope: string, profile: Strings['profile']): string {
+  return Object.hasOwn(profile, scope) ? (profile[scope as 'device:view'] ?? scope) : scope;
+}

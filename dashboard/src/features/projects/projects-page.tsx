@@ -1,0 +1,60 @@
+// The projects of who is signed in, and how much each puts together.
+import { Button } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import { useQuery } from '@tanstack/react-query';
+import { api, callPage } from '../../api/client.ts';
+import { keys } from '../../api/query-keys.ts';
+import { EmptyState } from '../../shared/empty-state.tsx';
+import { Icon } from '../../shared/icon.tsx';
+import { PageHeader } from '../../shared/page-header.tsx';
+import { ProblemNotice } from '../../shared/problem-notice.tsx';
+import { RecordLink, RecordList } from '../../shared/record-list.tsx';
+import { useRemovals } from '../../shared/removals.ts';
+import { RowsSkeleton } from '../../shared/rows-skeleton.tsx';
+import { useStrings } from '../../strings/strings.ts';
+import { ProjectForm, projectKey } from './project-form.tsx';
+
+const query = { limit: 1000, offset: 0 };
+
+export function ProjectsPage() {
+  const { projects, gateways, devices } = useStrings();
+  const removals = useRemovals();
+  const [isCreating, { open, close }] = useDisclosure(false);
+  const { data, error, refetch } = useQuery({
+    queryKey: keys.projectList(query),
+    queryFn: () => callPage(api.GET('/api/v2/projects', { params: { query } })),
+  });
+  const list = data?.page.filter(({ id }) => !removals.has(projectKey(id)));
+  return (
+    <>
+      <PageHeader
+        title={projects.title}
+        subtitle={list === undefined || list.length === 0 ? '\u00a0' : projects.count(list.length)}
+        actions={
+          <Button leftSection={<Icon name="plus" />} onClick={open}>
+            {projects.create}
+          </Button>
+        }
+      />
+      {error !== null && <ProblemNotice error={error} retry={() => void refetch()} />}
+      {list?.length === 0 && (
+        <EmptyState title={projects.empty} words={projects.emptyWords}>
+          <Button onClick={open}>{projects.emptyNext}</Button>
+        </EmptyState>
+      )}
+      {list === undefined && error === null && <RowsSkeleton />}
+      <RecordList label={projects.title}>
+        {list?.map(({ id, name, owner, device_ids, gateway_ids }) => (
+          <RecordLink
+            key={id}
+            to="/projects/$project"
+            params={{ project: id }}
+            title={name || id}
+            detail={[devices.count(device_ids.length), gateways.count(gateway_ids.length), owner].join(' · ')}
+          />
+        ))}
+      </RecordList>
+      <ProjectForm isOpen={isCreating} onClose={close} />
+    </>
+  );
+}

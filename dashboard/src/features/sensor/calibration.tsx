@@ -1,0 +1,167 @@
+// The dialog that corrects a sensor by a line through two readings whose true value is known; what it does to the last
+// day is drawn while it is typed, raw and corrected together.
+import { Group, NumberInput, Stack, Switch, Text } from '@mantine/core';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useMemo } from 'react';
+import { api, call, type Sensor } from '../../api/client.ts';
+import { historyQuery } from '../../api/history.ts';
+import { keys } from '../../api/query-keys.ts';
+import { Chart } from '../../shared/chart.tsx';
+import { Dialog } from '../../shared/dialog.tsx';
+import { FormButtons } from '../../shared/form-buttons.tsx';
+import { withGaps } from '../../shared/gaps.ts';
+import { ProblemNotice } from '../../shared/problem-notice.tsx';
+import { type Span, spanOf } from '../../shared/span.ts';
+import { toasts } from '../../shared/toasts.tsx';
+import { type Form, useForm } from '../../shared/use-form.ts';
+import { formatNumber } from '../../shared/value.tsx';
+import { useLocale, useStrings } from '../../strings/strings.ts';
+
+export interface CalibrationProps {
+  readonly device: string;
+  readonly sensor: Sensor;
+  readonly lastMs: number | undefined;
+  readonly isOpen: boolean;
+  readonly onClose: () => void;
+}
+
+export function Calibration(props: CalibrationProps) {
+  const { sensor } = useStrings();
+  return (
+    <Dialog opened={props.isOpen} onClose={props.onClose} size="lg" title={sensor.calibTitle}>
+      <Fields {...props} />
+    </Dialog>
+  );
+}
+
+interface Values {
+  readonly enabled: boolean;
+  readonly lowReads: number | '';
+  readonly lowTrue: number | '';
+  readonly highReads: number | '';
+  readonly highTrue: number | '';
+}
+
+const fieldOf: Readonly<Record<string, keyof Values>> = {
+  '/linear/value_min/sensor_value': 'lowReads',
+  '/linear/value_min/real_value': 'lowTrue',
+  '/linear/value_max/sensor_value': 'highReads',
+  '/linear/value_max/real_value': 'highTrue',
+};
+
+function Fields({ device, sensor: known, lastMs, onClose }: CalibrationProps) {
+  const { shared, sensor } = useStrings();
+  const queries = useQueryClient();
+  const { linear } = known.calib ?? {};
+  const form = useForm<Values>({
+    initial: {
+      enabled: linear?.enabled ?? true,
+      lowReads: linear?.value_min?.sensor_value ?? 0,
+      lowTrue: linear?.value_min?.real_value ?? 0,
+      highReads: linear?.value_max?.sensor_value ?? 100,
+      highTrue: linear?.value_max?.real_value ?? 100,
+    },
+    check: (values) => {
+      const missing = Object.entries(values).filter(([, value]) => value === '');
+      if (missing.length > 0) return Object.fromEntries(missing.map(([name]) => [name, sensor.calibNumber]));
+      return values.lowReads === values.highReads ? { highReads: sensor.calibApart } : {};
+    },
+    fieldOf: (pointer) => fieldOf[pointer],
+    submit: async ({ enabled, lowReads, lowTrue, highReads, highTrue }) => {
+      const body = {
+        linear: {
+          enabled,
+          value_min: { sensor_value: Number(lowReads), real_value: Number(lowTrue) },
+          value_max: { sensor_value: Number(highReads), real_value: Number(highTrue) },
+        },
+      };
+      const params = { path: { device, sensor: known.id } };
+      await call(api.PUT('/api/v2/devices/{device}/sensors/{sensor}/calib', { params, body }));
+      toasts.show({ text: shared.saved });
+      onClose();
+      await queries.invalidateQueries({ queryKey: keys.device(device) });
+    },
+  });
+  return (
+    <form onSubmit={form.onSubmit} noValidate>
+      <Stack gap="md">
+        <Text c="dimmed" fz="sm">
+          {sensor.calibWords}
+        </Text>
+        {form.problem !== undefined && <ProblemNotice error={form.problem} />}
+        <Group grow align="flex-start">
+          <NumberInput label={`${sensor.calibLow}: ${sensor.calibReads}`} {...numberField(form, 'lowReads')} />
+          <NumberInput label={`${sensor.calibLow}: ${sensor.calibTrue}`} {...numberField(form, 'lowTrue')} />
+        </Group>
+        <Group grow align="flex-start">
+          <NumberInput label={`${sensor.calibHigh}: ${sensor.calibReads}`} {...numberField(form, 'highReads')} />
+          <NumberInput label={`${sensor.calibHigh}: ${sensor.calibTrue}`} {...numberField(form, 'highTrue')} />
+        </Group>
+        <Switch
+          label={sensor.calibOn}
+          checked={form.values.enabled}
+          onChange={(event) => form.set('enabled', event.currentTarget.checked)}
+        />
+        <Preview device={device} sensor={known} lastMs={lastMs} values={form.values} />
+        <FormButtons submit={shared.save} isSending={form.isSending} onCancel={onClose} />
+      </Stack>
+    </form>
+  );
+}
+
+function numberField(form: Form<Values>, name: Exclude<keyof Values, 'enabled'>) {
+  return {
+    value: form.values[name],
+    onChange: (value: string | number) => form.set(name, value === '' || value === '-' ? '' : Number(value)),
+    onBlur: form.field(name).onBlur,
+    error: form.errorOf(name),
+  };
+}
+
+interface PreviewProps {
+  readonly device: string;
+  readonly sensor: Sensor;
+  readonly lastMs: number | undefined;
+  readonly values: Values;
+}
+
+function Preview({ device, sensor, lastMs, values }: PreviewProps) {
+  const { tag, strings } = useLocale();
+  const words = strings.sensor;
+  const span = useMemo((): Span => spanOf({}, { nowMs: Date.now(), lastMs }), [lastMs]);
+  const { data } = useQuery(historyQuery({ device, sensor: sensor.id, fromMs: span.fromMs, isRaw: true }));
+  const { enabled, lowReads, lowTrue, highReads, highTrue } = values;
+  const series = useMemo(() => {
+    const correct = correction({ enabled, lowReads, lowTrue, highReads, highTrue });
+    const raw = withGaps(
+      (data?.points ?? []).map(({ atMs, value }) => ({ atMs, value })),
+      data?.stepMs,
+    );
+    const corrected = raw.map(({ atMs, value }) => ({ atMs, value: value === null ? null : correct(value) }));
+    return [
+      { id: 'raw', label: words.calibRaw, unit: sensor.unit, points: raw, colour: 8, isDashed: true },
+      { id: 'corrected', label: words.calibCorrected, unit: sensor.unit, points: corrected, colour: 1 },
+    ];
+  }, [data, enabled, lowReads, lowTrue, highReads, highTrue, sensor.unit, words]);
+  const last = series[0]?.points.findLast(({ value }) => value !== null)?.value;
+  const corrected = series[1]?.points.findLast(({ value }) => value !== null)?.value;
+  const write = (value: number) => `${formatNumber(value, tag)} ${sensor.unit ?? ''}`.trim();
+  return (
+    <div>
+      <Chart series={series} height={200} />
+      {typeof last === 'number' && typeof corrected === 'number' && (
+        <Text fz="sm" c="dimmed" role="status">
+          {words.calibExample(write(last), write(corrected))}
+        </Text>
+      )}
+    </div>
+  );
+}
+
+/** What the server does on reading, for what is typed. */
+function correction({ enabled, lowReads, lowTrue, highReads, highTrue }: Values): (value: number) => number {
+  const points = [lowReads, lowTrue, highReads, highTrue];
+  if (!enabled || points.includes('') || lowReads === highReads) return (value) => value;
+  const slope = (Number(highTrue) - Number(lowTrue)) / (Number(highReads) - Number(lowReads));
+  return (value) => Number(lowTrue) + (value - Number(lowReads)) * slope;
+}

@@ -1,0 +1,59 @@
+// What is shown, to keep: CSV of the lines as drawn, every datapoint of the span, an image of the chart.
+import { Button, Menu } from '@mantine/core';
+import type uPlot from 'uplot';
+import type { ChartSeries } from '../../shared/chart-series.ts';
+import { useColorTokens } from '../../shared/color-tokens.ts';
+import { Icon } from '../../shared/icon.tsx';
+import { problemWords } from '../../shared/problem-notice.tsx';
+import type { Span } from '../../shared/span.ts';
+import { toasts } from '../../shared/toasts.tsx';
+import type { SensorChoice } from '../../shared/use-histories.ts';
+import { useStrings } from '../../strings/strings.ts';
+import { csvOf, pictureOf, readAllAsCsv, saveFile } from './download.ts';
+
+export interface DownloadsProps {
+  readonly place: SensorChoice | undefined;
+  readonly series: readonly ChartSeries[];
+  readonly span: Span;
+  readonly plot: uPlot | undefined;
+}
+
+export function Downloads({ place, series, span, plot }: DownloadsProps) {
+  const strings = useStrings();
+  const { sensor: words } = strings;
+  const tokens = useColorTokens();
+  if (place === undefined) return null;
+  const name = `${place.device}-${place.sensor}`.replaceAll(/[^\w.-]+/g, '_');
+  const saveShown = () => {
+    const bounds = { ...(span.fromMs === undefined ? {} : { fromMs: span.fromMs }) };
+    const text = csvOf(series, { ...bounds, ...(span.toMs === undefined ? {} : { toMs: span.toMs }) });
+    saveFile(new Blob([text], { type: 'text/csv' }), `${name}.csv`);
+  };
+  const saveAll = async () => {
+    try {
+      saveFile(await readAllAsCsv(place, span), `${name}-all.csv`);
+    } catch (error) {
+      toasts.show({ text: problemWords(error, strings), isBad: true });
+    }
+  };
+  const savePicture = async () => {
+    const picture = plot === undefined ? null : await pictureOf(plot, series, tokens);
+    if (picture !== null) saveFile(picture, `${name}.png`);
+  };
+  return (
+    <Menu position="bottom-end">
+      <Menu.Target>
+        <Button variant="default" size="sm" leftSection={<Icon name="download" size={16} />}>
+          {words.download}
+        </Button>
+      </Menu.Target>
+      <Menu.Dropdown>
+        <Menu.Item onClick={saveShown}>{words.csvShown}</Menu.Item>
+        <Menu.Item onClick={() => void saveAll()}>{words.csvAll}</Menu.Item>
+        <Menu.Item disabled={plot === undefined} onClick={() => void savePicture()}>
+          {words.image}
+        </Menu.Item>
+      </Menu.Dropdown>
+    </Menu>
+  );
+}

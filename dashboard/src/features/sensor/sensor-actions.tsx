@@ -1,0 +1,119 @@
+// What can be done with a sensor: be told of its values, calibrate, edit, delete.
+import { ActionIcon, Button, Menu } from '@mantine/core';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { Link, useNavigate } from '@tanstack/react-router';
+import { useState } from 'react';
+import { api, call, type Device, type Sensor } from '../../api/client.ts';
+import { countDatapoints } from '../../api/history.ts';
+import { keys } from '../../api/query-keys.ts';
+import type { Rights } from '../../api/rights.ts';
+import { useSession } from '../../api/use-session.ts';
+import { limits } from '../../limits.ts';
+import { ConfirmDanger } from '../../shared/confirm-danger.tsx';
+import { Icon } from '../../shared/icon.tsx';
+import { SensorForm } from '../../shared/sensor-form.tsx';
+import { toasts } from '../../shared/toasts.tsx';
+import { useStrings } from '../../strings/strings.ts';
+import { Calibration } from './calibration.tsx';
+
+export interface SensorActionsProps {
+  readonly device: Device;
+  readonly sensor: Sensor;
+  readonly rights: Rights;
+  readonly lastMs: number | undefined;
+}
+
+type Dialog = 'calibrate' | 'edit' | 'remove';
+
+export function SensorActions({ device, sensor, rights, lastMs }: SensorActionsProps) {
+  const { sensor: words } = useStrings();
+  const isUser = useSession().status === 'user';
+  const [dialog, setDialog] = useState<Dialog>();
+  // One that closes late must not take the next one with it.
+  const closer = (closing: Dialog) => () => setDialog((open) => (open === closing ? undefined : open));
+  return (
+    <>
+      {isUser && (
+        <Button
+          component={Link}
+          to="/notifications/new"
+          search={{ device: device.id, sensor: sensor.id } as never}
+          leftSection={<Icon name="bell" size={16} />}
+        >
+          {words.notify}
+        </Button>
+      )}
+      {rights.mayUpdate && (
+        <Menu position="bottom-end">
+          <Menu.Target>
+            <ActionIcon variant="default" size={36} aria-label={words.menu}>
+              <Icon name="more" />
+            </ActionIcon>
+          </Menu.Target>
+          <Menu.Dropdown>
+            <Menu.Item leftSection={<Icon name="tune" size={16} />} onClick={() => setDialog('calibrate')}>
+              {words.calibrate}
+            </Menu.Item>
+            <Menu.Item leftSection={<Icon name="edit" size={16} />} onClick={() => setDialog('edit')}>
+              {words.edit}
+            </Menu.Item>
+            <Menu.Item
+              color="var(--d-bad)"
+              leftSection={<Icon name="trash" size={16} />}
+              onClick={() => setDialog('remove')}
+            >
+              {words.remove}
+            </Menu.Item>
+          </Menu.Dropdown>
+        </Menu>
+      )}
+      <SensorForm device={device.id} sensor={sensor} isOpen={dialog === 'edit'} onClose={closer('edit')} />
+      <Calibration
+        device={device.id}
+        sensor={sensor}
+        lastMs={lastMs}
+        isOpen={dialog === 'calibrate'}
+        onClose={closer('calibrate')}
+      />
+      <RemoveSensor device={device.id} sensor={sensor} isOpen={dialog === 'remove'} onClose={closer('remove')} />
+    </>
+  );
+}
+
+interface RemoveSensorProps {
+  readonly device: string;
+  readonly sensor: Sensor;
+  readonly isOpen: boolean;
+  readonly onClose: () => void;
+}
+
+function RemoveSensor({ device, sensor, isOpen, onClose }: RemoveSensorProps) {
+  const { sensor: words, shared } = useStrings();
+  const queries = useQueryClient();
+  const navigate = useNavigate();
+  const { data: count } = useQuery({
+    queryKey: [...keys.device(device), 'count', sensor.id],
+    queryFn: () => countDatapoints(device, sensor.id),
+    enabled: isOpen,
+    staleTime: 0,
+  });
+  const remove = async () => {
+    await call(
+      api.DELETE('/api/v2/devices/{device}/sensors/{sensor}', { params: { path: { device, sensor: sensor.id } } }),
+    );
+    toasts.show({ text: words.removed(sensor.name || sensor.id) });
+    await navigate({ to: '/devices/$device', params: { device } });
+    await queries.invalidateQueries({ queryKey: keys.device(device) });
+  };
+  return (
+    <ConfirmDanger
+      isOpen={isOpen}
+      onClose={onClose}
+      title={words.removeTitle(sensor.name || sensor.id)}
+      losses={count === undefined ? [] : [shared.datapoints(count)]}
+      typedId={count === undefined || count > limits.dangerousDatapointsMax ? sensor.id : undefined}
+      action={words.remove}
+      onConfirm={remove}
+    />
+  );
+}

@@ -1,0 +1,186 @@
+// The chart of a sensor with its span, the sensors beside it, thresholds with their firings, figures, and downloads.
+import { Skeleton, Text } from '@mantine/core';
+import { useMediaQuery, useViewportSize } from '@mantine/hooks';
+import { useQueries } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { useMemo, useState } from 'react';
+import type uPlot from 'uplot';
+import type { Device, Sensor } from '../../api/client.ts';
+import { deviceQuery } from '../../api/devices.ts';
+import { Chart } from '../../shared/chart.tsx';
+import { EmptyState } from '../../shared/empty-state.tsx';
+import { ProblemNotice } from '../../shared/problem-notice.tsx';
+import { spanOf, zoomTo } from '../../shared/span.ts';
+import { SpanPicker } from '../../shared/span-picker.tsx';
+import { type SensorChoice, useHistories } from '../../shared/use-histories.ts';
+import { useNow } from '../../shared/use-now.ts';
+import { useLocale, useStrings } from '../../strings/strings.ts';
+import { Downloads } from './downloads.tsx';
+import { OtherValues } from './other-values.tsx';
+import classes from './sensor-chart.module.css';
+import { type SensorSearch, splitPlace } from './sensor-search.ts';
+import { SeriesPicker } from './series-picker.tsx';
+import { Statistics } from './statistics.tsx';
+import { useThresholds } from './thresholds.ts';
+
+export interface SensorChartProps {
+  readonly device: Device;
+  readonly sensor: Sensor;
+  readonly lastMs: number | undefined;
+  readonly search: SensorSearch;
+  readonly onChange: (changed: SensorSearch) => void;
+}
+
+export function SensorChart({ device, sensor, lastMs, search, onChange }: SensorChartProps) {
+  const nowMs = useNow();
+  const span = spanOf(search, { nowMs, lastMs });
+  const choices = useChoices(device, sensor, search.with ?? []);
+  const { series, histories, error, retry } = useHistories(choices, span);
+  const { lines, firingsMs, rules } = useThresholds(device.id, sensor.id);
+  const [plot, setPlot] = useState<uPlot>();
+  const height = useChartHeight();
+  const main = histories[0];
+  const shownFromMs = span.fromMs ?? main?.points[0]?.atMs;
+  const shownToMs = Math.max(span.toMs ?? nowMs, span.toMs === undefined ? (lastMs ?? 0) : 0);
+  const marksMs = useMemo(
+    () => firingsMs.filter((atMs) => atMs >= (shownFromMs ?? 0) && atMs <= shownToMs),
+    [firingsMs, shownFromMs, shownToMs],
+  );
+  const isEmpty = histories.length > 0 && histories.every((one) => one !== undefined && one.counted.count === 0);
+  const hasNumbers = histories.some((one) => one?.points.some(({ value }) => value !== null));
+  return (
+    <>
+      <div className={classes.tools}>
+        <SpanPicker span={span} onChange={onChange} />
+        <SeriesPicker
+          device={device}
+          sensor={sensor.id}
+          chosen={choices.slice(1).map((one) => ({ place: `${one.device}/${one.sensor}`, label: one.label }))}
+          onChange={(places) => onChange({ with: places.length === 0 ? undefined : places })}
+        />
+        <Downloads place={choices[0]} series={series} span={{ ...span, fromMs: shownFromMs }} plot={plot} />
+      </div>
+      {error !== undefined && <ProblemNotice error={error} retry={retry} />}
+      {main === undefined && error === undefined && <Skeleton height={height + 40} radius="md" />}
+      {isEmpty && <Nothing device={device} hasAny={lastMs !== undefined} onAll={() => onChange({ span: 'all' })} />}
+      {main !== undefined && !isEmpty && hasNumbers && (
+        <Chart
+          series={series}
+          height={height}
+          fromMs={shownFromMs}
+          toMs={shownToMs}
+          lines={lines}
+          marksMs={marksMs}
+          onZoom={(from, to) => onChange(zoomTo(from, to))}
+          onReset={() => onChange({ from: undefined, to: undefined })}
+          onPlot={setPlot}
+        />
+      )}
+      {main !== undefined && hasNumbers && <Legend stepMs={main.stepMs} />}
+      {main !== undefined && main.others.length > 0 && <OtherValues points={main.others} hasNumbers={hasNumbers} />}
+      <Statistics counted={main?.counted} unit={sensor.unit} />
+      <Rules rules={rules} count={marksMs.length} />
+    </>
+  );
+}
+
+/** This sensor and those chosen beside it; of other devices, named with their device. */
+function useChoices(device: Device, sensor: Sensor, places: readonly string[]): readonly SensorChoice[] {
+  const others = places.map(splitPlace).filter((one) => one !== undefined);
+  const ids = [...new Set(others.map((one) => one.device))].filter((id) => id !== device.id);
+  const answers = useQueries({ queries: ids.map((id) => deviceQuery(id)) });
+  const known = new Map<string, Device | undefined>(ids.map((id, index) => [id, answers[index]?.data]));
+  known.set(device.id, device);
+  const unique = others.filter((one) => one.device !== device.id || one.sensor !== sensor.id);
+  return [{ device: device.id, sensor: sensor.id }, ...unique].map((one) => {
+    const of = known.get(one.device);
+    const found = of?.sensors.find(({ id }) => id === one.sensor);
+    const name = found?.name || one.sensor;
+    const label = one.device === device.id ? name : `${of?.name || one.device} · ${name}`;
+    return { ...one, label, unit: found?.unit };
+  });
+}
+
+/** Most of the screen; what stands around it has its place. */
+function useChartHeight(): number {
+  const { height } = useViewportSize();
+  return Math.round(Math.min(620, Math.max(260, height - 470)));
+}
+
+function Legend({ stepMs }: { readonly stepMs: number | undefined }) {
+  const { sensor } = useStrings();
+  const { tag } = useLocale();
+  const hasTouch = useMediaQuery('(pointer: coarse)');
+  return (
+    <Text fz="xs" c="dimmed" mt={6}>
+      {stepMs === undefined ? sensor.every : sensor.means(durationOf(stepMs, tag))}{' '}
+      {hasTouch === true ? sensor.zoomHintTouch : sensor.zoomHint}
+    </Text>
+  );
+}
+
+const units = [
+  { unit: 'day', ms: 86_400_000 },
+  { unit: 'hour', ms: 3_600_000 },
+  { unit: 'minute', ms: 60_000 },
+  { unit: 'second', ms: 1_000 },
+] as const;
+
+function durationOf(ms: number, tag: string): string {
+  const { unit, ms: size } = units.find((one) => ms >= one.ms) ?? units[3];
+  return new Intl.NumberFormat(tag, { style: 'unit', unit, unitDisplay: 'long' }).format(ms / size);
+}
+
+interface NothingProps {
+  readonly device: Device;
+  readonly hasAny: boolean;
+  readonly onAll: () => void;
+}
+
+function Nothing({ device, hasAny, onAll }: NothingProps) {
+  const { sensor } = useStrings();
+  if (hasAny) {
+    return (
+      <EmptyState title={sensor.nothingHere}>
+        <button type="button" className={classes.link} onClick={onAll}>
+          {sensor.showAll}
+        </button>
+      </EmptyState>
+    );
+  }
+  return (
+    <EmptyState title={sensor.nothingYet} words={sensor.nothingYetWords}>
+      <Link to="/devices/$device" params={{ device: device.id }} search={{ tab: 'snippets' }} className={classes.link}>
+        {sensor.sendFirst}
+      </Link>
+    </EmptyState>
+  );
+}
+
+interface RulesProps {
+  readonly rules: readonly { readonly id: string; readonly title: string; readonly expression: string }[];
+  readonly count: number;
+}
+
+function Rules({ rules, count }: RulesProps) {
+  const { sensor } = useStrings();
+  if (rules.length === 0) return null;
+  return (
+    <section className={classes.rules}>
+      <h2 className={classes.heading}>{sensor.rules}</h2>
+      <ul>
+        {rules.map(({ id, title, expression }) => (
+          <li key={id}>
+            <Link to="/notifications/$notification" params={{ notification: id }} className={classes.link}>
+              {title}
+            </Link>{' '}
+            <code>{expression}</code>
+          </li>
+        ))}
+      </ul>
+      <Text fz="sm" c="dimmed">
+        {sensor.firings(count)}
+      </Text>
+    </section>
+  );
+}

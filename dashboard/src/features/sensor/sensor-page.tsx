@@ -1,0 +1,87 @@
+// A sensor: its chart is the page. Span, other sensors in the chart and zoom stand in the address; new values come live.
+import { useQuery } from '@tanstack/react-query';
+import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
+import { useMemo } from 'react';
+import { ApiProblem } from '../../api/api-problem.ts';
+import type { Device, Sensor } from '../../api/client.ts';
+import { deviceQuery, timeOfPoint } from '../../api/devices.ts';
+import { noRights, rightsQuery } from '../../api/rights.ts';
+import { Age } from '../../shared/age.tsx';
+import { EditableName } from '../../shared/editable-name.tsx';
+import { EmptyState } from '../../shared/empty-state.tsx';
+import { PageHeader } from '../../shared/page-header.tsx';
+import { ProblemNotice } from '../../shared/problem-notice.tsx';
+import { useLiveDevice } from '../../shared/use-live-device.ts';
+import { Value } from '../../shared/value.tsx';
+import { useStrings } from '../../strings/strings.ts';
+import { SensorActions } from './sensor-actions.tsx';
+import { SensorChart } from './sensor-chart.tsx';
+import { useSensorName } from './sensor-name.ts';
+import classes from './sensor-page.module.css';
+import type { SensorSearch } from './sensor-search.ts';
+
+const route = getRouteApi('/devices/$device/sensors/$sensor');
+
+export function SensorPage() {
+  const { sensor: words } = useStrings();
+  const path = route.useParams();
+  const { data: device, error, refetch } = useQuery(deviceQuery(path.device));
+  const sensor = device?.sensors.find(({ id }) => id === path.sensor);
+  const isGone = error instanceof ApiProblem && error.isGone;
+  if (error !== null && (device === undefined || isGone)) {
+    return (
+      <>
+        <PageHeader title={path.sensor} />
+        <ProblemNotice error={error} retry={() => void refetch()} />
+      </>
+    );
+  }
+  if (device !== undefined && sensor === undefined) return <EmptyState isPage title={words.unknown} />;
+  if (device === undefined || sensor === undefined) return <PageHeader title={path.sensor} subtitle={path.device} />;
+  // Another sensor is another page: nothing typed or zoomed is taken over.
+  return <Page key={`${device.id}/${sensor.id}`} device={device} sensor={sensor} />;
+}
+
+function Page({ device, sensor }: { readonly device: Device; readonly sensor: Sensor }) {
+  const search = route.useSearch();
+  const navigate = useNavigate();
+  const { data: rights = noRights } = useQuery(rightsQuery(device.id));
+  const rename = useSensorName(device.id, sensor);
+  useLiveDevice(device.id);
+  const last = sensor.last_value;
+  const title = sensor.name || sensor.id;
+  const change = (changed: SensorSearch) =>
+    void navigate({
+      to: '/devices/$device/sensors/$sensor',
+      params: { device: device.id, sensor: sensor.id },
+      search: { ...search, ...changed },
+      // A zoom can be gone back from.
+      replace: changed.from === undefined,
+    });
+  const lastMs = useMemo(() => (last === undefined ? undefined : timeOfPoint(last)), [last]);
+  return (
+    <>
+      <PageHeader
+        title={title}
+        heading={<EditableName name={sensor.name ?? ''} id={sensor.id} mayEdit={rights.mayUpdate} onSave={rename} />}
+        subtitle={
+          <span className={classes.about}>
+            <Link to="/devices/$device" params={{ device: device.id }} className={classes.device}>
+              {device.name || device.id}
+            </Link>
+            {title !== sensor.id && <span>{sensor.id}</span>}
+            {![title, sensor.id, undefined].includes(sensor.quantity_kind) && <span>{sensor.quantity_kind}</span>}
+          </span>
+        }
+        actions={<SensorActions device={device} sensor={sensor} rights={rights} lastMs={lastMs} />}
+      />
+      <div className={classes.now}>
+        <span key={last?.date_received} className="d-fade-in">
+          <Value value={last?.value} unit={sensor.unit} size="page" />
+        </span>
+        {lastMs !== undefined && <Age at={new Date(lastMs).toISOString()} quiet />}
+      </div>
+      <SensorChart device={device} sensor={sensor} lastMs={lastMs} search={search} onChange={change} />
+    </>
+  );
+}

@@ -1,0 +1,19 @@
+// What of a sensor's page stands in its address: the span, and which other sensors are in the chart, as `device/sensor`.
+import { limits } from '../../limits.ts';
+import { parseSpan, type SpanSearch } from '../../shared/span.ts';
+
+export interface SensorSearch extends SpanSearch {
+  readonly with?: readonly string[] | undefined;
+}
+
+export function parseSensorSearch(raw: Record<string, unknown>): SensorSearch {
+  const others = Array.isArray(raw['with']) ? raw['with'].filter((one) => typeof one === 'string') : [];
+  const known = [...new Set(others)].filter((one) => splitPlace(one) !== undefined).slice(0, limits.chartSeriesMax - 1);
+  return { ...parseSpan(raw), with: known.length === 0 ? undefined : known };
+}
+
+/** `field-3/TC`; ids hold no slash. */
+export function splitPlace(place: string): { readonly device: string; readonly sensor: string } | undefined {
+  const [device = '', sensor = '', ...rest] = place.split('/');
+  return device === '' || sensor === '' || rest.length > 0 ? undefined : { device, sensor };
+}

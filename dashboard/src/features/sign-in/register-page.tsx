@@ -1,0 +1,83 @@
+// Making an account for oneself, where the service is set so; signs in afterwards.
+import { Anchor, Button, Group, PasswordInput, Stack, Text, TextInput } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { Link, useNavigate } from '@tanstack/react-router';
+import { api, call } from '../../api/client.ts';
+import { factsQuery } from '../../api/facts.ts';
+import { session } from '../../api/session.ts';
+import { ProblemNotice } from '../../shared/problem-notice.tsx';
+import { useForm } from '../../shared/use-form.ts';
+import { useStrings } from '../../strings/strings.ts';
+import { DoorCard } from './door-card.tsx';
+
+export function RegisterPage() {
+  const { signIn } = useStrings();
+  const { data: facts } = useQuery(factsQuery);
+  return (
+    <DoorCard title={signIn.registerTitle}>
+      {facts?.selfRegistration === false && <Text>{signIn.registerClosed}</Text>}
+      {facts?.selfRegistration === true && <Fields passwordLengthMin={facts.passwordLengthMin} />}
+      <Text mt="lg" fz="sm" ta="center">
+        <Anchor component={Link} to="/sign-in">
+          {signIn.toSignIn}
+        </Anchor>
+      </Text>
+    </DoorCard>
+  );
+}
+
+function Fields({ passwordLengthMin }: { readonly passwordLengthMin: number }) {
+  const { signIn } = useStrings();
+  const navigate = useNavigate();
+  const form = useForm({
+    initial: { username: '', password: '', firstName: '', lastName: '', email: '', phone: '' },
+    check: ({ username, password }) => ({
+      ...(username === '' ? { username: signIn.usernameMissing } : {}),
+      ...([...password].length < passwordLengthMin ? { password: signIn.passwordMeans(passwordLengthMin) } : {}),
+    }),
+    submit: async ({ username, password, phone, ...others }) => {
+      const given = Object.fromEntries(Object.entries(others).filter(([, value]) => value.trim() !== ''));
+      const body = { ...given, username, password, ...(phone.trim() === '' ? {} : { phone: [phone.trim()] }) };
+      await call(api.POST('/api/v2/users', { body: body as never }));
+      await session.signIn({ username, password });
+      await navigate({ to: '/devices' });
+    },
+  });
+  return (
+    <form onSubmit={form.onSubmit} noValidate>
+      <Stack gap="md">
+        {form.problem !== undefined && <ProblemNotice error={form.problem} />}
+        <TextInput
+          required
+          autoFocus
+          label={signIn.username}
+          description={signIn.usernameMeans}
+          autoComplete="username"
+          {...form.field('username')}
+        />
+        <PasswordInput
+          required
+          label={signIn.password}
+          description={signIn.passwordMeans(passwordLengthMin)}
+          autoComplete="new-password"
+          {...form.field('password')}
+        />
+        <Group grow>
+          <TextInput label={signIn.firstName} autoComplete="given-name" {...form.field('firstName')} />
+          <TextInput label={signIn.lastName} autoComplete="family-name" {...form.field('lastName')} />
+        </Group>
+        <TextInput label={signIn.email} type="email" autoComplete="email" {...form.field('email')} />
+        <TextInput
+          label={signIn.phone}
+          description={signIn.phoneMeans}
+          type="tel"
+          autoComplete="tel"
+          {...form.field('phone')}
+        />
+        <Button type="submit" loading={form.isSending} fullWidth mt={4}>
+          {signIn.registerSubmit}
+        </Button>
+      </Stack>
+    </form>
+  );
+}

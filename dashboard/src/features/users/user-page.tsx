@@ -1,0 +1,58 @@
+// A user: for admins what they are and how they are reached, their role, a new password, the removal; for others as much
+// as they may see.
+import { useQuery } from '@tanstack/react-query';
+import { getRouteApi } from '@tanstack/react-router';
+import { api, call, type Schemas } from '../../api/client.ts';
+import { keys } from '../../api/query-keys.ts';
+import { useSession } from '../../api/use-session.ts';
+import { Age } from '../../shared/age.tsx';
+import { PageHeader } from '../../shared/page-header.tsx';
+import { ProblemNotice } from '../../shared/problem-notice.tsx';
+import { useStrings } from '../../strings/strings.ts';
+import { RemoveUser } from './remove-user.tsx';
+import { ResetPassword } from './reset-password.tsx';
+import { UserForm } from './user-form.tsx';
+import { UserRole } from './user-role.tsx';
+
+const route = getRouteApi('/users/$user');
+
+export function UserPage() {
+  const path = route.useParams();
+  const { users } = useStrings();
+  const state = useSession();
+  const { data, error, refetch } = useQuery({
+    queryKey: keys.user(path.user),
+    queryFn: () => call(api.GET('/api/v2/users/{user}', { params: { path } })),
+  });
+  const name = [data?.firstName, data?.lastName].join(' ').trim();
+  const isAdmin = state.status === 'user' && state.isAdmin;
+  return (
+    <>
+      <PageHeader
+        title={data?.username ?? path.user}
+        subtitle={
+          <>
+            {name}
+            {name !== '' && data?.createdTime !== undefined && ' · '}
+            {data?.createdTime !== undefined && <Age at={new Date(data.createdTime).toISOString()} />}
+            {name === '' && data?.createdTime === undefined && '\u00a0'}
+          </>
+        }
+      />
+      {error !== null && <ProblemNotice error={error} retry={() => void refetch()} />}
+      {data?.username === 'guest' && <p>{users.guestWords}</p>}
+      {data !== undefined && isAdmin && data.username !== 'guest' && <Sections key={data.id} user={data} />}
+    </>
+  );
+}
+
+function Sections({ user }: { readonly user: Schemas['User'] }) {
+  return (
+    <>
+      <UserForm user={user} />
+      <UserRole user={user} />
+      <ResetPassword user={user} />
+      <RemoveUser user={user} />
+    </>
+  );
+}

@@ -1,0 +1,123 @@
+// The people who have an account here, searched by the server; admins make new ones.
+import { Badge, Button, TextInput } from '@mantine/core';
+import { useDebouncedCallback, useDisclosure } from '@mantine/hooks';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { getRouteApi, useNavigate } from '@tanstack/react-router';
+import { useEffect, useState } from 'react';
+import { api, callPage, type Schemas } from '../../api/client.ts';
+import { keys } from '../../api/query-keys.ts';
+import { useSession, useUsername } from '../../api/use-session.ts';
+import { limits } from '../../limits.ts';
+import { EmptyState } from '../../shared/empty-state.tsx';
+import { Icon } from '../../shared/icon.tsx';
+import { PageHeader } from '../../shared/page-header.tsx';
+import { ProblemNotice } from '../../shared/problem-notice.tsx';
+import { RecordLink, RecordList } from '../../shared/record-list.tsx';
+import { RowsSkeleton } from '../../shared/rows-skeleton.tsx';
+import { useStrings } from '../../strings/strings.ts';
+import { CreateUser } from './create-user.tsx';
+
+const route = getRouteApi('/users');
+
+export function UsersPage() {
+  const { users } = useStrings();
+  const { find } = route.useSearch();
+  const state = useSession();
+  const navigate = useNavigate();
+  const [isCreating, { open, close }] = useDisclosure(false);
+  const query = { ...(find === undefined ? {} : { username: find }), limit: limits.usersShownMax, offset: 0 };
+  const { data, error, refetch } = useQuery({
+    queryKey: keys.userList(query),
+    queryFn: () => callPage(api.GET('/api/v2/users', { params: { query } })),
+    placeholderData: keepPreviousData,
+  });
+  const isAdmin = state.status === 'user' && state.isAdmin;
+  return (
+    <>
+      <PageHeader
+        title={users.title}
+        subtitle={data === undefined ? '\u00a0' : users.count(data.total)}
+        actions={
+          isAdmin && (
+            <Button leftSection={<Icon name="plus" />} onClick={open}>
+              {users.create}
+            </Button>
+          )
+        }
+      />
+      <Find find={find ?? ''} />
+      {error !== null && <ProblemNotice error={error} retry={() => void refetch()} />}
+      {data?.total === 0 && (
+        <EmptyState title={users.nothingFits} words={users.nothingFitsWords}>
+          <Button variant="default" onClick={() => void navigate({ to: '/users', search: {} })}>
+            {users.showAll}
+          </Button>
+        </EmptyState>
+      )}
+      {data === undefined && error === null && <RowsSkeleton />}
+      <RecordList label={users.list}>
+        {data?.page.map((user) => (
+          <UserRow key={user.id} user={user} />
+        ))}
+      </RecordList>
+      {data !== undefined && data.total > data.page.length && <p>{users.moreThanShown(data.page.length)}</p>}
+      <CreateUser isOpen={isCreating} onClose={close} />
+    </>
+  );
+}
+
+function UserRow({ user }: { readonly user: Schemas['User'] }) {
+  const { users } = useStrings();
+  const own = useUsername();
+  const name = [user.firstName, user.lastName].join(' ').trim();
+  return (
+    <RecordLink
+      to="/users/$user"
+      params={{ user: user.id }}
+      title={
+        <>
+          {user.username}
+          {user.admin === true && (
+            <Badge ml={8} size="sm" variant="light">
+              {users.admin}
+            </Badge>
+          )}
+          {user.username === own && (
+            <Badge ml={8} size="sm" variant="light" color="gray">
+              {users.you}
+            </Badge>
+          )}
+        </>
+      }
+      detail={user.username === 'guest' ? users.guestShort : [name, user.email].filter(Boolean).join(' · ')}
+      at={user.createdTime === undefined ? undefined : new Date(user.createdTime).toISOString()}
+    />
+  );
+}
+
+function Find({ find }: { readonly find: string }) {
+  const { users } = useStrings();
+  const navigate = useNavigate();
+  const [typed, setTyped] = useState(find);
+  const send = useDebouncedCallback(
+    (text: string) => void navigate({ to: '/users', search: { find: text || undefined }, replace: true }),
+    limits.searchPauseMs,
+  );
+  // The address may change without the field: back, or a link.
+  useEffect(() => setTyped(find), [find]);
+  return (
+    <TextInput
+      type="search"
+      mb="md"
+      w={{ base: '100%', xs: 280 }}
+      leftSection={<Icon name="search" size={16} />}
+      placeholder={users.find}
+      aria-label={users.find}
+      value={typed}
+      onChange={(event) => {
+        setTyped(event.currentTarget.value);
+        send(event.currentTarget.value.trim());
+      }}
+    />
+  );
+}

@@ -1,0 +1,104 @@
+// Every bound of the dashboard in one place: name, unit, reason, and what happens there.
+// Constants only, so that any floor may import it.
+
+export const limits = {
+  /** Devices fetched at once as the list scrolls; the server's time for a page grows with it. */
+  devicePageRows: 100,
+  /** Devices whose day is read in one request, for sparklines and states. Beyond: several requests. */
+  dayDevicesMax: 20,
+  /** Such requests under way at once; a map asks for thousands of devices. Beyond: they wait for each other. */
+  dayRequestsMax: 3,
+  /** Milliseconds for which a day that was read counts; it moves by half an hour a step. */
+  dayStaleMs: 300_000,
+  /** Last values shown in a row. Beyond: "+n". */
+  rowValuesMax: 4,
+  /** Points of a sparkline; it is some hundred pixels wide. */
+  sparklinePoints: 48,
+  /** Lines a chart draws. Beyond: they cannot be told apart. */
+  chartSeriesMax: 10,
+  /** Points of each sensor in a chart of several devices; about one a pixel. */
+  coursePoints: 800,
+  /** Devices that the map of all shows. Beyond: the first of them, and it says so. */
+  mapDevicesMax: 5_000,
+  /** Markers in view up to which each has its name beside it. Beyond: they would lie over each other. */
+  mapNamesMax: 40,
+  /** Devices listed on the page of a gateway. Beyond: a link to the whole list. */
+  relatedDevicesMax: 50,
+  /** Devices whose names are looked up at once. Beyond: their ids are shown. */
+  namedDevicesMax: 100,
+  /** Devices offered at once where some are chosen. Beyond: one searches. */
+  pickerHitsMax: 8,
+  /** Devices of a notification that its replay draws. Beyond: it counts them and draws the first. */
+  replayDevicesMax: 5,
+  /** Milliseconds without a change before a notification is tried on the past. */
+  replayPauseMs: 500,
+  /** Messages the replay lists. Beyond: "+n". */
+  replayMessagesMax: 6,
+  /** Datapoints of a line that are read and drawn one by one. Beyond: means of even steps, with their lowest and highest. */
+  chartPointsMax: 2_500,
+  /** Steps a span is cut into where its datapoints are too many; a chart has some thousand pixels. */
+  chartStepsMax: 750,
+  /** Usual distances between two datapoints after which nothing was heard: the line breaks. */
+  gapSteps: 5,
+  /** Values that are no numbers which are listed under a chart, newest first. */
+  otherValuesMax: 100,
+  /** Rows of a device's activity. Beyond: the older ones are left out. */
+  activityRowsMax: 100,
+  /** Notifications whose messages are looked through for it. */
+  activityRulesMax: 50,
+  /** Settings of actuators that are remembered while the page of their device is open. */
+  activitySettingsMax: 20,
+  /** Milliseconds between two readings of a chart that new datapoints ask for. */
+  liveReadMs: 2_000,
+  /** Milliseconds over which a tile says how a value has moved. */
+  trendMs: 3 * 3_600_000,
+  /** Rules and their messages that are looked through for the marks of one chart. */
+  chartRulesMax: 100,
+  chartFiringsMax: 1_000,
+  /** Days after which a key ends, as offered: a month, a year. */
+  keyMonthDays: 30,
+  keyYearDays: 365,
+  /** Milliseconds without a key before a search is sent. */
+  searchPauseMs: 200,
+  /** Hits of each kind the search shows. */
+  searchHitsMax: 6,
+  /** Names offered under a field that completes. Beyond: type more. */
+  completionsMax: 8,
+  /** Users shown at once, the most that the server gives. Beyond: search. */
+  usersShownMax: 1_000,
+  /** Milliseconds between two looks at what became of a test message, and looks before it is left to itself. */
+  testPollMs: 1_000,
+  testPollsMax: 30,
+  /** Bytes of a file that a preview sends, and lines of them that it reads. */
+  importPreviewBytes: 65_536,
+  importPreviewLines: 50,
+  /** Characters of a file in one request: what a slow line sends in seconds, so that progress is seen to move. */
+  importPartChars: 1_048_576,
+  /** Bytes of a JSON array, the most that the server takes. Beyond: lines of it are asked for. */
+  importArrayBytesMax: 16 * 1_048_576,
+  /** Refused lines shown. Beyond: their number. */
+  importRefusedShownMax: 100,
+  /** Milliseconds for which an act can be undone. */
+  undoMs: 8_000,
+  /** Toasts on screen at once. Beyond: the oldest goes. */
+  toastsMax: 3,
+  /** Part of a token's life after which it is renewed. */
+  renewAfter: 0.75,
+  /** Milliseconds between two tries of a stream that broke; doubled each time up to the second. */
+  streamRetryMsMin: 1_000,
+  streamRetryMsMax: 30_000,
+  /** Milliseconds between two looks at the clock for ages in words. */
+  ageTickMs: 10_000,
+  /** Milliseconds after which what was read counts as stale and is read again when looked at. */
+  staleMs: 10_000,
+  /** Times a sensor's usual interval after which it is late, and after which it is silent. */
+  lateIntervals: 2.5,
+  silentIntervals: 10,
+  /** Milliseconds without a value after which a sensor whose interval is not known is late, and silent. */
+  lateMs: 2 * 3_600_000,
+  silentMs: 24 * 3_600_000,
+  /** The shortest silence that counts as late, so that a sensor of every second does not blink. */
+  lateMsMin: 60_000,
+  /** Sensors, datapoints and rules that may go without the id being typed first. */
+  dangerousDatapointsMax: 1_000,
+} as const;

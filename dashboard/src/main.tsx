@@ -1,0 +1,24 @@
+// Starts the dashboard: finds out who this browser belongs to and which language it speaks, then shows the page.
+import '@mantine/core/styles.layer.css';
+import './theme/theme.css';
+import './theme/global.css';
+import { createRoot } from 'react-dom/client';
+import { session } from './api/session.ts';
+import { App } from './app/app.tsx';
+import { fetchPage } from './app/router.tsx';
+import { loadStrings, preferredLanguage } from './strings/strings.ts';
+
+const nonce = document.querySelector<HTMLMetaElement>('meta[property="csp-nonce"]')?.nonce ?? '';
+// Read by what adds style elements of its own (the locking of scrolling under a dialog).
+Object.assign(globalThis, { __webpack_nonce__: nonce });
+
+/** A function of its own, because what a language needs may be in the very file that would wait for it. */
+async function start(): Promise<void> {
+  fetchPage();
+  const language = preferredLanguage();
+  const [strings] = await Promise.all([loadStrings(language), session.start()]);
+  const root = document.getElementById('root');
+  if (root !== null) createRoot(root).render(<App nonce={nonce} language={language} strings={strings} />);
+}
+
+void start();

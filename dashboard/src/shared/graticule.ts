@@ -1,0 +1,75 @@
+// Lines of latitude and longitude with their degrees, in place of tiles: drawn here, so that no other host is asked.
+import L from 'leaflet';
+import classes from './map-view.module.css';
+
+/** Degrees between two lines. */
+const stepsDegrees = [
+  60, 45, 30, 15, 10, 5, 2, 1, 0.5, 0.25, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001, 0.0005, 0.0002,
+];
+
+/** Pixels between two lines at least, so that their labels have room. */
+const gapPixelsMin = 90;
+
+class Graticule extends L.LayerGroup {
+  override onAdd(map: L.Map): this {
+    super.onAdd(map);
+    map.on('moveend', this.#draw, this);
+    this.#draw();
+    return this;
+  }
+
+  override onRemove(map: L.Map): this {
+    map.off('moveend', this.#draw, this);
+    return super.onRemove(map);
+  }
+
+  #draw(): void {
+    const map = this._map as L.Map | undefined;
+    // Asked before the map has been given its first view.
+    if (map === undefined || map.getZoom() === undefined) return;
+    this.clearLayers();
+    const bounds = map.getBounds();
+    const step = stepAt(map);
+    const south = Math.max(-85, bounds.getSouth());
+    const north = Math.min(85, bounds.getNorth());
+    for (let at = Math.ceil(south / step) * step; at <= north; at += step) {
+      this.#line([
+        [at, bounds.getWest()],
+        [at, bounds.getEast()],
+      ]);
+      this.#label([at, bounds.getWest()], `${degrees(at)} ${at < 0 ? 'S' : 'N'}`, classes.latitude);
+    }
+    for (let at = Math.ceil(bounds.getWest() / step) * step; at <= bounds.getEast(); at += step) {
+      this.#line([
+        [south, at],
+        [north, at],
+      ]);
+      this.#label([bounds.getSouth(), at], `${degrees(at)} ${at < 0 ? 'W' : 'E'}`, classes.longitude);
+    }
+  }
+
+  #line(ends: L.LatLngTuple[]): void {
+    this.addLayer(L.polyline(ends, { className: classes.grid ?? '', weight: 1, interactive: false }));
+  }
+
+  #label(place: L.LatLngTuple, text: string, className: string | undefined): void {
+    const element = document.createElement('span');
+    element.textContent = text;
+    const icon = L.divIcon({ className: `${classes.degrees} ${className}`, html: element, iconSize: [0, 0] });
+    this.addLayer(L.marker(place, { icon, interactive: false, keyboard: false }));
+  }
+}
+
+function stepAt(map: L.Map): number {
+  const pixelsPerDegree = (256 * 2 ** map.getZoom()) / 360;
+  const wide = stepsDegrees.filter((step) => step * pixelsPerDegree >= gapPixelsMin);
+  return wide.at(-1) ?? stepsDegrees[0] ?? 60;
+}
+
+function degrees(at: number): string {
+  return `${Number(Math.abs(at).toFixed(4))}°`;
+}
+
+export function graticule(): L.Layer {
+  return new Graticule();
+}

@@ -1,0 +1,60 @@
+// The span of time a chart shows, as it stands in an address: a preset that ends now (`?span=7d`), or two times
+// (`?from=…&to=…`) after zooming. Without either, the shortest preset that holds the last value.
+
+export const presets = ['1h', '24h', '7d', '30d', '1y', 'all'] as const;
+export type Preset = (typeof presets)[number];
+
+export interface SpanSearch {
+  readonly span?: Preset | undefined;
+  readonly from?: string | undefined;
+  readonly to?: string | undefined;
+}
+
+export interface Span {
+  /** Undefined after zooming. */
+  readonly preset: Preset | undefined;
+  /** Undefined: from the first datapoint. */
+  readonly fromMs: number | undefined;
+  /** Undefined: to now. */
+  readonly toMs: number | undefined;
+}
+
+const hourMs = 3_600_000;
+const lengthsMs = { '1h': hourMs, '24h': 24 * hourMs, '7d': 168 * hourMs, '30d': 720 * hourMs, '1y': 8_760 * hourMs };
+
+export function parseSpan(raw: Record<string, unknown>): SpanSearch {
+  const [from, to] = [timeOf(raw['from']), timeOf(raw['to'])];
+  const isZoomed = from !== undefined && to !== undefined && Date.parse(from) < Date.parse(to);
+  return {
+    span: presets.find((known) => known === raw['span']),
+    from: isZoomed ? from : undefined,
+    to: isZoomed ? to : undefined,
+  };
+}
+
+/** `lastMs` is when the newest value of what is shown was measured. */
+export function spanOf(search: SpanSearch, { nowMs, lastMs }: { nowMs: number; lastMs: number | undefined }): Span {
+  const { from, to } = search;
+  if (from !== undefined && to !== undefined) {
+    return { preset: undefined, fromMs: Date.parse(from), toMs: Date.parse(to) };
+  }
+  const preset = search.span ?? presetFor(nowMs, lastMs);
+  if (preset === 'all') return { preset, fromMs: undefined, toMs: undefined };
+  // Rounded, so that the same question is asked for a while.
+  const stepMs = Math.max(10_000, lengthsMs[preset] / 1_440);
+  return { preset, fromMs: Math.floor(nowMs / stepMs) * stepMs - lengthsMs[preset], toMs: undefined };
+}
+
+function presetFor(nowMs: number, lastMs: number | undefined): Preset {
+  if (lastMs === undefined) return '24h';
+  const fits = presets.slice(1).find((one) => one === 'all' || nowMs - lastMs < lengthsMs[one] * 0.8);
+  return fits ?? 'all';
+}
+
+export function zoomTo(fromMs: number, toMs: number): SpanSearch {
+  return { span: undefined, from: new Date(fromMs).toISOString(), to: new Date(toMs).toISOString() };
+}
+
+function timeOf(raw: unknown): string | undefined {
+  return typeof raw === 'string' && !Number.isNaN(Date.parse(raw)) ? raw : undefined;
+}

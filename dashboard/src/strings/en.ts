@@ -1,0 +1,36 @@
+// The English catalogue, a file for each noun. It says which strings there are: strings.ts takes its type from here,
+// and the other languages fail to compile where they lack one.
+
+import { device } from './en/device.ts';
+import { devices } from './en/devices.ts';
+import { firstRun } from './en/first-run.ts';
+import { gateways } from './en/gateways.ts';
+import { imports } from './en/imports.ts';
+import { notifications } from './en/notifications.ts';
+import { person } from './en/person.ts';
+import { places } from './en/places.ts';
+import { profile } from './en/profile.ts';
+import { projects } from './en/projects.ts';
+import { sensor } from './en/sensor.ts';
+import { shared } from './en/shared.ts';
+import { shell } from './en/shell.ts';
+import { signIn } from './en/sign-in.ts';
+import { users } from './en/users.ts';
+
+export const en = {
+  devices,
+  firstRun,
+  gateways,
+  imports,
+  notifications,
+  person,
+  places,
+  profile,
+  projects,
+  device,
+  sensor,
+  shared,
+  shell,
+  signIn,
+  users,
+};

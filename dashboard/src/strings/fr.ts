@@ -1,0 +1,36 @@
+// The French catalogue, a file for each noun; loaded when French is chosen.
+
+import type { Strings } from './catalogue.ts';
+import { device } from './fr/device.ts';
+import { devices } from './fr/devices.ts';
+import { firstRun } from './fr/first-run.ts';
+import { gateways } from './fr/gateways.ts';
+import { imports } from './fr/imports.ts';
+import { notifications } from './fr/notifications.ts';
+import { person } from './fr/person.ts';
+import { places } from './fr/places.ts';
+import { profile } from './fr/profile.ts';
+import { projects } from './fr/projects.ts';
+import { sensor } from './fr/sensor.ts';
+import { shared } from './fr/shared.ts';
+import { shell } from './fr/shell.ts';
+import { signIn } from './fr/sign-in.ts';
+import { users } from './fr/users.ts';
+
+export const fr: Strings = {
+  devices,
+  firstRun,
+  gateways,
+  imports,
+  notifications,
+  person,
+  places,
+  profile,
+  projects,
+  device,
+  sensor,
+  shared,
+  shell,
+  signIn,
+  users,
+};

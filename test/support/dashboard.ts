@@ -1,0 +1,139 @@
+// The dashboard in Debian's Chromium, served by a real server in process. Whatever a test does, the browser must have
+// called no other host and had nothing to complain of (errors, breaches of the content policy), and axe-core must find
+// no fault where it is asked. Where the dashboard is not built, it is built first.
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { existsSync, globSync, readFileSync, statSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { fileURLToPath } from 'node:url';
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import { launchChromium } from '../../scripts/chromium.ts';
+import { password } from './people.ts';
+import type { TestServer } from './test-server.ts';
+
+const executablePath = process.env['DUNDUN_TEST_CHROMIUM'];
+
+/** Why tests in a browser are left out; false where they are not. */
+export const skip = executablePath === undefined ? 'Chromium is missing' : false;
+
+export const desktop = { viewport: { width: 1440, height: 900 } } as const;
+export const phone = { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true } as const;
+
+/** Each screen that pages are looked at on. */
+export const screens: Readonly<Record<string, BrowserContextOptions>> = {
+  'a desktop': desktop,
+  'a dark desktop': { ...desktop, colorScheme: 'dark' },
+  'a phone': phone,
+  'a dark phone': { ...phone, colorScheme: 'dark' },
+};
+
+export function launchBrowser(): Promise<Browser> {
+  return launchChromium(executablePath as string);
+}
+
+/** Builds where nothing is built yet, or something has changed since. To be called before a server starts. */
+export function buildWhereStale(): void {
+  const cwd = fileURLToPath(new URL('../../', import.meta.url));
+  const built = `${cwd}dashboard/dist/index.html`;
+  const sources = globSync(['dashboard/{src,public}/**/*.*', 'dashboard/*.*'], { cwd }).map((file) => `${cwd}${file}`);
+  const changedMs = Math.max(...sources.map((file) => statSync(file).mtimeMs));
+  if (existsSync(built) && statSync(built).mtimeMs > changedMs) return;
+  const { status, stderr } = spawnSync(process.execPath, ['scripts/build-dashboard.ts'], { cwd, encoding: 'utf8' });
+  assert.equal(status, 0, stderr);
+}
+
+export interface Visit {
+  readonly browser: Browser;
+  readonly server: TestServer;
+  readonly options?: BrowserContextOptions;
+  /** Complaints that the test is about, such as the browser's word on a refused login. */
+  readonly expects?: RegExp;
+}
+
+/** Opens a page on the server's clock; afterwards there is nothing to complain of. */
+export async function visit(
+  { browser, server, options = desktop, expects }: Visit,
+  use: (page: Page) => Promise<void>,
+) {
+  const context = await browser.newContext({ baseURL: server.url, locale: 'en', ...options });
+  const elsewhere: string[] = [];
+  const complaints: string[] = [];
+  await context.route('**/*', (route) => {
+    const url = new URL(route.request().url());
+    if (url.origin === server.url || ['data:', 'blob:'].includes(url.protocol)) return route.continue();
+    elsewhere.push(url.href);
+    return route.abort();
+  });
+  try {
+    await context.clock.setSystemTime(server.clock.now());
+    const page = await context.newPage();
+    // A busy machine takes its time; a fault shows as what is missing, not as how long it took.
+    page.setDefaultTimeout(60_000);
+    page.on('console', (message) => {
+      if (['error', 'warning'].includes(message.type())) complaints.push(message.text());
+    });
+    page.on('pageerror', (error) => complaints.push(error.message));
+    await use(page);
+  } finally {
+    await context.close();
+  }
+  assert.deepEqual(elsewhere, []);
+  assert.deepEqual(
+    complaints.filter((complaint) => expects?.test(complaint) !== true),
+    [],
+  );
+}
+
+/** Signs in by the page, as people do, and comes to `path`. */
+export async function signIn(page: Page, username: string, path = '/devices'): Promise<void> {
+  await page.goto(`/sign-in?next=${encodeURIComponent(path)}`);
+  await page.getByLabel('Username').fill(username);
+  await page.getByLabel('Password', { exact: true }).fill(password);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.waitForURL((url) => url.pathname === path.split('?')[0]);
+}
+
+/**
+ * Waits until an expression of the page is true. Asked from here each time: what playwright-core polls within a page is
+ * refused by our Content-Security-Policy wherever it is not true at once.
+ */
+export async function becomes(page: Page, expression: string): Promise<void> {
+  const endMs = Date.now() + 60_000;
+  while ((await page.evaluate(expression)) !== true) {
+    assert.ok(Date.now() < endMs, `never became true: ${expression}`);
+    await page.waitForTimeout(20);
+  }
+}
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+interface AxeFault {
+  readonly id: string;
+  readonly help: string;
+  readonly nodes: readonly { readonly html: string; readonly failureSummary?: string }[];
+}
+
+/** No fault that axe-core finds in the page as it stands. */
+export async function assertAccessible(page: Page): Promise<void> {
+  // A page is loaded when it is first gone to; its head is there when it is.
+  await page.locator('h1').waitFor();
+  // What fades in has less contrast on its way.
+  const endless = 'Number.POSITIVE_INFINITY';
+  const ending = `document.getAnimations().filter((one) => one.effect.getComputedTiming().endTime !== ${endless})`;
+  await page.evaluate(`Promise.all(${ending}.map((one) => one.finished.catch(() => {})))`);
+  await page.evaluate(axe);
+  const faults = (await page.evaluate('axe.run().then(({ violations }) => violations)')) as AxeFault[];
+  const told = faults.map(
+    ({ id, help, nodes }) =>
+      `${id}: ${help}: ${nodes.map(({ html, failureSummary }) => `${html} ${failureSummary ?? ''}`).join(' | ')}`,
+  );
+  assert.deepEqual(told, [], page.url());
+}
+
+/** Nothing hangs over the side of the screen. */
+export async function assertFitsScreen(page: Page): Promise<void> {
+  const { scroll, client } = (await page.evaluate(
+    '({ scroll: document.documentElement.scrollWidth, client: document.documentElement.clientWidth })',
+  )) as { scroll: number; client: number };
+  assert.ok(scroll <= client, `${page.url()}: ${scroll} wide on a screen of ${client}`);
+}
