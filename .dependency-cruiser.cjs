@@ -62,7 +62,7 @@ const forbidden = [
   {
     name: 'config-is-read-where-parts-are-wired',
     comment: 'Only server.ts, main.ts and the command-line verbs read the configuration; others are handed their part.',
-    from: { path: '^src/', pathNot: ['^src/config/', '^src/cli/', '^src/(server|main)[.]ts$', tests] },
+    from: { path: '^src/', pathNot: ['^src/config/', '^src/cli/', '^src/(server|main)[.]ts$', '^src/wiring/', tests] },
     to: { path: '^src/config/', pathNot: limits },
   },
   {
@@ -82,6 +82,12 @@ const forbidden = [
     comment: 'server.ts wires the parts; only main.ts and the command-line verbs start it.',
     from: { path: '^src/', pathNot: ['^src/cli/', '^src/main[.]ts$', tests] },
     to: { path: '^src/server[.]ts$' },
+  },
+  {
+    name: 'wiring-is-of-the-server',
+    comment: 'wiring/ is a part of server.ts.',
+    from: { path: '^src/', pathNot: ['^src/server[.]ts$', '^src/wiring/', tests] },
+    to: { path: '^src/wiring/' },
   },
   {
     name: 'server-knows-no-verbs',
@@ -108,6 +114,42 @@ const forbidden = [
     to: { dependencyTypes: ['npm-dev'], dependencyTypesNot: ['type-only'], pathNot: 'node_modules/@types/' },
   },
   {
+    name: 'the-dashboard-is-a-client',
+    comment: 'It knows the service by its API alone, and nothing of the service knows it.',
+    from: { path: '^dashboard/' },
+    to: { path: '^(src|test|bench|scripts)/' },
+  },
+  {
+    name: 'nothing-imports-the-dashboard',
+    comment: 'The server serves what was built of it.',
+    from: { path: '^(src|test|bench|scripts)/' },
+    to: { path: '^dashboard/' },
+  },
+  {
+    name: 'features-never-meet',
+    comment: 'What two screens need lies in shared/ or api/.',
+    from: { path: '^dashboard/src/features/([^/]+)/' },
+    to: { path: '^dashboard/src/features/', pathNot: '^dashboard/src/features/$1/' },
+  },
+  {
+    name: 'features-know-no-app',
+    comment: 'app/ puts features together; a feature reads its own address by getRouteApi.',
+    from: { path: '^dashboard/src/(features|shared|api|strings|theme)/' },
+    to: { path: '^dashboard/src/(app/|main)' },
+  },
+  {
+    name: 'shared-is-below-features',
+    comment: 'Parts of screens know no screen.',
+    from: { path: '^dashboard/src/(shared|api|strings|theme)/' },
+    to: { path: '^dashboard/src/features/' },
+  },
+  {
+    name: 'dashboard-api-draws-nothing',
+    comment: 'api/ talks to the server; it needs no part of a screen.',
+    from: { path: '^dashboard/src/api/' },
+    to: { path: '^dashboard/src/(shared|strings|theme)/' },
+  },
+  {
     name: 'no-cycles',
     comment: 'Two files that need each other are one file, or need a third below both.',
     from: {},
@@ -123,13 +165,13 @@ const forbidden = [
     name: 'no-barrels',
     comment: 'Import from the file that has it.',
     from: {},
-    to: { path: '^(src|test|bench|scripts).*/index[.]' },
+    to: { path: '^(src|test|bench|scripts|dashboard/src).*/index[.]' },
   },
   {
     name: 'no-vague-names',
     comment: 'A file is named after what it exports, never utils, helpers, common or manager.',
     from: {},
-    to: { path: '^(src|test|bench|scripts).*[/-](utils?|helpers?|common|managers?)[-./]' },
+    to: { path: '^(src|test|bench|scripts|dashboard/src).*[/-](utils?|helpers?|common|managers?)[-./]' },
   },
 ];
 

@@ -3,7 +3,19 @@ import { tmpdir } from 'node:os';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 
-export const sectionNames = ['rest', 'mqtt', 'logins', 'bulk', 'lists', 'notifications', 'start'] as const;
+export const sectionNames = [
+  'rest',
+  'mqtt',
+  'logins',
+  'bulk',
+  'lists',
+  'notifications',
+  'start',
+  'codec',
+  'disk',
+  'series',
+  'dashboard',
+] as const;
 export type SectionName = (typeof sectionNames)[number];
 
 export interface BenchOptions {
@@ -16,6 +28,14 @@ export interface BenchOptions {
   readonly mqttClients: number;
   /** Publishes outstanding for each MQTT client. */
   readonly mqttWindow: number;
+  /** Sensors that REST, MQTT and bulk go to: these sections are measured once for each number. */
+  readonly sensors: readonly number[];
+  /** Datapoints of the series section; the disk section takes as many, up to a bound of its own. */
+  readonly datapoints: number;
+  /** Sensors that the disk section counts written bytes with, one after the other. */
+  readonly diskSensors: readonly number[];
+  /** For how long the disk section counts what is written to the device, seconds. */
+  readonly diskSeconds: number;
   /** Where the data folders of the measured servers go. */
   readonly folder: string;
   /** Folder for the CPU profiles of the measured server; undefined: none. */
@@ -28,7 +48,9 @@ const help = `npm run bench -- [options]
 
 Measures this checkout: a server of its own on one core in a temporary folder, the load generator on another, and for
 REST and MQTT a baseline that stores nothing (a bare Fastify, a bare aedes) on the same core in turns, so that noise of
-the machine meets both alike. Medians of the rounds count. At the end everything is read back and counted.
+the machine meets both alike; for bulk InfluxDB 1.x where influxd is on the PATH (Debian: influxdb), for series a plain
+SQLite table with an index. The dashboard is built and opened in Chromium, where that is on the PATH (Debian: chromium).
+Medians of the rounds count. At the end everything is read back and counted.
 
   --only rest,mqtt,…    sections to run: ${sectionNames.join(', ')} (all)
   --seconds 5           length of one round
@@ -36,6 +58,11 @@ the machine meets both alike. Medians of the rounds count. At the end everything
   --connections 400     REST and logins: connections, each with one request outstanding
   --clients 50          MQTT: connections
   --window 100          MQTT: publishes outstanding on each connection
+  --sensors 200         REST, MQTT, bulk: sensors; several numbers (200,100000) measure these sections several times
+  --datapoints 49932000 series: datapoints, of 95 sensors, a minute apart (a year at most); disk takes up to 4 000 000
+  --disk-sensors 10000,100000
+                        disk: sensors that datapoints come from while writes to the device are counted
+  --disk-seconds 60     disk: how long each way of sending lasts
   --folder <path>       where the data goes while it runs (${tmpdir()}); a disk in memory gives flattering figures
   --profile <folder>    write CPU profiles of the server there (slows it by a tenth or so)
   --write <file>        write the report to this file as well, for example docs/performance.md
@@ -45,6 +72,8 @@ The exit code is 1 when a count is wrong, whatever the speed.
 
 Examples:
   npm run bench -- --only rest --rounds 3
+  npm run bench -- --only rest,mqtt,bulk --sensors 200,100000
+  npm run bench -- --only series --datapoints 200000 --rounds 1 --seconds 2
   npm run bench -- --write docs/performance.md`;
 
 export function parseArguments(args: readonly string[]): BenchOptions {
@@ -57,6 +86,10 @@ export function parseArguments(args: readonly string[]): BenchOptions {
       connections: { type: 'string', default: '400' },
       clients: { type: 'string', default: '50' },
       window: { type: 'string', default: '100' },
+      sensors: { type: 'string', default: '200' },
+      datapoints: { type: 'string', default: '49932000' },
+      'disk-sensors': { type: 'string', default: '10000,100000' },
+      'disk-seconds': { type: 'string', default: '60' },
       folder: { type: 'string', default: tmpdir() },
       profile: { type: 'string' },
       write: { type: 'string' },
@@ -74,6 +107,10 @@ export function parseArguments(args: readonly string[]): BenchOptions {
     connections: parsePositive(values.connections, { name: '--connections', max: 10_000 }),
     mqttClients: parsePositive(values.clients, { name: '--clients', max: 10_000 }),
     mqttWindow: parsePositive(values.window, { name: '--window', max: 60_000 }),
+    sensors: parseNumbers(values.sensors, { name: '--sensors', max: 1_000_000 }),
+    datapoints: parsePositive(values.datapoints, { name: '--datapoints', max: 49_932_000 }),
+    diskSensors: parseNumbers(values['disk-sensors'], { name: '--disk-sensors', max: 1_000_000 }),
+    diskSeconds: parsePositive(values['disk-seconds'], { name: '--disk-seconds', max: 3_600 }),
     folder: resolve(values.folder),
     profile: values.profile === undefined ? undefined : resolve(values.profile),
     write: values.write,
@@ -84,6 +121,10 @@ function parseSection(text: string): SectionName {
   const found = sectionNames.find((name) => name === text.trim());
   if (found === undefined) throw new Error(`--only takes ${sectionNames.join(', ')}, not ${text}.`);
   return found;
+}
+
+function parseNumbers(text: string, option: { readonly name: string; readonly max: number }): number[] {
+  return text.split(',').map((number) => parsePositive(number, option));
 }
 
 function parsePositive(text: string, { name, max }: { readonly name: string; readonly max: number }): number {

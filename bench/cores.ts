@@ -3,6 +3,7 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
+import { setTimeout as pause } from 'node:timers/promises';
 
 const cores = availableParallelism();
 const pinner: string = 'taskset';
@@ -24,12 +25,23 @@ export function leaveServerCore(): void {
 
 /** Processor time the first core has spent on anything so far, seconds; NaN where that cannot be known. */
 export function serverCoreBusyS(): number {
+  return busyS('cpu0');
+}
+
+/** The share of all cores that was busy over a second in which this bench rests; NaN where that cannot be known. */
+export async function othersShare(): Promise<number> {
+  const [before, startMs] = [busyS('cpu'), performance.now()];
+  await pause(1_000);
+  return (busyS('cpu') - before) / ((performance.now() - startMs) / 1_000) / cores;
+}
+
+function busyS(line: 'cpu' | 'cpu0'): number {
   try {
     const [, user, nice, system, , , irq, softIrq, steal] =
       readFileSync('/proc/stat', 'latin1')
         .split('\n')
-        .find((line) => line.startsWith('cpu0 '))
-        ?.split(' ')
+        .find((text) => text.startsWith(`${line} `))
+        ?.split(/ +/)
         .map(Number) ?? [];
     return (
       [user, nice, system, irq, softIrq, steal].reduce<number>((sum, ticks) => sum + (ticks ?? Number.NaN), 0) / 100

@@ -7,15 +7,21 @@ import { leaveServerCore } from './cores.ts';
 import { describeMachine, renderReport } from './report.ts';
 import type { Section } from './section.ts';
 import { measureBulk } from './sections/bulk.ts';
+import { measureCodec } from './sections/codec.ts';
+import { measureDashboard } from './sections/dashboard.ts';
+import { measureDisk } from './sections/disk.ts';
 import { measureLists } from './sections/lists.ts';
 import { measureLogins } from './sections/logins.ts';
 import { measureMqtt } from './sections/mqtt.ts';
 import { measureNotifications } from './sections/notifications.ts';
 import { measureRest } from './sections/rest.ts';
+import { measureSeries } from './sections/series.ts';
 import { measureStart } from './sections/start.ts';
 import { ServerProcess } from './server-process.ts';
 
-const measures: Readonly<Record<SectionName, (options: BenchOptions, dataDir: string) => Promise<Section>>> = {
+type Measure = (options: BenchOptions, dataDir: string, sensors: number) => Promise<Section>;
+
+const measures: Readonly<Record<SectionName, Measure>> = {
   rest: measureRest,
   mqtt: measureMqtt,
   logins: measureLogins,
@@ -23,7 +29,14 @@ const measures: Readonly<Record<SectionName, (options: BenchOptions, dataDir: st
   lists: measureLists,
   notifications: measureNotifications,
   start: measureStart,
+  codec: measureCodec,
+  disk: measureDisk,
+  series: measureSeries,
+  dashboard: measureDashboard,
 };
+
+/** Those that are measured for each number of sensors. */
+const manySensors: readonly SectionName[] = ['rest', 'mqtt', 'bulk'];
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
 /** The data of the section that runs. */
@@ -41,7 +54,10 @@ async function bench(options: BenchOptions): Promise<void> {
   leaveServerCore();
   const machine = describeMachine(options.folder);
   const sections: Section[] = [];
-  for (const name of options.sections) sections.push(await measure(name, options));
+  for (const name of options.sections) {
+    const numbers = manySensors.includes(name) ? options.sensors : [0];
+    for (const sensors of numbers) sections.push(await measure(name, { options, sensors }));
+  }
   const command = ['npm run bench --', ...process.argv.slice(2)].join(' ').replace(/ --$/, '');
   const report = renderReport(sections, machine, command);
   console.log(report);
@@ -49,10 +65,13 @@ async function bench(options: BenchOptions): Promise<void> {
   if (sections.some((section) => section.faults.length > 0)) process.exitCode = 1;
 }
 
-async function measure(name: SectionName, options: BenchOptions): Promise<Section> {
+async function measure(
+  name: SectionName,
+  { options, sensors }: { readonly options: BenchOptions; readonly sensors: number },
+): Promise<Section> {
   dataDir = mkdtempSync(join(options.folder, 'dundun-bench-'));
   try {
-    return await measures[name](options, dataDir);
+    return await measures[name](options, dataDir, sensors);
   } finally {
     tidyUp();
   }

@@ -13,7 +13,7 @@ export function renderReport(sections: readonly Section[], machine: string, comm
   );
 }
 
-const words = { reached: 'reached', missed: 'MISSED', doubtful: 'DOUBTFUL (others were busy on that core)' } as const;
+const words = { reached: 'reached', missed: 'MISSED', doubtful: 'DOUBTFUL (others were busy)' } as const;
 
 function renderVerdicts(sections: readonly Section[]): string {
   const verdicts = sections.flatMap((section) => section.verdicts);

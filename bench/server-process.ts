@@ -11,6 +11,9 @@ interface Ready {
   readonly mqtt?: number;
 }
 
+/** Resolves with the ports of a program as soon as it serves. */
+type ReadReady = (child: ChildProcess) => Promise<Ready>;
+
 /** Clock ticks of /proc/PID/stat, which Linux fixes at 100 a second for programs. */
 const ticksPerS = 100;
 const quietStepMs = 250;
@@ -36,14 +39,24 @@ export class ServerProcess {
   }
 
   /** Starts a script with this Node.js; resolves at its ready line. */
-  static async start(
+  static start(
     script: string,
     options: { readonly args?: readonly string[]; readonly env?: Readonly<Record<string, string>> } = {},
   ): Promise<ServerProcess> {
+    const { args = [], env = {} } = options;
+    return ServerProcess.startProgram(process.execPath, [script, ...args], { env, readReady });
+  }
+
+  /** Starts any program; resolves when `readReady` does. */
+  static async startProgram(
+    named: string,
+    options: readonly string[],
+    { env, readReady: read }: { readonly env: Readonly<Record<string, string>>; readonly readReady: ReadReady },
+  ): Promise<ServerProcess> {
     const startedMs = performance.now();
-    const [program, args] = onServerCore(process.execPath, [script, ...(options.args ?? [])]);
-    const env = { ...process.env, ...options.env };
-    const child = spawn(program, args, { env, stdio: ['ignore', 'pipe', 'inherit'] });
+    const [program, args] = onServerCore(named, options);
+    const child = spawn(program, args, { env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'inherit'] });
+    const script = options[0] ?? named;
     running.add(child);
     const ended = new Promise<void>((resolve) => {
       child.once('exit', (code, signal) => {
@@ -54,7 +67,7 @@ export class ServerProcess {
     });
     const deadline = setTimeout(() => child.kill('SIGKILL'), startMsMax);
     const early = ended.then(() => Promise.reject(new Error(`${script} ended, or was ended, before it was ready.`)));
-    const ready = await Promise.race([readReady(child), early]).finally(() => clearTimeout(deadline));
+    const ready = await Promise.race([read(child), early]).finally(() => clearTimeout(deadline));
     return new ServerProcess(child, ready, ended, performance.now() - startedMs);
   }
 
@@ -90,6 +103,16 @@ export class ServerProcess {
     return Number(/VmRSS:\s+(\d+)/.exec(this.#proc('status'))?.[1] ?? Number.NaN) / 1024;
   }
 
+  /** The most memory that was in use at any time so far, MiB. */
+  peakMib(): number {
+    return Number(/VmHWM:\s+(\d+)/.exec(this.#proc('status'))?.[1] ?? Number.NaN) / 1024;
+  }
+
+  /** Bytes the process has caused to be written to the device so far. */
+  writtenBytes(): number {
+    return Number(/^write_bytes: (\d+)/m.exec(this.#proc('io'))?.[1] ?? Number.NaN);
+  }
+
   /** Resolves when the process does (almost) nothing: what it put off must not burden the next measurement. */
   async quiet(): Promise<void> {
     const deadlineMs = performance.now() + quietMsMax;
@@ -106,6 +129,14 @@ export class ServerProcess {
     this.#assertAlive();
     leaving.add(this.#child);
     this.#child.kill('SIGTERM');
+    await this.#ended;
+  }
+
+  /** Ends the process as a power cut would. */
+  async kill(): Promise<void> {
+    this.#assertAlive();
+    leaving.add(this.#child);
+    this.#child.kill('SIGKILL');
     await this.#ended;
   }
 

@@ -1,6 +1,11 @@
 // Figures for Prometheus, gathered when they are asked for, so that ingest pays nothing for them.
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { RetentionKeeper } from './domain/datapoints/retention-keeper.ts';
+import type { Room } from './domain/datapoints/room.ts';
 import type { Writer } from './domain/datapoints/writer.ts';
+import type { Outbox } from './domain/notifications/outbox.ts';
+import type { Tally } from './domain/notifications/tally.ts';
+import type { Watcher } from './domain/notifications/watcher.ts';
 import type { MqttCounts } from './mqtt/mqtt-server.ts';
 import type { EmbeddedStore } from './storage/sqlite/open.ts';
 
@@ -18,11 +23,27 @@ function metricsOfProcess(): Registry {
   return processMetrics;
 }
 
+interface RuleParts {
+  readonly watcher: Watcher;
+  readonly outbox: Outbox;
+  readonly tally: Tally;
+}
+
 export class Metrics {
   readonly registry = Registry.merge([metricsOfProcess()]);
 
-  constructor(parts: { readonly store: EmbeddedStore; readonly writer: Writer; readonly mqtt: MqttCounts }) {
-    const { store, writer, mqtt } = parts;
+  constructor(parts: {
+    readonly store: EmbeddedStore;
+    readonly writer: Writer;
+    readonly room: Room;
+    readonly retention: RetentionKeeper;
+    readonly mqtt: MqttCounts;
+    readonly rules: RuleParts;
+  }) {
+    const { store, writer, mqtt, rules } = parts;
+    this.#addRoom(parts.room);
+    watchStorage(store, [this.registry]);
+    const { retention } = parts;
     const registers = [this.registry];
     const commits = new Histogram({
       name: 'dundun_commit_seconds',
@@ -40,6 +61,15 @@ export class Metrics {
         this.inc(writer.storedDatapoints);
       },
     });
+    new Counter({
+      name: 'dundun_datapoints_expired_total',
+      help: 'Datapoints removed since the start because they were older than their sensor keeps them.',
+      registers,
+      collect() {
+        this.reset();
+        this.inc(retention.removedDatapoints);
+      },
+    });
     new Gauge({
       name: 'dundun_datapoints_waiting',
       help: 'Datapoints accepted and not yet committed.',
@@ -50,7 +80,7 @@ export class Metrics {
     });
     new Gauge({
       name: 'dundun_log_datapoints',
-      help: 'Datapoints in the log that have not settled yet.',
+      help: 'Datapoints in the log that have not been sealed yet.',
       registers,
       collect() {
         this.set(store.datapoints.logRows);
@@ -73,5 +103,134 @@ export class Metrics {
         this.inc(mqtt.slowCut);
       },
     });
+    watchRules(rules, registers);
+    watchMessages(rules, registers);
   }
+  #addRoom(room: Room): void {
+    const registers = [this.registry];
+    new Gauge({
+      name: 'dundun_data_bytes',
+      help: 'What the data takes on the disk, without space in its file that is free again.',
+      registers,
+      collect() {
+        this.set(room.usage?.usedBytes ?? 0);
+      },
+    });
+    new Gauge({
+      name: 'dundun_data_max_bytes',
+      help: 'What the data may take (DUNDUN_DATA_MAX_BYTES); +Inf without a cap.',
+      registers,
+      collect() {
+        this.set(room.bytesMax ?? Number.POSITIVE_INFINITY);
+      },
+    });
+    new Gauge({
+      name: 'dundun_disk_free_bytes',
+      help: 'What is free on the disk of the data folder.',
+      registers,
+      collect() {
+        this.set(room.usage?.freeBytes ?? 0);
+      },
+    });
+    new Counter({
+      name: 'dundun_datapoints_refused_total',
+      help: 'Datapoints refused since the start because there was no room for them.',
+      registers,
+      collect() {
+        this.reset();
+        this.inc(room.refusedDatapoints);
+      },
+    });
+  }
+}
+
+function watchStorage({ writer }: EmbeddedStore, registers: Registry[]): void {
+  new Gauge({
+    name: 'dundun_storage_refuses',
+    help: '1 while the disk refuses to write, or datapoints are refused because they cannot be compressed; else 0.',
+    registers,
+    collect() {
+      this.set(writer.refusesBecause === undefined ? 0 : 1);
+    },
+  });
+  new Counter({
+    name: 'dundun_storage_refusals_total',
+    help: 'Writes refused since the start because of that; several requests may share one.',
+    registers,
+    collect() {
+      this.reset();
+      this.inc(writer.refusedUnits);
+    },
+  });
+}
+
+function watchRules({ watcher, tally }: RuleParts, registers: Registry[]): void {
+  new Gauge({
+    name: 'dundun_rules_datapoints_waiting',
+    help: 'Datapoints in memory that notifications have not looked at yet.',
+    registers,
+    collect() {
+      this.set(watcher.waitingDatapoints);
+    },
+  });
+  new Gauge({
+    name: 'dundun_rules_datapoints_behind',
+    help: 'Datapoints stored since the last that notifications have looked at.',
+    registers,
+    collect() {
+      this.set(watcher.behindDatapoints);
+    },
+  });
+  new Counter({
+    name: 'dundun_rules_fired_total',
+    help: 'Firings of notifications since the start.',
+    registers,
+    collect() {
+      this.reset();
+      this.inc(tally.firings);
+    },
+  });
+}
+
+function watchMessages({ outbox, tally }: RuleParts, registers: Registry[]): void {
+  new Gauge({
+    name: 'dundun_messages_waiting',
+    help: 'Messages in the outbox that wait to be sent.',
+    labelNames: ['channel'],
+    registers,
+    async collect() {
+      const waiting = await outbox.countWaiting();
+      this.reset();
+      for (const [channel, count] of waiting) this.set({ channel }, count);
+    },
+  });
+  new Counter({
+    name: 'dundun_messages_total',
+    help: 'Messages that came to their end since the start: sent, failed or undelivered.',
+    labelNames: ['channel', 'state'],
+    registers,
+    collect() {
+      this.reset();
+      for (const { channel, state, count } of tally.ended) this.inc({ channel, state }, count);
+    },
+  });
+  new Counter({
+    name: 'dundun_message_errors_total',
+    help: 'Tries to send that the provider refused or did not answer.',
+    labelNames: ['channel'],
+    registers,
+    collect() {
+      this.reset();
+      for (const { channel, count } of tally.errors) this.inc({ channel }, count);
+    },
+  });
+  new Counter({
+    name: 'dundun_messages_capped_total',
+    help: 'Paid messages that did not go because somebody had reached the cap of the day.',
+    registers,
+    collect() {
+      this.reset();
+      this.inc(tally.capped);
+    },
+  });
 }

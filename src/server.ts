@@ -1,9 +1,11 @@
 // The only place where parts are wired. Starts everything in order; closes it in the reverse order.
+import { fileURLToPath } from 'node:url';
 import pino, { type Logger } from 'pino';
 import { type Clock, systemClock } from './base/clock.ts';
 import { type Ids, randomIds } from './base/ids.ts';
 import type { Log } from './base/log.ts';
 import type { Config } from './config/config.ts';
+import { dashboardFactsOf } from './config/dashboard-facts.ts';
 import { limits } from './config/limits.ts';
 import { providersOf } from './config/provider-settings.ts';
 import { makeSenders } from './delivery/senders.ts';
@@ -11,7 +13,10 @@ import { Actuators } from './domain/actuators/actuators.ts';
 import { Bulk } from './domain/datapoints/bulk.ts';
 import { Feed } from './domain/datapoints/feed.ts';
 import { History } from './domain/datapoints/history.ts';
+import { Imports } from './domain/datapoints/imports.ts';
 import { Ingest } from './domain/datapoints/ingest.ts';
+import { RetentionKeeper } from './domain/datapoints/retention-keeper.ts';
+import { Room } from './domain/datapoints/room.ts';
 import { Writer } from './domain/datapoints/writer.ts';
 import { DeviceDirectory } from './domain/devices/device-directory.ts';
 import { Devices } from './domain/devices/devices.ts';
@@ -19,31 +24,20 @@ import { DropLog } from './domain/devices/drop-log.ts';
 import { Sharing } from './domain/devices/sharing.ts';
 import { Gateways } from './domain/gateways/gateways.ts';
 import { Presence } from './domain/gateways/presence.ts';
-import { Keys } from './domain/keys/keys.ts';
 import { Live } from './domain/live/live.ts';
-import { Courier } from './domain/notifications/courier.ts';
-import { Evaluator } from './domain/notifications/evaluator.ts';
-import { MessageMaker } from './domain/notifications/message-maker.ts';
-import { Messages } from './domain/notifications/messages.ts';
 import type { Channel } from './domain/notifications/notification.ts';
 import { Notifications } from './domain/notifications/notifications.ts';
-import { Outbox } from './domain/notifications/outbox.ts';
 import { Rehearsal } from './domain/notifications/rehearsal.ts';
-import { RuleIndex } from './domain/notifications/rule-index.ts';
 import type { Sender } from './domain/notifications/sender.ts';
-import { Watcher } from './domain/notifications/watcher.ts';
 import { Permissions } from './domain/permissions/permission.ts';
 import { PermissionQueries } from './domain/permissions/permission-queries.ts';
 import { Projects } from './domain/projects/projects.ts';
 import { Sensors } from './domain/sensors/sensors.ts';
-import { Accounts } from './domain/users/accounts.ts';
 import { Endings } from './domain/users/endings.ts';
-import { Logins } from './domain/users/logins.ts';
 import { Passwords } from './domain/users/passwords.ts';
-import { Registrations } from './domain/users/registrations.ts';
-import { Renewals } from './domain/users/renewals.ts';
 import { Users } from './domain/users/users.ts';
 import { WebhookKeys } from './domain/users/webhook-keys.ts';
+import { readDashboard } from './http/dashboard-files.ts';
 import { type HttpOptions, HttpServer } from './http/http-server.ts';
 import { Tokens } from './http/tokens.ts';
 import { Metrics } from './metrics.ts';
@@ -54,16 +48,16 @@ import { SqlDeviceStore } from './storage/sql/device-store.ts';
 import { SqlDropStore } from './storage/sql/drop-store.ts';
 import { SqlGatewayStore } from './storage/sql/gateway-store.ts';
 import { SqlGuardedStore } from './storage/sql/guarded-store.ts';
-import { SqlKeyStore } from './storage/sql/key-store.ts';
-import { SqlMessageStore } from './storage/sql/message-store.ts';
 import { SqlNotificationStore } from './storage/sql/notification-store.ts';
 import { SqlProjectStore } from './storage/sql/project-store.ts';
-import { SqlRenewalStore } from './storage/sql/renewal-store.ts';
+import { SqlRetentionStore } from './storage/sql/retention-store.ts';
 import { SqlSecretStore } from './storage/sql/secret-store.ts';
 import { SqlUserStore } from './storage/sql/user-store.ts';
-import { SqlWatchStore } from './storage/sql/watch-store.ts';
+import { measureUsage } from './storage/sqlite/data-usage.ts';
 import { SqliteMqttPersistence } from './storage/sqlite/mqtt-persistence.ts';
 import { type EmbeddedStore, openEmbeddedStore } from './storage/sqlite/open.ts';
+import { wireAccounts } from './wiring/wire-accounts.ts';
+import { wireRules } from './wiring/wire-rules.ts';
 
 /** What tests may turn: time, randomness, where words to people and logs go. */
 export interface Surroundings {
@@ -74,13 +68,15 @@ export interface Surroundings {
   readonly senders?: ReadonlyMap<Channel, Sender>;
   /** Called once with the password that was made up for admin at first start. */
   readonly onFirstPassword?: (password: string) => void;
+  /** Where the built dashboard lies. */
+  readonly dashboardFolder?: string;
 }
 
 export interface RunningServer {
   /** The ports that are open: `http`, `mqtt`, and `mqtts` where a certificate is set. */
   readonly ports: { readonly http: number; readonly mqtt: number; readonly mqtts?: number };
   readonly store: EmbeddedStore;
-  /** Resolves when nothing waits to be stored. */
+  /** Resolves when nothing waits to be stored, and all that it sets off is done: rules, messages that may go, subscribers. */
   idle(): Promise<void>;
   /** Takes no more work, finishes what was accepted, closes. Once. */
   close(): Promise<void>;
@@ -102,34 +98,48 @@ export async function startServer(config: Config, surroundings: Surroundings = {
   try {
     const domain = await wireDomain({ config, clock, ids, store, log, surroundings });
     store.writer.onTrouble = (error, { fatal }) => onTrouble({ error, fatal, log });
+    closers.push(async () => domain.room.close());
+    closers.push(() => domain.retention.close());
+    domain.retention.start();
+    await domain.room.start();
     closers.push(() => domain.rules.outbox.close());
     closers.push(() => domain.rules.watcher.close());
     closers.push(() => domain.writer.idle());
     closers.push(() => domain.presence.flush());
     closers.push(() => domain.services.keys.idle());
     const mqtt = await makeMqtt({ config, clock, log, store, domain });
-    const metrics = new Metrics({ store, writer: domain.writer, mqtt: mqtt.counts });
-    const isReady = () => closing === undefined;
+    const { writer, room, retention, rules } = domain;
+    const metrics = new Metrics({ store, writer, room, retention, mqtt: mqtt.counts, rules });
+    const unreadyBecause = () => (closing === undefined ? store.writer.refusesBecause : 'not taking work');
+    const trouble = () => domain.room.fullBecause && `no room for more datapoints: ${domain.room.fullBecause}`;
+    const files = await readDashboard(surroundings.dashboardFolder ?? builtDashboard);
+    if (files === undefined) log.warn('the dashboard is not built: `npm ci` or `npm run prepare` builds it');
+    let ports: RunningServer['ports'] | undefined;
     const http = await HttpServer.create({
       options: httpOptions(config),
       log,
       clock,
       ...domain,
       metrics: metrics.registry,
-      isReady,
+      unreadyBecause,
+      trouble,
+      dashboard: { files, facts: () => dashboardFactsOf(config, ports) },
     });
     // Together, because MQTT over WebSocket holds connections of the HTTP server.
     closers.push(async () => void (await Promise.all([http.close(), mqtt.close()])));
     await domain.rules.outbox.start();
     await domain.rules.watcher.start();
     const httpPort = await http.start();
-    const ports = { http: httpPort, ...(await mqtt.start(http.server)) };
+    ports = { http: httpPort, ...(await mqtt.start(http.server)) };
     warnOfPlainText(config, log);
     const idle = async () => {
       await domain.writer.idle();
       await mqtt.idle();
       await domain.rules.watcher.idle();
       await domain.rules.outbox.idle();
+      // What the outbox set goes out to subscribers.
+      await mqtt.idle();
+      await domain.retention.idle();
       await domain.presence.idle();
       await domain.services.keys.idle();
     };
@@ -139,6 +149,8 @@ export async function startServer(config: Config, surroundings: Surroundings = {
     throw error;
   }
 }
+
+const builtDashboard = fileURLToPath(new URL('../dashboard/dist', import.meta.url));
 
 function httpOptions(config: Config): HttpOptions {
   const { httpHost: host, httpPort: port, corsOrigins, trustProxy, baseUrl } = config;
@@ -230,7 +242,22 @@ async function wireDomain(parts: {
   const permissions = new Permissions({ guestAccess: config.guestAccess });
   const endings = new Endings();
   const feed = new Feed();
-  const writer = new Writer({ store: store.datapoints, feed, bounds: limits });
+  const room = new Room({
+    measure: () => measureUsage(config.dataDir, store.reader),
+    compact: () => store.writer.seal(),
+    bytesMax: config.dataBytesMax,
+    bounds: limits,
+    log: parts.log,
+  });
+  const writer = new Writer({ store: store.datapoints, feed, room, bounds: limits });
+  const retention = new RetentionKeeper({
+    store: store.datapoints,
+    retentionStore: new SqlRetentionStore(store.registry),
+    defaultDays: config.retentionDays,
+    bounds: limits,
+    clock,
+    log: parts.log,
+  });
   const directory = new DeviceDirectory({
     store: deviceStore,
     partsMax: limits.directoryPartsMax,
@@ -257,13 +284,15 @@ async function wireDomain(parts: {
   };
   const actuators = new Actuators({ ...known, store: deviceStore, feed });
   const rules = wireRules({ ...known, config, ids, store, users, feed, actuators, senders, log: parts.log });
+  const sensors = new Sensors({ ...known, store: deviceStore });
   const services = {
     live,
     devices,
-    sensors: new Sensors({ ...known, store: deviceStore }),
+    sensors,
     actuators,
     ingest,
     bulk: new Bulk({ ...pushing, ingest }),
+    imports: new Imports({ ...pushing, ingest, sensors }),
     history: new History({ ...known, store: store.datapoints }),
     gateways,
     projects: new Projects({ permissions, ids, projectStore: new SqlProjectStore(store.registry) }),
@@ -291,6 +320,8 @@ async function wireDomain(parts: {
     presence,
     feed,
     writer,
+    room,
+    retention,
     drops,
     rules,
     senders,
@@ -299,64 +330,6 @@ async function wireDomain(parts: {
 }
 
 /** Who makes notifications fire. */
-function wireRules(parts: {
-  readonly config: Config;
-  readonly clock: Clock;
-  readonly ids: Ids;
-  readonly log: Log;
-  readonly store: EmbeddedStore;
-  readonly directory: DeviceDirectory;
-  readonly permissions: Permissions;
-  readonly users: Users;
-  readonly feed: Feed;
-  readonly actuators: Actuators;
-  readonly senders: ReadonlyMap<Channel, Sender>;
-}) {
-  const { config, store } = parts;
-  const messageStore = new SqlMessageStore(store.registry);
-  const courier = new Courier({ ...parts, messageStore, paidPerDayMax: config.paidMessagesPerDay });
-  const outbox = new Outbox({ ...parts, messageStore, courier });
-  const watching = {
-    ...parts,
-    index: new RuleIndex(),
-    store: store.datapoints,
-    watchStore: new SqlWatchStore(store.registry),
-    messages: new MessageMaker(parts),
-    oldHours: config.notifyOldHours,
-    onMessages: () => outbox.wake(),
-  };
-  const evaluator = new Evaluator(watching);
-  const watcher = new Watcher({ ...watching, evaluator });
-  return { watcher, outbox, messages: new Messages({ ...watching, messageStore }) };
-}
-
-/** Who may sign in, and how. */
-function wireAccounts(parts: {
-  readonly config: Config;
-  readonly clock: Clock;
-  readonly ids: Ids;
-  readonly store: EmbeddedStore;
-  readonly permissions: Permissions;
-  readonly passwords: Passwords;
-  readonly users: Users;
-  readonly userStore: SqlUserStore;
-  readonly devices: Devices;
-  readonly gateways: Gateways;
-  readonly endings: Endings;
-  readonly webhookKeys: WebhookKeys;
-}) {
-  const { config, clock, store, userStore } = parts;
-  const logins = new Logins(parts);
-  const { selfRegistration } = config;
-  const registrations = new Registrations({ clock });
-  return {
-    logins,
-    accounts: new Accounts({ ...parts, store: userStore, logins, registrations, selfRegistration }),
-    keys: new Keys({ ...parts, store: new SqlKeyStore(store.registry) }),
-    renewals: new Renewals({ ...parts, store: new SqlRenewalStore(store.registry) }),
-  };
-}
-
 function firstPassword(config: Config, ids: Ids, surroundings: Surroundings): string {
   if (config.adminPassword !== '') return config.adminPassword;
   // Four characters of three random bytes; 120 random bits at least.

@@ -1,61 +1,89 @@
-// Kills the server under load and reads everything back (I1): what was acknowledged is there exactly once, an array
-// whole or not at all, nothing that nobody sent; and repeats after the kill store nothing twice.
+// Kills the server under load, lets the power fail with it now and then, and reads everything back (I1): what was
+// acknowledged is there exactly once, an array whole or not at all, nothing that nobody sent; repeats after the kill store
+// nothing twice; and `dundun check` finds nothing, neither in the folder nor in a backup that was made beside.
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
 import { suite, test } from 'node:test';
-import { isIntact, query } from './support/database.ts';
+import { limits } from '../src/config/limits.ts';
+import { Aging } from './support/aging.ts';
+import { type Aim, CrashSite } from './support/crash-site.ts';
 import { Dice } from './support/dice.ts';
 import { Ledger } from './support/ledger.ts';
 import { Publisher } from './support/mqtt-publisher.ts';
-import { call, Dundun, login, makeDevice, makeFolder, readValues, startDundun } from './support/process.ts';
+import { call, type Dundun, login, makeDevice, readValues } from './support/process.ts';
 import { push, startPusher } from './support/pushers.ts';
 import { Remover } from './support/remover.ts';
-import { readLoggedDatapoints, withDatabase } from './support/rows.ts';
 
 const isLong = process.env['DUNDUN_TEST_LONG'] === '1';
 const kills = isLong ? 200 : 10;
-const sensors = ['one', 'many', 'keyed', 'qos1', 'qos2'];
+/** What kills fall into in turn. */
+const aims: readonly Aim[] = [
+  undefined,
+  'sealing',
+  'merging',
+  'retention',
+  'backup',
+  undefined,
+  'clearing',
+  'purging',
+  'retention',
+  'merging',
+];
+const sensors = ['one', 'many', 'stamped', 'keyed', 'qos1', 'qos2'];
+/** Few, so that many datapoints have the same, and most come late. */
+const timestamps = ['2026-11-01T00:00:00Z', '2026-11-01T00:00:00.001Z', '2026-11-02T12:00:00Z', '2031-01-01T00:00:00Z'];
 
 suite('a kill', { timeout: isLong ? 3 * 3_600_000 : 500_000 }, () => {
   test(`under load loses nothing that was acknowledged, ${kills} times`, async (t) => {
     const dice = new Dice();
     t.diagnostic(`DUNDUN_TEST_SEED=${dice.seed}`);
-    const folder = join(makeFolder(), 'data');
+    const site = new CrashSite(dice);
     const rounds: Round[] = [];
-    let dundun = await startDundun({ folder });
+    let dundun = await site.start();
     for (let number = 0; number < kills; number++) {
+      const aim = aims[number % aims.length];
       const round = new Round(`d${number}`, dice);
       rounds.push(round);
-      await round.run(dundun, dice.between(30, 1500));
-      assert.ok(isIntact(folder), `the database is broken after kill ${number}`);
-      assertInOnePlace(folder);
-      if (dice.oneIn(4)) await killWhileStarting(folder, dice);
-      dundun = await startDundun({ folder });
+      if (aim === undefined && dice.oneIn(3)) site.startBackup();
+      const anywhere = () => site.kill(dundun, { withinMs: 1500, withinSteps: 3000 });
+      await round.run(dundun, aim === undefined ? anywhere : () => site.killIn(aim, dundun));
+      await site.assertSound();
+      if (dice.oneIn(4)) await site.killWhileStarting();
+      dundun = await site.start(isTightFor(aims[(number + 1) % aims.length]));
       await round.settleAccounts(dundun);
       await round.verify(dundun);
     }
     t.diagnostic(`${rounds.reduce((sum, round) => sum + round.ledger.count('stored'), 0)} pushes were acknowledged`);
-    // Once more all of it, after the log has settled as it goes at a stop and a start.
+    t.diagnostic(site.describeCuts());
+    t.diagnostic(site.describeKills());
+    for (const aim of aims) if (aim !== undefined) assert.ok(site.killsIn(aim) > 0, `no kill fell into ${aim}`);
+    // Once more all of it, after a stop and a start.
     await dundun.stop();
-    dundun = await startDundun({ folder });
+    dundun = await site.start(true);
+    for (const round of rounds) await round.untilOldIsGone(dundun);
     for (const round of rounds) await round.verify(dundun);
     await dundun.stop();
-    assertInOnePlace(folder);
+    await site.assertSound();
   });
 
   test('while it starts for the first time leaves a folder that the next start completes', async (t) => {
     const dice = new Dice();
     t.diagnostic(`DUNDUN_TEST_SEED=${dice.seed}`);
     for (let i = 0; i < (isLong ? 50 : 3); i++) {
-      const folder = join(makeFolder(), 'data');
-      for (let k = 0; k < 3; k++) await killWhileStarting(folder, dice);
-      const dundun = await startDundun({ folder });
+      const site = new CrashSite(dice);
+      for (let k = 0; k < 3; k++) await site.killWhileStarting();
+      const dundun = await site.start();
       assert.equal(typeof (await login(dundun)), 'string');
-      await dundun.stop('SIGKILL');
-      assert.ok(isIntact(folder));
+      await site.kill(dundun, { withinMs: 100, withinSteps: 20 });
+      await site.assertSound();
+      t.diagnostic(site.describeCuts());
     }
   });
 });
+
+/** A backup is made beside any server; the other aims need one that does them all the time. */
+function isTightFor(aim: Aim): boolean | undefined {
+  return aim === undefined || aim === 'backup' ? undefined : true;
+}
 
 /** One device of its own, everybody who pushes to it until the kill, and what they know. */
 class Round {
@@ -63,35 +91,39 @@ class Round {
   readonly #dice: Dice;
   readonly #publishers: Publisher[];
   readonly #remover: Remover;
+  readonly #aging: Aging;
 
   constructor(device: string, dice: Dice) {
     this.ledger = new Ledger(device);
     this.#dice = dice;
     this.#remover = new Remover(device);
+    this.#aging = new Aging(device, dice);
     this.#publishers = [1, 1, 2, 2].map((qos, i) => {
       const options = { ledger: this.ledger, clientId: `${device}-${i}`, window: 40 };
       return new Publisher({ ...options, qos: qos as 1 | 2, sensor: `qos${qos}` });
     });
   }
 
-  /** Loads the server from all sides and kills it after a while. */
-  async run(server: Dundun, killAfterMs: number): Promise<void> {
+  /** Loads the server from all sides until it is killed. */
+  async run(server: Dundun, kill: () => Promise<void>): Promise<void> {
     await makeDevice(server, this.ledger.device, sensors);
     const { ledger } = this;
-    // Small arrays leave room for single pushes; large ones make the log settle.
-    const sizeMax = [20, 300, 3000][this.#dice.between(0, 3)] as number;
-    const size = () => this.#dice.between(1, sizeMax + 1);
+    // Small arrays leave room for single pushes; large ones make the log be sealed.
+    const sizeMax = [20, 300, 3000, limits.pushDatapointsMax][this.#dice.between(0, 4)] as number;
+    const size = () => (this.#dice.oneIn(4) ? sizeMax : this.#dice.between(1, sizeMax + 1));
+    const timestamp = () => timestamps[this.#dice.between(0, timestamps.length)] as string;
     const clients = [
       ...Array.from({ length: 6 }, () => startPusher({ server, ledger, sensor: 'one' }).done),
       ...Array.from({ length: 2 }, () => startPusher({ server, ledger, sensor: 'many', size }).done),
+      startPusher({ server, ledger, sensor: 'stamped', size: () => this.#dice.between(1, 301), timestamp }).done,
       ...Array.from({ length: 2 }, () => startPusher({ server, ledger, sensor: 'keyed', keyPrefix: 'k' }).done),
       this.#remover.run(server),
+      this.#aging.run(server),
     ];
     // A kill may come before they are connected.
     const connecting = Promise.allSettled(this.#publishers.map((publisher) => publisher.connect(server.ports)));
     const done = Promise.all(clients);
-    await new Promise((resolve) => setTimeout(resolve, killAfterMs));
-    await server.stop('SIGKILL');
+    await kill();
     await connecting;
     await done;
   }
@@ -110,10 +142,16 @@ class Round {
       for (const sent of this.ledger.pushesTo(sensor)) assert.equal(sent.told, 'stored', `${sent.first} to ${sensor}`);
   }
 
+  /** Retention removes all that is too old, in rounds that come by themselves. */
+  async untilOldIsGone(server: Dundun): Promise<void> {
+    while ((await this.#aging.countOld(server)) > 0) await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+
   async verify(server: Dundun): Promise<void> {
     await this.ledger.verify(server);
     await this.#remover.verify(server);
-    for (const sensor of sensors) {
+    await this.#aging.verify(server);
+    for (const sensor of sensors.filter((sensor) => sensor !== 'stamped')) {
       const { last_value: last } = (await (
         await call(server, `/api/v2/devices/${this.ledger.device}/sensors/${sensor}`)
       ).json()) as {
@@ -121,33 +159,5 @@ class Round {
       };
       assert.equal(last?.value, (await readValues(server, this.ledger.device, sensor)).at(-1), `the last of ${sensor}`);
     }
-  }
-}
-
-async function killWhileStarting(folder: string, dice: Dice): Promise<void> {
-  const dundun = new Dundun({ folder });
-  await new Promise((resolve) => setTimeout(resolve, dice.between(100, 1500)));
-  await dundun.stop('SIGKILL');
-}
-
-/** A datapoint is in the log or settled, never both; those of a sensor that is gone are marked for purging or gone too. */
-function assertInOnePlace(folder: string): void {
-  withDatabase(folder, (database) => {
-    const settled = database.prepare('SELECT 1 FROM datapoint WHERE sensor = ? AND at = ? AND seq = ?');
-    const known = database.prepare(
-      'SELECT 1 WHERE EXISTS (SELECT 1 FROM sensor WHERE key = ?1) OR EXISTS (SELECT 1 FROM purge WHERE sensor = ?1)',
-    );
-    for (const { sensor, at, seq } of readLoggedDatapoints(database)) {
-      assert.equal(settled.get(sensor, at, seq), undefined, `datapoint ${seq} is in the log and settled`);
-      assert.ok(known.get(sensor), `the log keeps datapoint ${seq} of a removed sensor`);
-    }
-  });
-  for (const table of ['datapoint', 'latest']) {
-    const orphans = query(
-      folder,
-      `SELECT sensor, count(*) AS count FROM ${table}
-       WHERE sensor NOT IN (SELECT key FROM sensor) AND sensor NOT IN (SELECT sensor FROM purge) GROUP BY sensor`,
-    );
-    assert.deepEqual(orphans, [], `${table} keeps datapoints of removed sensors`);
   }
 }

@@ -1,4 +1,4 @@
-// Pushes and reads over REST against a sorted array: whatever is pushed, in whatever order, and whatever settles or
+// Pushes and reads over REST against a sorted array: whatever is pushed, in whatever order, and whatever is sealed or
 // restarts in between, a read gives what the array gives (contract 5).
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -40,7 +40,7 @@ const step = fc.oneof(
   { weight: 10, arbitrary: fc.record({ push: fc.array(reading, { minLength: 1, maxLength: 6 }) }) },
   { weight: 10, arbitrary: fc.record({ query }) },
   { weight: 3, arbitrary: fc.record({ advance: fc.integer({ min: 0, max: 2 }) }) },
-  { weight: 2, arbitrary: fc.constant({ settle: true } as const) },
+  { weight: 2, arbitrary: fc.constant({ seal: true } as const) },
   { weight: 1, arbitrary: fc.constant({ restart: true } as const) },
 );
 
@@ -55,7 +55,7 @@ test('a read gives what a sorted array gives', async () => {
       if ('push' in one) await push(s, model, baseMs, one.push);
       else if ('query' in one) await compare(s, model, baseMs, one.query);
       else if ('advance' in one) server.clock.advance(one.advance * 1000);
-      else if ('settle' in one) await server.running.store.writer.settle();
+      else if ('seal' in one) await server.running.store.writer.seal();
       else await server.restart();
     }
     const { body } = await server.call('owner', 'GET', s);

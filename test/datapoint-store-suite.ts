@@ -2,49 +2,22 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import fc from 'fast-check';
-import { type Datapoint, orderOf, type StoredValue } from '../src/domain/datapoints/datapoint.ts';
-import {
-  BatchBuilder,
-  type DatapointBatch,
-  type PublishMark,
-  type PushReceipt,
-} from '../src/domain/datapoints/datapoint-batch.ts';
-import type { DatapointStore, RangeQuery } from '../src/domain/datapoints/datapoint-store.ts';
+import { type Columns, datapointsOf } from '../src/domain/datapoints/columns.ts';
+import { orderOf, type StoredValue } from '../src/domain/datapoints/datapoint.ts';
+import { BatchBuilder } from '../src/domain/datapoints/datapoint-batch.ts';
+import type { DatapointStore, Position, RangeQuery } from '../src/domain/datapoints/datapoint-store.ts';
+import { type Beside, batchOf, nowMs, type Point, positionOf, sorted, timeOf } from './support/points.ts';
 import { properties } from './support/properties.ts';
 
 /** One engine on data of its own. */
 export interface OpenedStore {
   readonly store: DatapointStore;
   /** Moves what was appended to where it stays, if the engine does such a thing. */
-  settle(): Promise<void>;
+  seal(): Promise<void>;
   /** Closes the engine and opens it again on the same data. */
   reopen(): Promise<void>;
   /** Closes the engine and removes its data. */
   close(): Promise<void>;
-}
-
-interface Point {
-  readonly sensor: number;
-  readonly timestamp?: number | undefined;
-  readonly received?: number;
-  readonly value?: StoredValue;
-}
-
-const nowMs = Date.UTC(2026, 0, 15, 12);
-
-interface Beside {
-  readonly receipts?: readonly PushReceipt[];
-  readonly publishes?: readonly PublishMark[];
-}
-
-function batchOf(points: readonly Point[], { receipts = [], publishes = [] }: Beside = {}): DatapointBatch {
-  const batch = new BatchBuilder(points.length);
-  for (const { sensor, timestamp, received, value } of points) {
-    batch.add(sensor, timestamp ?? Number.NaN, received ?? nowMs, value ?? 0);
-  }
-  for (const receipt of receipts) batch.addReceipt(receipt);
-  for (const publish of publishes) batch.addPublish(publish);
-  return batch.build();
 }
 
 export function datapointStoreSuite(engine: string, open: () => Promise<OpenedStore>): void {
@@ -64,25 +37,71 @@ export function datapointStoreSuite(engine: string, open: () => Promise<OpenedSt
     const append = (points: readonly Point[], rest?: Beside) => {
       return opened.store.append(batchOf(points, rest));
     };
-    const read = (query: Partial<RangeQuery> & Pick<RangeQuery, 'sensor'>) => {
+    const step = (query: Partial<RangeQuery> & Pick<RangeQuery, 'sensor'>) => {
       return opened.store.read({ descending: false, limit: 100_000, ...query });
+    };
+    const read = async (query: Partial<RangeQuery> & Pick<RangeQuery, 'sensor'>) => {
+      return datapointsOf((await step(query)).columns);
     };
     const values = async (query: Partial<RangeQuery> & Pick<RangeQuery, 'sensor'>) => {
       return (await read(query)).map(({ value }) => value);
     };
 
-    test('seqs go on one by one, over batches, settling and reopening', async () => {
+    test('seqs go on one by one, over batches, sealing and reopening', async () => {
       const of = nextSensor();
       const first = await append([{ sensor: of }, { sensor: of }, { sensor: of }]);
       assert.equal(await append([{ sensor: of }]), first + 3);
-      await opened.settle();
+      await opened.seal();
       assert.equal(await append([{ sensor: of }]), first + 4);
-      await opened.settle();
+      await opened.seal();
       await opened.reopen();
       const later = await append([{ sensor: of }]);
       assert.ok(later > first + 4);
-      const seqs = (await read({ sensor: of })).map(({ seq }) => seq);
-      assert.deepEqual(seqs, [first, first + 1, first + 2, first + 3, first + 4, later]);
+      const { columns } = await step({ sensor: of });
+      assert.equal(columns.count, 6);
+      // Of what is sealed the order of arrival among all is not kept.
+      assert.deepEqual([...(columns.seqs ?? [])], [0, 0, 0, 0, 0, later]);
+    });
+
+    test('what is before a time is removed in steps, oldest first, and nothing else', async () => {
+      const [of, other] = [nextSensor(), nextSensor()];
+      const count = 5_000;
+      await append(Array.from({ length: count }, (_, i) => ({ sensor: of, timestamp: (i * 7919) % count, value: i })));
+      await append([
+        { sensor: other, timestamp: 0 },
+        { sensor: of, received: 10_000, value: 'null' },
+      ]);
+      await opened.seal();
+      assert.deepEqual(
+        await opened.store.oldest([of, other, nextSensor()]),
+        new Map([
+          [of, 0],
+          [other, 0],
+        ]),
+      );
+      let removed = 0;
+      for (let step = 1, left = 0; step > 0; removed += step) {
+        step = await opened.store.removeBefore(of, 4_000);
+        const orders = (await read({ sensor: of })).map(orderOf);
+        left = count + 1 - removed - step;
+        assert.equal(orders.length, left);
+        // Those that went were the oldest.
+        assert.equal(orders[0], removed + step);
+      }
+      assert.equal(removed, 4_000);
+      assert.deepEqual(await opened.store.oldest([of]), new Map([[of, 4_000]]));
+      await opened.reopen();
+      assert.equal((await read({ sensor: of })).length, 1_001);
+      assert.equal((await read({ sensor: other })).length, 1);
+      assert.equal(await opened.store.removeBefore(of, 20_000), 1_001);
+      assert.equal((await read({ sensor: of })).length, 0);
+      // The last one is told all the same.
+      assert.equal((await opened.store.latest([of])).get(of)?.receivedMs, 10_000);
+      assert.equal(await opened.store.removeBefore(of, 20_000), 0);
+      assert.deepEqual(await opened.store.oldest([of]), new Map());
+      await append([{ sensor: of, timestamp: 5, value: 6 }]);
+      await opened.seal();
+      assert.deepEqual(await values({ sensor: of }), [6]);
     });
 
     test('appends at once are stored in the order they were made in', async () => {
@@ -95,13 +114,13 @@ export function datapointStoreSuite(engine: string, open: () => Promise<OpenedSt
       assert.deepEqual(await values({ sensor: of }), [...seqs.keys()]);
     });
 
-    test('what was appended is there after reopening, settled or not', async () => {
+    test('what was appended is there after reopening, sealed or not', async () => {
       const [one, other] = [nextSensor(), nextSensor()];
       await append([
         { sensor: one, timestamp: 5, value: 'null' },
         { sensor: other, value: 1.5 },
       ]);
-      await opened.settle();
+      await opened.seal();
       await append([{ sensor: one, timestamp: -1, value: '{"a":1}' }]);
       const before = [await read({ sensor: one }), await read({ sensor: other })];
       await opened.reopen();
@@ -152,7 +171,7 @@ export function datapointStoreSuite(engine: string, open: () => Promise<OpenedSt
       };
       await append(kept.map((value) => ({ sensor: of, value })));
       await same();
-      await opened.settle();
+      await opened.seal();
       await same();
       await opened.reopen();
       await same();
@@ -182,31 +201,32 @@ export function datapointStoreSuite(engine: string, open: () => Promise<OpenedSt
         { sensor: one, timestamp: 50, value: 2 },
       ]);
       assert.deepEqual(await latest(), [2, 1]);
-      await opened.settle();
+      await opened.seal();
       assert.deepEqual(await latest(), [2, 1]);
       await append([{ sensor: other, timestamp: 0, value: 3 }]);
       assert.deepEqual(await latest(), [2, 3]);
       await opened.reopen();
       assert.deepEqual(await latest(), [2, 3]);
-      await opened.settle();
+      await opened.seal();
       assert.deepEqual(await latest(), [2, 3]);
     });
 
-    test('a read in steps sees each datapoint once, whatever settles and arrives meanwhile', async () => {
+    test('a read in steps sees each datapoint once, whatever is sealed and arrives meanwhile', async () => {
       for (const descending of [false, true]) {
         const of = nextSensor();
         const points = Array.from({ length: 60 }, (_, value) => ({ sensor: of, timestamp: value % 7, value }));
         await append(points.slice(0, 20));
-        await opened.settle();
+        await opened.seal();
         await append(points.slice(20));
-        const seen: Datapoint[] = [];
-        for (let step = 0; ; step++) {
-          const last = seen.at(-1);
-          const position = last && { order: orderOf(last), seq: last.seq };
-          const rows = await read({ sensor: of, descending, limit: 7, after: position, fromMs: 0, toMs: 6 });
-          seen.push(...rows);
-          if (rows.length < 7) break;
-          if (step === 2) await opened.settle();
+        const seen: StoredValue[] = [];
+        let after: Position | undefined;
+        for (let count = 0; ; count++) {
+          const { columns, next } = await step({ sensor: of, descending, limit: 7, after, fromMs: 0, toMs: 6 });
+          seen.push(...datapointsOf(columns).map(({ value }) => value));
+          after = next;
+          if (next === undefined) break;
+          assert.equal(columns.count, 7);
+          if (count === 2) await opened.seal();
           // Behind the reader, and outside of the bounds.
           await append([{ sensor: of, timestamp: descending ? 7 : -1, value: -1 }]);
         }
@@ -215,13 +235,13 @@ export function datapointStoreSuite(engine: string, open: () => Promise<OpenedSt
           descending,
         );
         assert.deepEqual(
-          seen.map(({ value }) => value),
+          seen,
           oracle.map(({ value }) => value),
         );
       }
     });
 
-    test('a read while the engine settles sees each datapoint once', async () => {
+    test('a read while the engine seals sees each datapoint once', async () => {
       const of = nextSensor();
       const points = Array.from({ length: 40 }, (_, value) => ({ sensor: of, timestamp: value % 5, value }));
       const oracle = sorted(
@@ -230,13 +250,13 @@ export function datapointStoreSuite(engine: string, open: () => Promise<OpenedSt
       );
       const expected = oracle.map(({ value }) => value);
       await append(points);
-      const settled = opened.settle();
-      // Nothing here gives way to the event loop, so the engine settles while this side has not heard of it.
+      const sealed = opened.seal();
+      // Nothing here gives way to the event loop, so the engine seals while this side has not heard of it.
       for (const endMs = performance.now() + 100; performance.now() < endMs; ) {
         assert.deepEqual(await values({ sensor: of }), expected);
         assert.equal((await opened.store.latest([of])).get(of)?.value, 39);
       }
-      await settled;
+      await sealed;
       assert.deepEqual(await values({ sensor: of }), expected);
     });
 
@@ -250,16 +270,16 @@ export function datapointStoreSuite(engine: string, open: () => Promise<OpenedSt
         descending: fc.boolean(),
         limit: fc.integer({ min: 1, max: 15 }),
       });
-      const step = fc.oneof(
+      const action = fc.oneof(
         { weight: 6, arbitrary: fc.record({ points: fc.array(point, { minLength: 1, maxLength: 8 }) }) },
-        { weight: 2, arbitrary: fc.constant({ settle: true } as const) },
+        { weight: 2, arbitrary: fc.constant({ seal: true } as const) },
         { weight: 8, arbitrary: fc.record({ query, skip: fc.nat({ max: 10 }) }) },
       );
-      const property = fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 25 }), async (steps) => {
+      const property = fc.asyncProperty(fc.array(action, { minLength: 5, maxLength: 25 }), async (steps) => {
         const of = nextSensor();
         const model: (Point & { seq: number })[] = [];
         for (const one of steps) {
-          if ('settle' in one) await opened.settle();
+          if ('seal' in one) await opened.seal();
           else if ('points' in one) {
             const points = one.points.map((each, n) => ({ ...each, sensor: of, value: model.length + n }));
             const seq = await append(points);
@@ -269,13 +289,17 @@ export function datapointStoreSuite(engine: string, open: () => Promise<OpenedSt
             const inside = model.filter((each) => timeOf(each) >= fromMs && timeOf(each) <= toMs);
             const all = sorted(inside, descending);
             const before = all[one.skip];
-            const after = before && { order: timeOf(before), seq: before.seq };
-            const expected = (before === undefined ? all : all.slice(one.skip + 1)).slice(0, limit);
-            const found = await read({ sensor: of, ...one.query, after });
+            const after = before && positionOf(before, { of: model, descending });
+            const expected = before === undefined ? all : all.slice(one.skip + 1);
+            const { columns, next } = await step({ sensor: of, ...one.query, after });
             assert.deepEqual(
-              found.map(({ seq, value }) => [seq, value]),
-              expected.map(({ seq, value }) => [seq, value]),
+              datapointsOf(columns).map(({ value }) => value),
+              expected.slice(0, limit).map(({ value }) => value),
             );
+            const last = expected.length > limit ? expected[limit - 1] : undefined;
+            assert.deepEqual(next, last && positionOf(last, { of: model, descending }));
+            assert.equal(await opened.store.count({ sensor: of, ...one.query }, 1000), all.length);
+            knowsSeqs(columns, expected);
           }
         }
       });
@@ -283,7 +307,7 @@ export function datapointStoreSuite(engine: string, open: () => Promise<OpenedSt
     });
 
     test('a receipt is kept in the commit of its batch, and the newest of an id counts', async () => {
-      const receipt = { id: 'awa\nPOST /x\nkey', caller: 'awa', bodyHash: 'abc', atMs: nowMs };
+      const receipt = { id: 'awa\nPOST /x\nkey', caller: 'awa', bodyHash: 'abc', answer: '[1]', atMs: nowMs };
       assert.equal(await opened.store.findReceipt(receipt.id), undefined);
       await append([{ sensor: nextSensor() }], { receipts: [receipt] });
       assert.deepEqual({ ...(await opened.store.findReceipt(receipt.id)) }, receipt);
@@ -310,7 +334,7 @@ export function datapointStoreSuite(engine: string, open: () => Promise<OpenedSt
       assert.deepEqual(await listed(), marks);
     });
 
-    test('who follows reads all that came behind a seq, in order of arrival, however much has settled', async () => {
+    test('who follows reads all that came behind a seq, in order of arrival, however much is sealed', async () => {
       const [one, other] = [nextSensor(), nextSensor()];
       const from = opened.store.lastSeq;
       opened.store.follow(from);
@@ -324,7 +348,7 @@ export function datapointStoreSuite(engine: string, open: () => Promise<OpenedSt
         const first = await opened.store.append(batch.build());
         for (const [k, { sensor: of, value }] of points.entries())
           expected.push([first + k, of, value, isQuiet && k > 0]);
-        if (n === 3 || n === 9) await opened.settle();
+        if (n === 3 || n === 9) await opened.seal();
         if (n === 6) await opened.reopen();
         if (n === 6) opened.store.follow(from + 4);
       }
@@ -352,16 +376,11 @@ export function datapointStoreSuite(engine: string, open: () => Promise<OpenedSt
         assert.equal((await opened.store.latestUpTo(one, upTo))?.value, last?.[2]);
       }
       opened.store.follow(undefined);
-      await opened.settle();
+      await opened.seal();
     });
   });
 }
 
-function timeOf({ timestamp, received }: Point): number {
-  return timestamp ?? received ?? nowMs;
-}
-
-function sorted<P extends Point & { readonly seq: number }>(points: readonly P[], descending: boolean): P[] {
-  const ascending = [...points].sort((a, b) => timeOf(a) - timeOf(b) || a.seq - b.seq);
-  return descending ? ascending.reverse() : ascending;
+function knowsSeqs({ seqs }: Columns, expected: readonly { readonly seq: number }[]): void {
+  for (const [index, seq] of (seqs ?? []).entries()) assert.ok(seq === 0 || seq === expected[index]?.seq);
 }

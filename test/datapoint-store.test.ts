@@ -14,7 +14,7 @@ async function openSqlite(): Promise<OpenedStore> {
     get store() {
       return embedded.datapoints;
     },
-    settle: () => embedded.writer.settle(),
+    seal: () => embedded.writer.seal(),
     reopen: async () => {
       await embedded.close();
       embedded = await openEmbeddedStore(folder);

@@ -4,7 +4,8 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { after, before, describe, test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
-import { type Browser, type BrowserContextOptions, chromium, type Page, type Request } from 'playwright-core';
+import type { Browser, BrowserContextOptions, Locator, Page, Request } from 'playwright-core';
+import { launchChromium } from '../scripts/chromium.ts';
 import { TestServer } from './support/test-server.ts';
 
 let server: TestServer;
@@ -71,7 +72,7 @@ describe('in a browser, the reference', { skip }, () => {
   let browser: Browser;
 
   before(async () => {
-    browser = await chromium.launch({ executablePath: executablePath as string, args: quietFlags });
+    browser = await launchChromium(executablePath as string);
   });
   after(() => browser.close());
 
@@ -122,18 +123,6 @@ describe('in a browser, the reference', { skip }, () => {
   });
 });
 
-/** A Chromium that does not call home itself. */
-const quietFlags = [
-  '--headless',
-  '--no-sandbox',
-  '--disable-gpu',
-  '--disable-quic',
-  '--no-first-run',
-  '--disable-background-networking',
-  '--disable-component-update',
-  '--disable-sync',
-];
-
 async function policyOf(path: string): Promise<Record<string, string>> {
   const { headers } = await server.request('guest', 'GET', path);
   const directives = String(headers['content-security-policy']).split(';');
@@ -178,29 +167,34 @@ async function withPage(browser: Browser, options: BrowserContextOptions, use: (
 /** Opens each group of the navigation and finds every operation of the document in it. */
 async function showsEveryOperation(page: Page): Promise<void> {
   const { body: document } = await server.request('guest', 'GET', '/openapi.json');
-  const navigation = page.getByRole('complementary', { name: 'Sidebar' }).filter({ visible: true });
   const operations = Object.values(document.paths).flatMap((methods) => Object.values(methods as object));
   assert.ok(operations.length > 30);
   for (const { name } of document.tags) {
-    const group = navigation.getByRole('button', { name: `Group - ${name}`, exact: false });
-    if ((await group.getAttribute('aria-expanded')) !== 'true') await group.click();
+    const group = await openGroup(page, name);
     for (const { summary, tags } of operations) {
-      if (tags.includes(name)) await navigation.getByText(summary, { exact: true }).first().waitFor();
+      if (tags.includes(name)) await group.getByText(summary, { exact: true }).first().waitFor();
     }
   }
 }
 
-/** Opens the dialog of an operation, presses its button, and gives back the request that went out. */
+/** Opens a group of the navigation; gives the navigation. */
+async function openGroup(page: Page, name: string): Promise<Locator> {
+  const navigation = page.getByRole('complementary', { name: 'Sidebar' }).filter({ visible: true });
+  const group = navigation.getByRole('button', { name: `Group - ${name}`, exact: false });
+  if ((await group.getAttribute('aria-expanded')) !== 'true') await group.click();
+  return navigation;
+}
+
+/** Goes to an operation, opens its dialog, presses its button, and gives back the request that went out. */
 async function tryOut(page: Page, operation: { readonly method: string; readonly path: string }): Promise<Request> {
   const { method, path } = operation;
-  await page.evaluate(`location.hash = ${JSON.stringify(`tag/${tagOf(path)}/${method}${path}`)}`);
+  const { body: document } = await server.request('guest', 'GET', '/openapi.json');
+  const { summary, tags } = document.paths[path][method.toLowerCase()];
+  const navigation = await openGroup(page, tags[0]);
+  await navigation.getByText(summary, { exact: true }).first().click();
   const label = new RegExp(`Test Request.*${method}.*${path.replace(/[{}]/g, '.')}\\b`, 'i');
   await page.getByRole('button', { name: label }).first().click();
   const sent = page.waitForRequest((request) => new URL(request.url()).pathname.startsWith('/api/'));
   await page.getByRole('button', { name: /^Send/ }).first().click();
   return sent;
-}
-
-function tagOf(path: string): string {
-  return path.includes('/values') ? 'datapoints' : 'authentication';
 }

@@ -5,6 +5,7 @@ import fc from 'fast-check';
 import type { Json } from '../src/base/json.ts';
 import { Refusal } from '../src/base/refusal.ts';
 import { limits } from '../src/config/limits.ts';
+import { calmOf, isCalm } from '../src/domain/notifications/calm.ts';
 import { holds } from '../src/domain/notifications/evaluation.ts';
 import {
   type Expression,
@@ -205,6 +206,38 @@ describe('any expression', () => {
       }),
       properties({ factor: 4 }),
     );
+  });
+
+  test('holds nowhere where a number of one sensor is said to be calm for all', () => {
+    let calm = 0;
+    const many = fc.array(fitting, { minLength: 1, maxLength: 3 });
+    const simple = fc.array(
+      fc
+        .tuple(fc.constantFrom<Operator>('<', '<=', '>', '>='), numbers)
+        .map(([operator, number]): Expression => ({ kind: 'compare', sensor: 'A', operator, items: [number] })),
+      { minLength: 1, maxLength: 3 },
+    );
+    fc.assert(
+      fc.property(fc.oneof(many, simple), values, numbers, (all, last, number) => {
+        const found = calmOf(all, 'A');
+        const lookup = (sensor: string) => (sensor === 'A' ? number : last[sensor]);
+        if (found === undefined || !isCalm(number, found)) return;
+        calm += 1;
+        for (const one of all) assert.equal(holds(one, lookup), false);
+      }),
+      properties({ factor: 5 }),
+    );
+    assert.ok(calm > 0, 'no number was calm');
+  });
+
+  test('of thresholds is calm exactly between them', () => {
+    const { above, below } = { above: parseExpression('A>40;B<1||A>=38'), below: parseExpression('A<=-2||A<-1') };
+    const calm = calmOf([above, below], 'A');
+    assert.ok(calm !== undefined);
+    const judged = [-2, -1.5, -1, 0, 37.9, 38, 41].map((number) => isCalm(number, calm));
+    assert.deepEqual(judged, [false, false, true, true, true, false, false]);
+    for (const text of ['A', '', 'A==1', 'A!=1', 'A>"x"', 'B>1', 'A>1||B>1'])
+      assert.equal(calmOf([parseExpression(text)], 'A'), undefined, text);
   });
 
   test('that is no expression is refused, never answered with anything else', () => {

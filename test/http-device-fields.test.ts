@@ -51,6 +51,19 @@ const objects = (put: string): readonly Change[] => [
   { put, text: '', expect: 400 },
   { put, json: { a: 'x'.repeat(65_536) }, expect: 413 },
 ];
+const retention = (put: string): readonly Change[] => [
+  { put, json: 30, reads: 30 },
+  { put, text: '7', reads: 7 },
+  { put, json: 0, reads: 0 },
+  { put, json: 36_525, reads: 36_525 },
+  { put, json: 36_526, expect: 400 },
+  { put, json: -1, expect: 400 },
+  { put, json: 1.5, expect: 400 },
+  { put, json: '30', expect: 400 },
+  { put, text: 'P30D', expect: 400 },
+  { put, json: [30], expect: 400 },
+  { put, json: null, reads: undefined },
+];
 const point = (sensor_value: unknown, real_value: unknown) => ({ sensor_value, real_value });
 const linear = (value_min: unknown, value_max: unknown) => ({ linear: { enabled: true, value_min, value_max } });
 const calib = linear(point(0, 1), point(10, 21));
@@ -88,6 +101,8 @@ const changes: Readonly<Record<string, readonly Change[]>> = {
     { put: '/location', json: null, reads: undefined },
   ],
   meta: [...objects('/meta'), { put: '/meta', json: null, reads: undefined }],
+  retention_days: retention('/retention_days'),
+  'sensors.0.retention_days': retention('/sensors/s/retention_days'),
   deployed: [
     { put: '/deployed', json: true, reads: true },
     { put: '/deployed', text: 'false', reads: false },

@@ -30,7 +30,7 @@ const devices: readonly Record<string, unknown>[] = [
     sensors: [{ id: 'TC' }, { id: 'RH', unit: '%', meta: { slot: 3 } }],
     actuators: [{ id: 'valve', actuator_kind: 'valve', value_type: 'bool', value: true }],
   },
-  { id: 'a3', name: 'a,b;c', domain: 'city', meta: { floor: 10, tag: '5' } },
+  { id: 'a3', name: 'a,b', domain: 'city', meta: { floor: 10, tag: '5' } },
   { id: 'a4', name: "O'Brien %_\\", domain: 'Farm' },
   { id: 'a5' },
 ];
@@ -66,6 +66,9 @@ suite('the filter', () => {
     ['name==10', 'a2'],
     ["name==O'Brien %_\\", 'a4'],
     ['name!=Alpha', 'a2 a3 a4 a5 c1'],
+    ['name==a,b', ''],
+    ['name==a%2Cb', 'a3'],
+    ['name==Alpha,a%2cb', 'a1 a3'],
     ['name>=O', 'a3 a4'],
     ['domain==farm', 'a1 a2 c1'],
     ['domain==farm,city', 'a1 a2 a3 c1'],
@@ -154,13 +157,13 @@ suite('the filter', () => {
     assert.deepEqual((await list('?q=location.latitude%3E5%3Bdomain%3D%3Dfarm')).ids, ['a2']);
   });
 
-  test('sees what is stored now: a push, settled or not, moves date_modified', async () => {
+  test('sees what is stored now: a push, sealed or not, moves date_modified', async () => {
     const q = '?q=date_modified>2026-01-15T12:30:00Z';
     assert.deepEqual((await list(q)).ids, []);
     server.clock.advance(3_600_000);
     await server.call(as, 'POST', '/devices/a2/sensors/RH/value', { json: { value: 1 } });
     assert.deepEqual((await list(q)).ids, ['a2']);
-    await server.running.store.writer.settle();
+    await server.running.store.writer.seal();
     assert.deepEqual((await list(q)).ids, ['a2']);
     assert.deepEqual((await list('?q=date_modified<=2026-01-15T12:30:00Z;owner==owner')).ids, ['a1', 'a3', 'a4', 'a5']);
   });
@@ -241,4 +244,50 @@ suite('pages', () => {
       assert.equal(body.errors[0].pointer, `/${query.split('=')[0]}`);
     });
   }
+});
+
+suite('what people search for', () => {
+  const rows: readonly (readonly [query: string, ids: string])[] = [
+    ['?search=ALPH', 'a1'],
+    ['?search=A1', 'a1'],
+    ['?search=%25', 'a4'],
+    ["?search=o'b", 'a4'],
+    ['?search=nothing', ''],
+    ['?sensor_search=air', 'a1'],
+    ['?sensor_search=tc', 'a1 a2'],
+    ['?sensor_search=tc&q=deployed==false', 'a2'],
+    ['?search=1&limit=1&offset=1', 'a2'],
+    ['?order=-created', 'c1 a5 a4 a3 a2 a1'],
+    // a2 is called 10, a3 a,b;c; a5 and c1 have no name and are put by their id.
+    ['?order=name', 'a2 a3 a5 a1 c1 a4'],
+    ['?order=-name&limit=2', 'a4 c1'],
+    // A value has come to a2 in a test above.
+    ['?order=heard', 'a1 a3 a4 a5 c1 a2'],
+    ['?order=-heard&limit=1&offset=1', 'c1'],
+  ];
+  for (const [query, ids] of rows) {
+    test(`${query} finds ${ids || 'nothing'}`, async () => {
+      assert.equal((await list(query)).ids.join(' '), ids);
+    });
+  }
+
+  test('what is shared is what somebody shares with the caller, and counted so', async () => {
+    await server.call('stranger', 'PUT', '/devices/b1/shares/owner', { json: { scopes: ['device:view'] } });
+    const { ids, headers } = await list('?shared=true');
+    assert.deepEqual([ids, headers['x-total-count']], [['b1'], '1']);
+    for (const who of ['stranger', 'admin', 'guest']) assert.deepEqual((await list('?shared=true', who)).ids, []);
+    await server.call('stranger', 'DELETE', '/devices/b1/shares/owner');
+  });
+
+  test('an unknown order, an empty or an endless search is 400', async () => {
+    for (const query of [
+      'order=size',
+      'order=',
+      'search=',
+      `search=${'x'.repeat(257)}`,
+      'sensor_search=',
+      'shared=maybe',
+    ])
+      await make(server, { as, call: `GET /devices?${query}`, expect: 400 });
+  });
 });

@@ -133,14 +133,14 @@ describe('a rule', () => {
     assert.equal(await fired(id), 1);
   });
 
-  test('goes by what reads show: calibrated values', async () => {
+  test('goes by what reads show, and tells it in digits that mean something: calibrated values', async () => {
     const point = (sensor_value: number, real_value: number) => ({ sensor_value, real_value });
-    const calib = { linear: { enabled: true, value_min: point(0, 0), value_max: point(1, 10) } };
+    const calib = { linear: { enabled: true, value_min: point(0, 0), value_max: point(1, 10.1) } };
     await server.call('owner', 'PUT', `/devices/${d}/sensors/TC/calib`, { json: calib });
     const id = await add();
     await push(5);
     await push(3);
-    assert.deepEqual([await fired(id), texts(id)], [1, [said('TC', 30)]]);
+    assert.deepEqual([await fired(id), texts(id)], [1, [said('TC', 30.3)]]);
   });
 
   test('needs its author to see the device, at that moment', async () => {

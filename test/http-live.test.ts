@@ -213,10 +213,12 @@ suite('a reader that comes back', () => {
     await push('before');
     const { id } = (await stream.next()) ?? {};
     stream.close();
+    server.clock.advance(1);
     const late = { value: 'late', timestamp: '2026-01-14T00:00:00Z' };
     await push('one');
+    server.clock.advance(1);
     await server.call(as, 'POST', '/devices/d/sensors/t/values', { json: late });
-    await server.running.store.writer.settle();
+    await server.running.store.writer.seal();
     await push('three');
     const back = await open(as, '/devices/d/live', { 'last-event-id': String(id) });
     assert.deepEqual(await back.values(3), ['one', 'late', 'three']);

@@ -128,7 +128,7 @@ suite('last_value', () => {
       ],
     });
     assert.equal((await last()).value, 'a');
-    await server.running.store.writer.settle();
+    await server.running.store.writer.seal();
     assert.equal((await last()).value, 'a');
     await server.restart();
     assert.equal((await last()).value, 'a');

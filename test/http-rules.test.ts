@@ -87,6 +87,9 @@ const wrongMethods: readonly (readonly [method: string, path: string, allow: str
   ['GET', '/gateways/g1/health', 'PUT POST'],
   ['PUT', '/gateways/g1', 'GET HEAD DELETE'],
   ['PUT', '/projects', 'GET HEAD POST'],
+  ['TRACE', '/devices/d1', 'GET HEAD DELETE'],
+  ['PROPFIND', '/users/me', 'GET HEAD'],
+  ['SEARCH', '/devices/d1/sensors/s1/?x=1', 'GET HEAD DELETE'],
 ];
 
 for (const [method, path, allow] of wrongMethods) {
@@ -103,6 +106,7 @@ test('an unknown path is 404, with a trailing slash and with a query too', async
   for (const path of ['/nothing', '/nothing/', '/devices/d1/nothing?x=1', '/devices/d1/sensors/s1/nothing']) {
     await make(server, { as: 'owner', call: `GET ${path}`, expect: 404 });
     await make(server, { as: 'owner', call: `POST ${path}`, json: {}, expect: 404 });
+    await make(server, { as: 'owner', call: `PROPFIND ${path}`, expect: 404 });
   }
 });
 

@@ -1,4 +1,4 @@
-// Values (spec 2.3): any JSON comes back as it was pushed, numbers bit for bit, from the log, settled and restarted.
+// Values (spec 2.3): any JSON comes back as it was pushed, numbers bit for bit, from the log, sealed and restarted.
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import fc from 'fast-check';
@@ -16,7 +16,7 @@ before(async () => {
 });
 after(() => server.stop());
 
-/** Pushes JSON texts as they stand and gives the texts that are read back, at once, settled and after a restart. */
+/** Pushes JSON texts as they stand and gives the texts that are read back, at once, sealed and after a restart. */
 async function roundTrips(texts: readonly string[], options: { readonly restart: boolean }): Promise<string[][]> {
   sensors += 1;
   const s = `/devices/d/sensors/s${sensors}`;
@@ -35,10 +35,10 @@ async function roundTrips(texts: readonly string[], options: { readonly restart:
     return lines.map((line) => line.replace(/^\{"value":/, '').replace(/,"date_received":"[^"]+"\}$/, ''));
   };
   const reads = [await read()];
-  await server.running.store.writer.settle();
+  await server.running.store.writer.seal();
   reads.push(await read());
   if (!options.restart) return reads;
-  // Once settled, and once from the log, from which the head is built anew.
+  // Once sealed, and once from the log, from which the head is built anew.
   await server.call(as, 'POST', `${s}/values`, { body, headers });
   await server.restart();
   const both = await read();

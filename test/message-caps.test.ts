@@ -72,6 +72,20 @@ test('what could not go is not counted, and a try again counts once', async () =
   assert.deepEqual(await send('owner', ['sharer', 'admin', 'stranger'], 'sms'), ['sent', 'sent', capped('owner')]);
 });
 
+test('where no provider is set up that is the reason, and no cap', async (t) => {
+  const without = await TestServer.start({ DUNDUN_PAID_MESSAGES_PER_DAY: '1' });
+  t.after(() => without.stop());
+  const json = { usernames: ['owner', 'stranger', 'sharer'], channels: ['sms', 'voice', 'twitter'], message: 'x' };
+  await without.call('owner', 'POST', '/socials/batch', { json });
+  await without.running.idle();
+  const { body } = await without.call('owner', 'GET', '/socials');
+  assert.equal(body.length, 9);
+  for (const { channel, status, reason } of body) {
+    assert.equal(status, 'undelivered');
+    assert.match(reason, new RegExp(`^no provider is set up for ${channel} `));
+  }
+});
+
 test('a channel goes no faster than its provider takes', async () => {
   nextDay();
   const before = tried.length;

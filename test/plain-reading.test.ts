@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { parseJsonText } from '../src/base/json-text.ts';
-import { parsePlainReading } from '../src/domain/datapoints/plain-reading.ts';
+import { parsePlainReading, parsePlainReadings } from '../src/domain/datapoints/plain-reading.ts';
 import { parseReadings } from '../src/domain/datapoints/reading.ts';
 import { properties } from './support/properties.ts';
 
@@ -48,6 +48,44 @@ const reading = fc.oneof(
   fc.tuple(number, timestamp).map(([value, at]) => `{"value":${value},"timestamp":"${at}"}}`),
   fc.tuple(number, timestamp).map(([value, at]) => `{"value":${value}, "timestamp":"${at}","x":1}`),
 );
+
+const spaced = fc.tuple(number, timestamp, fc.array(fc.constantFrom('', ' ', '  '), { minLength: 5, maxLength: 5 }));
+const free = fc.oneof(
+  reading,
+  spaced.map(([value, at, [a, b, c, d, e]]) => `{${e}"value":${a}${value},${b}"timestamp":${c}"${at}"${d}}`),
+  spaced.map(([value, at, [a, b, c, d]]) => `{"timestamp":${a}"${at}",${b}"value":${c}${value}${d}}`),
+  fc.tuple(number, number).map(([value, other]) => `{"value":${value},"value":${other}}`),
+  timestamp.map((at) => `{"timestamp":"${at}"}`),
+);
+const separator = fc.constantFrom(',', ',', ',', ', ', ',  ', ' ,', ',,', '');
+const list = fc
+  .array(fc.tuple(free, separator), { maxLength: 4 })
+  .map((parts) => `[${parts.map(([text, after], n) => (n === parts.length - 1 ? text : text + after)).join('')}]`);
+
+test('what the short way reads of an array, the general way reads alike', () => {
+  fc.assert(
+    fc.property(fc.oneof(list, free, fc.string()), (text) => {
+      const short = parsePlainReadings(Buffer.from(text));
+      if (short !== undefined)
+        assert.deepEqual([...(short ?? [])], parseReadings(parseJsonText(Buffer.from(text), 32)), text);
+    }),
+    properties({ factor: 10 }),
+  );
+});
+
+test('arrays of the usual readings go the short way, whatever the order of the names, and with spaces', () => {
+  for (const text of [
+    '[{"value":21.5}]',
+    '[{"value":21.5,"timestamp":"2016-02-29T18:20:27Z"},{"value":-1,"timestamp":"2016-01-31T18:20:27.873Z"}]',
+    '[{"value": 21.5, "timestamp": "2016-06-08T18:20:27Z"}, {"timestamp": "2016-06-08T18:20:27Z", "value": 3}]',
+  ]) {
+    const short = parsePlainReadings(Buffer.from(text));
+    assert.notEqual(short, undefined, text);
+    assert.deepEqual([...(short ?? [])], parseReadings(parseJsonText(Buffer.from(text), 32)), text);
+  }
+  const many = Buffer.from(`[${Array(30_001).fill('{"value":1}').join(',')}]`);
+  assert.equal(parsePlainReadings(many), undefined);
+});
 
 test('what the short way reads, the general way reads alike', () => {
   fc.assert(

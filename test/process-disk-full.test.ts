@@ -1,5 +1,6 @@
 // A disk that is full, which a bound on the size of the process's files plays: what cannot be stored is refused with
-// 503 or, over MQTT, not acknowledged; what was acknowledged stays; with room again all goes on (I1).
+// 503 or, over MQTT, not acknowledged, and the service says that it is not ready; what was acknowledged stays; with room
+// again all goes on, by itself (I1).
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { suite, test } from 'node:test';
@@ -18,6 +19,8 @@ suite('a full disk', { timeout: 300_000, skip: !hasPrlimit && 'needs prlimit of 
     const dundun = await startDundun({ command });
     const ledger = new Ledger('d');
     await makeDevice(dundun, 'd', ['s', 'mqtt']);
+    assert.deepEqual(await readiness(dundun), [200, 'ok']);
+    assert.match(await metrics(dundun), /^dundun_storage_refuses 0$/m);
     await fill(dundun, ledger);
     const path = '/api/v2/devices/d/sensors/s/value';
     const refused = await call(dundun, path, { json: { value: -1 } });
@@ -29,6 +32,11 @@ suite('a full disk', { timeout: 300_000, skip: !hasPrlimit && 'needs prlimit of 
     assert.equal((await call(dundun, '/api/v2/devices', { json: { id: 'e' } })).status, 503);
     assert.equal((await call(dundun, '/health/live')).status, 200);
     assert.match(dundun.stderr, /the storage refused/);
+    const [unready, reason] = await readiness(dundun);
+    assert.equal(unready, 503);
+    assert.match(reason, /^the disk refuses to write: ./);
+    assert.match(await metrics(dundun), /^dundun_storage_refuses 1$/m);
+    assert.match(await metrics(dundun), /^dundun_storage_refusals_total [1-9]/m);
     await ledger.verify(dundun);
 
     const publisher = new Publisher({ ledger, sensor: 'mqtt', qos: 1, clientId: 'p', window: 20 });
@@ -38,6 +46,9 @@ suite('a full disk', { timeout: 300_000, skip: !hasPrlimit && 'needs prlimit of 
     assert.equal(ledger.pushesTo('mqtt').filter((sent) => sent.told === 'stored').length, 0);
 
     makeRoom(dundun);
+    // Nobody writes now, as behind a proxy that sends nothing to who is not ready.
+    while ((await readiness(dundun))[0] === 503) await new Promise((resolve) => setTimeout(resolve, 50));
+    assert.deepEqual(await readiness(dundun), [200, 'ok']);
     const after = ledger.enter('s');
     await push({ server: dundun, ledger }, after);
     assert.equal(after.told, 'stored');
@@ -68,6 +79,15 @@ suite('a full disk', { timeout: 300_000, skip: !hasPrlimit && 'needs prlimit of 
     });
   }
 });
+
+async function readiness(dundun: Dundun): Promise<[status: number, reason: string]> {
+  const answer = await call(dundun, '/health/ready');
+  return [answer.status, ((await answer.json()) as { status: string }).status];
+}
+
+async function metrics(dundun: Dundun): Promise<string> {
+  return (await fetch(`${dundun.url}/metrics`)).text();
+}
 
 /** Pushes until nothing fits any more. */
 async function fill(dundun: Dundun, ledger: Ledger): Promise<void> {

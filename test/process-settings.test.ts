@@ -19,6 +19,8 @@ const faulty = {
   DUNDUN_DEFAULT_VISIBILITY: 'hidden',
   DUNDUN_TRUST_PROXY: '10.0.0.0/8, my-proxy',
   DUNDUN_LOG_LEVEL: 'loud',
+  DUNDUN_DATA_MAX_BYTES: '20 potatoes',
+  DUNDUN_RETENTION_DAYS: '0',
   DUNDUN_TWILIO_ACCOUNT_SID: 'my account',
   DUNDUN_TWILIO_API_KEY: 'AC0',
   DUNDUN_TWILIO_VOICE_FROM: '0771234567',
@@ -41,6 +43,7 @@ suite('settings', { timeout: 300_000 }, () => {
         assert.match(stderr, new RegExp(`^ +.*${name}`, 'm'));
       assert.match(stderr, /DUNDUN_HTTP_PORT: "70000" must be a whole number from 0 to 65535/);
       assert.match(stderr, /DUNDUN_DEFAULT_VISIBILITY: "hidden" must be one of private, public/);
+      assert.match(stderr, /DUNDUN_DATA_MAX_BYTES: "20 potatoes" must be a size such as 500MB or 20GB/);
       assert.match(stderr, /DUNDUN_TRUST_PROXY: .*my-proxy/);
       assert.doesNotMatch(stderr, /short|letmein|at \S+\.ts/);
     }

@@ -12,7 +12,7 @@ before(async () => {
 });
 after(() => server.stop());
 
-test('what was acknowledged is there after a restart, and settling changes no rows', async () => {
+test('what was acknowledged is there after a restart, and sealing changes no rows', async () => {
   const empty = await server.rows();
   const created = await server.call('owner', 'POST', '/devices', { json: { id: 'd1', sensors: [{ id: 's1' }] } });
   assert.equal(created.status, 204);
@@ -21,7 +21,7 @@ test('what was acknowledged is there after a restart, and settling changes no ro
   const rows = await server.rows();
   assert.notDeepEqual(rows, empty);
   assert.equal(countDatapoints(server.folder), 1);
-  await server.running.store.writer.settle();
+  await server.running.store.writer.seal();
   assert.deepEqual(await server.rows(), rows);
   await server.restart();
   assert.deepEqual(await server.rows(), rows);

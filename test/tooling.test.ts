@@ -1,4 +1,4 @@
-// Proves that the floors of .dependency-cruiser.cjs are really watched: each rule is broken once in a copy of src/,
+// Proves that the floors of .dependency-cruiser.cjs are really watched: each rule is broken once in a copy of the sources,
 // and the checker has to name it. Runs the checker once for all breaches, since each run reads the whole tree.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -40,10 +40,25 @@ const breaches: readonly Breach[] = [
   { rule: 'config-knows-only-base', file: 'src/config/planted-http.ts', to: '../http/planted.ts' },
   { rule: 'limits-are-constants', file: 'src/config/limits.ts', to: '../base/planted-below.ts' },
   { rule: 'server-is-above-all-but-main', file: 'src/http/planted-server.ts', to: '../server.ts' },
+  { rule: 'wiring-is-of-the-server', file: 'src/http/planted-wiring.ts', to: '../wiring/wire-rules.ts' },
   { rule: 'server-knows-no-verbs', file: 'src/server.ts', to: './cli/planted.ts' },
   { rule: 'nothing-imports-main', file: 'src/cli/planted-main.ts', to: '../main.ts' },
   { rule: 'nothing-imports-tests', file: 'src/cli/planted-test.ts', to: '../base/planted.test.ts' },
   { rule: 'no-development-packages', file: 'src/mqtt/planted-client.ts', to: 'mqtt' },
+  {
+    rule: 'the-dashboard-is-a-client',
+    file: 'dashboard/src/api/planted-server.ts',
+    to: '../../../src/base/planted.ts',
+  },
+  { rule: 'nothing-imports-the-dashboard', file: 'src/http/planted-page.ts', to: '../../dashboard/src/planted.ts' },
+  { rule: 'features-never-meet', file: 'dashboard/src/features/devices/planted.tsx', to: '../users/planted-below.tsx' },
+  { rule: 'features-know-no-app', file: 'dashboard/src/features/users/planted.tsx', to: '../../app/planted-below.tsx' },
+  {
+    rule: 'shared-is-below-features',
+    file: 'dashboard/src/shared/planted.tsx',
+    to: '../features/users/planted-below.tsx',
+  },
+  { rule: 'dashboard-api-draws-nothing', file: 'dashboard/src/api/planted.ts', to: '../shared/planted-below.tsx' },
   { rule: 'no-cycles', file: 'src/base/planted-one.ts', to: './planted-two.ts' },
   { rule: 'no-unresolved', file: 'src/base/planted-lost.ts', to: 'package-nobody-has' },
   { rule: 'no-barrels', file: 'src/base/planted-barrel.ts', to: './planted/index.ts' },
@@ -65,6 +80,8 @@ const allowed: readonly Omit<Breach, 'rule'>[] = [
   { file: 'src/config/allowed-type.ts', to: '../domain/planted-below.ts', type: true },
   { file: 'src/cli/allowed-server.ts', to: '../server.ts' },
   { file: 'src/cli/allowed-config.ts', to: '../config/planted.ts' },
+  { file: 'dashboard/src/features/users/allowed.tsx', to: '../../shared/planted-below.tsx' },
+  { file: 'dashboard/src/app/allowed.tsx', to: '../features/users/planted-below.tsx' },
   { file: 'test/allowed.test.ts', to: '../src/server.ts' },
 ];
 
@@ -75,8 +92,9 @@ suite('the check of the floors', () => {
 
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'dundun-floors-'));
-    await cp(join(root, 'src'), join(folder, 'src'), { recursive: true });
-    await mkdir(join(folder, 'test'));
+    for (const part of ['src', 'dashboard/src', 'test/support', 'scripts']) {
+      await cp(join(root, part), join(folder, part), { recursive: true });
+    }
     for (const file of ['package.json', '.dependency-cruiser.cjs']) await cp(join(root, file), join(folder, file));
     await symlink(join(root, 'node_modules'), join(folder, 'node_modules'));
     untouched = await cruise(folder);
@@ -120,7 +138,7 @@ type Verdict = { readonly exitCode: number; readonly output: string };
 function cruise(folder: string): Promise<Verdict> {
   const program = join(root, 'node_modules/dependency-cruiser/bin/dependency-cruiser.mjs');
   return new Promise((done) => {
-    execFile(process.execPath, [program, 'src', 'test'], { cwd: folder }, (error, stdout, stderr) => {
+    execFile(process.execPath, [program, 'src', 'test', 'dashboard/src'], { cwd: folder }, (error, stdout, stderr) => {
       const exitCode = error === null ? 0 : Number(error.code ?? 1);
       done({ exitCode, output: `${stdout}${stderr}` });
     });

@@ -3,9 +3,10 @@
 import { connect, type Socket } from 'node:net';
 import { Latencies } from '../figures.ts';
 import type { LoadResult } from './load.ts';
+import { Pacer, paceMs } from './pacer.ts';
 
-/** Gives the next request, head and body, as bytes or as text in Latin-1. */
-export type NextRequest = () => string | Buffer;
+/** Gives the next request, head and body, as bytes, in pieces where that saves copying, or as text in Latin-1. */
+export type NextRequest = () => string | Buffer | readonly (string | Buffer)[];
 
 const answersMsMax = 60_000;
 
@@ -14,29 +15,35 @@ export class HttpLoad {
   readonly #connections: number;
   readonly #next: NextRequest;
   readonly #weight: number;
+  readonly #perS: number | undefined;
 
-  /** `weight`: datapoints in one request. */
+  /** `weight`: datapoints in one request; `perS`: datapoints a second, where it is not to be as fast as it goes. */
   constructor(options: {
     readonly port: number;
     readonly connections: number;
     readonly next: NextRequest;
     readonly weight?: number;
+    readonly perS?: number;
   }) {
     this.#port = options.port;
     this.#connections = options.connections;
     this.#next = options.next;
     this.#weight = options.weight ?? 1;
+    this.#perS = options.perS;
   }
 
   /** Sends for so many seconds, then waits for the answers still due. */
   async run(seconds: number): Promise<LoadResult> {
     const tally = new Tally(this.#weight);
-    const lines = Array.from({ length: this.#connections }, () => new Line(this.#port, this.#next, tally));
+    const waiting: Line[] = [];
+    const onFree = this.#perS === undefined ? (line: Line) => line.send() : (line: Line) => void waiting.push(line);
+    const lines = Array.from({ length: this.#connections }, () => new Line(this.#port, this.#next, { tally, onFree }));
     await Promise.all(lines.map((line) => line.open()));
     const cpu = process.cpuUsage();
     const startMs = performance.now();
     tally.endMs = startMs + seconds * 1000;
-    for (const line of lines) line.send();
+    for (const line of lines) onFree(line);
+    const stopPacing = this.#perS === undefined ? () => {} : pace(waiting, this.#perS / this.#weight);
     const deadline = setTimeout(
       () => {
         for (const line of lines) line.close();
@@ -44,7 +51,11 @@ export class HttpLoad {
       seconds * 1000 + answersMsMax,
     );
     const clock = new Promise<NodeJS.CpuUsage>((resolve) =>
-      setTimeout(() => resolve(process.cpuUsage(cpu)), seconds * 1000),
+      setTimeout(() => {
+        tally.endMs = Math.min(tally.endMs, performance.now());
+        stopPacing();
+        resolve(process.cpuUsage(cpu));
+      }, seconds * 1000),
     );
     const [used] = await Promise.all([clock, ...lines.map((line) => line.done)]);
     clearTimeout(deadline);
@@ -58,6 +69,18 @@ export class HttpLoad {
       generatorCpuS: (used.user + used.system) / 1e6,
     };
   }
+}
+
+/** Sends on those that wait, as requests become due; what is called at the end closes those that wait still. */
+function pace(waiting: Line[], perS: number): () => void {
+  const pacer = new Pacer(perS);
+  const ticks = setInterval(() => {
+    for (const line of waiting.splice(0, pacer.take(waiting.length))) line.send();
+  }, paceMs);
+  return () => {
+    clearInterval(ticks);
+    for (const line of waiting) line.close();
+  };
 }
 
 class Tally {
@@ -90,16 +113,22 @@ class Line {
   readonly #port: number;
   readonly #next: NextRequest;
   readonly #tally: Tally;
+  readonly #onFree: (line: Line) => void;
   readonly #answer = new AnswerReader();
   readonly done: Promise<void>;
   #end: () => void = () => {};
   #socket: Socket | undefined;
   #sentMs = 0;
 
-  constructor(port: number, next: NextRequest, tally: Tally) {
+  constructor(
+    port: number,
+    next: NextRequest,
+    { tally, onFree }: { readonly tally: Tally; readonly onFree: (line: Line) => void },
+  ) {
     this.#port = port;
     this.#next = next;
     this.#tally = tally;
+    this.#onFree = onFree;
     this.done = new Promise((resolve) => {
       this.#end = resolve;
     });
@@ -120,8 +149,11 @@ class Line {
     const request = this.#next();
     this.#tally.sent += this.#tally.weight;
     this.#sentMs = performance.now();
-    if (typeof request === 'string') this.#socket?.write(request, 'latin1');
-    else this.#socket?.write(request);
+    const pieces = typeof request === 'string' || Buffer.isBuffer(request) ? [request] : request;
+    for (const piece of pieces) {
+      if (typeof piece === 'string') this.#socket?.write(piece, 'latin1');
+      else this.#socket?.write(piece);
+    }
   }
 
   close(): void {
@@ -133,7 +165,7 @@ class Line {
     if (status === undefined) return true;
     const nowMs = performance.now();
     this.#tally.answer(status, nowMs - this.#sentMs, nowMs);
-    if (nowMs < this.#tally.endMs) this.send();
+    if (nowMs < this.#tally.endMs) this.#onFree(this);
     else this.close();
     return true;
   }

@@ -37,6 +37,8 @@ export interface Round {
 /** Medians of rounds; sums of what was sent and acknowledged. */
 export interface Rounds extends Omit<Round, 'refused'> {
   readonly refused: number;
+  /** The rates of each round, by the clock and by a second of processor time. */
+  readonly rates: readonly { readonly perS: number; readonly perCpuS: number }[];
 }
 
 export function summarise(rounds: readonly Round[]): Rounds {
@@ -53,5 +55,6 @@ export function summarise(rounds: readonly Round[]): Rounds {
     serverCpu: middle((round) => round.serverCpu),
     othersCpu: middle((round) => round.othersCpu),
     afterwardsCpuS: middle((round) => round.afterwardsCpuS),
+    rates: rounds.map(({ perS, serverCpu }) => ({ perS, perCpuS: perS / serverCpu })),
   };
 }

@@ -4,7 +4,8 @@ import { connect, type Socket } from 'node:net';
 import { generate } from 'mqtt-packet';
 import { Latencies } from '../figures.ts';
 import type { LoadResult } from './load.ts';
-import { readingText } from './readings.ts';
+import { Pacer, paceMs } from './pacer.ts';
+import { type NextReading, readingText } from './readings.ts';
 
 export interface MqttLoadOptions {
   readonly port: number;
@@ -13,6 +14,10 @@ export interface MqttLoadOptions {
   readonly window: number;
   readonly topics: readonly string[];
   readonly login: { readonly username: string; readonly password: string } | undefined;
+  /** Publishes a second over all connections, where it is not to be as fast as it goes. */
+  readonly perS?: number;
+  /** What is published; always of the same length. */
+  readonly reading?: NextReading;
 }
 
 const answersMsMax = 60_000;
@@ -27,13 +32,14 @@ export class MqttLoad {
   /** Publishes for so many seconds, then waits for the acknowledgements still due. */
   async run(seconds: number): Promise<LoadResult> {
     const tally = new Tally();
+    const { perS } = this.#options;
     const lines = Array.from({ length: this.#options.clients }, (_, i) => new Line(this.#options, i, tally));
     // The first sign-in is checked at length; the others find it remembered.
     for (const line of lines.slice(0, 1)) await line.open();
     await Promise.all(lines.slice(1).map((line) => line.open()));
     const cpu = process.cpuUsage();
     tally.endMs = performance.now() + seconds * 1000;
-    for (const line of lines) line.sendAll();
+    const stopPacing = perS === undefined ? sendAll(lines) : pace(lines, perS);
     const deadline = setTimeout(
       () => {
         for (const line of lines) line.close();
@@ -41,7 +47,11 @@ export class MqttLoad {
       seconds * 1000 + answersMsMax,
     );
     const clock = new Promise<NodeJS.CpuUsage>((resolve) =>
-      setTimeout(() => resolve(process.cpuUsage(cpu)), seconds * 1000),
+      setTimeout(() => {
+        tally.endMs = Math.min(tally.endMs, performance.now());
+        stopPacing();
+        resolve(process.cpuUsage(cpu));
+      }, seconds * 1000),
     );
     const [used] = await Promise.all([clock, ...lines.map((line) => line.done)]);
     clearTimeout(deadline);
@@ -55,6 +65,28 @@ export class MqttLoad {
       generatorCpuS: (used.user + used.system) / 1e6,
     };
   }
+}
+
+function sendAll(lines: readonly Line[]): () => void {
+  for (const line of lines) line.send(Number.POSITIVE_INFINITY);
+  return () => {};
+}
+
+/** Publishes on the lines in turn, as publishes become due; what is called at the end closes those with nothing due. */
+function pace(lines: readonly Line[], perS: number): () => void {
+  const pacer = new Pacer(perS);
+  let turn = 0;
+  const ticks = setInterval(() => {
+    for (let tried = 0; tried < lines.length; tried++) {
+      const line = lines[turn++ % lines.length] as Line;
+      const share = Math.ceil((perS * paceMs) / 1000 / lines.length);
+      line.send(pacer.take(Math.min(share, line.free)));
+    }
+  }, paceMs);
+  return () => {
+    clearInterval(ticks);
+    for (const line of lines) line.endIfDone();
+  };
 }
 
 class Tally {
@@ -74,7 +106,11 @@ class Line {
   readonly #options: MqttLoadOptions;
   readonly #index: number;
   readonly #tally: Tally;
-  readonly #packets: readonly Buffer[];
+  /** For each place one packet or, where there are more topics than places, several in turn. */
+  readonly #packets: readonly (readonly Buffer[])[];
+  readonly #turns: Uint32Array;
+  readonly #reading: NextReading;
+  #free: number[];
   readonly #sentMs: Float64Array;
   readonly done: Promise<void>;
   #end: () => void = () => {};
@@ -88,11 +124,15 @@ class Line {
     this.#index = index;
     this.#tally = tally;
     this.#sentMs = new Float64Array(options.window);
-    this.#packets = Array.from({ length: options.window }, (_, place) => {
-      const topic = options.topics[(index * options.window + place) % options.topics.length] ?? '';
-      const payload = readingText();
-      return generate({ cmd: 'publish', topic, payload, qos: 1, dup: false, retain: false, messageId: place + 1 });
-    });
+    this.#reading = options.reading ?? readingText;
+    this.#turns = new Uint32Array(options.window);
+    this.#free = Array.from(this.#turns.keys());
+    this.#packets = this.#free.map((place) =>
+      topicsOf(options, index * options.window + place).map((topic) => {
+        const payload = this.#reading();
+        return generate({ cmd: 'publish', topic, payload, qos: 1, dup: false, retain: false, messageId: place + 1 });
+      }),
+    );
     this.done = new Promise((resolve) => {
       this.#end = resolve;
     });
@@ -125,8 +165,18 @@ class Line {
     });
   }
 
-  sendAll(): void {
-    this.#send(this.#packets.map((_, place) => place));
+  /** Places of the window with nothing outstanding. */
+  get free(): number {
+    return this.#free.length;
+  }
+
+  /** Publishes so many, as far as the window has room. */
+  send(count: number): void {
+    if (count > 0 && this.#free.length > 0) this.#send(this.#free.splice(0, count));
+  }
+
+  endIfDone(): void {
+    if (this.#outstanding === 0) this.close();
   }
 
   close(): void {
@@ -136,19 +186,18 @@ class Line {
   #take(piece: Buffer): boolean {
     const bytes = this.#rest.length === 0 ? piece : Buffer.concat([this.#rest, piece]);
     const nowMs = performance.now();
-    const free: number[] = [];
+    const freeBefore = this.#free.length;
     let at = 0;
     for (; at + answerBytes <= bytes.length; at += answerBytes) {
-      if (bytes[at] === puback) free.push(this.#acknowledge(bytes.readUInt16BE(at + 2), nowMs));
+      if (bytes[at] === puback) this.#free.push(this.#acknowledge(bytes.readUInt16BE(at + 2), nowMs));
       else if (bytes[at] === connack) this.#connected(connackFault(bytes[at + 3]));
       else throw new Error(`The broker sent a packet of kind ${bytes[at]}, which nothing here asked for.`);
     }
     // The buffer is read into again, so what is left is copied.
     this.#rest = Buffer.from(bytes.subarray(at));
-    if (free.length > 0) {
-      if (nowMs < this.#tally.endMs) this.#send(free);
-      else if (this.#outstanding === 0) this.close();
-    }
+    if (this.#free.length === freeBefore) return true;
+    if (nowMs >= this.#tally.endMs) this.endIfDone();
+    else if (this.#options.perS === undefined) this.send(this.#free.length);
     return true;
   }
 
@@ -164,14 +213,29 @@ class Line {
   }
 
   #send(places: readonly number[]): void {
-    const packets = places.map((place) => this.#packets[place] as Buffer);
-    for (const packet of packets) packet.write(readingText(), packet.length - payloadBytes, 'latin1');
+    const packets = places.map((place) => this.#next(place));
     const nowMs = performance.now();
     for (const place of places) this.#sentMs[place] = nowMs;
     this.#tally.sent += places.length;
     this.#outstanding += places.length;
     this.#socket?.write(Buffer.concat(packets));
   }
+
+  #next(place: number): Buffer {
+    const packets = this.#packets[place] as readonly Buffer[];
+    const turn = this.#turns[place] as number;
+    this.#turns[place] = turn + 1;
+    const packet = packets[turn % packets.length] as Buffer;
+    packet.write(this.#reading(), packet.length - payloadBytes, 'latin1');
+    return packet;
+  }
+}
+
+/** The topics of a place among all places of all lines. */
+function topicsOf({ topics, clients, window }: MqttLoadOptions, place: number): string[] {
+  const own: string[] = [];
+  for (let n = place; n < topics.length; n += clients * window) own.push(topics[n] as string);
+  return own.length > 0 ? own : [topics[place % topics.length] ?? ''];
 }
 
 /** The payload is what a packet ends with; the timestamp must move on, or all would land in one place of the store. */

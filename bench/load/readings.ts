@@ -5,15 +5,27 @@ const values = Array.from({ length: 4096 }, (_, i) => (10 + ((i * 7919) % 8999) 
 let turn = 0;
 
 /** A temperature of five characters. */
-function valueText(): string {
+export function valueText(): string {
   turn = (turn + 1) & 4095;
   return values[turn] as string;
 }
+
+/** Gives the text of the next reading. */
+export type NextReading = () => string;
 
 let timestampMs = Date.UTC(2026, 0, 1);
 
 /** `{"value":…,"timestamp":…}`, always of the same length. */
 export function readingText(): string {
   timestampMs += 25;
-  return `{"value":${valueText()},"timestamp":"${new Date(timestampMs).toISOString()}"}`;
+  return textOf(timestampMs);
+}
+
+/** The same, measured now. */
+export function currentReadingText(): string {
+  return textOf(Date.now());
+}
+
+function textOf(ms: number): string {
+  return `{"value":${valueText()},"timestamp":"${new Date(ms).toISOString()}"}`;
 }

@@ -1,11 +1,10 @@
 // Pages of lists and permission queries among 100 000 devices: each question on its own, as a person who waits asks it.
 import type { BenchOptions } from '../arguments.ts';
-import { shown, table } from '../figures.ts';
+import { Latencies, shown, table } from '../figures.ts';
 import { Fleet } from '../fleet.ts';
 import type { Section } from '../section.ts';
 
 const devices = 100_000;
-const askedAtOnce = 50;
 const pageMsMax = 50;
 const warmUps = 5;
 const asks = 60;
@@ -22,6 +21,11 @@ const questions: Readonly<Record<string, string>> = {
   'by name': 'devices?q=name==Device%2099999',
   'by visibility and gateway': 'devices?q=visibility==public;gateway_id==gateway-17',
   'by a sensor': 'devices?q=sensors.unit==hPa',
+  'in order of names': 'devices?order=name',
+  'in order of names, the last page': `devices?order=name&offset=${last}`,
+  'searched, in order of names': 'devices?search=9999&order=name',
+  'last heard first': 'devices?order=-heard',
+  'silent since, longest first': 'devices?order=heard&q=date_modified%3C2100-01-01T00:00:00Z',
   'permissions on devices': 'auth/permissions/devices?limit=20',
   'permissions, the last page': `auth/permissions/devices?limit=20&offset=${last}`,
   'permissions on gateways': 'auth/permissions/gateways?limit=20',
@@ -30,7 +34,7 @@ const questions: Readonly<Record<string, string>> = {
 export async function measureLists(options: BenchOptions, dataDir: string): Promise<Section> {
   const fleet = await Fleet.start({ dataDir, devices: 0, sensorsEach: 0, profile: options.profile });
   try {
-    await makeDevices(fleet);
+    await fleet.make(devices, deviceOf);
     await fleet.server.quiet();
     const idleMib = fleet.server.rssMib();
     const rows: string[][] = [];
@@ -39,7 +43,7 @@ export async function measureLists(options: BenchOptions, dataDir: string): Prom
       for (const login of [Fleet.login, undefined]) {
         const headers = login === undefined ? {} : { authorization: `Bearer ${await fleet.token()}` };
         const times = await ask(fleet, path, headers);
-        const [p50, p99] = [at(times, 0.5), at(times, 0.99)];
+        const [p50 = Number.NaN, p99 = Number.NaN] = times.percentiles(50, 99);
         if (!path.includes('limit=1000')) slowestMs = Math.max(slowestMs, p50);
         rows.push([name, login === undefined ? 'guest' : 'owner', shown(p50), shown(p99)]);
       }
@@ -76,43 +80,28 @@ export async function measureLists(options: BenchOptions, dataDir: string): Prom
   }
 }
 
-async function makeDevices(fleet: Fleet): Promise<void> {
-  const authorization = `Bearer ${await fleet.token()}`;
-  let next = 1;
-  const make = async () => {
-    while (next <= devices) {
-      const n = next++;
-      await fleet.send('POST', 'devices', {
-        headers: { authorization, 'content-type': 'application/json' },
-        body: JSON.stringify({
-          id: `device-${n}`,
-          name: `Device ${n}`,
-          domain: `domain-${n % 20}`,
-          gateway_id: `gateway-${n % 1000}`,
-          visibility: n % 2 === 0 ? 'public' : 'private',
-          location: { latitude: (n % 180) - 90, longitude: (n % 360) - 180 },
-          sensors: [
-            { id: 'temperature', unit: '°C' },
-            { id: 'pressure', unit: n % 5000 === 0 ? 'hPa' : 'Pa' },
-          ],
-        }),
-      });
-    }
+function deviceOf(n: number): object {
+  return {
+    id: `device-${n}`,
+    name: `Device ${n}`,
+    domain: `domain-${n % 20}`,
+    gateway_id: `gateway-${n % 1000}`,
+    visibility: n % 2 === 0 ? 'public' : 'private',
+    location: { latitude: (n % 180) - 90, longitude: (n % 360) - 180 },
+    sensors: [
+      { id: 'temperature', unit: '°C' },
+      { id: 'pressure', unit: n % 5000 === 0 ? 'hPa' : 'Pa' },
+    ],
   };
-  await Promise.all(Array.from({ length: askedAtOnce }, make));
 }
 
-/** Milliseconds of each answer, sorted. */
-async function ask(fleet: Fleet, path: string, headers: Readonly<Record<string, string>>): Promise<number[]> {
-  const times: number[] = [];
+/** How long each answer took. */
+async function ask(fleet: Fleet, path: string, headers: Readonly<Record<string, string>>): Promise<Latencies> {
+  const times = new Latencies();
   for (let n = 0; n < warmUps + asks; n++) {
     const startMs = performance.now();
     await (await fleet.send('GET', path, { headers })).arrayBuffer();
-    if (n >= warmUps) times.push(performance.now() - startMs);
+    if (n >= warmUps) times.add(performance.now() - startMs);
   }
-  return times.sort((a, b) => a - b);
-}
-
-function at(sorted: readonly number[], share: number): number {
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
+  return times;
 }

@@ -10,10 +10,9 @@ import { judgeCounts, judgeRatio, roundsTable, type Section } from '../section.t
 import { ServerProcess } from '../server-process.ts';
 
 const ratioMin = 0.6;
-const devices = 100;
-const sensorsEach = 2;
 
-export async function measureMqtt(options: BenchOptions, dataDir: string): Promise<Section> {
+export async function measureMqtt(options: BenchOptions, dataDir: string, sensors: number): Promise<Section> {
+  const { devices, sensorsEach } = Fleet.shapeOf(sensors);
   const fleet = await Fleet.start({ dataDir, devices, sensorsEach, profile: options.profile });
   const baseline = await ServerProcess.start(fileURLToPath(new URL('../baseline/mqtt.ts', import.meta.url)));
   try {
@@ -33,8 +32,8 @@ export async function measureMqtt(options: BenchOptions, dataDir: string): Promi
     const counts = judgeCounts(ours.all, await fleet.count());
     const rounds = [summarise(ours.measured), summarise(theirs.measured)] as const;
     return {
-      title: 'QoS 1 publishes over MQTT',
-      how: `${clients} clients with ${window} publishes outstanding each, over ${devices} devices with ${sensorsEach} sensors each; latency from publish to PUBACK. ${counts.line}`,
+      title: `QoS 1 publishes over MQTT to ${shown(sensors)} sensors`,
+      how: `${clients} clients with ${window} publishes outstanding each, over ${shown(devices)} devices with ${sensorsEach} sensors each; latency from publish to PUBACK. ${counts.line}`,
       tables: [
         roundsTable(sides.map(({ name }, i) => ({ name, rounds: rounds[i === 0 ? 0 : 1] }))),
         table(
@@ -45,7 +44,7 @@ export async function measureMqtt(options: BenchOptions, dataDir: string): Promi
           ],
         ),
       ],
-      verdicts: [judgeRatio('MQTT publishes', rounds, ratioMin)],
+      verdicts: [judgeRatio(`MQTT publishes to ${shown(sensors)} sensors`, rounds, ratioMin)],
       faults: counts.faults,
     };
   } finally {

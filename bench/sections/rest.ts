@@ -6,15 +6,15 @@ import { shown, table } from '../figures.ts';
 import { Fleet } from '../fleet.ts';
 import { HttpLoad, type NextRequest } from '../load/http-load.ts';
 import { summarise } from '../load/load.ts';
+import { pushHead } from '../load/push-head.ts';
 import { readingText } from '../load/readings.ts';
 import { judgeCounts, judgeRatio, roundsTable, type Section } from '../section.ts';
 import { ServerProcess } from '../server-process.ts';
 
 const ratioMin = 0.75;
-const devices = 100;
-const sensorsEach = 2;
 
-export async function measureRest(options: BenchOptions, dataDir: string): Promise<Section> {
+export async function measureRest(options: BenchOptions, dataDir: string, sensors: number): Promise<Section> {
+  const { devices, sensorsEach } = Fleet.shapeOf(sensors);
   const fleet = await Fleet.start({ dataDir, devices, sensorsEach, profile: options.profile });
   const baseline = await ServerProcess.start(fileURLToPath(new URL('../baseline/http.ts', import.meta.url)));
   try {
@@ -33,8 +33,8 @@ export async function measureRest(options: BenchOptions, dataDir: string): Promi
     const counts = judgeCounts(ours.all, await fleet.count());
     const rounds = [summarise(ours.measured), summarise(theirs.measured)] as const;
     return {
-      title: 'Single pushes over REST',
-      how: `${connections} keep-alive connections, each with one \`POST …/values\` outstanding, over ${devices} devices with ${sensorsEach} sensors each. ${counts.line}`,
+      title: `Single pushes over REST to ${shown(sensors)} sensors`,
+      how: `${connections} keep-alive connections, each with one \`POST …/values\` outstanding, over ${shown(devices)} devices with ${sensorsEach} sensors each. ${counts.line}`,
       tables: [
         roundsTable(sides.map(({ name }, i) => ({ name, rounds: rounds[i === 0 ? 0 : 1] }))),
         table(
@@ -45,7 +45,7 @@ export async function measureRest(options: BenchOptions, dataDir: string): Promi
           ],
         ),
       ],
-      verdicts: [judgeRatio('REST pushes', rounds, ratioMin)],
+      verdicts: [judgeRatio(`REST pushes to ${shown(sensors)} sensors`, rounds, ratioMin)],
       faults: counts.faults,
     };
   } finally {
@@ -56,10 +56,7 @@ export async function measureRest(options: BenchOptions, dataDir: string): Promi
 /** Requests over all sensors in turn. */
 function pushes(sensors: readonly string[], token: string): NextRequest {
   const length = readingText().length;
-  const heads = sensors.map(
-    (sensor) =>
-      `POST /api/v2/${sensor}/values HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${token}\r\nContent-Type: application/json\r\nContent-Length: ${length}\r\n\r\n`,
-  );
+  const heads = sensors.map((sensor) => pushHead(sensor, { token, length }));
   let turn = 0;
   return () => {
     turn = turn + 1 < heads.length ? turn + 1 : 0;

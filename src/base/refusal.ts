@@ -12,7 +12,14 @@ export type RefusalCode =
   | 'unsupported' // a kind of content that is not taken here
   | 'too-many' // asked too often; later is fine
   | 'busy' // a queue is full; later is fine
-  | 'storage'; // the disk refused; nothing was stored
+  | 'full' // no room for more datapoints; when something was removed it is fine
+  | 'storage' // the disk refused; nothing was stored
+  | 'damaged'; // what is stored cannot be read
+
+/** Whether it is a trouble of the moment here, not of what was sent: the same is worth sending again later. */
+export function isPassing({ code }: Refusal): boolean {
+  return code === 'busy' || code === 'storage' || code === 'full';
+}
 
 /** A fault in one field: where it is (JSON pointer) and what would be right. */
 export interface FieldFault {

@@ -74,8 +74,32 @@ function parseAny(text: string): number | undefined {
 
 /** Writes a time as RFC 3339 in UTC; the fraction only where it is not zero. */
 export function formatTimestamp(ms: number): string {
-  const text = new Date(ms).toISOString();
-  return ms % 1000 === 0 ? `${text.slice(0, -5)}Z` : text;
+  const hour = Math.floor(ms / hourMs);
+  const inHour = ms - hour * hourMs;
+  const second = Math.floor(inHour / 1000);
+  const text = startOfHour(hour) + minutesAndSeconds[second];
+  const fraction = inHour - second * 1000;
+  return fraction === 0 ? `${text}Z` : `${text}.${String(fraction).padStart(3, '0')}Z`;
+}
+
+const hourMs = 3_600_000;
+const two = (number: number) => String(number).padStart(2, '0');
+const minutesAndSeconds = Array.from({ length: 3600 }, (_, n) => `${two(Math.floor(n / 60))}:${two(n % 60)}`);
+
+/** The hours written last: lists of datapoints have two times each, of which each goes on slowly. */
+const hours = [
+  { hour: Number.NaN, text: '' },
+  { hour: Number.NaN, text: '' },
+];
+let older = 0;
+
+/** `2016-06-08T18:` */
+function startOfHour(hour: number): string {
+  for (const known of hours) if (known.hour === hour) return known.text;
+  const text = new Date(hour * hourMs).toISOString().slice(0, -10);
+  hours[older] = { hour, text };
+  older = 1 - older;
+  return text;
 }
 
 const YEAR_0_MS = -62_167_219_200_000;

@@ -1,6 +1,7 @@
-// The command line: `serve`, `config`, `user`. Each verb teaches by its --help, and loads its code when it is called:
-// the server's takes longer than all that the others do.
+// The command line: `serve`, `config`, `user`, `import`, `export`, `backup`, `restore`, `check`. Each verb
+// teaches by its --help, and loads its code when it is called: the server's takes longer than all that the others do.
 import { Command } from 'commander';
+import { addTransferVerbs } from './transfer-verbs.ts';
 
 export async function runCommand(args: readonly string[]): Promise<void> {
   await makeProgram().parseAsync([...args], { from: 'user' });
@@ -22,7 +23,12 @@ Examples:
   dundun serve                      start; Ctrl-C or SIGTERM stops it and loses nothing
   dundun user add awa --admin       make an account; asks for a password
   dundun user list                  who has an account
-  dundun user password awa          set a new password; ends every token made before`,
+  dundun user password awa          set a new password; ends every token made before
+  dundun import log.csv --device d  bring in a file of datapoints
+  dundun export --device d --out f.csv
+                                    take datapoints out as CSV, NDJSON or Parquet
+  dundun backup /backups/today      copy all data into one file while the service runs
+  dundun check                      look whether the data folder is whole`,
     );
   program
     .command('serve')
@@ -40,6 +46,13 @@ Examples:
       '\nSecrets are not shown. What it prints can be edited and used as the file that DUNDUN_CONFIG names.\n\nExample: dundun config > dundun.env && DUNDUN_CONFIG=dundun.env dundun serve',
     )
     .action(async () => (await import('./config-command.ts')).printConfig());
+  addUserVerbs(program);
+  addTransferVerbs(program);
+  addDataVerbs(program);
+  return program;
+}
+
+function addUserVerbs(program: Command): void {
   const user = program
     .command('user')
     .description('accounts: add, list, set a password, import; works beside a running server too')
@@ -76,11 +89,68 @@ Examples:
       `
 The file is a JSON array of users: username, and where you have them id (UUID), createdTime (milliseconds since 1970),
 passwordHash (PHC string of argon2id) or password, admin, firstName, lastName, email, messages_from, and as arrays phone
-(with country code), address, facebook, twitter, telegram, webhook. Each line of the report has number, name and what became of the user; the exit code is 1 when
-one was refused. A user who is there already under the same id and name is left as they are.
+(with country code), address, facebook, twitter, telegram, webhook. Each line of the report has number, name and what
+became of the user; the exit code is 1 when one was refused. A user who is there already under the same id and name is
+left as they are.
 
 Example: dundun user import --dry-run users.json && dundun user import users.json`,
     )
     .action(async (file, options) => (await import('./user-command.ts')).importFile(file, options));
-  return program;
+}
+
+function addDataVerbs(program: Command): void {
+  program
+    .command('backup <file>')
+    .description('copy all data into one file, beside a running server or without one')
+    .option('--force', 'replace the file if it is there')
+    .option('--damaged', 'keep the copy although the checks find something in it')
+    .addHelpText(
+      'after',
+      `
+The file is the state of one moment, of everything: accounts, devices, datapoints, MQTT sessions, notifications. It is read
+back and checked as \`dundun check\` does before it gets its name, so a file of that name is a whole backup. It takes as
+much room as the database. The service goes on meanwhile; no token is needed, but the rights to read the data folder:
+run it as the account of the service, or as root.
+
+It holds secrets: hashes of passwords and API keys, the keys that sign tokens and webhooks. Only its owner may read it
+(mode 0600); keep it like that wherever it goes, encrypted where others come by.
+
+Example: dundun backup /backups/dundun-$(date +%F) && dundun check /backups/dundun-$(date +%F)`,
+    )
+    .action(async (file, options) => (await import('./backup-command.ts')).backUp(file, options));
+  program
+    .command('restore <file>')
+    .description('put a backup into an empty data folder')
+    .option('--replace', 'lose what is in the data folder')
+    .option('--damaged', 'restore although the checks find something')
+    .addHelpText(
+      'after',
+      `
+Stop the service first. The file is compared with its own SHA-256 and checked; what is no whole backup is refused. Run it as
+the account of the service: the files belong to who runs it.
+
+All is as it was at that moment: also passwords, keys and shares that were changed or revoked since. Messages of
+notifications that waited then are sent.
+
+Example: DUNDUN_DATA_DIR=/var/lib/dundun dundun restore /backups/dundun-2026-11-21`,
+    )
+    .action(async (file, options) => (await import('./backup-command.ts')).restore(file, options));
+  program
+    .command('check [place]')
+    .description('look whether a data folder, or a backup, is whole; changes nothing by itself')
+    .option('--json', 'as JSON')
+    .option('--forget-damaged', 'first remove the chunks of datapoints that cannot be read any more')
+    .addHelpText(
+      'after',
+      `
+Without a place it is the data folder of DUNDUN_DATA_DIR; beside a running server too. Each finding says what, where and
+what to do. Exit codes: 0 all is well, 1 something was found, 2 it could not look.
+
+Reads of a span of which datapoints are damaged are refused (500), so that nobody takes what is left for all there was.
+When you have no backup, or do not want to go back to it, --forget-damaged removes what cannot be read, for good, and reads
+of that span give what else there is. Run it as the account of the service; beside a running server too.
+
+Example: dundun check /var/lib/dundun || mail -s 'dundun check' admin@example.org`,
+    )
+    .action(async (place, options) => (await import('./check-command.ts')).check(place, options));
 }

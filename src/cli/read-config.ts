@@ -23,9 +23,13 @@ export function readConfig(alsoCheck: (config: Config) => readonly string[] = ()
 }
 
 /** Ends the process with a clear line instead of a stack trace. */
-export function fail(error: unknown): never {
+export function fail(error: unknown, code = 1): never {
+  console.error(`dundun: ${reasonOf(error)}`);
+  process.exit(code);
+}
+
+/** What an error says, and why. */
+export function reasonOf(error: unknown): string {
   const { message, cause } = error as Error;
-  const reason = cause instanceof Error && !message.includes(cause.message) ? ` (${cause.message})` : '';
-  console.error(`dundun: ${message}${reason}`);
-  process.exit(1);
+  return cause instanceof Error && !message.includes(cause.message) ? `${message} (${cause.message})` : message;
 }

@@ -1,7 +1,4 @@
 // `dundun user add|list|password|import`: accounts from the command line, beside a running server or without one.
-import { createInterface } from 'node:readline/promises';
-import { Writable } from 'node:stream';
-import { text as readAll } from 'node:stream/consumers';
 import { systemClock } from '../base/clock.ts';
 import { randomIds } from '../base/ids.ts';
 import { Passwords } from '../domain/users/passwords.ts';
@@ -9,6 +6,7 @@ import { changedProfile } from '../domain/users/profile.ts';
 import { Users } from '../domain/users/users.ts';
 import { SqlUserStore } from '../storage/sql/user-store.ts';
 import { openRegistryAlone } from '../storage/sqlite/open.ts';
+import { askPassword } from './ask-password.ts';
 import { fail, readConfig } from './read-config.ts';
 import { importUsers } from './user-import.ts';
 
@@ -81,16 +79,6 @@ async function withUsers(work: (users: Users) => Promise<void>): Promise<void> {
   }
 }
 
-/** Takes the echo of what is typed, so that a password does not show. */
-const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
-
-async function readPassword(fromStdin: true | undefined): Promise<string> {
-  if (fromStdin || !process.stdin.isTTY) return (await readAll(process.stdin)).replace(/\r?\n$/, '');
-  // Before it asks: from here on the terminal shows nothing of what is typed.
-  const answers = createInterface({ input: process.stdin, terminal: true, output: silent });
-  process.stdout.write('Password: ');
-  const password = await answers.question('');
-  answers.close();
-  process.stdout.write('\n');
-  return password;
+function readPassword(fromStdin: true | undefined): Promise<string> {
+  return askPassword({ fromStdin: fromStdin === true || !process.stdin.isTTY });
 }

@@ -1,7 +1,22 @@
 // Every setting: its name, default, reason, and how it is read. Checked at start, all faults named at once; frozen.
 import type { Env } from './env.ts';
+import { limits } from './limits.ts';
 import { type ProviderConfig, providerFaults, providerSettings } from './provider-settings.ts';
-import { integerBetween, networks, nonEmpty, oneOf, onOff, origins, port, type Setting, text, url } from './setting.ts';
+import {
+  bytesFrom,
+  integerBetween,
+  networks,
+  nonEmpty,
+  oneOf,
+  onOff,
+  optional,
+  origins,
+  port,
+  type Setting,
+  text,
+  tileUrl,
+  url,
+} from './setting.ts';
 
 export interface Config extends ProviderConfig {
   readonly httpPort: number;
@@ -12,6 +27,8 @@ export interface Config extends ProviderConfig {
   readonly tlsKey: string;
   readonly baseUrl: string;
   readonly dataDir: string;
+  readonly dataBytesMax: number | undefined;
+  readonly retentionDays: number | undefined;
   readonly adminPassword: string;
   readonly passwordLengthMin: number;
   readonly guestAccess: 'full' | 'push' | 'none';
@@ -21,6 +38,8 @@ export interface Config extends ProviderConfig {
   readonly paidMessagesPerDay: number;
   readonly corsOrigins: readonly string[];
   readonly trustProxy: readonly string[];
+  readonly tileUrl: string;
+  readonly tileAttribution: string;
   readonly logLevel: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'silent';
 }
 
@@ -76,6 +95,20 @@ export const settings: Settings = {
     fallback: './data',
     reason: 'Folder of all data. One server at a time uses it.',
     parse: nonEmpty,
+  },
+  dataBytesMax: {
+    env: 'DUNDUN_DATA_MAX_BYTES',
+    fallback: '',
+    reason:
+      'Size of the data (20GB, 500MB) beyond which new datapoints are refused with 507; all else goes on. Empty: until the disk is nearly full.',
+    parse: optional(bytesFrom(limits.dataBytesMin)),
+  },
+  retentionDays: {
+    env: 'DUNDUN_RETENTION_DAYS',
+    fallback: '',
+    reason:
+      'Days for which datapoints are kept, unless their sensor or device says otherwise (retention_days). Empty: for ever.',
+    parse: optional(integerBetween(1, limits.retentionDaysMax)),
   },
   adminPassword: {
     env: 'DUNDUN_ADMIN_PASSWORD',
@@ -137,6 +170,19 @@ export const settings: Settings = {
       'Addresses (or networks, 10.0.0.0/8) of proxies whose X-Forwarded-For is believed, separated by commas; empty: none.',
     parse: networks,
   },
+  tileUrl: {
+    env: 'DUNDUN_TILE_URL',
+    fallback: '',
+    reason:
+      'Where browsers get the tiles of maps, such as https://tile.example/{z}/{x}/{y}.png; empty: maps have lines of latitude and longitude alone, and no other host is asked.',
+    parse: tileUrl,
+  },
+  tileAttribution: {
+    env: 'DUNDUN_TILE_ATTRIBUTION',
+    fallback: '',
+    reason: 'Whose tiles they are, shown on maps as text; most who give tiles ask for it.',
+    parse: text,
+  },
   logLevel: {
     env: 'DUNDUN_LOG_LEVEL',
     fallback: 'info',
@@ -193,8 +239,11 @@ function faultsTogether(config: Config): string[] {
   return faults;
 }
 
+/** What the verbs read that call a service, which may be another than this machine's. */
+const ofClients = ['DUNDUN_URL', 'DUNDUN_TOKEN', 'DUNDUN_PASSWORD'];
+
 /** The names that look like settings and are none; a start warns of them, for a misspelt one would do nothing. */
 export function unknownSettings(env: Env): string[] {
-  const known = new Set([...Object.values(settings).map((setting) => setting.env), 'DUNDUN_CONFIG']);
+  const known = new Set([...Object.values(settings).map((setting) => setting.env), 'DUNDUN_CONFIG', ...ofClients]);
   return Object.keys(env).filter((name) => name.startsWith('DUNDUN_') && !known.has(name));
 }

@@ -27,8 +27,45 @@ export const limits = {
   /** A `q` filter: conditions joined by `;`, and characters. Beyond: 400. */
   filterConditionsMax: 20,
   filterCharsMax: 4 * KIB,
+  /** A text that is searched for in names, characters. Beyond: 400. */
+  searchCharsMax: 256,
   /** Milliseconds within which a whole request must have arrived; slower senders are cut. */
   requestMsMax: 120_000,
+  /** The body of an import, bytes; it is read as it comes. Beyond: what came before is stored, the answer says so. */
+  importBodyBytesMax: 1024 * MIB,
+  /** Imports at once. Beyond: 503. */
+  importsAtOnceMax: 16,
+  /** What is looked at to find out how an imported file is written: characters, and lines. */
+  importSampleChars: 64 * KIB,
+  importSampleLines: 200,
+  /** A line of an imported file, characters, and its columns. Beyond: that line is refused. */
+  importLineCharsMax: 256 * KIB,
+  importColumnsMax: 2_000,
+  /** Datapoints of an import stored in one commit, and characters of their values. */
+  importBatchDatapoints: 5_000,
+  importBatchChars: 2 * MIB,
+  /** Times a commit of an import is tried while the queue is full. Beyond: it stops, and says where. */
+  importAttemptsMax: 200,
+  /** Refused lines that an import tells of. Beyond: they are counted. */
+  importRefusedMax: 100,
+  /** Sensors that one import makes. Beyond: their lines are refused. */
+  importSensorsMax: 1_000,
+  /** Datapoints shown by a dry run. */
+  importSamplesMax: 20,
+  /** Sensors whose last time is remembered where clocks show an hour twice. Beyond: all are forgotten. */
+  importTimesKeptMax: 10_000,
+  /** A part of a file that the command line sends in one request, bytes; a JSON array, which is not parted. */
+  importPartBytes: 4 * MIB,
+  importArrayBytesMax: 16 * MIB,
+  /** Times the command line sends a part or asks for an answer; milliseconds to the second, each time twice as long. */
+  clientAttemptsMax: 8,
+  clientRetryMs: 500,
+  /** Milliseconds between two lines that tell how far a transfer is where there is no terminal. */
+  transferToldMs: 10_000,
+  /** Refused lines that the command line shows. Beyond: it counts them. */
+  refusedShownMax: 20,
+  /** A pattern of times, characters. Beyond: 400. */
+  timeFormatCharsMax: 64,
   /** HTTP connections at once. Beyond: the connection is refused. */
   httpConnectionsMax: 20_000,
 
@@ -148,15 +185,24 @@ export const limits = {
   /** The last N datapoints of a read. Beyond: 400. */
   lastNMax: 30_000,
   /** Rows read from the store in one step of a long read, so that other work comes between. */
-  readStepRows: 2000,
+  readStepRows: 5_000,
+  /** The same where what is read is put together, and no row is made of it. */
+  columnStepRows: 40_000,
+  /** Rows that the main thread reads by itself; longer steps are read by a thread of their own. */
+  readHereRows: 500,
+  /** Long steps that wait for that thread. Beyond: 503. */
+  readsWaitingMax: 1_000,
   /** Bytes of datapoints held for one long read, about; its steps have fewer rows where values are large. */
-  readBytes: 4 * MIB,
+  readBytes: 8 * MIB,
   /** Sensors read by one request. Beyond: 400. */
   sensorsReadMax: 1000,
   /** Bytes of a JSON list made before any of it is sent. Beyond: it is read a second time and streamed. */
   listBytesMax: 4 * MIB,
   /** Datapoints a thinned-out read (`points`) gives at most for one sensor. Beyond: 400. */
   pointsMax: 30_000,
+  /** Rows of one row group of a Parquet file, and characters of text in it: what is held to be written together. */
+  parquetGroupRows: 20_000,
+  parquetGroupChars: 4 * MIB,
   /** Milliseconds in which a reader of a stream must take some of it. Beyond: its connection is cut. */
   streamStallMs: 120_000,
   /** Whole records (devices, gateways, projects) read in one step of a long list. */
@@ -203,24 +249,99 @@ export const limits = {
   drainMsMax: 5_000,
 
   // --- Log and head -------------------------------------------------------------------------------------------
-  /** Datapoints in the log that make settling worth while. */
-  settleRowsMin: 40_000,
+  /** Datapoints in the log at which a pass of sealing begins: so many, or ten of each of its sensors, up to the most. */
+  sealRowsMin: 200_000,
+  sealRowsMax: 1_000_000,
+  sealRowsPerSensor: 10,
+  /** Characters of values that are no numbers in the log; the same. */
+  sealTextCharsMax: 32 * MIB,
   /** Datapoints in one row of the log; a larger commit takes several. */
   logRowDatapointsMax: 5_000,
-  /** Datapoints moved from the log into the clustered table in one transaction: the longest pause of the writer. */
-  settleRowsMax: 20_000,
-  /** Milliseconds after which a quiet log is settled whatever its size. */
-  settleIdleMs: 30_000,
-  /** Milliseconds after which settling is tried again when the disk refused. */
-  settleRetryMs: 1_000,
-  /** Settled datapoints kept for the watcher of notifications when it is behind, about. Beyond: the oldest go unseen by it, with an error in the log. */
+  /** Datapoints in the log that are sealed when nothing has come for so many milliseconds; */
+  sealQuietRowsMin: 10_000,
+  sealQuietMs: 30_000,
+  /** and milliseconds after which all are. */
+  sealEveryMs: 3_600_000,
+  /** Compressed bytes, or sensors, that a pass of sealing hands over for one commit. */
+  sealUnitBytes: 256 * KIB,
+  sealUnitSensors: 1_000,
+  /** Milliseconds after which sealing is tried again when it was cut off; twice as long each time, so often at most. */
+  sealRetryMs: 1_000,
+  sealRetryDoublings: 4,
+  /** Rows of the log that go in one transaction when they have been sealed, and their datapoints, about. */
+  clearRowsStep: 5_000,
+  clearDatapointsStep: 50_000,
+  /** Sealed datapoints kept for the watcher of notifications when it is behind, about. Beyond: the oldest go unseen by it, with an error in the log. */
   keptDatapointsMax: 10_000_000,
-  /** Datapoints of the log held in memory. Beyond: settling goes before new commits. */
-  headRowsMax: 200_000,
-  /** Datapoints of a removed sensor deleted in one transaction. */
-  purgeRowsMax: 5_000,
+  /** Datapoints of the log held in memory. Beyond: commits wait for sealing. */
+  headRowsMax: 2_000_000,
+  /** Characters of values that are no numbers among these; the same. While sealing fails, both: 503 for datapoints. */
+  headTextCharsMax: 96 * MIB,
+  /** Milliseconds between two tries to write to a disk that has refused. */
+  storageProbeMs: 1_000,
+  /** Seconds a client is asked to wait when the storage has refused. */
+  storageRetryAfterS: 10,
+  /** Chunks of a removed sensor deleted in one transaction. */
+  purgeChunksMax: 200,
+  /** Bytes of decoded chunks held for reads, in each thread that reads. Beyond: the oldest go. */
+  decodedBytesMax: 8 * MIB,
+  /** Free pages kept in the database file (4 KiB each), or a fifth of it. Beyond: some go back at a time, so often. */
+  freePagesKept: 8_000,
+  freePagesStep: 256,
+  freePagesEveryMs: 200,
+  /** Bytes of database pages that a connection holds in memory (the system holds more of them); and one that goes through chunks and the log but once. */
+  pageCacheBytes: 8 * MIB,
+  pageCacheBytesPassing: 4 * MIB,
+  /** MiB of young objects in a thread that stores, seals or reads; its heap is otherwise as large as the main thread's. */
+  threadYoungMib: 4,
   /** Pages of the write-ahead log that start a checkpoint (4 KiB each). */
   walPagesMax: 4_000,
+  /** Bytes of that file that are kept for later; a long read, a backup for one, may make it larger for a while. */
+  walBytesKept: 64 * MIB,
+
+  // --- Retention ----------------------------------------------------------------------------------------------
+  /** Days for which datapoints may be kept: a hundred years. Beyond: 400; 0 is for ever. */
+  retentionDaysMax: 36_525,
+  /** Milliseconds between two rounds of removing what is too old, and until one that failed is tried again. */
+  retentionRoundMs: 3_600_000,
+  retentionRetryMs: 60_000,
+  /** Sensors looked at in one step of a round. */
+  retentionSensorsStep: 500,
+  /** Chunks removed in one commit. */
+  retentionChunksMax: 50,
+  /** Such steps for one sensor before it is the turn of who is most overdue then. */
+  retentionStepsInTurn: 50,
+
+  // --- Room on the disk ---------------------------------------------------------------------------------------
+  /** Bytes of the disk that datapoints leave free, so that all else goes on; of a small disk this share of it. Beyond: 507. */
+  diskReserveBytesMax: 256 * MIB,
+  diskReserveShare: 0.05,
+  /** Bytes among these that must be free on the disk itself, for the write-ahead log; the others may be free in the database. */
+  diskWorkBytes: 96 * MIB,
+  /** The share of cap and reserve by which it must be better before datapoints are taken again. */
+  roomAgainShare: 0.02,
+  /** Milliseconds between two looks at it. */
+  roomMeasuredMs: 1_000,
+  /** Seconds a client is asked to wait when there is no room. */
+  roomRetryAfterS: 60,
+  /** The smallest cap on the data folder, bytes; the write-ahead log alone may take as much. */
+  dataBytesMin: 64 * MIB,
+
+  // --- Backup and check ---------------------------------------------------------------------------------------
+  /** Pages copied in one step of a backup; after each it pauses as long as the step took, for the service's sake. */
+  backupStepPages: 256,
+  /** Milliseconds of such a pause at most. */
+  backupPauseMsMax: 50,
+  /** Bytes after which what was copied is brought to the disk, so that no commit waits behind all of it. */
+  backupSyncBytes: 8 * MIB,
+  /** Bytes by which the write-ahead log may grow behind a backup. Beyond half: no pauses; beyond: it gives up. */
+  backupWalBytesMax: 2 * 1024 * MIB,
+  /** Bytes of a file read or copied at once. */
+  fileStepBytes: 1 * MIB,
+  /** Findings told of one check. Beyond: it is said that there are more. */
+  checkFindingsMax: 100,
+  /** Milliseconds between two signs of progress on a terminal. */
+  progressMs: 200,
 
   // --- Memory of repeats --------------------------------------------------------------------------------------
   /** Hours an `Idempotency-Key` is remembered. */
@@ -306,6 +427,8 @@ export const limits = {
   mqttPacketBytesMax: 16 * MIB,
   /** A piece of an MQTT packet kept to be continued in the quick lane, bytes. Beyond: the broker gathers it. */
   quickPacketBytesMax: 4 * KIB,
+  /** A body in the lane of usual pushes, bytes; several times what a reading with its timestamp takes. */
+  quickBodyBytesMax: 256,
   /** A topic in the quick lane, bytes; longer than that of any sensor with ASCII ids. Beyond: the broker has it. */
   quickTopicBytesMax: 576,
   /** MQTT connections at once. Beyond: refused. */
@@ -342,4 +465,18 @@ export const limits = {
   dropCharsMax: 512,
   /** Drops waiting to be written. Beyond: they are counted and not kept. */
   dropsWaitingMax: 1_000,
+
+  // --- Chunks -------------------------------------------------------------------------------------------------
+  /** Datapoints of one chunk; sealing makes far smaller ones. Beyond: encoding throws, decoding calls it corrupt. */
+  chunkDatapointsMax: 65_536,
+  /** Datapoints of a chunk that sealing makes, unless more of them have one time. */
+  chunkDatapointsWanted: 4096,
+  /** Characters of the texts in it, about. */
+  chunkTextCharsWanted: 1024 * 1024,
+  /** Bytes from which on a chunk is left as it is when others are put together, because its texts are large. */
+  chunkBytesFull: 64 * KIB,
+  /** Bytes of the distinct texts of one chunk. Beyond: encoding throws, decoding calls it corrupt. */
+  chunkTextBytesMax: 64 * MIB,
+  /** Window of a compressed part of a chunk, as a power of two; writing needs 21. Beyond: it is corrupt. */
+  chunkWindowLogMax: 23,
 } as const;

@@ -45,6 +45,28 @@ export function nonEmpty(value: string): string {
   return value;
 }
 
+/** As `parse` reads it; empty: undefined. */
+export function optional<T>(parse: (value: string) => T): (value: string) => T | undefined {
+  return (value) => (value === '' ? undefined : parse(value));
+}
+
+/** A size: bytes, or with a unit, decimal (20GB) or binary (20GiB). */
+export function bytesFrom(min: number): (value: string) => number {
+  return (value) => {
+    const [, number, unit = 'B'] = /^(\d+(?:\.\d+)?) ?([KMGT]i?B|B)?$/i.exec(value) ?? [];
+    const bytes = Math.floor(Number(number) * (byteUnits[unit.toLowerCase()] ?? Number.NaN));
+    if (!(bytes >= min && bytes <= Number.MAX_SAFE_INTEGER))
+      throw new Error(`must be a size such as 500MB or 20GB, ${Math.ceil(min / 1e6)}MB or more`);
+    return bytes;
+  };
+}
+
+const byteUnits: Readonly<Record<string, number>> = {
+  b: 1,
+  ...{ kb: 1e3, mb: 1e6, gb: 1e9, tb: 1e12 },
+  ...{ kib: 2 ** 10, mib: 2 ** 20, gib: 2 ** 30, tib: 2 ** 40 },
+};
+
 function list(value: string): readonly string[] {
   return value
     .split(',')
@@ -76,4 +98,12 @@ export function origins(value: string): readonly string[] {
 export function url(value: string): string {
   if (value !== '' && !URL.canParse(value)) throw new Error('must be an address such as https://dundun.example');
   return value.replace(/\/+$/, '');
+}
+
+export function tileUrl(value: string): string {
+  const isAddress = /^https?:/.test(value) && URL.canParse(value.replace(/^(https?:\/\/)\{s\}/, '$1s'));
+  const isTemplate = ['{z}', '{x}', '{y}'].every((part) => value.includes(part));
+  if (value !== '' && !(isAddress && isTemplate))
+    throw new Error('must be an address with {z}, {x} and {y}, such as https://tile.example/{z}/{x}/{y}.png');
+  return value;
 }

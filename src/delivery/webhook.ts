@@ -82,7 +82,7 @@ export class WebhookSender implements Sender {
     const timestamp = String(Math.floor(nowMs / 1000));
     const data = { username: to.username, message: text };
     const body = JSON.stringify({ type: 'notification', timestamp: formatTimestamp(nowMs), data });
-    const signature = createHmac('sha256', this.#keys.bytesOf(to.username))
+    const signature = createHmac('sha256', this.#keys.of(to.username))
       .update(`${id}.${timestamp}.${body}`)
       .digest('base64');
     const headers = {

@@ -5,15 +5,15 @@ import type { Delivery, Sender } from '../domain/notifications/sender.ts';
 export class WithoutProvider implements Sender {
   readonly channel: Channel;
   readonly perSMax = 1_000;
-  readonly #missing: string;
+  readonly closedBecause: string;
 
   /** `missing` names the settings that would bring the channel to life. */
   constructor(channel: Channel, missing: string) {
     this.channel = channel;
-    this.#missing = missing;
+    this.closedBecause = `no provider is set up for ${channel} (${missing})`;
   }
 
   async send(): Promise<Delivery> {
-    return { kind: 'undelivered', reason: `no provider is set up for ${this.channel} (${this.#missing})` };
+    return { kind: 'undelivered', reason: this.closedBecause };
   }
 }

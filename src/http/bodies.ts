@@ -5,8 +5,9 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { isCleanText, type Json, textFault } from '../base/json.ts';
 import { parseJsonText } from '../base/json-text.ts';
 import { Refusal } from '../base/refusal.ts';
+import { noteSpent } from '../base/spent-buffers.ts';
 import { limits } from '../config/limits.ts';
-import { parsePlainReading } from '../domain/datapoints/plain-reading.ts';
+import { parsePlainReading, parsePlainReadings } from '../domain/datapoints/plain-reading.ts';
 import { parseReadings } from '../domain/datapoints/reading.ts';
 
 declare module 'fastify' {
@@ -80,7 +81,8 @@ export function registerReadingParser(app: FastifyInstance): void {
   app.removeContentTypeParser('application/json');
   addJsonParser(app, (body) => {
     const plain = parsePlainReading(body, 0, body.length);
-    return plain === undefined ? parseReadings(parseJsonText(body, limits.nestingLevelsMax)) : [plain];
+    if (plain !== undefined) return [plain];
+    return parsePlainReadings(body) ?? parseReadings(parseJsonText(body, limits.nestingLevelsMax));
   });
 }
 
@@ -90,7 +92,10 @@ function addJsonParser(app: FastifyInstance, parse: (body: Buffer) => unknown): 
       assertPlainUtf8(request);
       if (request.headers['idempotency-key'] !== undefined) request.rawBody = body;
       // A DELETE or GET may carry the header and no body.
-      done(null, body.length === 0 ? undefined : parse(body));
+      const parsed = body.length === 0 ? undefined : parse(body);
+      // In the pieces that came, and as a whole.
+      noteSpent(body.length * 2);
+      done(null, parsed);
     } catch (error) {
       done(error as Error);
     }

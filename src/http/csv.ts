@@ -12,6 +12,11 @@ export function valueText(value: StoredValue): string {
   return value.startsWith('"') ? (JSON.parse(value) as string) : value;
 }
 
+/** As JSON, so that an import reads the same value again: a text between quotes, null as `null`. */
+export function exactValueText(value: StoredValue): string {
+  return typeof value === 'number' ? valueText(value) : value;
+}
+
 function csvField(text: string): string {
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }

@@ -1,27 +1,80 @@
-// How datapoints and aggregates are written in lists: as records, and as lines of CSV. Rows of several sensors carry
+// How datapoints and aggregates are written in lists: as records, lines of CSV and columns of Parquet. Rows of several sensors carry
 // the ids of device and sensor.
 import { formatTimestamp } from '../base/timestamp.ts';
 import type { Aggregate } from '../domain/datapoints/aggregate.ts';
 import type { Datapoint, StoredValue } from '../domain/datapoints/datapoint.ts';
 import type { Located } from '../domain/datapoints/history.ts';
-import { csvLineOf, valueText } from './csv.ts';
-import { toDatapointRecord, toJson } from './records.ts';
+import { csvLineOf, exactValueText, valueText } from './csv.ts';
+import type { ParquetColumn } from './parquet.ts';
+import { toJson } from './records.ts';
 import type { RowText } from './row-streams.ts';
 
 export const aggregateNames = ['min', 'max', 'avg', 'sum', 'count', 'first', 'last'] as const;
 export type AggregateName = (typeof aggregateNames)[number];
 
-export const datapointRows: RowText<Located<Datapoint>> = {
-  csvHeader: csvLineOf(['timestamp', 'date_received', 'value']),
-  csvLine: ({ row }) => csvLineOf(fieldsOf(row)),
-  record: ({ row }) => toDatapointRecord(row),
-};
+/** Rows of datapoints; `isExact` where CSV must tell a text from a number, and nothing from an empty text. */
+export function datapointRows(options: {
+  readonly isLocated: boolean;
+  readonly isExact: boolean;
+}): RowText<Located<Datapoint>> {
+  const { isLocated } = options;
+  const textOf = options.isExact ? exactValueText : valueText;
+  const fieldsOf = ({ row }: Located<Datapoint>) => [
+    row.timestampMs === undefined ? '' : formatTimestamp(row.timestampMs),
+    formatTimestamp(row.receivedMs),
+    textOf(row.value),
+  ];
+  const header = ['timestamp', 'date_received', 'value'];
+  return {
+    csvHeader: csvLineOf(isLocated ? ['device_id', 'sensor_id', ...header] : header),
+    csvLine: isLocated
+      ? (located) => csvLineOf([located.device, located.sensor, ...fieldsOf(located)])
+      : (located) => csvLineOf(fieldsOf(located)),
+    json: isLocated
+      ? ({ device, sensor, row }) =>
+          `{"device_id":${JSON.stringify(device)},"sensor_id":${JSON.stringify(sensor)},${datapointFields(row)}}`
+      : ({ row }) => `{${datapointFields(row)}}`,
+    columns: [
+      ...(isLocated ? placeColumns : []),
+      { name: 'timestamp', kind: 'time', of: ({ row }) => row.timestampMs },
+      { name: 'date_received', kind: 'time', of: ({ row }) => row.receivedMs },
+      ...valueColumns<Located<Datapoint>>('value', ({ row }) => row.value),
+    ],
+  };
+}
 
-export const locatedDatapointRows: RowText<Located<Datapoint>> = {
-  csvHeader: csvLineOf(['device_id', 'sensor_id', 'timestamp', 'date_received', 'value']),
-  csvLine: ({ device, sensor, row }) => csvLineOf([device, sensor, ...fieldsOf(row)]),
-  record: ({ device, sensor, row }) => ({ device_id: device, sensor_id: sensor, ...toDatapointRecord(row) }),
-};
+/** The fields of `toDatapointRecord` as JSON; written by hand, because a list may have millions. */
+function datapointFields({ value, timestampMs, receivedMs }: Datapoint): string {
+  const measured = timestampMs === undefined ? '' : `,"timestamp":"${formatTimestamp(timestampMs)}"`;
+  return `"value":${jsonText(value)}${measured},"date_received":"${formatTimestamp(receivedMs)}"`;
+}
+
+/** What is no number is kept as its JSON text. */
+function jsonText(value: StoredValue): string {
+  if (typeof value === 'string') return value;
+  return Object.is(value, -0) ? '-0' : String(value);
+}
+
+const placeColumns: readonly ParquetColumn<Located<unknown>>[] = [
+  { name: 'device_id', kind: 'text', of: ({ device }) => device },
+  { name: 'sensor_id', kind: 'text', of: ({ sensor }) => sensor },
+];
+
+/** Numbers in a column of doubles; any other value as JSON in a column beside it. */
+function valueColumns<T>(name: string, of: (row: T) => StoredValue | undefined): ParquetColumn<T>[] {
+  return [
+    { name, kind: 'number', of: (row) => numberOf(of(row)) },
+    { name: `${name}_json`, kind: 'text', of: (row) => jsonTextOf(of(row)) },
+  ];
+}
+
+function numberOf(value: StoredValue | undefined): number | undefined {
+  return typeof value === 'number' ? value : undefined;
+}
+
+function jsonTextOf(value: StoredValue | undefined): string | undefined {
+  return typeof value === 'string' ? value : undefined;
+}
 
 /** Rows of buckets with what was asked for, in the order of the names above. */
 export function aggregateRows(
@@ -37,20 +90,26 @@ export function aggregateRows(
       const fields = names.map((name) => aggregateText(located.row[name]));
       return csvLineOf([...Object.values(place(located)), formatTimestamp(located.row.startMs), ...fields]);
     },
-    record: (located) => {
+    json: (located) => {
       const record: Record<string, unknown> = { ...place(located), timestamp: formatTimestamp(located.row.startMs) };
       for (const name of names) {
         const value = located.row[name];
         if (value !== undefined) record[name] = toJson(value);
       }
-      return record;
+      return JSON.stringify(record);
     },
+    columns: [
+      ...(options.isLocated ? placeColumns : []),
+      { name: 'timestamp', kind: 'time', of: ({ row }) => row.startMs },
+      ...names.flatMap((name) => aggregateColumns(name)),
+    ],
   };
 }
 
-function fieldsOf(point: Datapoint): string[] {
-  const timestamp = point.timestampMs === undefined ? '' : formatTimestamp(point.timestampMs);
-  return [timestamp, formatTimestamp(point.receivedMs), valueText(point.value)];
+/** The first and the last value of a bucket may be any JSON; the others are numbers. */
+function aggregateColumns(name: AggregateName): ParquetColumn<Located<Aggregate>>[] {
+  if (name === 'first' || name === 'last') return valueColumns(name, ({ row }) => row[name]);
+  return [{ name, kind: name === 'count' ? 'count' : 'number', of: ({ row }) => row[name] }];
 }
 
 function aggregateText(value: StoredValue | undefined): string {

@@ -24,7 +24,9 @@ const kinds: Readonly<Record<RefusalCode, Kind>> = {
   unsupported: { status: 415, title: 'Unsupported Media Type' },
   'too-many': { status: 429, title: 'Too Many Requests' },
   busy: { status: 503, title: 'Service Unavailable' },
+  full: { status: 507, title: 'Insufficient Storage' },
   storage: { status: 503, title: 'Service Unavailable' },
+  damaged: { status: 500, title: 'Internal Server Error' },
 };
 
 /** The body of every error, but for older versions of the API. */
@@ -51,6 +53,7 @@ export function makeErrorHandler(log: Log) {
       return;
     }
     if (refusal.code === 'storage') log.error({ err: refusal.cause }, 'the storage refused');
+    if (refusal.code === 'damaged') log.error({ err: refusal }, 'the storage is damaged');
     const kind = kinds[refusal.code];
     if (refusal.code === 'unauthenticated') reply.header('www-authenticate', challengesOf(request));
     if (refusal.retryAfterS !== undefined) reply.header('retry-after', String(refusal.retryAfterS));

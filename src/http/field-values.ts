@@ -1,6 +1,7 @@
 // The new values of single fields that records of several kinds have, read from what was sent (contract 1).
 import type { Json } from '../base/json.ts';
 import { Refusal } from '../base/refusal.ts';
+import { limits } from '../config/limits.ts';
 
 /** @throws Refusal `malformed` */
 export function parseVisibility(text: string): 'public' | 'private' {
@@ -23,6 +24,16 @@ export function parseLocation(json: Json): Json | undefined {
 /** @throws Refusal `malformed` when it is no object; null takes it away. */
 export function parseMeta(json: Json): Json | undefined {
   return json === null ? undefined : (asObject(json, 'meta') as Json);
+}
+
+/** @throws Refusal `malformed` when it is no number of days; null takes it away. */
+export function parseRetentionDays(json: Json): number | undefined {
+  if (json === null) return undefined;
+  if (typeof json === 'number' && Number.isInteger(json) && json >= 0 && json <= limits.retentionDaysMax) return json;
+  throw new Refusal(
+    'malformed',
+    `retention_days is a whole number of days from 0 (for ever) to ${limits.retentionDaysMax}.`,
+  );
 }
 
 function asObject(json: Json, field: string): { readonly [key: string]: Json } {

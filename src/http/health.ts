@@ -10,7 +10,13 @@ const StatusSchema = Type.Object(
 
 export function registerHealth(
   app: FastifyInstance,
-  parts: { readonly metrics: MetricsRegistry; readonly isReady: () => boolean },
+  parts: {
+    readonly metrics: MetricsRegistry;
+    /** Why no work is taken; undefined: it is. */
+    readonly unreadyBecause: () => string | undefined;
+    /** What does not go well while all else does; undefined: nothing. */
+    readonly trouble: () => string | undefined;
+  },
 ): void {
   const tags = ['Service'];
   app.get(
@@ -37,8 +43,9 @@ export function registerHealth(
       },
     },
     (_request, reply) => {
-      if (parts.isReady()) return { status: 'ok' };
-      return reply.code(503).header('retry-after', '5').send({ status: 'not taking work' });
+      const status = parts.unreadyBecause();
+      if (status === undefined) return { status: parts.trouble() ?? 'ok' };
+      return reply.code(503).header('retry-after', '5').send({ status });
     },
   );
 

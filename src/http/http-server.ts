@@ -15,12 +15,15 @@ import type { Users } from '../domain/users/users.ts';
 import { Authentication } from './auth.ts';
 import { registerBodyParsers } from './bodies.ts';
 import { registerCors } from './cors.ts';
+import { answerWithPage, type Dashboard, registerDashboard } from './dashboard.ts';
+import { DeferredRequest } from './deferred-request.ts';
 import { registerDocs } from './docs.ts';
 import { answerBrokenRequest, answerUnknownPath, makeErrorHandler } from './errors.ts';
 import { registerHealth } from './health.ts';
 import { registerHome } from './home.ts';
 import { prepareOlderVersions } from './older-versions.ts';
 import { registerOpenApi } from './openapi.ts';
+import { PushLane } from './push-lane.ts';
 import type { Services } from './routes.ts';
 import { registerV1 } from './v1/api.ts';
 import { registerV2 } from './v2/api.ts';
@@ -46,7 +49,9 @@ export interface HttpParts {
   readonly clock: Clock;
   readonly services: Services;
   readonly metrics: MetricsRegistry;
-  readonly isReady: () => boolean;
+  readonly unreadyBecause: () => string | undefined;
+  readonly trouble: () => string | undefined;
+  readonly dashboard: Dashboard;
 }
 
 export class HttpServer {
@@ -65,14 +70,15 @@ export class HttpServer {
     app.setValidatorCompiler(makeValidatorCompiler());
     app.setSerializerCompiler(() => JSON.stringify);
     app.setErrorHandler(makeErrorHandler(parts.log));
-    app.setNotFoundHandler(answerUnknownPath);
     registerCors(app, parts.options.corsOrigins);
-    refuseWhileClosing(app);
-    new Authentication({ ...parts, ...parts.services }).register(app);
+    const isClosing = refuseWhileClosing(app);
+    const authentication = new Authentication({ ...parts, ...parts.services });
+    authentication.register(app);
     const addWrongMethods = watchMethods(app);
     await registerOpenApi(app, parts.options);
     registerHealth(app, parts);
-    registerHome(app);
+    registerHome(app, { hasDashboard: parts.dashboard.files !== undefined });
+    registerDashboard(app, parts.dashboard);
     registerRootHeartbeats(app.withTypeProvider<TypeBoxTypeProvider>(), parts.services.gateways);
     await registerDocs(app);
     await app.register(
@@ -83,8 +89,11 @@ export class HttpServer {
       { prefix: '/api/v2' },
     );
     await registerV1(app, parts.services, registerV2);
-    addWrongMethods();
+    addWrongMethods((request, reply) => {
+      if (!answerWithPage(request, reply, parts.dashboard)) answerUnknownPath(request, reply);
+    });
     await app.ready();
+    PushLane.open(app.server as Server, { ...parts, ...parts.services, authentication, isClosing });
     return new HttpServer(app, parts.options);
   }
 
@@ -116,8 +125,15 @@ function isWebSocket(request: IncomingMessage): boolean {
   return request.headers.upgrade?.toLowerCase() === 'websocket';
 }
 
-/** While the service stops, new requests are refused in the shape of every refusal. */
-function refuseWhileClosing(app: FastifyInstance): void {
+/** What Node.js is told about its server. */
+const ofNode = {
+  IncomingMessage: DeferredRequest,
+  // Other upgrades than that of MQTT over WebSocket are passed over, as HTTP allows (RFC 9110 section 7.8).
+  shouldUpgradeCallback: isWebSocket,
+};
+
+/** While the service stops, new requests are refused in the shape of every refusal; gives whether it does. */
+function refuseWhileClosing(app: FastifyInstance): () => boolean {
   let closing = false;
   app.addHook('preClose', (done) => {
     closing = true;
@@ -128,6 +144,7 @@ function refuseWhileClosing(app: FastifyInstance): void {
     reply.header('connection', 'close');
     done(new Refusal('busy', 'The service is stopping. Send the request again shortly.', { retryAfterS: 5 }) as never);
   });
+  return () => closing;
 }
 
 function makeFastify(parts: HttpParts): FastifyInstance {
@@ -140,15 +157,14 @@ function makeFastify(parts: HttpParts): FastifyInstance {
     requestTimeout: limits.requestMsMax,
     forceCloseConnections: 'idle',
     return503OnClosing: false,
-    // Other upgrades than that of MQTT over WebSocket are passed over, as HTTP allows (RFC 9110 section 7.8).
-    http: { shouldUpgradeCallback: isWebSocket } as never,
+    http: ofNode as never,
     trustProxy: trustProxy.length === 0 ? false : [...trustProxy],
     genReqId: () => '',
     // What fails before a route is found is told in the same shape as everything else.
     frameworkErrors: makeErrorHandler(parts.log),
     clientErrorHandler: (error, socket) => answerBrokenRequest(app, error, socket),
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: limits.idCharsMax * 3 },
-    ...(https === undefined ? {} : { https: { ...https, shouldUpgradeCallback: isWebSocket } as never }),
+    ...(https === undefined ? {} : { https: { ...https, ...ofNode } as never }),
   }) as unknown as FastifyInstance;
   app.server.maxConnections = limits.httpConnectionsMax;
   return app;

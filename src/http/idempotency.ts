@@ -3,7 +3,7 @@ import type { FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import { Refusal } from '../base/refusal.ts';
 import { limits } from '../config/limits.ts';
-import type { IdempotencyKey } from '../domain/datapoints/ingest.ts';
+import type { IdempotencyKey } from '../domain/datapoints/once.ts';
 
 export const PushHeaders = Type.Object({
   prefer: Type.Optional(

@@ -56,7 +56,10 @@ export const tags = [
   { name: 'API keys', description: 'Keys by which machines sign in, narrowed to what they need.' },
   { name: 'Devices', description: 'What stands in the field: a place, an owner, sensors and actuators.' },
   { name: 'Sensors', description: 'What a device measures: kind, quantity, unit, calibration.' },
-  { name: 'Datapoints', description: 'The values: push them one by one or in bulk, read them as JSON, CSV or NDJSON.' },
+  {
+    name: 'Datapoints',
+    description: 'The values: push them, import files of them, read them as JSON, CSV, NDJSON or Parquet.',
+  },
   { name: 'Kinds', description: 'Words to choose from: kinds of sensors and actuators, quantities, units.' },
   { name: 'Actuators', description: 'What a device can be told to do.' },
   { name: 'Notifications', description: 'Rules: what to send, or to set, when values meet a condition.' },

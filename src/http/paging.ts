@@ -31,7 +31,7 @@ export function pageFrom<T>(
   return all.slice(offset, end);
 }
 
-export function setTotal(reply: FastifyReply, total: number): void {
+function setTotal(reply: FastifyReply, total: number): void {
   reply.header('x-total-count', String(total));
 }
 

@@ -16,6 +16,7 @@ import type { ActuatorBody, DeviceBody, SensorBody } from './schemas.ts';
 
 export function toDeviceDraft(body: DeviceBody): DeviceDraft {
   const { id, gateway_id: gatewayId, name, domain, visibility, location, meta, deployed } = body;
+  const { retention_days: retentionDays } = body;
   const sensors = (body.sensors ?? []).map((sensor, index) => toSensorDraft(sensor, `/sensors/${index}`));
   const actuators = (body.actuators ?? []).map((actuator, index) => toActuatorDraft(actuator, `/actuators/${index}`));
   assertDistinct(sensors, '/sensors');
@@ -25,13 +26,21 @@ export function toDeviceDraft(body: DeviceBody): DeviceDraft {
     id,
     sensors,
     actuators,
-    ...defined({ gatewayId: gatewayId === '' ? undefined : gatewayId, name, domain, visibility, deployed }),
+    ...defined({
+      gatewayId: gatewayId === '' ? undefined : gatewayId,
+      name,
+      domain,
+      visibility,
+      deployed,
+      retentionDays,
+    }),
     ...defined({ location: location as Json | undefined, meta: meta as Json | undefined }),
   };
 }
 
 export function toSensorDraft(body: SensorBody, pointer: string): SensorDraft {
   const { id, name, sensing_device, sensor_kind, quantity_kind: quantityKind, unit, meta } = body;
+  const { retention_days: retentionDays } = body;
   const calib = body.calib as Json | undefined;
   assertJson({ calib, meta }, pointer);
   return {
@@ -44,6 +53,7 @@ export function toSensorDraft(body: SensorBody, pointer: string): SensorDraft {
       unit,
       calib,
       meta: meta as Json | undefined,
+      retentionDays,
     }),
     ...defined({ calibration: calib === undefined ? undefined : parseCalibration(calib, `${pointer}/calib`) }),
   };
@@ -72,6 +82,7 @@ export function toDeviceRecord(device: Device, scopes: ScopeSet, latest: Readonl
     location: device.location,
     meta: device.meta,
     deployed: device.deployed,
+    retention_days: device.retentionDays,
     sensors: [...device.sensors.values()].map((sensor) => toSensorRecord(sensor, scopes, latest)),
     actuators: [...device.actuators.values()].map((actuator) => toActuatorRecord(actuator, scopes)),
     owner: device.owner,
@@ -91,6 +102,7 @@ export function toSensorRecord(sensor: Sensor, scopes: ScopeSet, latest: Readonl
     unit: sensor.unit,
     calib: sensor.calib,
     meta: sensor.meta,
+    retention_days: sensor.retentionDays,
     last_value: lastValue,
     value: lastValue,
   };

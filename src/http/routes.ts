@@ -13,6 +13,7 @@ import { limits } from '../config/limits.ts';
 import type { Actuators } from '../domain/actuators/actuators.ts';
 import type { Bulk } from '../domain/datapoints/bulk.ts';
 import type { History } from '../domain/datapoints/history.ts';
+import type { Imports } from '../domain/datapoints/imports.ts';
 import type { Ingest } from '../domain/datapoints/ingest.ts';
 import type { Devices } from '../domain/devices/devices.ts';
 import type { DropLog } from '../domain/devices/drop-log.ts';
@@ -41,6 +42,7 @@ export interface Services {
   readonly permissionQueries: PermissionQueries;
   readonly ingest: Ingest;
   readonly bulk: Bulk;
+  readonly imports: Imports;
   readonly history: History;
   readonly live: Live;
   readonly drops: DropLog;
@@ -90,6 +92,16 @@ export const overload = {
     'The queue is full or the disk refused; nothing was stored. `Retry-After` says when to try again.',
     retryAfter,
   ),
+};
+
+/** What a route that takes datapoints may answer besides. */
+export const noRoom = {
+  507: problem('There is no room for more datapoints; nothing was stored. Remove what is not needed.', retryAfter),
+};
+
+/** What a route that reads datapoints may answer besides. */
+export const damaged = {
+  500: problem('Datapoints of the span are damaged on disk: the detail says of which sensor, from when to when.'),
 };
 
 /** A login that failed too often. */

@@ -1,19 +1,21 @@
-// Lists of rows as JSON, CSV or NDJSON, however long: made step by step, each only when the one before has gone out,
+// Lists of rows as JSON, CSV, NDJSON or Parquet, however long: made step by step, each only when the one before has gone out,
 // so that memory stays constant and a reader that is slow or gone holds up nobody.
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { limits } from '../config/limits.ts';
 import { setLinks } from './paging.ts';
+import { type ParquetColumn, parquetChunks } from './parquet.ts';
 import { asksFor } from './preference.ts';
 
-export type Format = 'json' | 'csv' | 'ndjson';
+export type Format = 'json' | 'csv' | 'ndjson' | 'parquet';
 
 /** How rows are written. */
 export interface RowText<T> {
   /** With its line ending. */
   readonly csvHeader: string;
   csvLine(row: T): string;
-  record(row: T): object;
+  json(row: T): string;
+  readonly columns: readonly ParquetColumn<T>[];
 }
 
 /** Opens the rows, at most `limit` of them, permitting the read; it may be called twice. */
@@ -26,15 +28,20 @@ interface Rows<T> {
   readonly offset: number;
 }
 
+/** As it is registered with IANA. */
+export const parquetType = 'application/vnd.apache.parquet';
+
 const types: Readonly<Record<Format, string>> = {
   json: 'application/json; charset=utf-8',
   csv: 'text/csv; charset=utf-8; header=present',
   ndjson: 'application/x-ndjson; charset=utf-8',
+  parquet: parquetType,
 };
 
 /** The format a request asks for by `Accept`. */
 export function formatOf(accept: string | undefined): Format {
   if (asksFor(accept, 'text/csv')) return 'csv';
+  if (asksFor(accept, parquetType)) return 'parquet';
   return asksFor(accept, 'application/x-ndjson') ? 'ndjson' : 'json';
 }
 
@@ -58,8 +65,17 @@ export async function sendRows<T>(
     await steps.return(undefined);
     return reply.send(nothing());
   }
-  const chunks = format === 'json' ? jsonList(steps, text) : lines(steps, text, format);
+  const chunks = chunksOf(steps, text, format);
   return reply.send(Readable.from(unlessStalled(chunks, reply, limits.streamStallMs), { objectMode: false }));
+}
+
+function chunksOf<T>(
+  steps: AsyncGenerator<T[]>,
+  text: RowText<T>,
+  format: Format,
+): AsyncGenerator<string | Uint8Array> {
+  if (format === 'parquet') return parquetChunks(steps, text.columns);
+  return format === 'json' ? jsonList(steps, text) : lines(steps, text, format);
 }
 
 /** The body of a HEAD: a stream, so that no length is named that would be wrong. */
@@ -76,7 +92,7 @@ async function gather<T>(steps: AsyncGenerator<T[]>, text: RowText<T>, limit: nu
     const shown = rows.slice(0, Math.max(0, limit - count));
     count += rows.length;
     if (chars > limits.listBytesMax || shown.length === 0) continue;
-    const chunk = shown.map((row) => JSON.stringify(text.record(row))).join(',');
+    const chunk = shown.map((row) => text.json(row)).join(',');
     chars += chunk.length;
     if (chars > limits.listBytesMax) chunks = [];
     else chunks.push(chunk);
@@ -87,7 +103,7 @@ async function gather<T>(steps: AsyncGenerator<T[]>, text: RowText<T>, limit: nu
 async function* jsonList<T>(steps: AsyncGenerator<T[]>, text: RowText<T>): AsyncGenerator<string> {
   let before = '[';
   for await (const rows of steps) {
-    yield before + rows.map((row) => JSON.stringify(text.record(row))).join(',');
+    yield before + rows.map((row) => text.json(row)).join(',');
     before = ',';
   }
   yield before === '[' ? '[]' : ']';
@@ -99,16 +115,16 @@ async function* lines<T>(
   format: 'csv' | 'ndjson',
 ): AsyncGenerator<string> {
   if (format === 'csv') yield text.csvHeader;
-  const lineOf = format === 'csv' ? text.csvLine : (row: T) => `${JSON.stringify(text.record(row))}\n`;
+  const lineOf = format === 'csv' ? text.csvLine : (row: T) => `${text.json(row)}\n`;
   for await (const rows of steps) yield rows.map(lineOf).join('');
 }
 
 /** Cuts the connection of a reader who takes nothing for too long. */
 export async function* unlessStalled(
-  chunks: AsyncGenerator<string>,
+  chunks: AsyncGenerator<string | Uint8Array>,
   reply: FastifyReply,
   stallMs: number,
-): AsyncGenerator<string> {
+): AsyncGenerator<string | Uint8Array> {
   for await (const chunk of chunks) {
     const stalled = setTimeout(() => reply.raw.destroy(), stallMs);
     try {

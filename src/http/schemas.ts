@@ -105,6 +105,14 @@ export const CalibSchema = Type.Object(
   },
 );
 
+export const RetentionSchema = Type.Integer({
+  minimum: 0,
+  maximum: limits.retentionDaysMax,
+  description:
+    'For how many days datapoints are kept; 0 is for ever. What a sensor says comes before what its device says, and that before what the service is set to, which is for ever at first. Older datapoints are taken in all the same and looked at by notifications, and go within the hour; the last value stays.',
+  examples: [365],
+});
+
 const sensorFields = {
   id: SensorIdSchema,
   name: text('Human-readable name.', 'Soil temperature, north corner'),
@@ -117,6 +125,7 @@ const sensorFields = {
   unit: text('Unit of measurement, as people should read it beside the values.', '°C'),
   calib: Type.Optional(CalibSchema),
   meta: Type.Optional(MetaSchema),
+  retention_days: Type.Optional(RetentionSchema),
 };
 
 export const SensorBody = Type.Object(sensorFields, {
@@ -174,6 +183,7 @@ const deviceFields = {
   location: Type.Optional(LocationSchema),
   meta: Type.Optional(MetaSchema),
   deployed: Type.Optional(Type.Boolean({ description: 'Whether the device is in its place.', examples: [true] })),
+  retention_days: Type.Optional(RetentionSchema),
 };
 
 export const DeviceBody = Type.Object(
@@ -309,29 +319,6 @@ export const PushBody = Type.Unsafe<unknown>({
     },
   },
 });
-
-/** The body of a single-field update: the bare value as text, or a JSON string. */
-export const textField = (description: string, example: string) =>
-  Type.Unsafe<unknown>({
-    type: 'string',
-    'x-content': {
-      'text/plain': { schema: Type.String({ description: `${description} The bare text.`, examples: [example] }) },
-      'application/json': {
-        schema: Type.String({ description: `${description} A JSON string.`, examples: [example] }),
-      },
-    },
-  });
-
-/** The body of an update of a field that holds JSON, or text that holds the JSON; `shape` describes, the domain checks. */
-export const jsonField = (shape: object, example: unknown) =>
-  Type.Unsafe<unknown>({
-    'x-content': {
-      'application/json': { schema: { ...shape, examples: [example] } },
-      'text/plain': {
-        schema: Type.String({ description: 'The same JSON, sent as text.', examples: [JSON.stringify(example)] }),
-      },
-    },
-  });
 
 export const ProblemSchema = Type.Object(
   {

@@ -5,7 +5,7 @@ import type { Clock } from '../base/clock.ts';
 import type { Json } from '../base/json.ts';
 import { parseJsonText } from '../base/json-text.ts';
 import { LruCache } from '../base/lru-cache.ts';
-import { Refusal } from '../base/refusal.ts';
+import { isPassing, Refusal } from '../base/refusal.ts';
 import { limits } from '../config/limits.ts';
 import type { Actuators } from '../domain/actuators/actuators.ts';
 import type { PublishMark } from '../domain/datapoints/datapoint-batch.ts';
@@ -45,7 +45,7 @@ export class Publishing {
 
   /**
    * Decides about one PUBLISH; resolves after the commit where there is one.
-   * @throws Refusal `storage` when it could not be stored: then there must be no PUBACK.
+   * @throws Refusal `storage`, `full` when it could not be stored: then there must be no PUBACK.
    */
   decide(session: Session, published: Published): Promise<Verdict> {
     const topic = this.#topicOf(published.topic);
@@ -153,7 +153,7 @@ export class Publishing {
 
   /** Keeps quiet towards the sender and tells the owner; what failed here and not there is passed on. */
   async #drop(error: unknown, deviceId: string, actor: Actor, topic: string): Promise<void> {
-    const quiet = error instanceof Refusal && error.code !== 'storage' && error.code !== 'busy';
+    const quiet = error instanceof Refusal && !isPassing(error);
     if (!quiet) throw error;
     const device = await this.#parts.directory.find(deviceId);
     if (device !== undefined) {

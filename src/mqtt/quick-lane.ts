@@ -2,7 +2,7 @@
 // they came, and are acknowledged together after their commit (I1). Everything else, and every packet that is not as
 // usual in the least, goes on to the broker in its turn. What is decided here is decided alike in publishing.ts; only
 // the way there is shorter: no packet objects, no promises, one write for the acknowledgements of a commit
-// (docs/decisions/0005-quick-lane.md).
+// (docs/decisions/0006-quick-lane.md).
 import type { Client } from 'aedes';
 import type { Clock } from '../base/clock.ts';
 import { parseJsonText } from '../base/json-text.ts';
@@ -80,7 +80,9 @@ export class QuickLane {
     const parser = connection._parser;
     const toBroker = parser.parse.bind(parser);
     let rest: Buffer | undefined;
-    const take = (chunk: Buffer) => {
+    // Never called within itself, though the broker reads on as soon as a packet is done with, which may be within the
+    // piece at hand: a read takes all that has come, and more comes in a later turn of the event loop alone.
+    parser.parse = (chunk) => {
       const bytes = rest === undefined ? chunk : Buffer.concat([rest, chunk]);
       // Before the connection is accepted, and within a packet that the broker gathers, all goes to the broker.
       if (isSteady(connection)) rest = this.#take(client, connection, bytes, toBroker);
@@ -88,17 +90,6 @@ export class QuickLane {
         rest = undefined;
         toBroker(bytes);
       }
-    };
-    // The broker reads on as soon as a packet is done with, which may be within the piece that it came in: what it
-    // reads then has its turn after that piece.
-    const chunks: Buffer[] = [];
-    let isTaking = false;
-    parser.parse = (chunk) => {
-      chunks.push(chunk);
-      if (isTaking) return 0;
-      isTaking = true;
-      for (let next = chunks.shift(); next !== undefined; next = chunks.shift()) take(next);
-      isTaking = false;
       return 0;
     };
   }

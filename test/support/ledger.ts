@@ -8,23 +8,28 @@ export interface Sent {
   /** The first value; the others follow one by one. */
   readonly first: number;
   readonly count: number;
+  /** Of all its values; the clock of the server where there is none. */
+  readonly timestamp?: string;
   /** `open`: no answer came, so either is right; `refused`: the service said that nothing was stored. */
   told: 'open' | 'stored' | 'refused';
 }
 
 export class Ledger {
   readonly device: string;
+  readonly #read: string;
   readonly #sent: Sent[] = [];
   readonly #starts = new Map<number, Sent>();
   #next = 1;
 
-  constructor(device: string) {
+  /** `read`: parameters that ask for what is entered here, where others push to the same sensors. */
+  constructor(device: string, { read = '' }: { readonly read?: string } = {}) {
     this.device = device;
+    this.#read = read;
   }
 
   /** Enters a push that is about to be sent; the answer is entered in what this returns. */
-  enter(sensor: string, count = 1): Sent {
-    const sent: Sent = { sensor, first: this.#next, count, told: 'open' };
+  enter(sensor: string, count = 1, timestamp?: string): Sent {
+    const sent: Sent = { sensor, first: this.#next, count, told: 'open', ...(timestamp && { timestamp }) };
     this.#next += count;
     this.#sent.push(sent);
     this.#starts.set(sent.first, sent);
@@ -47,7 +52,7 @@ export class Ledger {
   async verify(server: { readonly url: string }): Promise<{ readonly openStored: number }> {
     const stored = new Set<Sent>();
     for (const sensor of new Set(this.#sent.map((sent) => sent.sensor))) {
-      const values = (await readValues(server, this.device, sensor)) as number[];
+      const values = (await readValues(server, this.device, sensor, this.#read)) as number[];
       for (const sent of this.#storedPushes(sensor, values)) {
         assert.ok(!stored.has(sent), `the push of ${sent.first} to ${sensor} is there twice`);
         stored.add(sent);
@@ -62,7 +67,7 @@ export class Ledger {
     return { openStored };
   }
 
-  /** Values without timestamps come in order of arrival, so those of one push stand together. */
+  /** Values of equal times come in order of arrival, so those of one push stand together. */
   *#storedPushes(sensor: string, values: readonly number[]): Generator<Sent> {
     for (let i = 0; i < values.length; ) {
       const sent = this.#starts.get(values[i] as number);

@@ -6,6 +6,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { after } from 'node:test';
+import type { limits } from '../../src/config/limits.ts';
 import { type ApiDocument, documentedAnswers } from './documented-answers.ts';
 
 export const root = resolve(import.meta.dirname, '../..');
@@ -102,6 +103,22 @@ export interface ServeOptions {
 
 export const serveCommand: readonly string[] = [process.execPath, join(root, 'src/main.ts'), 'serve'];
 
+/** The service, in whose threads these files of test/support are imported first. */
+export function withImports(...names: readonly string[]): readonly string[] {
+  return serveCommand.toSpliced(1, 0, ...names.flatMap((name) => ['--import', join(root, 'test/support', name)]));
+}
+
+/** Starts the service with other limits than its own. */
+export function withLimits(
+  bounds: Partial<Record<keyof typeof limits, number>>,
+  settings: Settings = {},
+): ServeOptions {
+  return {
+    settings: { ...settings, DUNDUN_TEST_LIMITS: JSON.stringify(bounds) },
+    command: withImports('tight-limits.ts'),
+  };
+}
+
 /** `dundun serve`, started; `ready` tells when it takes work. */
 export class Dundun extends Running {
   readonly folder: string;
@@ -167,13 +184,22 @@ export async function runVerb(
   args: readonly string[],
   options: { readonly settings?: Settings; readonly input?: string } = {},
 ): Promise<VerbOutcome> {
+  const verb = startVerb(args, options);
+  const { code } = await verb.exit;
+  return { code, stdout: verb.stdout, stderr: verb.stderr };
+}
+
+/** Starts a command-line verb. */
+export function startVerb(
+  args: readonly string[],
+  options: { readonly settings?: Settings; readonly input?: string } = {},
+): Running {
   const verb = new Running([process.execPath, join(root, 'src/main.ts'), ...args], {
     settings: environment(options.settings ?? {}),
   });
   verb.child.stdin.on('error', () => {});
   verb.child.stdin.end(options.input ?? '');
-  const { code } = await verb.exit;
-  return { code, stdout: verb.stdout, stderr: verb.stderr };
+  return verb;
 }
 
 export interface Call {
@@ -234,9 +260,14 @@ export async function makeDevice(
   if (!answer.ok) throw new Error(`Making ${id}: ${answer.status} ${await answer.text()}`);
 }
 
-/** Every value of a sensor, in order. */
-export async function readValues(dundun: { readonly url: string }, device: string, sensor: string): Promise<unknown[]> {
-  const answer = await call(dundun, `/api/v2/devices/${device}/sensors/${sensor}/values?format=ndjson`);
+/** Every value of a sensor that the parameters ask for, in order. */
+export async function readValues(
+  dundun: { readonly url: string },
+  device: string,
+  sensor: string,
+  parameters = '',
+): Promise<unknown[]> {
+  const answer = await call(dundun, `/api/v2/devices/${device}/sensors/${sensor}/values?format=ndjson&${parameters}`);
   if (!answer.ok) throw new Error(`Reading ${device}/${sensor}: ${answer.status} ${await answer.text()}`);
   const lines = (await answer.text()).split('\n').filter((line) => line !== '');
   return lines.map((line) => (JSON.parse(line) as { value: unknown }).value);

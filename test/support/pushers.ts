@@ -16,6 +16,8 @@ export interface PusherOptions {
   readonly sensor: string;
   /** Datapoints of the next push; one goes as an object, several as an array. */
   readonly size?: () => number;
+  /** The timestamp of the next push, for all its datapoints. */
+  readonly timestamp?: () => string;
   /** Sent as Idempotency-Key with the first value behind it. */
   readonly keyPrefix?: string;
 }
@@ -25,7 +27,7 @@ export function startPusher(options: PusherOptions): Pusher {
   let stopped = false;
   const run = async () => {
     while (!stopped) {
-      const sent = options.ledger.enter(options.sensor, options.size?.() ?? 1);
+      const sent = options.ledger.enter(options.sensor, options.size?.() ?? 1, options.timestamp?.());
       await push(options, sent);
       if (sent.told === 'open') return;
     }
@@ -44,7 +46,10 @@ export async function push(
   sent: Sent,
   refusals: readonly number[] = [],
 ): Promise<void> {
-  const values = Array.from({ length: sent.count }, (_, i) => ({ value: sent.first + i }));
+  const values = Array.from({ length: sent.count }, (_, i) => ({
+    value: sent.first + i,
+    ...(sent.timestamp !== undefined && { timestamp: sent.timestamp }),
+  }));
   const path = `/api/v2/devices/${ledger.device}/sensors/${sent.sensor}/values`;
   const headers: Record<string, string> =
     keyPrefix === undefined ? {} : { 'idempotency-key': `${keyPrefix}-${sent.first}` };

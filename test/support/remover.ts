@@ -1,4 +1,4 @@
-// A client that adds a sensor, pushes arrays to it and removes it again, over and over, so that a kill meets settling
+// A client that adds a sensor, pushes arrays to it and removes it again, over and over, so that a kill meets sealing
 // and purging; afterwards it tells whether what was removed is gone and what was not is whole.
 import assert from 'node:assert/strict';
 import { Ledger } from './ledger.ts';

@@ -1,10 +1,13 @@
 // Everything a data folder holds, to say "rows unchanged": what a refused request must leave as it was.
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { type Columns, valueAt } from '../../src/domain/datapoints/columns.ts';
+import type { StoredValue } from '../../src/domain/datapoints/datapoint.ts';
+import { rowNumbers } from '../../src/domain/datapoints/datapoint-batch.ts';
+import { ChunkReader } from '../../src/storage/sqlite/chunk-reader.ts';
 import { databaseFile } from '../../src/storage/sqlite/connection.ts';
 import { readLog } from '../../src/storage/sqlite/log.ts';
-import { seriesOf } from '../../src/storage/sqlite/settling.ts';
-import type { ValueColumn } from '../../src/storage/sqlite/value-column.ts';
+import { decodeChunk } from '../../src/storage/timeseries/chunk-codec.ts';
 
 export type Rows = Readonly<Record<string, readonly unknown[]>>;
 
@@ -12,7 +15,8 @@ export type Rows = Readonly<Record<string, readonly unknown[]>>;
 const moving = new Set([
   ...[
     'log',
-    'datapoint',
+    'chunk',
+    'sealing',
     'latest',
     'counter',
     'purge',
@@ -24,7 +28,7 @@ const moving = new Set([
   'api_key_use',
 ]);
 
-/** All rows by table; datapoints as one table, in the log or settled, without those that wait to be purged. */
+/** All rows by table; datapoints as one table, in the log or in chunks, without those that wait to be purged. */
 export function readRows(folder: string): Rows {
   return withDatabase(folder, (database) => {
     const tables = database.prepare("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name").all();
@@ -38,42 +42,57 @@ export function readRows(folder: string): Rows {
         .all()
         .map(({ key }) => key),
     );
-    const datapoints = readDatapoints(database)
-      .filter(({ sensor }) => sensors.has(sensor))
-      .toSorted((a, b) => a.seq - b.seq);
+    const datapoints = readDatapoints(database).filter(({ sensor }) => sensors.has(sensor));
     return { ...Object.fromEntries(rows), datapoints };
   });
 }
 
 /** Datapoints on disk, those of removed sensors included until they are purged. */
 export function countDatapoints(folder: string): number {
-  return withDatabase(folder, (database) => {
-    const count = 'SELECT (SELECT total(datapoints) FROM log) + (SELECT count(*) FROM datapoint) AS n';
-    return Number(database.prepare(count).get()?.['n']);
-  });
+  return withDatabase(folder, (database) => readDatapoints(database).length);
 }
 
 /** A datapoint as it lies on disk. */
 export interface StoredDatapoint {
-  readonly seq: number;
   readonly sensor: number;
   readonly at: number;
   readonly stamped: number;
   readonly received: number;
-  readonly value: ValueColumn;
+  readonly value: StoredValue;
 }
 
-/** What is in the log and what has settled. */
+/** What is in chunks and what is in the log, by sensor and time; equal times in order of arrival. */
 export function readDatapoints(database: DatabaseSync): StoredDatapoint[] {
-  const settled = database.prepare('SELECT seq, sensor, at, stamped, received, value FROM datapoint').all();
-  // Plain objects, so that a datapoint compares equal before and after it settles.
-  return [...readLoggedDatapoints(database), ...settled.map((row) => ({ ...row }) as unknown as StoredDatapoint)];
+  const chunks = database.prepare('SELECT sensor, bytes FROM chunk ORDER BY sensor, first, last, id').all();
+  const sealed = chunks.flatMap(({ sensor, bytes }) => rowsOf(Number(sensor), decodeChunk(bytes as Uint8Array)));
+  return [...sealed, ...readLoggedDatapoints(database)].sort((a, b) => a.sensor - b.sensor || a.at - b.at);
 }
 
-export function readLoggedDatapoints(database: DatabaseSync): StoredDatapoint[] {
-  return seriesOf(readLog(database)).flatMap((series) =>
-    series.map(([sensor, at, seq, stamped, received, value]) => ({ seq, sensor, at, stamped, received, value })),
-  );
+function rowsOf(sensor: number, columns: Columns): StoredDatapoint[] {
+  return Array.from({ length: columns.count }, (_, index) => ({
+    sensor,
+    at: columns.at[index] as number,
+    stamped: columns.stamped[index] as number,
+    received: columns.received[index] as number,
+    value: valueAt(columns, index),
+  }));
+}
+
+/** What is in the log and not yet in chunks. */
+function readLoggedDatapoints(database: DatabaseSync): StoredDatapoint[] {
+  const chunks = new ChunkReader(database);
+  const points: StoredDatapoint[] = [];
+  for (const { rows, texts, firstSeq } of readLog(database)) {
+    let text = 0;
+    for (let from = 0; from < rows.length; from += rowNumbers) {
+      const [sensor = 0, timestamp = 0, received = 0, number = 0] = rows.subarray(from, from + rowNumbers);
+      const value = Number.isNaN(number) ? (texts[text++] as string) : number;
+      if (firstSeq + from / rowNumbers <= chunks.sealedSeq(sensor)) continue;
+      const stamped = Number.isNaN(timestamp) ? 0 : 1;
+      points.push({ sensor, at: stamped === 1 ? timestamp : received, stamped, received, value });
+    }
+  }
+  return points;
 }
 
 export function withDatabase<T>(folder: string, read: (database: DatabaseSync) => T): T {

@@ -73,7 +73,7 @@ export class TestServer {
     return server;
   }
 
-  /** The server itself: ports, `idle()`, `store.writer.settle()`. */
+  /** The server itself: ports, `idle()`, `store.writer.seal()`. */
   get running(): RunningServer {
     assert.ok(this.#running !== undefined, 'the server runs');
     return this.#running;

@@ -1,6 +1,7 @@
 // Datapoints put together by buckets of time (contract 10), as they stream by. Numbers alone have a min, max, avg and
 // sum; `count` counts all values, and `first` and `last` are values of any type.
-import { type Datapoint, orderOf, type StoredValue } from './datapoint.ts';
+import { type Columns, valueAt } from './columns.ts';
+import type { StoredValue } from './datapoint.ts';
 
 /** What `Buckets` gives. */
 interface BucketsOfTime {
@@ -23,21 +24,24 @@ export interface Aggregate {
 
 /** Gives a row for each bucket that has datapoints, in the order in which they come. */
 export async function* aggregateSteps(
-  steps: AsyncGenerator<Datapoint[]>,
+  steps: AsyncGenerator<Columns>,
   buckets: BucketsOfTime,
   options: { readonly descending: boolean },
 ): AsyncGenerator<Aggregate[]> {
   let open: OpenBucket | undefined;
-  for await (const points of steps) {
+  for await (const columns of steps) {
     const done: Aggregate[] = [];
-    for (const point of points) {
-      const startMs = buckets.startOf(orderOf(point));
+    for (let from = 0; from < columns.count; ) {
+      const startMs = buckets.startOf(columns.at[from] as number);
+      let to = from + 1;
+      while (to < columns.count && buckets.startOf(columns.at[to] as number) === startMs) to += 1;
       if (open !== undefined && open.startMs !== startMs) {
         done.push(open.close(options));
         open = undefined;
       }
-      open ??= new OpenBucket(startMs, point.value);
-      open.add(point.value);
+      open ??= new OpenBucket(startMs, valueAt(columns, from));
+      open.add(columns, from, to);
+      from = to;
     }
     if (done.length > 0) yield done;
   }
@@ -62,16 +66,28 @@ class OpenBucket {
     this.#latest = value;
   }
 
-  add(value: StoredValue): void {
-    this.#count += 1;
-    this.#latest = value;
-    if (typeof value !== 'number') return;
-    this.#numbers += 1;
-    if (value < this.#min) this.#min = value;
-    if (value > this.#max) this.#max = value;
-    const sum = this.#sum + value;
-    this.#lost += Math.abs(this.#sum) >= Math.abs(value) ? this.#sum - sum + value : value - sum + this.#sum;
+  /** Adds the datapoints from one index up to another. */
+  add(columns: Columns, from: number, to: number): void {
+    const { values } = columns;
+    this.#count += to - from;
+    this.#latest = valueAt(columns, to - 1);
+    // In variables, because a year has half a million of them.
+    let [sum, lost, min, max, numbers] = [this.#sum, this.#lost, this.#min, this.#max, this.#numbers];
+    for (let index = from; index < to; index++) {
+      const value = values[index] as number;
+      if (Number.isNaN(value)) continue;
+      numbers += 1;
+      if (value < min) min = value;
+      if (value > max) max = value;
+      const next = sum + value;
+      lost += Math.abs(sum) >= Math.abs(value) ? sum - next + value : value - next + sum;
+      sum = next;
+    }
     this.#sum = sum;
+    this.#lost = lost;
+    this.#min = min;
+    this.#max = max;
+    this.#numbers = numbers;
   }
 
   close({ descending }: { readonly descending: boolean }): Aggregate {

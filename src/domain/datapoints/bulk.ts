@@ -1,7 +1,6 @@
 // Datapoints of many devices in one request, judged line by line (contract 10): what may be stored is stored, in one
 // commit, and the rest is told. Each line passes the same checks as a push of its own (ingest.ts). Keeps I1: the answer
 // goes out after the commit, and a queue that is full refuses the whole request.
-import { createHash } from 'node:crypto';
 import type { Clock } from '../../base/clock.ts';
 import { Refusal } from '../../base/refusal.ts';
 import { limits } from '../../config/limits.ts';
@@ -12,10 +11,10 @@ import type { SensorId } from '../sensors/sensor.ts';
 import type { Actor } from '../users/user.ts';
 import type { PushReceipt } from './datapoint-batch.ts';
 import type { DatapointStore } from './datapoint-store.ts';
-import { assertSameBody, type IdempotencyKey, type Ingest } from './ingest.ts';
+import type { Ingest } from './ingest.ts';
+import { type IdempotencyKey, Once } from './once.ts';
 import { Push } from './push.ts';
 import type { Reading } from './reading.ts';
-import { turnOfTheLoop } from './series.ts';
 import type { Writer } from './writer.ts';
 
 export interface BulkLine {
@@ -45,19 +44,13 @@ export interface BulkAnswer {
   readonly refused: readonly RefusedLine[];
 }
 
-/** Devices read from the store before others get a turn. */
-const loadedAtOnce = 50;
-
 export class Bulk {
   readonly #ingest: Ingest;
   readonly #directory: DeviceDirectory;
   readonly #permissions: Permissions;
   readonly #writer: Writer;
-  readonly #store: DatapointStore;
   readonly #clock: Clock;
-  readonly #receiptMs: number;
-  /** Requests with a key that are under way, so that a repeat waits for the first. */
-  readonly #underWay = new Map<string, { readonly bodyHash: string; readonly done: Promise<BulkAnswer> }>();
+  readonly #once: Once<BulkAnswer>;
 
   constructor(parts: {
     readonly ingest: Ingest;
@@ -72,9 +65,8 @@ export class Bulk {
     this.#directory = parts.directory;
     this.#permissions = parts.permissions;
     this.#writer = parts.writer;
-    this.#store = parts.store;
     this.#clock = parts.clock;
-    this.#receiptMs = parts.receiptHours * 3_600_000;
+    this.#once = new Once(parts);
   }
 
   /**
@@ -90,35 +82,15 @@ export class Bulk {
    * The same, once, however often it is repeated within 24 hours under the same key; a repeat gets the first answer.
    * @throws Refusal `conflict` when the key came with another body before.
    */
-  async acceptOnce(actor: Actor, request: BulkRequest, { key, door, body }: IdempotencyKey): Promise<BulkAnswer> {
+  async acceptOnce(actor: Actor, request: BulkRequest, key: IdempotencyKey): Promise<BulkAnswer> {
     this.#permissions.requireGuestAllowed(actor);
-    const bodyHash = createHash('sha256').update(body).digest('base64');
-    const caller = actor.userId;
-    const id = `${caller}\n${door}\n\n${key}`;
-    const first = this.#underWay.get(id);
-    if (first !== undefined) {
-      assertSameBody(first.bodyHash, bodyHash);
-      return first.done;
-    }
-    const receipt: PushReceipt = { id, caller, bodyHash, atMs: this.#clock.now() };
-    const done = this.#acceptFirst(actor, request, receipt).finally(() => this.#underWay.delete(id));
-    this.#underWay.set(id, { bodyHash, done });
-    return done;
-  }
-
-  async #acceptFirst(actor: Actor, request: BulkRequest, receipt: PushReceipt): Promise<BulkAnswer> {
-    const earlier = await this.#store.findReceipt(receipt.id);
-    if (earlier === undefined || earlier.atMs <= receipt.atMs - this.#receiptMs) {
-      return this.#append(actor, request, receipt);
-    }
-    const [bodyHash = '', answer = ''] = earlier.bodyHash.split(/ (.*)/s);
-    assertSameBody(bodyHash, receipt.bodyHash);
-    return unpack(answer);
+    const first = (receipt: PushReceipt) => this.#append(actor, request, receipt);
+    return this.#once.run({ caller: actor.userId, key, first, again: unpack });
   }
 
   async #append(actor: Actor, { lines, refused, isQuiet }: BulkRequest, receipt?: PushReceipt): Promise<BulkAnswer> {
     const groups = [...Map.groupBy(lines, ({ device, sensor }) => `${device}\n${sensor}`).values()];
-    await this.#loadDevices(new Set(lines.map(({ device }) => device)));
+    await this.#directory.loadAll(new Set(lines.map(({ device }) => device)));
     // From here to the queue nothing waits, so that no removal comes between.
     const pushes: Push[] = [];
     const faults = [...refused];
@@ -133,8 +105,7 @@ export class Bulk {
     }
     const answer = { accepted, refused: faults.sort((a, b) => a.line - b.line) };
     if (accepted > 0) {
-      const kept = receipt && { ...receipt, bodyHash: `${receipt.bodyHash} ${pack(answer)}` };
-      await this.#writer.append({ pushes, receipt: kept });
+      await this.#writer.append({ pushes, receipt: receipt && { ...receipt, answer: pack(answer) } });
     }
     return answer;
   }
@@ -153,29 +124,9 @@ export class Bulk {
       throw error;
     }
   }
-
-  /** Takes into memory those of the devices that there are. */
-  async #loadDevices(ids: ReadonlySet<DeviceId>): Promise<void> {
-    for (let attempt = 0; attempt < 3; attempt++) {
-      const found: DeviceId[] = [];
-      let loaded = 0;
-      for (const id of ids) {
-        if (this.#directory.peek(id) === undefined) {
-          if ((await this.#directory.find(id)) === undefined) continue;
-          loaded += 1;
-          if (loaded % loadedAtOnce === 0) await turnOfTheLoop();
-        }
-        found.push(id);
-      }
-      if (found.every((id) => this.#directory.peek(id) !== undefined)) return;
-    }
-    throw new Refusal('busy', 'Too many devices at once. Nothing of this request was stored; send it in parts.', {
-      retryAfterS: limits.busyRetryAfterS,
-    });
-  }
 }
 
-/** The answer as it is kept beside the hash of the body, short where many lines are refused for one reason. */
+/** The answer as it is kept in the receipt, short where many lines are refused for one reason. */
 function pack({ accepted, refused }: BulkAnswer): string {
   const reasons = [...Map.groupBy(refused, ({ detail }) => detail)];
   const text = JSON.stringify([

@@ -2,6 +2,7 @@
 // more than storing it. Made by the writer, taken by every engine, kept as it is by the embedded one's log.
 import type { SensorKey } from '../sensors/sensor.ts';
 import type { StoredValue } from './datapoint.ts';
+import type { PlainReadings } from './plain-readings.ts';
 
 /** That a push under an `Idempotency-Key` was stored; kept in the push's own commit. */
 export interface PushReceipt {
@@ -11,6 +12,8 @@ export interface PushReceipt {
   readonly caller: string;
   /** SHA-256 of the body: the same key with another body is refused. */
   readonly bodyHash: string;
+  /** What was answered, as far as it says more than that it is stored. */
+  readonly answer: string;
   /** Milliseconds since 1970 UTC. */
   readonly atMs: number;
 }
@@ -26,7 +29,7 @@ export interface PublishMark {
 /** Datapoints to be stored in one commit, in order of arrival; with what must be kept beside them. */
 export interface DatapointBatch {
   /** `rowNumbers` for each datapoint: sensor, timestamp (NaN: none), received, value (NaN: the next of `texts`). */
-  readonly rows: Float64Array<ArrayBuffer>;
+  readonly rows: Float64Array;
   /** The values that are no numbers, as JSON text, in order. */
   readonly texts: readonly string[];
   readonly receipts: readonly PushReceipt[];
@@ -43,9 +46,12 @@ export const markNumbers = 2;
 /** Numbers of one run of quiet datapoints in `quiet`. */
 export const quietNumbers = 2;
 
+/** Datapoints from which on a batch is shared between threads. */
+const sharedFrom = 1_000;
+
 /** Fills a batch whose number of datapoints is known. */
 export class BatchBuilder {
-  readonly #rows: Float64Array<ArrayBuffer>;
+  readonly #rows: Float64Array;
   readonly #texts: string[] = [];
   readonly #receipts: PushReceipt[] = [];
   readonly #publishes: number[] = [];
@@ -53,7 +59,9 @@ export class BatchBuilder {
   #at = 0;
 
   constructor(datapoints: number) {
-    this.#rows = new Float64Array(datapoints * rowNumbers);
+    // Large ones are shared with the thread that writes them, because copying costs more than all else there.
+    const bytes = datapoints * rowNumbers * Float64Array.BYTES_PER_ELEMENT;
+    this.#rows = new Float64Array(datapoints >= sharedFrom ? new SharedArrayBuffer(bytes) : new ArrayBuffer(bytes));
   }
 
   add(sensor: SensorKey, timestampMs: number, receivedMs: number, value: StoredValue): void {
@@ -68,6 +76,20 @@ export class BatchBuilder {
       this.#texts.push(value);
     }
     this.#at = at + rowNumbers;
+  }
+
+  /** Adds readings of one push that are all numbers. */
+  addPlain(sensor: SensorKey, receivedMs: number, { values, timestamps }: PlainReadings): void {
+    const rows = this.#rows;
+    let at = this.#at;
+    for (let index = 0; index < values.length; index++) {
+      rows[at] = sensor;
+      rows[at + 1] = timestamps[index] as number;
+      rows[at + 2] = receivedMs;
+      rows[at + 3] = values[index] as number;
+      at += rowNumbers;
+    }
+    this.#at = at;
   }
 
   addReceipt(receipt: PushReceipt): void {

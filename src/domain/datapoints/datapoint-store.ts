@@ -1,6 +1,7 @@
 // What datapoints need remembered. Every engine passes the one suite in test/datapoint-store-suite.ts.
 import type { SensorKey } from '../sensors/sensor.ts';
-import type { Datapoint } from './datapoint.ts';
+import type { Columns } from './columns.ts';
+import type { ArrivedDatapoint } from './datapoint.ts';
 import type { DatapointBatch, PublishMark, PushReceipt } from './datapoint-batch.ts';
 
 /** A publish that is still remembered, with when it came, milliseconds since 1970 UTC. */
@@ -8,10 +9,14 @@ export interface RememberedPublish extends PublishMark {
   readonly atMs: number;
 }
 
-/** A place between two datapoints of a sensor: after (or, descending, before) this order and seq. */
+/**
+ * A place between two datapoints of a sensor. It stays the same place whatever arrives meanwhile.
+ */
 export interface Position {
+  /** Time of the datapoint read last. */
   readonly order: number;
-  readonly seq: number;
+  /** How many of the datapoints of just that time lie on its side of the beginning, in order of arrival. */
+  readonly index: number;
 }
 
 export interface RangeQuery {
@@ -22,12 +27,23 @@ export interface RangeQuery {
   readonly descending: boolean;
   /** Datapoints at most in this step. */
   readonly limit: number;
+  /** Bytes in this step, about; one datapoint is always given. */
+  readonly bytesMax?: number | undefined;
   /** Where the step before ended. */
   readonly after?: Position | undefined;
+  /** True where times and values are enough: the columns of receiving stay empty. */
+  readonly valuesOnly?: boolean | undefined;
+}
+
+/** A step of a read. */
+export interface RangeStep {
+  readonly columns: Columns;
+  /** Where the next step goes on; undefined at the end of the range. */
+  readonly next: Position | undefined;
 }
 
 /** A datapoint as those read it who follow all sensors in order of arrival. */
-export interface FollowedDatapoint extends Datapoint {
+export interface FollowedDatapoint extends ArrivedDatapoint {
   readonly sensor: SensorKey;
   /** True when no rule is to look at it. */
   readonly isQuiet: boolean;
@@ -40,15 +56,28 @@ export interface DatapointStore {
    * @throws Refusal `storage` when the disk refuses.
    */
   append(batch: DatapointBatch): Promise<number>;
-  /** One step of a read by order and seq; fewer than `limit` datapoints mean that the range is at its end. */
-  read(query: RangeQuery): Promise<Datapoint[]>;
-  /** The datapoint pushed last for each of the sensors that has any. */
-  latest(sensors: readonly SensorKey[]): Promise<Map<SensorKey, Datapoint>>;
+  /**
+   * One step of a read by time, equal times in order of arrival.
+   * @throws Refusal `damaged` where what lies in the range cannot be read.
+   */
+  read(query: RangeQuery): Promise<RangeStep>;
+  /** How many datapoints a range has; counted no further than about `max`. */
+  count(range: Pick<RangeQuery, 'sensor' | 'fromMs' | 'toMs'>, max: number): Promise<number>;
+  /**
+   * Removes sealed datapoints of the sensor whose order is before this time, oldest first, in one bounded step.
+   * @returns how many; 0 when there is nothing left to remove.
+   * @throws Refusal `busy`, `storage`.
+   */
+  removeBefore(sensor: SensorKey, beforeMs: number): Promise<number>;
+  /** The order of the oldest sealed datapoint of each of the sensors that has any. */
+  oldest(sensors: readonly SensorKey[]): Promise<Map<SensorKey, number>>;
+  /** The datapoint pushed last for each of the sensors that has any; also when it was removed for its age. */
+  latest(sensors: readonly SensorKey[]): Promise<Map<SensorKey, ArrivedDatapoint>>;
   /**
    * The datapoint pushed last among those with a seq of at most `seq`. Where later ones came with earlier times, and it
    * was pushed long ago, an older one may be taken for it.
    */
-  latestUpTo(sensor: SensorKey, seq: number): Promise<Datapoint | undefined>;
+  latestUpTo(sensor: SensorKey, seq: number): Promise<ArrivedDatapoint | undefined>;
   /** Seq of the newest datapoint; 0 before the first. */
   readonly lastSeq: number;
   /**

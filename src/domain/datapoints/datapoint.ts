@@ -9,8 +9,6 @@ export type StoredValue = number | string;
 
 /** A datapoint of one sensor as the store gives it back. */
 export interface Datapoint {
-  /** Order of arrival, over all sensors. */
-  readonly seq: number;
   /** When it was measured, milliseconds since 1970 UTC; undefined when the sender had no clock. */
   readonly timestampMs: number | undefined;
   /** When the service received it, milliseconds since 1970 UTC. */
@@ -18,9 +16,20 @@ export interface Datapoint {
   readonly value: StoredValue;
 }
 
+/** A datapoint of which is known when it arrived among all others: those of the log, and the last of each sensor. */
+export interface ArrivedDatapoint extends Datapoint {
+  /** Order of arrival, over all sensors. */
+  readonly seq: number;
+}
+
 /** The time that orders datapoints: the measured time, or the received one where there is none (contract 5). */
 export function orderOf(point: Pick<Datapoint, 'timestampMs' | 'receivedMs'>): number {
   return point.timestampMs ?? point.receivedMs;
+}
+
+/** Compares datapoints of several sensors by time; where that is equal, by when they were received. */
+export function compareTimes(a: Datapoint, b: Datapoint): number {
+  return orderOf(a) - orderOf(b) || a.receivedMs - b.receivedMs;
 }
 
 export function storedValue(value: Json): StoredValue {

@@ -4,7 +4,7 @@
 import type { Actuator } from '../actuators/actuator.ts';
 import type { Device } from '../devices/device.ts';
 import type { Sensor } from '../sensors/sensor.ts';
-import type { Reading } from './reading.ts';
+import type { Readings } from './reading.ts';
 
 /** An MQTT message as it came in, so that it goes out as it was published. */
 export interface OriginalMessage {
@@ -21,7 +21,7 @@ export interface CommittedPush {
   readonly device: Device;
   readonly sensor: Sensor;
   /** None where a message only took its turn. */
-  readonly readings: readonly Reading[];
+  readonly readings: Readings;
   /** Milliseconds since 1970 UTC at which the service received it. */
   readonly receivedMs: number;
   /** Seq of the first of its datapoints. */

@@ -10,7 +10,8 @@ import { calibrate } from '../sensors/calibration.ts';
 import type { Sensor, SensorId, SensorKey } from '../sensors/sensor.ts';
 import type { Actor } from '../users/user.ts';
 import { type Aggregate, aggregateSteps } from './aggregate.ts';
-import { type Datapoint, orderOf } from './datapoint.ts';
+import { type Columns, datapointsOf } from './columns.ts';
+import { type ArrivedDatapoint, compareTimes, type Datapoint } from './datapoint.ts';
 import type { DatapointStore } from './datapoint-store.ts';
 import { downsample, type Span } from './downsample.ts';
 import { mergeRuns } from './merge.ts';
@@ -73,7 +74,9 @@ export class History {
     const descending = lastN !== undefined || query.descending;
     const rowsMax = Math.min(lastN ?? Number.POSITIVE_INFINITY, (limit ?? Number.POSITIVE_INFINITY) + offset);
     const series = { ...query, descending, rowsMax };
-    const runs = await this.#runs(actor, query.selection, (place, budget) => this.#series(place, series, budget));
+    const runs = await this.#runs(actor, query.selection, (place, budget) =>
+      rowsOf(this.#series(place, series, budget)),
+    );
     return pageOf(mergeRuns(runs, byTime(descending)), query);
   }
 
@@ -83,7 +86,11 @@ export class History {
     query: HistoryQuery & { readonly buckets: () => { startOf(ms: number): number } },
   ): Promise<AsyncGenerator<Located<Aggregate>[]>> {
     const runs = await this.#runs(actor, query.selection, (place, budget) =>
-      aggregateSteps(this.#series(place, query, budget), query.buckets(), query),
+      aggregateSteps(
+        this.#series(place, { ...query, valuesOnly: true, rowsAtOnce: limits.columnStepRows }, budget),
+        query.buckets(),
+        query,
+      ),
     );
     const direction = query.descending ? -1 : 1;
     return pageOf(
@@ -102,7 +109,7 @@ export class History {
   }
 
   /** The last pushed datapoint of each sensor of the devices, corrected by its calibration. */
-  async latest(devices: readonly Device[]): Promise<Map<SensorKey, Datapoint>> {
+  async latest(devices: readonly Device[]): Promise<Map<SensorKey, ArrivedDatapoint>> {
     const sensors = devices.flatMap((device) => [...device.sensors.values()]);
     const latest = await this.#store.latest(sensors.map((sensor) => sensor.key));
     for (const { key, calibration } of sensors) {
@@ -144,7 +151,7 @@ export class History {
     throw new Refusal('not-found', `${where} ${ids.length === 1 ? 'no' : 'a'} sensor ${absent}.`);
   }
 
-  #series({ sensor }: Place, query: SeriesQuery, budget: StepBudget): AsyncGenerator<Datapoint[]> {
+  #series({ sensor }: Place, query: SeriesQuery, budget: StepBudget): AsyncGenerator<Columns> {
     return readSeries(this.#store, sensor, query, budget);
   }
 
@@ -154,37 +161,42 @@ export class History {
     budget: StepBudget,
   ): AsyncGenerator<Datapoint[]> {
     const { points, fromMs, toMs, descending, calibrated } = query;
-    const all = { fromMs, toMs, descending, calibrated };
-    const isFew = (await this.#count(place, { ...all, rowsMax: points + 1 }, budget)) <= points;
-    const span = isFew ? undefined : await this.#spanOf(place, all);
-    const steps = this.#series(place, all, budget);
-    yield* span === undefined ? steps : downsample(steps, { points, span });
+    const range = { sensor: place.sensor.key, fromMs, toMs };
+    const isFew = (await this.#store.count(range, points)) <= points;
+    const span = isFew ? undefined : await this.#spanOf(place, range);
+    const rowsAtOnce = span === undefined ? undefined : limits.columnStepRows;
+    const steps = this.#series(place, { fromMs, toMs, descending, calibrated, rowsAtOnce }, budget);
+    yield* span === undefined ? rowsOf(steps) : downsample(steps, { points, span });
   }
 
-  async #count(place: Place, query: SeriesQuery, budget: StepBudget): Promise<number> {
-    let count = 0;
-    for await (const points of this.#series(place, query, budget)) count += points.length;
-    return count;
-  }
-
-  async #spanOf({ sensor: { key } }: Place, query: SeriesQuery): Promise<Span | undefined> {
-    const { fromMs, toMs } = query;
-    const end = async (descending: boolean) =>
-      (await this.#store.read({ sensor: key, fromMs, toMs, descending, limit: 1 }))[0];
+  async #spanOf({ sensor: { key } }: Place, range: Pick<SeriesQuery, 'fromMs' | 'toMs'>): Promise<Span | undefined> {
+    const end = async (descending: boolean) => {
+      const { columns } = await this.#store.read({ ...range, sensor: key, descending, limit: 1, valuesOnly: true });
+      return columns.at[0];
+    };
     const first = await end(false);
     const last = await end(true);
-    return first && last && { fromMs: orderOf(first), toMs: orderOf(last) };
+    return first === undefined || last === undefined ? undefined : { fromMs: first, toMs: last };
   }
+}
+
+async function* rowsOf(steps: AsyncGenerator<Columns>): AsyncGenerator<Datapoint[]> {
+  for await (const columns of steps) yield datapointsOf(columns);
 }
 
 async function* located<T>({ device, sensor }: Place, steps: AsyncGenerator<T[]>): AsyncGenerator<Located<T>[]> {
   for await (const rows of steps) yield rows.map((row) => ({ device: device.id, sensor: sensor.id, row }));
 }
 
-/** By time; equal times in order of arrival. */
+/** By time; equal times by when they were received; and what was received together by the sensor's id, device by device. */
 function byTime(descending: boolean): (a: Located<Datapoint>, b: Located<Datapoint>) => number {
   const direction = descending ? -1 : 1;
-  return ({ row: a }, { row: b }) => direction * (orderOf(a) - orderOf(b) || a.seq - b.seq);
+  return (a, b) => direction * compareTimes(a.row, b.row) || compareSensors(a, b);
+}
+
+function compareSensors(a: Located<unknown>, b: Located<unknown>): number {
+  if (a.device !== b.device || a.sensor === b.sensor) return 0;
+  return a.sensor < b.sensor ? -1 : 1;
 }
 
 async function* pageOf<T>(

@@ -1,6 +1,5 @@
 // Step 1 of the way of a datapoint: find the sensor, permit, check, stamp `date_received`, hand to the writer.
 // Every door that takes datapoints ends here.
-import { createHash } from 'node:crypto';
 import type { Clock } from '../../base/clock.ts';
 import { Refusal } from '../../base/refusal.ts';
 import type { Device, DeviceId } from '../devices/device.ts';
@@ -11,36 +10,26 @@ import type { Sensor, SensorId } from '../sensors/sensor.ts';
 import type { Actor } from '../users/user.ts';
 import type { PushReceipt } from './datapoint-batch.ts';
 import type { DatapointStore } from './datapoint-store.ts';
+import { type IdempotencyKey, Once } from './once.ts';
 import { Push, type PushExtras } from './push.ts';
-import type { Reading } from './reading.ts';
+import type { Readings } from './reading.ts';
 import type { Done, Writer } from './writer.ts';
 
 /** A push to one sensor, as a door hands it over. */
 export interface SensorPush extends PushExtras {
   readonly device: DeviceId;
   readonly sensor: SensorId;
-  readonly readings: readonly Reading[];
+  readonly readings: Readings;
   /** Without readings too it takes its turn, and is done after all that came before. */
   readonly isInLine?: boolean;
-}
-
-/** Names a push so that its repeat is recognised (contract 5). */
-export interface IdempotencyKey {
-  readonly key: string;
-  /** The method and path the key belongs to. */
-  readonly door: string;
-  readonly body: Uint8Array;
 }
 
 export class Ingest {
   readonly #directory: DeviceDirectory;
   readonly #permissions: Permissions;
   readonly #writer: Writer;
-  readonly #store: DatapointStore;
   readonly #clock: Clock;
-  readonly #receiptMs: number;
-  /** Pushes with a key that are under way, so that a repeat waits for the first instead of storing beside it. */
-  readonly #underWay = new Map<string, { readonly bodyHash: string; readonly done: Promise<void> }>();
+  readonly #once: Once<void>;
 
   constructor(parts: {
     readonly directory: DeviceDirectory;
@@ -53,9 +42,8 @@ export class Ingest {
     this.#directory = parts.directory;
     this.#permissions = parts.permissions;
     this.#writer = parts.writer;
-    this.#store = parts.store;
     this.#clock = parts.clock;
-    this.#receiptMs = parts.receiptHours * 3_600_000;
+    this.#once = new Once(parts);
   }
 
   /**
@@ -94,33 +82,16 @@ export class Ingest {
    * Stores a push once, however often it is repeated within 24 hours under the same key.
    * @throws Refusal `conflict` when the key came with another body before.
    */
-  async acceptOnce(actor: Actor, push: SensorPush, idempotency: IdempotencyKey): Promise<void> {
+  async acceptOnce(actor: Actor, push: SensorPush, key: IdempotencyKey): Promise<void> {
     const device = await this.#directory.get(push.device);
-    const { sensor } = this.resolve(actor, device, push.sensor);
-    const bodyHash = createHash('sha256').update(idempotency.body).digest('base64');
-    const caller = actor.userId;
     // With the sensor's own number: a sensor that was removed and made again has stored nothing yet.
-    const id = `${caller}\n${idempotency.door}\n${sensor.key}\n${idempotency.key}`;
-    const first = this.#underWay.get(id);
-    if (first !== undefined) {
-      assertSameBody(first.bodyHash, bodyHash);
-      return first.done;
-    }
-    const receipt: PushReceipt = { id, caller, bodyHash, atMs: this.#clock.now() };
-    const done = this.#acceptFirst(actor, device, push, receipt).finally(() => this.#underWay.delete(id));
-    this.#underWay.set(id, { bodyHash, done });
-    return done;
-  }
-
-  async #acceptFirst(actor: Actor, device: Device, push: SensorPush, receipt: PushReceipt): Promise<void> {
-    const earlier = await this.#store.findReceipt(receipt.id);
-    if (earlier !== undefined && earlier.atMs > receipt.atMs - this.#receiptMs) {
-      assertSameBody(earlier.bodyHash, receipt.bodyHash);
-      return;
-    }
-    const place = this.resolve(actor, device, push.sensor);
-    const pushes = [new Push(place, push.readings, this.#clock.now(), push)];
-    await this.#writer.append({ pushes, receipt });
+    const part = this.resolve(actor, device, push.sensor).sensor.key;
+    const first = async (receipt: PushReceipt) => {
+      const place = this.resolve(actor, device, push.sensor);
+      const pushes = [new Push(place, push.readings, this.#clock.now(), push)];
+      await this.#writer.append({ pushes, receipt });
+    };
+    return this.#once.run({ caller: actor.userId, key, part, first, again: () => {} });
   }
 
   #append(actor: Actor, device: Device, push: SensorPush, done: Done): void {
@@ -153,9 +124,4 @@ export class Ingest {
 export interface Place {
   readonly device: Device;
   readonly sensor: Sensor;
-}
-
-export function assertSameBody(first: string, now: string): void {
-  if (first === now) return;
-  throw new Refusal('conflict', 'This Idempotency-Key was used before with another body. Use a new key for new data.');
 }

@@ -18,6 +18,11 @@ export async function* mergeRuns<T>(
   runs: readonly AsyncGenerator<T[]>[],
   compare: (a: T, b: T) => number,
 ): AsyncGenerator<T[]> {
+  const only = runs[0];
+  if (runs.length === 1 && only !== undefined) {
+    yield* only;
+    return;
+  }
   const heap = new Heap<T>(compare);
   try {
     for (const [place, steps] of runs.entries()) {

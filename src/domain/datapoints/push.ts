@@ -3,7 +3,7 @@ import type { Device } from '../devices/device.ts';
 import type { Sensor } from '../sensors/sensor.ts';
 import type { PublishMark } from './datapoint-batch.ts';
 import type { CommittedPush, OriginalMessage } from './feed.ts';
-import type { Reading } from './reading.ts';
+import type { Readings } from './reading.ts';
 
 /** What belongs to a push beside its readings. */
 export interface PushExtras {
@@ -18,7 +18,7 @@ export class Push implements CommittedPush {
   readonly kind = 'sensor';
   readonly device: Device;
   readonly sensor: Sensor;
-  readonly readings: readonly Reading[];
+  readonly readings: Readings;
   readonly receivedMs: number;
   readonly original: OriginalMessage | undefined;
   readonly publish: PublishMark | undefined;
@@ -29,7 +29,7 @@ export class Push implements CommittedPush {
 
   constructor(
     place: { readonly device: Device; readonly sensor: Sensor },
-    readings: readonly Reading[],
+    readings: Readings,
     receivedMs: number,
     extras: PushExtras,
   ) {

@@ -11,6 +11,13 @@ export interface Reading {
   readonly timestampMs: number;
 }
 
+/** The readings of one push, in order; an array is one. */
+export interface Readings extends Iterable<Reading> {
+  readonly length: number;
+  at(index: number): Reading | undefined;
+  map<T>(of: (reading: Reading, index: number) => T): T[];
+}
+
 /**
  * Reads the body of a push: `{value, timestamp?}` or an array of such objects (contract 5).
  * @throws Refusal `malformed` or `too-large`, naming each place by JSON pointer.

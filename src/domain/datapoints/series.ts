@@ -1,24 +1,27 @@
 // The datapoints of one sensor, read from the store in steps that are bounded in rows and in bytes, however long the
 // range and however large the values. Several series that are read side by side share one budget.
+import { noteSpent } from '../../base/spent-buffers.ts';
 import { limits } from '../../config/limits.ts';
 import { type Calibration, calibrate } from '../sensors/calibration.ts';
 import type { Sensor } from '../sensors/sensor.ts';
-import { type Datapoint, orderOf } from './datapoint.ts';
+import { bytesOfColumns, type Columns } from './columns.ts';
 import type { DatapointStore, Position, RangeQuery } from './datapoint-store.ts';
 
-export interface SeriesQuery extends Pick<RangeQuery, 'fromMs' | 'toMs' | 'descending'> {
+export interface SeriesQuery extends Pick<RangeQuery, 'fromMs' | 'toMs' | 'descending' | 'valuesOnly'> {
   readonly calibrated: boolean;
+  /** Datapoints in one step at most. */
+  readonly rowsAtOnce?: number | undefined;
   /** Datapoints at most; undefined: the whole range. */
   readonly rowsMax?: number | undefined;
 }
 
 /** How much the series of one request hold in memory together. */
 export class StepBudget {
-  readonly rowsFirst: number;
+  readonly #series: number;
   #heldBytes = 0;
 
   constructor(options: { readonly series: number }) {
-    this.rowsFirst = Math.min(200, Math.max(2, Math.floor(limits.readStepRows / options.series)));
+    this.#series = options.series;
   }
 
   /** Says what a series holds now instead of `before`. */
@@ -26,13 +29,14 @@ export class StepBudget {
     this.#heldBytes += now - before;
   }
 
-  /** Rows for the next step of a series whose last step had so many rows of so many bytes together. */
-  rowsAfter(rows: number, bytes: number): number {
-    const roomBytes = limits.readBytes - this.#heldBytes + bytes;
-    const fitting = Math.floor((roomBytes / bytes) * rows);
-    return Math.max(1, Math.min(rows * 4, fitting, limits.readStepRows));
+  /** Bytes for the next step of a series that holds so many: its share, or what the others leave. */
+  bytesFor(held: number): number {
+    return Math.max(limits.readBytes / this.#series, Math.min(limits.readBytes - this.#heldBytes + held, stepBytes));
   }
 }
+
+/** Bytes of a step at most, so that other work comes between. */
+const stepBytes = limits.readBytes / 4;
 
 /** Gives the datapoints in steps; the one before is let go when the next is asked for. */
 export async function* readSeries(
@@ -40,27 +44,26 @@ export async function* readSeries(
   sensor: Sensor,
   query: SeriesQuery,
   budget: StepBudget,
-): AsyncGenerator<Datapoint[]> {
-  const { fromMs, toMs, descending, calibrated } = query;
+): AsyncGenerator<Columns> {
+  const { fromMs, toMs, descending, calibrated, valuesOnly } = query;
   const calibration = calibrated ? sensor.calibration : undefined;
   let left = query.rowsMax ?? Number.POSITIVE_INFINITY;
-  let rows = budget.rowsFirst;
   let bytes = 0;
   let after: Position | undefined;
   try {
     while (left > 0) {
-      const limit = Math.min(rows, left);
-      const points = await store.read({ sensor: sensor.key, fromMs, toMs, descending, limit, after });
-      const last = points.at(-1);
-      if (last === undefined) return;
-      left -= points.length;
-      const held = bytesOf(points);
+      const limit = Math.min(query.rowsAtOnce ?? limits.readStepRows, left);
+      const bytesMax = budget.bytesFor(bytes);
+      const range = { sensor: sensor.key, fromMs, toMs, descending, valuesOnly };
+      const { columns, next } = await store.read({ ...range, limit, bytesMax, after });
+      left -= columns.count;
+      const held = bytesOfColumns(columns);
       budget.replace(bytes, held);
       bytes = held;
-      yield calibration === undefined ? points : points.map((point) => corrected(point, calibration));
-      if (points.length < limit) return;
-      after = { order: orderOf(last), seq: last.seq };
-      rows = budget.rowsAfter(points.length, bytes);
+      if (columns.count > 0) yield calibration === undefined ? columns : corrected(columns, calibration);
+      noteSpent(held);
+      if (next === undefined) return;
+      after = next;
       // Other callers come between two steps of a long read.
       await turnOfTheLoop();
     }
@@ -73,13 +76,8 @@ export function turnOfTheLoop(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-function corrected(point: Datapoint, calibration: Calibration): Datapoint {
-  return { ...point, value: calibrate(point.value, calibration) };
-}
-
-/** About what they take in memory. */
-function bytesOf(points: readonly Datapoint[]): number {
-  let bytes = 0;
-  for (const { value } of points) bytes += typeof value === 'number' ? 100 : 100 + value.length * 2;
-  return bytes;
+function corrected(columns: Columns, calibration: Calibration): Columns {
+  // NaN stands for what is no number, and stays.
+  const values = columns.values.map((value) => (Number.isNaN(value) ? value : calibrate(value, calibration)));
+  return { ...columns, values };
 }

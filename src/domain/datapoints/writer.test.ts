@@ -23,7 +23,8 @@ test('a small push does not overtake a large one that waits for room', async () 
     ...{ queueDatapointsMax: 10, queueBytesMax: 100_000, commitDatapointsMax: 10, roomWaitersMax: 10 },
     ...{ busyRetryAfterS: 1, gatherMsMax: 1 },
   };
-  const writer = new Writer({ store, feed: new Feed(), bounds });
+  const room = { refusalOf: () => undefined };
+  const writer = new Writer({ store, feed: new Feed(), room, bounds });
   // As a door with back-pressure does it.
   const push = async (first: number, count: number): Promise<void> => {
     for (;;) {

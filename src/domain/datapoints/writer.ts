@@ -5,7 +5,9 @@ import { Refusal } from '../../base/refusal.ts';
 import { BatchBuilder, type DatapointBatch, type PushReceipt } from './datapoint-batch.ts';
 import type { DatapointStore } from './datapoint-store.ts';
 import type { Feed } from './feed.ts';
+import { PlainReadings } from './plain-readings.ts';
 import type { Push } from './push.ts';
+import type { Room } from './room.ts';
 
 /** Pushes that are stored together or not at all, and what is kept beside them. */
 export interface Append {
@@ -36,6 +38,7 @@ export interface WriterBounds {
 export class Writer {
   readonly #store: DatapointStore;
   readonly #feed: Feed;
+  readonly #room: Pick<Room, 'refusalOf'>;
   readonly #bounds: WriterBounds;
   #queue: Waiting[] = [];
   #datapoints = 0;
@@ -49,8 +52,14 @@ export class Writer {
   /** Pushes that are enough for a commit. */
   #gatherMin = 1;
 
-  constructor(parts: { readonly store: DatapointStore; readonly feed: Feed; readonly bounds: WriterBounds }) {
+  constructor(parts: {
+    readonly store: DatapointStore;
+    readonly feed: Feed;
+    readonly room: Pick<Room, 'refusalOf'>;
+    readonly bounds: WriterBounds;
+  }) {
     this.#store = parts.store;
+    this.#room = parts.room;
     this.#feed = parts.feed;
     this.#bounds = parts.bounds;
   }
@@ -67,7 +76,7 @@ export class Writer {
 
   /**
    * Resolves after the commit.
-   * @throws Refusal `busy` when the queue is full, `storage` when the disk refuses.
+   * @throws Refusal `busy` when the queue is full, `full` when there is no room on the disk, `storage` when it refuses.
    */
   append(append: Append): Promise<void> {
     return new Promise((resolve, reject) => {
@@ -77,7 +86,13 @@ export class Writer {
 
   /** As `append`, for those to whom a promise costs too much. */
   submit(append: Append, done: Done): void {
-    const places = Math.max(countDatapoints(append), 1);
+    const datapoints = countDatapoints(append);
+    const refusal = datapoints === 0 ? undefined : this.#room.refusalOf(datapoints);
+    if (refusal !== undefined) {
+      done(refusal);
+      return;
+    }
+    const places = Math.max(datapoints, 1);
     const bytes = countBytes(append);
     const full =
       this.#datapoints + places > this.#bounds.queueDatapointsMax || this.#bytes + bytes > this.#bounds.queueBytesMax;
@@ -210,7 +225,8 @@ function toBatch(group: readonly Waiting[]): DatapointBatch {
   const batch = new BatchBuilder(datapoints);
   for (const { append } of group) {
     for (const { sensor, readings, receivedMs, publish, isQuiet } of append.pushes) {
-      for (const reading of readings) batch.add(sensor.key, reading.timestampMs, receivedMs, reading.value);
+      if (readings instanceof PlainReadings) batch.addPlain(sensor.key, receivedMs, readings);
+      else for (const reading of readings) batch.add(sensor.key, reading.timestampMs, receivedMs, reading.value);
       if (publish !== undefined) batch.addPublish(publish);
       if (isQuiet) batch.addQuiet(readings.length);
     }
@@ -228,6 +244,10 @@ function countDatapoints(append: Append): number {
 function countBytes(append: Append): number {
   let bytes = 0;
   for (const push of append.pushes) {
+    if (push.readings instanceof PlainReadings) {
+      bytes += push.readings.length * 40;
+      continue;
+    }
     bytes += push.original?.bytes ?? 0;
     for (const { value } of push.readings) bytes += typeof value === 'number' ? 40 : 40 + value.length * 2;
   }

@@ -3,9 +3,13 @@
 // behind it and be lost.
 import { LoadingCache } from '../../base/loading-cache.ts';
 import { Refusal } from '../../base/refusal.ts';
+import { limits } from '../../config/limits.ts';
 import type { SensorId } from '../sensors/sensor.ts';
 import type { Device, DeviceId } from './device.ts';
 import type { DeviceStore } from './device-store.ts';
+
+/** Devices read from the store before others get a turn. */
+const loadedAtOnce = 50;
 
 export class DeviceDirectory {
   readonly #devices: LoadingCache<DeviceId, Device>;
@@ -41,6 +45,29 @@ export class DeviceDirectory {
 
   async find(id: DeviceId): Promise<Device | undefined> {
     return this.#leaving.has(id) ? undefined : this.#devices.find(id);
+  }
+
+  /**
+   * Takes into memory those of the devices that there are, so that `peek` finds them in this turn of the event loop.
+   * @throws Refusal `busy`
+   */
+  async loadAll(ids: ReadonlySet<DeviceId>): Promise<void> {
+    for (let attempt = 0; attempt < 3; attempt++) {
+      const found: DeviceId[] = [];
+      let loaded = 0;
+      for (const id of ids) {
+        if (this.peek(id) === undefined) {
+          if ((await this.find(id)) === undefined) continue;
+          loaded += 1;
+          if (loaded % loadedAtOnce === 0) await new Promise<void>((resolve) => setImmediate(resolve));
+        }
+        found.push(id);
+      }
+      if (found.every((id) => this.peek(id) !== undefined)) return;
+    }
+    throw new Refusal('busy', 'Too many devices at once. Nothing of this request was stored; send it in parts.', {
+      retryAfterS: limits.busyRetryAfterS,
+    });
   }
 
   isLeaving(device: DeviceId, sensor: SensorId): boolean {

@@ -9,9 +9,25 @@ import type { UserKey } from '../users/user.ts';
 import type { Device, DeviceChange, DeviceDraft, DeviceId, DeviceKey, Visibility } from './device.ts';
 import type { Filter } from './filter.ts';
 
+/** What people look for in a list, beside the filter. */
+export interface DeviceSearch {
+  /** In the id or the name of the device. */
+  readonly text?: string | undefined;
+  /** In the id or the name of one of its sensors. */
+  readonly sensorText?: string | undefined;
+  /** With whom somebody shares it. */
+  readonly sharedWith?: UserKey | undefined;
+}
+
+/** By what a list is ordered: creation, name, or when something was last heard; `-` is the other way round. */
+export const deviceOrders = ['created', '-created', 'name', '-name', 'heard', '-heard'] as const;
+export type DeviceOrder = (typeof deviceOrders)[number];
+
 export interface DeviceListQuery {
   readonly audience: Audience;
   readonly filter: Filter;
+  readonly search?: DeviceSearch | undefined;
+  readonly order?: DeviceOrder | undefined;
   readonly limit?: number;
   readonly offset: number;
 }
@@ -52,13 +68,13 @@ export interface Seen {
 
 export interface DeviceStore {
   find(id: DeviceId): Promise<Device | undefined>;
-  /** Devices in order of creation that the audience may see and the filter lets through. */
+  /** Devices that the audience may see and filter and search let through; in order of creation unless another is named. */
   list(query: DeviceListQuery): Promise<Device[]>;
   /** Devices of the gateway behind `after`, in order of creation, that the audience may see. */
   listOfGateway(gateway: string, query: Step & { readonly audience: Audience }): Promise<Device[]>;
   /** Devices of these ids, in no order. */
   listByIds(ids: readonly DeviceId[]): Promise<Device[]>;
-  count(query: Pick<DeviceListQuery, 'audience' | 'filter'>): Promise<number>;
+  count(query: Pick<DeviceListQuery, 'audience' | 'filter' | 'search'>): Promise<number>;
   /** @throws Refusal `exists` when the id is taken. */
   create(draft: DeviceDraft & { visibility: Visibility }, owner: UserKey, atMs: number): Promise<void>;
   update(mark: Mark, change: DeviceChange): Promise<void>;

@@ -19,6 +19,8 @@ export interface DeviceFields {
   readonly location?: Json;
   readonly meta?: Json;
   readonly deployed?: boolean;
+  /** For how many days datapoints are kept; 0: for ever; absent: as the service is set. */
+  readonly retentionDays?: number;
 }
 
 /** What somebody asks to be created. */

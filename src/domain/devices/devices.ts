@@ -12,13 +12,20 @@ import type { Actor, UserKey } from '../users/user.ts';
 import type { Users } from '../users/users.ts';
 import type { Device, DeviceChange, DeviceDraft, DeviceId, Visibility } from './device.ts';
 import type { DeviceDirectory } from './device-directory.ts';
-import type { DeviceStore, Mark, Share } from './device-store.ts';
+import type { DeviceOrder, DeviceSearch, DeviceStore, Mark, Share } from './device-store.ts';
 import { type Filter, parseFilter } from './filter.ts';
 
 export interface DevicePage {
   readonly devices: readonly Device[];
   /** Devices that match, on all pages. */
   readonly total: number;
+}
+
+interface PageQuery {
+  readonly limit?: number | undefined;
+  readonly offset: number;
+  readonly search?: DeviceSearch;
+  readonly order?: DeviceOrder | undefined;
 }
 
 export class Devices {
@@ -80,10 +87,11 @@ export class Devices {
   /** A page of the devices the actor may view. */
   async list(
     actor: Actor,
-    query: { readonly q?: string | undefined; readonly limit: number; readonly offset: number },
+    query: PageQuery & { readonly q?: string | undefined; readonly shared?: boolean | undefined },
   ): Promise<DevicePage> {
     this.#permissions.requireGuestAllowed(actor);
-    return this.#page(this.#permissions.audienceOf(actor, scope.view), parseFilter(query.q), query);
+    const search = { ...query.search, sharedWith: query.shared === true ? actor.key : undefined };
+    return this.#page(this.#permissions.audienceOf(actor, scope.view), parseFilter(query.q), { ...query, search });
   }
 
   /** The devices of a gateway that the actor may view, in order of creation. */
@@ -155,11 +163,11 @@ export class Devices {
   async #page(
     audience: Audience,
     filter: Filter,
-    { limit, offset }: { readonly limit?: number | undefined; readonly offset: number },
+    { limit, offset, search = {}, order }: PageQuery,
   ): Promise<DevicePage> {
-    const total = await this.#store.count({ audience, filter });
-    const page = limit === undefined ? { offset } : { offset, limit };
-    return { devices: total <= offset ? [] : await this.#store.list({ audience, filter, ...page }), total };
+    const total = await this.#store.count({ audience, filter, search });
+    const page = { offset, order, ...(limit === undefined ? {} : { limit }) };
+    return { devices: total <= offset ? [] : await this.#store.list({ audience, filter, search, ...page }), total };
   }
 
   async #require(actor: Actor, id: DeviceId, needed: ScopeSet): Promise<Device> {

@@ -1,5 +1,6 @@
 // The `q` filter of device lists (contract 1): `field==value;other.field>5`, parsed here, evaluated by the store.
 
+import { splitAtCommas } from '../../base/comma-list.ts';
 import { isCleanText } from '../../base/json.ts';
 import { Refusal } from '../../base/refusal.ts';
 import { limits } from '../../config/limits.ts';
@@ -47,7 +48,7 @@ function parseCondition(part: string): Condition {
   if (!isCleanText(value)) refuse('A filter value must be clean text.');
   const path = field.split('.');
   if (path.some((step) => step === '')) refuse(`The field ${JSON.stringify(field)} of the filter has an empty step.`);
-  return { path, operator: operator as Operator, values: value.split(',') };
+  return { path, operator: operator as Operator, values: splitAtCommas(value) };
 }
 
 function refuse(message: string): never {

@@ -2,7 +2,6 @@
 // the feed only enqueues (I4); each delivery asks the one permission function for the actor as they are then (I6). A
 // stream whose reader is too slow is cut with a reason, and ends when its token, its right or its device does.
 import { Refusal } from '../../base/refusal.ts';
-import type { Datapoint } from '../datapoints/datapoint.ts';
 import type { DatapointStore } from '../datapoints/datapoint-store.ts';
 import type { Committed, CommittedPush, Feed } from '../datapoints/feed.ts';
 import type { Device, DeviceId } from '../devices/device.ts';
@@ -11,7 +10,7 @@ import type { Permissions } from '../permissions/permission.ts';
 import { scope } from '../permissions/scopes.ts';
 import { calibrate } from '../sensors/calibration.ts';
 import type { Actor } from '../users/user.ts';
-import type { LiveEvent } from './live-event.ts';
+import type { LastHad, LiveEvent, LivePoint } from './live-event.ts';
 import { missedSince } from './missed.ts';
 
 export interface LiveBounds {
@@ -30,7 +29,7 @@ export interface LiveRequest {
   readonly actorNow: () => Promise<Actor>;
   readonly calibrated: boolean;
   /** Seq of the last datapoint that the reader has, if it was here before. */
-  readonly afterSeq: number | undefined;
+  readonly last: LastHad | undefined;
 }
 
 /** Datapoints handed on in one step. */
@@ -119,8 +118,8 @@ export class Live {
     }));
   }
 
-  async #missed(device: Device, { afterSeq, calibrated }: LiveRequest): Promise<LiveEvent[]> {
-    return afterSeq === undefined ? [] : missedSince(this.#store, device, { afterSeq, calibrated });
+  async #missed(device: Device, { last, calibrated }: LiveRequest): Promise<LiveEvent[]> {
+    return last === undefined ? [] : missedSince(this.#store, device, { last, calibrated });
   }
 
   #countIn(address: string): void {
@@ -261,7 +260,7 @@ class LiveStream {
   }
 }
 
-function pointsOf({ readings, firstSeq, receivedMs }: CommittedPush): Datapoint[] {
+function pointsOf({ readings, firstSeq, receivedMs }: CommittedPush): LivePoint[] {
   return readings.map(({ value, timestampMs }, index) => ({
     seq: firstSeq + index,
     timestampMs: Number.isNaN(timestampMs) ? undefined : timestampMs,

@@ -1,58 +1,78 @@
-// What a reader of a live stream missed while it was away, from the store. Each sensor is read back from its newest
-// datapoint until a hundred in a row are known; what was measured long before it was pushed may lie further back, and
-// is for a read of values to find.
+// What a reader of a live stream missed while it was away, from the store. Where the order of arrival is no longer known,
+// what was received behind the reader's last datapoint counts, and each sensor is read back from its newest datapoint
+// until a hundred in a row are known; what was measured long before it was pushed may lie further back, and is for a
+// read of values to find.
 import { limits } from '../../config/limits.ts';
-import { type Datapoint, orderOf } from '../datapoints/datapoint.ts';
+import { type Columns, datapointsOf } from '../datapoints/columns.ts';
 import type { DatapointStore, Position } from '../datapoints/datapoint-store.ts';
 import { turnOfTheLoop } from '../datapoints/series.ts';
 import type { Device } from '../devices/device.ts';
 import { calibrate } from '../sensors/calibration.ts';
 import type { Sensor, SensorId } from '../sensors/sensor.ts';
-import type { LiveEvent } from './live-event.ts';
+import type { LastHad, LiveEvent, LivePoint } from './live-event.ts';
 
 const stepRows = 100;
 
-/** The datapoints that came after `afterSeq`, in order of arrival; a gap first where there are too many. */
+interface Missed {
+  readonly sensor: SensorId;
+  readonly point: LivePoint;
+}
+
+/** The datapoints that came behind the one had last, in order of arrival; a gap first where there are too many. */
 export async function missedSince(
   store: DatapointStore,
   device: Device,
-  { afterSeq, calibrated }: { readonly afterSeq: number; readonly calibrated: boolean },
+  { last, calibrated }: { readonly last: LastHad; readonly calibrated: boolean },
 ): Promise<LiveEvent[]> {
   const sensors = [...device.sensors.values()];
   const latest = await store.latest(sensors.map(({ key }) => key));
-  const missed: { readonly sensor: SensorId; readonly point: Datapoint }[] = [];
+  const missed: Missed[] = [];
   for (const sensor of sensors) {
-    if ((latest.get(sensor.key)?.seq ?? -1) <= afterSeq) continue;
-    for (const point of await missedOf(store, sensor, afterSeq)) {
+    if ((latest.get(sensor.key)?.seq ?? -1) <= last.seq) continue;
+    for (const point of await missedOf(store, sensor, last)) {
       const value = calibrated ? calibrate(point.value, sensor.calibration) : point.value;
       missed.push({ sensor: sensor.id, point: { ...point, value } });
     }
     keepNewest(missed);
     await turnOfTheLoop();
   }
-  missed.sort((a, b) => a.point.seq - b.point.seq);
+  missed.sort(compareArrival);
   const isTooMuch = missed.length > limits.liveMissedMax;
   const events = missed.slice(-limits.liveMissedMax).map((one) => ({ kind: 'datapoint', ...one }) as const);
   return isTooMuch ? [{ kind: 'gap' }, ...events] : events;
 }
 
 /** Keeps one more than is sent, so that it is known that there were more. */
-function keepNewest(missed: { readonly point: Datapoint }[]): void {
+function keepNewest(missed: Missed[]): void {
   if (missed.length <= limits.liveMissedMax + 1) return;
-  missed.sort((a, b) => a.point.seq - b.point.seq);
+  missed.sort(compareArrival);
   missed.splice(0, missed.length - limits.liveMissedMax - 1);
 }
 
-async function missedOf(store: DatapointStore, { key }: Sensor, afterSeq: number): Promise<Datapoint[]> {
-  const missed: Datapoint[] = [];
+function compareArrival({ point: a }: Missed, { point: b }: Missed): number {
+  if (a.seq !== undefined && b.seq !== undefined) return a.seq - b.seq;
+  // What has been sealed came before what has not.
+  return Number(a.seq !== undefined) - Number(b.seq !== undefined) || a.receivedMs - b.receivedMs;
+}
+
+async function missedOf(store: DatapointStore, { key }: Sensor, last: LastHad): Promise<LivePoint[]> {
+  const missed: LivePoint[] = [];
   let after: Position | undefined;
   while (missed.length <= limits.liveMissedMax) {
-    const points = await store.read({ sensor: key, descending: true, limit: stepRows, after });
-    const fresh = points.filter(({ seq }) => seq > afterSeq);
+    const { columns, next } = await store.read({ sensor: key, descending: true, limit: stepRows, after });
+    const fresh = livePointsOf(columns).filter((point) => isMissed(point, last));
     missed.push(...fresh);
-    const last = points.at(-1);
-    if (fresh.length === 0 || last === undefined || points.length < stepRows) break;
-    after = { order: orderOf(last), seq: last.seq };
+    if (fresh.length === 0 || next === undefined) break;
+    after = next;
   }
   return missed;
+}
+
+function livePointsOf(columns: Columns): LivePoint[] {
+  return datapointsOf(columns).map((point, index) => ({ ...point, seq: columns.seqs?.[index] || undefined }));
+}
+
+/** Of what has been sealed, that counts which was received in a later millisecond than the last one. */
+function isMissed({ seq, receivedMs }: LivePoint, last: LastHad): boolean {
+  return seq === undefined ? receivedMs > (last.receivedMs ?? Number.POSITIVE_INFINITY) : seq > last.seq;
 }

@@ -2,7 +2,7 @@
 // the sender of its channel; an actuator is set in the name of the author, with the rights they have then. Called by the
 // outbox alone.
 import type { Clock } from '../../base/clock.ts';
-import { Refusal } from '../../base/refusal.ts';
+import { isPassing, Refusal } from '../../base/refusal.ts';
 import { limits } from '../../config/limits.ts';
 import type { Actuators } from '../actuators/actuators.ts';
 import { actorOf, guestUsername, type User, type UserKey } from '../users/user.ts';
@@ -12,6 +12,7 @@ import type { Setting } from './message-maker.ts';
 import type { Charge, DueMessage, MessageOutcome, MessageStore } from './message-store.ts';
 import type { Channel } from './notification.ts';
 import type { Delivery, Sender } from './sender.ts';
+import type { Tally } from './tally.ts';
 
 /** A message that may go. */
 export interface Parcel {
@@ -31,6 +32,7 @@ export class Courier {
   readonly #store: MessageStore;
   readonly #users: Users;
   readonly #actuators: Actuators;
+  readonly #tally: Tally;
   readonly #clock: Clock;
   readonly #paidPerDayMax: number;
 
@@ -38,6 +40,7 @@ export class Courier {
     readonly messageStore: MessageStore;
     readonly users: Users;
     readonly actuators: Actuators;
+    readonly tally: Tally;
     readonly clock: Clock;
     /** Paid messages that count for one user on a day. */
     readonly paidPerDayMax: number;
@@ -45,12 +48,13 @@ export class Courier {
     this.#store = parts.messageStore;
     this.#users = parts.users;
     this.#actuators = parts.actuators;
+    this.#tally = parts.tally;
     this.#clock = parts.clock;
     this.#paidPerDayMax = parts.paidPerDayMax;
   }
 
   /** `charged` counts the paid messages that are packed together and on no disk yet. */
-  async pack(message: DueMessage, charged: Map<string, number>): Promise<Packed> {
+  async pack(message: DueMessage, sender: Sender | undefined, charged: Map<string, number>): Promise<Packed> {
     const author = await this.#users.findByKey(message.author);
     if (author === undefined) return outcome(message, 'failed', 'its author has gone');
     if (message.channel === actuatorChannel) {
@@ -62,6 +66,8 @@ export class Courier {
     }
     const unwelcome = await this.#unwelcome(author, recipient);
     if (unwelcome !== undefined) return outcome(message, 'undelivered', unwelcome);
+    // Before the caps: what cannot go counts for nobody, and uses up nothing.
+    if (sender?.closedBecause !== undefined) return outcome(message, 'undelivered', sender.closedBecause);
     // One that was tried before has been counted.
     if (!paidChannels.includes(message.channel) || message.attempts > 0) {
       return { kind: 'parcel', message, author, recipient, charge: undefined };
@@ -69,6 +75,7 @@ export class Courier {
     const charge = { day: Math.floor(this.#clock.now() / dayMs), users: [...new Set([author.key, recipient.key])] };
     const capped = await this.#capped(charge, charged);
     if (capped !== undefined) {
+      this.#tally.capped += 1;
       const whose = capped === recipient.key ? recipient.username : author.username;
       const reason = `${whose} has reached the cap of ${this.#paidPerDayMax} paid messages a day`;
       return outcome(message, 'undelivered', reason);
@@ -106,8 +113,7 @@ export class Courier {
       return { kind: 'sent' };
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
-      const isPassing = error.code === 'busy' || error.code === 'storage';
-      return { kind: isPassing ? 'retry' : 'failed', reason: error.message };
+      return { kind: isPassing(error) ? 'retry' : 'failed', reason: error.message };
     }
   }
 

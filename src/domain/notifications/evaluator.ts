@@ -4,38 +4,39 @@
 import type { Clock } from '../../base/clock.ts';
 import { LruCache } from '../../base/lru-cache.ts';
 import { limits } from '../../config/limits.ts';
-import { jsonValue, type StoredValue } from '../datapoints/datapoint.ts';
+import type { StoredValue } from '../datapoints/datapoint.ts';
 import type { DatapointStore } from '../datapoints/datapoint-store.ts';
+import type { Reading, Readings } from '../datapoints/reading.ts';
 import { turnOfTheLoop } from '../datapoints/series.ts';
 import type { Device, DeviceId } from '../devices/device.ts';
 import type { DeviceDirectory } from '../devices/device-directory.ts';
 import type { Permissions } from '../permissions/permission.ts';
 import { scope } from '../permissions/scopes.ts';
 import { calibrate } from '../sensors/calibration.ts';
-import type { SensorId, SensorKey } from '../sensors/sensor.ts';
-import { type Actor, actorOf, type UserKey } from '../users/user.ts';
+import type { SensorKey } from '../sensors/sensor.ts';
+import { actorOf } from '../users/user.ts';
 import type { Users } from '../users/users.ts';
-import type { Lookup } from './evaluation.ts';
 import { type Case, type Happening, keptMemory, mayFire, takeDatapoint, takeTime } from './firing.ts';
 import type { MessageMaker } from './message-maker.ts';
 import type { DeviceRules, RuleIndex, WatchedEntry } from './rule-index.ts';
-import type { RecordedFiring, WatchRecord, WatchStore } from './watch-store.ts';
+import { Place, Step, type Watch } from './step.ts';
+import type { Tally } from './tally.ts';
+import type { RecordedFiring, WatchStore } from './watch-store.ts';
 
-export interface SeenDatapoint {
-  readonly seq: number;
-  readonly device: DeviceId;
-  readonly sensor: SensorId;
-  readonly sensorKey: SensorKey;
+/** A push as rules look at it. */
+export interface SeenPush {
+  readonly device: { readonly id: DeviceId };
+  readonly sensor: { readonly key: SensorKey };
+  readonly readings: Readings;
   /** Milliseconds since 1970 UTC. */
   readonly receivedMs: number;
-  readonly measuredMs: number;
-  readonly value: StoredValue;
+  readonly firstSeq: number;
   readonly isQuiet: boolean;
 }
 
 interface LookOptions {
-  /** What came up to here is known to be the past: last values are as they were then. */
-  readonly upToSeq: number;
+  /** All up to this seq has been looked at. */
+  readonly seenSeq: number;
   /** True where it is written down how far this went, even if nothing happened. */
   readonly isNoted: boolean;
   /** Told of each device that a rule has looked at. */
@@ -50,9 +51,12 @@ export class Evaluator {
   readonly #permissions: Permissions;
   readonly #users: Users;
   readonly #messages: MessageMaker;
+  readonly #tally: Tally;
   readonly #clock: Clock;
   readonly #oldMs: number;
-  readonly #onMessages: () => void;
+  readonly #onMessages: (channels: ReadonlySet<string>) => void;
+  /** What is known of the devices that were looked at; of no use any more where device or rules have changed. */
+  readonly #places = new WeakMap<DeviceRules, Place>();
   /** Last values of sensors that rules need; those that nothing was pushed to are not in here. */
   readonly #values = new LruCache<SensorKey, StoredValue>({
     weightMax: limits.watchValueCharsMax,
@@ -67,11 +71,12 @@ export class Evaluator {
     readonly permissions: Permissions;
     readonly users: Users;
     readonly messages: MessageMaker;
+    readonly tally: Tally;
     readonly clock: Clock;
     /** Datapoints measured so many hours before they came are not looked at; 0: all are. */
     readonly oldHours: number;
-    /** Told when messages have been written. */
-    readonly onMessages: () => void;
+    /** Told of the channels of messages that have been written. */
+    readonly onMessages: (channels: ReadonlySet<string>) => void;
   }) {
     this.#index = parts.index;
     this.#watchStore = parts.watchStore;
@@ -80,6 +85,7 @@ export class Evaluator {
     this.#permissions = parts.permissions;
     this.#users = parts.users;
     this.#messages = parts.messages;
+    this.#tally = parts.tally;
     this.#clock = parts.clock;
     this.#oldMs = parts.oldHours === 0 ? Number.POSITIVE_INFINITY : parts.oldHours * 3_600_000;
     this.#onMessages = parts.onMessages;
@@ -90,26 +96,31 @@ export class Evaluator {
     this.#values.clear();
   }
 
-  /** Looks at datapoints in their order. */
-  async look(points: readonly SeenDatapoint[], { upToSeq, isNoted, onTouched }: LookOptions): Promise<void> {
+  /** Looks at pushes in their order. */
+  async look(pushes: readonly SeenPush[], { seenSeq, isNoted, onTouched }: LookOptions): Promise<void> {
     const step = new Step();
-    await this.#load(step, new Set(points.map(({ device }) => device)), upToSeq);
-    for (const point of points) {
-      const place = step.places.get(point.device);
-      // A sensor that has gone, or another that has its id now.
-      if (place === undefined || place.device.sensors.get(point.sensor)?.key !== point.sensorKey) continue;
-      const rules = place.bySensor.get(point.sensor);
-      if (rules === undefined) continue;
-      // With the values that were there until now.
-      if (place.hasTimes) this.#takeTime(step, point, rules);
-      step.values.set(point.sensorKey, point.value);
-      step.moved.add(point.sensorKey);
-      if (point.isQuiet || point.receivedMs - point.measuredMs > this.#oldMs) continue;
-      const pause = this.#lookAt(step, { point, rules, lookup: place.lookup, onTouched }, 0);
+    // What came before and is not in memory came before anybody asked for it.
+    const upToSeq = Math.max(seenSeq, (pushes[0]?.firstSeq ?? 0) - 1);
+    for (const push of pushes) {
+      const { device, sensor } = push;
+      let watch = step.watches.get(sensor.key);
+      if (watch === undefined) {
+        if (step.places.has(device.id)) continue;
+        const wait = this.#load(step, device.id, upToSeq);
+        if (wait !== undefined) await wait;
+        // A sensor that has gone, or another that has its id now, is not watched.
+        watch = step.watches.get(sensor.key);
+        if (watch === undefined) continue;
+      }
+      const pause = this.#lookAtPush(step, { push, watch, seenSeq, onTouched, index: 0 });
       if (pause !== undefined) await pause;
     }
-    for (const sensor of step.moved) this.#values.set(sensor, step.values.get(sensor) as StoredValue);
-    if (step.hasNews || isNoted) await this.#record(step, points.at(-1)?.seq);
+    for (const { sensor, value } of step.moved) this.#values.set(sensor.key, value as StoredValue);
+    step.leave();
+    const last = pushes.at(-1);
+    if (last !== undefined && (step.hasNews || isNoted)) {
+      await this.#record(step, Math.max(seenSeq, last.firstSeq + last.readings.length - 1));
+    }
   }
 
   /** Looks at what time has made due. */
@@ -118,11 +129,12 @@ export class Evaluator {
     { upToSeq }: { readonly upToSeq: number },
   ): Promise<void> {
     const step = new Step();
-    await this.#load(step, new Set(due.map(({ device }) => device)), upToSeq);
     for (const { entry, device } of due) {
+      if (!step.places.has(device)) await this.#load(step, device, upToSeq);
       this.#judge(step, { entry, device, seq: undefined }, (of) => takeTime(of, this.#clock.now()));
       if (step.firings.length >= limits.watchFiringsMax) await this.#record(step, undefined);
     }
+    step.leave();
     if (step.hasNews) await this.#record(step, upToSeq);
   }
 
@@ -140,62 +152,121 @@ export class Evaluator {
     }
   }
 
+  /** Looks at the readings of one push that are left; a promise where others, or the disk, come between. */
+  #lookAtPush(step: Step, look: PushLook): Promise<void> | undefined {
+    const { push, watch, seenSeq } = look;
+    const { readings, firstSeq, receivedMs } = push;
+    const { rules, place } = watch;
+    for (; look.index < readings.length; look.index++) {
+      if (firstSeq + look.index <= seenSeq) continue;
+      const { value, timestampMs } = readings.at(look.index) as Reading;
+      // With the values that were there until now.
+      if (place.hasTimes) this.#takeTime(step, watch, receivedMs);
+      step.move(watch, value);
+      // `NaN`, of a sender without a clock, is not old.
+      if (receivedMs < rules.asleepUntilMs || push.isQuiet || receivedMs - timestampMs > this.#oldMs) continue;
+      if (typeof value === 'number' && rules.isCalmAt(calibrate(value, watch.sensor.calibration))) continue;
+      const pause = this.#lookAt(step, look, 0);
+      if (pause === undefined) continue;
+      return pause.then(() => {
+        look.index += 1;
+        return this.#lookAtPush(step, look);
+      });
+    }
+    return undefined;
+  }
+
   /** What time made happen before the datapoint came, of the rules that it concerns. */
-  #takeTime(step: Step, { device, receivedMs }: SeenDatapoint, rules: readonly WatchedEntry[]): void {
-    for (const entry of rules) {
+  #takeTime(step: Step, { rules, place }: Watch, receivedMs: number): void {
+    for (const entry of rules.entries) {
       if (!entry.record.hasTimes) continue;
-      this.#judge(step, { entry, device, seq: undefined }, (of) => takeTime(of, receivedMs));
+      this.#judge(step, { entry, device: place.device.id, seq: undefined }, (of) => takeTime(of, receivedMs));
     }
   }
 
-  /** Looks at one datapoint with the rules from `from` on; a promise where others, or the disk, come between. */
-  #lookAt(step: Step, look: Look, from: number): Promise<void> | undefined {
-    const { point, rules, lookup, onTouched } = look;
-    const { sensor, seq, device, receivedMs: atMs } = point;
-    for (let n = from; n < rules.length; n++) {
-      const entry = rules[n] as WatchedEntry;
-      if (seq <= entry.afterSeq || entry.isGone) continue;
-      if (entry.hasMemory || mayFire(entry.rule, entry.standing, { atMs, lookup })) {
-        this.#judge(step, { entry, device, seq }, (of) => takeDatapoint(of, { sensor, atMs, lookup }));
-        onTouched(entry, device);
+  /** Looks at one datapoint with the rules from `from` on. */
+  #lookAt(step: Step, look: PushLook, from: number): Promise<void> | undefined {
+    const { push, watch, index, onTouched } = look;
+    const { place, rules, sensor } = watch;
+    const { entries } = rules;
+    const seq = push.firstSeq + index;
+    const atMs = push.receivedMs;
+    let asleepUntilMs = Number.POSITIVE_INFINITY;
+    for (let n = from; n < entries.length; n++) {
+      const entry = entries[n] as WatchedEntry;
+      if (seq > entry.afterSeq && !entry.isGone) {
+        if (entry.hasMemory || mayFire(entry.rule, entry.standing, { atMs, lookup: place.lookup })) {
+          const { id: device } = place.device;
+          const at = { sensor: sensor.id, atMs, lookup: place.lookup };
+          this.#judge(step, { entry, device, seq }, (of) => takeDatapoint(of, at));
+          onTouched(entry, device);
+        }
       }
+      // One that is awake is enough.
+      if (asleepUntilMs > atMs) asleepUntilMs = Math.min(asleepUntilMs, entry.asleepUntilMs);
       step.rulesLookedAt += 1;
       const isFull = step.firings.length >= limits.watchFiringsMax;
       if (!isFull && step.rulesLookedAt % limits.watchTurnRules !== 0) continue;
       const pause = isFull ? this.#record(step, undefined) : turnOfTheLoop();
       return pause.then(() => this.#lookAt(step, look, n + 1));
     }
+    // Where it was interrupted, the next datapoint finds out.
+    if (from === 0) rules.asleepUntilMs = asleepUntilMs;
     return undefined;
   }
 
-  /** What the devices' rules need to know; what is in memory is taken without waiting. */
-  async #load(step: Step, devices: ReadonlySet<DeviceId>, upToSeq: number): Promise<void> {
-    for (const id of devices) {
-      const rules = this.#index.of(id);
-      const device = this.#directory.peek(id) ?? (await this.#directory.find(id));
-      if (rules === undefined || device === undefined) continue;
-      const { bySensor, hasTimes } = rules;
-      step.places.set(id, { device, bySensor, hasTimes, lookup: lookupOf(step, device) });
-      for (const author of rules.authors) {
-        if (step.actors.has(author)) continue;
-        const user = await this.#users.findByKey(author);
-        step.actors.set(author, user && actorOf(user));
-      }
-      for (const sensor of bySensor.keys()) {
-        const key = device.sensors.get(sensor)?.key;
-        if (key === undefined) continue;
-        const value = this.#values.get(key);
-        if (value === undefined) await this.#readValue(step, key, upToSeq);
-        else step.values.set(key, value);
-      }
+  /** What the device's rules need to know; a promise where it is not in memory. */
+  #load(step: Step, id: DeviceId, upToSeq: number): Promise<void> | undefined {
+    const rules = this.#index.of(id);
+    const device = this.#directory.peek(id);
+    if (rules === undefined) {
+      step.places.set(id, undefined);
+      return undefined;
     }
+    if (device === undefined || !rules.authors.every((author) => step.actors.has(author))) {
+      return this.#fetch(step, { id, rules, upToSeq });
+    }
+    return this.#enter(step, { device, rules, upToSeq });
   }
 
-  async #readValue(step: Step, sensor: SensorKey, upToSeq: number): Promise<void> {
-    const value = (await this.#store.latestUpTo(sensor, upToSeq))?.value;
-    if (value === undefined) return;
-    this.#values.set(sensor, value);
-    step.values.set(sensor, value);
+  async #fetch(
+    step: Step,
+    { id, rules, upToSeq }: { readonly id: DeviceId; readonly rules: DeviceRules; readonly upToSeq: number },
+  ): Promise<void> {
+    for (const author of rules.authors) {
+      if (step.actors.has(author)) continue;
+      const user = await this.#users.findByKey(author);
+      step.actors.set(author, user && actorOf(user));
+    }
+    const device = await this.#directory.find(id);
+    if (device === undefined) step.places.set(id, undefined);
+    else await this.#enter(step, { device, rules, upToSeq });
+  }
+
+  #enter(
+    step: Step,
+    { device, rules, upToSeq }: { readonly device: Device; readonly rules: DeviceRules; readonly upToSeq: number },
+  ): Promise<void> | undefined {
+    let place = this.#places.get(rules);
+    if (place === undefined || !place.isOf(device, rules)) {
+      place = new Place(device, rules);
+      this.#places.set(rules, place);
+    }
+    step.enter(place);
+    const missing: Watch[] = [];
+    for (const watch of place.watches) {
+      watch.value = this.#values.get(watch.sensor.key);
+      if (watch.value === undefined) missing.push(watch);
+    }
+    return missing.length === 0 ? undefined : this.#readValues(missing, upToSeq);
+  }
+
+  async #readValues(watches: readonly Watch[], upToSeq: number): Promise<void> {
+    for (const watch of watches) {
+      const { key } = watch.sensor;
+      watch.value = (await this.#store.latestUpTo(key, upToSeq))?.value;
+      if (watch.value !== undefined) this.#values.set(key, watch.value);
+    }
   }
 
   #judge(
@@ -255,8 +326,17 @@ export class Evaluator {
     step.memories = new Map();
     const record = { firings: firings.map(({ firing }) => firing), memories: [...memories.values()], followedSeq };
     const unrecorded = new Set(await this.#watchStore.record(record));
-    for (const { entry, firing } of firings) if (unrecorded.has(firing)) await this.#readAnew(entry);
-    if (firings.some(({ firing }) => firing.messages.some(({ state }) => state === 'queued'))) this.#onMessages();
+    for (const { entry, firing } of firings) {
+      if (unrecorded.has(firing)) await this.#readAnew(entry);
+      else this.#count(firing);
+    }
+    const queued = firings.flatMap(({ firing }) => firing.messages.filter(({ state }) => state === 'queued'));
+    if (queued.length > 0) this.#onMessages(new Set(queued.map(({ channel }) => channel)));
+  }
+
+  #count({ isCounted, messages }: RecordedFiring): void {
+    if (isCounted) this.#tally.firings += 1;
+    for (const { channel, state } of messages) this.#tally.end(channel, state);
   }
 
   /** A rule that is no longer as it was thought to be: its author has gone, for one. */
@@ -267,45 +347,10 @@ export class Evaluator {
   }
 }
 
-/** A device whose rules look. */
-interface Place {
-  readonly device: Device;
-  readonly bySensor: DeviceRules['bySensor'];
-  /** True where time alone may make one of its rules fire. */
-  readonly hasTimes: boolean;
-  /** Last values as reads show them. */
-  readonly lookup: Lookup;
-}
-
-/** One datapoint and who looks at it. */
-interface Look extends Pick<LookOptions, 'onTouched'> {
-  readonly point: SeenDatapoint;
-  readonly rules: readonly WatchedEntry[];
-  readonly lookup: Lookup;
-}
-
-/** What one step knows and has concluded. */
-class Step {
-  readonly places = new Map<DeviceId, Place>();
-  readonly actors = new Map<UserKey, Actor | undefined>();
-  readonly values = new Map<SensorKey, StoredValue>();
-  /** Sensors of which a value came in this step. */
-  readonly moved = new Set<SensorKey>();
-  firings: { readonly entry: WatchedEntry; readonly firing: RecordedFiring }[] = [];
-  memories = new Map<string, WatchRecord['memories'][number]>();
-  rulesLookedAt = 0;
-
-  get hasNews(): boolean {
-    return this.firings.length > 0 || this.memories.size > 0;
-  }
-}
-
-/** Last values as reads show them. */
-function lookupOf(step: Step, device: Device): Lookup {
-  return (id) => {
-    const sensor = device.sensors.get(id);
-    if (sensor === undefined) return undefined;
-    const value = step.values.get(sensor.key);
-    return value === undefined ? undefined : jsonValue(calibrate(value, sensor.calibration));
-  };
+/** A push that is looked at. */
+interface PushLook extends Pick<LookOptions, 'seenSeq' | 'onTouched'> {
+  readonly push: SeenPush;
+  readonly watch: Watch;
+  /** Of the reading that it has come to. */
+  index: number;
 }

@@ -63,6 +63,8 @@ export interface MessageStore {
   }): Promise<DueMessage[]>;
   /** When the next message is due that waits; undefined: none does. */
   nextDueMs(channel: string): Promise<number | undefined>;
+  /** How many wait, by channel. */
+  countWaiting(): Promise<Map<string, number>>;
   /**
    * In one unit: marks messages as being tried, before anything leaves the service, and writes what became of others.
    * @returns those that were claimed; one that was removed meanwhile is not.

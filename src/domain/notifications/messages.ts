@@ -11,6 +11,7 @@ import type { Actor } from '../users/user.ts';
 import { actuatorChannel, firstState, type Message, type MessageId, newMessageId } from './message.ts';
 import type { MessageMaker } from './message-maker.ts';
 import type { MessageStore } from './message-store.ts';
+import type { Tally } from './tally.ts';
 
 export interface MessagePage {
   readonly messages: readonly Message[];
@@ -30,22 +31,25 @@ export class Messages {
   readonly #permissions: Permissions;
   readonly #maker: MessageMaker;
   readonly #ids: Ids;
+  readonly #tally: Tally;
   readonly #clock: Clock;
-  readonly #onMessages: () => void;
+  readonly #onMessages: (channels: ReadonlySet<string>) => void;
 
   constructor(parts: {
     readonly messageStore: MessageStore;
     readonly permissions: Permissions;
     readonly messages: MessageMaker;
     readonly ids: Ids;
+    readonly tally: Tally;
     readonly clock: Clock;
-    /** Told when messages have been written. */
-    readonly onMessages: () => void;
+    /** Told of the channels of messages that have been written. */
+    readonly onMessages: (channels: ReadonlySet<string>) => void;
   }) {
     this.#store = parts.messageStore;
     this.#permissions = parts.permissions;
     this.#maker = parts.messages;
     this.#ids = parts.ids;
+    this.#tally = parts.tally;
     this.#clock = parts.clock;
     this.#onMessages = parts.onMessages;
   }
@@ -72,7 +76,8 @@ export class Messages {
       createdMs,
     }));
     if (messages.length > 0) await this.#store.create(actor.key, messages);
-    this.#onMessages();
+    for (const { channel, state } of messages) this.#tally.end(channel, state);
+    this.#onMessages(new Set(channels));
     return messages.map(({ id }) => id);
   }
 

@@ -175,9 +175,15 @@ export class Notifications {
 
 /** An action of the other form or another type replaces the whole: the fields of both together would mean nothing. */
 function mergeAction(action: JsonObject, patch: JsonObject): JsonObject {
-  const isOfOneForm = patch['type'] === undefined || (isWrapped(action) && patch['type'] === action['type']);
-  return isOfOneForm ? mergeActuation(action, patch) : merge({}, patch);
+  return isOfOneForm(action, patch) ? mergeActuation(action, patch) : merge({}, patch);
 }
+
+function isOfOneForm(action: JsonObject, patch: JsonObject): boolean {
+  if (patch['type'] !== undefined) return isWrapped(action) && patch['type'] === action['type'];
+  return !isWrapped(action) || !flatFields.some((field) => patch[field] !== undefined);
+}
+
+const flatFields = ['usernames', 'channels', 'message'];
 
 /** Null is a value to set an actuator to, and so is an object, whole. */
 function mergeActuation(action: JsonObject, patch: JsonObject): JsonObject {

@@ -1,6 +1,6 @@
 // The outbox: takes messages that wait to their channels. That a message is being tried is on disk before anything
 // leaves the service, and it has the same id at every try: it is tried again only where no answer is known. Woken when
-// messages are written, and when one is due again; it does not poll. Bounded by channel and by author (I4).
+// messages are written, and when one is due again; it does not poll.
 import type { Clock } from '../../base/clock.ts';
 import type { Ids } from '../../base/ids.ts';
 import type { Log } from '../../base/log.ts';
@@ -8,75 +8,31 @@ import { limits } from '../../config/limits.ts';
 import { turnOfTheLoop } from '../datapoints/series.ts';
 import type { UserKey } from '../users/user.ts';
 import type { Courier, Parcel } from './courier.ts';
+import { Lane } from './lane.ts';
 import { actuatorChannel } from './message.ts';
 import type { DueMessage, MessageOutcome, MessageStore } from './message-store.ts';
 import type { Channel } from './notification.ts';
 import type { Delivery, Sender } from './sender.ts';
+import type { Tally } from './tally.ts';
 
-/** What is under way on one channel, and how fast it may go. */
-class Lane {
-  readonly channel: string;
-  readonly sender: Sender | undefined;
-  readonly #perSMax: number;
-  readonly underWay = new Map<UserKey, number>();
-  count = 0;
-  /** Until when what has been sent fills the time, as if each took its share of a second. */
-  #freeMs = 0;
-  /** What may go at once after a pause, as time: a second, or one message where that takes longer. */
-  readonly #burstMs: number;
-
-  constructor(channel: string, sender: Sender | undefined) {
-    this.channel = channel;
-    this.sender = sender;
-    this.#perSMax = sender?.perSMax ?? limits.actuationsPerSMax;
-    this.#burstMs = Math.max(1000, 1000 / this.#perSMax);
-  }
-
-  /** How many may go now. */
-  room(nowMs: number): number {
-    // A clock that was set back must not stop the lane.
-    this.#freeMs = Math.min(this.#freeMs, nowMs + this.#burstMs);
-    const freeMs = nowMs + this.#burstMs - Math.max(this.#freeMs, nowMs);
-    const inTime = Math.floor((freeMs * this.#perSMax) / 1000 + 1e-6);
-    return Math.min(inTime, limits.sendingAtOnceMax - this.count);
-  }
-
-  /** When there is room in time again. */
-  get roomMs(): number {
-    return Math.ceil(this.#freeMs - this.#burstMs + 1000 / this.#perSMax);
-  }
-
-  begin(author: UserKey, nowMs: number): void {
-    this.#freeMs = Math.max(this.#freeMs, nowMs) + 1000 / this.#perSMax;
-    this.count += 1;
-    this.underWay.set(author, (this.underWay.get(author) ?? 0) + 1);
-  }
-
-  end(author: UserKey): void {
-    this.count -= 1;
-    const left = (this.underWay.get(author) ?? 1) - 1;
-    if (left > 0) this.underWay.set(author, left);
-    else this.underWay.delete(author);
-  }
-
-  /** Authors who have as much under way as one may have. */
-  get full(): UserKey[] {
-    return [...this.underWay].filter(([, count]) => count >= limits.sendingPerAuthorMax).map(([author]) => author);
-  }
-}
+/** What became of a message of a channel. */
+type Outcome = MessageOutcome & { readonly channel: string };
 
 export class Outbox {
   readonly #store: MessageStore;
   readonly #courier: Courier;
+  readonly #tally: Tally;
   readonly #clock: Clock;
   readonly #ids: Ids;
   readonly #log: Log;
   readonly #lanes: readonly Lane[];
   readonly #stop = new AbortController();
-  #outcomes: MessageOutcome[] = [];
+  #outcomes: Outcome[] = [];
   #pumping: Promise<void> | undefined;
   #isWoken = false;
   #alarm: NodeJS.Timeout | undefined;
+  /** True after a failure, until it was tried again. */
+  #isTroubled = false;
   #isClosed = false;
   #idleWaiters: (() => void)[] = [];
 
@@ -84,12 +40,14 @@ export class Outbox {
     readonly messageStore: MessageStore;
     readonly courier: Courier;
     readonly senders: ReadonlyMap<Channel, Sender>;
+    readonly tally: Tally;
     readonly clock: Clock;
     readonly ids: Ids;
     readonly log: Log;
   }) {
     this.#store = parts.messageStore;
     this.#courier = parts.courier;
+    this.#tally = parts.tally;
     this.#clock = parts.clock;
     this.#ids = parts.ids;
     this.#log = parts.log;
@@ -102,24 +60,34 @@ export class Outbox {
   /** Goes on with what was left at the last stop. */
   async start(): Promise<void> {
     await this.#store.requeue();
-    this.wake();
+    this.#wake();
   }
 
-  /** Something new waits. */
-  wake(): void {
+  /** Something new waits on these channels. */
+  wakeFor(channels: ReadonlySet<string>): void {
+    for (const lane of this.#lanes) if (channels.has(lane.channel)) lane.dueMs = Number.NEGATIVE_INFINITY;
+    this.#wake();
+  }
+
+  #wake(): void {
     this.#isWoken = true;
     if (this.#isClosed || this.#pumping !== undefined) return;
     clearTimeout(this.#alarm);
     this.#pumping = this.#pump().finally(() => {
       this.#pumping = undefined;
-      if (this.#isWoken) this.wake();
+      if (this.#isWoken) this.#wake();
       else this.#rest();
     });
   }
 
-  /** Resolves when nothing is under way and nothing is due. */
+  /** Messages that wait, by channel. */
+  countWaiting(): Promise<ReadonlyMap<string, number>> {
+    return this.#store.countWaiting();
+  }
+
+  /** Resolves when nothing is under way and nothing is due that may go. */
   async idle(): Promise<void> {
-    this.wake();
+    this.#wake();
     if (this.#isClosed || this.#isAtRest) return;
     await new Promise<void>((resolve) => this.#idleWaiters.push(resolve));
   }
@@ -139,7 +107,7 @@ export class Outbox {
   }
 
   get #isAtRest(): boolean {
-    const isPumping = this.#pumping !== undefined && !this.#isClosed;
+    const isPumping = (this.#pumping !== undefined || this.#isTroubled) && !this.#isClosed;
     return !isPumping && this.#outcomes.length === 0 && this.#lanes.every(({ count }) => count === 0);
   }
 
@@ -157,10 +125,13 @@ export class Outbox {
         if (due.length === 0 && this.#outcomes.length === 0) break;
         await this.#sendAll(due);
       }
-      if (!this.#isClosed) await this.#setAlarm();
+      this.#isTroubled = false;
+      if (!this.#isClosed) this.#setAlarm();
     } catch (error) {
       this.#log.error({ err: error }, 'messages could not be taken from the outbox; it is tried again');
+      for (const lane of this.#lanes) lane.dueMs = Number.NEGATIVE_INFINITY;
       this.#isWoken = false;
+      this.#isTroubled = true;
       this.#wakeAt(this.#clock.now() + limits.watchRetryMs);
     }
   }
@@ -169,10 +140,14 @@ export class Outbox {
     const due: { lane: Lane; message: DueMessage }[] = [];
     const nowMs = this.#clock.now();
     for (const lane of this.#lanes) {
-      const limit = lane.room(nowMs);
+      if (lane.dueMs > nowMs) continue;
+      // Of one author no more can be tried at once; those of others are looked for in the next round.
+      const limit = Math.min(lane.room(nowMs), limits.sendingPerAuthorMax);
       if (limit <= 0) continue;
       const left = new Map<UserKey, number>();
-      for (const message of await this.#store.listDue({ channel: lane.channel, nowMs, limit, without: lane.full })) {
+      const messages = await this.#store.listDue({ channel: lane.channel, nowMs, limit, without: lane.full });
+      if (messages.length === 0 && lane.full.length === 0) await this.#lookAhead(lane);
+      for (const message of messages) {
         const { author } = message;
         const mayGo = left.get(author) ?? limits.sendingPerAuthorMax - (lane.underWay.get(author) ?? 0);
         if (mayGo > 0) due.push({ lane, message });
@@ -184,11 +159,11 @@ export class Outbox {
 
   async #sendAll(due: readonly { readonly lane: Lane; readonly message: DueMessage }[]): Promise<void> {
     const parcels: { lane: Lane; parcel: Parcel }[] = [];
-    const decided: MessageOutcome[] = [];
+    const decided: Outcome[] = [];
     const charged = new Map<string, number>();
     for (const { lane, message } of due) {
-      const packed = await this.#courier.pack(message, charged);
-      if (packed.kind === 'outcome') decided.push(packed.outcome);
+      const packed = await this.#courier.pack(message, lane.sender, charged);
+      if (packed.kind === 'outcome') decided.push({ ...packed.outcome, channel: lane.channel });
       else parcels.push({ lane, parcel: packed });
     }
     const claimed = await this.#settle(
@@ -199,14 +174,17 @@ export class Outbox {
   }
 
   /** Writes down what is going to be tried and what has come of tries. */
-  async #settle(parcels: readonly Parcel[], decided: readonly MessageOutcome[]): Promise<ReadonlySet<string>> {
-    const outcomes = this.#outcomes;
+  async #settle(parcels: readonly Parcel[], decided: readonly Outcome[]): Promise<ReadonlySet<string>> {
+    const tried = this.#outcomes;
     this.#outcomes = [];
+    const outcomes = [...tried, ...decided];
     try {
       const claims = parcels.map(({ message: { id }, charge }) => ({ id, charge }));
-      return await this.#store.settle({ claims, outcomes: [...outcomes, ...decided], atMs: this.#clock.now() });
+      const claimed = await this.#store.settle({ claims, outcomes, atMs: this.#clock.now() });
+      for (const { channel, state } of outcomes) this.#tally.end(channel, state);
+      return claimed;
     } catch (error) {
-      this.#outcomes = [...outcomes, ...this.#outcomes];
+      this.#outcomes = [...tried, ...this.#outcomes];
       throw error;
     }
   }
@@ -223,9 +201,12 @@ export class Outbox {
       })
       .then((delivery) => {
         lane.end(author);
-        this.#outcomes.push(this.#outcomeOf(parcel, delivery));
+        const outcome = this.#outcomeOf(parcel, delivery);
+        this.#outcomes.push({ ...outcome, channel: lane.channel });
+        if (delivery.kind === 'retry' || delivery.kind === 'failed') this.#tally.fail(lane.channel);
+        lane.dueMs = Math.min(lane.dueMs, outcome.dueMs ?? Number.POSITIVE_INFINITY);
         if (this.#isClosed) this.#rest();
-        else this.wake();
+        else this.#wake();
       });
   }
 
@@ -248,14 +229,22 @@ export class Outbox {
     return Math.ceil(Math.max(backoffMs, Math.min(retryAfterS * 1000, limits.sendRetryMsMax)));
   }
 
+  /** Finds out when the next of those that wait is due; what is written meanwhile is looked for all the same. */
+  async #lookAhead(lane: Lane): Promise<void> {
+    lane.dueMs = Number.POSITIVE_INFINITY;
+    const dueMs = await this.#store.nextDueMs(lane.channel);
+    // Outcomes that are not written yet count too, whatever their channel.
+    const waiting = this.#outcomes.flatMap((outcome) => outcome.dueMs ?? []);
+    lane.dueMs = Math.min(lane.dueMs, dueMs ?? Number.POSITIVE_INFINITY, ...waiting);
+  }
+
   /** Wakes when the next message is due, or may go. */
-  async #setAlarm(): Promise<void> {
+  #setAlarm(): void {
     let next = Number.POSITIVE_INFINITY;
     for (const lane of this.#lanes) {
-      const dueMs = await this.#store.nextDueMs(lane.channel);
       // A lane that is full is woken by what is under way.
-      if (dueMs === undefined || lane.count >= limits.sendingAtOnceMax || lane.full.length > 0) continue;
-      next = Math.min(next, Math.max(dueMs, lane.roomMs));
+      if (lane.count >= limits.sendingAtOnceMax || lane.full.length > 0) continue;
+      next = Math.min(next, Math.max(lane.dueMs, lane.roomMs));
     }
     if (next !== Number.POSITIVE_INFINITY) this.#wakeAt(next);
   }
@@ -263,7 +252,7 @@ export class Outbox {
   #wakeAt(atMs: number): void {
     clearTimeout(this.#alarm);
     const waitMs = Math.min(Math.max(atMs - this.#clock.now(), 1), limits.watchAlarmMsMax);
-    this.#alarm = setTimeout(() => this.wake(), waitMs);
+    this.#alarm = setTimeout(() => this.#wake(), waitMs);
     this.#alarm.unref();
   }
 }

@@ -4,7 +4,8 @@
 import type { Json } from '../../base/json.ts';
 import { Refusal } from '../../base/refusal.ts';
 import { limits } from '../../config/limits.ts';
-import { type Datapoint, jsonValue, orderOf, type StoredValue } from '../datapoints/datapoint.ts';
+import { datapointsOf } from '../datapoints/columns.ts';
+import { compareTimes, type Datapoint, jsonValue, orderOf, type StoredValue } from '../datapoints/datapoint.ts';
 import type { DatapointStore } from '../datapoints/datapoint-store.ts';
 import { turnOfTheLoop } from '../datapoints/series.ts';
 import type { Device, DeviceId } from '../devices/device.ts';
@@ -111,10 +112,10 @@ export class Rehearsal {
     for (const { device, sensor } of places) {
       const until = Math.min(toMs ?? Number.POSITIVE_INFINITY, untilMs);
       const query = { sensor: sensor.key, fromMs, descending: false, limit: max };
-      const read = await this.#store.read({ ...query, toMs: until === Number.POSITIVE_INFINITY ? undefined : until });
-      const last = read.at(-1);
-      if (read.length === max && last !== undefined) untilMs = Math.min(untilMs, orderOf(last));
-      for (const point of read) points.push({ device, sensor, point });
+      const bounded = { ...query, toMs: until === Number.POSITIVE_INFINITY ? undefined : until };
+      const { columns } = await this.#store.read(bounded);
+      if (columns.count === max) untilMs = Math.min(untilMs, columns.at[max - 1] as number);
+      for (const point of datapointsOf(columns)) points.push({ device, sensor, point });
       if (points.length < 2 * max) continue;
       points = oldest(points, max);
       untilMs = Math.min(untilMs, orderOf((points.at(-1) as Located).point));
@@ -126,7 +127,7 @@ export class Rehearsal {
 }
 
 function oldest(points: Located[], max: number): Located[] {
-  return points.sort((a, b) => orderOf(a.point) - orderOf(b.point) || a.point.seq - b.point.seq).slice(0, max);
+  return points.sort((a, b) => compareTimes(a.point, b.point)).slice(0, max);
 }
 
 /** One replay. */

@@ -3,8 +3,10 @@
 import type { DeviceId } from '../devices/device.ts';
 import type { SensorId } from '../sensors/sensor.ts';
 import type { UserKey } from '../users/user.ts';
+import { type Calm, calmOf, isCalm } from './calm.ts';
+import type { Expression } from './expression.ts';
 import { type Memory, newMemory, parseMemory, type Standing } from './firing.ts';
-import type { NotificationFields, NotificationId } from './notification.ts';
+import type { JsonObject, NotificationFields, NotificationId } from './notification.ts';
 import { type Rule, toRule } from './rule.ts';
 import type { WatchedRule } from './watch-store.ts';
 
@@ -12,7 +14,6 @@ import type { WatchedRule } from './watch-store.ts';
 export class WatchedEntry {
   readonly record: WatchedRule;
   readonly standing: Standing;
-  readonly #memories = new Map<DeviceId, Memory>();
   timesSent: number;
   /** Datapoints up to this seq do not concern it any more. */
   afterSeq: number;
@@ -20,19 +21,22 @@ export class WatchedEntry {
   isGone = false;
   #rule: Rule | undefined;
   #hasMemory: boolean | undefined;
+  // Most rules have neither, and there may be hundreds of thousands.
+  #memories: Map<DeviceId, Memory> | undefined;
   /** When it is to look at a device again at the latest. */
-  readonly #alarmsMs = new Map<DeviceId, number>();
+  #alarmsMs: Map<DeviceId, number> | undefined;
 
   constructor(record: WatchedRule) {
     this.record = record;
     this.standing = { lastFiredMs: record.lastFiredMs };
     this.timesSent = record.timesSent;
     this.afterSeq = record.afterSeq;
-    for (const { device, memory } of record.memories) this.#memories.set(device, parseMemory(memory));
+    if (record.memories.length > 0)
+      this.#memories = new Map(record.memories.map(({ device, memory }) => [device, parseMemory(memory)]));
   }
 
   get rule(): Rule {
-    this.#rule ??= toRule(JSON.parse(this.record.fieldsJson) as NotificationFields);
+    this.#rule ??= toRule(fieldsOf(this.record));
     return this.#rule;
   }
 
@@ -42,20 +46,30 @@ export class WatchedEntry {
     return this.#hasMemory;
   }
 
+  /** Until when no datapoint can make it fire, whatever its value: it is throttled. */
+  get asleepUntilMs(): number {
+    const { lastFiredMs } = this.standing;
+    const { throttlingMs } = this.rule;
+    const isThrottled = !this.hasMemory && lastFiredMs !== undefined && throttlingMs > 0;
+    return isThrottled ? lastFiredMs + throttlingMs : Number.NEGATIVE_INFINITY;
+  }
+
   /** False where it looks at the device by then anyway. */
   planAlarm(device: DeviceId, atMs: number): boolean {
-    const planned = this.#alarmsMs.get(device);
+    const planned = this.#alarmsMs?.get(device);
     if (planned !== undefined && planned <= atMs) return false;
+    this.#alarmsMs ??= new Map();
     this.#alarmsMs.set(device, atMs);
     return true;
   }
 
   alarmTaken(device: DeviceId): void {
-    this.#alarmsMs.delete(device);
+    this.#alarmsMs?.delete(device);
   }
 
   memoryOf(device: DeviceId): Memory {
     if (!this.hasMemory) return newMemory();
+    this.#memories ??= new Map();
     let memory = this.#memories.get(device);
     if (memory === undefined) {
       memory = newMemory();
@@ -65,19 +79,59 @@ export class WatchedEntry {
   }
 }
 
+function fieldsOf({ conditionJson, actionJson, throttlingS, expiresMs, extras }: WatchedRule): NotificationFields {
+  return {
+    condition: JSON.parse(conditionJson) as JsonObject,
+    action: JSON.parse(actionJson) as JsonObject,
+    status: 'active',
+    throttlingS,
+    ...extras,
+    ...(expiresMs === undefined ? {} : { expiresMs }),
+  };
+}
+
 function remembers({ rearm, forMs, silenceMs, recoveryMessage }: Rule): boolean {
   return rearm !== undefined || forMs > 0 || silenceMs !== undefined || recoveryMessage !== undefined;
+}
+
+/** The rules that the datapoints of one sensor concern. */
+export class SensorRules {
+  readonly entries: WatchedEntry[] = [];
+  /** Until when none of them can fire, whatever comes, as far as that is known. */
+  asleepUntilMs = Number.NEGATIVE_INFINITY;
+  readonly #sensor: SensorId;
+  /** Null where it takes more than a number to tell. */
+  #calm: Calm | null | undefined;
+
+  constructor(sensor: SensorId) {
+    this.#sensor = sensor;
+  }
+
+  /** True where none of them can fire, nor has anything to remember, because of the value that came, as reads show it. */
+  isCalmAt(value: number): boolean {
+    if (this.#calm === undefined) this.#calm = this.#findCalm() ?? null;
+    return this.#calm !== null && isCalm(value, this.#calm);
+  }
+
+  #findCalm(): Calm | undefined {
+    const expressions: Expression[] = [];
+    for (const { hasMemory, rule } of this.entries) {
+      if (hasMemory) return undefined;
+      if (rule.expression !== undefined) expressions.push(rule.expression);
+    }
+    return calmOf(expressions, this.#sensor);
+  }
 }
 
 /** The rules of one device. */
 export class DeviceRules {
   readonly rules = new Set<WatchedEntry>();
-  #bySensor: Map<SensorId, WatchedEntry[]> | undefined;
-  #authors: Set<UserKey> | undefined;
+  #bySensor: ReadonlyMap<SensorId, SensorRules> | undefined;
+  #authors: readonly UserKey[] | undefined;
   #hasTimes: boolean | undefined;
 
   /** By sensor; one whose values are needed and that makes no rule look has none. */
-  get bySensor(): ReadonlyMap<SensorId, readonly WatchedEntry[]> {
+  get bySensor(): ReadonlyMap<SensorId, SensorRules> {
     this.#bySensor ??= this.#sort();
     return this.#bySensor;
   }
@@ -88,8 +142,8 @@ export class DeviceRules {
     return this.#hasTimes;
   }
 
-  get authors(): ReadonlySet<UserKey> {
-    this.#authors ??= new Set([...this.rules].map(({ record }) => record.author));
+  get authors(): readonly UserKey[] {
+    this.#authors ??= [...new Set([...this.rules].map(({ record }) => record.author))];
     return this.#authors;
   }
 
@@ -99,11 +153,11 @@ export class DeviceRules {
     this.#bySensor = undefined;
   }
 
-  #sort(): Map<SensorId, WatchedEntry[]> {
-    const bySensor = new Map<SensorId, WatchedEntry[]>();
+  #sort(): ReadonlyMap<SensorId, SensorRules> {
+    const bySensor = new Map<SensorId, SensorRules>();
     for (const entry of this.rules) {
-      for (const sensor of entry.rule.values) if (!bySensor.has(sensor)) bySensor.set(sensor, []);
-      for (const sensor of entry.rule.sensors) bySensor.get(sensor)?.push(entry);
+      for (const sensor of entry.rule.values) if (!bySensor.has(sensor)) bySensor.set(sensor, new SensorRules(sensor));
+      for (const sensor of entry.rule.sensors) bySensor.get(sensor)?.entries.push(entry);
     }
     return bySensor;
   }

@@ -34,6 +34,8 @@ export interface Sender {
   readonly channel: Channel;
   /** Messages a second the provider takes; may be less than one. */
   readonly perSMax: number;
+  /** Why nothing can go out by it, whoever the recipient is: no provider is set up. */
+  readonly closedBecause?: string;
   /** Tries once. Never rejects; an abort is a `retry`. */
   send(message: OutgoingMessage, signal: AbortSignal): Promise<Delivery>;
 }

@@ -24,6 +24,10 @@ export function replaceVariables(text: string, sensor: string, lookup: Lookup): 
   return `${cut.isWellFormed() ? cut : cut.slice(0, -1)}…`;
 }
 
+// A double has that many decimal digits that mean something; what calculating leaves behind them is not for people.
+const digits = 15;
+
 function shown(value: Json): string {
+  if (typeof value === 'number' && !Number.isInteger(value)) return String(Number(value.toPrecision(digits)));
   return typeof value === 'string' ? value : JSON.stringify(value);
 }

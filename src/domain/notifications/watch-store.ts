@@ -4,9 +4,11 @@ import type { DeviceId } from '../devices/device.ts';
 import type { SensorId, SensorKey } from '../sensors/sensor.ts';
 import type { UserKey } from '../users/user.ts';
 import type { NewMessage } from './message.ts';
-import type { NotificationId } from './notification.ts';
+import type { NotificationFields, NotificationId } from './notification.ts';
 
 export type RuleKey = number & { readonly __brand?: 'RuleKey' };
+
+export type RuleExtras = Pick<NotificationFields, 'hysteresis' | 'forS' | 'silenceS' | 'recoveryMessage'>;
 
 /** An active rule as it is held in memory; of 100 000 most are never asked what they say. */
 export interface WatchedRule {
@@ -16,9 +18,13 @@ export interface WatchedRule {
   readonly devices: readonly DeviceId[];
   /** True where time alone may make it fire. */
   readonly hasTimes: boolean;
-  /** The record's fields as JSON, for `toRule`. */
-  readonly fieldsJson: string;
+  /** What it says, as JSON, for `toRule`. */
+  readonly conditionJson: string;
+  readonly actionJson: string;
+  readonly throttlingS: number;
   readonly expiresMs: number | undefined;
+  /** The fields that most rules do not have. */
+  readonly extras: RuleExtras;
   readonly timesSent: number;
   readonly lastFiredMs: number | undefined;
   /** Datapoints up to this seq do not concern it. */

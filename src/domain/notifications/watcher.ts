@@ -4,25 +4,17 @@
 // its steps, so that a datapoint is looked at with the rule as it was before a change or after, never with neither.
 import type { Clock } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
-import { Timetable } from '../../base/timetable.ts';
 import { limits } from '../../config/limits.ts';
-import type { DatapointStore } from '../datapoints/datapoint-store.ts';
+import type { DatapointStore, FollowedDatapoint } from '../datapoints/datapoint-store.ts';
 import type { CommittedPush, Feed } from '../datapoints/feed.ts';
-import type { Reading } from '../datapoints/reading.ts';
 import { turnOfTheLoop } from '../datapoints/series.ts';
-import type { DeviceId } from '../devices/device.ts';
 import type { SensorKey } from '../sensors/sensor.ts';
-import type { Evaluator, SeenDatapoint } from './evaluator.ts';
-import { dueMs } from './firing.ts';
+import { Alarms } from './alarms.ts';
+import type { Evaluator, SeenPush } from './evaluator.ts';
 import type { NotificationId } from './notification.ts';
 import type { RuleIndex, WatchedEntry } from './rule-index.ts';
+import { WatchQueue } from './watch-queue.ts';
 import type { WatchStore } from './watch-store.ts';
-
-/** What time makes happen: a rule is to look at a device again. */
-interface Alarm {
-  readonly entry: WatchedEntry;
-  readonly device: DeviceId;
-}
 
 /** How a change of a rule finds the datapoints. */
 export interface Seqs {
@@ -40,9 +32,8 @@ export class Watcher {
   readonly #index: RuleIndex;
   readonly #clock: Clock;
   readonly #log: Log;
-  readonly #alarms = new Timetable<Alarm>();
-  #queue: CommittedPush[] = [];
-  #queued = 0;
+  readonly #alarms: Alarms;
+  readonly #queue = new WatchQueue({ datapointsMax: limits.watchQueueMax });
   /** True while what is to be looked at is read from the store, not from the queue. */
   #isBehind = true;
   /** True once the rules are in memory and there are any. */
@@ -57,8 +48,8 @@ export class Watcher {
   #restedMs = Number.NEGATIVE_INFINITY;
   #running: Promise<void> | undefined;
   #turn: Promise<unknown> = Promise.resolve();
-  #alarm: NodeJS.Timeout | undefined;
-  #retry: NodeJS.Timeout | undefined;
+  /** Present from a failure until it is tried again. */
+  #retry: PromiseWithResolvers<void> | undefined;
   #isClosed = false;
   #unsubscribe: () => void = () => {};
 
@@ -77,6 +68,7 @@ export class Watcher {
     this.#evaluator = parts.evaluator;
     this.#index = parts.index;
     this.#clock = parts.clock;
+    this.#alarms = new Alarms(parts.clock);
     this.#log = parts.log;
   }
 
@@ -128,14 +120,26 @@ export class Watcher {
     } catch (error) {
       this.#log.error({ err: error }, 'notifications could not be evaluated; they are evaluated again');
       await this.#startAnew();
+      this.#wake();
     }
   }
 
-  /** Resolves when everything there is has been looked at, and all that time has made due. */
+  /** Datapoints in memory that wait to be looked at. */
+  get waitingDatapoints(): number {
+    return this.#queue.datapoints;
+  }
+
+  /** How many datapoints have been stored since the last that has been looked at, whomever they concern. */
+  get behindDatapoints(): number {
+    return this.#isFollowing ? Math.max(this.#store.lastSeq - this.#position(), 0) : 0;
+  }
+
+  /** Resolves when everything there is has been looked at, and all that time has made due; what failed, once it has not. */
   async idle(): Promise<void> {
-    while (!this.#isClosed && this.#retry === undefined && (this.#hasWork() || this.#running !== undefined)) {
+    await this.#turn;
+    while (!this.#isClosed && (this.#hasWork() || this.#running !== undefined || this.#retry !== undefined)) {
       this.#wake();
-      await this.#running;
+      await (this.#running ?? this.#retry?.promise);
     }
   }
 
@@ -143,8 +147,8 @@ export class Watcher {
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#unsubscribe();
-    clearTimeout(this.#alarm);
-    clearTimeout(this.#retry);
+    this.#alarms.stop();
+    this.#retry?.resolve();
     await this.#running;
     await this.#exclusively(async () => {
       if (!this.#isFollowing || this.#isBehind) return;
@@ -169,25 +173,22 @@ export class Watcher {
   }
 
   #enqueue(push: CommittedPush): void {
-    this.#queued += push.readings.length;
-    if (this.#queued > limits.watchQueueMax && this.#queue.length > 0) this.#fallBehind();
-    else this.#queue.push(push);
+    if (!this.#queue.add(push)) this.#fallBehind();
     this.#wake();
   }
 
   #fallBehind(): void {
     this.#isBehind = true;
-    this.#queue = [];
-    this.#queued = 0;
+    this.#queue.clear();
   }
 
   get #isAtRest(): boolean {
-    return this.#running === undefined && this.#queue.length === 0 && !this.#isBehind;
+    return this.#running === undefined && this.#queue.isEmpty && !this.#isBehind;
   }
 
   /** All up to this seq has been looked at. */
   #position(): number {
-    if (!this.#isBehind && this.#queue.length === 0) this.#seenSeq = Math.max(this.#seenSeq, this.#toldSeq);
+    if (!this.#isBehind && this.#queue.isEmpty) this.#seenSeq = Math.max(this.#seenSeq, this.#toldSeq);
     return this.#seenSeq;
   }
 
@@ -198,20 +199,17 @@ export class Watcher {
 
   #wake(): void {
     if (this.#running !== undefined || this.#isClosed || this.#retry !== undefined) return;
-    clearTimeout(this.#alarm);
+    this.#alarms.stop();
     this.#running = this.#run().finally(() => {
       this.#running = undefined;
       if (this.#isClosed || this.#retry !== undefined) return;
       if (this.#hasWork()) this.#wake();
-      else this.#setAlarm();
+      else this.#alarms.wait(() => this.#wake());
     });
   }
 
   #hasWork(): boolean {
-    if (!this.#isFollowing) return false;
-    return (
-      this.#isBehind || this.#queue.length > 0 || (this.#alarms.nextMs ?? Number.POSITIVE_INFINITY) <= this.#clock.now()
-    );
+    return this.#isFollowing && (this.#isBehind || !this.#queue.isEmpty || this.#alarms.isDue);
   }
 
   /**
@@ -231,41 +229,33 @@ export class Watcher {
       this.#restedMs = performance.now();
     } catch (error) {
       this.#log.error({ err: error }, 'notifications could not be evaluated; they are evaluated again');
-      this.#retry = setTimeout(() => {
-        this.#retry = undefined;
-        this.#wake();
-      }, limits.watchRetryMs);
       await this.#exclusively(() => this.#startAnew());
+      if (!this.#isClosed) this.#tryAgain();
     }
+  }
+
+  #tryAgain(): void {
+    const retry = Promise.withResolvers<void>();
+    const timer = setTimeout(retry.resolve, limits.watchRetryMs);
+    this.#retry = retry;
+    void retry.promise.then(() => {
+      clearTimeout(timer);
+      this.#retry = undefined;
+      this.#wake();
+    });
   }
 
   /** One step; false when there was nothing to do. */
   async #step(): Promise<boolean> {
     if (!this.#isFollowing) return false;
     if (this.#isBehind) return this.#catchUp();
-    if (this.#queue.length > 0) {
-      const points = this.#takeFromQueue();
-      await this.#look(points);
-      // Nothing that concerns a rule is left: all that the feed told of has been looked at.
-      const last = points.at(-1);
-      this.#seenSeq = Math.max(this.#seenSeq, last?.seq ?? 0);
-      this.#tellFollowed();
-      return true;
-    }
-    return this.#takeAlarms();
-  }
-
-  #takeFromQueue(): SeenDatapoint[] {
-    const points: SeenDatapoint[] = [];
-    let pushes = 0;
-    for (const push of this.#queue) {
-      if (points.length >= limits.watchStepDatapoints) break;
-      pushes += 1;
-      addPoints(points, push, this.#seenSeq);
-    }
-    const taken = pushes === this.#queue.length ? this.#queue.splice(0) : this.#queue.splice(0, pushes);
-    for (const { readings } of taken) this.#queued -= readings.length;
-    return points;
+    if (this.#queue.isEmpty) return this.#takeAlarms();
+    const pushes = this.#queue.take(limits.watchStepDatapoints);
+    await this.#look(pushes);
+    this.#seenSeq = Math.max(this.#seenSeq, lastSeqOf(pushes));
+    // Where nothing that concerns a rule is left, all that the feed told of has been looked at.
+    this.#tellFollowed();
+    return true;
   }
 
   /** Reads on behind what was looked at; back to the feed where there is nothing left. */
@@ -289,62 +279,41 @@ export class Watcher {
       );
     }
     const places = await this.#watchStore.placesOf([...new Set(points.map(({ sensor }) => sensor))]);
-    const seen = points.flatMap((point) => toSeen(point, places) ?? []);
-    await this.#look(seen.filter(({ device, sensor }) => this.#index.of(device)?.bySensor.has(sensor) === true));
+    await this.#look(points.flatMap((point) => this.#toPush(point, places) ?? []));
     this.#seenSeq = last.seq;
     this.#followedSeq = last.seq;
     this.#store.follow(last.seq);
     return true;
   }
 
-  async #look(points: readonly SeenDatapoint[]): Promise<void> {
-    const [first] = points;
-    if (first === undefined) return;
+  /** What was read from the store, where it concerns a rule. */
+  #toPush(point: FollowedDatapoint, places: Places): SeenPush | undefined {
+    const key = point.sensor as SensorKey;
+    const place = places.get(key);
+    if (place === undefined || this.#index.of(place.device)?.bySensor.has(place.sensor) !== true) return undefined;
+    const { seq, receivedMs, timestampMs = Number.NaN, value, isQuiet } = point;
+    const readings = [{ value, timestampMs }];
+    return { device: { id: place.device }, sensor: { key }, readings, receivedMs, firstSeq: seq, isQuiet };
+  }
+
+  async #look(pushes: readonly SeenPush[]): Promise<void> {
+    if (pushes.length === 0) return;
     const nowMs = this.#clock.now();
     const isNoted = nowMs - this.#recordedMs > limits.watchNotedMs;
     if (isNoted) this.#recordedMs = nowMs;
-    await this.#evaluator.look(points, {
-      // What came before and is not in memory came before anybody asked for it.
-      upToSeq: first.seq - 1,
+    await this.#evaluator.look(pushes, {
+      seenSeq: this.#seenSeq,
       isNoted,
-      onTouched: (entry, device) => this.#arrange(entry, device),
+      onTouched: (entry, device) => this.#alarms.arrange(entry, device),
     });
   }
 
-  #takeAlarm(): Alarm | undefined {
-    for (;;) {
-      const alarm = this.#alarms.take(this.#clock.now());
-      if (alarm === undefined || !alarm.entry.isGone) return alarm;
-    }
-  }
-
   async #takeAlarms(): Promise<boolean> {
-    const due: Alarm[] = [];
-    while (due.length < limits.watchStepDatapoints) {
-      const alarm = this.#takeAlarm();
-      if (alarm === undefined) break;
-      due.push(alarm);
-    }
+    const due = this.#alarms.take(limits.watchStepDatapoints);
     if (due.length === 0) return false;
-    for (const { entry, device } of due) entry.alarmTaken(device);
     await this.#evaluator.lookAtTime(due, { upToSeq: this.#position() });
-    for (const { entry, device } of due) this.#arrange(entry, device);
+    for (const { entry, device } of due) this.#alarms.arrange(entry, device);
     return true;
-  }
-
-  /** Sees to it that the rule looks at the device again when time makes something due. */
-  #arrange(entry: WatchedEntry, device: DeviceId): void {
-    if (entry.isGone || !entry.hasMemory) return;
-    const at = dueMs({ rule: entry.rule, memory: entry.memoryOf(device) });
-    if (at !== undefined && entry.planAlarm(device, at)) this.#alarms.add(at, { entry, device });
-  }
-
-  #setAlarm(): void {
-    const next = this.#alarms.nextMs;
-    if (next === undefined) return;
-    const waitMs = Math.min(Math.max(next - this.#clock.now(), 0), limits.watchAlarmMsMax);
-    this.#alarm = setTimeout(() => this.#wake(), waitMs);
-    this.#alarm.unref();
   }
 
   #begin(seq: number): void {
@@ -380,7 +349,7 @@ export class Watcher {
     if (!entry.record.hasTimes) return;
     for (const device of entry.rule.devices) {
       await this.#evaluator.prepare(entry, device);
-      this.#arrange(entry, device);
+      this.#alarms.arrange(entry, device);
     }
   }
 
@@ -390,7 +359,7 @@ export class Watcher {
     else await this.#add(this.#index.add(rule));
     this.#evaluator.forgetValues();
     // What waits was chosen by the sensors that rules concerned before.
-    if (this.#queue.length > 0) this.#fallBehind();
+    if (!this.#queue.isEmpty) this.#fallBehind();
   }
 
   async #reload(): Promise<void> {
@@ -416,34 +385,9 @@ export class Watcher {
   }
 }
 
-function addPoints(points: SeenDatapoint[], push: CommittedPush, seenSeq: number): void {
-  const { device, sensor, receivedMs, firstSeq, isQuiet } = push;
-  for (let index = 0; index < push.readings.length; index++) {
-    const seq = firstSeq + index;
-    if (seq <= seenSeq) continue;
-    const { value, timestampMs } = push.readings[index] as Reading;
-    const measuredMs = Number.isNaN(timestampMs) ? receivedMs : timestampMs;
-    points.push({
-      seq,
-      device: device.id,
-      sensor: sensor.id,
-      sensorKey: sensor.key,
-      receivedMs,
-      measuredMs,
-      value,
-      isQuiet,
-    });
-  }
-}
-
 type Places = Awaited<ReturnType<WatchStore['placesOf']>>;
 
-function toSeen(
-  point: Awaited<ReturnType<DatapointStore['readBehind']>>[number],
-  places: Places,
-): SeenDatapoint | undefined {
-  const place = places.get(point.sensor as SensorKey);
-  if (place === undefined) return undefined;
-  const { seq, receivedMs, timestampMs, value, isQuiet } = point;
-  return { seq, ...place, sensorKey: point.sensor, receivedMs, measuredMs: timestampMs ?? receivedMs, value, isQuiet };
+function lastSeqOf(pushes: readonly SeenPush[]): number {
+  const last = pushes.at(-1);
+  return last === undefined ? 0 : last.firstSeq + last.readings.length - 1;
 }

@@ -20,11 +20,15 @@ export interface SensorDraft {
   /** `calib` as it was given, read back unchanged. */
   readonly calib?: Json;
   readonly meta?: Json;
+  /** For how many days datapoints are kept; 0: for ever; absent: as the device says. */
+  readonly retentionDays?: number;
 }
 
 export interface Sensor extends SensorDraft {
   readonly key: SensorKey;
 }
 
-/** One field of a sensor that a PUT may change. */
-export type SensorChange = Partial<Omit<SensorDraft, 'id'>>;
+/** One field of a sensor that a PUT may change; null takes `retentionDays` away. */
+export type SensorChange = Partial<Omit<SensorDraft, 'id' | 'retentionDays'>> & {
+  readonly retentionDays?: number | null;
+};

@@ -15,14 +15,22 @@ export function toOlderDevice(device: Record): Record {
 
 /** A sensor of a device as version 1 shows it: its kind is `sensing_device` by whichever name it was given. */
 export function toOlderSensor(sensor: Record): Record {
-  const fields = Object.entries(sensor);
+  const fields = Object.entries(sensor).filter(([name]) => name !== 'retention_days');
   return Object.fromEntries(fields.map(([name, value]) => [name === 'sensor_kind' ? 'sensing_device' : name, value]));
+}
+
+/** A sensor to add as version 2 takes it: what only version 2 has is none here. */
+export function toNewerSensor(body: unknown): unknown {
+  if (!isRecord(body)) return body;
+  return Object.fromEntries(Object.entries(body).filter(([name]) => name !== 'retention_days'));
 }
 
 /** A device to create as version 2 takes it. What is no object is for the schema to refuse. */
 export function toNewerDevice(body: unknown, options: { readonly isDomainFixed: boolean }): unknown {
   if (!isRecord(body)) return body;
   const draft = toNewerFields(body);
+  const { sensors } = draft;
+  if (Array.isArray(sensors)) draft['sensors'] = sensors.map(toNewerSensor);
   return { ...draft, domain: options.isDomainFixed ? defaultDomain : (draft['domain'] ?? defaultDomain) };
 }
 

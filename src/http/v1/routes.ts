@@ -8,6 +8,7 @@ import { describeInOlderWords, describePath } from './description.ts';
 import {
   toNewerDevice,
   toNewerNotification,
+  toNewerSensor,
   toOlderDevice,
   toOlderNotification,
   toOlderSensor,
@@ -54,6 +55,9 @@ export const domainPath = '/domains/:domain';
 const requests: { readonly [route: string]: (request: FastifyRequest, options: { isDomainFixed: boolean }) => void } = {
   'POST /devices': (request, options) => {
     request.body = toNewerDevice(request.body, options);
+  },
+  [`POST ${device}/sensors`]: (request) => {
+    request.body = toNewerSensor(request.body);
   },
   'GET /devices': (request) => translateFilter(request, { isDeep: false }),
   'POST /notifications': (request) => {

@@ -15,12 +15,18 @@ const olderNames: ReadonlyMap<string, string> = new Map([
 const newerNames: ReadonlyMap<string, string> = new Map([...olderNames].map(([newer, older]) => [older, newer]));
 
 /** What only version 2 has; actuators are new in it (spec 9.4), and only it has another name for `sensing_device`. */
-const newInVersion2 = new Set(['actuators', ...[...olderNames.keys()].filter((name) => !newerNames.has(name))]);
+const newInVersion2 = new Set([
+  'actuators',
+  'retention_days',
+  ...[...olderNames.keys()].filter((name) => !newerNames.has(name)),
+]);
 const goneInVersion2 = new Set([...newerNames.keys()].filter((name) => !olderNames.has(name)));
+
+const unknownInVersion1 = new Set(['actuators', 'retention_days', 'sensor_kind', ...goneInVersion2]);
 
 /** Whether version 1 has a field for this one of version 2. */
 export function isOlderField(name: string): boolean {
-  return name !== 'actuators' && name !== 'sensor_kind' && !goneInVersion2.has(name);
+  return !unknownInVersion1.has(name);
 }
 
 export function olderName(name: string): string {

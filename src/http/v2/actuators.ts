@@ -18,15 +18,8 @@ import {
   type TypedApp,
   writes,
 } from '../routes.ts';
-import {
-  ActuatorBody,
-  ActuatorParams,
-  ActuatorSchema,
-  DeviceParams,
-  jsonField,
-  MetaSchema,
-  textField,
-} from '../schemas.ts';
+import { ActuatorBody, ActuatorParams, ActuatorSchema, DeviceParams, MetaSchema } from '../schemas.ts';
+import { jsonField, registerFields, type SingleField, textField } from '../single-fields.ts';
 
 const tags = ['Actuators'];
 const unfit = conflict('The value that the actuator has is not of the new value type.');
@@ -139,52 +132,32 @@ export function registerActuators(app: TypedApp, services: Services): void {
     },
   );
 
-  for (const field of fields) {
-    app.put(
-      `/devices/:device/actuators/:actuator/${field.name}`,
-      {
-        schema: {
-          tags,
-          operationId: field.operationId,
-          summary: `Change the ${field.words} of an actuator`,
-          params: ActuatorParams,
-          body: field.body,
-          response: field.name === 'value_type' ? { ...writes, ...unfit } : writes,
-        },
-      },
-      async (request, reply) => {
-        await actuators.update(
-          request.actor,
-          request.params.device,
-          request.params.actuator,
-          field.change(request.body),
-        );
-        return answerDone(reply) as never;
-      },
-    );
-  }
+  registerFields(app, {
+    ...{ tags, path: '/devices/:device/actuators/:actuator', words: 'an actuator', params: ActuatorParams, fields },
+    update: (actor, { device, actuator }, change) => actuators.update(actor, device, actuator, change),
+  });
 }
 
-const fields = [
+const fields: readonly SingleField<ActuatorChange>[] = [
   {
     name: 'name',
     operationId: 'setActuatorName',
-    words: 'name',
     body: textField('The new name.', 'Valve of the north corner'),
-    change: (body: unknown): ActuatorChange => ({ name: textFieldOf(body, 'name') }),
+    change: (body) => ({ name: textFieldOf(body, 'name') }),
   },
   {
     name: 'actuator_kind',
     operationId: 'setActuatorKind',
     words: 'kind',
     body: textField('Kind of actuator.', 'valve'),
-    change: (body: unknown): ActuatorChange => ({ actuatorKind: textFieldOf(body, 'actuator_kind') }),
+    change: (body) => ({ actuatorKind: textFieldOf(body, 'actuator_kind') }),
   },
   {
     name: 'value_type',
     operationId: 'setActuatorValueType',
     words: 'value type',
     body: textField(`One of ${valueTypes.map((type) => `\`${type}\``).join(', ')}.`, 'bool'),
+    refusals: unfit,
     change: valueTypeChange,
   },
   {
@@ -192,7 +165,7 @@ const fields = [
     operationId: 'setActuatorMeta',
     words: 'meta object',
     body: jsonField(MetaSchema, { flow_l_per_min: 12 }),
-    change: (body: unknown): ActuatorChange => ({ meta: parseMeta(jsonFieldOf(body, 'meta')) ?? null }),
+    change: (body) => ({ meta: parseMeta(jsonFieldOf(body, 'meta')) ?? null }),
   },
 ];
 

@@ -8,6 +8,7 @@ import { registerDatapoints } from './datapoints.ts';
 import { registerDevices } from './devices.ts';
 import { registerGateways } from './gateways.ts';
 import { registerHistory } from './history.ts';
+import { registerImports } from './imports.ts';
 import { registerKeys } from './keys.ts';
 import { registerKinds } from './kinds.ts';
 import { registerLive } from './live.ts';
@@ -31,6 +32,7 @@ export function registerV2(app: TypedApp, services: Services): void {
   registerSensors(app, services);
   registerDatapoints(app, services);
   registerBulk(app, services);
+  registerImports(app, services);
   registerHistory(app, services);
   registerLive(app, services);
   registerKinds(app);

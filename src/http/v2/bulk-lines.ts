@@ -1,7 +1,7 @@
 // Reads the body of a bulk request (contract 10), JSON, NDJSON or CSV, into lines that make sense and lines that do
 // not. Beyond the bound of datapoints the whole request is refused.
 import { isUtf8 } from 'node:buffer';
-import { isCleanText, type Json, textFault } from '../../base/json.ts';
+import type { Json } from '../../base/json.ts';
 import { parseJsonText } from '../../base/json-text.ts';
 import { Refusal } from '../../base/refusal.ts';
 import { limits } from '../../config/limits.ts';
@@ -10,6 +10,7 @@ import { parseReadings } from '../../domain/datapoints/reading.ts';
 import { LinesBody } from '../bodies.ts';
 import { csvRecords } from '../csv-records.ts';
 import { idRule, isId } from '../ids.ts';
+import { jsonOrText } from '../import/value-texts.ts';
 
 const columns = ['device_id', 'sensor_id', 'timestamp', 'value'] as const;
 const required = ['device_id', 'sensor_id', 'value'] as const;
@@ -126,24 +127,7 @@ function toCsvLine(field: (column: Column) => string): Omit<BulkLine, 'line'> {
 /** A field that is JSON is that JSON; any other is the string it is. */
 function toCsvValue(text: string): Json {
   if (text === '') throw new Refusal('malformed', 'value is empty. Write null for no value, "" in quotes for no text.');
-  if (text.length > limits.valueBytesMax) {
-    throw new Refusal('too-large', `value has ${text.length} characters; a value takes ${limits.valueBytesMax} bytes.`);
-  }
-  if (!isJson(text)) {
-    if (!isCleanText(text)) throw new Refusal('malformed', `value ${textFault(text)}.`);
-    return text;
-  }
-  // Within a datapoint, as it is in JSON: the same bounds hold, and what is wrong is told of /value.
-  return (parseJsonText(Buffer.from(`{"value":${text}}`), limits.nestingLevelsMax) as { readonly value: Json }).value;
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
+  return jsonOrText(text);
 }
 
 function toLine(item: Json): Omit<BulkLine, 'line'> {

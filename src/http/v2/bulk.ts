@@ -5,7 +5,7 @@ import { limits } from '../../config/limits.ts';
 import { LinesBody, TextBody } from '../bodies.ts';
 import { PushHeaders, toIdempotencyKey } from '../idempotency.ts';
 import { prefersNoNotify } from '../preference.ts';
-import { conflict, overload, refusals, type Services, type TypedApp } from '../routes.ts';
+import { conflict, noRoom, overload, refusals, type Services, type TypedApp } from '../routes.ts';
 import { DeviceIdSchema, pushedFields, SensorIdSchema } from '../schemas.ts';
 import { toBulkRequest } from './bulk-lines.ts';
 
@@ -86,6 +86,7 @@ export function registerBulk(app: TypedApp, { bulk }: Services): void {
           },
           ...refusals,
           ...overload,
+          ...noRoom,
           ...conflict('The `Idempotency-Key` was used for another body.'),
         },
       },

@@ -7,7 +7,7 @@ import { registerReadingParser, TextBody } from '../bodies.ts';
 import { PushHeaders, toIdempotencyKey } from '../idempotency.ts';
 import { idRule, isId } from '../ids.ts';
 import { answerDone, prefersNoNotify } from '../preference.ts';
-import { conflict, type Services, type TypedApp, writes } from '../routes.ts';
+import { conflict, noRoom, type Services, type TypedApp, writes } from '../routes.ts';
 import { PushBody, SensorParams } from '../schemas.ts';
 
 const tags = ['Datapoints'];
@@ -40,7 +40,7 @@ function registerPush(app: TypedApp, [door, operationId, summary]: (typeof doors
         params: SensorParams,
         headers: PushHeaders,
         body: PushBody,
-        response: { ...writes, ...conflict('The `Idempotency-Key` was used for another body.') },
+        response: { ...writes, ...noRoom, ...conflict('The `Idempotency-Key` was used for another body.') },
       },
       // The domain checks the body itself, in one pass, and names each place. An id that cannot be has no device, so
       // ids are looked at when there is none. Checking all of it beforehand would cost a fifth of a push.

@@ -4,11 +4,12 @@ import type { Json } from '../../base/json.ts';
 import { Refusal } from '../../base/refusal.ts';
 import { limits } from '../../config/limits.ts';
 import type { DeviceChange } from '../../domain/devices/device.ts';
+import { type DeviceOrder, deviceOrders } from '../../domain/devices/device-store.ts';
 import { jsonFieldOf, textFieldOf } from '../bodies.ts';
 import { dropNulls } from '../drop-nulls.ts';
-import { parseLocation, parseMeta, parseVisibility } from '../field-values.ts';
+import { parseLocation, parseMeta, parseRetentionDays, parseVisibility } from '../field-values.ts';
 import { idRule, isId } from '../ids.ts';
-import { pageFrom, setLinks, setTotal } from '../paging.ts';
+import { pageFrom, setPage } from '../paging.ts';
 import { answerCreated, answerDone } from '../preference.ts';
 import { toDeviceDraft, toDeviceRecord, toDropRecord } from '../records.ts';
 import {
@@ -28,11 +29,11 @@ import {
   DeviceParams,
   DeviceSchema,
   DropSchema,
-  jsonField,
   LocationSchema,
   MetaSchema,
-  textField,
+  RetentionSchema,
 } from '../schemas.ts';
+import { jsonField, registerFields, type SingleField, textField } from '../single-fields.ts';
 
 const tags = ['Devices'];
 
@@ -74,13 +75,26 @@ export function registerDevices(app: TypedApp, services: Services): void {
         tags,
         operationId: 'listDevices',
         summary: 'List devices',
-        description:
-          'The devices you may view, in order of creation. `Link` leads to the next page, `X-Total-Count` counts all.',
+        description: 'The devices you may view. `Link` leads to the next page, `X-Total-Count` counts all.',
         querystring: Type.Object({
           q: Type.Optional(
             Type.String({
               description:
-                'Filter: `field==value`, such as `owner==guest`; also `!=`, `>`, `<`, `>=`, `<=`, several values `a,b`, conditions joined by `;` (and), nested fields with a dot (`location.latitude>5`).',
+                'Filter: `field==value`, such as `owner==guest`; also `!=`, `>`, `<`, `>=`, `<=`, several values `a,b` (a comma within one is written `%252C`), conditions joined by `;` (and), nested fields with a dot (`location.latitude>5`). Every field of the record works but the values that sensors and actuators have now.',
+            }),
+          ),
+          search: searched('of the device'),
+          sensor_search: searched('of one of its sensors'),
+          shared: Type.Optional(
+            Type.Boolean({ description: 'True: only those that somebody shares with you.', examples: [true] }),
+          ),
+          order: Type.Optional(
+            Type.Unsafe<DeviceOrder>({
+              type: 'string',
+              enum: [...deviceOrders],
+              description:
+                'By creation, by name (the id where there is none), or by when something was last heard or changed; `-` is the other way round. By creation unless said otherwise.',
+              examples: ['name'],
             }),
           ),
           limit: Type.Integer({
@@ -95,10 +109,9 @@ export function registerDevices(app: TypedApp, services: Services): void {
       },
     },
     async (request, reply) => {
-      const { q, limit, offset } = request.query;
-      const page = await devices.list(request.actor, { q, limit, offset });
-      setTotal(reply, page.total);
-      setLinks(request, reply, { limit, offset, hasNext: offset + page.devices.length < page.total });
+      const { limit, offset, search: text, sensor_search: sensorText, ...query } = request.query;
+      const page = await devices.list(request.actor, { ...query, limit, offset, search: { text, sensorText } });
+      setPage(request, reply, { limit, offset, total: page.total });
       const latest = await history.latest(page.devices);
       return page.devices.map((device) =>
         toDeviceRecord(device, devices.scopesOf(request.actor, device), latest),
@@ -142,49 +155,10 @@ export function registerDevices(app: TypedApp, services: Services): void {
     },
   );
 
-  for (const field of textFields) {
-    app.put(
-      `/devices/:device/${field.name}`,
-      {
-        schema: {
-          tags,
-          operationId: field.operationId,
-          summary: `Change the ${field.words} of a device`,
-          ...(field.note === undefined ? {} : { description: field.note }),
-          params: DeviceParams,
-          body: field.body,
-          response: writes,
-        },
-      },
-      async (request, reply) => {
-        const text = textFieldOf(request.body, field.name);
-        await devices.update(request.actor, request.params.device, field.change(text));
-        return answerDone(reply) as never;
-      },
-    );
-  }
-
-  for (const field of jsonFields) {
-    app.put(
-      `/devices/:device/${field.name}`,
-      {
-        schema: {
-          tags,
-          operationId: field.operationId,
-          summary: `Change the ${field.words} of a device`,
-          ...(field.note === undefined ? {} : { description: field.note }),
-          params: DeviceParams,
-          body: field.body,
-          response: writes,
-        },
-      },
-      async (request, reply) => {
-        const json = jsonFieldOf(request.body, field.name);
-        await devices.update(request.actor, request.params.device, field.change(json));
-        return answerDone(reply) as never;
-      },
-    );
-  }
+  registerFields(app, {
+    ...{ tags, path: '/devices/:device', words: 'a device', params: DeviceParams, fields },
+    update: (actor, { device }, change) => devices.update(actor, device, change),
+  });
 
   app.put(
     '/devices/:device/owner',
@@ -226,69 +200,73 @@ export function registerDevices(app: TypedApp, services: Services): void {
   );
 }
 
-interface Field<T> {
-  readonly name: string;
-  readonly operationId: string;
-  readonly words: string;
-  readonly note?: string;
-  readonly body: ReturnType<typeof textField>;
-  readonly change: (value: T) => DeviceChange;
-}
+const searched = (where: string) =>
+  Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: limits.searchCharsMax,
+      description: `Only devices where the id or the name ${where} holds this text, whatever the case.`,
+      examples: ['field'],
+    }),
+  );
 
-const textFields: readonly Field<string>[] = [
+const ofText = (name: string, change: (text: string) => DeviceChange) => ({
+  name,
+  change: (body: unknown) => change(textFieldOf(body, name)),
+});
+
+const ofJson = (name: string, change: (json: Json) => DeviceChange) => ({
+  name,
+  change: (body: unknown) => change(jsonFieldOf(body, name)),
+});
+
+const fields: readonly SingleField<DeviceChange>[] = [
   {
-    name: 'name',
+    ...ofText('name', (name) => ({ name })),
     operationId: 'setDeviceName',
-    words: 'name',
     body: textField('The new name.', 'Field 3, upper half'),
-    change: (name) => ({ name }),
   },
   {
-    name: 'gateway_id',
+    ...ofText('gateway_id', (id) => ({ gatewayId: parseGatewayId(id) })),
     operationId: 'setDeviceGateway',
     words: 'gateway',
     note: 'An empty one is none.',
     body: textField('Id of the gateway the device is connected to.', 'gateway-1'),
-    change: (id) => ({ gatewayId: parseGatewayId(id) }),
   },
   {
-    name: 'domain',
+    ...ofText('domain', (domain) => ({ domain })),
     operationId: 'setDeviceDomain',
-    words: 'domain',
     body: textField('The application domain.', 'irrigation'),
-    change: (domain) => ({ domain }),
   },
   {
-    name: 'visibility',
+    ...ofText('visibility', (text) => ({ visibility: parseVisibility(text) })),
     operationId: 'setDeviceVisibility',
-    words: 'visibility',
     note: '`public` or `private`. Guest makes nothing private.',
     body: textField('`public` or `private`.', 'public'),
-    change: (text) => ({ visibility: parseVisibility(text) }),
   },
-];
-
-const jsonFields: readonly Field<Json>[] = [
   {
-    name: 'location',
+    ...ofJson('location', (json) => ({ location: parseLocation(json) })),
     operationId: 'setDeviceLocation',
-    words: 'location',
     body: jsonField(LocationSchema, { latitude: 16.03, longitude: -16.49 }),
-    change: (json) => ({ location: parseLocation(json) }),
   },
   {
-    name: 'meta',
+    ...ofJson('meta', (json) => ({ meta: parseMeta(json) })),
     operationId: 'setDeviceMeta',
     words: 'meta object',
     body: jsonField(MetaSchema, { crop: 'onion', hectares: 1.5 }),
-    change: (json) => ({ meta: parseMeta(json) }),
   },
   {
-    name: 'deployed',
+    ...ofJson('deployed', (json) => ({ deployed: parseDeployed(json) })),
     operationId: 'setDeviceDeployed',
     words: 'deployed mark',
     body: jsonField(Type.Boolean({ description: 'Whether the device is in its place.' }), true),
-    change: (json) => ({ deployed: parseDeployed(json) }),
+  },
+  {
+    ...ofJson('retention_days', (json) => ({ retentionDays: parseRetentionDays(json) })),
+    operationId: 'setDeviceRetention',
+    words: 'retention',
+    note: 'What is older goes within the hour and does not come back. `null` takes the field away.',
+    body: jsonField(RetentionSchema, 365),
   },
 ];
 

@@ -23,7 +23,8 @@ import {
   type TypedApp,
   writes,
 } from '../routes.ts';
-import { jsonField, LocationSchema, textField } from '../schemas.ts';
+import { LocationSchema } from '../schemas.ts';
+import { jsonField, registerFields, type SingleField, textField } from '../single-fields.ts';
 import { GatewayBody, GatewayParams, GatewaySchema } from './gateway-schemas.ts';
 
 const tags = ['Gateways'];
@@ -127,25 +128,10 @@ export function registerGateways(app: TypedApp, services: Services): void {
     },
   );
 
-  for (const field of fields) {
-    app.put(
-      `/gateways/:gateway/${field.name}`,
-      {
-        schema: {
-          tags,
-          operationId: field.operationId,
-          summary: `Change the ${field.name} of a gateway`,
-          params: GatewayParams,
-          body: field.body,
-          response: writes,
-        },
-      },
-      async (request, reply) => {
-        await gateways.update(request.actor, request.params.gateway, field.change(request.body));
-        return answerDone(reply) as never;
-      },
-    );
-  }
+  registerFields(app, {
+    ...{ tags, path: '/gateways/:gateway', words: 'a gateway', params: GatewayParams, fields },
+    update: (actor, { gateway }, change) => gateways.update(actor, gateway, change),
+  });
 
   app.put(
     '/gateways/:gateway/owner',
@@ -220,14 +206,7 @@ function passOverBody(
   done();
 }
 
-interface Field {
-  readonly name: string;
-  readonly operationId: string;
-  readonly body: ReturnType<typeof textField>;
-  readonly change: (body: unknown) => GatewayChange;
-}
-
-const fields: readonly Field[] = [
+const fields: readonly SingleField<GatewayChange>[] = [
   {
     name: 'name',
     operationId: 'setGatewayName',

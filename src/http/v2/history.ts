@@ -1,7 +1,8 @@
 // Reading datapoints (contract 5 and 10): of one sensor or of several, as they are, by buckets of time, or thinned out
-// for a chart; as JSON, CSV or NDJSON.
+// for a chart; as JSON, CSV, NDJSON or Parquet.
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Static, Type } from 'typebox';
+import { splitAtCommas } from '../../base/comma-list.ts';
 import { Refusal } from '../../base/refusal.ts';
 import { TimeZone } from '../../base/time-zone.ts';
 import { parseTimestamp } from '../../base/timestamp.ts';
@@ -9,17 +10,11 @@ import { limits } from '../../config/limits.ts';
 import { Buckets, bucketSizeRule, parseBucketSize } from '../../domain/datapoints/buckets.ts';
 import { pointsMin } from '../../domain/datapoints/downsample.ts';
 import type { History, Selection } from '../../domain/datapoints/history.ts';
-import {
-  type AggregateName,
-  aggregateNames,
-  aggregateRows,
-  datapointRows,
-  locatedDatapointRows,
-} from '../datapoint-rows.ts';
+import { type AggregateName, aggregateNames, aggregateRows, datapointRows } from '../datapoint-rows.ts';
 import { AggregateSchema, LocatedAggregateSchema, LocatedDatapointSchema } from '../history-schemas.ts';
 import { isId } from '../ids.ts';
-import { pageOf, passedOver, refusals, type Services, type TypedApp } from '../routes.ts';
-import { type Format, formatOf, sendRows } from '../row-streams.ts';
+import { damaged, pageOf, passedOver, refusals, type Services, type TypedApp } from '../routes.ts';
+import { type Format, formatOf, parquetType, sendRows } from '../row-streams.ts';
 import { DatapointSchema, SensorParams } from '../schemas.ts';
 
 const tags = ['Datapoints'];
@@ -40,7 +35,7 @@ const historyFields = {
       minimum: 1,
       maximum: limits.listEntriesMax,
       description:
-        'Rows at most: default 20, maximum 30 000; CSV and NDJSON have neither, nor do `bucket` and `points` have a default.',
+        'Rows at most: default 20, maximum 30 000; CSV, NDJSON and Parquet have neither, nor do `bucket` and `points` have a default.',
     }),
   ),
   offset: passedOver('Rows'),
@@ -55,10 +50,15 @@ const historyFields = {
   ),
   calibrated: Type.Boolean({ default: true, description: 'False reads the raw values.' }),
   format: Type.Optional(
-    Type.Union([Type.Literal('json'), Type.Literal('csv'), Type.Literal('ndjson')], {
+    Type.Union([Type.Literal('json'), Type.Literal('csv'), Type.Literal('ndjson'), Type.Literal('parquet')], {
       description: 'The same choice as by `Accept`.',
     }),
   ),
+  exact: Type.Boolean({
+    default: false,
+    description:
+      'In CSV, writes every value as JSON, texts between quotes and null as `null`, so that an import reads back the same values.',
+  }),
   bucket: optionalText(
     'Puts datapoints together by spans of time: a number and a unit, seconds (`s`), minutes (`m`) or hours (`h`) that divide a day, days (`d`), weeks from Monday (`w`), months (`mo`) or years (`y`), such as `15m`, `1h`, `1d`.',
   ),
@@ -84,7 +84,8 @@ type HistoryQueryString = Static<typeof HistoryQueryString>;
 const SensorsQueryString = Type.Object({
   device_id: Type.String({
     minLength: 1,
-    description: 'Ids of devices, separated by commas. All of them must be readable.',
+    description:
+      'Ids of devices, separated by commas; a comma within an id is written `%252C`. All of them must be readable.',
     examples: ['field-3'],
   }),
   sensor_id: Type.Optional(
@@ -106,12 +107,13 @@ export function registerHistory(app: TypedApp, { history }: Services): void {
         operationId: 'listDatapoints',
         summary: 'Read datapoints',
         description:
-          'Ascending by time unless asked otherwise; JSON, CSV or NDJSON by `Accept` or `format`. CSV and NDJSON are streamed, however long the range. With `bucket` the rows are aggregates, with `points` a choice for a chart.',
+          'Ascending by time unless asked otherwise; JSON, CSV, NDJSON or Parquet by `Accept` or `format`. All but JSON are streamed, however long the range. With `bucket` the rows are aggregates, with `points` a choice for a chart.',
         params: SensorParams,
         querystring: HistoryQueryString,
         response: {
           200: rowsResponse(DatapointSchema, AggregateSchema, '', 'The datapoints, or a row for each bucket.'),
           ...refusals,
+          ...damaged,
         },
       },
     },
@@ -129,7 +131,7 @@ export function registerHistory(app: TypedApp, { history }: Services): void {
         tags,
         operationId: 'listSensorsData',
         summary: 'Read several sensors at once',
-        description: `Up to ${limits.sensorsReadMax} sensors, merged by time; equal times in order of arrival. Each row says of which device and sensor it is. \`lastN=1\` gives the newest datapoint of each sensor. A device that may not be read, or an id that is unknown, refuses the whole request.`,
+        description: `Up to ${limits.sensorsReadMax} sensors, merged by time; equal times in the order in which they were received, and what was received together by the id of the sensor. Each row says of which device and sensor it is. \`lastN=1\` gives the newest datapoint of each sensor. A device that may not be read, or an id that is unknown, refuses the whole request.`,
         querystring: SensorsQueryString,
         response: {
           200: rowsResponse(
@@ -139,6 +141,7 @@ export function registerHistory(app: TypedApp, { history }: Services): void {
             'The datapoints, or a row for each sensor and bucket.',
           ),
           ...refusals,
+          ...damaged,
         },
       },
     },
@@ -165,6 +168,12 @@ function rowsResponse(datapoint: object, aggregate: object, csvPlace: string, de
           examples: [
             `${csvPlace}timestamp,date_received,value\r\n${place}2016-06-08T18:20:27.873Z,2016-06-08T18:20:28.011Z,21.5\r\n`,
           ],
+        }),
+      },
+      [parquetType]: {
+        schema: Type.String({
+          description:
+            'An Apache Parquet file: `timestamp` and `date_received` as timestamps of milliseconds UTC, numbers in `value` as doubles, any other value as JSON text in `value_json`.',
         }),
       },
       'application/x-ndjson': {
@@ -210,7 +219,7 @@ async function answer(
     const open = (max: number | undefined) => history.aggregate(actor, { ...common, buckets, limit: max });
     return sendRows(request, reply, format, { text, open, limit, offset });
   }
-  const text = isLocated ? locatedDatapointRows : datapointRows;
+  const text = datapointRows({ isLocated, isExact: query.exact });
   if (points !== undefined) {
     const open = (max: number | undefined) => history.thinOut(actor, { ...common, points, limit: max });
     return sendRows(request, reply, format, { text, open, limit, offset });
@@ -234,7 +243,7 @@ function assertTogether({ bucket, points, lastN, timezone, aggregate }: HistoryQ
 
 function limitOf({ limit }: HistoryQueryString, format: Format): number | undefined {
   if (format === 'json' && limit !== undefined && limit > limits.datapointListMax) {
-    throw new Refusal('malformed', `limit is from 1 to ${limits.datapointListMax}; CSV and NDJSON have no maximum.`, {
+    throw new Refusal('malformed', `limit is from 1 to ${limits.datapointListMax}; other formats have no maximum.`, {
       faults: [{ pointer: '/limit', detail: `must be at most ${limits.datapointListMax}` }],
     });
   }
@@ -262,8 +271,9 @@ function aggregatesOf(aggregate: string | undefined): readonly AggregateName[] {
 
 /** @throws Refusal `malformed` for what cannot be an id. */
 function idsOf(list: string, field: string): string[] {
-  const ids = [...new Set(list.split(','))];
-  if (!ids.every(isId)) fault(field, 'must be ids separated by commas, without spaces');
+  const ids = [...new Set(splitAtCommas(list))];
+  if (!ids.every(isId))
+    fault(field, 'must be ids separated by commas, without spaces; a comma within an id is written %252C');
   return ids;
 }
 

@@ -5,7 +5,7 @@ import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import { limits } from '../../config/limits.ts';
-import type { LiveEvent } from '../../domain/live/live-event.ts';
+import type { LastHad, LiveEvent } from '../../domain/live/live-event.ts';
 import { toDatapointRecord } from '../records.ts';
 import { overload, refusals, type Services, type TypedApp, tooManyStreams } from '../routes.ts';
 import { nothing, unlessStalled } from '../row-streams.ts';
@@ -66,7 +66,7 @@ export function registerLive(app: TypedApp, { live }: Services): void {
         address: request.ip,
         actorNow,
         calibrated: request.query.calibrated,
-        afterSeq: seqOf(request),
+        last: lastHad(request),
       });
       // A reader that went away does not wait for the next event to be noticed.
       reply.raw.once('close', () => stream.leave());
@@ -86,10 +86,12 @@ function setHeaders(reply: FastifyReply): void {
     .serializer(String);
 }
 
-/** An id that is none of ours is no position. */
-function seqOf(request: FastifyRequest): number | undefined {
+/** An id that is none of ours is no position. Earlier releases gave ids without when the datapoint was received. */
+function lastHad(request: FastifyRequest): LastHad | undefined {
   const id = String(request.headers['last-event-id'] ?? '');
-  return /^\d{1,15}$/.test(id) ? Number(id) : undefined;
+  const [, seq, receivedMs] = /^(\d{1,15})(?:-(\d{1,15}))?$/.exec(id) ?? [];
+  if (seq === undefined) return undefined;
+  return { seq: Number(seq), receivedMs: receivedMs === undefined ? undefined : Number(receivedMs) };
 }
 
 async function* text(steps: AsyncGenerator<LiveEvent[]>, device: string): AsyncGenerator<string> {
@@ -108,5 +110,5 @@ function eventText(event: LiveEvent, device: string): string {
   }
   const { sensor, point } = event;
   const data = { device_id: device, sensor_id: sensor, ...toDatapointRecord(point) };
-  return `id: ${point.seq}\nevent: datapoint\ndata: ${JSON.stringify(data)}\n\n`;
+  return `id: ${point.seq ?? 0}-${point.receivedMs}\nevent: datapoint\ndata: ${JSON.stringify(data)}\n\n`;
 }

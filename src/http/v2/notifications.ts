@@ -22,7 +22,7 @@ import {
   RehearsalBody,
   RehearsalSchema,
 } from '../notification-schemas.ts';
-import { setLinks, setTotal } from '../paging.ts';
+import { setPage } from '../paging.ts';
 import { answerDeclared, answerDone } from '../preference.ts';
 import {
   conflict,
@@ -30,13 +30,13 @@ import {
   overload,
   PreferHeaders,
   pageOf,
-  passedOver,
+  recordPage,
   refusals,
   type Services,
   type TypedApp,
   writes,
 } from '../routes.ts';
-import { textField } from '../schemas.ts';
+import { textField } from '../single-fields.ts';
 
 const tags = ['Notifications'];
 
@@ -99,8 +99,7 @@ export function registerNotifications(app: TypedApp, services: Services): void {
     async (request, reply) => {
       const { q, limit, offset } = request.query;
       const page = await notifications.list(request.actor, { q, limit, offset });
-      setTotal(reply, page.total);
-      setLinks(request, reply, { limit, offset, hasNext: offset + page.notifications.length < page.total });
+      setPage(request, reply, { limit, offset, total: page.total });
       return page.notifications.map(toRecord) as never;
     },
   );
@@ -208,13 +207,7 @@ const ListQuery = Type.Object({
         'Filter as for devices: `status==active`, `condition.devices==field-3`, `times_sent>0`, `expires<2036-01-01T00:00:00Z`.',
     }),
   ),
-  limit: Type.Integer({
-    minimum: 1,
-    maximum: limits.recordListMax,
-    default: limits.recordListMax,
-    description: 'Notifications a page.',
-  }),
-  offset: passedOver('Notifications'),
+  ...recordPage('Notifications'),
 });
 
 function toFields(body: NotificationBody): NotificationFields {

@@ -23,7 +23,7 @@ import {
   type TypedApp,
   writes,
 } from '../routes.ts';
-import { jsonField, textField } from '../schemas.ts';
+import { jsonField, registerFields, type SingleField, textField } from '../single-fields.ts';
 import { DeviceIdsSchema, GatewayIdsSchema, ProjectBody, ProjectParams, ProjectSchema } from './gateway-schemas.ts';
 import { deviceArrayText } from './gateways.ts';
 
@@ -122,40 +122,16 @@ export function registerProjects(app: TypedApp, services: Services): void {
     },
   );
 
-  for (const field of fields) {
-    app.put(
-      `/projects/:project/${field.name}`,
-      {
-        schema: {
-          tags,
-          operationId: field.operationId,
-          summary: `Change the ${field.words} of a project`,
-          params: ProjectParams,
-          body: field.body,
-          response: writes,
-        },
-      },
-      async (request, reply) => {
-        await projects.update(request.actor, request.params.project, field.change(request.body));
-        return answerDone(reply) as never;
-      },
-    );
-  }
+  registerFields(app, {
+    ...{ tags, path: '/projects/:project', words: 'a project', params: ProjectParams, fields },
+    update: (actor, { project }, change) => projects.update(actor, project, change),
+  });
 }
 
-interface Field {
-  readonly name: string;
-  readonly operationId: string;
-  readonly words: string;
-  readonly body: ReturnType<typeof textField>;
-  readonly change: (body: unknown) => ProjectChange;
-}
-
-const fields: readonly Field[] = [
+const fields: readonly SingleField<ProjectChange>[] = [
   {
     name: 'name',
     operationId: 'setProjectName',
-    words: 'name',
     body: textField('The new name.', 'Onions of the delta'),
     change: (body) => ({ name: textFieldOf(body, 'name') }),
   },

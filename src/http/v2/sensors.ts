@@ -4,7 +4,7 @@ import { parseCalibration } from '../../domain/sensors/calibration.ts';
 import type { SensorChange } from '../../domain/sensors/sensor.ts';
 import { jsonFieldOf, textFieldOf } from '../bodies.ts';
 import { dropNulls } from '../drop-nulls.ts';
-import { parseMeta } from '../field-values.ts';
+import { parseMeta, parseRetentionDays } from '../field-values.ts';
 import { pageFrom } from '../paging.ts';
 import { answerCreated, answerDone } from '../preference.ts';
 import { toSensorDraft, toSensorRecord } from '../records.ts';
@@ -21,13 +21,13 @@ import {
 import {
   CalibSchema,
   DeviceParams,
-  jsonField,
   MetaSchema,
+  RetentionSchema,
   SensorBody,
   SensorParams,
   SensorSchema,
-  textField,
 } from '../schemas.ts';
+import { jsonField, registerFields, type SingleField, textField } from '../single-fields.ts';
 
 const tags = ['Sensors'];
 
@@ -62,7 +62,8 @@ export function registerSensors(app: TypedApp, services: Services): void {
         tags,
         operationId: 'addSensor',
         summary: 'Add a sensor to a device',
-        description: 'With the id of a sensor that is there, its description is replaced and its datapoints are kept.',
+        description:
+          'With the id of a sensor that is there, its description is replaced; its datapoints and its retention are kept.',
         params: DeviceParams,
         headers: PreferHeaders,
         body: SensorBody,
@@ -118,25 +119,10 @@ export function registerSensors(app: TypedApp, services: Services): void {
     },
   );
 
-  for (const field of fields) {
-    app.put(
-      `/devices/:device/sensors/:sensor/${field.name}`,
-      {
-        schema: {
-          tags,
-          operationId: field.operationId,
-          summary: `Change the ${field.words} of a sensor`,
-          params: SensorParams,
-          body: field.body,
-          response: writes,
-        },
-      },
-      async (request, reply) => {
-        await sensors.update(request.actor, request.params.device, request.params.sensor, field.change(request.body));
-        return answerDone(reply) as never;
-      },
-    );
-  }
+  registerFields(app, {
+    ...{ tags, path: '/devices/:device/sensors/:sensor', words: 'a sensor', params: SensorParams, fields },
+    update: (actor, { device, sensor }, change) => sensors.update(actor, device, sensor, change),
+  });
 }
 
 const ofText = (name: string, change: (text: string) => SensorChange) => ({
@@ -144,11 +130,10 @@ const ofText = (name: string, change: (text: string) => SensorChange) => ({
   change: (body: unknown) => change(textFieldOf(body, name)),
 });
 
-const fields = [
+const fields: readonly SingleField<SensorChange>[] = [
   {
     ...ofText('name', (name) => ({ name })),
     operationId: 'setSensorName',
-    words: 'name',
     body: textField('The new name.', 'Soil temperature, north corner'),
   },
   {
@@ -194,6 +179,14 @@ const fields = [
     words: 'meta object',
     body: jsonField(MetaSchema, { depth_cm: 30 }),
     change: metaChange,
+  },
+  {
+    name: 'retention_days',
+    operationId: 'setSensorRetention',
+    words: 'retention',
+    note: 'What is older goes within the hour and does not come back. `null` takes the field away.',
+    body: jsonField(RetentionSchema, 365),
+    change: (body) => ({ retentionDays: parseRetentionDays(jsonFieldOf(body, 'retention_days')) ?? null }),
   },
 ];
 

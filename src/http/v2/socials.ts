@@ -4,7 +4,7 @@ import { formatTimestamp } from '../../base/timestamp.ts';
 import { limits } from '../../config/limits.ts';
 import { type Message, messageStates } from '../../domain/notifications/message.ts';
 import { channels } from '../../domain/notifications/notification.ts';
-import { setLinks, setTotal } from '../paging.ts';
+import { setPage } from '../paging.ts';
 import { answerDeclared, answerDone } from '../preference.ts';
 import {
   declares,
@@ -114,8 +114,7 @@ export function registerSocials(app: TypedApp, { messages }: Services): void {
     async (request, reply) => {
       const { q, limit, offset } = request.query as Static<typeof listQuery>;
       const page = await messages.list(request.actor, { q, limit, offset });
-      setTotal(reply, page.total);
-      setLinks(request, reply, { limit, offset, hasNext: offset + page.messages.length < page.total });
+      setPage(request, reply, { limit, offset, total: page.total });
       return page.messages.map(toRecord) as never;
     },
   );

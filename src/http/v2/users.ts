@@ -23,7 +23,7 @@ import {
   tooMany,
   writes,
 } from '../routes.ts';
-import { jsonField, textField } from '../schemas.ts';
+import { jsonField, registerFields, type SingleField, textField } from '../single-fields.ts';
 import {
   AdminSchema,
   listField,
@@ -166,26 +166,10 @@ function registerChanges(app: TypedApp, { accounts }: Services): void {
     },
   );
 
-  for (const field of fields) {
-    app.put(
-      `/users/:user/${field.name}`,
-      {
-        schema: {
-          tags,
-          operationId: field.operationId,
-          summary: `Change the ${field.words} of an account`,
-          description: field.note,
-          params: UserParams,
-          body: field.body,
-          response: { ...writes, ...(field.name === 'admin' ? conflict('The last admin stays one.') : {}) },
-        },
-      },
-      async (request, reply) => {
-        await accounts.update(request.actor, request.params.user.toLowerCase(), field.change(request.body));
-        return answerDone(reply) as never;
-      },
-    );
-  }
+  registerFields(app, {
+    ...{ tags, path: '/users/:user', words: 'an account', params: UserParams, fields },
+    update: (actor, { user }, change) => accounts.update(actor, user.toLowerCase(), change),
+  });
 
   app.put(
     '/users/:user/password',
@@ -243,14 +227,7 @@ function registerRemoval(app: TypedApp, { accounts }: Services): void {
   );
 }
 
-interface Field {
-  readonly name: string;
-  readonly operationId: string;
-  readonly words: string;
-  readonly note: string;
-  readonly body: ReturnType<typeof listField>;
-  readonly change: (body: unknown) => AccountChange;
-}
+type Field = SingleField<AccountChange>;
 
 const emptied = 'An empty one takes it away. For the user and admins.';
 
@@ -302,6 +279,7 @@ const fields: readonly Field[] = [
     words: 'admin right',
     note: 'For admins; the last one stays an admin.',
     body: jsonField(AdminSchema, false),
+    refusals: conflict('The last admin stays one.'),
     change: (body) => ({ admin: toBoolean(jsonFieldOf(body, 'admin')) }),
   },
 ];

@@ -1,6 +1,7 @@
 // Turns a `q` filter of devices into SQL conditions. Fields of spec.md and the contract by their names on the wire.
 import { type Expression, type RawBuilder, type SqlBool, sql } from 'kysely';
 import { Refusal } from '../../base/refusal.ts';
+import type { DeviceOrder, DeviceSearch } from '../../domain/devices/device-store.ts';
 import type { Condition, Filter } from '../../domain/devices/filter.ts';
 import { compare, compareJson, compareNothing, compareTime } from './comparison.ts';
 
@@ -20,12 +21,42 @@ const textColumns: Record<string, RawBuilder<unknown>> = {
 
 const timeColumns: Record<string, RawBuilder<unknown>> = {
   date_created: sql`device.date_created`,
-  // As a read shows it: the later of the stored change and the last value received, settled or still in the log.
-  // `logged_received` is a function that each engine gives: when the sensor's last datapoint in the log came, or 0.
-  date_modified: sql`max(device.date_modified,
-    coalesce((SELECT max(max(coalesce(latest.received, 0), logged_received(sensor.key)))
-      FROM sensor LEFT JOIN latest ON latest.sensor = sensor.key WHERE sensor.device = device.key), 0))`,
+  // As a read shows it: the later of the stored change and the last value received. `device_heard` is a function that
+  // each engine gives: when a datapoint of one of the device's sensors came last, sealed or still in the log, or 0.
+  date_modified: sql`max(device.date_modified, device_heard(device.key))`,
 };
+
+/** What people typed, found anywhere in a name or an id. */
+export function searchConditions({ text, sensorText, sharedWith }: DeviceSearch): Expression<SqlBool>[] {
+  const conditions: Sql[] = [];
+  if (text !== undefined) conditions.push(sql`(${holds(sql`device.id`, text)} OR ${holds(sql`device.name`, text)})`);
+  if (sensorText !== undefined) {
+    const found = sql`${holds(sql`sensor.id`, sensorText)} OR ${holds(sql`sensor.name`, sensorText)}`;
+    conditions.push(sql`device.key IN (SELECT sensor.device FROM sensor WHERE ${found})`);
+  }
+  if (sharedWith !== undefined) {
+    conditions.push(sql`device.key IN (SELECT share.device FROM share WHERE share.user = ${sharedWith})`);
+  }
+  return conditions;
+}
+
+/** Whatever the case of its letters; half as dear as comparing what `lower` gives. */
+function holds(column: RawBuilder<unknown>, text: string): Sql {
+  return sql`${column} LIKE ${`%${text.replaceAll(/[%_\\]/g, '\\$&')}%`} ESCAPE '\\'`;
+}
+
+/** By the field, and where it is the same, by creation. */
+export function orderOf(order: DeviceOrder = 'created', filter: Filter = []): RawBuilder<unknown> {
+  const direction = sql.raw(order.startsWith('-') ? 'DESC' : 'ASC');
+  const field = order.replace('-', '');
+  if (field === 'name') {
+    // The index of names holds nothing that filters look at: there, reading all and sorting what passes is quicker.
+    const index = sql.raw(filter.length === 0 ? '' : '+');
+    return sql`${index}lower(coalesce(device.name, device.id)) ${direction}, device.key ${direction}`;
+  }
+  if (field === 'heard') return sql`${timeColumns['date_modified']} ${direction}, device.key ${direction}`;
+  return sql`device.key ${direction}`;
+}
 
 const partTables: Record<string, { readonly table: string; readonly columns: Record<string, string> }> = {
   sensors: {
@@ -39,6 +70,7 @@ const partTables: Record<string, { readonly table: string; readonly columns: Rec
       unit: 'unit',
       meta: 'meta',
       calib: 'calib',
+      retention_days: 'retention_days',
     },
   },
   actuators: {
@@ -63,6 +95,8 @@ function conditionOf(condition: Condition): Sql {
   if (time !== undefined && rest.length === 0) return compareTime(time, condition);
   if (field === 'deployed' && rest.length === 0)
     return compare(sql`device.deployed`, condition, (value) => (value === 'true' ? 1 : value === 'false' ? 0 : -1));
+  if (field === 'retention_days' && rest.length === 0)
+    return compare(sql`device.retention_days`, condition, (value) => value);
   if (field === 'location' || field === 'meta') return compareJson(sql.ref(`device.${field}`), rest, condition);
   if (Object.hasOwn(partTables, field)) return partCondition(field, rest, condition);
   return compareNothing(condition);

@@ -27,6 +27,7 @@ export function toDevice(
       location: fromJson(row.location),
       meta: fromJson(row.meta),
       deployed: row.deployed === null ? null : row.deployed === 1,
+      retentionDays: row.retention_days,
     }),
     dateCreatedMs: row.date_created,
     dateModifiedMs: row.date_modified,
@@ -51,6 +52,7 @@ function toSensor(row: Selectable<SensorTable>): Sensor {
       calib,
       calibration: calibration ?? null,
       meta: fromJson(row.meta),
+      retentionDays: row.retention_days,
     }),
   };
 }
@@ -70,7 +72,7 @@ function toActuator(row: Selectable<ActuatorTable>): Actuator {
 }
 
 /** The columns a sensor's description (or a change of it) sets; what it does not name stays out. */
-export function sensorColumns(sensor: SensorDraft | SensorChange): Record<string, string | null> {
+export function sensorColumns(sensor: SensorDraft | SensorChange): Record<string, string | number | null> {
   return defined({
     name: sensor.name,
     kind: sensor.kind,
@@ -79,6 +81,7 @@ export function sensorColumns(sensor: SensorDraft | SensorChange): Record<string
     unit: sensor.unit,
     calib: toJson(sensor.calib),
     meta: toJson(sensor.meta),
+    retention_days: sensor.retentionDays,
   });
 }
 
@@ -108,8 +111,6 @@ function present<T extends object>(fields: T): Present<T> {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null)) as Present<T>;
 }
 
-function defined(fields: Record<string, string | null | undefined>): Record<string, string | null> {
-  return Object.fromEntries(
-    Object.entries(fields).filter((field): field is [string, string | null] => field[1] !== undefined),
-  );
+function defined<T>(fields: Record<string, T | undefined>): Record<string, T> {
+  return Object.fromEntries(Object.entries(fields).filter((field): field is [string, T] => field[1] !== undefined));
 }

@@ -25,7 +25,7 @@ import type { ScopeSet } from '../../domain/permissions/scopes.ts';
 import type { SensorChange, SensorDraft, SensorKey } from '../../domain/sensors/sensor.ts';
 import type { UserKey } from '../../domain/users/user.ts';
 import { audienceCondition } from './audience.ts';
-import { deviceConditions } from './device-filter.ts';
+import { deviceConditions, orderOf, searchConditions } from './device-filter.ts';
 import { actuatorColumns, sensorColumns, toDevice } from './device-rows.ts';
 import type { Registry } from './registry.ts';
 import type { DeviceTable } from './tables.ts';
@@ -45,17 +45,17 @@ export class SqlDeviceStore implements DeviceStore {
     return (await this.#withParts(rows))[0];
   }
 
-  async list({ audience, filter, limit, offset }: DeviceListQuery): Promise<Device[]> {
+  async list({ audience, filter, search, order, limit, offset }: DeviceListQuery): Promise<Device[]> {
     // The keys of the page first: what is passed over is counted in an index, without its rows.
     const page = this.#db
       .selectFrom('device')
       .select('device.key')
-      .where(this.#conditions(audience, filter))
-      .orderBy('device.key')
+      .where(this.#conditions({ audience, filter, search }))
+      .orderBy(orderOf(order, filter))
       .offset(offset)
       // The engine counts rows in 64 bits; a page beyond that is all of them.
       .limit(Math.min(limit ?? -1, Number.MAX_SAFE_INTEGER));
-    const query = this.#devices().where('device.key', 'in', page).orderBy('device.key');
+    const query = this.#devices().where('device.key', 'in', page).orderBy(orderOf(order));
     const rows = await query.execute();
     const devices: Device[] = [];
     for (let from = 0; from < rows.length; from += devicesAtOnce) {
@@ -78,11 +78,11 @@ export class SqlDeviceStore implements DeviceStore {
     return this.#withParts(await this.#devices().where('device.id', 'in', ids).execute());
   }
 
-  async count({ audience, filter }: Pick<DeviceListQuery, 'audience' | 'filter'>): Promise<number> {
+  async count(query: Pick<DeviceListQuery, 'audience' | 'filter' | 'search'>): Promise<number> {
     const { count } = await this.#db
       .selectFrom('device')
       .select(sql<number>`count(*)`.as('count'))
-      .where(this.#conditions(audience, filter))
+      .where(this.#conditions(query))
       .executeTakeFirstOrThrow();
     return count;
   }
@@ -235,9 +235,13 @@ export class SqlDeviceStore implements DeviceStore {
     return shares.where('share.user', '=', direction.sharedWith);
   }
 
-  #conditions(audience: DeviceListQuery['audience'], filter: DeviceListQuery['filter']): Expression<SqlBool> {
+  #conditions({
+    audience,
+    filter,
+    search = {},
+  }: Pick<DeviceListQuery, 'audience' | 'filter' | 'search'>): Expression<SqlBool> {
     return sql.join(
-      [audienceCondition('device', audience), ...deviceConditions(filter)],
+      [audienceCondition('device', audience), ...deviceConditions(filter), ...searchConditions(search)],
       sql` AND `,
     ) as unknown as Expression<SqlBool>;
   }
@@ -292,7 +296,7 @@ export class SqlDeviceStore implements DeviceStore {
 }
 
 // Posting an existing id replaces its whole description (contract 4), so what is not given is taken away. The
-// datapoints of a sensor and the value of an actuator are not part of the description.
+// datapoints of a sensor, for how long they are kept, and the value of an actuator are not part of the description.
 const noDescription = {
   sensor: { name: null, kind: null, quantity_kind: null, unit: null, calib: null, meta: null },
   actuator: { name: null, actuator_kind: null, value_type: null, meta: null },
@@ -307,6 +311,7 @@ function toColumns(change: DeviceChange): Record<string, unknown> {
   if (change.visibility !== undefined) columns['visibility'] = change.visibility;
   if ('location' in change) columns['location'] = text(change.location);
   if ('meta' in change) columns['meta'] = text(change.meta);
+  if ('retentionDays' in change) columns['retention_days'] = change.retentionDays ?? null;
   if ('deployed' in change) columns['deployed'] = change.deployed === undefined ? null : Number(change.deployed);
   return columns;
 }

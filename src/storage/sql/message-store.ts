@@ -19,17 +19,33 @@ import type {
 } from '../../domain/notifications/message-store.ts';
 import type { UserKey } from '../../domain/users/user.ts';
 import { compare, compareNothing, compareTime } from './comparison.ts';
-import { Trimming, trimMessages } from './message-rows.ts';
+import { FixedQuery, field, parameter } from './fixed-query.ts';
+import { Trimming } from './message-rows.ts';
 import type { Registry } from './registry.ts';
-
-type Query = RawBuilder<unknown>;
 
 export class SqlMessageStore implements MessageStore {
   readonly #registry: Registry;
-  readonly #trimming = new Trimming();
+  readonly #trimming: Trimming;
+  readonly #insert: FixedQuery;
+  readonly #due: FixedQuery<DueMessage>;
+  readonly #nextDue: FixedQuery<{ readonly due: number | null }>;
+  readonly #claim: FixedQuery;
+  readonly #claimed: FixedQuery<Claim>;
+  readonly #outcomes: readonly FixedQuery[];
+  readonly #forgetCounts: FixedQuery;
+  readonly #count: FixedQuery;
 
   constructor(registry: Registry) {
     this.#registry = registry;
+    this.#trimming = new Trimming(registry);
+    this.#insert = new FixedQuery(registry, insertMessages);
+    this.#due = new FixedQuery(registry, dueMessages);
+    this.#nextDue = new FixedQuery(registry, nextDue);
+    this.#claim = new FixedQuery(registry, claimMessages);
+    this.#claimed = new FixedQuery(registry, claimedMessages);
+    this.#outcomes = outcomeQueries.map((query) => new FixedQuery(registry, query));
+    this.#forgetCounts = new FixedQuery(registry, forgetCounts);
+    this.#count = new FixedQuery(registry, countPaidMessages);
   }
 
   async find(id: MessageId): Promise<Message | undefined> {
@@ -61,12 +77,10 @@ export class SqlMessageStore implements MessageStore {
       ...[message.id, message.username, message.channel, message.text, message.state, message.reason ?? null],
       ...[message.createdMs, message.state === 'queued' ? null : message.createdMs],
     ]);
-    const insert = sql`INSERT INTO message (id, author, username, channel, text, state, reason, created, due, finished)
-      SELECT ${field(0)}, ${author}, ${field(1)}, ${field(2)}, ${field(3)}, ${field(4)}, ${field(5)}, ${field(6)},
-        ${field(6)}, ${field(7)} FROM json_each(${JSON.stringify(rows)}) AS entry`;
-    await this.#write([
-      insert,
-      ...(this.#trimming.isDue(author, messages.length) ? trimMessages(author, messages[0]?.createdMs ?? 0) : []),
+    const trim = this.#trimming.isDue(author, messages.length);
+    await this.#registry.write([
+      this.#insert.with(JSON.stringify(rows), author),
+      ...(trim ? this.#trimming.trim(author, messages[0]?.createdMs ?? 0) : []),
     ]);
   }
 
@@ -77,40 +91,46 @@ export class SqlMessageStore implements MessageStore {
   async requeue(): Promise<void> {
     const tried = this.#registry.read.selectFrom('message').select('key').where('state', '=', 'sending');
     if ((await tried.limit(1).execute()).length === 0) return;
-    await this.#write([sql`UPDATE message SET state = 'queued' WHERE state = 'sending'`]);
+    const update = this.#registry.read.updateTable('message').set({ state: 'queued' }).where('state', '=', 'sending');
+    await this.#registry.write([update]);
   }
 
   async listDue({ channel, nowMs, limit, without }: Parameters<MessageStore['listDue']>[0]): Promise<DueMessage[]> {
-    // The state stands in the text, because only then the index of those that wait is used.
-    const query = sql<DueMessage>`SELECT id, author, username, channel, text, attempts FROM message
-      WHERE channel = ${channel} AND state = 'queued' AND due <= ${nowMs}
-        AND author NOT IN (SELECT value FROM json_each(${JSON.stringify(without)}))
-      ORDER BY due, key LIMIT ${limit}`;
-    return (await query.execute(this.#registry.read)).rows;
+    return this.#due.read(channel, nowMs, JSON.stringify(without), limit);
   }
 
   async nextDueMs(channel: string): Promise<number | undefined> {
-    const query = sql<{
-      due: number | null;
-    }>`SELECT min(due) AS due FROM message WHERE channel = ${channel} AND state = 'queued'`;
-    return (await query.execute(this.#registry.read)).rows[0]?.due ?? undefined;
+    return (await this.#nextDue.read(channel))[0]?.due ?? undefined;
+  }
+
+  async countWaiting(): Promise<Map<string, number>> {
+    const rows = await this.#registry.read
+      .selectFrom('message')
+      .select(['channel', sql<number>`count(*)`.as('waiting')])
+      .where(sql<SqlBool>`state = 'queued'`)
+      .groupBy('channel')
+      .execute();
+    return new Map(rows.map(({ channel, waiting }) => [channel, waiting]));
   }
 
   async settle({ claims, outcomes, atMs }: Parameters<MessageStore['settle']>[0]): Promise<ReadonlySet<MessageId>> {
-    const queries: Query[] = [];
-    if (outcomes.length > 0) queries.push(...settleOutcomes(outcomes, atMs));
-    for (const { refund } of outcomes) if (refund !== undefined) queries.push(...count(refund, -1));
-    for (const { charge } of claims) if (charge !== undefined) queries.push(...count(charge, 1));
-    const ids = JSON.stringify(claims.map(({ id }) => id));
-    const among = sql`(SELECT value FROM json_each(${ids}))`;
-    if (claims.length > 0) {
-      queries.push(sql`UPDATE message SET state = 'sending', attempts = attempts + 1
-        WHERE id IN ${among} AND state = 'queued'`);
+    const writes: Compilable[] = [];
+    if (outcomes.length > 0) {
+      const rows = JSON.stringify(outcomes.map(outcomeRow));
+      writes.push(...this.#outcomes.map((query) => query.with(rows, atMs)));
     }
-    const changes = await this.#write(queries);
-    if (changes.at(-1) === claims.length) return new Set(claims.map(({ id }) => id));
-    const claimed = sql<Claim>`SELECT id FROM message WHERE id IN ${among} AND state = 'sending'`;
-    return new Set((await claimed.execute(this.#registry.read)).rows.map(({ id }) => id));
+    for (const { refund } of outcomes) if (refund !== undefined) writes.push(...this.#charge(refund, -1));
+    for (const { charge } of claims) if (charge !== undefined) writes.push(...this.#charge(charge, 1));
+    const ids = JSON.stringify(claims.map(({ id }) => id));
+    if (claims.length > 0) writes.push(this.#claim.with(ids));
+    const changes = writes.length === 0 ? [] : await this.#registry.write(writes);
+    if (claims.length === 0 || changes.at(-1) === claims.length) return new Set(claims.map(({ id }) => id));
+    return new Set((await this.#claimed.read(ids)).map(({ id }) => id));
+  }
+
+  /** Counts a paid message; what was counted days ago is of no use any more. */
+  #charge({ day, users }: Charge, by: 1 | -1): Compilable[] {
+    return [this.#forgetCounts.with(day - 2), this.#count.with(day, by, JSON.stringify(users))];
   }
 
   async countPaid(day: number, users: readonly UserKey[]): Promise<Map<UserKey, number>> {
@@ -129,12 +149,6 @@ export class SqlMessageStore implements MessageStore {
     return (await query.execute(this.#registry.read)).rows.length > 0;
   }
 
-  async #write(queries: readonly Query[]): Promise<readonly number[]> {
-    if (queries.length === 0) return [];
-    const compilable = (query: Query): Compilable => ({ compile: () => query.compile(this.#registry.read) });
-    return this.#registry.write(queries.map(compilable));
-  }
-
   #messages() {
     return this.#registry.read
       .selectFrom('message')
@@ -146,47 +160,54 @@ export class SqlMessageStore implements MessageStore {
   }
 }
 
-/** A field of an entry of a JSON array of arrays. */
-function field(n: number): RawBuilder<unknown> {
-  return sql`json_extract(entry.value, ${`$[${n}]`})`;
+const insertMessages = sql`INSERT INTO message
+    (id, author, username, channel, text, state, reason, created, due, finished)
+  SELECT ${field(0)}, ${parameter(1)}, ${field(1)}, ${field(2)}, ${field(3)}, ${field(4)}, ${field(5)}, ${field(6)},
+    ${field(6)}, ${field(7)} FROM json_each(${parameter(0)}) AS entry`;
+
+// The state stands in the text, because only then the index of those that wait is used.
+const dueMessages = sql<DueMessage>`SELECT id, author, username, channel, text, attempts FROM message
+  WHERE channel = ${parameter(0)} AND state = 'queued' AND due <= ${parameter(1)}
+    AND author NOT IN (SELECT value FROM json_each(${parameter(2)}))
+  ORDER BY due, key LIMIT ${parameter(3)}`;
+
+const nextDue = sql<{ readonly due: number | null }>`SELECT min(due) AS due FROM message
+  WHERE channel = ${parameter(0)} AND state = 'queued'`;
+
+const amongIds = sql`id IN (SELECT value FROM json_each(${parameter(0)}))`;
+const claimMessages = sql`UPDATE message SET state = 'sending', attempts = attempts + 1
+  WHERE ${amongIds} AND state = 'queued'`;
+const claimedMessages = sql<Claim>`SELECT id FROM message WHERE ${amongIds} AND state = 'sending'`;
+
+function outcomeRow({ id, state, reason, code, dueMs }: MessageOutcome): unknown[] {
+  return [id, state, reason ?? null, code ?? null, dueMs ?? null];
 }
 
-/** What came of tries, in the messages and in the rules that they are of. */
-function settleOutcomes(outcomes: readonly MessageOutcome[], atMs: number): Query[] {
-  const rows = outcomes.map(({ id, state, reason, code, dueMs }) => [
-    id,
-    state,
-    reason ?? null,
-    code ?? null,
-    dueMs ?? null,
-  ]);
-  const entries = sql`(SELECT ${field(0)} AS id, ${field(1)} AS state, ${field(2)} AS reason, ${field(3)} AS code,
-    ${field(4)} AS due FROM json_each(${JSON.stringify(rows)}) AS entry)`;
-  // The rules first, because a message that was removed meanwhile says nothing of its rule any more.
-  const rules = (isSent: SqlBool) => sql`(SELECT message.notification AS key, entries.reason, entries.code
-    FROM ${entries} AS entries INNER JOIN message ON message.id = entries.id
-    WHERE message.notification IS NOT NULL AND (entries.state = 'sent') = ${isSent ? 1 : 0} GROUP BY message.notification)`;
-  return [
-    sql`UPDATE notification SET last_success = ${atMs}, last_success_code = told.code
-      FROM ${rules(true)} AS told WHERE notification.key = told.key`,
-    sql`UPDATE notification SET last_failure = ${atMs}, last_failure_code = told.code, last_failure_reason = told.reason
-      FROM ${rules(false)} AS told WHERE notification.key = told.key`,
-    sql`UPDATE message SET state = told.state, reason = told.reason, code = told.code, due = coalesce(told.due, message.due),
-        finished = CASE told.state WHEN 'queued' THEN NULL ELSE ${atMs} END
-      FROM ${entries} AS told WHERE message.id = told.id AND message.state IN ('queued', 'sending')`,
-  ];
-}
+const atMs = parameter(1);
+const told = sql`(SELECT ${field(0)} AS id, ${field(1)} AS state, ${field(2)} AS reason, ${field(3)} AS code,
+  ${field(4)} AS due FROM json_each(${parameter(0)}) AS entry)`;
+const toldRules = (isSent: SqlBool) => sql`(SELECT message.notification AS key, told.reason, told.code
+  FROM ${told} AS told INNER JOIN message ON message.id = told.id
+  WHERE message.notification IS NOT NULL AND (told.state = 'sent') = ${sql.lit(isSent ? 1 : 0)} GROUP BY message.notification)`;
 
-/** Counts a paid message; what was counted days ago is of no use any more. */
-function count({ day, users }: Charge, by: 1 | -1): Query[] {
-  const rows = JSON.stringify(users);
-  return [
-    sql`DELETE FROM paid_message WHERE day < ${day - 2}`,
-    sql`INSERT INTO paid_message (day, user, count) SELECT ${day}, user.key, 1 FROM user
-      WHERE user.key IN (SELECT value FROM json_each(${rows}))
-      ON CONFLICT (day, user) DO UPDATE SET count = max(count + ${by}, 0)`,
-  ];
-}
+/**
+ * What came of tries, in the messages and in the rules that they are of: the rules first, because a message that was
+ * removed meanwhile says nothing of its rule any more.
+ */
+const outcomeQueries = [
+  sql`UPDATE notification SET last_success = ${atMs}, last_success_code = told.code
+    FROM ${toldRules(true)} AS told WHERE notification.key = told.key`,
+  sql`UPDATE notification SET last_failure = ${atMs}, last_failure_code = told.code, last_failure_reason = told.reason
+    FROM ${toldRules(false)} AS told WHERE notification.key = told.key`,
+  sql`UPDATE message SET state = told.state, reason = told.reason, code = told.code, due = coalesce(told.due, message.due),
+      finished = CASE told.state WHEN 'queued' THEN NULL ELSE ${atMs} END
+    FROM ${told} AS told WHERE message.id = told.id AND message.state IN ('queued', 'sending')`,
+];
+
+const forgetCounts = sql`DELETE FROM paid_message WHERE day < ${parameter(0)}`;
+const countPaidMessages = sql`INSERT INTO paid_message (day, user, count) SELECT ${parameter(0)}, user.key, max(${parameter(1)}, 0) FROM user
+    WHERE user.key IN (SELECT value FROM json_each(${parameter(2)}))
+  ON CONFLICT (day, user) DO UPDATE SET count = max(count + ${parameter(1)}, 0)`;
 
 interface Row {
   readonly id: string;

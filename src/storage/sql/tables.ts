@@ -27,6 +27,7 @@ export interface DeviceTable {
   location: string | null;
   meta: string | null;
   deployed: number | null;
+  retention_days: Generated<number | null>;
   date_created: number;
   date_modified: number;
 }
@@ -43,6 +44,7 @@ export interface SensorTable {
   unit: string | null;
   calib: string | null;
   meta: string | null;
+  retention_days: Generated<number | null>;
 }
 
 export interface ActuatorTable {

@@ -10,15 +10,21 @@ export const databaseFile = 'dundun.sqlite';
  * Opens a connection. The writing kind waits for the disk at every commit (`synchronous=FULL`), which is what
  * makes an acknowledgement mean "stored" (I1).
  */
-export function openConnection(path: string, options: { readonly readOnly: boolean }): DatabaseSync {
+export function openConnection(
+  path: string,
+  options: { readonly readOnly: boolean; readonly cacheBytes?: number },
+): DatabaseSync {
   // SQLite gives its side files the mode of this one: nobody else on the machine reads keys and hashes.
   if (!options.readOnly) closeSync(openSync(path, 'a', 0o600));
   const database = new DatabaseSync(path, { readOnly: options.readOnly, timeout: 10_000 });
   if (!options.readOnly) {
     database.exec(
-      `PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = ${limits.walPagesMax};`,
+      // Said before a database has its first table, or not at all: it may become smaller again.
+      `PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = ${limits.walPagesMax};
+        PRAGMA journal_size_limit = ${limits.walBytesKept};`,
     );
   }
-  database.exec('PRAGMA foreign_keys = ON; PRAGMA cache_size = -32000; PRAGMA temp_store = MEMORY;');
+  const cacheKib = Math.round((options.cacheBytes ?? limits.pageCacheBytes) / 1024);
+  database.exec(`PRAGMA foreign_keys = ON; PRAGMA cache_size = -${cacheKib}; PRAGMA temp_store = MEMORY;`);
   return database;
 }

@@ -1,19 +1,25 @@
-// Datapoints on SQLite: appended to the log by the writer thread, read from the clustered table and from the head.
-// A row that has settled while the head still holds it is in both for a moment; reads take it once, by its seq.
+// Datapoints on SQLite: appended to the log by the writer thread, read from the chunks and from the head. Short reads are
+// made here, long ones by the reader thread, so that ingest does not wait for them.
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { limits } from '../../config/limits.ts';
-import { type Datapoint, orderOf } from '../../domain/datapoints/datapoint.ts';
+import { datapointAt } from '../../domain/datapoints/columns.ts';
+import type { ArrivedDatapoint } from '../../domain/datapoints/datapoint.ts';
 import { countRows, type DatapointBatch, type PushReceipt } from '../../domain/datapoints/datapoint-batch.ts';
 import type {
   DatapointStore,
   FollowedDatapoint,
   RangeQuery,
+  RangeStep,
   RememberedPublish,
 } from '../../domain/datapoints/datapoint-store.ts';
 import type { SensorKey } from '../../domain/sensors/sensor.ts';
-import { Follower } from './follower.ts';
+import { DevicesHeard } from './devices-heard.ts';
+import { Follower, keyOf } from './follower.ts';
 import { Head } from './head.ts';
 import { readLog } from './log.ts';
+import { ReaderThread } from './reader-thread-client.ts';
+import { Retention } from './retention.ts';
+import { SeriesReader } from './series-reader.ts';
 import { fromColumn, type ValueColumn } from './value-column.ts';
 import type { SqliteWriter } from './writer.ts';
 
@@ -31,39 +37,56 @@ export class SqliteDatapointStore implements DatapointStore {
   readonly #latest: StatementSync;
   readonly #receipt: StatementSync;
   readonly #publishes: StatementSync;
-  readonly #ascending: StatementSync;
-  readonly #descending: StatementSync;
   readonly #reader: DatabaseSync;
-
+  readonly #series: SeriesReader;
+  readonly #thread: ReaderThread;
   readonly #follower: Follower;
+  readonly #retention: Retention;
+  readonly #heard: DevicesHeard;
   #lastSeq = 0;
 
   constructor(parts: {
     readonly writer: SqliteWriter;
     readonly reader: DatabaseSync;
     readonly followed: SharedArrayBuffer;
+    readonly path: string;
   }) {
     this.#writer = parts.writer;
     const { reader } = parts;
     this.#follower = new Follower(reader, parts.followed);
     this.#reader = reader;
-    // For the registry's queries, which cannot look into the log.
-    reader.function('logged_received', (sensor) => this.#head.latest(sensor as SensorKey)?.receivedMs ?? 0);
+    this.#retention = new Retention(parts);
+    this.#series = new SeriesReader(reader);
+    this.#thread = new ReaderThread(parts.path);
+    this.#heard = new DevicesHeard(reader, this.#head);
     this.#latest = reader.prepare('SELECT seq, at, stamped, received, value FROM latest WHERE sensor = ?');
-    this.#receipt = reader.prepare('SELECT id, caller, body_hash AS bodyHash, at AS atMs FROM receipt WHERE id = ?');
-    this.#publishes = reader.prepare('SELECT at, marks FROM mqtt_publish ORDER BY id');
-    const columns = 'SELECT seq, at, stamped, received, value FROM datapoint WHERE sensor = ?';
-    this.#ascending = reader.prepare(`${columns} AND at <= ? AND (at, seq) > (?, ?) ORDER BY at, seq LIMIT ?`);
-    this.#descending = reader.prepare(
-      `${columns} AND at >= ? AND (at, seq) < (?, ?) ORDER BY at DESC, seq DESC LIMIT ?`,
+    this.#receipt = reader.prepare(
+      'SELECT id, caller, body_hash AS bodyHash, answer, at AS atMs FROM receipt WHERE id = ?',
     );
+    this.#publishes = reader.prepare('SELECT at, marks FROM mqtt_publish ORDER BY id');
   }
 
   /** Rebuilds the head from the log. */
   async start(): Promise<void> {
-    this.#writer.onSettled = (seq) => this.#head.settled(seq);
-    for (const piece of readLog(this.#reader)) this.#head.add(piece, piece.firstSeq);
+    this.#writer.onSealed = (seq) => {
+      this.#heard.beforeSealed();
+      this.#head.sealed(seq);
+    };
+    // The writer may have begun to seal.
+    this.#reader.exec('BEGIN');
+    let isFirst = true;
+    for (const piece of readLog(this.#reader)) {
+      if (isFirst) this.#head.startBehind(piece.firstSeq - 1);
+      isFirst = false;
+      this.#head.add(piece, piece.firstSeq);
+    }
+    this.#reader.exec('COMMIT');
     this.#lastSeq = this.#follower.lastSeq();
+    if (isFirst) this.#head.startBehind(this.#lastSeq);
+  }
+
+  close(): Promise<void> {
+    return this.#thread.close();
   }
 
   /** Datapoints in the log. */
@@ -78,12 +101,17 @@ export class SqliteDatapointStore implements DatapointStore {
     });
   }
 
-  async read(query: RangeQuery): Promise<Datapoint[]> {
-    return merge(this.#readTable(query), this.#head.read(query), query);
+  async read(query: RangeQuery): Promise<RangeStep> {
+    const part = this.#head.partOf(query.sensor);
+    return query.limit <= limits.readHereRows ? this.#series.read(query, part) : this.#thread.read(query, part);
   }
 
-  async latest(sensors: readonly SensorKey[]): Promise<Map<SensorKey, Datapoint>> {
-    const found = new Map<SensorKey, Datapoint>();
+  async count(range: Pick<RangeQuery, 'sensor' | 'fromMs' | 'toMs'>, max: number): Promise<number> {
+    return this.#series.count(range, this.#head.partOf(range.sensor), max);
+  }
+
+  async latest(sensors: readonly SensorKey[]): Promise<Map<SensorKey, ArrivedDatapoint>> {
+    const found = new Map<SensorKey, ArrivedDatapoint>();
     for (const sensor of sensors) {
       const point = this.#head.latest(sensor) ?? this.#readLatest(sensor);
       if (point !== undefined) found.set(sensor, point);
@@ -91,13 +119,34 @@ export class SqliteDatapointStore implements DatapointStore {
     return found;
   }
 
-  async latestUpTo(sensor: SensorKey, seq: number): Promise<Datapoint | undefined> {
+  removeBefore(sensor: SensorKey, beforeMs: number): Promise<number> {
+    return this.#retention.removeBefore(sensor, beforeMs);
+  }
+
+  async oldest(sensors: readonly SensorKey[]): Promise<Map<SensorKey, number>> {
+    return this.#retention.oldest(sensors);
+  }
+
+  async latestUpTo(sensor: SensorKey, seq: number): Promise<ArrivedDatapoint | undefined> {
     const logged = this.#head.latestUpTo(sensor, seq);
     if (logged !== undefined) return logged;
     const latest = this.#readLatest(sensor);
     if (latest === undefined || latest.seq <= seq) return latest;
-    const newest = this.#readTable({ sensor, descending: true, limit: limits.readStepRows });
-    return newest.filter((point) => point.seq <= seq).reduce<Datapoint | undefined>(laterOf, undefined);
+    const kept = this.#follower.latestUpTo(sensor, seq);
+    if (kept !== undefined) return kept;
+    // What has been sealed longer is known by when it was received; what came behind the seq is kept, and left out.
+    const receivedMs = this.#follower.receivedMsOf(seq) ?? Number.POSITIVE_INFINITY;
+    const { columns } = await this.read({ sensor, descending: true, limit: limits.readStepRows });
+    const later = this.#follower.countBehind(sensor, seq);
+    let found: ArrivedDatapoint | undefined;
+    for (let index = columns.count - 1; index >= 0; index--) {
+      const point = datapointAt(columns, index);
+      const count = later.get(keyOf(point)) ?? 0;
+      if (count > 0) later.set(keyOf(point), count - 1);
+      else if (point.receivedMs <= receivedMs && point.receivedMs >= (found?.receivedMs ?? 0))
+        found = { ...point, seq };
+    }
+    return found;
   }
 
   get lastSeq(): number {
@@ -131,64 +180,13 @@ export class SqliteDatapointStore implements DatapointStore {
     return marks;
   }
 
-  #readLatest(sensor: SensorKey): Datapoint | undefined {
+  #readLatest(sensor: SensorKey): ArrivedDatapoint | undefined {
     const row = this.#latest.get(sensor) as Row | undefined;
     return row && toDatapoint(row);
   }
-
-  #readTable({ sensor, fromMs, toMs, after, descending, limit }: RangeQuery): Datapoint[] {
-    const rows = descending
-      ? this.#descending.all(
-          sensor,
-          fromMs ?? earliest,
-          after?.order ?? toMs ?? latestPossible,
-          after?.seq ?? seqMax,
-          limit,
-        )
-      : this.#ascending.all(
-          sensor,
-          toMs ?? latestPossible,
-          after?.order ?? fromMs ?? earliest,
-          after?.seq ?? -1,
-          limit,
-        );
-    return (rows as unknown as Row[]).map(toDatapoint);
-  }
 }
 
-const earliest = -8_640_000_000_000_001;
-const latestPossible = 8_640_000_000_000_001;
-const seqMax = Number.MAX_SAFE_INTEGER;
-
-function laterOf(a: Datapoint | undefined, b: Datapoint): Datapoint {
-  return a === undefined || b.seq > a.seq ? b : a;
-}
-
-function toDatapoint(row: Row): Datapoint {
+function toDatapoint(row: Row): ArrivedDatapoint {
   const timestampMs = row.stamped === 1 ? row.at : undefined;
   return { seq: row.seq, timestampMs, receivedMs: row.received, value: fromColumn(row.value) };
-}
-
-/** Merges two sorted runs; what is in both appears once. */
-function merge(settled: Datapoint[], fresh: Datapoint[], query: RangeQuery): Datapoint[] {
-  if (fresh.length === 0) return settled;
-  if (settled.length === 0) return fresh;
-  const direction = query.descending ? -1 : 1;
-  const merged: Datapoint[] = [];
-  let a = 0;
-  let b = 0;
-  while (merged.length < query.limit && (a < settled.length || b < fresh.length)) {
-    const left = settled[a];
-    const right = fresh[b];
-    if (left === undefined) merged.push(fresh[b++] as Datapoint);
-    else if (right === undefined) merged.push(settled[a++] as Datapoint);
-    else if (left.seq === right.seq) {
-      merged.push(left);
-      a += 1;
-      b += 1;
-    } else if (direction * (orderOf(left) - orderOf(right) || left.seq - right.seq) < 0)
-      merged.push(settled[a++] as Datapoint);
-    else merged.push(fresh[b++] as Datapoint);
-  }
-  return merged;
 }

@@ -1,5 +1,5 @@
-// Datapoints on the writer's side: the append-only log, its settling into the clustered table, purging, and the
-// memories that belong into a datapoint's own commit (push receipts, MQTT publish marks).
+// Datapoints on the writer's side: the append-only log, what sealing has made of it, purging, and the memories that
+// belong into a datapoint's own commit (push receipts, MQTT publish marks).
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { limits } from '../../config/limits.ts';
 import {
@@ -10,8 +10,10 @@ import {
   rowNumbers,
 } from '../../domain/datapoints/datapoint-batch.ts';
 import { KeptLog } from './kept-log.ts';
-import { countOf, cutBatch, type LogPiece, LogWriter, readLog } from './log.ts';
-import { Settling } from './settling.ts';
+import { cutBatch, LogWriter, lastLoggedSeq } from './log.ts';
+import { LogTexts } from './log-texts.ts';
+import type { SealUnit } from './seal-protocol.ts';
+import { SealWriter } from './seal-writer.ts';
 
 interface RememberedPublishes {
   readonly id: number;
@@ -21,60 +23,81 @@ interface RememberedPublishes {
 export class DatapointWriter {
   readonly #database: DatabaseSync;
   readonly #log: LogWriter;
-  readonly #settling: Settling;
+  readonly #sealing: SealWriter;
   readonly #kept: KeptLog;
-  readonly #settled: StatementSync;
+  readonly #texts: LogTexts;
   readonly #insertReceipt: StatementSync;
   readonly #insertPublishes: StatementSync;
-  /** What is in the log, oldest first, and what the open transaction adds. Bounded by `headRowsMax`. */
-  #pieces: LogPiece[];
-  #added: LogPiece[] = [];
   #nextSeq: number;
   #committedSeq: number;
-  #firstSeq: number;
+  /** Up to here the log has been sealed. */
+  #sealedSeq: number;
   #publishes: RememberedPublishes[];
   #publishCount: number;
   readonly #receiptsOf = new Map<string, number>();
-  /** True while removed sensors may have datapoints left. */
+  /** True while removed sensors may have chunks left. */
   purgeDue: boolean;
+  /** Up to here the log may hold datapoints of removed sensors; what is sealed of it is without them. */
+  #purgeSeq = 0;
 
   constructor(database: DatabaseSync, { followedSeq }: { readonly followedSeq: () => number }) {
     this.#database = database;
     this.#kept = new KeptLog(database, followedSeq);
     const one = (sql: string) => Number((database.prepare(sql).get() as { n: number | null } | undefined)?.n ?? 0);
-    this.#pieces = readLog(database);
-    const settled = one("SELECT value AS n FROM counter WHERE name = 'settled_seq'");
-    const last = this.#pieces.at(-1);
-    this.#nextSeq = last === undefined ? settled + 1 : last.firstSeq + countOf(last);
+    this.#sealedSeq = one("SELECT value AS n FROM counter WHERE name = 'sealed_seq'");
+    this.#nextSeq = Math.max(this.#sealedSeq, lastLoggedSeq(database)) + 1;
     this.#committedSeq = this.#nextSeq;
-    this.#firstSeq = this.#pieces[0]?.firstSeq ?? this.#nextSeq;
+    this.#purgeSeq = this.#nextSeq - 1;
     this.purgeDue = one('SELECT count(*) AS n FROM purge') > 0;
     this.#publishes = database
       .prepare('SELECT id, length(marks) / 16 AS count FROM mqtt_publish ORDER BY id')
       .all() as unknown as RememberedPublishes[];
     this.#publishCount = this.#publishes.reduce((sum, { count }) => sum + count, 0);
     this.#log = new LogWriter(database);
-    this.#settling = new Settling(database);
+    this.#texts = new LogTexts(database);
+    this.#sealing = new SealWriter(database, this.#log, this.#kept);
     this.#insertReceipt = database.prepare(
-      'INSERT OR REPLACE INTO receipt (id, caller, body_hash, at) VALUES (?, ?, ?, ?)',
+      'INSERT OR REPLACE INTO receipt (id, caller, body_hash, answer, at) VALUES (?, ?, ?, ?, ?)',
     );
-    this.#settled = database.prepare("INSERT OR REPLACE INTO counter (name, value) VALUES ('settled_seq', ?)");
     this.#insertPublishes = database.prepare('INSERT INTO mqtt_publish (at, marks) VALUES (?, ?)');
   }
 
-  /** Rows of the log that wait to be settled. */
+  /** Datapoints of the log that wait to be sealed. */
   get logRows(): number {
-    return this.#committedSeq - this.#firstSeq;
+    return this.#committedSeq - 1 - this.#sealedSeq;
+  }
+
+  /** Seq of the newest datapoint on disk. */
+  get lastSeq(): number {
+    return this.#committedSeq - 1;
+  }
+
+  get sealedSeq(): number {
+    return this.#sealedSeq;
+  }
+
+  /** True when no more of the log may be held in memory (I4). */
+  get isHeadFull(): boolean {
+    return this.logRows > limits.headRowsMax || this.#texts.chars > limits.headTextCharsMax;
+  }
+
+  /** Characters of texts in what came since the last pass of sealing began, about. */
+  get freshTextChars(): number {
+    return this.#texts.freshChars;
+  }
+
+  /** A pass of sealing begins; over what is in the log up to the seq that is returned. */
+  beginPass(): number {
+    this.#texts.passBegins(this.lastSeq);
+    return this.lastSeq;
   }
 
   /** Appends inside the open transaction; returns the seq of the first datapoint. */
   append(batch: DatapointBatch): number {
     const first = this.#nextSeq;
-    for (const piece of cutBatch(batch, first)) {
-      this.#log.append(piece);
-      this.#added.push(piece);
-    }
+    for (const piece of cutBatch(batch, first)) this.#log.append(piece);
     this.#nextSeq = first + countRows(batch);
+    if (batch.texts.length > 0) this.#texts.add(batch.texts);
     if (batch.quiet.length > 0) this.#kept.addQuiet(batch.quiet, first);
     for (const receipt of batch.receipts) this.#remember(receipt);
     if (batch.publishes.length > 0) this.#rememberPublishes(batch.publishes, batch.rows.at(2 - rowNumbers) ?? 0);
@@ -82,60 +105,64 @@ export class DatapointWriter {
   }
 
   committed(): void {
-    if (this.#added.length > 0) this.#pieces.push(...this.#added);
-    this.#added = [];
     this.#committedSeq = this.#nextSeq;
+    this.#texts.committed();
+    if (this.purgeDue) this.#purgeSeq = this.lastSeq;
   }
 
   /** After a rollback the seqs are given again. */
   rolledBack(): void {
-    this.#added = [];
     this.#nextSeq = this.#committedSeq;
+    this.#texts.rolledBack();
   }
 
   /**
-   * Moves the oldest rows of the log into the clustered table, in one transaction.
-   * @returns the seq up to which all has settled, or undefined when the log is empty.
+   * Takes a unit of sealing in, in a transaction of its own.
+   * @returns false when chunks that it replaces are gone: it is to be planned anew.
    */
-  settle(): number | undefined {
-    if (this.#pieces.length === 0) return undefined;
-    let count = 0;
-    let datapoints = 0;
-    while (count < this.#pieces.length && datapoints < limits.settleRowsMax) {
-      datapoints += countOf(this.#pieces[count++] as LogPiece);
-    }
-    const upTo = this.#firstSeq + datapoints - 1;
+  seal(unit: SealUnit): boolean {
     this.#database.exec('BEGIN IMMEDIATE');
-    this.#settling.move(this.#pieces.slice(0, count));
-    this.#kept.keep(upTo);
-    this.#log.removeUpTo(upTo);
-    this.#settled.run(upTo);
-    this.#database.exec('COMMIT');
-    this.#pieces.splice(0, count);
-    this.#firstSeq = upTo + 1;
-    return upTo;
+    try {
+      const isTaken = this.#sealing.write(unit);
+      if (isTaken) this.#database.exec('COMMIT');
+      return isTaken;
+    } finally {
+      if (this.#database.isTransaction) this.#database.exec('ROLLBACK');
+    }
   }
 
-  /** Deletes one slice of a removed sensor's datapoints; true when there is more to do. */
-  purge(): boolean {
-    const due = this.#database.prepare('SELECT sensor FROM purge LIMIT 1').get() as { sensor: number } | undefined;
-    if (due === undefined) return false;
+  /**
+   * When the last unit of a pass has been taken in: takes some of the log away, in a transaction of its own.
+   * @returns true when all of the pass is gone, which has come to its end with that.
+   */
+  clearSome(upTo: number): boolean {
     this.#database.exec('BEGIN IMMEDIATE');
-    const { changes } = this.#database
-      .prepare(
-        `DELETE FROM datapoint WHERE (sensor, at, seq) IN (SELECT sensor, at, seq FROM datapoint WHERE sensor = ? LIMIT ${limits.purgeRowsMax})`,
-      )
-      .run(due.sensor);
-    if (Number(changes) < limits.purgeRowsMax) {
-      this.#database.prepare('DELETE FROM latest WHERE sensor = ?').run(due.sensor);
-      this.#database.prepare('DELETE FROM purge WHERE sensor = ?').run(due.sensor);
+    try {
+      const { sealedSeq, isDone } = this.#sealing.clearSome(upTo);
+      this.#database.exec('COMMIT');
+      this.#sealedSeq = sealedSeq;
+      if (!isDone) return false;
+    } finally {
+      if (this.#database.isTransaction) this.#database.exec('ROLLBACK');
     }
-    this.#database.exec('COMMIT');
+    this.#texts.sealed(upTo);
+    // Rows of removed sensors that waited for this are to be looked at again.
+    if (upTo >= this.#purgeSeq && this.#purgeSeq > 0) this.purgeDue = true;
     return true;
   }
 
+  /** Deletes some chunks of removed sensors; true when there is more to do at once. */
+  purge(): boolean {
+    this.#database.exec('BEGIN IMMEDIATE');
+    const isDone = purgeSql.every((sql) => Number(this.#database.prepare(sql).run().changes) < limits.purgeChunksMax);
+    // What the log still holds of them is left out when it is sealed, for which the rows of purge are kept.
+    if (isDone && this.#sealedSeq >= this.#purgeSeq) this.#database.exec('DELETE FROM purge');
+    this.#database.exec('COMMIT');
+    return !isDone;
+  }
+
   #remember(receipt: PushReceipt): void {
-    this.#insertReceipt.run(receipt.id, receipt.caller, receipt.bodyHash, receipt.atMs);
+    this.#insertReceipt.run(receipt.id, receipt.caller, receipt.bodyHash, receipt.answer, receipt.atMs);
     const count = (this.#receiptsOf.get(receipt.caller) ?? 0) + 1;
     this.#receiptsOf.set(receipt.caller, count % receiptsBetweenCleanings);
     if (this.#receiptsOf.size > callersCountedMax) this.#receiptsOf.clear();
@@ -171,5 +198,14 @@ export class DatapointWriter {
   }
 }
 
+/** What there is of removed sensors beside the log, some of it. */
+const purgeSql = [
+  ['chunk', 'id'],
+  ['damaged_chunk', 'rowid'],
+  ['latest', 'sensor'],
+].map(
+  ([table, key]) =>
+    `DELETE FROM ${table} WHERE ${key} IN (SELECT ${table}.${key} FROM purge JOIN ${table} USING (sensor) LIMIT ${limits.purgeChunksMax})`,
+);
 const receiptsBetweenCleanings = 1_000;
 const callersCountedMax = 10_000;

@@ -6,6 +6,9 @@ import { DatabaseSync } from 'node:sqlite';
 import { Refusal } from '../../base/refusal.ts';
 import { databaseFile } from './connection.ts';
 
+/** The lock inside the data folder. */
+export const lockFile = 'lock';
+
 /**
  * Locks the folder; the function given back unlocks it.
  * @throws Refusal `conflict` when another server holds it, `storage` when it cannot be used.
@@ -29,9 +32,9 @@ export function lockFolder(folder: string): () => void {
   return () => held.close();
 }
 
-/** The refusal of a folder that the operating system or SQLite does not let us use. */
-export function unusable(folder: string, error: unknown): Refusal {
-  return new Refusal('storage', `Cannot use the data folder ${folder}: ${(error as Error).message}.`, { cause: error });
+/** The refusal of a folder or file that the operating system or SQLite does not let us use. */
+export function unusable(place: string, error: unknown): Refusal {
+  return new Refusal('storage', `Cannot use the data folder ${place}: ${(error as Error).message}.`, { cause: error });
 }
 
 /** SQLite opens what it may not write for reading alone, and would fail with the first push. */
@@ -47,5 +50,4 @@ function assertWritable(folder: string): void {
   }
 }
 
-const lockFile = 'lock';
 const sqliteBusy = 5;

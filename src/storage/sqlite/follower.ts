@@ -1,5 +1,5 @@
 // Datapoints of all sensors in order of arrival, for those who fell behind the feed or come back after a stop: read from
-// the log, and from what of it was kept when it settled (kept-log.ts). The main thread's side; it only reads, and says
+// the log, and from what of it was kept when it was sealed (kept-log.ts). The main thread's side; it only reads, and says
 // through shared memory how far it has come.
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { limits } from '../../config/limits.ts';
@@ -10,6 +10,8 @@ import { type LogPiece, type LogRow, toPiece } from './log.ts';
 
 /** Rows of the log read in one step: many where each commit was small. */
 const rowsAtOnce = 500;
+/** Rows of the log in which the datapoint before is looked for. */
+const rowsLookedBack = 100;
 
 /** How far the datapoints have been followed, as writer and follower share it: at first as far as the disk tells. */
 export function sharedFollowedSeq(reader: DatabaseSync): SharedArrayBuffer {
@@ -24,9 +26,19 @@ export function sharedFollowedSeq(reader: DatabaseSync): SharedArrayBuffer {
   return followed;
 }
 
+/** What a datapoint of a sensor is known by where it has no seq. */
+export function keyOf({
+  timestampMs,
+  receivedMs,
+  value,
+}: Omit<FollowedDatapoint, 'seq' | 'sensor' | 'isQuiet'>): string {
+  return `${receivedMs} ${timestampMs ?? ''} ${typeof value} ${value}`;
+}
+
 export class Follower {
   readonly #followed: BigInt64Array;
   readonly #pieces: StatementSync;
+  readonly #piecesBack: StatementSync;
   readonly #quiet: StatementSync;
   readonly #last: StatementSync;
   readonly #mark: StatementSync;
@@ -37,9 +49,13 @@ export class Follower {
     const rows = (table: string) =>
       `SELECT first_seq AS firstSeq, rows, texts FROM ${table} WHERE first_seq > ?1 - ${limits.logRowDatapointsMax} AND first_seq + datapoints - 1 > ?1`;
     this.#pieces = reader.prepare(`${rows('kept_log')} UNION ALL ${rows('log')} ORDER BY 1 LIMIT ${rowsAtOnce}`);
+    const before = (table: string) => `SELECT first_seq AS firstSeq, rows, texts FROM ${table} WHERE first_seq <= ?1`;
+    this.#piecesBack = reader.prepare(
+      `${before('kept_log')} UNION ALL ${before('log')} ORDER BY 1 DESC LIMIT ${rowsLookedBack}`,
+    );
     this.#quiet = reader.prepare('SELECT last_seq FROM quiet_run WHERE first_seq <= ? ORDER BY first_seq DESC LIMIT 1');
     this.#last = reader.prepare(
-      `SELECT max(coalesce((SELECT max(first_seq) FROM log), 0), coalesce((SELECT value + 1 FROM counter WHERE name = 'settled_seq'), 1)) AS first,
+      `SELECT max(coalesce((SELECT max(first_seq) FROM log), 0), coalesce((SELECT value + 1 FROM counter WHERE name = 'sealed_seq'), 1)) AS first,
         (SELECT datapoints FROM log ORDER BY first_seq DESC LIMIT 1) AS datapoints`,
     );
     this.#mark = reader.prepare("SELECT value FROM counter WHERE name = 'followed_seq'");
@@ -58,6 +74,23 @@ export class Follower {
     return first + (datapoints ?? 0) - 1;
   }
 
+  /** When a datapoint was received; undefined where it is not kept. */
+  receivedMsOf(seq: number): number | undefined {
+    const row = this.#pieces.get(seq - 1) as LogRow | undefined;
+    if (row === undefined || row.firstSeq > seq) return undefined;
+    return toPiece(row).rows[(seq - row.firstSeq) * rowNumbers + 2];
+  }
+
+  /** The datapoint of a sensor that came last up to a seq, if it came shortly before and is kept. */
+  latestUpTo(sensor: SensorKey, seq: number): FollowedDatapoint | undefined {
+    for (const row of this.#piecesBack.iterate(seq) as Iterable<unknown>) {
+      const points = [...this.#pointsOf(toPiece(row as LogRow))];
+      const found = points.findLast((point) => point.sensor === sensor && point.seq <= seq);
+      if (found !== undefined) return found;
+    }
+    return undefined;
+  }
+
   readBehind(seq: number): FollowedDatapoint[] {
     const points: FollowedDatapoint[] = [];
     for (const row of this.#pieces.iterate(seq) as Iterable<unknown>) {
@@ -65,6 +98,19 @@ export class Follower {
       if (points.length >= limits.readStepRows) break;
     }
     return points;
+  }
+
+  /** The sensor's datapoints behind a seq: how many of them look alike. */
+  countBehind(sensor: SensorKey, seq: number): Map<string, number> {
+    const counts = new Map<string, number>();
+    let points = this.readBehind(seq);
+    for (let last = points.at(-1); last !== undefined; last = points.at(-1)) {
+      for (const point of points) {
+        if (point.sensor === sensor) counts.set(keyOf(point), (counts.get(keyOf(point)) ?? 0) + 1);
+      }
+      points = this.readBehind(last.seq);
+    }
+    return counts;
   }
 
   *#pointsOf({ firstSeq, rows, texts }: LogPiece): Generator<FollowedDatapoint> {

@@ -1,113 +1,208 @@
-// What is still in the log, held in memory by sensor, so that reads see it without searching the log.
-// Bounded by `headRowsMax`: the writer settles before it lets the log grow beyond.
-import type { Datapoint, StoredValue } from '../../domain/datapoints/datapoint.ts';
+// What is still in the log, held in memory, so that reads see it without searching the log: the datapoints as they came,
+// one after the other, each with the way back to the one before it of the same sensor. Bounded by `headRowsMax`, beyond
+// which the writer holds commits back until sealing has made room.
+import { limits } from '../../config/limits.ts';
+import { makeColumns } from '../../domain/datapoints/columns.ts';
+import type { ArrivedDatapoint } from '../../domain/datapoints/datapoint.ts';
 import { type DatapointBatch, rowNumbers } from '../../domain/datapoints/datapoint-batch.ts';
-import type { RangeQuery } from '../../domain/datapoints/datapoint-store.ts';
 import type { SensorKey } from '../../domain/sensors/sensor.ts';
+import type { HeadPart } from './head-part.ts';
+import { NumberTable } from './number-table.ts';
 
-/** Columns of one sensor's datapoints, in order of arrival. */
-class Series {
-  readonly seqs: number[] = [];
-  readonly timestamps: number[] = [];
-  readonly received: number[] = [];
-  readonly values: StoredValue[] = [];
+/** Datapoints of one piece of memory. */
+const segmentRows = 32_768;
 
-  push(seq: number, timestampMs: number, receivedMs: number, value: StoredValue): void {
-    this.seqs.push(seq);
-    this.timestamps.push(timestampMs);
-    this.received.push(receivedMs);
-    this.values.push(value);
-  }
-
-  at(index: number): Datapoint {
-    const timestampMs = this.timestamps[index] as number;
-    return {
-      seq: this.seqs[index] as number,
-      timestampMs: Number.isNaN(timestampMs) ? undefined : timestampMs,
-      receivedMs: this.received[index] as number,
-      value: this.values[index] as StoredValue,
-    };
-  }
-
-  order(index: number): number {
-    const timestampMs = this.timestamps[index] as number;
-    return Number.isNaN(timestampMs) ? (this.received[index] as number) : timestampMs;
-  }
-
-  /** Drops what has a seq of at most `seq`. */
-  dropUpTo(seq: number): void {
-    let count = 0;
-    while (count < this.seqs.length && (this.seqs[count] as number) <= seq) count += 1;
-    if (count === 0) return;
-    for (const column of [this.seqs, this.timestamps, this.received, this.values]) column.splice(0, count);
-  }
+class Segment {
+  readonly rows = new Float64Array(segmentRows * rowNumbers);
+  /** How many seqs back the sensor's datapoint before is; 0 where there is none. */
+  readonly back = new Uint32Array(segmentRows);
 }
 
 export class Head {
-  readonly #series = new Map<SensorKey, Series>();
-  #rows = 0;
+  readonly #segments: Segment[] = [];
+  /** Seq of the first place of the first segment. */
+  #origin = 1;
+  /** Up to here all has been sealed. */
+  #sealedSeq = 0;
+  #nextSeq = 1;
+  readonly #lastOf = new NumberTable();
+  /** Values that are no numbers, by seq, in order. */
+  readonly #texts = new Map<number, string>();
+  #sorted: { readonly sensor: SensorKey; readonly lastSeq: number; readonly part: HeadPart } | undefined;
 
+  /** Datapoints held. */
   get rows(): number {
-    return this.#rows;
+    return this.#nextSeq - 1 - this.#sealedSeq;
+  }
+
+  /** Seq of the last datapoint that was added. */
+  get lastSeq(): number {
+    return this.#nextSeq - 1;
+  }
+
+  /** Tells each sensor that has something behind `seq`, and when the last of it was received. */
+  eachBehind(seq: number, visit: (sensor: SensorKey, receivedMs: number) => void): void {
+    const behind = Math.max(seq, this.#sealedSeq);
+    this.#lastOf.each((sensor, last) => {
+      if (last > behind) visit(sensor as SensorKey, this.#receivedAt(last));
+    });
+  }
+
+  /** Begins anew behind a seq. */
+  startBehind(seq: number): void {
+    this.#sealedSeq = seq;
+    this.#nextSeq = seq + 1;
+    this.#origin = seq + 1;
+    this.#segments.length = 0;
   }
 
   add({ rows, texts }: Pick<DatapointBatch, 'rows' | 'texts'>, firstSeq: number): void {
-    let seq = firstSeq;
     let text = 0;
-    for (let at = 0; at < rows.length; at += rowNumbers) {
-      const key = rows[at] as SensorKey;
-      const number = rows[at + 3] as number;
-      let series = this.#series.get(key);
-      if (series === undefined) {
-        series = new Series();
-        this.#series.set(key, series);
-      }
-      const value = Number.isNaN(number) ? (texts[text++] as string) : number;
-      series.push(seq, rows[at + 1] as number, rows[at + 2] as number, value);
+    let seq = firstSeq;
+    for (let from = 0; from < rows.length; ) {
+      const place = (seq - this.#origin) % segmentRows;
+      const segment = this.#segmentOf(seq);
+      const count = Math.min(rows.length / rowNumbers - from / rowNumbers, segmentRows - place);
+      const some = rows.subarray(from, from + count * rowNumbers);
+      segment.rows.set(some, place * rowNumbers);
+      text = this.#link(some, { segment, place, seq, texts, text });
+      from += count * rowNumbers;
+      seq += count;
+    }
+    this.#nextSeq = seq;
+  }
+
+  #link(
+    rows: Float64Array,
+    at: {
+      readonly segment: Segment;
+      readonly place: number;
+      readonly seq: number;
+      readonly texts: readonly string[];
+      readonly text: number;
+    },
+  ): number {
+    const { back } = at.segment;
+    let { text, seq, place } = at;
+    for (let from = 0; from < rows.length; from += rowNumbers) {
+      const before = this.#lastOf.replace(rows[from] as number, seq);
+      back[place] = before > this.#sealedSeq ? seq - before : 0;
+      if (Number.isNaN(rows[from + 3] as number)) this.#texts.set(seq, at.texts[text++] as string);
       seq += 1;
+      place += 1;
     }
-    this.#rows += seq - firstSeq;
+    return text;
   }
 
-  /** Forgets what has settled: it is in the clustered table now. */
-  settled(seq: number): void {
-    this.#rows = 0;
-    for (const [key, series] of this.#series) {
-      series.dropUpTo(seq);
-      if (series.seqs.length === 0) this.#series.delete(key);
-      this.#rows += series.seqs.length;
+  /** Forgets what has been sealed up to this seq. */
+  sealed(seq: number): void {
+    if (seq <= this.#sealedSeq) return;
+    this.#sealedSeq = Math.min(seq, this.#nextSeq - 1);
+    const gone = Math.min(Math.floor((this.#sealedSeq + 1 - this.#origin) / segmentRows), this.#segments.length);
+    this.#segments.splice(0, gone);
+    this.#origin += gone * segmentRows;
+    for (const one of this.#texts.keys()) {
+      if (one > this.#sealedSeq) break;
+      this.#texts.delete(one);
     }
+    this.#sorted = undefined;
   }
 
-  latest(sensor: SensorKey): Datapoint | undefined {
-    const series = this.#series.get(sensor);
-    return series?.at(series.seqs.length - 1);
+  latest(sensor: SensorKey): ArrivedDatapoint | undefined {
+    const seq = this.#lastOf.get(sensor);
+    return seq > this.#sealedSeq ? this.#pointAt(seq) : undefined;
   }
 
   /** The datapoint that came last among those up to this seq. */
-  latestUpTo(sensor: SensorKey, seq: number): Datapoint | undefined {
-    const series = this.#series.get(sensor);
-    const index = series?.seqs.findLastIndex((one) => one <= seq) ?? -1;
-    return index < 0 ? undefined : series?.at(index);
+  latestUpTo(sensor: SensorKey, seq: number): ArrivedDatapoint | undefined {
+    for (const one of this.#seqsBack(sensor)) if (one <= seq) return this.#pointAt(one);
+    return undefined;
   }
 
-  /** The sensor's datapoints that the query asks for, in the query's order. */
-  read(query: RangeQuery): Datapoint[] {
-    const series = this.#series.get(query.sensor);
-    if (series === undefined) return [];
-    const indices: number[] = [];
-    for (let i = 0; i < series.seqs.length; i++) if (matches(series, i, query)) indices.push(i);
-    const direction = query.descending ? -1 : 1;
-    indices.sort((a, b) => direction * (series.order(a) - series.order(b) || a - b));
-    return indices.slice(0, query.limit).map((index) => series.at(index));
+  /** All datapoints of a sensor by time; equal times in order of arrival. */
+  partOf(sensor: SensorKey): HeadPart {
+    const lastSeq = this.#lastOf.get(sensor);
+    if (lastSeq <= this.#sealedSeq) return emptyPart;
+    const known = this.#sorted;
+    if (known !== undefined && known.sensor === sensor && known.lastSeq === lastSeq) return known.part;
+    const part = this.#sort([...this.#seqsBack(sensor)].reverse());
+    // The steps of one long read ask for the same again.
+    if (part.seqs.length > rememberedMin) this.#sorted = { sensor, lastSeq, part };
+    return part;
+  }
+
+  #sort(arrived: readonly number[]): HeadPart {
+    const times = arrived.map((seq) => this.#timeAt(seq));
+    const order = [...arrived.keys()];
+    if (times.some((time, n) => n > 0 && time < (times[n - 1] as number))) {
+      order.sort((a, b) => (times[a] as number) - (times[b] as number) || a - b);
+    }
+    const columns = makeColumns(arrived.length);
+    const seqs = new Float64Array(arrived.length);
+    const texts = new Map<number, string>();
+    for (const [index, n] of order.entries()) {
+      const seq = arrived[n] as number;
+      const { rows, at } = this.#rowAt(seq);
+      seqs[index] = seq;
+      columns.at[index] = times[n] as number;
+      columns.stamped[index] = Number.isNaN(rows[at + 1] as number) ? 0 : 1;
+      columns.received[index] = rows[at + 2] as number;
+      const number = rows[at + 3] as number;
+      columns.values[index] = number;
+      if (Number.isNaN(number)) texts.set(index, this.#texts.get(seq) as string);
+    }
+    return { ...columns, seqs, texts: texts.size === 0 ? undefined : texts };
+  }
+
+  *#seqsBack(sensor: SensorKey): Generator<number> {
+    for (let seq = this.#lastOf.get(sensor); seq > this.#sealedSeq; ) {
+      yield seq;
+      const back = this.#segmentAt(seq).back[(seq - this.#origin) % segmentRows] as number;
+      if (back === 0) return;
+      seq -= back;
+    }
+  }
+
+  #pointAt(seq: number): ArrivedDatapoint {
+    const { rows, at } = this.#rowAt(seq);
+    const timestampMs = rows[at + 1] as number;
+    const number = rows[at + 3] as number;
+    return {
+      seq,
+      timestampMs: Number.isNaN(timestampMs) ? undefined : timestampMs,
+      receivedMs: rows[at + 2] as number,
+      value: Number.isNaN(number) ? (this.#texts.get(seq) as string) : number,
+    };
+  }
+
+  #receivedAt(seq: number): number {
+    const { rows, at } = this.#rowAt(seq);
+    return rows[at + 2] as number;
+  }
+
+  #timeAt(seq: number): number {
+    const { rows, at } = this.#rowAt(seq);
+    const timestampMs = rows[at + 1] as number;
+    return Number.isNaN(timestampMs) ? (rows[at + 2] as number) : timestampMs;
+  }
+
+  #rowAt(seq: number): { readonly rows: Float64Array; readonly at: number } {
+    return { rows: this.#segmentAt(seq).rows, at: ((seq - this.#origin) % segmentRows) * rowNumbers };
+  }
+
+  #segmentAt(seq: number): Segment {
+    return this.#segments[Math.floor((seq - this.#origin) / segmentRows)] as Segment;
+  }
+
+  /** The segment of a seq that is to be written. */
+  #segmentOf(seq: number): Segment {
+    const number = Math.floor((seq - this.#origin) / segmentRows);
+    while (this.#segments.length <= number) this.#segments.push(new Segment());
+    return this.#segments[number] as Segment;
   }
 }
 
-function matches(series: Series, index: number, query: RangeQuery): boolean {
-  const order = series.order(index);
-  if (query.fromMs !== undefined && order < query.fromMs) return false;
-  if (query.toMs !== undefined && order > query.toMs) return false;
-  if (query.after === undefined) return true;
-  const past = order - query.after.order || (series.seqs[index] as number) - query.after.seq;
-  return query.descending ? past < 0 : past > 0;
-}
+/** Parts smaller than that are sorted anew each time. */
+const rememberedMin = limits.readStepRows;
+
+const emptyPart: HeadPart = { ...makeColumns(0), seqs: new Float64Array(0), texts: undefined };

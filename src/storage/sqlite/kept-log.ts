@@ -1,6 +1,6 @@
-// What of the log must stay readable in order of arrival after it has settled: the rows that the watcher of rules has
+// What of the log must stay readable in order of arrival after it was sealed: the rows that the watcher of rules has
 // not come to (I5), bounded by `keptDatapointsMax`; and which datapoints no rule looks at. Called by the writer thread
-// inside its transactions; where the watcher stands goes to disk with each settling.
+// inside its transactions; where the watcher stands goes to disk with each pass of sealing.
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { limits } from '../../config/limits.ts';
 import { quietNumbers } from '../../domain/datapoints/datapoint-batch.ts';
@@ -21,8 +21,13 @@ export class KeptLog {
       `INSERT INTO kept_log (first_seq, datapoints, rows, texts)
         SELECT first_seq, datapoints, rows, texts FROM log WHERE first_seq <= ? AND first_seq + datapoints > ?`,
     );
-    this.#forget = database.prepare('DELETE FROM kept_log WHERE first_seq <= ? AND first_seq + datapoints - 1 <= ?');
-    this.#forgetQuiet = database.prepare('DELETE FROM quiet_run WHERE first_seq <= ? AND last_seq <= ?');
+    const forget = (table: string, last: string) =>
+      database.prepare(
+        `DELETE FROM ${table} WHERE first_seq IN (SELECT first_seq FROM ${table}
+          WHERE first_seq <= ?1 AND ${last} <= ?1 ORDER BY first_seq LIMIT ${limits.clearRowsStep})`,
+      );
+    this.#forget = forget('kept_log', 'first_seq + datapoints - 1');
+    this.#forgetQuiet = forget('quiet_run', 'last_seq');
     this.#mark = database.prepare(
       `INSERT INTO counter (name, value) VALUES ('followed_seq', ?)
         ON CONFLICT (name) DO UPDATE SET value = max(value, excluded.value)`,
@@ -37,14 +42,17 @@ export class KeptLog {
     }
   }
 
-  /** Before the log up to `settledSeq` goes: keeps what has not been followed, and forgets what has. */
-  keep(settledSeq: number): void {
+  /**
+   * Before the log up to `sealedSeq` goes: keeps what has not been followed, and forgets some of what has.
+   * @returns true when there is more to forget.
+   */
+  keep(sealedSeq: number): boolean {
     const followedSeq = this.#followedSeq();
     const isFollowed = followedSeq >= 0;
     if (isFollowed) this.#mark.run(followedSeq);
-    if (isFollowed && followedSeq < settledSeq) this.#copy.run(settledSeq, followedSeq + 1);
-    const past = Math.max(isFollowed ? followedSeq : settledSeq, settledSeq - limits.keptDatapointsMax);
-    this.#forget.run(past, past);
-    this.#forgetQuiet.run(past, past);
+    if (isFollowed && followedSeq < sealedSeq) this.#copy.run(sealedSeq, followedSeq + 1);
+    const past = Math.max(isFollowed ? followedSeq : sealedSeq, sealedSeq - limits.keptDatapointsMax);
+    const forgotten = [this.#forget, this.#forgetQuiet].map((statement) => Number(statement.run(past).changes));
+    return forgotten.some((rows) => rows === limits.clearRowsStep);
   }
 }

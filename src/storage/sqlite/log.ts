@@ -1,6 +1,6 @@
 // The log: datapoints in the order in which they arrived, many to a row, in the bytes in which they came. Only the writer
 // thread appends to it and takes from it; it is read at start, to rebuild what is held in memory. Rows are kept short of
-// `logRowDatapointsMax`, so that they can settle in slices.
+// `logRowDatapointsMax`, so that they can be read in steps.
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { limits } from '../../config/limits.ts';
 import { type DatapointBatch, rowNumbers } from '../../domain/datapoints/datapoint-batch.ts';
@@ -11,7 +11,7 @@ export interface LogPiece extends Pick<DatapointBatch, 'rows' | 'texts'> {
 }
 
 /** Datapoints of a piece. */
-export function countOf({ rows }: LogPiece): number {
+function countOf({ rows }: LogPiece): number {
   return rows.length / rowNumbers;
 }
 
@@ -36,10 +36,34 @@ function countTexts(rows: Float64Array): number {
   return count;
 }
 
-/** All that is in the log, oldest first. */
-export function readLog(database: DatabaseSync): LogPiece[] {
-  const rows = database.prepare('SELECT first_seq AS firstSeq, rows, texts FROM log ORDER BY first_seq').all();
-  return (rows as unknown as LogRow[]).map(toPiece);
+/** Rows read at once, which takes half as long as one by one where each holds a single datapoint. */
+const rowsAtOnce = 100;
+
+/** What is in the log up to a seq, oldest first. Where rows may go meanwhile it is to be read in a transaction. */
+export function* readLog(database: DatabaseSync, upTo = Number.MAX_SAFE_INTEGER): Generator<LogPiece> {
+  const rows = database.prepare(
+    `SELECT first_seq AS firstSeq, rows, texts FROM log WHERE first_seq > ? AND first_seq <= ? ORDER BY first_seq LIMIT ${rowsAtOnce}`,
+  );
+  for (let after = 0; ; ) {
+    const some = rows.all(after, upTo) as unknown as LogRow[];
+    for (const row of some) yield toPiece(row);
+    if (some.length < rowsAtOnce) return;
+    after = (some.at(-1) as LogRow).firstSeq;
+  }
+}
+
+/** Datapoints in the log up to a seq. */
+export function countLog(database: DatabaseSync, upTo: number): number {
+  const row = database.prepare('SELECT total(datapoints) AS count FROM log WHERE first_seq <= ?').get(upTo);
+  return Number(row?.['count']);
+}
+
+/** Seq of the last datapoint of the log; 0 where it is empty. */
+export function lastLoggedSeq(database: DatabaseSync): number {
+  const row = database
+    .prepare('SELECT first_seq + datapoints - 1 AS seq FROM log ORDER BY first_seq DESC LIMIT 1')
+    .get();
+  return Number(row?.['seq'] ?? 0);
 }
 
 /** A row of the log as it lies in the table. */
@@ -52,19 +76,28 @@ export interface LogRow {
 export function toPiece({ firstSeq, rows, texts }: LogRow): LogPiece {
   return {
     firstSeq,
-    // A copy, because a Float64Array needs its bytes aligned.
-    rows: new Float64Array(rows.slice().buffer),
+    rows: toNumbers(rows),
     texts: texts === null ? [] : (JSON.parse(texts) as string[]),
   };
+}
+
+/** A Float64Array needs its bytes aligned; those of a row have a buffer to themselves, as a rule. */
+function toNumbers(bytes: Uint8Array): Float64Array {
+  const { buffer, byteOffset, byteLength } = bytes.byteOffset % 8 === 0 ? bytes : bytes.slice();
+  return new Float64Array(buffer, byteOffset, byteLength / 8);
 }
 
 /** Writes the log; every method inside a transaction. */
 export class LogWriter {
   readonly #insert: StatementSync;
+  readonly #oldest: StatementSync;
   readonly #remove: StatementSync;
 
   constructor(database: DatabaseSync) {
     this.#insert = database.prepare('INSERT INTO log (first_seq, datapoints, rows, texts) VALUES (?, ?, ?, ?)');
+    this.#oldest = database.prepare(
+      'SELECT first_seq AS firstSeq, datapoints FROM log WHERE first_seq <= ? ORDER BY first_seq LIMIT ?',
+    );
     this.#remove = database.prepare('DELETE FROM log WHERE first_seq <= ?');
   }
 
@@ -73,6 +106,19 @@ export class LogWriter {
     const bytes = new Uint8Array(buffer, byteOffset, byteLength);
     const texts = piece.texts.length === 0 ? null : JSON.stringify(piece.texts);
     this.#insert.run(piece.firstSeq, countOf(piece), bytes, texts);
+  }
+
+  /** Up to which seq the oldest pieces reach that begin at or before one and can go in one step; undefined: there are none. */
+  stepUpTo(seq: number): number | undefined {
+    let step: number | undefined;
+    let left: number = limits.clearDatapointsStep;
+    for (const row of this.#oldest.iterate(seq, limits.clearRowsStep) as Iterable<unknown>) {
+      const { firstSeq, datapoints } = row as { firstSeq: number; datapoints: number };
+      step = firstSeq + datapoints - 1;
+      left -= datapoints;
+      if (left <= 0) break;
+    }
+    return step;
   }
 
   /** Takes away the pieces that begin at or before this seq. */

@@ -1,19 +1,19 @@
 // Opens the embedded store in a data folder: takes the folder's lock, migrates, starts the writer thread and gives
 // out the parts that the service is wired from. Nothing outside this folder knows which engine it is.
-import { existsSync, mkdirSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { Kysely } from 'kysely';
-import { Migrator } from 'kysely/migration';
 import { Refusal } from '../../base/refusal.ts';
-import { migrations } from '../sql/migrations/migrations.ts';
 import type { Registry } from '../sql/registry.ts';
 import type { Tables } from '../sql/tables.ts';
 import { databaseFile, openConnection } from './connection.ts';
+import { makeFolder } from './data-folder.ts';
 import { SqliteDatapointStore } from './datapoint-store.ts';
 import { NodeSqliteDialect } from './dialect.ts';
 import { lockFolder, unusable } from './folder-lock.ts';
 import { sharedFollowedSeq } from './follower.ts';
+import { migrate } from './migrate.ts';
+import { moveEarlierDatapoints } from './upgrade.ts';
 import { SqliteWriter } from './writer.ts';
 import type { SqlValue } from './writer-protocol.ts';
 
@@ -32,12 +32,13 @@ export async function openEmbeddedStore(folder: string): Promise<EmbeddedStore> 
   const unlock = lockFolder(folder);
   try {
     const path = join(folder, databaseFile);
-    await migrate(folder);
+    await migrateFolder(folder);
+    moveEarlierDatapoints(path);
     const reader = openConnection(path, { readOnly: true });
-    // Before the writer starts, because it may begin with settling, and must keep what has not been followed.
+    // Before the writer starts, because it may begin with sealing, and must keep what has not been followed.
     const followed = sharedFollowedSeq(reader);
     const writer = new SqliteWriter({ path, followed });
-    const datapoints = new SqliteDatapointStore({ writer, reader, followed });
+    const datapoints = new SqliteDatapointStore({ writer, reader, followed, path });
     await datapoints.start();
     const read = new Kysely<Tables>({ dialect: new NodeSqliteDialect(reader) });
     const registry: Registry = {
@@ -50,6 +51,7 @@ export async function openEmbeddedStore(folder: string): Promise<EmbeddedStore> 
     };
     const close = async () => {
       await writer.close();
+      await datapoints.close();
       await read.destroy();
       reader.close();
       unlock();
@@ -67,7 +69,7 @@ export async function openEmbeddedStore(folder: string): Promise<EmbeddedStore> 
  */
 export async function openRegistryAlone(folder: string): Promise<{ registry: Registry; close(): void }> {
   makeFolder(folder);
-  await migrate(folder);
+  await migrateFolder(folder);
   const database = openConnection(join(folder, databaseFile), { readOnly: false });
   const read = new Kysely<Tables>({ dialect: new NodeSqliteDialect(database) });
   const registry: Registry = {
@@ -96,31 +98,11 @@ function toStatement(query: { readonly sql: string; readonly parameters: readonl
   return { sql: query.sql, parameters: query.parameters as readonly SqlValue[] };
 }
 
-function makeFolder(folder: string): void {
-  try {
-    makeWithParents(resolve(folder));
-  } catch (error) {
-    throw unusable(folder, error);
-  }
-}
-
-/** Not by the `recursive` of Node.js, which tries for ever where a file system refuses with "no such file". */
-function makeWithParents(path: string): void {
-  if (existsSync(path)) return;
-  if (path !== dirname(path)) makeWithParents(dirname(path));
-  mkdirSync(path, { mode: 0o700 });
-}
-
-async function migrate(folder: string): Promise<void> {
+async function migrateFolder(folder: string): Promise<void> {
   let database: DatabaseSync | undefined;
   try {
     database = openConnection(join(folder, databaseFile), { readOnly: false });
-    const db = new Kysely<unknown>({ dialect: new NodeSqliteDialect(database) });
-    const migrator = new Migrator({ db, provider: { getMigrations: async () => migrations } });
-    // Mostly there is nothing to do, and then a verb beside a busy server need not wait for its turn to write.
-    if ((await migrator.getMigrations()).every(({ executedAt }) => executedAt !== undefined)) return;
-    const { error } = await migrator.migrateToLatest();
-    if (error !== undefined) throw error;
+    await migrate(database);
   } catch (error) {
     throw unusable(folder, error);
   } finally {

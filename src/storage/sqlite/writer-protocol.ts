@@ -18,11 +18,17 @@ export type Work =
       readonly statements: readonly Statement[];
       readonly purge: boolean;
     }
-  | { readonly id: number; readonly kind: 'settle' }
+  | { readonly id: number; readonly kind: 'seal' }
   | { readonly id: number; readonly kind: 'close' };
 
-/** `exists`: an id is taken; `gone`: what the row belongs to was removed meanwhile; `storage`: the disk refused. */
-export type FailureKind = 'exists' | 'gone' | 'storage' | 'internal';
+export interface Failure {
+  /**
+   * `exists`: an id is taken; `gone`: what the row belongs to was removed meanwhile; `storage`: the disk refused;
+   * `unsealed`: no more datapoints are held in memory, because sealing fails.
+   */
+  readonly kind: 'exists' | 'gone' | 'storage' | 'unsealed' | 'internal';
+  readonly message: string;
+}
 
 /** From the writer: what became of one unit. */
 export interface Outcome {
@@ -31,16 +37,18 @@ export interface Outcome {
   readonly firstSeq?: number;
   /** Of statements: the rows each changed. */
   readonly changes?: readonly number[];
-  readonly failure?: { readonly kind: FailureKind; readonly message: string };
+  readonly failure?: Failure;
 }
 
 export interface Report {
   /** In order of commit. */
   readonly outcomes: readonly Outcome[];
-  /** Every datapoint up to this seq has left the log for the clustered table. */
-  readonly settledSeq?: number;
+  /** Every datapoint up to this seq has left the log for the chunks. */
+  readonly sealedSeq?: number;
   /** How long the commit took, milliseconds; for the metrics. */
   readonly commitMs?: number;
+  /** When that has changed: why writes are refused from now on; null: they are not. */
+  readonly refuses?: string | null;
 }
 
 export interface WriterOptions {

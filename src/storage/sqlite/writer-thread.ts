@@ -1,41 +1,67 @@
 // The writer thread: the only place that writes to the database while the service runs. Everything that has
 // arrived when a commit begins goes into that commit; answers leave after it reached the disk (I1).
-// Between commits it settles the log and purges removed sensors, in slices short enough to keep ingest waiting little.
+// Between commits it takes in what the sealer thread has made of the log, and purges removed sensors, in slices short
+// enough to keep ingest waiting little.
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { limits } from '../../config/limits.ts';
 import { openConnection } from './connection.ts';
 import { DatapointWriter } from './datapoint-writer.ts';
+import { failureOf } from './failure.ts';
+import { FreeSpace } from './free-space.ts';
+import { SealControl } from './seal-control.ts';
 import { StatementCache } from './statement-cache.ts';
-import type { FailureKind, Outcome, Report, Statement, Work, WriterOptions } from './writer-protocol.ts';
+import { WriteState } from './write-state.ts';
+import type { Failure, Outcome, Report, Statement, Work, WriterOptions } from './writer-protocol.ts';
 
 if (parentPort === null) throw new Error('The writer runs in a thread of its own.');
 const port = parentPort;
-const database = openConnection((workerData as WriterOptions).path, { readOnly: false });
+const { path, followed: sharedFollowed } = workerData as WriterOptions;
+const database = openConnection(path, { readOnly: false });
 const statements = new StatementCache(database);
-const followed = new BigInt64Array((workerData as WriterOptions).followed);
+const followed = new BigInt64Array(sharedFollowed);
 const datapoints = new DatapointWriter(database, { followedSeq: () => Number(Atomics.load(followed, 0)) });
+const freeSpace = new FreeSpace(database);
+const sealing = new SealControl({ path, datapoints, onSealed, onTrouble: noteSealingTrouble });
+const state = new WriteState(database, (reason) => report({ outcomes: [], refuses: reason ?? null }));
 const begin = database.prepare('BEGIN IMMEDIATE');
 const commit = database.prepare('COMMIT');
-let idleTimer: NodeJS.Timeout | undefined;
-let keepingHouse = false;
-/** True after housekeeping failed: it is tried again in a while, not at once. */
-let troubled = false;
+/** Work that waits until sealing has made room in the log; in order. Bounded by what the main thread lets wait. */
+const held: Work[] = [];
+/** Who waits until the log is sealed up to a seq. */
+let sealWaiters: { readonly id: number; readonly seq: number }[] = [];
+let quietTimer: NodeJS.Timeout | undefined;
+let isPurging = false;
 
 port.on('message', (first: Work) => {
-  clearTimeout(idleTimer);
   const works = [first];
   for (let next = receiveMessageOnPort(port); next !== undefined; next = receiveMessageOnPort(port)) {
     works.push(next.message as Work);
   }
-  // The head is full: make room first, so that memory stays bounded (I4).
-  while (datapoints.logRows > limits.headRowsMax && settle());
+  const isClosing = works.some((work) => work.kind === 'close');
+  if (mustWait() && !isClosing) {
+    held.push(...works);
+    sealing.begin();
+  } else {
+    take([...held.splice(0), ...works]);
+    if (isClosing) void close();
+  }
+});
+
+/** The head is full: memory stays bounded (I4). Where sealing fails, callers are to hear of that instead. */
+function mustWait(): boolean {
+  return datapoints.isHeadFull && sealing.trouble === undefined;
+}
+
+function take(works: readonly Work[]): void {
+  clearTimeout(quietTimer);
   const startMs = performance.now();
   const outcomes = commitAll(works);
   report({ outcomes, commitMs: performance.now() - startMs });
-  if (works.some((work) => work.kind === 'settle')) while (settle());
-  if (works.some((work) => work.kind === 'close')) close();
-  else scheduleHousekeeping();
-});
+  for (const { kind, id } of works) if (kind === 'seal') waitForSeal(id);
+  if (sealing.isDue) sealing.begin();
+  if (datapoints.purgeDue) schedulePurge();
+  quietTimer = setTimeout(sealQuietLog, limits.sealQuietMs);
+}
 
 function commitAll(works: readonly Work[]): Outcome[] {
   try {
@@ -48,13 +74,19 @@ function commitAll(works: readonly Work[]): Outcome[] {
     if (database.isTransaction) database.exec('ROLLBACK');
     datapoints.rolledBack();
     const failure = failureOf(error);
+    if (failure.kind === 'storage') state.diskRefused(failure.message);
     return works.map(({ id }) => ({ id, failure }));
   }
 }
 
 function execute(work: Work): Outcome {
-  if (work.kind === 'datapoints') return { id: work.id, firstSeq: datapoints.append(work.batch) };
-  if (work.kind !== 'statements') return { id: work.id };
+  if (work.kind === 'datapoints') {
+    const failure = datapoints.isHeadFull && work.batch.rows.length > 0 ? whyUnsealed() : undefined;
+    if (failure !== undefined) return { id: work.id, failure };
+    return { id: work.id, firstSeq: datapoints.append(work.batch) };
+  }
+  // Who waits for sealing is answered when it is done.
+  if (work.kind !== 'statements') return { id: 0 };
   if (work.purge) datapoints.purgeDue = true;
   database.exec('SAVEPOINT work');
   try {
@@ -70,66 +102,98 @@ function execute(work: Work): Outcome {
   }
 }
 
+/** Why the log is not sealed; undefined where it is, or is tried to be. */
+function whyUnsealed(): Failure | undefined {
+  const { trouble } = sealing;
+  if (trouble === undefined || trouble.kind === 'storage') return trouble;
+  state.sealingFails();
+  return { kind: 'unsealed', message: trouble.message };
+}
+
 function run(statement: Statement): number {
   return Number(statements.prepare(statement.sql).run(...statement.parameters).changes);
 }
 
-/** Moves one slice of the log; true when there is more. */
-function settle(): boolean {
+function waitForSeal(id: number): void {
+  sealWaiters.push({ id, seq: datapoints.lastSeq });
+  answerSealed();
+  if (sealWaiters.length > 0) sealing.begin();
+}
+
+function answerSealed(): void {
+  const outcomes = sealWaiters.filter(({ seq }) => seq <= datapoints.sealedSeq).map(({ id }) => ({ id }));
+  sealWaiters = sealWaiters.filter(({ seq }) => seq > datapoints.sealedSeq);
+  if (outcomes.length > 0) report({ outcomes });
+}
+
+function onSealed(sealedSeq: number): void {
+  state.sealed();
+  report({ outcomes: [], sealedSeq });
+  answerSealed();
+  if (held.length > 0) take(held.splice(0));
+  if (sealWaiters.length > 0 || sealing.isDue) sealing.begin();
+  if (datapoints.purgeDue) schedulePurge();
+}
+
+function sealQuietLog(): void {
+  if (datapoints.logRows >= limits.sealQuietRowsMin) sealing.begin();
+}
+
+const hourly = setInterval(() => sealing.begin(), limits.sealEveryMs);
+
+const shrinking = setInterval(() => {
   try {
-    const settledSeq = datapoints.settle();
-    troubled = false;
-    if (settledSeq !== undefined) report({ outcomes: [], settledSeq });
-    return datapoints.logRows > 0 && settledSeq !== undefined;
-  } catch (error) {
-    // The log stays as it is, and reads go on from it.
-    noteTrouble(error);
-    return false;
-  }
-}
-
-function purge(): boolean {
-  try {
-    return datapoints.purge();
+    if (freeSpace.isDue) freeSpace.giveBack();
   } catch (error) {
     noteTrouble(error);
-    return true;
   }
+}, limits.freePagesEveryMs);
+
+function schedulePurge(): void {
+  if (isPurging) return;
+  isPurging = true;
+  setImmediate(purgeSome);
 }
 
-function noteTrouble(error: unknown): void {
-  if (database.isTransaction) database.exec('ROLLBACK');
-  troubled = true;
-  report({ outcomes: [{ id: 0, failure: failureOf(error) }] });
-}
-
-function scheduleHousekeeping(): void {
-  if (keepingHouse) return;
-  if (datapoints.logRows < limits.settleRowsMin && !datapoints.purgeDue) {
-    idleTimer = setTimeout(() => void keepHouse({ quiet: true }), limits.settleIdleMs);
-    return;
-  }
-  keepingHouse = true;
-  if (troubled) setTimeout(() => keepHouse({ quiet: false }), limits.settleRetryMs);
-  else setImmediate(() => keepHouse({ quiet: false }));
-}
-
-function keepHouse(options: { readonly quiet: boolean }): void {
-  keepingHouse = false;
+function purgeSome(): void {
+  isPurging = false;
   // A turn that was planned before the thread was told to end.
   if (!database.isOpen) return;
-  if (datapoints.purgeDue) {
-    // What was pushed before the removal may still be in the log.
-    while (datapoints.logRows > 0) if (!settle()) break;
-    if (!troubled) datapoints.purgeDue = purge();
-  } else if (options.quiet || datapoints.logRows >= limits.settleRowsMin) {
-    settle();
-    if (options.quiet && datapoints.logRows > 0 && !troubled) setImmediate(() => keepHouse(options));
+  try {
+    datapoints.purgeDue = datapoints.purge();
+    if (datapoints.purgeDue) schedulePurge();
+  } catch (error) {
+    noteTrouble(error);
+    setTimeout(() => datapoints.purgeDue && schedulePurge(), limits.sealRetryMs).unref();
   }
-  if (!options.quiet) scheduleHousekeeping();
 }
 
-function close(): void {
+/** What was to be done stays as it is until it is tried again. */
+function noteTrouble(error: unknown): void {
+  if (database.isTransaction) database.exec('ROLLBACK');
+  tellTrouble(failureOf(error));
+}
+
+/** The log stays as it is, and reads go on from it. */
+function noteSealingTrouble(failure: Failure): void {
+  if (failure.kind !== 'storage' && datapoints.isHeadFull) state.sealingFails();
+  report({ outcomes: sealWaiters.map(({ id }) => ({ id, failure })) });
+  sealWaiters = [];
+  tellTrouble(failure);
+  if (held.length > 0) take(held.splice(0));
+}
+
+function tellTrouble(failure: Failure): void {
+  if (failure.kind === 'storage') state.diskRefused(failure.message);
+  report({ outcomes: [{ id: 0, failure }] });
+}
+
+async function close(): Promise<void> {
+  clearTimeout(quietTimer);
+  clearInterval(hourly);
+  clearInterval(shrinking);
+  state.close();
+  await sealing.close();
   try {
     database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
   } catch (error) {
@@ -145,16 +209,5 @@ function report(message: Report): void {
   port.postMessage(message);
 }
 
-const constraintUnique = new Set([1555, 2067]);
-const constraintForeignKey = 787;
-const storageCodes = new Set([5, 6, 8, 10, 11, 13, 14]);
-
-function failureOf(error: unknown): { kind: FailureKind; message: string } {
-  const { errcode = 0, message = String(error) } = error as { errcode?: number; message?: string };
-  if (constraintUnique.has(errcode)) return { kind: 'exists', message };
-  if (errcode === constraintForeignKey) return { kind: 'gone', message };
-  // The low byte of an extended code is its kind: locked by another, full disk, I/O error, read-only, corrupt, cannot open.
-  return { kind: storageCodes.has(errcode & 0xff) ? 'storage' : 'internal', message };
-}
-
-scheduleHousekeeping();
+if (datapoints.purgeDue) schedulePurge();
+if (sealing.isDue) sealing.begin();

@@ -4,7 +4,7 @@ import { Worker } from 'node:worker_threads';
 import { Refusal } from '../../base/refusal.ts';
 import { limits } from '../../config/limits.ts';
 import type { DatapointBatch } from '../../domain/datapoints/datapoint-batch.ts';
-import type { Outcome, Report, Statement, Work, WriterOptions } from './writer-protocol.ts';
+import type { Failure, Outcome, Report, Statement, Work, WriterOptions } from './writer-protocol.ts';
 
 interface Waiting {
   readonly resolve: (outcome: Outcome) => void;
@@ -21,15 +21,20 @@ export class SqliteWriter {
   #lastId = 0;
   #failed: Error | undefined;
   #closing = false;
-  /** Called when rows have left the log, with the seq up to which they have. */
-  onSettled: (seq: number) => void = () => {};
+  #refusesBecause: string | undefined;
+  #refused = 0;
+  /** Called when datapoints have left the log, with the seq up to which they have. */
+  onSealed: (seq: number) => void = () => {};
   /** Called with the duration of each commit, for the metrics. */
   onCommit: (durationMs: number) => void = () => {};
   /** Called when the thread died or housekeeping failed. */
   onTrouble: (error: Error, options: { readonly fatal: boolean }) => void = () => {};
 
   constructor(options: WriterOptions) {
-    this.#worker = new Worker(new URL('./writer-thread.ts', import.meta.url), { workerData: options });
+    this.#worker = new Worker(new URL('./writer-thread.ts', import.meta.url), {
+      workerData: options,
+      resourceLimits: { maxYoungGenerationSizeMb: limits.threadYoungMib },
+    });
     this.#worker.on('message', (report: Report) => this.#take(report));
     this.#worker.on('error', (error) => this.#die(error as Error));
     this.#closed = new Promise((resolve) => {
@@ -38,6 +43,16 @@ export class SqliteWriter {
         resolve();
       });
     });
+  }
+
+  /** Why writes are refused, or datapoints among them, for people; undefined while they are not. */
+  get refusesBecause(): string | undefined {
+    return this.#refusesBecause;
+  }
+
+  /** Units of writes refused since the start because of that. */
+  get refusedUnits(): number {
+    return this.#refused;
   }
 
   /**
@@ -67,9 +82,9 @@ export class SqliteWriter {
     return (await this.#send(work, statements.length)).changes ?? [];
   }
 
-  /** Moves all of the log into the clustered table now; for tests and measurements. */
-  async settle(): Promise<void> {
-    await this.#send({ id: 0, kind: 'settle' }, 1);
+  /** Moves all of the log into chunks now; for tests and measurements. */
+  async seal(): Promise<void> {
+    await this.#send({ id: 0, kind: 'seal' }, 1);
   }
 
   /** Finishes what was handed over, then closes the database; what comes now is refused. */
@@ -93,11 +108,12 @@ export class SqliteWriter {
 
   #take(report: Report): void {
     if (report.commitMs !== undefined) this.onCommit(report.commitMs);
-    for (const outcome of report.outcomes) this.#settleOne(outcome);
-    if (report.settledSeq !== undefined) this.onSettled(report.settledSeq);
+    if (report.refuses !== undefined) this.#refusesBecause = report.refuses ?? undefined;
+    for (const outcome of report.outcomes) this.#answer(outcome);
+    if (report.sealedSeq !== undefined) this.onSealed(report.sealedSeq);
   }
 
-  #settleOne(outcome: Outcome): void {
+  #answer(outcome: Outcome): void {
     const waiting = this.#waiting.get(outcome.id);
     if (waiting === undefined) {
       if (outcome.failure !== undefined) this.onTrouble(new Error(outcome.failure.message), { fatal: false });
@@ -110,6 +126,7 @@ export class SqliteWriter {
       waiting.committed?.(outcome.firstSeq ?? 0);
       waiting.resolve(outcome);
     } else {
+      if (failure.kind === 'storage' || failure.kind === 'unsealed') this.#refused += 1;
       waiting.reject(refusalOf(failure));
     }
   }
@@ -122,14 +139,16 @@ export class SqliteWriter {
   /** Nobody is left waiting for a thread that is gone, and nobody waits for it anew. */
   #end(cause: Error): void {
     this.#failed ??= cause;
+    this.#refusesBecause = 'the writer has ended';
     for (const { reject } of this.#waiting.values()) reject(storageRefusal(cause));
     this.#waiting.clear();
   }
 }
 
-function refusalOf({ kind, message }: NonNullable<Outcome['failure']>): Error {
+function refusalOf({ kind, message }: Failure): Error {
   if (kind === 'exists') return new Refusal('exists', 'This id is taken.', { cause: message });
   if (kind === 'gone') return new Refusal('not-found', 'The record was removed meanwhile.', { cause: message });
+  if (kind === 'unsealed') return unsealedRefusal(new Error(message));
   return kind === 'storage' ? storageRefusal(new Error(message)) : new Error(message);
 }
 
@@ -137,9 +156,14 @@ function storageRefusal(cause: Error): Refusal {
   return new Refusal(
     'storage',
     'The storage refused to write. Nothing of this request was stored; send it again later.',
-    {
-      cause,
-      retryAfterS: 10,
-    },
+    { cause, retryAfterS: limits.storageRetryAfterS },
+  );
+}
+
+function unsealedRefusal(cause: Error): Refusal {
+  return new Refusal(
+    'storage',
+    'No more datapoints can be held until the storage can compress those it has, which fails. Nothing of this request was stored; send it again later.',
+    { cause, retryAfterS: limits.storageRetryAfterS },
   );
 }

@@ -8,6 +8,10 @@ import * as notifications from './0005-notifications.ts';
 import * as logOfBatches from './0006-log-of-batches.ts';
 import * as deviceList from './0008-device-list.ts';
 import * as outbox from './0009-outbox.ts';
+import * as receiptAnswer from './0010-receipt-answer.ts';
+import * as retention from './0011-retention.ts';
+import * as chunks from './0012-chunks.ts';
+import * as deviceOrder from './0013-device-order.ts';
 
 export const migrations: Record<string, Migration> = {
   '0001-ground': ground,
@@ -18,4 +22,8 @@ export const migrations: Record<string, Migration> = {
   '0006-log-of-batches': logOfBatches,
   '0008-device-list': deviceList,
   '0009-outbox': outbox,
+  '0010-receipt-answer': receiptAnswer,
+  '0011-retention': retention,
+  '0012-chunks': chunks,
+  '0013-device-order': deviceOrder,
 };

@@ -1,0 +1,48 @@
+// Cuts a file into parts that end at the end of a line, for requests of a bounded size. A line break inside quotes ends
+// no line of CSV. Called by import-command.ts; holds one part.
+import { limits } from '../config/limits.ts';
+
+const lineFeed = 0x0a;
+const quote = 0x22;
+
+/** @param options `hasQuotes`: whether quotes may hold line breaks. */
+export async function* fileParts(
+  chunks: AsyncIterable<Uint8Array>,
+  options: { readonly hasQuotes: boolean },
+): AsyncGenerator<Buffer<ArrayBuffer>> {
+  let gathered: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of chunks) {
+    gathered.push(chunk);
+    bytes += chunk.length;
+    if (bytes < limits.importPartBytes) continue;
+    const whole = Buffer.concat(gathered);
+    // Where quotes never end, the service says which line is wrong.
+    const end =
+      lastLineEnd(whole, options) || (bytes < 2 * limits.importPartBytes ? 0 : whole.lastIndexOf(lineFeed) + 1);
+    if (end > 0) yield whole.subarray(0, end);
+    gathered = [whole.subarray(end)];
+    bytes -= end;
+  }
+  if (bytes > 0) yield Buffer.concat(gathered);
+}
+
+/** Behind the last line feed that is outside quotes; 0 where there is none. */
+function lastLineEnd(bytes: Buffer, { hasQuotes }: { readonly hasQuotes: boolean }): number {
+  if (!hasQuotes) return bytes.lastIndexOf(lineFeed) + 1;
+  let isInside = false;
+  let end = 0;
+  for (let at = 0; at < bytes.length; at++) {
+    const byte = bytes[at];
+    if (byte === quote) isInside = !isInside;
+    else if (byte === lineFeed && !isInside) end = at + 1;
+  }
+  return end;
+}
+
+/** The first lines of a text. */
+export function firstLines(bytes: Buffer<ArrayBuffer>, count: number): Buffer<ArrayBuffer> {
+  let end = 0;
+  for (let n = 0; n < count; n++) end = bytes.indexOf(lineFeed, end) + 1;
+  return bytes.subarray(0, end);
+}

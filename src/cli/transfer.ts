@@ -1,0 +1,36 @@
+// How far a transfer is: on a terminal a line that is written over, elsewhere a line every few seconds. On standard
+// error, because standard output may be what is transferred.
+import { limits } from '../config/limits.ts';
+import { Progress } from './progress.ts';
+
+export class Transfer {
+  readonly #what: string;
+  readonly #unit: string;
+  readonly #progress = new Progress();
+  readonly #startMs = performance.now();
+  #toldMs = performance.now();
+
+  /** @param unit what is counted, such as `datapoints`. */
+  constructor(what: string, unit: string) {
+    this.#what = what;
+    this.#unit = unit;
+  }
+
+  /** @param done of `all`, which need not be known; `count` of the unit. */
+  show(
+    done: number,
+    all: number | undefined,
+    { count, more }: { readonly count: number; readonly more: string },
+  ): void {
+    const rate = Math.round(count / Math.max(0.001, (performance.now() - this.#startMs) / 1000));
+    const text = `, ${count.toLocaleString('en')} ${this.#unit}, ${rate.toLocaleString('en')}/s${more}`;
+    this.#progress.show(this.#what, done, all, text);
+    if (process.stderr.isTTY || performance.now() - this.#toldMs < limits.transferToldMs) return;
+    this.#toldMs = performance.now();
+    console.error(`${this.#what}${all === undefined ? '' : ` ${Math.floor((100 * done) / all)} %`}${text}`);
+  }
+
+  end(): void {
+    this.#progress.end();
+  }
+}

@@ -1,0 +1,77 @@
+// Datapoints of one sensor side by side: what a store reads and writes many of, because an object for each costs more
+// than all that is done with it. Made by stores, taken by whoever reads history.
+import { type Datapoint, orderOf, type StoredValue } from './datapoint.ts';
+
+/** Datapoints of one sensor; a store gives them in the order (at, arrival), or in its reverse where that was asked for. */
+export interface Columns {
+  readonly count: number;
+  /** The time that orders: measured, or received where there is none; milliseconds since 1970 UTC. */
+  readonly at: Float64Array;
+  /** When the service received it, milliseconds since 1970 UTC; empty where it was not asked for. */
+  readonly received: Float64Array;
+  /** 1 where the sender gave a time; where 0, `at` is the time of receiving. Empty where it was not asked for. */
+  readonly stamped: Uint8Array;
+  /** The number; NaN where the value is none, and its JSON text is in `texts` under the same index. */
+  readonly values: Float64Array;
+  /** undefined where all values are numbers. */
+  readonly texts: ReadonlyMap<number, string> | undefined;
+  /** Order of arrival among the datapoints of all sensors, 0 where it is no longer known; absent where it is of none. */
+  readonly seqs?: Float64Array;
+}
+
+/** The value at an index, as it is kept. */
+export function valueAt({ values, texts }: Pick<Columns, 'values' | 'texts'>, index: number): StoredValue {
+  const number = values[index] as number;
+  return Number.isNaN(number) && texts !== undefined ? (texts.get(index) as string) : number;
+}
+
+/** The datapoint at an index. */
+export function datapointAt(columns: Columns, index: number): Datapoint {
+  const at = columns.at[index] as number;
+  return {
+    timestampMs: columns.stamped[index] === 1 ? at : undefined,
+    receivedMs: columns.received[index] as number,
+    value: valueAt(columns, index),
+  };
+}
+
+export function datapointsOf(columns: Columns): Datapoint[] {
+  const points: Datapoint[] = new Array(columns.count);
+  for (let index = 0; index < columns.count; index++) points[index] = datapointAt(columns, index);
+  return points;
+}
+
+/** About what they take in memory. */
+export function bytesOfColumns({ count, texts }: Columns): number {
+  let bytes = count * bytesOfRow;
+  if (texts !== undefined) for (const text of texts.values()) bytes += text.length * 2 + 50;
+  return bytes;
+}
+
+/** Bytes of a datapoint without its text. */
+export const bytesOfRow = 25;
+
+/** Copies datapoints into columns, in the order given. */
+export function columnsOf(points: readonly Datapoint[]): Columns {
+  const columns = makeColumns(points.length);
+  const texts = new Map<number, string>();
+  for (const [index, point] of points.entries()) {
+    columns.at[index] = orderOf(point);
+    columns.received[index] = point.receivedMs;
+    columns.stamped[index] = point.timestampMs === undefined ? 0 : 1;
+    columns.values[index] = typeof point.value === 'number' ? point.value : Number.NaN;
+    if (typeof point.value === 'string') texts.set(index, point.value);
+  }
+  return { ...columns, texts: texts.size === 0 ? undefined : texts };
+}
+
+/** Room for so many datapoints. */
+export function makeColumns(count: number): Omit<Columns, 'texts'> {
+  return {
+    count,
+    at: new Float64Array(count),
+    received: new Float64Array(count),
+    stamped: new Uint8Array(count),
+    values: new Float64Array(count),
+  };
+}

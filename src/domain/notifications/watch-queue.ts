@@ -1,0 +1,49 @@
+// Pushes that wait for the watcher of rules, in order of arrival. Bounded (I4): where it is full the watcher reads what it
+// has not seen from the store.
+import type { SeenPush } from './evaluator.ts';
+
+export class WatchQueue {
+  readonly #datapointsMax: number;
+  #pushes: SeenPush[] = [];
+  #datapoints = 0;
+
+  constructor({ datapointsMax }: { readonly datapointsMax: number }) {
+    this.#datapointsMax = datapointsMax;
+  }
+
+  /** Datapoints that wait. */
+  get datapoints(): number {
+    return this.#datapoints;
+  }
+
+  get isEmpty(): boolean {
+    return this.#pushes.length === 0;
+  }
+
+  /** False where there is no room; one push alone may be larger than all the room. */
+  add(push: SeenPush): boolean {
+    const { length } = push.readings;
+    if (this.#datapoints + length > this.#datapointsMax && this.#pushes.length > 0) return false;
+    this.#datapoints += length;
+    this.#pushes.push(push);
+    return true;
+  }
+
+  /** Takes the oldest pushes, of so many datapoints or a few more. */
+  take(datapoints: number): SeenPush[] {
+    let count = 0;
+    let taken = 0;
+    while (count < this.#pushes.length && taken < datapoints)
+      taken += (this.#pushes[count++] as SeenPush).readings.length;
+    this.#datapoints -= taken;
+    if (count < this.#pushes.length) return this.#pushes.splice(0, count);
+    const all = this.#pushes;
+    this.#pushes = [];
+    return all;
+  }
+
+  clear(): void {
+    this.#pushes = [];
+    this.#datapoints = 0;
+  }
+}

@@ -1,0 +1,105 @@
+// How a CSV file is written, told from its first lines: delimiter, lines before the table, a header line or none, point
+// or comma in numbers. Called by import-plan.ts; what the caller says counts before what is found here.
+import { limits } from '../../config/limits.ts';
+import { type CsvRecord, csvRecords } from '../csv-records.ts';
+import { isClock, recogniseTimes } from './time-format.ts';
+import { type Decimal, isNumber } from './value-texts.ts';
+
+export const delimiters = { comma: ',', semicolon: ';', tab: '\t', pipe: '|' } as const;
+export type Delimiter = keyof typeof delimiters;
+
+export interface CsvDialect {
+  readonly delimiter: Delimiter;
+  readonly decimal: Decimal;
+  /** Lines before the table. */
+  readonly skip: number;
+  readonly hasHeader: boolean;
+}
+
+export interface Sample extends CsvDialect {
+  readonly names: readonly (string | undefined)[];
+  /** Records behind the header. */
+  readonly records: readonly CsvRecord[];
+}
+
+/** @param text the first lines; the last of them may be cut off unless `isWhole`. */
+export function sampleCsv(
+  text: string,
+  given: { readonly [F in keyof CsvDialect]?: CsvDialect[F] | undefined },
+  { isWhole }: { readonly isWhole: boolean },
+): Sample {
+  const rest = skipLines(text, given.skip ?? 0);
+  const delimiter = given.delimiter ?? bestDelimiter(rest, isWhole);
+  const all = recordsOf(rest, delimiter, isWhole);
+  const width = usualWidth(all);
+  const first = given.skip === undefined && width > 1 ? all.findIndex(({ fields }) => fields.length >= width) : 0;
+  const table = all.slice(Math.max(0, first));
+  const skip = given.skip ?? (first > 0 ? (table[0]?.line ?? 1) - 1 : 0);
+  const head = table[0]?.fields ?? [];
+  const hasHeader = given.hasHeader ?? looksLikeHeader(head);
+  const records = hasHeader ? table.slice(1) : table;
+  const names = hasHeader ? head : Array.from({ length: Math.max(width, head.length) }, () => undefined);
+  return { delimiter, skip, hasHeader, names, records, decimal: given.decimal ?? decimalOf(records, delimiter) };
+}
+
+export function skipLines(text: string, count: number): string {
+  let at = 0;
+  for (let n = 0; n < count; n++) {
+    const end = text.indexOf('\n', at);
+    if (end < 0) return '';
+    at = end + 1;
+  }
+  return text.slice(at);
+}
+
+function recordsOf(text: string, delimiter: Delimiter, isWhole: boolean): CsvRecord[] {
+  const records: CsvRecord[] = [];
+  const form = { delimiter: delimiters[delimiter], fieldsMax: limits.importColumnsMax };
+  for (const record of csvRecords(text, form)) {
+    if (records.push(record) > limits.importSampleLines) break;
+  }
+  if (records.length > limits.importSampleLines || (!isWhole && records.length > 1)) records.pop();
+  return records.filter(({ fault }) => fault === undefined);
+}
+
+/** The delimiter by which most lines have the same number of fields, and of those the one with most fields. */
+function bestDelimiter(text: string, isWhole: boolean): Delimiter {
+  let best: { readonly delimiter: Delimiter; readonly score: number } = { delimiter: 'comma', score: 0 };
+  for (const delimiter of Object.keys(delimiters) as Delimiter[]) {
+    const records = recordsOf(text, delimiter, isWhole);
+    const width = usualWidth(records);
+    const alike = records.filter(({ fields }) => fields.length === width).length / Math.max(1, records.length);
+    // Decimal commas look like a delimiter too, but rarely make lines alike.
+    const score = width < 2 ? 0 : alike * 100 + Math.min(width, 50) / 50 + (delimiter === 'comma' ? 0 : 5);
+    if (score > best.score) best = { delimiter, score };
+  }
+  return best.delimiter;
+}
+
+/** The number of fields that most records have. */
+function usualWidth(records: readonly CsvRecord[]): number {
+  const counts = Map.groupBy(records, ({ fields }) => fields.length);
+  let usual = { width: 0, count: 0 };
+  for (const [width, { length: count }] of counts) {
+    if (count > usual.count || (count === usual.count && width > usual.width)) usual = { width, count };
+  }
+  return usual.width;
+}
+
+/** A header has words, and nothing that is a value or a time. */
+function looksLikeHeader(fields: readonly string[]): boolean {
+  const texts = fields.map((field) => field.trim()).filter((field) => field !== '');
+  if (texts.length === 0) return false;
+  return !texts.some(
+    (text) =>
+      isNumber(text, 'point') || isNumber(text, 'comma') || isClock(text) || recogniseTimes([text]) !== undefined,
+  );
+}
+
+function decimalOf(records: readonly CsvRecord[], delimiter: Delimiter): Decimal {
+  const texts = records.flatMap(({ fields }) => fields.map((field) => field.trim()));
+  // Between commas, 1,234 in quotes is more likely a thousand.
+  const withComma = delimiter === 'comma' ? /^[+-]?\d+,(\d{1,2}|\d{4,})$/ : /^[+-]?\d+,\d+([eE][+-]?\d+)?$/;
+  const hasCommas = texts.some((text) => withComma.test(text));
+  return hasCommas && !texts.some((text) => /^[+-]?\d+\.\d+$/.test(text)) ? 'comma' : 'point';
+}

@@ -1,0 +1,191 @@
+// What an import answers: its schema, and the record made of plan and report.
+import { Type } from 'typebox';
+import { formatTimestamp } from '../../base/timestamp.ts';
+import { limits } from '../../config/limits.ts';
+import type { MadeSensor } from '../../domain/datapoints/imports.ts';
+import { toJson } from '../records.ts';
+import { DeviceIdSchema, datapointFields, SensorIdSchema, timestamp } from '../schemas.ts';
+import { roleText } from './columns.ts';
+import type { ImportPlan } from './import-plan.ts';
+import type { ImportQuery } from './import-query.ts';
+import type { Imported } from './import-run.ts';
+
+const count = (description: string, example: number) => Type.Integer({ description, examples: [example] });
+const words = (description: string, example: string) => Type.String({ description, examples: [example] });
+const maybe = Type.Optional;
+
+const RefusedField = Type.Object(
+  {
+    line: count('Line of the file, from 1; of a JSON array, the place in it.', 17),
+    column: maybe(count('The column, from 1, where not the whole line is refused.', 2)),
+    detail: words('What was wrong, or what would be right.', '"31.02.2026" is no time as D.M.YYYY.'),
+  },
+  { title: 'RefusedField', description: 'A line, or a field of it, that was not stored, and why.' },
+);
+
+const ImportColumn = Type.Object(
+  {
+    column: count('From 1.', 2),
+    name: maybe(words('Its name in the header, or its key.', 'Temp (°C)')),
+    role: words('What it is taken for, as `columns` says it; a sensor as `device/sensor` or `/sensor`.', '/TC'),
+    unit: maybe(words('The unit in its name.', '°C')),
+    numbers: count('Values of it that are numbers.', 96),
+    others: count('Values of it that are something else.', 0),
+    missing: count('Fields of it without a value.', 4),
+    examples: Type.Array(Type.String(), { description: 'What is in its first lines.', examples: [['21.5', '21.7']] }),
+  },
+  { title: 'ImportColumn', description: 'A column of a file, and what it is taken for.' },
+);
+
+const ImportedFile = Type.Object(
+  {
+    format: words('`csv`, `ndjson` or `json`.', 'csv'),
+    delimiter: maybe(words('What stands between the fields of CSV.', 'semicolon')),
+    decimal: maybe(words('`point` or `comma`.', 'comma')),
+    header: maybe(Type.Boolean({ description: 'Whether a line names the columns.', examples: [true] })),
+    skip: maybe(count('Lines before the header.', 0)),
+    time_format: maybe(words('How times are written.', 'D.M.YYYY[ H:mm[:ss[.SSS]]]')),
+    timezone: words('By whose clocks times are that name no offset.', 'Europe/Paris'),
+    columns: Type.Array(ImportColumn, { description: 'The columns in their order.' }),
+  },
+  { title: 'ImportedFile', description: 'How a file was understood; each of it may be said in the query instead.' },
+);
+
+const NextPart = Type.Object(
+  {
+    head_lines: count('Lines at the beginning of the file to be put before the next part: up to its header.', 1),
+    line: count('The line behind the last that was read.', 5001),
+    after: maybe(timestamp('The last time that was read.')),
+    delimiter: maybe(words('As it was found.', 'semicolon')),
+    decimal: maybe(words('As it was found.', 'comma')),
+    header: maybe(words('As it was found.', 'true')),
+    skip: maybe(count('As it was found.', 0)),
+    time_format: maybe(words('As it was found.', 'D.M.YYYY[ H:mm[:ss[.SSS]]]')),
+  },
+  {
+    title: 'NextPart',
+    description:
+      'What to add to the query for the next part of a file that is sent in parts, so that it is read like this one. `head_lines` is not part of the query.',
+  },
+);
+
+export const ImportAnswer = Type.Object(
+  {
+    dry_run: Type.Boolean({ description: 'True where nothing was stored.', examples: [false] }),
+    lines: count('Lines read, header left out.', 5000),
+    accepted: count('Datapoints stored, and committed to disk; in a dry run, those that would be.', 9996),
+    duplicates: count('Datapoints passed over by `on_duplicate=skip`.', 0),
+    missing: count('Fields without a value.', 4),
+    refused_count: count('Lines and fields refused.', 1),
+    refused: Type.Array(RefusedField, {
+      description: `The first ${limits.importRefusedMax} of them, in the order in which they were refused.`,
+    }),
+    from: maybe(timestamp('Earliest time that was read.')),
+    to: maybe(timestamp('Latest time that was read.')),
+    created: Type.Array(Type.Object({ device_id: DeviceIdSchema, sensor_id: SensorIdSchema }), {
+      description: 'Sensors made; in a dry run, those that would be.',
+    }),
+    stopped: maybe(
+      Type.Object(
+        {
+          line: count('The first line that was not dealt with; all before it were.', 5001),
+          detail: words('Why.', 'The disk is full.'),
+        },
+        { description: 'There where the import could not go on to the end of the file.' },
+      ),
+    ),
+    problems: Type.Array(words('What to say.', 'No column is the time.'), {
+      description: 'Of a dry run: what must be said in the query before anything can be stored.',
+    }),
+    notes: Type.Array(words('A note.', 'The times name no zone and are read as UTC.'), {
+      description: 'What was taken for granted.',
+    }),
+    file: ImportedFile,
+    samples: maybe(
+      Type.Array(
+        Type.Object({
+          line: count('Line of the file.', 2),
+          device_id: maybe(DeviceIdSchema),
+          sensor_id: SensorIdSchema,
+          value: datapointFields.value,
+          timestamp: datapointFields.timestamp,
+        }),
+        { description: 'Of a dry run: the first datapoints, as they would be stored.' },
+      ),
+    ),
+    next: NextPart,
+  },
+  { title: 'ImportAnswer', description: 'What was stored of a file, what was not, and how the file was understood.' },
+);
+
+export function toImportRecord(
+  { plan, report }: Imported,
+  query: ImportQuery,
+  made: readonly MadeSensor[],
+): Record<string, unknown> {
+  const { lines, accepted, refusedCount } = report;
+  const isTimed = report.fromMs <= report.toMs;
+  return {
+    dry_run: query.dry_run,
+    ...{ lines, accepted, duplicates: report.known, missing: report.missing, refused_count: refusedCount },
+    refused: report.refused,
+    from: isTimed ? formatTimestamp(report.fromMs) : undefined,
+    to: isTimed ? formatTimestamp(report.toMs) : undefined,
+    created: made.map(({ device, sensor }) => ({ device_id: device, sensor_id: sensor })),
+    stopped: report.stopped,
+    problems: plan.problems,
+    notes: plan.notes,
+    file: toFileRecord({ plan, report }, query),
+    samples: query.dry_run ? toSamples({ plan, report }) : undefined,
+    next: toNextPart({ plan, report }),
+  };
+}
+
+function toFileRecord({ plan, report }: Imported, { timezone }: ImportQuery): object {
+  const { dialect } = plan;
+  return {
+    format: plan.kind,
+    ...formOf(plan),
+    header: dialect?.hasHeader,
+    timezone,
+    columns: plan.columns().map((column) => ({
+      column: column.place,
+      name: column.name,
+      role: roleText(column.role),
+      unit: column.unit,
+      ...report.countOf(column.place),
+      examples: plan.examplesOf(column),
+    })),
+  };
+}
+
+/** How the file is written, as the query says it. */
+function formOf({ dialect, timeFormat }: ImportPlan) {
+  return {
+    delimiter: dialect?.delimiter,
+    decimal: dialect?.decimal,
+    skip: dialect?.skip,
+    time_format: timeFormat?.name,
+  };
+}
+
+function toSamples({ report }: Imported): object[] {
+  return report.samples.map(({ line, device, sensor, reading }) => ({
+    line,
+    device_id: device === '' ? undefined : device,
+    sensor_id: sensor,
+    value: toJson(reading.value),
+    timestamp: Number.isNaN(reading.timestampMs) ? undefined : formatTimestamp(reading.timestampMs),
+  }));
+}
+
+function toNextPart({ plan, report }: Imported): object {
+  const { dialect, times } = plan;
+  return {
+    head_lines: dialect === undefined ? 0 : dialect.skip + Number(dialect.hasHeader),
+    line: report.nextLine,
+    after: times.lastMs === undefined ? undefined : formatTimestamp(times.lastMs),
+    ...formOf(plan),
+    header: dialect === undefined ? undefined : String(dialect.hasHeader),
+  };
+}

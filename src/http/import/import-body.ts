@@ -1,0 +1,108 @@
+// The body of an import as it comes: pieces of text in the charset that the caller names, or a JSON array. Nothing of it
+// is gathered, so that a file may be larger than what the service would hold. Used by v2/imports.ts.
+import type { IncomingMessage } from 'node:http';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { Json } from '../../base/json.ts';
+import { parseJsonText } from '../../base/json-text.ts';
+import { Refusal } from '../../base/refusal.ts';
+import { limits } from '../../config/limits.ts';
+import type { FileKind } from './import-plan.ts';
+
+export class ImportBody {
+  readonly kind: FileKind;
+  /** Of a JSON array, all of it. */
+  readonly items: readonly Json[];
+  readonly #stream: IncomingMessage | undefined;
+  readonly #charset: string;
+
+  constructor(
+    kind: FileKind,
+    content: { readonly items: readonly Json[] } | { readonly stream: IncomingMessage; readonly charset: string },
+  ) {
+    this.kind = kind;
+    this.items = 'items' in content ? content.items : [];
+    this.#stream = 'items' in content ? undefined : content.stream;
+    this.#charset = 'items' in content ? 'utf-8' : content.charset;
+  }
+
+  /** @throws Refusal `malformed`, `too-large`, in the middle too. */
+  async *texts(): AsyncGenerator<string> {
+    if (this.#stream === undefined) return;
+    const decoder = new TextDecoder(this.#charset, { fatal: true });
+    const decode = (bytes?: Uint8Array) => {
+      try {
+        return bytes === undefined ? decoder.decode() : decoder.decode(bytes, { stream: true });
+      } catch (error) {
+        const advice =
+          'If an older Windows wrote it, name its charset, windows-1252: in Content-Type, or by --encoding.';
+        throw new Refusal('malformed', `The file is not in ${this.#charset.toUpperCase()}. ${advice}`, {
+          cause: error,
+        });
+      }
+    };
+    let bytes = 0;
+    try {
+      // The connection stays, so that it can carry an answer that comes before the end of the body.
+      for await (const chunk of this.#stream.iterator({ destroyOnReturn: false })) {
+        bytes += (chunk as Buffer).length;
+        if (bytes > limits.importBodyBytesMax)
+          throw new Refusal('too-large', 'The file is larger than 1 GiB. Send it in parts.');
+        yield decode(chunk as Buffer);
+      }
+    } catch (error) {
+      if (error instanceof Refusal) throw error;
+      throw new Refusal('malformed', 'The file broke off before its end.', { cause: error });
+    }
+    yield decode();
+  }
+
+  /** Lets go what was not read. */
+  close(): void {
+    this.#stream?.resume();
+  }
+}
+
+const types = {
+  'text/csv': 'csv',
+  'text/plain': 'csv',
+  'text/tab-separated-values': 'csv',
+  'application/x-ndjson': 'ndjson',
+  'application/ndjson': 'ndjson',
+  'application/jsonl': 'ndjson',
+} as const;
+const charsets = ['utf-8', 'utf8', 'us-ascii', 'windows-1252', 'iso-8859-1', 'latin1', 'utf-16le', 'utf-16'];
+
+export function registerImportParsers(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body: Buffer, done) => {
+    try {
+      const items = parseJsonText(body, limits.nestingLevelsMax + 1);
+      done(null, new ImportBody('json', { items: Array.isArray(items) ? (items as readonly Json[]) : [items] }));
+    } catch (error) {
+      done(error as Error);
+    }
+  });
+  for (const [type, kind] of Object.entries(types)) {
+    app.addContentTypeParser(type, (request, stream, done) => {
+      try {
+        done(null, new ImportBody(kind, { stream, charset: charsetOf(request) }));
+      } catch (error) {
+        done(error as Error);
+      }
+    });
+  }
+}
+
+function charsetOf(request: FastifyRequest): string {
+  const encoding = request.headers['content-encoding'];
+  if (encoding !== undefined && encoding !== 'identity') {
+    throw new Refusal('unsupported', `Files are taken as they are, not in the encoding ${encoding}.`);
+  }
+  if (Number(request.headers['content-length'] ?? 0) > limits.importBodyBytesMax) {
+    throw new Refusal('too-large', 'The file is larger than 1 GiB. Send it in parts.');
+  }
+  const type = request.headers['content-type'] ?? '';
+  const charset = /;\s*charset\s*=\s*"?([^\s;"]+)"?/i.exec(type)?.[1]?.toLowerCase() ?? 'utf-8';
+  if (charsets.includes(charset)) return charset;
+  throw new Refusal('unsupported', `The charset ${charset} is not known. There are ${charsets.join(', ')}.`);
+}

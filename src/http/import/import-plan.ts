@@ -1,0 +1,212 @@
+// How a file is read that is imported: what the caller says, and for the rest what its first lines show. Made once for
+// a file by import-run.ts; a dry run shows it, so that people can see what will be done before it is done.
+import type { Json } from '../../base/json.ts';
+import { Refusal } from '../../base/refusal.ts';
+import { TimeZone } from '../../base/time-zone.ts';
+import { parseTimestamp } from '../../base/timestamp.ts';
+import { limits } from '../../config/limits.ts';
+import { assertMapped, type Column, type KnownSensor, type Mapping, parseMapping, readColumns } from './columns.ts';
+import { type CsvDialect, sampleCsv } from './csv-dialect.ts';
+import type { ImportQuery } from './import-query.ts';
+import { LocalTimes } from './local-times.ts';
+import { arrayRows, csvRows, Keys, ndjsonRows, type RowReader } from './rows.ts';
+import { findTimeFormat, recogniseTimes, type TimeFormat, timeFormatRule } from './time-format.ts';
+import { missingWords, quoted, type ValueForm } from './value-texts.ts';
+
+export type FileKind = 'csv' | 'ndjson' | 'json';
+
+export interface ImportFile {
+  readonly kind: FileKind;
+  /** The first characters; all of them where `isWhole`. */
+  readonly sample: string;
+  readonly isWhole: boolean;
+  /** Of a JSON array, all of it. */
+  readonly items: readonly Json[];
+  /** Sensors of the device that the request names, where the caller may see them. */
+  readonly knownSensors: readonly (KnownSensor & { readonly unit?: string })[] | undefined;
+}
+
+export interface ImportPlan {
+  readonly kind: FileKind;
+  readonly rows: RowReader;
+  /** How the CSV is written. */
+  readonly dialect: CsvDialect | undefined;
+  /** The columns; of JSON those seen so far. */
+  columns(): readonly Column[];
+  /** Some of what is in a column. */
+  examplesOf(column: Column): readonly string[];
+  readonly timeFormat: TimeFormat | undefined;
+  readonly times: LocalTimes;
+  readonly values: ValueForm;
+  /** What must be said before anything can be stored. */
+  readonly problems: readonly string[];
+  /** What is well to know. */
+  readonly notes: readonly string[];
+}
+
+/** @throws Refusal `malformed` for what the caller says and cannot be. */
+export function makePlan(query: ImportQuery, file: ImportFile): ImportPlan {
+  const guessing = { mapping: parseMapping(query.columns), knownSensors: file.knownSensors ?? [] };
+  const table = file.kind === 'csv' ? csvTable(query, file, guessing.mapping) : jsonTable(query, file);
+  const columnsNow = () => readColumns(table.names(), guessing);
+  const columns = columnsNow();
+  assertMapped(guessing.mapping, columns);
+  const texts = timesAmong(columns, table.examples);
+  const { format, notes } = formatOf(query, texts);
+  const values = {
+    decimal: table.dialect?.decimal ?? 'point',
+    kind: query.values,
+    missing: new Set(query.missing === undefined ? missingWords : query.missing.toLowerCase().split(',')),
+  };
+  return {
+    kind: file.kind,
+    rows: table.rows,
+    dialect: table.dialect,
+    columns: remembering(columns, table.names, columnsNow),
+    examplesOf: ({ place }) => table.examples.slice(0, 3).map((cells) => textOf(cells[place - 1])),
+    timeFormat: format,
+    times: localTimes(query),
+    values,
+    problems: problemsOf(query, columns, { texts, format }),
+    notes: [...notes, ...zoneNotes(query, texts, format), ...sensorNotes(query, columns, file.knownSensors)],
+  };
+}
+
+interface Table {
+  readonly rows: RowReader;
+  readonly dialect: CsvDialect | undefined;
+  readonly names: () => readonly (string | undefined)[];
+  readonly examples: readonly (readonly (Json | undefined)[])[];
+}
+
+function csvTable(query: ImportQuery, file: ImportFile, mapping: Mapping): Table {
+  const { delimiter, decimal, skip, header } = query;
+  const given = {
+    delimiter: delimiter === 'auto' ? undefined : delimiter,
+    decimal: decimal === 'auto' ? undefined : decimal,
+    hasHeader: header === 'auto' ? undefined : header === 'true',
+    skip,
+  };
+  const sample = sampleCsv(file.sample, given, file);
+  // Where lines are shorter at first than later, what is said of a column counts.
+  const last = Math.max(0, ...[...mapping.keys()].map(Number).filter((n) => n <= limits.importColumnsMax));
+  const names = [...sample.names];
+  while (!sample.hasHeader && names.length < last) names.push(undefined);
+  const examples = sample.records.map(({ fields }) => fields);
+  return { dialect: sample, examples, names: () => names, rows: csvRows(sample, query) };
+}
+
+function jsonTable(query: ImportQuery, { kind, sample, isWhole, items }: ImportFile): Table {
+  const keys = new Keys();
+  const rows = kind === 'json' ? arrayRows(keys, items) : ndjsonRows(keys, query);
+  const first = kind === 'json' ? arrayRows(keys, items.slice(0, limits.importSampleLines)) : ndjsonRows(keys, query);
+  const whole = isWhole ? sample : sample.slice(0, sample.lastIndexOf('\n') + 1);
+  const examples = [...first.read(whole, { isEnd: true })].map(({ cells }) => cells);
+  return { dialect: undefined, examples, names: () => keys.names, rows };
+}
+
+/** Reads the columns anew when a key comes that was not there before. */
+function remembering(first: readonly Column[], names: () => readonly unknown[], read: () => readonly Column[]) {
+  let columns = first;
+  return () => {
+    if (names().length !== columns.length) columns = read();
+    return columns;
+  };
+}
+
+/** What stands for time in the first lines. */
+function timesAmong(columns: readonly Column[], examples: Table['examples']): string[] {
+  const places = ['timestamp', 'date', 'time'].flatMap((role) => columns.filter((column) => column.role === role));
+  if (places.length === 0) return [];
+  return examples
+    .map((cells) => places.map(({ place }) => textOf(cells[place - 1])).join(' ').trim()) // biome-ignore format: one line
+    .filter((text) => /\d/.test(text));
+}
+
+/** A cell as a text: what is shown of it, and what a time is read from. */
+export function textOf(cell: Json | undefined): string {
+  if (cell === undefined) return '';
+  return typeof cell === 'string' ? cell.trim() : JSON.stringify(cell);
+}
+
+function formatOf(query: ImportQuery, texts: readonly string[]) {
+  if (query.time_format !== undefined && query.time_format !== 'auto') {
+    const format = findTimeFormat(query.time_format);
+    if (format === undefined) fault('time_format', timeFormatRule);
+    return { format, notes: [] };
+  }
+  // Times that begin later in the file are as an export writes them.
+  if (texts.length === 0) return { format: findTimeFormat('iso'), notes: [] };
+  const found = recogniseTimes(texts);
+  const notes = found?.isDoubtful
+    ? [`Times are read as ${found.format.name}, the day first. If the month comes first, say so by time_format.`]
+    : [];
+  return { format: found?.format, notes };
+}
+
+function localTimes({ timezone, after }: ImportQuery): LocalTimes {
+  const zone = TimeZone.find(timezone.replace(/^ /, '+'));
+  if (zone === undefined) fault('timezone', 'must be a time zone of the IANA database, such as Africa/Dakar or UTC');
+  const afterMs = after === undefined ? undefined : parseTimestamp(after);
+  if (after !== undefined && afterMs === undefined) fault('after', 'must be a timestamp such as 2016-06-08T18:20:27Z');
+  return new LocalTimes(zone, { name: timezone, afterMs });
+}
+
+function zoneNotes(query: ImportQuery, texts: readonly string[], format: TimeFormat | undefined): string[] {
+  const [text] = texts;
+  if (query.timezone !== 'UTC' || text === undefined || format === undefined) return [];
+  const time = format.parse(text);
+  if (time === undefined || time.offsetMs !== undefined) return [];
+  return ['The times name no zone and are read as UTC. If a clock on the wall showed them, say where by timezone.'];
+}
+
+function sensorNotes(query: ImportQuery, columns: readonly Column[], known: ImportFile['knownSensors']): string[] {
+  const own = columns.flatMap(({ name, role, unit }) =>
+    typeof role === 'string' || role.device !== undefined ? [] : [{ name, unit, id: role.sensor }],
+  );
+  if (known === undefined) return [];
+  const notes = own.flatMap(({ name, unit, id }) => {
+    const sensor = known.find((one) => one.id === id);
+    if (unit === undefined || sensor?.unit === undefined || sensor.unit === unit) return [];
+    return [`Column ${quoted(name ?? '')} goes to sensor ${id}, whose unit is ${quoted(sensor.unit)}.`];
+  });
+  const missing = own.map(({ id }) => id).filter((id) => known.every((sensor) => sensor.id !== id));
+  if (missing.length === 0 || query.create_sensors) return notes;
+  const names = missing.slice(0, 10).join(', ') + (missing.length > 10 ? ', …' : '');
+  const advice = 'create_sensors=true makes what is missing; columns says that a column is another sensor, or ignored.';
+  return [...notes, `Device ${query.device} has no sensor ${names}: ${advice}`];
+}
+
+function problemsOf(
+  query: ImportQuery,
+  columns: readonly Column[],
+  { texts, format }: { readonly texts: readonly string[]; readonly format: TimeFormat | undefined },
+): string[] {
+  const has = (wanted: string) => columns.some(({ role }) => role === wanted);
+  const sensors = columns.map(({ role }) => role).filter((role) => typeof role !== 'string');
+  const problems: string[] = [];
+  const say = 'Say so by columns, such as columns=';
+  // What moves from another service may have come without times, and with when it came alone.
+  const hasArrival = query.received === 'keep' && has('received');
+  if (!has('timestamp') && !has('date') && !hasArrival) problems.push(`No column is the time. ${say}1=timestamp`);
+  else if (texts.length > 0 && format === undefined) {
+    problems.push(
+      `The times are written in no way that is recognised: ${quoted(texts[0] ?? '')}. Say how by time_format.`,
+    );
+  }
+  if (!has('value') && sensors.length === 0) {
+    problems.push(`No column holds values. ${say}2=TC for the values of the sensor TC, or columns=4=value`);
+  }
+  if (has('value') && !has('sensor') && query.sensor === undefined) {
+    problems.push(`Nothing says which sensor the values are of. ${say}2=sensor, or name one by sensor`);
+  }
+  const needsDevice = has('value') || sensors.some((role) => role.device === undefined);
+  if (needsDevice && !has('device') && query.device === undefined) {
+    problems.push(`Nothing says which device the values are of. Name it by device, or ${say.toLowerCase()}1=device`);
+  }
+  return problems;
+}
+
+function fault(field: string, detail: string): never {
+  throw new Refusal('malformed', `${field} ${detail}.`, { faults: [{ pointer: `/${field}`, detail }] });
+}

@@ -1,0 +1,123 @@
+// Reads a file that is imported from its first line to its last and hands its datapoints over in batches, each stored
+// before the next is read. Where it cannot go on, what is stored stays, and the report says where it stopped. Called by
+// v2/imports.ts.
+import { Refusal } from '../../base/refusal.ts';
+import { limits } from '../../config/limits.ts';
+import type { ImportLine } from '../../domain/datapoints/import-line.ts';
+import type { ImportRun as StoredRun } from '../../domain/datapoints/imports.ts';
+import type { ImportBody } from './import-body.ts';
+import { type ImportFile, type ImportPlan, makePlan } from './import-plan.ts';
+import type { ImportQuery } from './import-query.ts';
+import { ImportReport } from './import-report.ts';
+import { LineReader } from './line-reader.ts';
+
+export interface Imported {
+  readonly plan: ImportPlan;
+  readonly report: ImportReport;
+}
+
+/** @throws Refusal where nothing was stored. */
+export async function importFile(
+  body: ImportBody,
+  query: ImportQuery,
+  options: { readonly run: StoredRun; readonly knownSensors: ImportFile['knownSensors'] },
+): Promise<Imported> {
+  const texts = body.texts();
+  const { kind, items } = body;
+  const { sample, isWhole } = await readSample(texts);
+  const plan = makePlan(query, { kind, items, sample, isWhole, knownSensors: options.knownSensors });
+  if (plan.problems.length > 0 && !query.dry_run) throw new Refusal('malformed', plan.problems.join(' '));
+  const report = new ImportReport();
+  const run = new ImportRun({ plan, report, query, run: options.run });
+  try {
+    await run.readAll(sample, texts);
+  } catch (error) {
+    const hasStored = !query.dry_run && report.accepted + report.known > 0;
+    if (!(error instanceof Refusal) || !hasStored) throw error;
+    report.stopAt(run.firstOpenLine, error.message);
+  }
+  return { plan, report };
+}
+
+/** As much of the text as it takes to see how it is written. */
+async function readSample(
+  texts: AsyncGenerator<string>,
+): Promise<{ readonly sample: string; readonly isWhole: boolean }> {
+  let sample = '';
+  while (sample.length < limits.importSampleChars) {
+    const next = await texts.next();
+    if (next.done === true) return { sample, isWhole: true };
+    sample += next.value;
+  }
+  return { sample, isWhole: false };
+}
+
+class ImportRun {
+  readonly #plan: ImportPlan;
+  readonly #report: ImportReport;
+  readonly #reader: LineReader;
+  readonly #run: StoredRun;
+  readonly #linesMax: number;
+  #batch: ImportLine[] = [];
+  #chars = 0;
+
+  constructor(parts: {
+    readonly plan: ImportPlan;
+    readonly report: ImportReport;
+    readonly query: ImportQuery;
+    readonly run: StoredRun;
+  }) {
+    const { plan, report, query, run } = parts;
+    this.#plan = plan;
+    this.#report = report;
+    this.#reader = new LineReader(plan, query, report);
+    this.#run = run;
+    this.#linesMax = query.lines ?? Number.POSITIVE_INFINITY;
+    report.nextLine = query.line ?? 1;
+  }
+
+  /** The first line that was not dealt with. */
+  get firstOpenLine(): number {
+    return this.#batch[0]?.line ?? this.#report.nextLine;
+  }
+
+  async readAll(sample: string, rest: AsyncGenerator<string>): Promise<void> {
+    let hasRoom = await this.#read(sample, { isEnd: false });
+    while (hasRoom) {
+      const next = await rest.next();
+      hasRoom = await this.#read(next.done === true ? '' : next.value, { isEnd: next.done === true });
+      if (next.done === true) break;
+    }
+    await this.#flush();
+  }
+
+  /** False when there are as many lines as were asked for. */
+  async #read(piece: string, options: { readonly isEnd: boolean }): Promise<boolean> {
+    for (const row of this.#plan.rows.read(piece, options)) {
+      this.#report.lines += 1;
+      this.#report.nextLine = row.nextLine;
+      const lines = this.#reader.read(row);
+      this.#report.addRead(lines);
+      for (const line of lines) await this.#add(line);
+      if (this.#report.lines >= this.#linesMax) return false;
+    }
+    return true;
+  }
+
+  async #add(line: ImportLine): Promise<void> {
+    const { value } = line.reading;
+    // Where batches end depends on the file alone, so that a repeat under a key makes the same ones.
+    if (this.#batch.length >= limits.importBatchDatapoints || this.#chars >= limits.importBatchChars)
+      await this.#flush();
+    this.#batch.push(line);
+    if (typeof value === 'string') this.#chars += value.length;
+  }
+
+  async #flush(): Promise<void> {
+    // A dry run shows how the file is read before all is said that storing it needs.
+    const isComplete = this.#plan.problems.length === 0;
+    if (this.#batch.length > 0 && isComplete) this.#report.addOutcome(await this.#run.take(this.#batch));
+    this.#batch = [];
+    this.#chars = 0;
+  }
+}

@@ -1,0 +1,66 @@
+// From what a clock showed to UTC, by a time zone, on days of 23 and 25 hours too: a time that was skipped is refused,
+// and of two that were shown alike the second is taken once the first has gone by. Called by line-reader.ts.
+import { Refusal } from '../../base/refusal.ts';
+import type { TimeZone } from '../../base/time-zone.ts';
+import { formatTimestamp } from '../../base/timestamp.ts';
+import { limits } from '../../config/limits.ts';
+import type { WrittenTime } from './time-format.ts';
+
+/** No zone is further from UTC, with room for both sides of a change. */
+const reachMs = 26 * 3_600_000;
+const earliestMs = -62_167_219_200_000;
+const latestMs = 253_402_300_799_999;
+
+export class LocalTimes {
+  readonly #zone: TimeZone;
+  readonly #name: string;
+  /** The last time of each series. */
+  readonly #last = new Map<string, number>();
+  /** Of the part before; of its series nothing more is known. */
+  readonly #afterMs: number;
+  #newestMs = Number.NaN;
+
+  /** @param options `afterMs`: the last time of the part of the file before this one. */
+  constructor(zone: TimeZone, options: { readonly name: string; readonly afterMs: number | undefined }) {
+    this.#zone = zone;
+    this.#name = options.name;
+    this.#afterMs = options.afterMs ?? Number.NaN;
+  }
+
+  /** The last time that was read; undefined before the first. */
+  get lastMs(): number | undefined {
+    return Number.isNaN(this.#newestMs) ? undefined : this.#newestMs;
+  }
+
+  /**
+   * Milliseconds since 1970 UTC.
+   * @param series what goes forward in time by itself: a device, or a sensor.
+   * @throws Refusal `malformed` for a time that no clock showed.
+   */
+  toUtc({ wallMs, offsetMs }: WrittenTime, series: string): number {
+    const utcMs = offsetMs === undefined ? this.#fromWall(wallMs, series) : wallMs - offsetMs;
+    if (!(utcMs >= earliestMs && utcMs <= latestMs)) {
+      throw new Refusal('malformed', 'The time is none between the years 0 and 9999.');
+    }
+    if (this.#last.size >= limits.importTimesKeptMax) this.#last.clear();
+    this.#last.set(series, utcMs);
+    this.#newestMs = utcMs;
+    return utcMs;
+  }
+
+  #fromWall(wallMs: number, series: string): number {
+    const before = this.#zone.offsetAt(wallMs - reachMs);
+    const after = this.#zone.offsetAt(wallMs + reachMs);
+    if (before === after) return wallMs - before;
+    const shown = [wallMs - Math.max(before, after), wallMs - Math.min(before, after)].filter(
+      (ms) => this.#zone.wallAt(ms) === wallMs,
+    );
+    const [first, second] = shown;
+    if (first === undefined) {
+      const clock = formatTimestamp(wallMs).replace('T', ' ').replace('Z', '');
+      throw new Refusal('malformed', `Clocks in ${this.#name} never showed ${clock}: they went ahead then.`);
+    }
+    const last = this.#last.get(series) ?? this.#afterMs;
+    return second !== undefined && last >= first ? second : first;
+  }
+}

@@ -1,0 +1,128 @@
+// The rows of a file that is imported, out of its text as it comes in pieces: records of CSV, objects of NDJSON or of a
+// JSON array. Called by import-run.ts; holds no more than a line.
+import type { Json } from '../../base/json.ts';
+import { parseJsonText } from '../../base/json-text.ts';
+import { Refusal } from '../../base/refusal.ts';
+import { limits } from '../../config/limits.ts';
+import { CsvReader } from '../csv-records.ts';
+import { type CsvDialect, delimiters, skipLines } from './csv-dialect.ts';
+
+export interface Row {
+  /** From 1. */
+  readonly line: number;
+  /** The line behind it: a field may have line breaks. */
+  readonly nextLine: number;
+  /** By place of the column: the field of CSV, or any JSON; undefined where there is none. */
+  readonly cells: readonly (Json | undefined)[];
+  /** What is wrong with the row, in a sentence. */
+  readonly fault?: string;
+}
+
+export interface RowReader {
+  /** The rows that are whole by now, and, at the end, what is left. */
+  read(piece: string, options: { readonly isEnd: boolean }): Iterable<Row>;
+}
+
+/** @param line the number of the first line behind the header. */
+export function csvRows(dialect: CsvDialect, { line }: { readonly line?: number | undefined }): RowReader {
+  const { delimiter, skip, hasHeader } = dialect;
+  const form = {
+    delimiter: delimiters[delimiter],
+    fieldsMax: limits.importColumnsMax,
+    charsMax: limits.importLineCharsMax,
+  };
+  const reader = new CsvReader(form, { line: 1 + skip });
+  let isSkipped = false;
+  let isHeaderDue = hasHeader;
+  /** What is added to the numbers of lines, so that those of a part are those of the whole file. */
+  let shift = 0;
+  return {
+    *read(piece, options) {
+      const text = isSkipped ? piece : skipLines(piece, skip);
+      isSkipped = true;
+      for (const { line: at, fields, fault } of reader.read(text, options)) {
+        if (isHeaderDue) {
+          isHeaderDue = false;
+          if (line !== undefined) shift = line - reader.nextLine;
+          continue;
+        }
+        if (line !== undefined && !hasHeader) shift = line - skip - 1;
+        const row = { line: at + shift, nextLine: Math.max(at + 1, reader.nextLine) + shift, cells: fields };
+        yield fault === undefined ? row : { ...row, fault: `The line ${fault}.` };
+      }
+    },
+  };
+}
+
+/** Keys of objects as columns, in the order in which they are first seen. */
+export class Keys {
+  readonly names: string[] = [];
+  readonly #places = new Map<string, number>();
+
+  /** @throws Refusal `malformed` for what is no object. */
+  cellsOf(item: Json): (Json | undefined)[] {
+    if (typeof item !== 'object' || item === null || Array.isArray(item)) {
+      throw new Refusal('malformed', 'A line is an object, such as {"device_id": "field-3", "sensor_id": "TC", …}.');
+    }
+    const cells: (Json | undefined)[] = [];
+    for (const [key, value] of Object.entries(item)) cells[this.#placeOf(key)] = value;
+    return cells;
+  }
+
+  #placeOf(key: string): number {
+    const known = this.#places.get(key);
+    if (known !== undefined) return known;
+    if (this.names.length >= limits.importColumnsMax) {
+      throw new Refusal('too-large', `The file has more than ${limits.importColumnsMax} keys.`);
+    }
+    this.#places.set(key, this.names.length);
+    return this.names.push(key) - 1;
+  }
+}
+
+export function ndjsonRows(keys: Keys, { line: first }: { readonly line?: number | undefined }): RowReader {
+  let rest = '';
+  let line = first ?? 1;
+  let isSkipping = false;
+  return {
+    *read(piece, { isEnd }) {
+      const lines = (rest + piece).split('\n');
+      rest = isEnd ? '' : (lines.pop() ?? '');
+      for (const text of lines) {
+        if (!isSkipping && text.trim() !== '') yield toRow(line, keys, () => parseLine(text));
+        isSkipping = false;
+        line += 1;
+      }
+      if (rest.length <= limits.importLineCharsMax) return;
+      if (!isSkipping) yield { line, nextLine: line + 1, cells: [], fault: tooLong };
+      isSkipping = true;
+      rest = '';
+    },
+  };
+}
+
+/** Where the text is not needed: the array was read whole. */
+export function arrayRows(keys: Keys, items: readonly Json[]): RowReader {
+  return {
+    *read(_piece, { isEnd }) {
+      if (!isEnd) return;
+      for (const [index, item] of items.entries()) yield toRow(index + 1, keys, () => item);
+    },
+  };
+}
+
+const tooLong = `The line is longer than ${limits.importLineCharsMax} characters.`;
+
+function parseLine(text: string): Json {
+  if (text.length > limits.importLineCharsMax) throw new Refusal('too-large', tooLong);
+  return parseJsonText(Buffer.from(text), limits.nestingLevelsMax);
+}
+
+function toRow(line: number, keys: Keys, parse: () => Json): Row {
+  try {
+    return { line, nextLine: line + 1, cells: keys.cellsOf(parse()) };
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    return { line, nextLine: line + 1, cells: [], fault: error.message };
+  }
+}

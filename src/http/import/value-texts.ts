@@ -1,0 +1,82 @@
+// What a field of CSV says: nothing, a number with a decimal point or comma, true or false, JSON, or a text. Called by
+// line-reader.ts and, for what a number looks like, by csv-dialect.ts.
+import { isCleanText, type Json, textFault } from '../../base/json.ts';
+import { parseJsonText } from '../../base/json-text.ts';
+import { Refusal } from '../../base/refusal.ts';
+import { limits } from '../../config/limits.ts';
+
+export const decimals = ['point', 'comma'] as const;
+export type Decimal = (typeof decimals)[number];
+
+/** How values are taken: as what they look like, as numbers alone, or as texts whatever they look like. */
+export const valueKinds = ['auto', 'number', 'text'] as const;
+export type ValueKind = (typeof valueKinds)[number];
+
+/** What says that there is no value, in small letters; an empty field always does. */
+export const missingWords: readonly string[] = ['na', 'n/a', '#n/a', 'nan', '-', '--', 'none'];
+
+const numbers: Readonly<Record<Decimal, RegExp>> = {
+  point: /^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/,
+  comma: /^[+-]?(\d+,?\d*|,\d+)([eE][+-]?\d+)?$/,
+};
+const grouped = /^[+-]?\d{1,3}(\.\d{3})+,\d+$/;
+
+export function isNumber(text: string, decimal: Decimal): boolean {
+  return numbers[decimal].test(text) || (decimal === 'comma' && grouped.test(text));
+}
+
+export interface ValueForm {
+  readonly decimal: Decimal;
+  readonly kind: ValueKind;
+  readonly missing: ReadonlySet<string>;
+}
+
+/**
+ * The value, or undefined where there is none.
+ * @throws Refusal `malformed`, `too-large`
+ */
+export function parseValueText(field: string, { decimal, kind, missing }: ValueForm): Json | undefined {
+  const text = field.trim();
+  if (text === '' || missing.has(text.toLowerCase())) return undefined;
+  if (kind === 'text') return cleanText(text);
+  if (isNumber(text, decimal)) return toNumber(text, decimal);
+  if (kind === 'number') throw new Refusal('malformed', `${quoted(text)} is no number.`);
+  if (/^(true|false)$/i.test(text)) return text.toLowerCase() === 'true';
+  return jsonOrText(text);
+}
+
+/** A text that is JSON is that JSON; any other is the string it is. */
+export function jsonOrText(text: string): Json {
+  if (text.length > limits.valueBytesMax) {
+    throw new Refusal('too-large', `value has ${text.length} characters; a value takes ${limits.valueBytesMax} bytes.`);
+  }
+  if (!isJson(text)) return cleanText(text);
+  // Within a datapoint, as it is in JSON: the same bounds hold, and what is wrong is told of /value.
+  return (parseJsonText(Buffer.from(`{"value":${text}}`), limits.nestingLevelsMax) as { readonly value: Json }).value;
+}
+
+function toNumber(text: string, decimal: Decimal): number {
+  const value = Number(decimal === 'comma' ? text.replaceAll('.', '').replace(',', '.') : text);
+  if (!Number.isFinite(value)) throw new Refusal('malformed', `${quoted(text)} is too large for a number.`);
+  return value;
+}
+
+function cleanText(text: string): string {
+  if (!isCleanText(text)) throw new Refusal('malformed', `value ${textFault(text)}.`);
+  return text;
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** As it is repeated in a message: short, and without what moves a cursor. */
+export function quoted(text: string): string {
+  const short = text.length > 40 ? `${text.slice(0, 40)}…` : text;
+  return `"${short.replace(/[\p{Cc}\p{Cf}]/gu, '\ufffd')}"`;
+}

@@ -1,0 +1,125 @@
+// Bringing in files of datapoints (contract 10): CSV as loggers write it, NDJSON, JSON; with a preview, a dry run and a
+// report.
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
+import { Type } from 'typebox';
+import { Refusal } from '../../base/refusal.ts';
+import { limits } from '../../config/limits.ts';
+import type { Actor } from '../../domain/users/user.ts';
+import { ImportAnswer, toImportRecord } from '../import/import-answer.ts';
+import { ImportBody, registerImportParsers } from '../import/import-body.ts';
+import type { ImportFile } from '../import/import-plan.ts';
+import { ImportQuery } from '../import/import-query.ts';
+import { importFile } from '../import/import-run.ts';
+import { conflict, overload, refusals, type Services, type TypedApp } from '../routes.ts';
+
+const description = `Brings in history: a file as a logger writes it, wide (a time and a column for each sensor) or long (a sensor, a time and a value on each line). How it is written is found out from its first lines and told in \`file\`; whatever is found wrongly, say in the query. See what will be done first, by \`dry_run=true\`.
+
+Lines are judged one by one. What is accepted is stored in the order of the file, a commit for each ${limits.importBatchDatapoints} datapoints, and committed when the answer goes out; the rest is told with its line. An error (4xx, 5xx) means that nothing was stored. Where the import could not go on, the answer is 200, and \`stopped\` says from which line on nothing is stored.
+
+No notification looks at what is imported. The body is read as it comes, up to 1 GiB within two minutes. A larger file goes in parts that end at the end of a line: put its first \`next.head_lines\` lines before each later part, and add \`next\` to the query. Under an \`Idempotency-Key\` a repeat of a file, or of a part, stores nothing twice and goes on where the first was cut off; it is remembered for 24 hours. \`on_duplicate=skip\` looks at what is stored instead.`;
+
+const ImportContent = Type.Unsafe<unknown>({
+  'x-content': {
+    'text/csv': {
+      schema: Type.String({
+        description:
+          'CSV (RFC 4180) with commas, semicolons, tabs or bars, in UTF-8 or the charset that `Content-Type` names: `windows-1252`, `iso-8859-1`, `utf-16le`.',
+        examples: ['device_id,sensor_id,timestamp,value\r\nfield-3,TC,2016-06-08T18:20:27Z,21.5\r\n'],
+      }),
+    },
+    'application/x-ndjson': {
+      schema: Type.String({
+        description: 'An object on each line, long or wide; its keys are the columns.',
+        examples: ['{"device_id":"field-3","sensor_id":"TC","timestamp":"2016-06-08T18:20:27Z","value":21.5}\n'],
+      }),
+    },
+    'application/json': {
+      schema: Type.Array(Type.Object({}), {
+        description: 'An array of such objects, at most 16 MiB.',
+        examples: [[{ device_id: 'field-3', sensor_id: 'TC', timestamp: '2016-06-08T18:20:27Z', value: 21.5 }]],
+      }),
+    },
+  },
+});
+
+const ImportHeaders = Type.Object({
+  'idempotency-key': Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: limits.idempotencyKeyCharsMax,
+      description: 'Names this import: a repeat within 24 hours stores nothing twice.',
+    }),
+  ),
+});
+
+export function registerImports(app: TypedApp, services: Services): void {
+  let underWay = 0;
+  app.register((importing, _options, done) => {
+    registerImportParsers(importing);
+    importing.withTypeProvider<TypeBoxTypeProvider>().post(
+      '/import',
+      {
+        schema: {
+          tags: ['Datapoints'],
+          operationId: 'importDatapoints',
+          summary: 'Import a file',
+          description,
+          querystring: ImportQuery,
+          headers: ImportHeaders,
+          body: ImportContent,
+          response: {
+            200: {
+              description: 'What was stored, what was not, and how the file was understood.',
+              content: { 'application/json': { schema: ImportAnswer } },
+            },
+            ...refusals,
+            ...overload,
+            ...conflict('The `Idempotency-Key` was used for another file.'),
+          },
+        },
+      },
+      async (request) => {
+        const { query, actor, body } = request;
+        if (!(body instanceof ImportBody)) throw new Refusal('malformed', 'Send the file as the body of the request.');
+        if (underWay >= limits.importsAtOnceMax) throw tooManyImports();
+        underWay += 1;
+        try {
+          const run = services.imports.begin(() => request.actorNow(), {
+            isDry: query.dry_run,
+            makesSensors: query.create_sensors,
+            skipsKnown: query.on_duplicate === 'skip',
+            key: request.headers['idempotency-key'],
+          });
+          const knownSensors = await sensorsOf(services, actor, query.device);
+          return toImportRecord(await importFile(body, query, { run, knownSensors }), query, run.made) as never;
+        } finally {
+          underWay -= 1;
+          body.close();
+        }
+      },
+    );
+    done();
+  });
+}
+
+/** The sensors of the device, as far as the actor may see them: columns are recognised by their names. */
+async function sensorsOf(
+  { devices }: Services,
+  actor: Actor,
+  id: string | undefined,
+): Promise<ImportFile['knownSensors']> {
+  if (id === undefined) return undefined;
+  try {
+    const { device } = await devices.get(actor, id);
+    return [...device.sensors.values()];
+  } catch (error) {
+    if (error instanceof Refusal) return undefined;
+    throw error;
+  }
+}
+
+function tooManyImports(): Refusal {
+  return new Refusal('busy', 'Too many imports are under way. Nothing of this one was stored; send it again.', {
+    retryAfterS: limits.busyRetryAfterS,
+  });
+}

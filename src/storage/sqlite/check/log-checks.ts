@@ -1,0 +1,136 @@
+// The log: are its rows what the writer writes, without a gap, and what lies behind it counted right?
+import type { DatabaseSync } from 'node:sqlite';
+import { limits } from '../../../config/limits.ts';
+import { rowNumbers } from '../../../domain/datapoints/datapoint-batch.ts';
+import { type LogPiece, toPiece } from '../log.ts';
+import type { Check } from './check.ts';
+
+const bytesOfDatapoint = rowNumbers * Float64Array.BYTES_PER_ELEMENT;
+const restore = 'Restore a backup; what is in this row is lost.';
+
+interface Row {
+  readonly firstSeq: number;
+  readonly datapoints: number;
+  readonly rows: Uint8Array;
+  readonly texts: string | null;
+}
+
+export const logChecks: readonly Check[] = [
+  {
+    name: 'log',
+    asks: 'rows of the log can be read, each with as many datapoints as it says',
+    *run(database) {
+      for (const table of ['log', 'kept_log']) {
+        for (const row of rowsOf(database, table)) {
+          for (const what of faultsOf(row))
+            yield { what: `Row ${row.firstSeq} of ${table} ${what}.`, where: { table }, advice: restore };
+        }
+      }
+    },
+  },
+  {
+    name: 'order of the log',
+    asks: 'no datapoint is missing between what has been sealed and the end of the log, and none is there twice',
+    *run(database) {
+      const where = { table: 'log' };
+      let next = counter(database, 'sealed_seq') + 1;
+      for (const { first_seq: first, datapoints } of database
+        .prepare('SELECT first_seq, datapoints FROM log ORDER BY first_seq')
+        .iterate()) {
+        if (Number(first) !== next)
+          yield { what: `The log goes on at ${first} where ${next} should come.`, where, advice: 'Restore a backup.' };
+        next = Number(first) + Number(datapoints);
+      }
+    },
+  },
+  {
+    name: 'counters',
+    asks: 'nobody has read further than there are datapoints',
+    *run(database) {
+      const last = Number(
+        database.prepare('SELECT max(first_seq + datapoints - 1) AS seq FROM log').get()?.['seq'] ?? 0,
+      );
+      const end = Math.max(last, counter(database, 'sealed_seq'));
+      const advice = `Stop the service and set the value back to ${end}: notifications would miss what comes up to there.`;
+      const followed = counter(database, 'followed_seq');
+      if (followed > end)
+        yield {
+          what: `Notifications have looked at datapoint ${followed}, and the last is ${end}.`,
+          where: { table: 'counter' },
+          advice,
+        };
+      for (const { first_seq: first, last_seq: lastQuiet } of database
+        .prepare('SELECT * FROM quiet_run WHERE last_seq < first_seq OR last_seq > ?')
+        .iterate(end)) {
+        yield {
+          what: `The quiet run ${first} to ${lastQuiet} is none.`,
+          where: { table: 'quiet_run' },
+          advice: 'Remove that row.',
+        };
+      }
+    },
+  },
+  {
+    name: 'repeats',
+    asks: 'what is remembered to tell repeats can be read',
+    *run(database) {
+      for (const { id } of database.prepare('SELECT id FROM mqtt_publish WHERE length(marks) % 16 <> 0').iterate()) {
+        yield {
+          what: `Row ${id} of mqtt_publish has half a mark.`,
+          where: { table: 'mqtt_publish' },
+          advice: 'Remove that row; repeats of those messages may be stored twice.',
+        };
+      }
+    },
+  },
+];
+
+function* rowsOf(database: DatabaseSync, table: string): Generator<Row> {
+  const rows = database.prepare(
+    `SELECT first_seq AS firstSeq, datapoints, rows, texts FROM ${table} ORDER BY first_seq`,
+  );
+  for (const row of rows.iterate()) yield row as unknown as Row;
+}
+
+/** Rows that can be read at all. */
+export function* piecesOf(database: DatabaseSync, table: string): Generator<LogPiece> {
+  for (const row of rowsOf(database, table)) if (faultsOf(row).length === 0) yield toPiece(row);
+}
+
+function counter(database: DatabaseSync, name: string): number {
+  return Number(database.prepare('SELECT value FROM counter WHERE name = ?').get(name)?.['value'] ?? 0);
+}
+
+function faultsOf(row: Row): string[] {
+  const { datapoints, rows } = row;
+  if (!(rows instanceof Uint8Array) || rows.length !== datapoints * bytesOfDatapoint)
+    return [`has not the bytes of ${datapoints} datapoints`];
+  if (datapoints < 1 || datapoints > limits.logRowDatapointsMax) return [`has ${datapoints} datapoints`];
+  try {
+    return faultsInside(toPiece(row));
+  } catch {
+    return ['has texts that are no JSON'];
+  }
+}
+
+function faultsInside({ rows, texts }: LogPiece): string[] {
+  let textsDue = 0;
+  for (let at = 0; at < rows.length; at += rowNumbers) {
+    const [sensor, timestamp, received, value] = rows.subarray(at, at + rowNumbers) as unknown as [
+      number,
+      number,
+      number,
+      number,
+    ];
+    if (!Number.isSafeInteger(sensor) || sensor < 1) return [`has a datapoint of the sensor ${sensor}`];
+    if (!isDateMs(received) || !(Number.isNaN(timestamp) || isDateMs(timestamp))) return ['has a datapoint of no time'];
+    if (Number.isNaN(value)) textsDue += 1;
+  }
+  if (texts.length !== textsDue) return [`has ${texts.length} texts where ${textsDue} belong`];
+  for (const text of texts) JSON.parse(text);
+  return [];
+}
+
+function isDateMs(ms: number): boolean {
+  return Number.isInteger(ms) && Math.abs(ms) <= 8_640_000_000_000_000;
+}

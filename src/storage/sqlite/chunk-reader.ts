@@ -1,0 +1,148 @@
+// Reads chunks of a sensor from the database, decoded. Chunks of one sensor do not overlap: in the order (first, last,
+// id) each begins where the one before has ended, or later, or at the same time where more came at one time than a chunk
+// holds.
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { LruCache } from '../../base/lru-cache.ts';
+import { Refusal } from '../../base/refusal.ts';
+import { noteSpent } from '../../base/spent-buffers.ts';
+import { limits } from '../../config/limits.ts';
+import { bytesOfColumns, bytesOfRow, type Columns } from '../../domain/datapoints/columns.ts';
+import type { SensorKey } from '../../domain/sensors/sensor.ts';
+import { decodeChunk } from '../timeseries/chunk-codec.ts';
+import type { ChunkPlace } from '../timeseries/chunk-plan.ts';
+import { CorruptChunk } from '../timeseries/corrupt-chunk.ts';
+
+interface ChunkRow extends Omit<ChunkPlace, 'size'> {
+  readonly bytes: Uint8Array;
+}
+
+interface SealedUpTo {
+  readonly all: number;
+  readonly some: number | null;
+}
+
+export class ChunkReader {
+  readonly #up: StatementSync;
+  readonly #down: StatementSync;
+  readonly #places: StatementSync;
+  readonly #bytes: StatementSync;
+  readonly #sealed: StatementSync;
+  readonly #aside: StatementSync;
+  readonly #ids: StatementSync;
+  /** Chunks read last; the steps of a long read go through one several times. */
+  readonly #decoded = new LruCache<number, Columns>({ weightMax: limits.decodedBytesMax, weigh: bytesOfColumns });
+
+  constructor(database: DatabaseSync) {
+    const columns = 'SELECT id, first, last, count, bytes FROM chunk WHERE sensor = ?1';
+    // The chunk before the first that begins at the bound may reach over it.
+    this.#up = database.prepare(
+      `${columns} AND first >= coalesce((SELECT max(first) FROM chunk WHERE sensor = ?1 AND first < ?2), ?2)
+        AND first <= ?3 ORDER BY first, last, id`,
+    );
+    this.#down = database.prepare(`${columns} AND first <= ?2 ORDER BY first DESC, last DESC, id DESC`);
+    this.#places = database.prepare(
+      'SELECT id, first, last, count, length(bytes) AS size FROM chunk WHERE sensor = ? AND first <= ? ORDER BY first DESC, last DESC, id DESC',
+    );
+    this.#bytes = database.prepare('SELECT bytes FROM chunk WHERE id = ?');
+    this.#sealed = database.prepare(
+      `SELECT coalesce((SELECT value FROM counter WHERE name = 'sealed_seq'), 0) AS "all",
+        (SELECT up_to FROM sealing WHERE next_sensor > ?) AS some`,
+    );
+    this.#aside = database.prepare(
+      'SELECT first, last FROM damaged_chunk WHERE sensor = ? AND first <= ? AND last >= ? LIMIT 1',
+    );
+    this.#ids = database.prepare(
+      'SELECT device.id AS device, sensor.id AS sensor FROM sensor JOIN device ON device.key = sensor.device WHERE sensor.key = ?',
+    );
+  }
+
+  /** Up to this seq the datapoints of a sensor are in chunks, those behind it in the log. */
+  sealedSeq(sensor: number): number {
+    const { all, some } = this.#sealed.get(sensor) as unknown as SealedUpTo;
+    return Math.max(all, some ?? 0);
+  }
+
+  /**
+   * Damaged chunks that sealing has set aside are left out by no read of their span.
+   * @throws Refusal `damaged`
+   */
+  assertNoneAside(sensor: SensorKey, { fromMs, toMs }: Omit<Range, 'received'>): void {
+    const span = this.#aside.get(sensor, toMs, fromMs) as { first: number; last: number } | undefined;
+    if (span !== undefined) throw this.#damaged(sensor, span, new CorruptChunk('It was set aside.'));
+  }
+
+  /** The chunks that reach into a range, first to last; `received` false leaves out when datapoints were received. */
+  *readUp(sensor: SensorKey, range: Range): Generator<UnopenedChunk> {
+    for (const row of this.#up.iterate(sensor, range.fromMs, range.toMs) as Iterable<unknown>) {
+      const chunk = row as ChunkRow;
+      if (chunk.last >= range.fromMs) yield this.#unopened(sensor, chunk, range.received);
+    }
+  }
+
+  /** The same, last to first. */
+  *readDown(sensor: SensorKey, range: Range): Generator<UnopenedChunk> {
+    for (const row of this.#down.iterate(sensor, range.toMs) as Iterable<unknown>) {
+      const chunk = row as ChunkRow;
+      if (chunk.last < range.fromMs) return;
+      yield this.#unopened(sensor, chunk, range.received);
+    }
+  }
+
+  #unopened(sensor: SensorKey, chunk: ChunkRow, received: boolean): UnopenedChunk {
+    return { first: chunk.first, last: chunk.last, open: () => this.#decode(sensor, chunk, received) };
+  }
+
+  /** Where the chunks of a sensor lie that begin at or before a time, last to first. */
+  *places(sensor: SensorKey, toMs: number): Generator<ChunkPlace> {
+    for (const row of this.#places.iterate(sensor, toMs) as Iterable<unknown>) yield row as ChunkPlace;
+  }
+
+  /** A whole chunk; undefined where it is there no more. @throws CorruptChunk */
+  decode(place: ChunkPlace): Columns | undefined {
+    const row = this.#bytes.get(place.id) as { bytes: Uint8Array } | undefined;
+    return row && decodeChunk(row.bytes);
+  }
+
+  /** A chunk without when its datapoints were received. @throws Refusal `damaged` */
+  open(sensor: SensorKey, place: ChunkPlace): Columns {
+    const { bytes } = this.#bytes.get(place.id) as { bytes: Uint8Array };
+    return this.#decode(sensor, { ...place, bytes }, false);
+  }
+
+  #decode(sensor: SensorKey, { id, bytes, first, last }: ChunkRow, received: boolean): Columns {
+    const name = received ? id : -id;
+    const known = this.#decoded.get(name);
+    if (known !== undefined) return known;
+    try {
+      const columns = decodeChunk(bytes, { received });
+      noteSpent(columns.count * bytesOfRow * 2);
+      this.#decoded.set(name, columns);
+      return columns;
+    } catch (error) {
+      if (!(error instanceof CorruptChunk)) throw error;
+      throw this.#damaged(sensor, { first, last }, error);
+    }
+  }
+
+  #damaged(sensor: SensorKey, { first, last }: { first: number; last: number }, cause: CorruptChunk): Refusal {
+    const ids = this.#ids.get(sensor) as { device: string; sensor: string } | undefined;
+    const whose = ids === undefined ? 'a sensor' : `sensor ${ids.sensor} of device ${ids.device}`;
+    const span = `${new Date(first).toISOString()} and ${new Date(last).toISOString()}`;
+    return new Refusal(
+      'damaged',
+      `Datapoints of ${whose} between ${span} are damaged on disk and cannot be read; those before and after can. dundun check tells more.`,
+      { cause: new Error(`Chunk of sensor ${sensor}: ${cause.message}`, { cause }) },
+    );
+  }
+}
+
+export interface UnopenedChunk extends Pick<ChunkPlace, 'first' | 'last'> {
+  /** @throws Refusal `damaged` */
+  open(): Columns;
+}
+
+export interface Range {
+  readonly fromMs: number;
+  readonly toMs: number;
+  readonly received: boolean;
+}

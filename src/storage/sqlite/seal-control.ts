@@ -1,0 +1,132 @@
+// Leads passes of sealing from the writer thread: starts the sealer thread with the first one, takes its units in one by
+// one, and begins anew after a while where the disk refused. One pass at a time.
+import { Worker } from 'node:worker_threads';
+import { limits } from '../../config/limits.ts';
+import type { DatapointWriter } from './datapoint-writer.ts';
+import { failureOf } from './failure.ts';
+import type { SealerMessage, SealerOrder, SealUnit } from './seal-protocol.ts';
+import type { Failure } from './writer-protocol.ts';
+
+interface Parts {
+  readonly path: string;
+  readonly datapoints: DatapointWriter;
+  /** Called when a pass has ended, with the seq up to which the log is sealed. */
+  readonly onSealed: (seq: number) => void;
+  /** Called when a pass was cut off; it goes on after a while. */
+  readonly onTrouble: (failure: Failure) => void;
+}
+
+export class SealControl {
+  readonly #parts: Parts;
+  #sealer: Worker | undefined;
+  #isUnderWay = false;
+  #isClosed = false;
+  #retry: NodeJS.Timeout | undefined;
+  #trouble: Failure | undefined;
+  /** Passes that were cut off since the last one that was not. */
+  #cutOff = 0;
+  /** Datapoints in the log at which the next pass begins. */
+  #rowsMin: number = limits.sealRowsMin;
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+  }
+
+  /** Why the last pass was cut off, while the next one waits. */
+  get trouble(): Failure | undefined {
+    return this.#trouble;
+  }
+
+  /** True when the log is long enough for a pass. */
+  get isDue(): boolean {
+    const { logRows, freshTextChars } = this.#parts.datapoints;
+    return logRows >= this.#rowsMin || freshTextChars >= limits.sealTextCharsMax;
+  }
+
+  /** Begins a pass over what is in the log now, unless one is under way. */
+  begin(): void {
+    if (this.#isUnderWay || this.#trouble !== undefined || this.#parts.datapoints.logRows === 0) return;
+    this.#isUnderWay = true;
+    this.#sealer ??= this.#start();
+    this.#order({ kind: 'pass', upTo: this.#parts.datapoints.beginPass() });
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearTimeout(this.#retry);
+    this.#isUnderWay = true;
+    await this.#sealer?.terminate();
+  }
+
+  #start(): Worker {
+    const sealer = new Worker(new URL('./sealer-thread.ts', import.meta.url), {
+      workerData: { path: this.#parts.path },
+      resourceLimits: { maxYoungGenerationSizeMb: limits.threadYoungMib },
+    });
+    sealer.on('message', (message: SealerMessage) => {
+      if (message.kind === 'unit') this.#take(message.unit);
+      else this.#fail(message.failure);
+    });
+    sealer.on('error', (error) => {
+      this.#sealer = undefined;
+      this.#fail(failureOf(error));
+    });
+    sealer.unref();
+    return sealer;
+  }
+
+  #take(unit: SealUnit): void {
+    try {
+      if (!this.#parts.datapoints.seal(unit)) {
+        // Retention or a purge has taken a chunk meanwhile: the pass goes on from there with what there is now.
+        this.#order({ kind: 'pass', upTo: unit.upTo });
+        return;
+      }
+    } catch (error) {
+      this.#fail(failureOf(error));
+      return;
+    }
+    if (unit.end === undefined) {
+      this.#order({ kind: 'next' });
+      return;
+    }
+    const wanted = unit.end.sensors * limits.sealRowsPerSensor;
+    this.#rowsMin = Math.min(limits.sealRowsMax, Math.max(limits.sealRowsMin, wanted));
+    this.#clear(unit.upTo);
+  }
+
+  /** All of the pass is in chunks: the log goes, some at a time, so that commits come between. */
+  #clear(upTo: number): void {
+    if (this.#isClosed) return;
+    try {
+      if (this.#parts.datapoints.clearSome(upTo)) {
+        this.#isUnderWay = false;
+        this.#cutOff = 0;
+        this.#parts.onSealed(upTo);
+      } else setImmediate(() => this.#clear(upTo));
+    } catch (error) {
+      this.#fail(failureOf(error));
+    }
+  }
+
+  /** What is done stays done; the rest of the log stays as it is, and reads go on from it. */
+  #fail(failure: Failure): void {
+    this.#isUnderWay = false;
+    this.#trouble = failure;
+    clearTimeout(this.#retry);
+    this.#retry = setTimeout(
+      () => {
+        this.#trouble = undefined;
+        this.begin();
+      },
+      limits.sealRetryMs * 2 ** Math.min(this.#cutOff, limits.sealRetryDoublings),
+    );
+    this.#cutOff += 1;
+    this.#retry.unref();
+    this.#parts.onTrouble(failure);
+  }
+
+  #order(order: SealerOrder): void {
+    this.#sealer?.postMessage(order);
+  }
+}

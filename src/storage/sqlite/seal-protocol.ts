@@ -1,0 +1,47 @@
+// What the sealer thread and the writer thread say to each other.
+import type { StoredValue } from '../../domain/datapoints/datapoint.ts';
+import type { ChunkSummary } from '../timeseries/chunk-summary.ts';
+import type { Failure } from './writer-protocol.ts';
+
+export interface SealedChunk {
+  readonly sensor: number;
+  readonly summary: ChunkSummary;
+  readonly bytes: Uint8Array<ArrayBuffer>;
+}
+
+/** The datapoint that came last of a sensor. */
+export interface SealedLatest {
+  readonly sensor: number;
+  readonly seq: number;
+  readonly at: number;
+  readonly stamped: number;
+  readonly received: number;
+  readonly value: StoredValue;
+}
+
+/** To the writer: what one commit takes in. */
+export interface SealUnit {
+  /** The pass moves the log up to this seq, */
+  readonly upTo: number;
+  /** and after this unit sensors with smaller keys are done. */
+  readonly nextSensor: number;
+  readonly chunks: readonly SealedChunk[];
+  readonly latest: readonly SealedLatest[];
+  /** Ids of chunks whose datapoints are in the new ones. */
+  readonly replaced: readonly number[];
+  /** Those of them that could not be read. */
+  readonly damaged: readonly number[];
+  /** With the last unit of a pass: what it has moved. */
+  readonly end?: { readonly sensors: number; readonly datapoints: number };
+}
+
+/** To the writer. */
+export type SealerMessage =
+  | { readonly kind: 'unit'; readonly unit: SealUnit }
+  | { readonly kind: 'failed'; readonly failure: Failure };
+
+/** To the sealer: begin a pass; go on with the next unit; let the pass be. */
+export type SealerOrder =
+  | { readonly kind: 'pass'; readonly upTo: number }
+  | { readonly kind: 'next' }
+  | { readonly kind: 'stop' };

@@ -1,0 +1,69 @@
+// Writes units of sealing, inside a transaction: the only place that changes the table of chunks but for removals. A
+// datapoint leaves the log when all of its pass are in chunks; until then `sealing` says which sensors' are there already,
+// and from then on `sealed_seq`, so that each is read in one place.
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { ChunkWriter } from './chunk-writer.ts';
+import type { KeptLog } from './kept-log.ts';
+import type { LogWriter } from './log.ts';
+import type { SealedLatest, SealUnit } from './seal-protocol.ts';
+import { toColumn } from './value-column.ts';
+
+export class SealWriter {
+  readonly #log: LogWriter;
+  readonly #kept: KeptLog;
+  readonly #chunks: ChunkWriter;
+  readonly #remove: StatementSync;
+  readonly #setAside: StatementSync;
+  readonly #latest: StatementSync;
+  readonly #begin: StatementSync;
+  readonly #advance: StatementSync;
+  readonly #end: StatementSync;
+  readonly #sealed: StatementSync;
+
+  constructor(database: DatabaseSync, log: LogWriter, kept: KeptLog) {
+    this.#log = log;
+    this.#kept = kept;
+    this.#chunks = new ChunkWriter(database);
+    this.#remove = database.prepare('DELETE FROM chunk WHERE id = ?');
+    this.#setAside = database.prepare(
+      'INSERT INTO damaged_chunk (sensor, first, last, count, bytes) SELECT sensor, first, last, count, bytes FROM chunk WHERE id = ?',
+    );
+    this.#latest = database.prepare(
+      'INSERT OR REPLACE INTO latest (sensor, at, seq, stamped, received, value) VALUES (?, ?, ?, ?, ?, ?)',
+    );
+    this.#begin = database.prepare('INSERT INTO sealing (up_to, next_sensor) VALUES (?, ?)');
+    this.#advance = database.prepare('UPDATE sealing SET next_sensor = ? WHERE up_to = ?');
+    this.#end = database.prepare('DELETE FROM sealing');
+    this.#sealed = database.prepare("INSERT OR REPLACE INTO counter (name, value) VALUES ('sealed_seq', ?)");
+  }
+
+  /** False when a chunk that is to be replaced is there no more: then the transaction is to be rolled back. */
+  write(unit: SealUnit): boolean {
+    for (const id of unit.damaged) this.#setAside.run(id);
+    for (const id of unit.replaced) if (this.#remove.run(id).changes === 0) return false;
+    for (const chunk of unit.chunks) this.#chunks.add(chunk);
+    for (const latest of unit.latest) this.#setLatest(latest);
+    if (this.#advance.run(unit.nextSensor, unit.upTo).changes === 0) {
+      this.#begin.run(unit.upTo, unit.nextSensor);
+    }
+    return true;
+  }
+
+  /**
+   * Takes some of the log away when a pass has written all of it, and ends the pass with the last of it: up to a million
+   * rows in one transaction would keep others waiting.
+   * @returns up to which seq it is gone, and whether that is all.
+   */
+  clearSome(upTo: number): { readonly sealedSeq: number; readonly isDone: boolean } {
+    const seq = this.#log.stepUpTo(upTo) ?? upTo;
+    const hasMore = this.#kept.keep(seq);
+    this.#log.removeUpTo(seq);
+    this.#sealed.run(seq);
+    if (seq >= upTo) this.#end.run();
+    return { sealedSeq: seq, isDone: seq >= upTo && !hasMore };
+  }
+
+  #setLatest({ sensor, at, seq, stamped, received, value }: SealedLatest): void {
+    this.#latest.run(sensor, at, seq, stamped, received, typeof value === 'number' ? toColumn(value) : value);
+  }
+}

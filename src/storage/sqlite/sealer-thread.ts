@@ -1,0 +1,49 @@
+// The sealer thread: compresses what the writer thread then writes. It only reads the database, and works one unit
+// ahead of the writer, so that ingest waits for neither.
+import { parentPort, workerData } from 'node:worker_threads';
+import { noteRest } from '../../base/spent-buffers.ts';
+import { limits } from '../../config/limits.ts';
+import { openConnection } from './connection.ts';
+import { failureOf } from './failure.ts';
+import type { SealerMessage, SealerOrder, SealUnit } from './seal-protocol.ts';
+import { SealingPass } from './sealing.ts';
+
+if (parentPort === null) throw new Error('The sealer runs in a thread of its own.');
+const port = parentPort;
+const { path } = workerData as { path: string };
+const pass = new SealingPass(openConnection(path, { readOnly: true, cacheBytes: limits.pageCacheBytesPassing }));
+let units: Iterator<SealUnit> | undefined;
+let ahead: SealUnit | undefined;
+
+port.on('message', (order: SealerOrder) => {
+  try {
+    if (order.kind === 'pass') {
+      units = pass.units(order.upTo);
+      ahead = undefined;
+    }
+    handOver();
+  } catch (error) {
+    units = undefined;
+    ahead = undefined;
+    post({ kind: 'failed', failure: failureOf(error) });
+  }
+});
+
+function handOver(): void {
+  const unit = ahead ?? next();
+  ahead = undefined;
+  if (unit === undefined) return;
+  post({ kind: 'unit', unit });
+  ahead = next();
+  if (ahead === undefined) setImmediate(noteRest);
+}
+
+function next(): SealUnit | undefined {
+  const step = units?.next();
+  if (step?.done !== false) units = undefined;
+  return step?.done === false ? step.value : undefined;
+}
+
+function post(message: SealerMessage): void {
+  port.postMessage(message);
+}

@@ -1,0 +1,25 @@
+// Which datapoints of a chunk something is told of (odd numbers, texts): a count, and the indexes as a series.
+import type { ByteReader } from './byte-reader.ts';
+import type { ByteWriter } from './byte-writer.ts';
+import { CorruptChunk } from './corrupt-chunk.ts';
+import { readSeries } from './series-decoder.ts';
+import { planSeries } from './series-encoder.ts';
+
+/** @param indexes at least one, rising */
+export function writeIndexes(out: ByteWriter, indexes: readonly number[]): void {
+  out.varint(indexes.length);
+  planSeries(Float64Array.from(indexes), [1]).write(out);
+}
+
+export function readIndexes(reader: ByteReader, count: number): Float64Array {
+  const length = reader.varintUpTo(count, 'indexes');
+  const indexes = readSeries(reader, length);
+  let before = -1;
+  for (const index of indexes) {
+    if (!(index > before && index < count && Number.isInteger(index))) {
+      throw new CorruptChunk('Indexes do not rise within the datapoints.');
+    }
+    before = index;
+  }
+  return indexes;
+}

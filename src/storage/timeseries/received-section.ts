@@ -1,0 +1,68 @@
+// The times of receiving, the last section of a chunk, so that a read that does not want them stops before: as distances
+// from the times that order, or on their own where many came at once (a push of a day's measurements).
+
+import type { Columns } from '../../domain/datapoints/columns.ts';
+import type { ByteReader } from './byte-reader.ts';
+import type { ByteWriter } from './byte-writer.ts';
+import { CorruptChunk } from './corrupt-chunk.ts';
+import { scratch } from './scratch.ts';
+import { readSeries } from './series-decoder.ts';
+import { planSeries } from './series-encoder.ts';
+
+const noneStamped = 0;
+const allStamped = 1;
+const someStamped = 2;
+/** Beside one of them: the times stand on their own. */
+const isOwn = 4;
+/** Distances beyond this may not be exact. */
+const distanceMax = 2 ** 50;
+
+type Times = Pick<Columns, 'at' | 'received' | 'stamped'>;
+
+export function writeReceived(out: ByteWriter, { at, received, stamped }: Times): void {
+  const count = at.length;
+  const distances = scratch.take(count);
+  let stampedCount = 0;
+  let farthest = 0;
+  for (let i = 0; i < count; i++) {
+    const distance = received[i]! - at[i]!;
+    distances[i] = distance;
+    farthest = Math.max(farthest, Math.abs(distance));
+    if (stamped[i] !== 0) stampedCount += 1;
+    else if (distance !== 0) throw new RangeError(`Datapoint ${i} has no timestamp, so at must equal received.`);
+  }
+  if (stampedCount === 0) {
+    out.byte(noneStamped);
+    return;
+  }
+  const relative = farthest < distanceMax ? planSeries(distances, [0, 1]) : undefined;
+  const own = relative === undefined || mayStandAlone(received, distances) ? planSeries(received, [1, 2]) : undefined;
+  const isAlone = own !== undefined && (relative === undefined || own.bytes < relative.bytes);
+  out.byte((stampedCount === count ? allStamped : someStamped) | (isAlone ? isOwn : 0));
+  if (stampedCount < count) planSeries(new Float64Array(stamped), [1, 0]).write(out);
+  (isAlone ? own : relative)?.write(out);
+}
+
+/** Whether what was received jumps about less than its distances do, or not much more. */
+function mayStandAlone(received: Float64Array, distances: Float64Array): boolean {
+  let alone = 0;
+  let relative = 0;
+  for (let i = 1; i < received.length; i++) {
+    alone += Math.abs(received[i]! - received[i - 1]!);
+    relative += Math.abs(distances[i]! - distances[i - 1]!);
+  }
+  return alone < relative * 2;
+}
+
+/** @param at the times that order, decoded before */
+export function readReceived(reader: ByteReader, at: Float64Array): Omit<Times, 'at'> {
+  const count = at.length;
+  const header = reader.byte();
+  if (header === noneStamped) return { received: at.slice(), stamped: new Uint8Array(count) };
+  const kind = header & ~isOwn;
+  if (kind !== allStamped && kind !== someStamped) throw new CorruptChunk('The times of receiving have unknown flags.');
+  const stamped = kind === allStamped ? new Uint8Array(count).fill(1) : new Uint8Array(readSeries(reader, count));
+  const received = readSeries(reader, count);
+  if ((header & isOwn) === 0) for (let i = 0; i < count; i++) received[i]! += at[i]!;
+  return { received, stamped };
+}

@@ -1,0 +1,50 @@
+// The upper bits of a series' integers as symbols for zstd: several small ones in a byte, or a plane of bytes for each
+// eight bits. A byte of one symbol, or of whole ones, is what lets zstd's Huffman codes come near to the entropy.
+
+/** By the code in a series' header: bits of a symbol, and planes of such symbols. Code 0 has none. */
+export const symbolLayouts = [
+  { bits: 0, planes: 0 },
+  { bits: 1, planes: 1 },
+  { bits: 2, planes: 1 },
+  { bits: 4, planes: 1 },
+  { bits: 8, planes: 1 },
+  { bits: 8, planes: 2 },
+  { bits: 8, planes: 3 },
+  { bits: 8, planes: 4 },
+] as const;
+
+export function symbolBytes(count: number, code: number): number {
+  const { bits, planes } = symbolLayouts[code]!;
+  return planes * Math.ceil((count * bits) / 8);
+}
+
+/** The symbols of the bits above the `rawBits` lowest. */
+export function makeSymbols(numbers: Float64Array, code: number, rawBits: number): Uint8Array {
+  const { bits, planes } = symbolLayouts[code]!;
+  const bytes = new Uint8Array(symbolBytes(numbers.length, code));
+  let position = 0;
+  for (let plane = planes - 1; plane >= 0; plane--) {
+    const scale = 2 ** -(rawBits + 8 * plane);
+    if (bits === 8) for (let i = 0; i < numbers.length; i++) bytes[position++] = (numbers[i]! * scale) & 0xff;
+    else
+      for (let i = 0, bit = 0; i < numbers.length; i++, bit += bits)
+        bytes[bit >>> 3]! |= (numbers[i]! * scale) << (bit & 7);
+  }
+  return bytes;
+}
+
+/** Adds to each number what its symbols say. `bytes` holds `symbolBytes(numbers.length, code)` bytes. */
+export function addSymbols(bytes: Uint8Array, code: number, rawBits: number, numbers: Float64Array): void {
+  const { bits, planes } = symbolLayouts[code]!;
+  let position = 0;
+  for (let plane = planes - 1; plane >= 0; plane--) {
+    const scale = 2 ** (rawBits + 8 * plane);
+    if (bits === 8) for (let i = 0; i < numbers.length; i++) numbers[i]! += bytes[position++]! * scale;
+    else {
+      const mask = (1 << bits) - 1;
+      for (let i = 0, bit = 0; i < numbers.length; i++, bit += bits) {
+        numbers[i]! += ((bytes[bit >>> 3]! >>> (bit & 7)) & mask) * scale;
+      }
+    }
+  }
+}

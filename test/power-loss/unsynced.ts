@@ -1,0 +1,10 @@
+// The planted fault of test/power-loss.test.ts, imported before the service: its connections wait for the disk only as
+// TEST_SYNCHRONOUS says.
+import { DatabaseSync } from 'node:sqlite';
+
+const { exec } = DatabaseSync.prototype;
+const level = process.env['TEST_SYNCHRONOUS'];
+
+DatabaseSync.prototype.exec = function (this: DatabaseSync, sql: string): void {
+  exec.call(this, sql.replaceAll(/synchronous\s*=\s*(FULL|EXTRA)/gi, `synchronous = ${level}`));
+};

@@ -1,0 +1,64 @@
+// A sensor that keeps its datapoints for a day, and a client that pushes to it what is new and what is years old, so that
+// a kill meets retention; afterwards it tells whether all that is new is there, and of what is old nothing twice.
+import assert from 'node:assert/strict';
+import type { Dice } from './dice.ts';
+import { Ledger } from './ledger.ts';
+import { call, readValues } from './process.ts';
+import { push } from './pushers.ts';
+
+const sensor = 'aging';
+const border = '2024-01-01T00:00:00Z';
+const oldTimes = ['2019-12-31T23:59:59.999Z', '2020-01-01T00:00:00Z', '2021-06-01T00:00:00Z'];
+
+export class Aging {
+  readonly #device: string;
+  readonly #dice: Dice;
+  readonly #new: Ledger;
+  readonly #old: Ledger;
+
+  constructor(device: string, dice: Dice) {
+    this.#device = device;
+    this.#dice = dice;
+    this.#new = new Ledger(device, { read: `dateFrom=${border}` });
+    this.#old = new Ledger(device, { read: `dateTo=${border}` });
+  }
+
+  /** Goes on until the server does not answer any more. */
+  async run(server: { readonly url: string }): Promise<void> {
+    try {
+      await call(server, `/api/v2/devices/${this.#device}/sensors`, { json: { id: sensor, retention_days: 1 } });
+    } catch (error) {
+      if (error instanceof TypeError) return;
+      throw error;
+    }
+    for (;;) {
+      const fresh = this.#new.enter(sensor, this.#dice.between(1, 101));
+      const time = oldTimes[this.#dice.between(0, oldTimes.length)] as string;
+      const old = this.#old.enter(sensor, this.#dice.between(1, 301), time);
+      await push({ server, ledger: this.#new }, fresh);
+      await push({ server, ledger: this.#old }, old);
+      if (old.told === 'open') return;
+    }
+  }
+
+  async verify(server: { readonly url: string }): Promise<void> {
+    const { status } = await call(server, `/api/v2/devices/${this.#device}/sensors/${sensor}`);
+    // The kill may have come before it was made.
+    if (status === 404 && this.#new.count('stored') === 0) return;
+    await this.#new.verify(server);
+    const left = (await this.#readOld(server)) as number[];
+    assert.equal(new Set(left).size, left.length, 'something old is there twice');
+    for (const sent of this.#old.pushesTo(sensor).filter(({ told }) => told === 'refused'))
+      assert.ok(!left.includes(sent.first), `${sent.first} was refused, and is stored`);
+  }
+
+  /** How much of what is too old is still there. */
+  async countOld(server: { readonly url: string }): Promise<number> {
+    const { status } = await call(server, `/api/v2/devices/${this.#device}/sensors/${sensor}`);
+    return status === 404 ? 0 : (await this.#readOld(server)).length;
+  }
+
+  #readOld(server: { readonly url: string }): Promise<unknown[]> {
+    return readValues(server, this.#device, sensor, `dateTo=${border}`);
+  }
+}

@@ -1,0 +1,186 @@
+// One data folder through many kills: starts servers on it, half of them with so little room that what is done in the
+// background is under way most of the time, kills them at any moment or in the midst of what the test is after, and has
+// the power fail now and then with it. Used by the crash tests.
+import assert from 'node:assert/strict';
+import { existsSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { limits } from '../../src/config/limits.ts';
+import { type Deed, deeds, type KillOrder } from './deed-watch.ts';
+import type { Dice } from './dice.ts';
+import { LossyDisk, withoutPowerCuts } from './lossy-disk.ts';
+import type { Toll } from './power-cut.ts';
+import {
+  Dundun,
+  makeFolder,
+  type Running,
+  runVerb,
+  type ServeOptions,
+  type Settings,
+  startDundun,
+  startVerb,
+  withImports,
+  withLimits,
+} from './process.ts';
+
+/** Sealing at once and all the time, into small chunks that are put together and cut often; few pages before a checkpoint; purging and retention in many steps. */
+const tight: Partial<Record<keyof typeof limits, number>> = {
+  sealRowsMin: 500,
+  sealRowsMax: 500,
+  sealQuietRowsMin: 1,
+  sealQuietMs: 50,
+  headRowsMax: 5_000,
+  purgeChunksMax: 1,
+  clearRowsStep: 20,
+  clearDatapointsStep: 200,
+  chunkDatapointsWanted: 64,
+  sealUnitBytes: 500,
+  retentionRoundMs: 200,
+  retentionRetryMs: 50,
+  retentionChunksMax: 2,
+  walPagesMax: 100,
+};
+
+interface KillOptions {
+  readonly withinMs: number;
+  /** Of the disk; some ten for a commit. */
+  readonly withinSteps: number;
+  /** When it is killed although it has not taken that many. */
+  readonly notAfter?: Promise<unknown>;
+}
+
+/** What a kill is to fall into; undefined: any moment. */
+export type Aim = Deed | 'backup' | undefined;
+
+/** Milliseconds in which it must come to that. */
+const aimMsMax = 20_000;
+
+function wait(ms: number): Promise<unknown> {
+  return pause(ms, undefined, { ref: false });
+}
+
+export class CrashSite {
+  /** What is made in it, the data folder and backups, is on the disk that loses power. */
+  readonly #place = makeFolder();
+  readonly folder = join(this.#place, 'data');
+  /** What each power cut took. */
+  readonly tolls: Toll[] = [];
+  readonly #backupFile = join(this.#place, 'backup');
+  readonly #orderFile = join(makeFolder(), 'order');
+  readonly #met = new Map<Exclude<Aim, undefined>, number>();
+  #backup: Running | undefined;
+  readonly #dice: Dice;
+  readonly #settings: Settings;
+  readonly #disk = withoutPowerCuts === false ? new LossyDisk(this.#place) : undefined;
+
+  constructor(dice: Dice, settings: Settings = {}) {
+    this.#dice = dice;
+    this.#settings = settings;
+  }
+
+  /** `isTight`: with little room; by chance where it is not said. */
+  start(isTight = this.#dice.oneIn(2)): Promise<Dundun> {
+    return startDundun(this.#options(isTight));
+  }
+
+  async killWhileStarting(): Promise<void> {
+    const dundun = new Dundun(this.#options(this.#dice.oneIn(2)));
+    await this.kill(dundun, { withinMs: 1500, withinSteps: 350, notAfter: dundun.ready });
+  }
+
+  /**
+   * Kills the server at some moment, or as it takes some step on the disk, which falls between the writes of a commit
+   * far more often than a moment does; the power may fail with it.
+   */
+  async kill(server: Dundun, options: KillOptions): Promise<void> {
+    const { withinMs, withinSteps, notAfter = wait(4 * withinMs) } = options;
+    const isCounted = this.#disk !== undefined && this.#dice.oneIn(2);
+    if (isCounted) this.#disk?.killAfter(this.#dice.between(1, withinSteps));
+    const late = isCounted ? notAfter : wait(this.#dice.between(30, withinMs));
+    await Promise.race([server.exit, late.catch(() => {})]);
+    await this.#endAll(server, { losesPower: this.#dice.oneIn(2) });
+  }
+
+  /** Kills the server, which must have little room, in the midst of that; how often it came to it is counted. */
+  async killIn(aim: Exclude<Aim, undefined>, server: Dundun): Promise<void> {
+    if (aim === 'backup') await this.#untilBackup(server);
+    else await this.#untilKilled(aim, server);
+    // A backup has names to lose, of files that were made and not brought to the disk.
+    await this.#endAll(server, { losesPower: aim === 'backup' || this.#dice.oneIn(2) });
+  }
+
+  async #untilKilled(deed: Deed, server: Dundun): Promise<void> {
+    const steps = this.#disk !== undefined && this.#dice.oneIn(2) ? this.#dice.between(1, 9) : 0;
+    const order: KillOrder = { deed, skip: this.#dice.between(0, 20), steps };
+    writeFileSync(`${this.#orderFile}.new`, JSON.stringify(order));
+    renameSync(`${this.#orderFile}.new`, this.#orderFile);
+    await Promise.race([server.exit, wait(aimMsMax)]);
+    if (existsSync(`${this.#orderFile}.met`)) this.#count(deed);
+    for (const name of [this.#orderFile, `${this.#orderFile}.met`]) rmSync(name, { force: true });
+  }
+
+  async #untilBackup(server: Dundun): Promise<void> {
+    await pause(this.#dice.between(30, 1000));
+    this.startBackup();
+    const isUnderWay = () => readdirSync(this.#place).some((name) => name.endsWith('.partial'));
+    const endMs = performance.now() + aimMsMax;
+    while (!isUnderWay() && performance.now() < endMs) await pause(1);
+    await Promise.race([server.exit, pause(this.#dice.between(0, 150))]);
+    if (isUnderWay()) this.#count('backup');
+  }
+
+  #count(aim: Exclude<Aim, undefined>): void {
+    this.#met.set(aim, (this.#met.get(aim) ?? 0) + 1);
+  }
+
+  /** How many kills fell into that. */
+  killsIn(aim: Exclude<Aim, undefined>): number {
+    return this.#met.get(aim) ?? 0;
+  }
+
+  async #endAll(server: Dundun, { losesPower }: { readonly losesPower: boolean }): Promise<void> {
+    await Promise.all([server.stop('SIGKILL'), this.#backup?.stop('SIGKILL')]);
+    this.#backup = undefined;
+    this.#disk?.killAfter(0);
+    if (this.#disk !== undefined && losesPower) this.tolls.push(this.#disk.cut(this.#dice));
+  }
+
+  /** Has a backup made beside the server; the next kill ends it as well. */
+  startBackup(): void {
+    const settings = { DUNDUN_DATA_DIR: this.folder, ...this.#disk?.settings };
+    this.#backup = startVerb(['backup', this.#backupFile, '--force'], { settings });
+  }
+
+  /** `dundun check` finds nothing in the folder, nor in a backup where one came to its end. */
+  async assertSound(): Promise<void> {
+    for (const place of [this.folder, this.#backupFile].filter((path) => existsSync(path))) {
+      const { code, stdout, stderr } = await runVerb(['check', place]);
+      assert.equal(code, 0, `${place}: ${stdout}${stderr}; power cuts: ${JSON.stringify(this.tolls.at(-1))}`);
+    }
+  }
+
+  /** For the report of a test: what there was to lose, and what was lost. */
+  describeCuts(): string {
+    if (withoutPowerCuts !== false) return `no power cuts: ${withoutPowerCuts}`;
+    const sum = (of: keyof Omit<Toll, 'loss'>) => this.tolls.reduce((total, toll) => total + toll[of], 0);
+    const torn = this.tolls.filter(({ sectors, sectorsLost }) => sectorsLost > 0 && sectorsLost < sectors).length;
+    const names = `${sum('namesLost')} of ${sum('names')} changes of names`;
+    return `${this.tolls.length} power cuts lost ${sum('sectorsLost')} of ${sum('sectors')} unsynced sectors, ${torn} of them a part, and ${names}`;
+  }
+
+  /** For the report of a test: what kills fell into. */
+  describeKills(): string {
+    return `kills inside ${[...deeds, 'backup' as const].map((aim) => `${aim}: ${this.killsIn(aim)}`).join(', ')}`;
+  }
+
+  #options(isTight: boolean): ServeOptions {
+    const settings = { ...this.#settings, ...this.#disk?.settings };
+    if (!isTight) return { folder: this.folder, settings };
+    const watched = { ...settings, DUNDUN_TEST_KILL_ORDER: this.#orderFile };
+    return {
+      folder: this.folder,
+      ...withLimits(tight, watched),
+      command: withImports('tight-limits.ts', 'deed-watch.ts'),
+    };
+  }
+}
