@@ -92,7 +92,7 @@ describe('in a browser, the list of devices', { skip }, () => {
     });
   });
 
-  test('is filtered by domain and gateway, and shown as a map of what fits', async () => {
+  test('is filtered by domain, owner and gateway, and shown as a map of what fits', async () => {
     const place = { latitude: 16, longitude: -16 };
     const json = { id: 'placed', name: 'Placed', domain: 'rain', gateway_id: 'mast-9', location: place };
     await server.call('owner', 'POST', '/devices', { json });
@@ -107,6 +107,12 @@ describe('in a browser, the list of devices', { skip }, () => {
       await page.waitForURL('/devices?domain=rain');
       await page.getByText('1 device', { exact: true }).waitFor();
       await page.getByText('Domain rain').click();
+      await page.getByText('Field 3').waitFor();
+      await page.getByRole('button', { name: 'Owner', exact: true }).click();
+      await page.getByRole('combobox', { name: 'Owner' }).fill('guest');
+      await page.keyboard.press('Enter');
+      await page.waitForURL('/devices?owner=guest');
+      await page.getByText('Owner guest').click();
       await page.getByText('Field 3').waitFor();
       await page.getByRole('button', { name: 'Gateway' }).click();
       await page.getByRole('option', { name: 'mast-9' }).click();

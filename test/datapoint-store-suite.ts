@@ -378,6 +378,18 @@ export function datapointStoreSuite(engine: string, open: () => Promise<OpenedSt
       opened.store.follow(undefined);
       await opened.seal();
     });
+
+    test('knows what was last when a datapoint came, after what came in the same millisecond was sealed', async () => {
+      const [a, b, c] = [nextSensor(), nextSensor(), nextSensor()];
+      opened.store.follow(opened.store.lastSeq);
+      await append([{ sensor: b, value: 7 }]);
+      await opened.seal();
+      const seq = await append([{ sensor: a }, { sensor: b, value: 1 }, { sensor: c, value: 2 }]);
+      await opened.seal();
+      assert.equal((await opened.store.latestUpTo(b, seq))?.value, 7);
+      assert.equal(await opened.store.latestUpTo(c, seq), undefined);
+      opened.store.follow(undefined);
+    });
   });
 }
 

@@ -10,6 +10,7 @@ export interface Picture {
 }
 
 export const tour: readonly Picture[] = [
+  { name: 'sign-in', scene: 'sign-in', screen: 'desktop-light', house: 'nothing' },
   { name: 'first-run', scene: 'first-run', screen: 'desktop-light', house: 'nothing' },
   { name: 'devices', scene: 'devices', screen: 'desktop-light' },
   { name: 'devices-phone', scene: 'devices', screen: 'phone-light' },
@@ -18,9 +19,12 @@ export const tour: readonly Picture[] = [
   { name: 'sensor', scene: 'sensor', screen: 'desktop-dark' },
   { name: 'map', scene: 'map', screen: 'desktop-light' },
   { name: 'notifications', scene: 'notifications', screen: 'desktop-light' },
+  { name: 'outbox', scene: 'notifications-outbox', screen: 'desktop-light' },
   { name: 'notification', scene: 'notification', screen: 'phone-light' },
   { name: 'sharing', scene: 'device-sharing', screen: 'desktop-light' },
+  { name: 'gateways', scene: 'gateways', screen: 'desktop-light' },
   { name: 'gateway', scene: 'gateway', screen: 'desktop-light' },
+  { name: 'projects', scene: 'projects', screen: 'desktop-light' },
   { name: 'project', scene: 'project', screen: 'desktop-dark' },
   { name: 'users', scene: 'users', screen: 'desktop-light' },
   { name: 'profile', scene: 'profile-keys', screen: 'desktop-light' },

@@ -27,7 +27,8 @@ export function chartOptions(parts: ChartParts): uPlot.Options {
   return {
     width,
     height,
-    padding: [12, 8, 0, 0],
+    // The last tick's words stand half beside the plot.
+    padding: [12, 24, 0, 0],
     legend: { live: true, markers: { width: 0, fill: (plot, at) => colourOf(plot, at) } },
     cursor: {
       drag: { x: true, y: false, setScale: false },

@@ -27,11 +27,8 @@ export function DeviceFilters({ search }: { readonly search: DevicesSearch }) {
   return (
     <Group gap="sm" mb="md" role="search">
       <Find find={search.find ?? ''} onFind={(find) => change({ find: find || undefined })} />
-      <Group gap={6} className={classes.chips} role="group" aria-label={devices.filters}>
-        <Chips search={search} change={change} />
-      </Group>
       <NativeSelect
-        ml="auto"
+        className={classes.sort}
         // A map has no order.
         display={search.view === 'map' ? 'none' : undefined}
         aria-label={devices.sort}
@@ -40,6 +37,9 @@ export function DeviceFilters({ search }: { readonly search: DevicesSearch }) {
         onChange={(event) => change({ sort: event.currentTarget.value as DeviceSort })}
         data={deviceSorts.map((sort) => ({ value: sort, label: labels[sort] }))}
       />
+      <Group gap={6} className={classes.chips} role="group" aria-label={devices.filters}>
+        <Chips search={search} change={change} />
+      </Group>
     </Group>
   );
 }
@@ -53,7 +53,7 @@ function Find({ find, onFind }: { readonly find: string; readonly onFind: (find:
   return (
     <TextInput
       type="search"
-      w={{ base: '100%', xs: 200 }}
+      className={classes.find}
       leftSection={<Icon name="search" size={16} />}
       placeholder={devices.find}
       aria-label={devices.find}
@@ -72,7 +72,7 @@ interface ChipsProps {
 }
 
 function Chips({ search, change }: ChipsProps) {
-  const { devices } = useStrings();
+  const { devices, shared: words } = useStrings();
   const username = useUsername();
   const isUser = useSession().status === 'user';
   const { owner, shared, visibility, silent, domain, gateway } = search;
@@ -104,7 +104,7 @@ function Chips({ search, change }: ChipsProps) {
         label={devices.filterSilent}
         onToggle={(on) => change({ silent: on || undefined })}
       />
-      {other !== undefined && <Toggle isOn label={other} onToggle={() => change({ owner: undefined })} />}
+      <FilterBy label={words.owner} value={other} onChange={(next) => change({ owner: next })} />
       <FilterBy label={devices.domain} value={domain} onChange={(next) => change({ domain: next })} />
       <FilterBy
         label={devices.gateway}

@@ -2,6 +2,7 @@
 import { useQueries } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, callPage, type Device } from '../../api/client.ts';
+import { filterValue } from '../../api/filter-value.ts';
 import { keys } from '../../api/query-keys.ts';
 import { limits } from '../../limits.ts';
 import type { DevicesQuestion } from '../../shared/placed-devices.ts';
@@ -15,10 +16,10 @@ export function questionOf(search: DevicesSearch): DevicesQuestion {
   const { find, owner, shared, visibility, domain, gateway, silent, sort = 'created' } = search;
   const before = new Date(Math.floor((Date.now() - dayMs) / 600_000) * 600_000).toISOString();
   const conditions = [
-    owner === undefined ? '' : `owner==${owner}`,
+    owner === undefined ? '' : `owner==${filterValue(owner)}`,
     visibility === undefined ? '' : `visibility==${visibility}`,
-    domain === undefined ? '' : `domain==${domain}`,
-    gateway === undefined ? '' : `gateway_id==${gateway}`,
+    domain === undefined ? '' : `domain==${filterValue(domain)}`,
+    gateway === undefined ? '' : `gateway_id==${filterValue(gateway)}`,
     silent === undefined ? '' : `date_modified<${before}`,
   ].filter((condition) => condition !== '');
   return {
