@@ -358,12 +358,7 @@ export function datapointStoreSuite(engine: string, open: () => Promise<OpenedSt
         for (let at = seq; ; ) {
           const step = await opened.store.readBehind(at);
           if (step.length === 0) return points;
-          points.push(
-            ...step.map(
-              (point) =>
-                [point.seq, point.sensor, point.value, point.isQuiet] as [number, number, StoredValue, boolean],
-            ),
-          );
+          for (const point of step) points.push([point.seq, point.sensor, point.value, point.isQuiet]);
           at = step.at(-1)?.seq ?? at;
         }
       };
@@ -388,6 +383,13 @@ export function datapointStoreSuite(engine: string, open: () => Promise<OpenedSt
       await opened.seal();
       assert.equal((await opened.store.latestUpTo(b, seq))?.value, 7);
       assert.equal(await opened.store.latestUpTo(c, seq), undefined);
+      // One that looks as what came later does is not taken for it.
+      const from = await append([0, 1].map((value) => ({ sensor: c, value })));
+      opened.store.follow(from + 1);
+      await opened.seal();
+      const next = await append([{ sensor: a }, { sensor: c, value: 0 }]);
+      await opened.seal();
+      assert.equal((await opened.store.latestUpTo(c, next))?.value, 1);
       opened.store.follow(undefined);
     });
   });

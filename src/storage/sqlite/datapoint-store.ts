@@ -139,11 +139,12 @@ export class SqliteDatapointStore implements DatapointStore {
     const { columns } = await this.read({ sensor, descending: true, limit: limits.readStepRows });
     const later = this.#follower.countBehind(sensor, seq);
     let found: ArrivedDatapoint | undefined;
-    for (let index = columns.count - 1; index >= 0; index--) {
+    // The newest first: of those that look alike what came later is left out, not what came before.
+    for (let index = 0; index < columns.count; index++) {
       const point = datapointAt(columns, index);
       const count = later.get(keyOf(point)) ?? 0;
       if (count > 0) later.set(keyOf(point), count - 1);
-      else if (point.receivedMs <= receivedMs && point.receivedMs >= (found?.receivedMs ?? 0))
+      else if (point.receivedMs <= receivedMs && point.receivedMs > (found?.receivedMs ?? Number.NEGATIVE_INFINITY))
         found = { ...point, seq };
     }
     return found;
