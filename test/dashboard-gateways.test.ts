@@ -126,6 +126,21 @@ describe('in a browser, gateways, projects and the map', { skip }, () => {
     assert.equal((await server.call('owner', 'GET', '/gateways/roof')).status, 404);
   });
 
+  for (const kind of ['gateways', 'projects'] as const) {
+    test(`${kind} that were deleted elsewhere are shown no longer`, async () => {
+      await server.call('owner', 'POST', `/${kind}`, { json: { id: 'gone', name: 'Gone soon' } });
+      await visit({ browser, server, expects: /404/ }, async (page) => {
+        await page.clock.install({ time: server.clock.now() });
+        await signIn(page, 'owner', `/${kind}/gone`);
+        await page.getByRole('heading', { name: 'Gone soon' }).waitFor();
+        await server.call('owner', 'DELETE', `/${kind}/gone`);
+        await page.clock.runFor(60_000);
+        await page.getByText(/There is no \w+ gone\./).waitFor();
+        assert.equal(await page.getByText('Gone soon').count(), 0);
+      });
+    });
+  }
+
   test('a project is made of devices, draws them on one chart and map, and keeps what is chosen in its address', async () => {
     await visit({ browser, server }, async (page) => {
       await signIn(page, 'owner', '/projects');

@@ -2,6 +2,7 @@
 // sent as it is, in pieces as a network cuts it, and once more with a preference that nobody knows, which the lane leaves to
 // the framework: the answers are the same, and so is what is stored.
 import assert from 'node:assert/strict';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { after, before, suite, test } from 'node:test';
@@ -95,15 +96,77 @@ const asked: fc.Arbitrary<Asked> = fc.record({
   cuts: fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { maxLength: 3 }),
 });
 
-/** Sends bytes in pieces, each in a turn of its own; all that comes back until the server ends the connection. */
-async function exchange(bytes: Buffer, cuts: readonly number[] = []): Promise<string> {
-  const socket = await open();
+/** Sends bytes in pieces, each in a turn of its own. */
+async function send(socket: Socket, bytes: Buffer, cuts: readonly number[] = []): Promise<void> {
   const places = [0, ...cuts.map((part) => Math.floor(part * bytes.length)).sort((a, b) => a - b), bytes.length];
   for (const [i, place] of places.slice(1).entries()) {
     socket.write(bytes.subarray(places[i], place));
     for (let turns = 0; turns < 3; turns++) await turn();
   }
-  return readAll(socket);
+}
+
+/** A connection as a device keeps it: it has asked before, and waits for each answer. */
+class Client {
+  readonly #socket: Socket;
+  readonly #answers: AsyncGenerator<string>;
+
+  private constructor(socket: Socket) {
+    this.#socket = socket;
+    this.#answers = answersOf(socket);
+  }
+
+  static async connect(socket?: Socket): Promise<Client> {
+    const client = new Client(socket ?? (await open()));
+    await client.ask(Buffer.from('GET /health/live HTTP/1.1\r\nHost: dundun\r\n\r\n'));
+    return client;
+  }
+
+  /** The answer; undefined where the connection ended without one. */
+  async ask(bytes: Buffer, cuts: readonly number[] = []): Promise<string | undefined> {
+    await send(this.#socket, bytes, cuts);
+    return (await this.#answers.next()).value;
+  }
+
+  /** Sends requests without waiting between them; the answers. */
+  async askAtOnce(requests: readonly Buffer[], cuts: readonly number[] = []): Promise<(string | undefined)[]> {
+    const sent = send(this.#socket, Buffer.concat(requests), cuts);
+    const answers = [];
+    for (let n = 0; n < requests.length; n++) answers.push((await this.#answers.next()).value);
+    await sent;
+    return answers;
+  }
+
+  get isOpen(): boolean {
+    return this.#socket.readable && this.#socket.writable;
+  }
+
+  end(): void {
+    this.#socket.destroy();
+  }
+}
+
+/** Each answer of a connection, with what says that its body may come. */
+async function* answersOf(socket: Socket): AsyncGenerator<string> {
+  let text = '';
+  let early = '';
+  const pieces = socket.setEncoding('latin1')[Symbol.asyncIterator]();
+  for (;;) {
+    const head = text.slice(0, text.indexOf('\r\n\r\n') + 4);
+    const end = head.length + Number(/content-length: (\d+)/i.exec(head)?.[1] ?? 0);
+    if (head.length < 5 || text.length < end) {
+      const { value, done } = await pieces.next();
+      if (done) return;
+      text += value;
+      continue;
+    }
+    const answer = text.slice(0, end);
+    text = text.slice(end);
+    if (/^HTTP\/1\.1 1/.test(answer)) early += answer;
+    else {
+      yield early + answer;
+      early = '';
+    }
+  }
 }
 
 async function open(): Promise<Socket> {
@@ -156,18 +219,39 @@ async function empty(): Promise<void> {
 
 const withoutDate = (answer: string) => answer.replace(/^Date: .*\r\n/m, '');
 const close = 'Connection: close';
+/** What the lane leaves to the framework. */
+const unusual = 'Prefer: nothing-known';
+const json = ['Content-Type: application/json'];
+const usualPath = '/api/v2/devices/public/sensors/s/values';
+
+const push = (value: number, ...more: readonly string[]) =>
+  request({ path: usualPath, as: 'owner', headers: json, body: JSON.stringify({ value }) }, ...more);
+
+/** A push whose length nobody tells before. */
+async function chunked(value: number): Promise<Buffer> {
+  const body = JSON.stringify({ value });
+  const head = (await push(value))
+    .toString()
+    .replace(/Content-Length: .*\r\n\r\n.*/s, 'Transfer-Encoding: chunked\r\n\r\n');
+  return Buffer.from(`${head}${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`);
+}
 
 suite('a usual push', () => {
   test('is answered and stored as by the framework, whatever is unusual about it', async () => {
     await fc.assert(
-      fc.asyncProperty(fc.array(asked, { minLength: 1, maxLength: 4 }), async (all) => {
-        const seen = { quick: [] as string[], framework: [] as string[] };
+      fc.asyncProperty(fc.array(asked, { minLength: 1, maxLength: 5 }), async (all) => {
+        const seen = { quick: [] as unknown[], framework: [] as unknown[] };
         const left = { quick: [] as unknown[], framework: [] as unknown[] };
         for (const way of ['quick', 'framework'] as const) {
+          let client = await Client.connect();
           for (const one of all) {
-            const more = way === 'quick' ? [close] : [close, 'Prefer: nothing-known'];
-            seen[way].push(withoutDate(await exchange(await request(one, ...more), one.cuts)));
+            const whole = await request(one, ...(way === 'quick' ? [] : [unusual]));
+            seen[way].push(withoutDate((await client.ask(whole, one.cuts)) ?? ''));
+            if (client.isOpen) continue;
+            client.end();
+            client = await Client.connect();
           }
+          client.end();
           left[way] = await stored();
           await empty();
         }
@@ -178,61 +262,126 @@ suite('a usual push', () => {
     );
   });
 
-  test('goes to the sensor that its address means, where another has the id that it spells', async () => {
-    const usual = { as: 'owner', headers: ['Content-Type: application/json'], body: '{"value":1}' };
-    for (const sensor of ['s', '%41']) {
-      const path = `/api/v2/devices/public/sensors/${sensor}/values`;
-      assert.match(await exchange(await request({ ...usual, path }, close)), /^HTTP\/1\.1 204/);
-    }
-    assert.equal((await server.call('owner', 'GET', '/devices/public/sensors/A/values')).body.length, 1);
+  test('is answered and stored in its turn, however many are sent at once and however they are cut', async () => {
+    const others = fc.constantFrom('GET /health/live HTTP/1.1\r\nHost: dundun\r\n\r\n', undefined);
+    const steps = fc.array(fc.record({ isUsual: fc.boolean(), isChunked: fc.boolean(), other: others }), {
+      minLength: 1,
+      maxLength: 12,
+    });
+    const cuts = fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { maxLength: 4 });
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.tuple(steps, cuts), { minLength: 1, maxLength: 3 }), async (rounds) => {
+        const client = await Client.connect();
+        let last = 0;
+        for (const [round, places] of rounds) {
+          const requests = round.map(async ({ isUsual, isChunked, other }) => {
+            if (other !== undefined) return Buffer.from(other);
+            last += 1;
+            return isChunked ? chunked(last) : push(last, ...(isUsual ? [] : [unusual]));
+          });
+          const answers = await client.askAtOnce(await Promise.all(requests), places);
+          const statuses = answers.map((answer) => answer?.slice(9, 12));
+          assert.deepEqual(
+            statuses,
+            round.map(({ other }) => (other === undefined ? '204' : '200')),
+          );
+        }
+        client.end();
+        const { body } = await server.call('owner', 'GET', '/devices/public/sensors/s/values?limit=100');
+        assert.deepEqual(
+          body.map(({ value }: { value: number }) => value),
+          Array.from({ length: last }, (_, n) => n + 1),
+        );
+        await empty();
+      }),
+      properties({ factor: 0.3 }),
+    );
+  });
+
+  test('is taken without the server of Node.js once its connection has asked, also in two pieces and several at once', async () => {
+    let seen = 0;
+    const count = (message: unknown) => {
+      const { socket } = message as { readonly socket: Socket };
+      if (socket.localPort === server.running.ports.http) seen += 1;
+    };
+    subscribe('http.server.request.start', count);
+    const client = await Client.connect();
+    for (let value = 1; value <= 3; value++)
+      assert.match((await client.ask(await push(value))) ?? '', /^HTTP\/1\.1 204/);
+    const whole = await push(4);
+    assert.match((await client.ask(whole, [(whole.length - 11) / whole.length])) ?? '', /^HTTP\/1\.1 204/);
+    for (const answer of await client.askAtOnce([await push(5), await push(6)]))
+      assert.match(answer ?? '', /^HTTP\/1\.1 204/);
+    assert.equal(seen, 1);
+    assert.match((await client.ask(await push(7, unusual))) ?? '', /^HTTP\/1\.1 204/);
+    assert.equal(seen, 2);
+    assert.match((await client.ask(await push(8))) ?? '', /^HTTP\/1\.1 204/);
+    assert.equal(seen, 2);
+    unsubscribe('http.server.request.start', count);
+    client.end();
+    assert.equal((await server.call('owner', 'GET', '/devices/public/sensors/s/values')).body.length, 8);
     await empty();
   });
 
-  test('keeps its turn among the requests of its connection', async () => {
-    const usual = {
-      path: '/api/v2/devices/public/sensors/s/values',
-      as: 'owner',
-      headers: ['Content-Type: application/json'],
-    };
-    const one = (value: number, ...more: string[]) => request({ ...usual, body: JSON.stringify({ value }) }, ...more);
-    const unusual = 'Prefer: nothing-known';
-    const sent = [one(1), one(2, unusual), one(3), one(4), one(5, unusual), one(6), one(7, close)];
-    const answer = await exchange(Buffer.concat(await Promise.all(sent)));
-    assert.equal(answer.match(/HTTP\/1\.1 204 No Content/g)?.length, 7);
-    const { body } = await server.call('owner', 'GET', '/devices/public/sensors/s/values');
+  test('is stored also where its client reads no answer for a long time', async () => {
+    const count = 20_000;
+    const requests = await Promise.all(Array.from({ length: count }, (_, n) => push(n)));
+    const socket = await open();
+    socket.write('GET /health/live HTTP/1.1\r\nHost: dundun\r\n\r\n');
+    socket.write(
+      Buffer.concat([...requests, Buffer.from(`GET /health/live HTTP/1.1\r\nHost: dundun\r\n${close}\r\n\r\n`)]),
+    );
+    const first = async () => (await server.call('owner', 'GET', '/devices/public/sensors/s/values?limit=1')).body[0];
+    while ((await first()) === undefined) await turn();
+    for (let turns = 0; turns < 1_000; turns++) await turn();
+    const text = await readAll(socket);
+    assert.equal(text.match(/HTTP\/1\.1 204 No Content/g)?.length, count);
+    assert.equal(text.match(/HTTP\/1\.1 200 OK/g)?.length, 2);
+    const path = '/devices/public/sensors/s/values?format=ndjson&limit=100000';
+    const lines = (await server.call('owner', 'GET', path)).text.trim().split('\n');
     assert.deepEqual(
-      body.map(({ value }: { value: number }) => value),
-      [1, 2, 3, 4, 5, 6, 7],
+      lines.map((line) => JSON.parse(line).value),
+      Array.from({ length: count }, (_, n) => n),
     );
     await empty();
   });
 
+  test('goes to the sensor that its address means, where another has the id that it spells', async () => {
+    const client = await Client.connect();
+    for (const sensor of ['s', '%41', 'A']) {
+      const path = `/api/v2/devices/public/sensors/${sensor}/values`;
+      const whole = await request({ path, as: 'owner', headers: json, body: '{"value":1}' });
+      assert.match((await client.ask(whole)) ?? '', /^HTTP\/1\.1 204/);
+    }
+    client.end();
+    assert.equal((await server.call('owner', 'GET', '/devices/public/sensors/A/values')).body.length, 2);
+    await empty();
+  });
+
   test('that ends before its body does stores nothing, and the server goes on', async () => {
-    const usual = {
-      path: '/api/v2/devices/public/sensors/s/values',
-      as: 'owner',
-      headers: ['Content-Type: application/json'],
-    };
-    const whole = await request({ ...usual, body: '{"value":1}' }, close);
+    const whole = await push(1);
     for (const length of [whole.length - 1, whole.length - 11, whole.length - 12]) {
       const socket = await open();
+      socket.write('GET /health/live HTTP/1.1\r\nHost: dundun\r\n\r\n');
+      await once(socket, 'readable');
       socket.end(whole.subarray(0, length));
-      assert.match(await readAll(socket), /^(HTTP\/1\.1 400|$)/);
+      assert.doesNotMatch(await readAll(socket), /HTTP\/1\.1 2.*HTTP\/1\.1 2/s);
     }
     assert.deepEqual(new Set((await stored()).flat()), new Set(['']));
-    assert.match(await exchange(whole), /^HTTP\/1\.1 204/);
+    const client = await Client.connect();
+    assert.match((await client.ask(whole)) ?? '', /^HTTP\/1\.1 204/);
+    client.end();
     await empty();
   });
 
   test('by somebody whose right was taken away a moment ago is refused', async () => {
-    const usual = {
-      path: '/api/v2/devices/private/sensors/s/values',
-      as: 'sharer',
-      headers: ['Content-Type: application/json'],
-    };
-    const whole = await request({ ...usual, body: '{"value":1}' }, close);
-    assert.match(await exchange(whole), /^HTTP\/1\.1 204/);
+    const path = '/api/v2/devices/private/sensors/s/values';
+    const whole = await request({ path, as: 'sharer', headers: json, body: '{"value":1}' });
+    const client = await Client.connect();
+    assert.match((await client.ask(whole)) ?? '', /^HTTP\/1\.1 204/);
+    assert.match((await client.ask(whole)) ?? '', /^HTTP\/1\.1 204/);
     await server.call('owner', 'DELETE', '/devices/private/shares/sharer');
-    assert.match(await exchange(whole), /^HTTP\/1\.1 403/);
+    assert.match((await client.ask(whole)) ?? '', /^HTTP\/1\.1 403/);
+    client.end();
   });
 });

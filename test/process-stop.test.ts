@@ -1,7 +1,7 @@
 // Stopping by a signal: what was accepted is finished, everything else is let go, within ten seconds and with exit
 // code 0, whatever clients hold open.
 import assert from 'node:assert/strict';
-import { type IncomingMessage, request } from 'node:http';
+import { Agent, type ClientRequest, type IncomingMessage, request } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
@@ -78,27 +78,39 @@ suite('stopping', { timeout: 300_000 }, () => {
     assert.ok(isIntact(dundun.folder));
   });
 
-  test('a request whose body still arrives when the stop begins is finished', async () => {
-    const dundun = await startDundun();
-    await makeDevice(dundun, 'd', ['s']);
-    const body = JSON.stringify({ value: 4711 });
-    const slow = request(`${dundun.url}/api/v2/devices/d/sensors/s/value`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', 'content-length': body.length },
+  for (const which of ['first', 'second'] as const) {
+    test(`a push whose body still arrives when the stop begins is finished, the ${which} of its connection`, async () => {
+      const dundun = await startDundun();
+      await makeDevice(dundun, 'd', ['s']);
+      const agent = new Agent({ keepAlive: true });
+      const body = JSON.stringify({ value: 4711 });
+      const push = () =>
+        request(`${dundun.url}/api/v2/devices/d/sensors/s/values`, {
+          agent,
+          method: 'POST',
+          headers: { 'content-type': 'application/json', 'content-length': body.length },
+        });
+      const answerOf = (asked: ClientRequest) =>
+        new Promise<IncomingMessage>((resolve, reject) => {
+          asked.once('response', (answer) => resolve(answer.resume()));
+          asked.once('error', reject);
+        });
+      if (which === 'second') {
+        assert.equal((await answerOf(push().end(body))).statusCode, 204);
+        while (Object.keys(agent.freeSockets).length === 0) await pause();
+      }
+      const slow = push();
+      slow.write(body.slice(0, 5));
+      // An answer on another connection says that the server has seen the first half.
+      await call(dundun, '/health/live');
+      const answered = answerOf(slow);
+      dundun.child.kill('SIGTERM');
+      await refusesConnections(dundun.ports.http);
+      slow.end(body.slice(5));
+      assert.ok([204, 503].includes((await answered).statusCode ?? 0));
+      assert.deepEqual(await dundun.exit, { code: 0, signal: null });
     });
-    slow.write(body.slice(0, 5));
-    // An answer on another connection says that the server has seen the first half.
-    await call(dundun, '/health/live');
-    const answered = new Promise<IncomingMessage>((resolve, reject) => {
-      slow.once('response', resolve);
-      slow.once('error', reject);
-    });
-    dundun.child.kill('SIGTERM');
-    await refusesConnections(dundun.ports.http);
-    slow.end(body.slice(5));
-    assert.ok([204, 503].includes((await answered).statusCode ?? 0));
-    assert.deepEqual(await dundun.exit, { code: 0, signal: null });
-  });
+  }
 
   test('a second and a third signal do no harm', async () => {
     const dundun = await startDundun();

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { generateKeyPairSync } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { request } from 'node:https';
+import { Agent, request } from 'node:https';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { suite, test } from 'node:test';
@@ -37,8 +37,17 @@ suite('encryption', { timeout: 300_000 }, () => {
     const packet = { topic: 'devices/d/sensors/s/value', payload: '{"value":4711}', qos: 1, messageId: 1 } as const;
     connection.send({ cmd: 'publish', ...packet, dup: false, retain: false });
     assert.equal(((await acknowledged) as { cmd: string }).cmd, 'puback');
+    const keepAlive = new Agent({ keepAlive: true, maxSockets: 1, ca });
+    for (let value = 1; value <= 3; value++) {
+      const pushed = await send(http, '/api/v2/devices/d/sensors/s/values', { agent: keepAlive, body: { value } });
+      assert.equal(pushed.status, 204);
+    }
+    keepAlive.destroy();
     const values = await send(http, '/api/v2/devices/d/sensors/s/values');
-    assert.equal(JSON.parse(values.body)[0].value, 4711);
+    assert.deepEqual(
+      JSON.parse(values.body).map(({ value }: { value: number }) => value),
+      [4711, 1, 2, 3],
+    );
     connection.end();
 
     assert.equal((await connectMqtt(mqtt, login)).connack.returnCode, 0);
@@ -113,15 +122,17 @@ function post(port: number, path: string, body: unknown, token?: string): Promis
   return send(port, path, { body, token });
 }
 
+interface SendOptions {
+  readonly body?: unknown;
+  readonly token?: string | undefined;
+  readonly agent?: Agent | false;
+}
+
 /** fetch cannot be told whom to trust. */
-async function send(
-  port: number,
-  path: string,
-  { body, token }: { readonly body?: unknown; readonly token?: string | undefined } = {},
-): Promise<Answer> {
+async function send(port: number, path: string, { body, token, agent = false }: SendOptions = {}): Promise<Answer> {
   const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
   const outgoing = request({
-    ...{ host: '127.0.0.1', port, path, ca, agent: false },
+    ...{ host: '127.0.0.1', port, path, ca, agent },
     method: body === undefined ? 'GET' : 'POST',
     headers: body === undefined ? headers : { ...headers, 'content-type': 'application/json' },
   });

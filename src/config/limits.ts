@@ -429,6 +429,14 @@ export const limits = {
   quickPacketBytesMax: 4 * KIB,
   /** A body in the lane of usual pushes, bytes; several times what a reading with its timestamp takes. */
   quickBodyBytesMax: 256,
+  /** Request line and headers in that lane, bytes. Beyond: Node.js's server reads them. */
+  quickHeadBytesMax: 4 * KIB,
+  /** Different headers that the lane knows the meaning of. Beyond: it forgets them, and reads them anew. */
+  quickHeadersMax: 1_024,
+  /** Pushes of one connection that are stored together. Beyond: the others wait for these. */
+  quickPushesMax: 100,
+  /** Answers that a client has not read, bytes. Beyond: Node.js's server has the connection, and stops reading from it. */
+  quickAnswerBytesMax: 64 * KIB,
   /** A topic in the quick lane, bytes; longer than that of any sensor with ASCII ids. Beyond: the broker has it. */
   quickTopicBytesMax: 576,
   /** MQTT connections at once. Beyond: refused. */

@@ -16,7 +16,6 @@ import { Authentication } from './auth.ts';
 import { registerBodyParsers } from './bodies.ts';
 import { registerCors } from './cors.ts';
 import { answerWithPage, type Dashboard, registerDashboard } from './dashboard.ts';
-import { DeferredRequest } from './deferred-request.ts';
 import { registerDocs } from './docs.ts';
 import { answerBrokenRequest, answerUnknownPath, makeErrorHandler } from './errors.ts';
 import { registerHealth } from './health.ts';
@@ -56,10 +55,12 @@ export interface HttpParts {
 
 export class HttpServer {
   readonly #app: FastifyInstance;
+  readonly #lane: PushLane;
   readonly #options: HttpOptions;
 
-  private constructor(app: FastifyInstance, options: HttpOptions) {
+  private constructor(app: FastifyInstance, lane: PushLane, options: HttpOptions) {
     this.#app = app;
+    this.#lane = lane;
     this.#options = options;
   }
 
@@ -92,9 +93,10 @@ export class HttpServer {
     addWrongMethods((request, reply) => {
       if (!answerWithPage(request, reply, parts.dashboard)) answerUnknownPath(request, reply);
     });
+    const lane = PushLane.open(app.server as Server, { ...parts, ...parts.services, authentication, isClosing });
+    app.addHook('preClose', () => lane.drained());
     await app.ready();
-    PushLane.open(app.server as Server, { ...parts, ...parts.services, authentication, isClosing });
-    return new HttpServer(app, parts.options);
+    return new HttpServer(app, lane, parts.options);
   }
 
   /** The server under Fastify, for what shares its port (MQTT over WebSocket). */
@@ -113,7 +115,10 @@ export class HttpServer {
    * is closed as soon as it idles: clients keep theirs for the next request, and would hold up the stop.
    */
   async close(): Promise<void> {
-    const sweep = setInterval(() => this.server.closeIdleConnections(), 50);
+    const sweep = setInterval(() => {
+      // To Node.js a connection idles while a push of it is in the lane.
+      if (!this.#lane.isStoring) this.server.closeIdleConnections();
+    }, 50);
     const cut = setTimeout(() => this.server.closeAllConnections(), limits.drainMsMax);
     await this.#app.close();
     clearInterval(sweep);
@@ -127,7 +132,6 @@ function isWebSocket(request: IncomingMessage): boolean {
 
 /** What Node.js is told about its server. */
 const ofNode = {
-  IncomingMessage: DeferredRequest,
   // Other upgrades than that of MQTT over WebSocket are passed over, as HTTP allows (RFC 9110 section 7.8).
   shouldUpgradeCallback: isWebSocket,
 };

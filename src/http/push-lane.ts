@@ -1,17 +1,20 @@
 // The lane of usual pushes: one plain reading as JSON to a sensor whose device is in memory, by somebody who may push to
-// it and was seen a moment ago. It goes from the connection to the writer without the framework, and is answered after
-// its commit (I1). Everything else, and every request that is not as usual in the least or cannot be stored, goes to the
-// framework as it came: so what is refused, and how that is said, stands in one place (docs/decisions/0006-quick-lane.md).
+// it and was seen a moment ago. It goes from the bytes of the connection to the writer without Node.js's server and the
+// framework, and is answered after its commit (I1). Everything else, and every request that is not as usual in the least or
+// cannot be stored, goes to them as it came: so what is refused, and how that is said, stands in one place
+// (docs/decisions/0006-quick-lane.md). How the bytes of a connection are divided: push-connection.ts.
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { Server as TlsServer } from 'node:tls';
 import type { Clock } from '../base/clock.ts';
 import { limits } from '../config/limits.ts';
 import type { Ingest } from '../domain/datapoints/ingest.ts';
 import { parsePlainReading } from '../domain/datapoints/plain-reading.ts';
 import { Push } from '../domain/datapoints/push.ts';
+import type { Done } from '../domain/datapoints/writer.ts';
 import type { Authentication } from './auth.ts';
-import { DeferredRequest } from './deferred-request.ts';
-
-type Listener = (request: IncomingMessage, response: ServerResponse) => void;
+import { PushConnection, type PushTaker } from './push-connection.ts';
+import { HeaderMemory, type RequestHead, readHead } from './request-head.ts';
 
 export interface PushLaneParts {
   readonly ingest: Ingest;
@@ -23,92 +26,102 @@ export interface PushLaneParts {
 
 const devices = '/api/v2/devices/';
 const sensors = '/sensors/';
+const values = '/values';
 const nobodyTellsOfIt = {};
 
-export class PushLane {
+export class PushLane implements PushTaker {
+  readonly headers = new HeaderMemory();
   readonly #parts: PushLaneParts;
-  readonly #framework: Listener;
+  readonly #server: Server;
+  readonly #connections = new Map<Socket, PushConnection>();
+  #storing = 0;
+  #whenDrained: (() => void) | undefined;
+  #answer = '';
+  #answerSecond = Number.NaN;
 
-  private constructor(parts: PushLaneParts, framework: Listener) {
+  private constructor(server: Server, parts: PushLaneParts) {
+    this.#server = server;
     this.#parts = parts;
-    this.#framework = framework;
   }
 
-  /** Has all requests of the server pass by here first. */
-  static open(server: Server, parts: PushLaneParts): void {
-    const listeners = server.listeners('request') as Listener[];
-    const lane = new PushLane(parts, (request, response) => {
-      for (const listener of listeners) listener.call(server, request, response);
+  /** Has all connections of the server pass by here from now on. */
+  static open(server: Server, parts: PushLaneParts): PushLane {
+    const lane = new PushLane(server, parts);
+    // After Node.js's own listener, which makes the connection one of HTTP.
+    server.on(server instanceof TlsServer ? 'secureConnection' : 'connection', (socket: Socket) => {
+      const connection = PushConnection.open(socket, lane);
+      if (connection === undefined) return;
+      lane.#connections.set(socket, connection);
+      socket.once('close', () => lane.#connections.delete(socket));
     });
-    server.removeAllListeners('request');
-    server.on('request', (request, response) => lane.#look(request, response));
-  }
-
-  #look(request: IncomingMessage, response: ServerResponse): void {
-    // One that waits behind another of its connection, which may still read its body, must not overtake it (I3).
-    const isFirst = response.socket !== null;
-    if (isFirst && request.method === 'POST' && request instanceof DeferredRequest && this.#isUsual(request)) {
-      request.takeBody((body) => this.#take(request, response, body));
-    } else this.#framework(request, response);
-  }
-
-  /** True when the headers ask for nothing that a usual push does not. */
-  #isUsual(request: IncomingMessage): boolean {
-    const { headers } = request;
-    const length = headers['content-length'];
-    return (
-      length !== undefined &&
-      Number(length) <= limits.quickBodyBytesMax &&
-      isJson(headers['content-type']) &&
-      headers['idempotency-key'] === undefined &&
-      headers['prefer'] === undefined &&
-      headers.origin === undefined &&
-      headers['content-encoding'] === undefined &&
-      headers.expect === undefined &&
-      !this.#parts.isClosing()
+    server.prependListener('request', ({ socket }: IncomingMessage, response: ServerResponse) =>
+      lane.#connections.get(socket)?.onRequest(response),
     );
+    return lane;
   }
 
-  #take(request: DeferredRequest, response: ServerResponse, body: Buffer): void {
-    const push = this.#pushOf(request, body);
-    if (push === undefined) {
-      this.#handOver(request, response);
-      return;
-    }
-    this.#parts.ingest.submitAll([push], (error) => {
-      if (error !== undefined) this.#handOver(request, response);
-      else {
-        response.writeHead(204);
-        response.end();
-      }
+  /** True while pushes are on their way to the disk. */
+  get isStoring(): boolean {
+    return this.#storing > 0;
+  }
+
+  /** Once closing: gives Node.js the pushes that are not there whole, and resolves when all others have been answered. */
+  drained(): Promise<void> {
+    for (const connection of this.#connections.values()) connection.onClosing();
+    return new Promise((resolve) => {
+      if (this.#storing === 0) resolve();
+      else this.#whenDrained = resolve;
     });
+  }
+
+  takeFrom(bytes: Buffer, socket: Socket, into: Push[]): number {
+    let end = 0;
+    while (end < bytes.length && into.length < limits.quickPushesMax && !this.#parts.isClosing()) {
+      const head = readHead(bytes, end, this.headers);
+      const push = head === undefined || head.end > bytes.length ? undefined : this.#pushOf(head, bytes, socket);
+      if (head === undefined || push === undefined) break;
+      into.push(push);
+      end = head.end;
+    }
+    return end;
+  }
+
+  store(pushes: readonly Push[], done: Done): void {
+    this.#storing += 1;
+    this.#parts.ingest.submitAll(pushes, (error) => {
+      this.#storing -= 1;
+      done(error);
+      if (this.#storing === 0) this.#whenDrained?.();
+    });
+  }
+
+  /** As Node.js's server writes it. */
+  answerOf(pushes: number): string {
+    const nowMs = this.#parts.clock.now();
+    const second = Math.floor(nowMs / 1000);
+    if (second !== this.#answerSecond) {
+      const date = new Date(nowMs).toUTCString();
+      const timeout = Math.floor(this.#server.keepAliveTimeout / 1000);
+      this.#answer = `HTTP/1.1 204 No Content\r\nDate: ${date}\r\nConnection: keep-alive\r\nKeep-Alive: timeout=${timeout}\r\n\r\n`;
+      this.#answerSecond = second;
+    }
+    return pushes === 1 ? this.#answer : this.#answer.repeat(pushes);
   }
 
   /** The push that a request is, if nothing is unusual about it. */
-  #pushOf(request: DeferredRequest, body: Buffer): Push | undefined {
-    const actor = this.#parts.authentication.peek(request.socket, request.headers.authorization);
+  #pushOf({ method, target, facts, bodyAt, end }: RequestHead, bytes: Buffer, socket: Socket): Push | undefined {
+    if (method !== 'POST' || !facts.isUsual) return undefined;
+    const actor = this.#parts.authentication.peek(socket, facts.authorization);
     if (actor === undefined) return undefined;
-    const path = request.url ?? '';
-    if (!path.startsWith(devices) || !path.endsWith('/values') || path.includes('%')) return undefined;
-    const middle = path.indexOf('/', devices.length);
-    if (!path.startsWith(sensors, middle)) return undefined;
+    if (!target.startsWith(devices) || !target.endsWith(values) || target.includes('%')) return undefined;
+    const middle = target.indexOf('/', devices.length);
+    if (!target.startsWith(sensors, middle)) return undefined;
     // What has another slash or a query in it is no id of a sensor in memory; one may hold what another has escaped.
-    const device = path.slice(devices.length, middle);
-    const sensor = path.slice(middle + sensors.length, -'/values'.length);
+    const device = target.slice(devices.length, middle);
+    const sensor = target.slice(middle + sensors.length, -values.length);
     const place = this.#parts.ingest.peekPlace(actor, device, sensor);
     if (place === undefined) return undefined;
-    const reading = parsePlainReading(body, 0, body.length);
+    const reading = parsePlainReading(bytes, bodyAt, end);
     return reading && new Push(place, [reading], this.#parts.clock.now(), nobodyTellsOfIt);
   }
-
-  /** Nothing was stored: the framework has its turn, which says why or succeeds. */
-  #handOver(request: DeferredRequest, response: ServerResponse): void {
-    if (request.destroyed) return;
-    this.#framework(request, response);
-    request.giveBack();
-  }
-}
-
-function isJson(type: string | undefined): boolean {
-  return type === 'application/json' || type === 'application/json; charset=utf-8';
 }

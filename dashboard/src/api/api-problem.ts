@@ -67,3 +67,8 @@ function parse(text: string): unknown {
     return undefined;
   }
 }
+
+/** What was answered before, unless the newest answer says that it may be shown no longer. */
+export function unlessGone<T>(data: T | undefined, error: unknown): T | undefined {
+  return error instanceof ApiProblem && error.isGone ? undefined : data;
+}

@@ -4,7 +4,7 @@ import { Skeleton } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
-import { ApiProblem } from '../../api/api-problem.ts';
+import { unlessGone } from '../../api/api-problem.ts';
 import type { Device } from '../../api/client.ts';
 import { deviceQuery } from '../../api/devices.ts';
 import { noRights, rightsQuery } from '../../api/rights.ts';
@@ -27,9 +27,9 @@ const route = getRouteApi('/devices/$device');
 
 export function DevicePage() {
   const { device: id } = route.useParams();
-  const { data: device, error, refetch } = useQuery(deviceQuery(id));
-  const isGone = error instanceof ApiProblem && error.isGone;
-  if (device !== undefined && !isGone) return <Page key={id} device={device} />;
+  const { data, error, refetch } = useQuery(deviceQuery(id));
+  const device = unlessGone(data, error);
+  if (device !== undefined) return <Page key={id} device={device} />;
   return (
     <>
       <PageHeader title={id} subtitle={id} />

@@ -3,6 +3,7 @@ import { Anchor, Button, Skeleton } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
+import { unlessGone } from '../../api/api-problem.ts';
 import { api, call } from '../../api/client.ts';
 import { keys } from '../../api/query-keys.ts';
 import { limits } from '../../limits.ts';
@@ -27,11 +28,16 @@ const route = getRouteApi('/gateways/$gateway');
 
 export function GatewayPage() {
   const path = route.useParams();
-  const { data, error, refetch } = useQuery({
+  const {
+    data: answered,
+    error,
+    refetch,
+  } = useQuery({
     queryKey: keys.gateway(path.gateway),
     refetchInterval: 15_000,
     queryFn: () => call(api.GET('/api/v2/gateways/{gateway}', { params: { path } })),
   });
+  const data = unlessGone(answered, error);
   return (
     <>
       <PageHeader

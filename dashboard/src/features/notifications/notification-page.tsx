@@ -2,6 +2,7 @@
 import { Button, Group, Skeleton } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
+import { unlessGone } from '../../api/api-problem.ts';
 import { api, call } from '../../api/client.ts';
 import { keys } from '../../api/query-keys.ts';
 import { Age } from '../../shared/age.tsx';
@@ -19,10 +20,15 @@ const route = getRouteApi('/notifications/$notification');
 
 export function NotificationPage() {
   const path = route.useParams();
-  const { data, error, refetch } = useQuery({
+  const {
+    data: answered,
+    error,
+    refetch,
+  } = useQuery({
     queryKey: keys.notification(path.notification),
     queryFn: () => call(api.GET('/api/v2/notifications/{notification}', { params: { path } })),
   });
+  const data = unlessGone(answered, error);
   const title = data?.description || path.notification;
   return (
     <>

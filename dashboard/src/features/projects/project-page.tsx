@@ -3,6 +3,7 @@ import { Anchor, Button, Skeleton } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
+import { unlessGone } from '../../api/api-problem.ts';
 import { api, call, type Device } from '../../api/client.ts';
 import { keys } from '../../api/query-keys.ts';
 import { DeviceList } from '../../shared/device-list.tsx';
@@ -26,7 +27,11 @@ export function ProjectPage() {
   const path = route.useParams();
   const search = route.useSearch();
   const [isEditing, { open, close }] = useDisclosure(false);
-  const { data, error, refetch } = useQuery({
+  const {
+    data: answered,
+    error,
+    refetch,
+  } = useQuery({
     queryKey: keys.project(path.project),
     refetchInterval: 30_000,
     queryFn: () => {
@@ -34,6 +39,7 @@ export function ProjectPage() {
       return call(api.GET('/api/v2/projects/{project}', { params }));
     },
   });
+  const data = unlessGone(answered, error);
   const devices: readonly Device[] = data?.devices ?? [];
   return (
     <>

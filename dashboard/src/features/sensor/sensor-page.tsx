@@ -2,7 +2,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
 import { useMemo } from 'react';
-import { ApiProblem } from '../../api/api-problem.ts';
+import { unlessGone } from '../../api/api-problem.ts';
 import type { Device, Sensor } from '../../api/client.ts';
 import { deviceQuery, timeOfPoint } from '../../api/devices.ts';
 import { noRights, rightsQuery } from '../../api/rights.ts';
@@ -25,10 +25,10 @@ const route = getRouteApi('/devices/$device/sensors/$sensor');
 export function SensorPage() {
   const { sensor: words } = useStrings();
   const path = route.useParams();
-  const { data: device, error, refetch } = useQuery(deviceQuery(path.device));
+  const { data, error, refetch } = useQuery(deviceQuery(path.device));
+  const device = unlessGone(data, error);
   const sensor = device?.sensors.find(({ id }) => id === path.sensor);
-  const isGone = error instanceof ApiProblem && error.isGone;
-  if (error !== null && (device === undefined || isGone)) {
+  if (error !== null && device === undefined) {
     return (
       <>
         <PageHeader title={path.sensor} />
