@@ -4,14 +4,16 @@
 import assert from 'node:assert/strict';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
-import { connect, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { after, before, suite, test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import * as fc from 'fast-check';
+import { answersOf, Client, open, readAll } from './support/http-connection.ts';
 import { properties } from './support/properties.ts';
 import { TestServer } from './support/test-server.ts';
 
 let server: TestServer;
+const port = () => server.running.ports.http;
 
 /** Of the last two one is what the other means in an address. */
 const ids = ['s', 'A', '%41'];
@@ -96,91 +98,6 @@ const asked: fc.Arbitrary<Asked> = fc.record({
   cuts: fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { maxLength: 3 }),
 });
 
-/** Sends bytes in pieces, each in a turn of its own. */
-async function send(socket: Socket, bytes: Buffer, cuts: readonly number[] = []): Promise<void> {
-  const places = [0, ...cuts.map((part) => Math.floor(part * bytes.length)).sort((a, b) => a - b), bytes.length];
-  for (const [i, place] of places.slice(1).entries()) {
-    socket.write(bytes.subarray(places[i], place));
-    for (let turns = 0; turns < 3; turns++) await turn();
-  }
-}
-
-/** A connection as a device keeps it: it has asked before, and waits for each answer. */
-class Client {
-  readonly #socket: Socket;
-  readonly #answers: AsyncGenerator<string>;
-
-  private constructor(socket: Socket) {
-    this.#socket = socket;
-    this.#answers = answersOf(socket);
-  }
-
-  static async connect(socket?: Socket): Promise<Client> {
-    const client = new Client(socket ?? (await open()));
-    await client.ask(Buffer.from('GET /health/live HTTP/1.1\r\nHost: dundun\r\n\r\n'));
-    return client;
-  }
-
-  /** The answer; undefined where the connection ended without one. */
-  async ask(bytes: Buffer, cuts: readonly number[] = []): Promise<string | undefined> {
-    await send(this.#socket, bytes, cuts);
-    return (await this.#answers.next()).value;
-  }
-
-  /** Sends requests without waiting between them; the answers. */
-  async askAtOnce(requests: readonly Buffer[], cuts: readonly number[] = []): Promise<(string | undefined)[]> {
-    const sent = send(this.#socket, Buffer.concat(requests), cuts);
-    const answers = [];
-    for (let n = 0; n < requests.length; n++) answers.push((await this.#answers.next()).value);
-    await sent;
-    return answers;
-  }
-
-  get isOpen(): boolean {
-    return this.#socket.readable && this.#socket.writable;
-  }
-
-  end(): void {
-    this.#socket.destroy();
-  }
-}
-
-/** Each answer of a connection, with what says that its body may come. */
-async function* answersOf(socket: Socket): AsyncGenerator<string> {
-  let text = '';
-  let early = '';
-  const pieces = socket.setEncoding('latin1')[Symbol.asyncIterator]();
-  for (;;) {
-    const head = text.slice(0, text.indexOf('\r\n\r\n') + 4);
-    const end = head.length + Number(/content-length: (\d+)/i.exec(head)?.[1] ?? 0);
-    if (head.length < 5 || text.length < end) {
-      const { value, done } = await pieces.next();
-      if (done) return;
-      text += value;
-      continue;
-    }
-    const answer = text.slice(0, end);
-    text = text.slice(end);
-    if (/^HTTP\/1\.1 1/.test(answer)) early += answer;
-    else {
-      yield early + answer;
-      early = '';
-    }
-  }
-}
-
-async function open(): Promise<Socket> {
-  const socket = connect(server.running.ports.http, '127.0.0.1').setNoDelay();
-  await once(socket, 'connect');
-  return socket;
-}
-
-async function readAll(socket: Socket): Promise<string> {
-  let text = '';
-  for await (const piece of socket.setEncoding('utf8')) text += piece;
-  return text;
-}
-
 async function request({ path, as, headers, body }: Omit<Asked, 'cuts'>, ...more: readonly string[]): Promise<Buffer> {
   const token = as === 'nobody' ? 'made.up.token' : as === 'guest' ? undefined : await server.token(as);
   const lines = [
@@ -243,13 +160,13 @@ suite('a usual push', () => {
         const seen = { quick: [] as unknown[], framework: [] as unknown[] };
         const left = { quick: [] as unknown[], framework: [] as unknown[] };
         for (const way of ['quick', 'framework'] as const) {
-          let client = await Client.connect();
+          let client = await Client.connect(port());
           for (const one of all) {
             const whole = await request(one, ...(way === 'quick' ? [] : [unusual]));
             seen[way].push(withoutDate((await client.ask(whole, one.cuts)) ?? ''));
             if (client.isOpen) continue;
             client.end();
-            client = await Client.connect();
+            client = await Client.connect(port());
           }
           client.end();
           left[way] = await stored();
@@ -271,7 +188,7 @@ suite('a usual push', () => {
     const cuts = fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { maxLength: 4 });
     await fc.assert(
       fc.asyncProperty(fc.array(fc.tuple(steps, cuts), { minLength: 1, maxLength: 3 }), async (rounds) => {
-        const client = await Client.connect();
+        const client = await Client.connect(port());
         let last = 0;
         for (const [round, places] of rounds) {
           const requests = round.map(async ({ isUsual, isChunked, other }) => {
@@ -305,7 +222,7 @@ suite('a usual push', () => {
       if (socket.localPort === server.running.ports.http) seen += 1;
     };
     subscribe('http.server.request.start', count);
-    const client = await Client.connect();
+    const client = await Client.connect(port());
     for (let value = 1; value <= 3; value++)
       assert.match((await client.ask(await push(value))) ?? '', /^HTTP\/1\.1 204/);
     const whole = await push(4);
@@ -326,7 +243,7 @@ suite('a usual push', () => {
   test('is stored also where its client reads no answer for a long time', async () => {
     const count = 20_000;
     const requests = await Promise.all(Array.from({ length: count }, (_, n) => push(n)));
-    const socket = await open();
+    const socket = await open(port());
     socket.write('GET /health/live HTTP/1.1\r\nHost: dundun\r\n\r\n');
     socket.write(
       Buffer.concat([...requests, Buffer.from(`GET /health/live HTTP/1.1\r\nHost: dundun\r\n${close}\r\n\r\n`)]),
@@ -347,7 +264,7 @@ suite('a usual push', () => {
   });
 
   test('goes to the sensor that its address means, where another has the id that it spells', async () => {
-    const client = await Client.connect();
+    const client = await Client.connect(port());
     for (const sensor of ['s', '%41', 'A']) {
       const path = `/api/v2/devices/public/sensors/${sensor}/values`;
       const whole = await request({ path, as: 'owner', headers: json, body: '{"value":1}' });
@@ -358,17 +275,68 @@ suite('a usual push', () => {
     await empty();
   });
 
+  test('whose end is in doubt is read as Node.js reads it, and nothing is smuggled in behind it', async () => {
+    const inner = (await push(666)).toString();
+    const usual = (await push(1)).toString();
+    const length = /Content-Length: \d+/;
+    const variants = [
+      usual.replace(length, 'Content-Length: +11'),
+      usual.replace(length, 'Content-Length: 0x0b'),
+      usual.replace(length, 'Content-Length: 11, 11'),
+      usual.replace(length, 'Content-Length: 11\r\nContent-Length: 300'),
+      usual.replace(length, 'Content-Length: 300\r\nContent-Length: 11'),
+      usual.replace(length, 'Content-Length: 11\r\nTransfer-Encoding: chunked'),
+      usual.replace(length, 'Transfer-Encoding: chunked\r\nContent-Length: 11'),
+      usual.replace(length, 'Transfer-Encoding: identity\r\nContent-Length: 11'),
+      usual.replace(length, 'Content-Length : 11'),
+      usual.replace(length, ' Content-Length: 11'),
+      usual.replace(length, 'Content-Length:\r\n 11'),
+      usual.replace(length, 'Content-Length: 11\nX: y'),
+      usual.replace(length, 'Content-Length: 11\rX: y'),
+      usual.replace(length, 'X: a\0b\r\nContent-Length: 11'),
+      usual.replace(length, 'Content-Length: 011'),
+      usual.replace('Host: dundun\r\n', ''),
+      usual.replace('Host: dundun\r\n', 'Host: dundun\r\nHost: other\r\n'),
+      usual.replace(' HTTP/1.1', ' HTTP/1.0'),
+      usual.replace(' HTTP/1.1', ' HTTP/1.1 '),
+      usual.replace('POST ', 'POST  '),
+      usual.replace('POST ', 'post '),
+      usual.replaceAll('\r\n', '\n'),
+      `\r\n\r\n${usual}`,
+      `${usual}\r\n`,
+    ];
+    for (const variant of variants) {
+      const bytes = Buffer.from(`${variant}${inner}`, 'latin1');
+      const results = [];
+      for (const asked of [[], [Buffer.from('GET /health/live HTTP/1.1\r\nHost: dundun\r\n\r\n')]]) {
+        const socket = await open(port());
+        const answers = answersOf(socket);
+        for (const one of asked) {
+          socket.write(one);
+          await answers.next();
+        }
+        socket.write(bytes);
+        socket.write(`GET /health/live HTTP/1.1\r\nHost: dundun\r\n${close}\r\n\r\n`);
+        const texts: string[] = [];
+        for await (const text of answers) texts.push(withoutDate(text));
+        results.push({ texts, stored: (await stored()).map((lines) => (lines as string[]).length) });
+        await empty();
+      }
+      assert.deepEqual(results[1], results[0], JSON.stringify(variant));
+    }
+  });
+
   test('that ends before its body does stores nothing, and the server goes on', async () => {
     const whole = await push(1);
     for (const length of [whole.length - 1, whole.length - 11, whole.length - 12]) {
-      const socket = await open();
+      const socket = await open(port());
       socket.write('GET /health/live HTTP/1.1\r\nHost: dundun\r\n\r\n');
       await once(socket, 'readable');
       socket.end(whole.subarray(0, length));
       assert.doesNotMatch(await readAll(socket), /HTTP\/1\.1 2.*HTTP\/1\.1 2/s);
     }
     assert.deepEqual(new Set((await stored()).flat()), new Set(['']));
-    const client = await Client.connect();
+    const client = await Client.connect(port());
     assert.match((await client.ask(whole)) ?? '', /^HTTP\/1\.1 204/);
     client.end();
     await empty();
@@ -377,7 +345,7 @@ suite('a usual push', () => {
   test('by somebody whose right was taken away a moment ago is refused', async () => {
     const path = '/api/v2/devices/private/sensors/s/values';
     const whole = await request({ path, as: 'sharer', headers: json, body: '{"value":1}' });
-    const client = await Client.connect();
+    const client = await Client.connect(port());
     assert.match((await client.ask(whole)) ?? '', /^HTTP\/1\.1 204/);
     assert.match((await client.ask(whole)) ?? '', /^HTTP\/1\.1 204/);
     await server.call('owner', 'DELETE', '/devices/private/shares/sharer');

@@ -43,13 +43,15 @@ const timestamp = fc.oneof(
   fc.constantFrom('', '2016-06-08', '2016-06-31T00:00:00Z', '2016-02-29T00:00:00Z', '2016-06-08T18:20:60Z'),
 );
 const reading = fc.oneof(
+  fc.tuple(number, fc.constantFrom(' ', '\n', '\r\n\t')).map(([value, s]) => `${s}{${s}"value":${s}${value}${s}}${s}`),
   number.map((value) => `{"value":${value}}`),
   fc.tuple(number, timestamp).map(([value, at]) => `{"value":${value},"timestamp":"${at}"}`),
   fc.tuple(number, timestamp).map(([value, at]) => `{"value":${value},"timestamp":"${at}"}}`),
   fc.tuple(number, timestamp).map(([value, at]) => `{"value":${value}, "timestamp":"${at}","x":1}`),
 );
 
-const spaced = fc.tuple(number, timestamp, fc.array(fc.constantFrom('', ' ', '  '), { minLength: 5, maxLength: 5 }));
+const space = fc.constantFrom('', ' ', '  ', '\n', '\r\n\t', '\u00a0', '\v');
+const spaced = fc.tuple(number, timestamp, fc.array(space, { minLength: 5, maxLength: 5 }));
 const free = fc.oneof(
   reading,
   spaced.map(([value, at, [a, b, c, d, e]]) => `{${e}"value":${a}${value},${b}"timestamp":${c}"${at}"${d}}`),
@@ -57,10 +59,12 @@ const free = fc.oneof(
   fc.tuple(number, number).map(([value, other]) => `{"value":${value},"value":${other}}`),
   timestamp.map((at) => `{"timestamp":"${at}"}`),
 );
-const separator = fc.constantFrom(',', ',', ',', ', ', ',  ', ' ,', ',,', '');
+const separator = fc.constantFrom(',', ',', ',', ', ', ',  ', ',\n', '\r\n,\t', ' ,', ',,', '');
 const list = fc
-  .array(fc.tuple(free, separator), { maxLength: 4 })
-  .map((parts) => `[${parts.map(([text, after], n) => (n === parts.length - 1 ? text : text + after)).join('')}]`);
+  .tuple(fc.array(fc.tuple(free, separator), { maxLength: 4 }), fc.array(space, { minLength: 4, maxLength: 4 }))
+  .map(([parts, [a, b, c, d]]) => {
+    return `${a}[${b}${parts.map(([text, after], n) => (n === parts.length - 1 ? text : text + after)).join('')}${c}]${d}`;
+  });
 
 test('what the short way reads of an array, the general way reads alike', () => {
   fc.assert(
@@ -78,6 +82,8 @@ test('arrays of the usual readings go the short way, whatever the order of the n
     '[{"value":21.5}]',
     '[{"value":21.5,"timestamp":"2016-02-29T18:20:27Z"},{"value":-1,"timestamp":"2016-01-31T18:20:27.873Z"}]',
     '[{"value": 21.5, "timestamp": "2016-06-08T18:20:27Z"}, {"timestamp": "2016-06-08T18:20:27Z", "value": 3}]',
+    '[{"value":21.5},\n{"value":-1}]\n',
+    JSON.stringify([{ value: 21.5, timestamp: '2016-06-08T18:20:27Z' }, { value: 3 }], undefined, 2),
   ]) {
     const short = parsePlainReadings(Buffer.from(text));
     assert.notEqual(short, undefined, text);
@@ -105,6 +111,8 @@ test('the usual readings go the short way', () => {
     '{"value":-0}',
     '{"value":21.5,"timestamp":"2016-06-08T18:20:27Z"}',
     '{"value":21.5,"timestamp":"2016-06-08T18:20:27.873Z"}',
+    '{ "value": 21.5 }',
+    '{"value":21.5}\r\n',
   ]) {
     assert.notEqual(plain(text), undefined, text);
     assert.deepEqual(plain(text), general(text), text);

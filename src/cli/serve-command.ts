@@ -1,4 +1,5 @@
 // `dundun serve`: start, say so, wait for a signal, stop within ten seconds.
+import { noteStarted } from '../base/spent-buffers.ts';
 import type { Config } from '../config/config.ts';
 import { limits } from '../config/limits.ts';
 import { tlsFaults } from '../config/tls-files.ts';
@@ -27,6 +28,7 @@ export async function serve(): Promise<void> {
   process.on('SIGTERM', stop);
   process.on('SIGINT', stop);
   console.log(JSON.stringify({ msg: 'ready', ...server.ports }));
+  setImmediate(noteStarted);
 }
 
 /** A port or an address that cannot be had, in the words of the settings; any other error as it is. */

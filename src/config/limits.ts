@@ -8,6 +8,10 @@ export const limits = {
   // --- Requests -----------------------------------------------------------------------------------------------
   /** A request body, bytes. Beyond: 413. */
   bodyBytesMax: 16 * MIB,
+  /** Memory that is kept for large bodies, bytes each and how many; other bodies, and small ones, have memory of their own. */
+  bodyMemoryBytes: 4 * MIB,
+  bodyMemories: 4,
+  bodyMemoryBytesMin: 64 * KIB,
   /** Datapoints in one push. Beyond: 413. Gateways in the field send up to 30 000. */
   pushDatapointsMax: 30_000,
   /** One datapoint value or one JSON field (`meta`, an actuator's value) as JSON, bytes. Beyond: 413. */
@@ -251,8 +255,10 @@ export const limits = {
   // --- Log and head -------------------------------------------------------------------------------------------
   /** Datapoints in the log at which a pass of sealing begins: so many, or ten of each of its sensors, up to the most. */
   sealRowsMin: 200_000,
-  sealRowsMax: 1_000_000,
+  sealRowsMax: 800_000,
   sealRowsPerSensor: 10,
+  /** Times as many datapoints of a longer log go in one pass, up to the same most; the rest goes in the next. */
+  sealPassFactor: 2,
   /** Characters of values that are no numbers in the log; the same. */
   sealTextCharsMax: 32 * MIB,
   /** Datapoints in one row of the log; a larger commit takes several. */
@@ -274,7 +280,7 @@ export const limits = {
   /** Sealed datapoints kept for the watcher of notifications when it is behind, about. Beyond: the oldest go unseen by it, with an error in the log. */
   keptDatapointsMax: 10_000_000,
   /** Datapoints of the log held in memory. Beyond: commits wait for sealing. */
-  headRowsMax: 2_000_000,
+  headRowsMax: 1_200_000,
   /** Characters of values that are no numbers among these; the same. While sealing fails, both: 503 for datapoints. */
   headTextCharsMax: 96 * MIB,
   /** Milliseconds between two tries to write to a disk that has refused. */

@@ -1,6 +1,7 @@
 // Request bodies: JSON and text in UTF-8, with a charset or without; what a single-field update holds.
 
 import { isUtf8 } from 'node:buffer';
+import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { isCleanText, type Json, textFault } from '../base/json.ts';
 import { parseJsonText } from '../base/json-text.ts';
@@ -9,6 +10,7 @@ import { noteSpent } from '../base/spent-buffers.ts';
 import { limits } from '../config/limits.ts';
 import { parsePlainReading, parsePlainReadings } from '../domain/datapoints/plain-reading.ts';
 import { parseReadings } from '../domain/datapoints/reading.ts';
+import { readBody } from './body-memory.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -87,18 +89,16 @@ export function registerReadingParser(app: FastifyInstance): void {
 }
 
 function addJsonParser(app: FastifyInstance, parse: (body: Buffer) => unknown): void {
-  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
-    try {
+  app.addContentTypeParser('application/json', (request: FastifyRequest, payload: IncomingMessage, done) => {
+    const take = (body: Buffer): unknown => {
       assertPlainUtf8(request);
-      if (request.headers['idempotency-key'] !== undefined) request.rawBody = body;
+      if (request.headers['idempotency-key'] !== undefined) request.rawBody = Buffer.from(body);
+      // The pieces in which it came.
+      noteSpent(body.length);
       // A DELETE or GET may carry the header and no body.
-      const parsed = body.length === 0 ? undefined : parse(body);
-      // In the pieces that came, and as a whole.
-      noteSpent(body.length * 2);
-      done(null, parsed);
-    } catch (error) {
-      done(error as Error);
-    }
+      return body.length === 0 ? undefined : parse(body);
+    };
+    readBody(request, payload, { take, done });
   });
 }
 

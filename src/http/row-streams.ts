@@ -18,12 +18,22 @@ export interface RowText<T> {
   readonly columns: readonly ParquetColumn<T>[];
 }
 
-/** Opens the rows, at most `limit` of them, permitting the read; it may be called twice. */
-type Open<T> = (limit: number | undefined) => Promise<AsyncGenerator<T[]>>;
+/** How the rows of a step are written as JSON, all at once. */
+export interface StepText<S> {
+  rowsIn(step: S): number;
+  firstOf(step: S, count: number): S;
+  /** With commas between them. */
+  json(step: S): string | Buffer;
+  /** With an end of line behind each. */
+  ndjson(step: S): string | Buffer;
+}
 
-interface Rows<T> {
-  readonly text: RowText<T>;
-  readonly open: Open<T>;
+/** Opens the rows, at most `limit` of them, permitting the read; it may be called twice. */
+type Open<S> = (limit: number | undefined) => Promise<AsyncGenerator<S>>;
+
+interface Rows<S, Text> {
+  readonly text: Text;
+  readonly open: Open<S>;
   readonly limit: number | undefined;
   readonly offset: number;
 }
@@ -46,36 +56,68 @@ export function formatOf(accept: string | undefined): Format {
 }
 
 /** Answers with the rows; a JSON list with a limit says by `Link` whether there are more. */
-export async function sendRows<T>(
+export function sendRows<T>(
   request: FastifyRequest,
   reply: FastifyReply,
   format: Format,
-  rows: Rows<T>,
+  rows: Rows<T[], RowText<T>>,
+): Promise<FastifyReply> {
+  const { text } = rows;
+  if (format === 'json' || format === 'ndjson')
+    return sendSteps(request, reply, format, { ...rows, text: stepTextOf(text) });
+  return sendTable(request, reply, format, rows);
+}
+
+/** The same as JSON or NDJSON, of steps that are written as a whole. */
+export async function sendSteps<S>(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  format: 'json' | 'ndjson',
+  { limit, offset, open, text }: Rows<S, StepText<S>>,
 ): Promise<FastifyReply> {
   reply.type(types[format]).serializer(String);
-  const { limit, offset, open, text } = rows;
   if (format === 'json' && limit !== undefined) {
     // One more than asked for tells whether there is a next page.
     const list = await gather(await open(limit + 1), text, limit);
     setLinks(request, reply, { limit, offset, hasNext: list.count > limit });
-    if (list.text !== undefined) return reply.send(list.text);
+    if (list.body !== undefined) return reply.send(list.body);
   }
   const steps = await open(limit);
-  if (request.method === 'HEAD') {
+  return stream(request, reply, steps, () => (format === 'json' ? jsonList(steps, text) : jsonLines(steps, text)));
+}
+
+async function sendTable<T>(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  format: 'csv' | 'parquet',
+  { limit, open, text }: Rows<T[], RowText<T>>,
+): Promise<FastifyReply> {
+  reply.type(types[format]).serializer(String);
+  const steps = await open(limit);
+  const chunks = () => (format === 'parquet' ? parquetChunks(steps, text.columns) : csvLines(steps, text));
+  return stream(request, reply, steps, chunks);
+}
+
+async function stream(
+  { method }: FastifyRequest,
+  reply: FastifyReply,
+  steps: AsyncGenerator<unknown>,
+  chunks: () => AsyncGenerator<string | Uint8Array>,
+): Promise<FastifyReply> {
+  if (method === 'HEAD') {
     await steps.return(undefined);
     return reply.send(nothing());
   }
-  const chunks = chunksOf(steps, text, format);
-  return reply.send(Readable.from(unlessStalled(chunks, reply, limits.streamStallMs), { objectMode: false }));
+  return reply.send(Readable.from(unlessStalled(chunks(), reply, limits.streamStallMs), { objectMode: false }));
 }
 
-function chunksOf<T>(
-  steps: AsyncGenerator<T[]>,
-  text: RowText<T>,
-  format: Format,
-): AsyncGenerator<string | Uint8Array> {
-  if (format === 'parquet') return parquetChunks(steps, text.columns);
-  return format === 'json' ? jsonList(steps, text) : lines(steps, text, format);
+function stepTextOf<T>(text: RowText<T>): StepText<T[]> {
+  return {
+    rowsIn: (rows) => rows.length,
+    firstOf: (rows, count) => rows.slice(0, count),
+    json: (rows) => rows.map((row) => text.json(row)).join(','),
+    ndjson: (rows) => rows.map((row) => `${text.json(row)}\n`).join(''),
+  };
 }
 
 /** The body of a HEAD: a stream, so that no length is named that would be wrong. */
@@ -83,40 +125,46 @@ export function nothing(): Readable {
   return Readable.from([]);
 }
 
-/** The list as one text, or, where it is too large for that, only how many rows there are. */
-async function gather<T>(steps: AsyncGenerator<T[]>, text: RowText<T>, limit: number) {
-  let chunks: string[] = [];
-  let chars = 0;
+/** The list as one body, or, where it is too large for that, only how many rows there are. */
+async function gather<S>(steps: AsyncGenerator<S>, text: StepText<S>, limit: number) {
+  let pieces: Buffer[] = [];
+  let bytes = 0;
   let count = 0;
-  for await (const rows of steps) {
-    const shown = rows.slice(0, Math.max(0, limit - count));
-    count += rows.length;
-    if (chars > limits.listBytesMax || shown.length === 0) continue;
-    const chunk = shown.map((row) => text.json(row)).join(',');
-    chars += chunk.length;
-    if (chars > limits.listBytesMax) chunks = [];
-    else chunks.push(chunk);
+  for await (const step of steps) {
+    const shown = text.firstOf(step, Math.max(0, limit - count));
+    count += text.rowsIn(step);
+    if (bytes > limits.listBytesMax || text.rowsIn(shown) === 0) continue;
+    const json = text.json(shown);
+    const piece = typeof json === 'string' ? Buffer.from(json) : json;
+    bytes += piece.length;
+    if (bytes > limits.listBytesMax) pieces = [];
+    else pieces.push(pieces.length === 0 ? opening : between, piece);
   }
-  return { count, text: chars > limits.listBytesMax ? undefined : `[${chunks.join(',')}]` };
+  if (bytes > limits.listBytesMax) return { count, body: undefined };
+  return { count, body: pieces.length === 0 ? '[]' : Buffer.concat([...pieces, closing]) };
 }
 
-async function* jsonList<T>(steps: AsyncGenerator<T[]>, text: RowText<T>): AsyncGenerator<string> {
-  let before = '[';
-  for await (const rows of steps) {
-    yield before + rows.map((row) => text.json(row)).join(',');
-    before = ',';
+const opening = Buffer.from('[');
+const between = Buffer.from(',');
+const closing = Buffer.from(']');
+
+async function* jsonList<S>(steps: AsyncGenerator<S>, text: StepText<S>): AsyncGenerator<string | Uint8Array> {
+  let isFirst = true;
+  for await (const step of steps) {
+    yield isFirst ? opening : between;
+    yield text.json(step);
+    isFirst = false;
   }
-  yield before === '[' ? '[]' : ']';
+  yield isFirst ? '[]' : closing;
 }
 
-async function* lines<T>(
-  steps: AsyncGenerator<T[]>,
-  text: RowText<T>,
-  format: 'csv' | 'ndjson',
-): AsyncGenerator<string> {
-  if (format === 'csv') yield text.csvHeader;
-  const lineOf = format === 'csv' ? text.csvLine : (row: T) => `${text.json(row)}\n`;
-  for await (const rows of steps) yield rows.map(lineOf).join('');
+async function* jsonLines<S>(steps: AsyncGenerator<S>, text: StepText<S>): AsyncGenerator<string | Uint8Array> {
+  for await (const step of steps) yield text.ndjson(step);
+}
+
+async function* csvLines<T>(steps: AsyncGenerator<T[]>, text: RowText<T>): AsyncGenerator<string> {
+  yield text.csvHeader;
+  for await (const rows of steps) yield rows.map((row) => text.csvLine(row)).join('');
 }
 
 /** Cuts the connection of a reader who takes nothing for too long. */

@@ -42,6 +42,13 @@ export interface Located<T> {
   readonly row: T;
 }
 
+/** Some datapoints of a step, without `to`. */
+export interface ColumnSlice {
+  readonly columns: Columns;
+  readonly from: number;
+  readonly to: number;
+}
+
 interface Place {
   readonly device: Device;
   readonly sensor: Sensor;
@@ -70,14 +77,24 @@ export class History {
     actor: Actor,
     query: HistoryQuery & { readonly lastN?: number | undefined },
   ): Promise<AsyncGenerator<Located<Datapoint>[]>> {
-    const { lastN, limit, offset } = query;
-    const descending = lastN !== undefined || query.descending;
-    const rowsMax = Math.min(lastN ?? Number.POSITIVE_INFINITY, (limit ?? Number.POSITIVE_INFINITY) + offset);
+    const { rowsMax, descending } = boundsOf(query);
     const series = { ...query, descending, rowsMax };
     const runs = await this.#runs(actor, query.selection, (place, budget) =>
       rowsOf(this.#series(place, series, budget)),
     );
     return pageOf(mergeRuns(runs, byTime(descending)), query);
+  }
+
+  /** The same of one sensor, as the columns of each step, without an object for each datapoint. */
+  async readColumns(
+    actor: Actor,
+    query: HistoryQuery & { readonly lastN?: number | undefined },
+  ): Promise<AsyncGenerator<ColumnSlice>> {
+    const { rowsMax, descending } = boundsOf(query);
+    const [place, ...others] = await this.#permit(actor, query.selection);
+    if (place === undefined || others.length > 0) throw new Error('Columns are those of one sensor.');
+    const budget = new StepBudget({ series: 1 });
+    return slicesOf(this.#series(place, { ...query, descending, rowsMax }, budget), query);
   }
 
   /** Permits the read now and gives a row for each sensor and each bucket that has datapoints. */
@@ -177,6 +194,29 @@ export class History {
     const first = await end(false);
     const last = await end(true);
     return first === undefined || last === undefined ? undefined : { fromMs: first, toMs: last };
+  }
+}
+
+/** How many rows of each sensor are read, and from which end. */
+function boundsOf({ lastN, limit, offset, descending }: HistoryQuery & { readonly lastN?: number | undefined }) {
+  const rowsMax = Math.min(lastN ?? Number.POSITIVE_INFINITY, (limit ?? Number.POSITIVE_INFINITY) + offset);
+  return { rowsMax, descending: lastN !== undefined || descending };
+}
+
+/** The rows of a page, as they lie in their steps. */
+async function* slicesOf(
+  steps: AsyncGenerator<Columns>,
+  { limit, offset }: Pick<HistoryQuery, 'limit' | 'offset'>,
+): AsyncGenerator<ColumnSlice> {
+  let skip = offset;
+  let left = limit ?? Number.POSITIVE_INFINITY;
+  for await (const columns of steps) {
+    const from = Math.min(skip, columns.count);
+    const to = Math.min(columns.count, from + left);
+    skip -= from;
+    left -= to - from;
+    if (to > from) yield { columns, from, to };
+    if (left <= 0) return;
   }
 }
 

@@ -29,23 +29,27 @@ const scannedTimestamps = new Float64Array(limits.pushDatapointsMax);
 
 /** The reading that the bytes hold, or undefined when they have another form. */
 export function parsePlainReading(bytes: Uint8Array, start: number, end: number): Reading | undefined {
-  if (scanReading(bytes, start, end) !== end) return undefined;
+  const last = scanReading(bytes, skipSpace(bytes, start), end);
+  if (last < 0 || (last !== end && skipSpace(bytes, last) !== end)) return undefined;
   return { value: scanned[valueAt] as number, timestampMs: scanned[timestampAt] as number };
 }
 
 /** The readings of an array that the bytes hold, or undefined when they have another form or are too many. */
 export function parsePlainReadings(bytes: Uint8Array): PlainReadings | undefined {
   const end = bytes.length;
-  if (bytes[0] !== openBracket || bytes[end - 1] !== closeBracket) return undefined;
+  const first = skipSpace(bytes, 0);
+  if (bytes[first] !== openBracket) return undefined;
   let count = 0;
-  for (let at = 1; count < limits.pushDatapointsMax; ) {
+  for (let at = skipSpace(bytes, first + 1); count < limits.pushDatapointsMax; ) {
     at = scanReading(bytes, at, end);
     if (at < 0) return undefined;
     scannedValues[count] = scanned[valueAt] as number;
     scannedTimestamps[count++] = scanned[timestampAt] as number;
-    if (at === end - 1) return new PlainReadings(scannedValues.slice(0, count), scannedTimestamps.slice(0, count));
-    if (bytes[at] !== comma) return undefined;
-    at = skipSpace(bytes, at + 1);
+    at = skipSpace(bytes, at);
+    if (bytes[at] === comma) at = skipSpace(bytes, at + 1);
+    else if (bytes[at] === closeBracket && skipSpace(bytes, at + 1) === end) {
+      return new PlainReadings(scannedValues.slice(0, count), scannedTimestamps.slice(0, count));
+    } else return undefined;
   }
   return undefined;
 }
@@ -55,14 +59,16 @@ function scanReading(bytes: Uint8Array, start: number, end: number): number {
   if (bytes[start] !== openBrace) return -1;
   scanned[valueAt] = Number.NaN;
   scanned[timestampAt] = Number.NaN;
-  for (let at = start + 1; ; at = skipSpace(bytes, at + 1)) {
+  for (let at = skipSpace(bytes, start + 1); ; at = skipSpace(bytes, at + 1)) {
     // A name that comes twice is left to the general way, as is one without a value.
     if (isUnknown(valueAt) && startsWith(bytes, at, end, valueKey)) {
       at = scanNumber(bytes, skipSpace(bytes, at + valueKey.length), end);
     } else if (isUnknown(timestampAt) && startsWith(bytes, at, end, timestampKey)) {
       at = scanTimestamp(bytes, skipSpace(bytes, at + timestampKey.length), end);
     } else return -1;
-    if (at < 0 || at >= end) return -1;
+    if (at < 0) return -1;
+    at = skipSpace(bytes, at);
+    if (at >= end) return -1;
     if (bytes[at] === closeBrace) return isUnknown(valueAt) ? -1 : at + 1;
     if (bytes[at] !== comma) return -1;
   }
@@ -153,9 +159,15 @@ function daysSince1970(year: number, month: number, day: number): number {
   return era * 146_097 + dayOfEra - 719_468;
 }
 
-/** Writers of other languages set a space behind colons and commas. */
+/** Behind the white space of JSON: writers set it behind colons and commas, or each reading in a line of its own. */
 function skipSpace(bytes: Uint8Array, at: number): number {
-  return bytes[at] === space ? at + 1 : at;
+  let next = at;
+  while (isSpace(bytes[next])) next += 1;
+  return next;
+}
+
+function isSpace(byte: number | undefined): boolean {
+  return byte === space || byte === 0x0a || byte === 0x0d || byte === 0x09;
 }
 
 function startsWith(bytes: Uint8Array, at: number, end: number, text: Uint8Array): boolean {

@@ -10,11 +10,12 @@ import { limits } from '../../config/limits.ts';
 import { Buckets, bucketSizeRule, parseBucketSize } from '../../domain/datapoints/buckets.ts';
 import { pointsMin } from '../../domain/datapoints/downsample.ts';
 import type { History, Selection } from '../../domain/datapoints/history.ts';
+import { columnText } from '../column-text.ts';
 import { type AggregateName, aggregateNames, aggregateRows, datapointRows } from '../datapoint-rows.ts';
 import { AggregateSchema, LocatedAggregateSchema, LocatedDatapointSchema } from '../history-schemas.ts';
 import { isId } from '../ids.ts';
 import { damaged, pageOf, passedOver, refusals, type Services, type TypedApp } from '../routes.ts';
-import { type Format, formatOf, parquetType, sendRows } from '../row-streams.ts';
+import { type Format, formatOf, parquetType, sendRows, sendSteps } from '../row-streams.ts';
 import { DatapointSchema, SensorParams } from '../schemas.ts';
 
 const tags = ['Datapoints'];
@@ -228,6 +229,10 @@ async function answer(
   const all = lastN === undefined || isLocated ? undefined : lastN;
   const fallback = lastN === undefined ? limits.datapointListDefault : (all ?? limits.datapointListMax);
   const rows = limit ?? (format === 'json' ? fallback : undefined);
+  if (!isLocated && (format === 'json' || format === 'ndjson')) {
+    const open = (max: number | undefined) => history.readColumns(actor, { ...common, lastN, limit: max });
+    return sendSteps(request, reply, format, { text: columnText, open, limit: rows, offset });
+  }
   const open = (max: number | undefined) => history.read(actor, { ...common, lastN, limit: max });
   return sendRows(request, reply, format, { text, open, limit: rows, offset });
 }

@@ -86,10 +86,11 @@ export class DatapointWriter {
     return this.#texts.freshChars;
   }
 
-  /** A pass of sealing begins; over what is in the log up to the seq that is returned. */
-  beginPass(): number {
+  /** A pass of sealing begins; over what is in the log up to the seq that is returned, so many datapoints or a row more. */
+  beginPass(rows: number): number {
+    // Texts behind that seq are counted until they have been sealed too: sooner too many of them than too few.
     this.#texts.passBegins(this.lastSeq);
-    return this.lastSeq;
+    return this.logRows <= rows ? this.lastSeq : this.#log.endOfRowWith(this.#sealedSeq + rows);
   }
 
   /** Appends inside the open transaction; returns the seq of the first datapoint. */

@@ -20,6 +20,8 @@ class Segment {
 
 export class Head {
   readonly #segments: Segment[] = [];
+  /** Those that have been sealed, to be filled again: to the engine each is a few bytes, so that it collects them late. */
+  #spare: Segment[] = [];
   /** Seq of the first place of the first segment. */
   #origin = 1;
   /** Up to here all has been sealed. */
@@ -54,6 +56,7 @@ export class Head {
     this.#nextSeq = seq + 1;
     this.#origin = seq + 1;
     this.#segments.length = 0;
+    this.#spare = [];
   }
 
   add({ rows, texts }: Pick<DatapointBatch, 'rows' | 'texts'>, firstSeq: number): void {
@@ -99,7 +102,9 @@ export class Head {
     if (seq <= this.#sealedSeq) return;
     this.#sealedSeq = Math.min(seq, this.#nextSeq - 1);
     const gone = Math.min(Math.floor((this.#sealedSeq + 1 - this.#origin) / segmentRows), this.#segments.length);
-    this.#segments.splice(0, gone);
+    this.#spare.push(...this.#segments.splice(0, gone));
+    // Where little comes, little is needed.
+    if (this.rows < segmentRows) this.#spare = [];
     this.#origin += gone * segmentRows;
     for (const one of this.#texts.keys()) {
       if (one > this.#sealedSeq) break;
@@ -197,7 +202,7 @@ export class Head {
   /** The segment of a seq that is to be written. */
   #segmentOf(seq: number): Segment {
     const number = Math.floor((seq - this.#origin) / segmentRows);
-    while (this.#segments.length <= number) this.#segments.push(new Segment());
+    while (this.#segments.length <= number) this.#segments.push(this.#spare.pop() ?? new Segment());
     return this.#segments[number] as Segment;
   }
 }

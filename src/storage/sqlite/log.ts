@@ -92,6 +92,7 @@ export class LogWriter {
   readonly #insert: StatementSync;
   readonly #oldest: StatementSync;
   readonly #remove: StatementSync;
+  readonly #rowWith: StatementSync;
 
   constructor(database: DatabaseSync) {
     this.#insert = database.prepare('INSERT INTO log (first_seq, datapoints, rows, texts) VALUES (?, ?, ?, ?)');
@@ -99,6 +100,9 @@ export class LogWriter {
       'SELECT first_seq AS firstSeq, datapoints FROM log WHERE first_seq <= ? ORDER BY first_seq LIMIT ?',
     );
     this.#remove = database.prepare('DELETE FROM log WHERE first_seq <= ?');
+    this.#rowWith = database.prepare(
+      'SELECT first_seq + datapoints - 1 AS seq FROM log WHERE first_seq <= ? ORDER BY first_seq DESC LIMIT 1',
+    );
   }
 
   append(piece: LogPiece): void {
@@ -106,6 +110,11 @@ export class LogWriter {
     const bytes = new Uint8Array(buffer, byteOffset, byteLength);
     const texts = piece.texts.length === 0 ? null : JSON.stringify(piece.texts);
     this.#insert.run(piece.firstSeq, countOf(piece), bytes, texts);
+  }
+
+  /** Seq of the last datapoint of the row that holds one. */
+  endOfRowWith(seq: number): number {
+    return this.#rowWith.get(seq)?.['seq'] as number;
   }
 
   /** Up to which seq the oldest pieces reach that begin at or before one and can go in one step; undefined: there are none. */

@@ -43,12 +43,16 @@ export class SealControl {
     return logRows >= this.#rowsMin || freshTextChars >= limits.sealTextCharsMax;
   }
 
-  /** Begins a pass over what is in the log now, unless one is under way. */
+  /**
+   * Begins a pass over what is in the log now, unless one is under way; of a log that has grown long over the last one,
+   * over some of it, because the sealer has all of a pass in memory.
+   */
   begin(): void {
     if (this.#isUnderWay || this.#trouble !== undefined || this.#parts.datapoints.logRows === 0) return;
     this.#isUnderWay = true;
     this.#sealer ??= this.#start();
-    this.#order({ kind: 'pass', upTo: this.#parts.datapoints.beginPass() });
+    const rows = Math.min(this.#rowsMin * limits.sealPassFactor, limits.sealRowsMax);
+    this.#order({ kind: 'pass', upTo: this.#parts.datapoints.beginPass(rows) });
   }
 
   async close(): Promise<void> {

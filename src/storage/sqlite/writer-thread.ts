@@ -3,6 +3,7 @@
 // Between commits it takes in what the sealer thread has made of the log, and purges removed sensors, in slices short
 // enough to keep ingest waiting little.
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
+import { noteSpent, noteStarted } from '../../base/spent-buffers.ts';
 import { limits } from '../../config/limits.ts';
 import { openConnection } from './connection.ts';
 import { DatapointWriter } from './datapoint-writer.ts';
@@ -57,6 +58,7 @@ function take(works: readonly Work[]): void {
   const startMs = performance.now();
   const outcomes = commitAll(works);
   report({ outcomes, commitMs: performance.now() - startMs });
+  for (const work of works) if (work.kind === 'datapoints') noteSpent(work.batch.rows.byteLength);
   for (const { kind, id } of works) if (kind === 'seal') waitForSeal(id);
   if (sealing.isDue) sealing.begin();
   if (datapoints.purgeDue) schedulePurge();
@@ -211,3 +213,4 @@ function report(message: Report): void {
 
 if (datapoints.purgeDue) schedulePurge();
 if (sealing.isDue) sealing.begin();
+setImmediate(noteStarted);
