@@ -54,7 +54,7 @@ describe('in a browser, the dashboard', { skip }, () => {
       server.clock.advance(limits.tokenLifetimeS * 1000);
       await page.reload();
       await page.getByText('Mine alone').waitFor();
-      await page.getByRole('button', { name: 'owner' }).click();
+      await page.getByRole('button', { name: 'owner', exact: true }).click();
       await page.getByRole('menuitem', { name: 'Sign out' }).click();
       await page.getByRole('link', { name: 'Sign in' }).waitFor();
       await page.getByText('Mine alone').waitFor({ state: 'detached' });

@@ -302,11 +302,13 @@ suite('a usual push', () => {
       usual.replace('POST ', 'POST  '),
       usual.replace('POST ', 'post '),
       usual.replaceAll('\r\n', '\n'),
+      usual.replace('Host: dundun\r\n', 'Host: dundun\r\nProxy-Connection: close\r\n'),
       `\r\n\r\n${usual}`,
       `${usual}\r\n`,
     ];
     for (const variant of variants) {
-      const bytes = Buffer.from(`${variant}${inner}`, 'latin1');
+      // Without a host a request is refused by Node.js's server, not by its parser, and nobody says whether what follows counts.
+      const bytes = Buffer.from(variant.includes('Host: ') ? `${variant}${inner}` : variant, 'latin1');
       const results = [];
       for (const asked of [[], [Buffer.from('GET /health/live HTTP/1.1\r\nHost: dundun\r\n\r\n')]]) {
         const socket = await open(port());
@@ -319,6 +321,7 @@ suite('a usual push', () => {
         socket.write(`GET /health/live HTTP/1.1\r\nHost: dundun\r\n${close}\r\n\r\n`);
         const texts: string[] = [];
         for await (const text of answers) texts.push(withoutDate(text));
+        await server.running.idle();
         results.push({ texts, stored: (await stored()).map((lines) => (lines as string[]).length) });
         await empty();
       }
@@ -333,7 +336,7 @@ suite('a usual push', () => {
       socket.write('GET /health/live HTTP/1.1\r\nHost: dundun\r\n\r\n');
       await once(socket, 'readable');
       socket.end(whole.subarray(0, length));
-      assert.doesNotMatch(await readAll(socket), /HTTP\/1\.1 2.*HTTP\/1\.1 2/s);
+      assert.match(await readAll(socket), /^HTTP\/1\.1 200.*HTTP\/1\.1 400 Bad Request.*$/s);
     }
     assert.deepEqual(new Set((await stored()).flat()), new Set(['']));
     const client = await Client.connect(port());

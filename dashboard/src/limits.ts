@@ -91,6 +91,8 @@ export const limits = {
   ageTickMs: 10_000,
   /** Milliseconds after which what was read counts as stale and is read again when looked at. */
   staleMs: 10_000,
+  /** Milliseconds after which a page that the server did not answer for is asked for again. */
+  pageRetryMs: 5_000,
   /** Times a sensor's usual interval after which it is late, and after which it is silent. */
   lateIntervals: 2.5,
   silentIntervals: 10,

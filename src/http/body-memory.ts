@@ -11,13 +11,14 @@ let made = 0;
 
 /** A body as it comes in. */
 class Gathering {
-  readonly #memory: Buffer | undefined;
+  readonly #wantsMemory: boolean;
+  #memory: Buffer | undefined;
   #pieces: Buffer[] = [];
   #bytes = 0;
 
   /** Small bodies, those of unknown length, and those for which no memory is left come in pieces. */
   constructor(length: number) {
-    if (length > limits.bodyMemoryBytesMin && length <= limits.bodyMemoryBytes) this.#memory = free.pop() ?? make();
+    this.#wantsMemory = length > limits.bodyMemoryBytesMin && length <= limits.bodyMemoryBytes;
   }
 
   get bytes(): number {
@@ -26,6 +27,8 @@ class Gathering {
 
   /** False when it is more than was said. */
   add(piece: Buffer): boolean {
+    // Not before something comes: it may be that nothing ever does, and nobody says so.
+    if (this.#wantsMemory && this.#bytes === 0) this.#memory = free.pop() ?? make();
     const memory = this.#memory;
     this.#bytes += piece.length;
     if (memory === undefined) this.#pieces.push(piece);
@@ -42,6 +45,7 @@ class Gathering {
   end(): void {
     this.#pieces = [];
     if (this.#memory !== undefined) free.push(this.#memory);
+    this.#memory = undefined;
   }
 }
 
@@ -74,8 +78,11 @@ export function readBody(
     if (isOver) return;
     isOver = true;
     payload.removeListener('data', onData);
-    finish();
-    gathering.end();
+    try {
+      finish();
+    } finally {
+      gathering.end();
+    }
   };
   const onData = (piece: Buffer): void => {
     if (gathering.add(piece) && gathering.bytes <= limits.bodyBytesMax) return;

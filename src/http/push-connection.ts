@@ -12,6 +12,8 @@ import { type HeaderMemory, readHead } from './request-head.ts';
 /** Takes pushes out of the bytes of connections. */
 export interface PushTaker {
   readonly headers: HeaderMemory;
+  /** True from the moment at which nothing is taken any more. */
+  readonly isClosing: boolean;
   /** Adds the usual pushes that the bytes begin with to `into`; gives the index behind the last of them. */
   takeFrom(bytes: Buffer, socket: Socket, into: Push[]): number;
   /** Stores them, all or none. */
@@ -57,6 +59,8 @@ export class PushConnection {
     if (toNode === undefined || others.length > 0) return undefined;
     const connection = new PushConnection(socket, taker, toNode);
     socket.on('data', connection.#onData);
+    // Before Node.js hears of it, which says what is wrong with a request that ends in its middle.
+    socket.prependListener('end', () => connection.giveBegun());
     socket.removeListener('data', toNode);
     return connection;
   }
@@ -70,8 +74,13 @@ export class PushConnection {
     });
   }
 
-  /** Nothing is taken any more: the push that has begun is for Node.js, which knows how long to wait for the rest. */
-  onClosing(): void {
+  /** True while pushes of the connection are on their way to the disk. */
+  get isStoring(): boolean {
+    return this.#state === 'storing';
+  }
+
+  /** A push that has begun and will not be taken is for Node.js, which knows how long to wait for the rest. */
+  giveBegun(): void {
     const begun = this.#begun;
     this.#begun = undefined;
     if (begun !== undefined && !this.#socket.destroyed) this.#give(begun);
@@ -95,12 +104,13 @@ export class PushConnection {
     const pushes: Push[] = [];
     const end = this.#isKnown ? this.#taker.takeFrom(bytes, this.#socket, pushes) : 0;
     if (end > 0) this.#store(pushes, bytes, end);
-    else if (this.#isKnown && begun === undefined && this.#isBeginning(bytes)) this.#begun = bytes;
+    else if (begun === undefined && this.#isBeginning(bytes)) this.#begun = bytes;
     else this.#give(bytes);
   }
 
   /** True for a push without its whole body. */
   #isBeginning(bytes: Buffer): boolean {
+    if (!this.#isKnown || this.#taker.isClosing) return false;
     const head = readHead(bytes, 0, this.#taker.headers);
     return head?.facts.isUsual === true && head.method === 'POST' && head.end > bytes.length;
   }

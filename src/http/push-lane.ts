@@ -57,7 +57,15 @@ export class PushLane implements PushTaker {
     server.prependListener('request', ({ socket }: IncomingMessage, response: ServerResponse) =>
       lane.#connections.get(socket)?.onRequest(response),
     );
+    // Node.js does not know of a request that it would wait for.
+    server.on('timeout', (socket: Socket) => {
+      if (lane.#connections.get(socket)?.isStoring !== true) socket.destroy();
+    });
     return lane;
+  }
+
+  get isClosing(): boolean {
+    return this.#parts.isClosing();
   }
 
   /** True while pushes are on their way to the disk. */
@@ -67,7 +75,7 @@ export class PushLane implements PushTaker {
 
   /** Once closing: gives Node.js the pushes that are not there whole, and resolves when all others have been answered. */
   drained(): Promise<void> {
-    for (const connection of this.#connections.values()) connection.onClosing();
+    for (const connection of this.#connections.values()) connection.giveBegun();
     return new Promise((resolve) => {
       if (this.#storing === 0) resolve();
       else this.#whenDrained = resolve;
@@ -76,7 +84,7 @@ export class PushLane implements PushTaker {
 
   takeFrom(bytes: Buffer, socket: Socket, into: Push[]): number {
     let end = 0;
-    while (end < bytes.length && into.length < limits.quickPushesMax && !this.#parts.isClosing()) {
+    while (end < bytes.length && into.length < limits.quickPushesMax && !this.isClosing) {
       const head = readHead(bytes, end, this.headers);
       const push = head === undefined || head.end > bytes.length ? undefined : this.#pushOf(head, bytes, socket);
       if (head === undefined || push === undefined) break;

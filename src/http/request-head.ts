@@ -27,7 +27,7 @@ const headEnd = Buffer.from('\r\n\r\n');
 const requestLine = /^(GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS) ([!-~]+) HTTP\/1\.1$/;
 const headerLine = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([ -~]*)$/;
 /** Headers by which a request is framed in another way, or is the last of its connection. */
-const framing = new Set(['transfer-encoding', 'upgrade', 'expect', 'trailer']);
+const framing = new Set(['transfer-encoding', 'upgrade', 'expect', 'trailer', 'proxy-connection']);
 /** Headers that a push asks for something by, beside its being stored. */
 const askingForMore = new Set(['idempotency-key', 'prefer', 'origin', 'content-encoding']);
 const jsonTypes = new Set(['application/json', 'application/json; charset=utf-8']);

@@ -1,6 +1,6 @@
 // The sealer thread: compresses what the writer thread then writes. It only reads the database, and works one unit
 // ahead of the writer, so that ingest waits for neither.
-import { setPriority } from 'node:os';
+import { getPriority, setPriority } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
 import { noteRest } from '../../base/spent-buffers.ts';
 import { limits } from '../../config/limits.ts';
@@ -11,9 +11,7 @@ import { SealingPass } from './sealing.ts';
 
 if (parentPort === null) throw new Error('The sealer runs in a thread of its own.');
 const sealerNiceness = 10;
-// On Linux a priority is a thread's: whoever waits for an answer goes before what can wait. Where all cores are busy the
-// log grows meanwhile, and when it is full, commits wait for this thread, so that it gets its turn.
-if (process.platform === 'linux') setPriority(sealerNiceness);
+yieldToOthers();
 const port = parentPort;
 const { path } = workerData as { path: string };
 const pass = new SealingPass(openConnection(path, { readOnly: true, cacheBytes: limits.pageCacheBytesPassing }));
@@ -51,4 +49,17 @@ function next(): SealUnit | undefined {
 
 function post(message: SealerMessage): void {
   port.postMessage(message);
+}
+
+/**
+ * On Linux a priority is a thread's: whoever waits for an answer goes before what can wait. Where all cores are busy the log
+ * grows meanwhile, and when it is full, commits wait for this thread, so that it gets its turn.
+ */
+function yieldToOthers(): void {
+  if (process.platform !== 'linux') return;
+  try {
+    setPriority(Math.max(getPriority(), sealerNiceness));
+  } catch {
+    // Where that may not be set, the thread seals as well without.
+  }
 }

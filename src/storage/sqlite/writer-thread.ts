@@ -62,7 +62,7 @@ function take(works: readonly Work[]): void {
   for (const { kind, id } of works) if (kind === 'seal') waitForSeal(id);
   if (sealing.isDue) sealing.begin();
   if (datapoints.purgeDue) schedulePurge();
-  quietTimer = setTimeout(sealQuietLog, limits.sealQuietMs);
+  awaitQuiet();
 }
 
 function commitAll(works: readonly Work[]): Outcome[] {
@@ -134,7 +134,14 @@ function onSealed(sealedSeq: number): void {
   answerSealed();
   if (held.length > 0) take(held.splice(0));
   if (sealWaiters.length > 0 || sealing.isDue) sealing.begin();
+  else awaitQuiet();
   if (datapoints.purgeDue) schedulePurge();
+}
+
+/** What a pass leaves of a long log is sealed too, if nothing else comes. */
+function awaitQuiet(): void {
+  clearTimeout(quietTimer);
+  quietTimer = setTimeout(sealQuietLog, limits.sealQuietMs);
 }
 
 function sealQuietLog(): void {
