@@ -16,10 +16,10 @@ test('the database file becomes smaller when a sensor is removed', { timeout: 12
   await makeDevice(dundun, 'd', ['s', 't']);
   const sizeOf = () => statSync(join(dundun.folder, 'dundun.sqlite')).size;
   const until = async (isThere: () => boolean) => {
-    for (let round = 0; round < 3000 && !isThere(); round++) {
-      // A commit now and then lets the write-ahead log go into the file.
+    for (let round = 0; round < 500 && !isThere(); round++) {
+      // A commit now and then lets the write-ahead log go into the file; between two it is quiet for long enough to seal.
       await call(dundun, '/api/v2/devices/d/sensors/t/values', { json: { value: round } });
-      await pause(20);
+      await pause(eager.sealQuietMs * 2);
     }
     assert.ok(isThere(), `the file has ${sizeOf()} bytes`);
   };
