@@ -7,7 +7,7 @@ import type { Socket } from 'node:net';
 import { limits } from '../config/limits.ts';
 import type { Push } from '../domain/datapoints/push.ts';
 import type { Done } from '../domain/datapoints/writer.ts';
-import { type HeaderMemory, readHead } from './request-head.ts';
+import { type HeaderMemory, type RequestHead, readHead } from './request-head.ts';
 
 /** Takes pushes out of the bytes of connections. */
 export interface PushTaker {
@@ -103,15 +103,18 @@ export class PushConnection {
     this.#begun = undefined;
     const pushes: Push[] = [];
     const end = this.#isKnown ? this.#taker.takeFrom(bytes, this.#socket, pushes) : 0;
-    if (end > 0) this.#store(pushes, bytes, end);
-    else if (begun === undefined && this.#isBeginning(bytes)) this.#begun = bytes;
-    else this.#give(bytes);
+    if (end > 0) {
+      this.#store(pushes, bytes, end);
+      return;
+    }
+    const head = readHead(bytes, 0, this.#taker.headers);
+    if (begun === undefined && this.#isBeginning(head, bytes)) this.#begun = bytes;
+    else this.#give(bytes, head);
   }
 
   /** True for a push without its whole body. */
-  #isBeginning(bytes: Buffer): boolean {
+  #isBeginning(head: RequestHead | undefined, bytes: Buffer): boolean {
     if (!this.#isKnown || this.#taker.isClosing) return false;
-    const head = readHead(bytes, 0, this.#taker.headers);
     return head?.facts.isUsual === true && head.method === 'POST' && head.end > bytes.length;
   }
 
@@ -135,8 +138,7 @@ export class PushConnection {
   }
 
   /** The request that the bytes begin with is for Node.js, and so is whatever is not told from it. */
-  #give(bytes: Buffer): void {
-    const head = readHead(bytes, 0, this.#taker.headers);
+  #give(bytes: Buffer, head = readHead(bytes, 0, this.#taker.headers)): void {
     if (head === undefined || head.end < bytes.length) this.#leave();
     else {
       this.#state = 'node';
