@@ -4,12 +4,19 @@
 export class LruCache<K, V> {
   readonly #weightMax: number;
   readonly #weigh: (value: V) => number;
+  readonly #onDrop: ((value: V) => void) | undefined;
   readonly #entries = new Map<K, V>();
   #weight = 0;
 
-  constructor(options: { readonly weightMax: number; readonly weigh?: (value: V) => number }) {
+  /** @param options `onDrop` is told what the cache forgets, `clear` apart. */
+  constructor(options: {
+    readonly weightMax: number;
+    readonly weigh?: (value: V) => number;
+    readonly onDrop?: (value: V) => void;
+  }) {
     this.#weightMax = options.weightMax;
     this.#weigh = options.weigh ?? (() => 1);
+    this.#onDrop = options.onDrop;
   }
 
   get size(): number {
@@ -45,6 +52,7 @@ export class LruCache<K, V> {
     if (value === undefined) return;
     this.#entries.delete(key);
     this.#weight -= this.#weigh(value);
+    this.#onDrop?.(value);
   }
 
   clear(): void {

@@ -190,8 +190,13 @@ export const limits = {
   lastNMax: 30_000,
   /** Rows read from the store in one step of a long read, so that other work comes between. */
   readStepRows: 5_000,
-  /** The same where what is read is put together, and no row is made of it. */
-  columnStepRows: 40_000,
+  /** The same where rows are written as text by whoever reads them. */
+  textStepRows: 16_384,
+  /** The same where what is read is put together, and no row is made of it; and the rows of a step that come of it, about. */
+  foldStepRows: 100_000,
+  foldRowsWanted: 5_000,
+  /** Bytes of sent texts that are kept to be written into again. Beyond: they are given back to the system. */
+  textRoomBytesMax: 4 * MIB,
   /** Rows that the main thread reads by itself; longer steps are read by a thread of their own. */
   readHereRows: 500,
   /** Long steps that wait for that thread. Beyond: 503. */
@@ -291,6 +296,10 @@ export const limits = {
   purgeChunksMax: 200,
   /** Bytes of decoded chunks held for reads, in each thread that reads. Beyond: the oldest go. */
   decodedBytesMax: 8 * MIB,
+  /** The same in the main thread, which reads little at a time. */
+  decodedBytesShortReads: 2 * MIB,
+  /** Columns of forgotten chunks whose memory is kept for the next ones, in each of these threads. Beyond: it is given back. */
+  decodedRoomsMax: 64,
   /** Free pages kept in the database file (4 KiB each), or a fifth of it. Beyond: some go back at a time, so often. */
   freePagesKept: 8_000,
   freePagesStep: 256,

@@ -41,7 +41,8 @@ interface Rows<S, Text> {
 /** As it is registered with IANA. */
 export const parquetType = 'application/vnd.apache.parquet';
 
-const types: Readonly<Record<Format, string>> = {
+/** Media types by format. */
+export const types: Readonly<Record<Format, string>> = {
   json: 'application/json; charset=utf-8',
   csv: 'text/csv; charset=utf-8; header=present',
   ndjson: 'application/x-ndjson; charset=utf-8',
@@ -83,7 +84,7 @@ export async function sendSteps<S>(
     if (list.body !== undefined) return reply.send(list.body);
   }
   const steps = await open(limit);
-  return stream(request, reply, steps, () => (format === 'json' ? jsonList(steps, text) : jsonLines(steps, text)));
+  return sendStream(request, reply, steps, () => (format === 'json' ? jsonList(steps, text) : jsonLines(steps, text)));
 }
 
 async function sendTable<T>(
@@ -95,10 +96,11 @@ async function sendTable<T>(
   reply.type(types[format]).serializer(String);
   const steps = await open(limit);
   const chunks = () => (format === 'parquet' ? parquetChunks(steps, text.columns) : csvLines(steps, text));
-  return stream(request, reply, steps, chunks);
+  return sendStream(request, reply, steps, chunks);
 }
 
-async function stream(
+/** Answers with what comes, piece by piece; to HEAD with nothing. */
+export async function sendStream(
   { method }: FastifyRequest,
   reply: FastifyReply,
   steps: AsyncGenerator<unknown>,

@@ -80,7 +80,7 @@ function rowsOf(sensor: number, columns: Columns): StoredDatapoint[] {
 
 /** What is in the log and not yet in chunks. */
 function readLoggedDatapoints(database: DatabaseSync): StoredDatapoint[] {
-  const chunks = new ChunkReader(database);
+  const chunks = new ChunkReader(database, { decodedBytesMax: 0 });
   const points: StoredDatapoint[] = [];
   for (const { rows, texts, firstSeq } of readLog(database)) {
     let text = 0;

@@ -3,7 +3,7 @@
 // and longer ones, weeks from Monday; also where a change of the clocks skips that multiple. What the clocks show a
 // second time, because they were set back, belongs to the bucket of the first, unless the bucket is no longer than the
 // change: so days have 23 to 25 hours, and of two hours with one name each is a bucket.
-import type { TimeZone } from '../../base/time-zone.ts';
+import { TimeZone } from '../../base/time-zone.ts';
 
 const secondMs = 1000;
 const dayMs = 86_400_000;
@@ -28,6 +28,13 @@ export function parseBucketSize(text: string): BucketSize | undefined {
   return ms === undefined && size.count > 1000 ? undefined : size;
 }
 
+/** What buckets are asked for; plain data, for another thread too. */
+export interface BucketsAsked {
+  readonly size: BucketSize;
+  /** A time zone of the IANA database that `TimeZone.find` knows. */
+  readonly timezone: string;
+}
+
 interface Bucket {
   readonly startMs: number;
   /** The bucket surely goes on until here. */
@@ -48,10 +55,17 @@ export class Buckets {
     this.#spans = spansOf(lengthMs(size) === undefined ? size : { unit: 'd', count: 1 });
   }
 
-  /** When the bucket of this time begins. */
-  startOf(ms: number): number {
+  /** @throws Error for a time zone that is unknown: whoever asks has looked. */
+  static of({ size, timezone }: BucketsAsked): Buckets {
+    const zone = TimeZone.find(timezone);
+    if (zone === undefined) throw new Error(`${timezone} is no time zone.`);
+    return new Buckets(size, zone);
+  }
+
+  /** The bucket of this time. */
+  bucketOf(ms: number): Bucket {
     if (!(ms >= this.#last.startMs && ms < this.#last.endMs)) this.#last = this.#find(ms);
-    return this.#last.startMs;
+    return this.#last;
   }
 
   #find(ms: number): Bucket {

@@ -19,6 +19,13 @@ export interface Columns {
   readonly seqs?: Float64Array;
 }
 
+/** Datapoints of `columns` from index `from` up to, not including, index `to`. */
+export interface Slice {
+  readonly columns: Columns;
+  readonly from: number;
+  readonly to: number;
+}
+
 /** The value at an index, as it is kept. */
 export function valueAt({ values, texts }: Pick<Columns, 'values' | 'texts'>, index: number): StoredValue {
   const number = values[index] as number;

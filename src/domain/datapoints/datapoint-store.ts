@@ -1,8 +1,13 @@
 // What datapoints need remembered. Every engine passes the one suite in test/datapoint-store-suite.ts.
+import type { Calibration } from '../sensors/calibration.ts';
 import type { SensorKey } from '../sensors/sensor.ts';
+import type { Aggregate, OpenBucket } from './aggregate.ts';
+import type { BucketsAsked } from './buckets.ts';
+import type { Separator } from './column-json.ts';
 import type { Columns } from './columns.ts';
 import type { ArrivedDatapoint } from './datapoint.ts';
 import type { DatapointBatch, PublishMark, PushReceipt } from './datapoint-batch.ts';
+import type { OpenColumn, Span } from './downsample.ts';
 
 /** A publish that is still remembered, with when it came, milliseconds since 1970 UTC. */
 export interface RememberedPublish extends PublishMark {
@@ -42,6 +47,66 @@ export interface RangeStep {
   readonly next: Position | undefined;
 }
 
+/** What is made of a range where it is read: the reader's answer is small, however much it has read. */
+interface MadeQuery extends Omit<RangeQuery, 'valuesOnly'> {
+  /** Corrects what is read. */
+  readonly calibration?: Calibration | undefined;
+}
+
+export interface AggregateQuery extends MadeQuery {
+  readonly buckets: BucketsAsked;
+  /** The bucket at which the step before ended. */
+  readonly open?: OpenBucket | undefined;
+}
+
+/** A step of rows put together by buckets. */
+export interface AggregateStep {
+  readonly rows: readonly Aggregate[];
+  /** Datapoints read. */
+  readonly count: number;
+  /** The bucket that may go on; at the end of the range it is the last row. */
+  readonly open: OpenBucket | undefined;
+  readonly next: Position | undefined;
+}
+
+export interface ThinQuery extends MadeQuery {
+  /** Datapoints at most. */
+  readonly points: number;
+  /** How far the step before came. */
+  readonly open?: OpenThinning | undefined;
+}
+
+export interface OpenThinning {
+  /** undefined where there are so few that all of them stay. */
+  readonly span: Span | undefined;
+  readonly column: OpenColumn | undefined;
+}
+
+/** A step of a thinned-out series. */
+export interface ThinStep {
+  readonly columns: Columns;
+  readonly open: OpenThinning | undefined;
+  readonly next: Position | undefined;
+}
+
+export interface TextQuery extends MadeQuery {
+  readonly separator: Separator;
+  /** Rows that are passed over before the first that is written, and rows written at most. */
+  readonly skip: number;
+  readonly rowsMax: number;
+}
+
+/** A step of rows as JSON. */
+export interface TextStep {
+  /** The rows, with a byte of room before them and another behind. */
+  readonly text: Uint8Array;
+  /** Rows in it. */
+  readonly rows: number;
+  /** Datapoints read, those passed over and those beyond the most included. */
+  readonly count: number;
+  readonly next: Position | undefined;
+}
+
 /** A datapoint as those read it who follow all sensors in order of arrival. */
 export interface FollowedDatapoint extends ArrivedDatapoint {
   readonly sensor: SensorKey;
@@ -61,6 +126,17 @@ export interface DatapointStore {
    * @throws Refusal `damaged` where what lies in the range cannot be read.
    */
   read(query: RangeQuery): Promise<RangeStep>;
+  /** The same put together by buckets of time. @throws Refusal `damaged` */
+  aggregate(query: AggregateQuery): Promise<AggregateStep>;
+  /** The same thinned out for a chart; all of it where there are no more than `points`. @throws Refusal `damaged` */
+  thinOut(query: ThinQuery): Promise<ThinStep>;
+  /**
+   * The same written as JSON. The text may be given back once nobody reads it any more.
+   * @throws Refusal `damaged`
+   */
+  readText(query: TextQuery): Promise<TextStep>;
+  /** Gives the memory of a text back, to be written into again. */
+  giveBack(text: Uint8Array): void;
   /** How many datapoints a range has; counted no further than about `max`. */
   count(range: Pick<RangeQuery, 'sensor' | 'fromMs' | 'toMs'>, max: number): Promise<number>;
   /**

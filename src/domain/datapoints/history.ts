@@ -9,13 +9,14 @@ import { scope } from '../permissions/scopes.ts';
 import { calibrate } from '../sensors/calibration.ts';
 import type { Sensor, SensorId, SensorKey } from '../sensors/sensor.ts';
 import type { Actor } from '../users/user.ts';
-import { type Aggregate, aggregateSteps } from './aggregate.ts';
-import { type Columns, datapointsOf } from './columns.ts';
+import { type Aggregate, closeBucket, type OpenBucket } from './aggregate.ts';
+import type { BucketsAsked } from './buckets.ts';
+import type { Separator } from './column-json.ts';
+import { bytesOfColumns, type Columns, datapointsOf, type Slice } from './columns.ts';
 import { type ArrivedDatapoint, compareTimes, type Datapoint } from './datapoint.ts';
-import type { DatapointStore } from './datapoint-store.ts';
-import { downsample, type Span } from './downsample.ts';
+import type { AggregateStep, DatapointStore, OpenThinning } from './datapoint-store.ts';
 import { mergeRuns } from './merge.ts';
-import { readSeries, type SeriesQuery, StepBudget } from './series.ts';
+import { readSeries, type SeriesQuery, StepBudget, type StepStart, stepsOf } from './series.ts';
 
 /** Which sensors are read. */
 export interface Selection {
@@ -42,11 +43,14 @@ export interface Located<T> {
   readonly row: T;
 }
 
-/** Some datapoints of a step, without `to`. */
-export interface ColumnSlice {
-  readonly columns: Columns;
-  readonly from: number;
-  readonly to: number;
+/** Some rows as JSON. */
+export interface TextPiece {
+  /** The rows, with a byte of room before them and another behind. Whoever has read it may give it back to `History`. */
+  readonly text: Uint8Array;
+  /** How many, perhaps none. */
+  readonly rows: number;
+  /** True in the last piece where there are rows beyond the limit. */
+  readonly hasMore: boolean;
 }
 
 interface Place {
@@ -85,30 +89,26 @@ export class History {
     return pageOf(mergeRuns(runs, byTime(descending)), query);
   }
 
-  /** The same of one sensor, as the columns of each step, without an object for each datapoint. */
-  async readColumns(
+  /** The same of one sensor as JSON, made where it is read; objects for each datapoint are none. */
+  async readText(
     actor: Actor,
-    query: HistoryQuery & { readonly lastN?: number | undefined },
-  ): Promise<AsyncGenerator<ColumnSlice>> {
-    const { rowsMax, descending } = boundsOf(query);
-    const [place, ...others] = await this.#permit(actor, query.selection);
-    if (place === undefined || others.length > 0) throw new Error('Columns are those of one sensor.');
-    const budget = new StepBudget({ series: 1 });
-    return slicesOf(this.#series(place, { ...query, descending, rowsMax }, budget), query);
+    query: HistoryQuery & { readonly lastN?: number | undefined; readonly separator: Separator },
+  ): Promise<AsyncGenerator<TextPiece>> {
+    const place = await this.#permitOne(actor, query.selection);
+    return this.#written(place, query);
+  }
+
+  /** Gives the memory of a text back, for the next one. */
+  giveBack(text: Uint8Array): void {
+    this.#store.giveBack(text);
   }
 
   /** Permits the read now and gives a row for each sensor and each bucket that has datapoints. */
   async aggregate(
     actor: Actor,
-    query: HistoryQuery & { readonly buckets: () => { startOf(ms: number): number } },
+    query: HistoryQuery & { readonly buckets: BucketsAsked },
   ): Promise<AsyncGenerator<Located<Aggregate>[]>> {
-    const runs = await this.#runs(actor, query.selection, (place, budget) =>
-      aggregateSteps(
-        this.#series(place, { ...query, valuesOnly: true, rowsAtOnce: limits.columnStepRows }, budget),
-        query.buckets(),
-        query,
-      ),
-    );
+    const runs = await this.#runs(actor, query.selection, (place, budget) => this.#aggregated(place, query, budget));
     const direction = query.descending ? -1 : 1;
     return pageOf(
       mergeRuns(runs, (a, b) => direction * (a.row.startMs - b.row.startMs)),
@@ -121,8 +121,19 @@ export class History {
     actor: Actor,
     query: HistoryQuery & { readonly points: number },
   ): Promise<AsyncGenerator<Located<Datapoint>[]>> {
-    const runs = await this.#runs(actor, query.selection, (place, budget) => this.#thinned(place, query, budget));
+    const runs = await this.#runs(actor, query.selection, (place, budget) =>
+      rowsOf(this.#thinned(place, query, budget)),
+    );
     return pageOf(mergeRuns(runs, byTime(query.descending)), query);
+  }
+
+  /** The same of one sensor, as the columns of each step. */
+  async thinOutColumns(
+    actor: Actor,
+    query: HistoryQuery & { readonly points: number },
+  ): Promise<AsyncGenerator<Slice>> {
+    const place = await this.#permitOne(actor, query.selection);
+    return slicesOf(this.#thinned(place, query, new StepBudget({ series: 1 })), query);
   }
 
   /** The last pushed datapoint of each sensor of the devices, corrected by its calibration. */
@@ -140,11 +151,17 @@ export class History {
   async #runs<T>(
     actor: Actor,
     selection: Selection,
-    open: (place: Place, budget: StepBudget) => AsyncGenerator<T[]>,
+    open: (place: Place, budget: StepBudget) => AsyncGenerator<readonly T[]>,
   ): Promise<AsyncGenerator<Located<T>[]>[]> {
     const places = await this.#permit(actor, selection);
     const budget = new StepBudget({ series: places.length });
     return places.map((place) => located(place, open(place, budget)));
+  }
+
+  async #permitOne(actor: Actor, selection: Selection): Promise<Place> {
+    const [place, ...others] = await this.#permit(actor, selection);
+    if (place === undefined || others.length > 0) throw new Error('One sensor is read at a time.');
+    return place;
   }
 
   /** The sensors of the selection; all of their devices must be readable. */
@@ -172,30 +189,80 @@ export class History {
     return readSeries(this.#store, sensor, query, budget);
   }
 
-  async *#thinned(
-    place: Place,
-    query: HistoryQuery & { readonly points: number },
-    budget: StepBudget,
-  ): AsyncGenerator<Datapoint[]> {
-    const { points, fromMs, toMs, descending, calibrated } = query;
-    const range = { sensor: place.sensor.key, fromMs, toMs };
-    const isFew = (await this.#store.count(range, points)) <= points;
-    const span = isFew ? undefined : await this.#spanOf(place, range);
-    const rowsAtOnce = span === undefined ? undefined : limits.columnStepRows;
-    const steps = this.#series(place, { fromMs, toMs, descending, calibrated, rowsAtOnce }, budget);
-    yield* span === undefined ? rowsOf(steps) : downsample(steps, { points, span });
+  async *#written(
+    { sensor }: Place,
+    query: HistoryQuery & { readonly lastN?: number | undefined; readonly separator: Separator },
+  ): AsyncGenerator<TextPiece> {
+    const { fromMs, toMs, limit, offset, separator } = query;
+    const { rowsMax, descending } = boundsOf({ ...query, limit: limit === undefined ? undefined : limit + 1 });
+    const made = { ...madeOf(sensor, query), fromMs, toMs, descending, separator };
+    const budget = new StepBudget({ series: 1 });
+    // One more than is shown tells whether there is more.
+    let [toRead, toSkip, toShow] = [rowsMax, offset, limit ?? Number.POSITIVE_INFINITY];
+    const ask = (start: StepStart) => {
+      const rows = { limit: Math.min(limits.textStepRows, toRead), skip: toSkip, rowsMax: toShow };
+      return this.#store.readText({ ...made, ...start, ...rows });
+    };
+    for await (const { text, rows, count } of stepsOf(ask, { bytesOf: ({ text }) => text.length, budget })) {
+      const skipped = Math.min(toSkip, count);
+      toRead -= count;
+      toSkip -= skipped;
+      toShow -= rows;
+      yield { text, rows, hasMore: count - skipped > rows };
+      if (toRead <= 0) return;
+    }
   }
 
-  async #spanOf({ sensor: { key } }: Place, range: Pick<SeriesQuery, 'fromMs' | 'toMs'>): Promise<Span | undefined> {
-    const end = async (descending: boolean) => {
-      const { columns } = await this.#store.read({ ...range, sensor: key, descending, limit: 1, valuesOnly: true });
-      return columns.at[0];
-    };
-    const first = await end(false);
-    const last = await end(true);
-    return first === undefined || last === undefined ? undefined : { fromMs: first, toMs: last };
+  async *#aggregated(
+    { sensor }: Place,
+    query: HistoryQuery & { readonly buckets: BucketsAsked },
+    budget: StepBudget,
+  ): AsyncGenerator<readonly Aggregate[]> {
+    const { fromMs, toMs, descending, buckets } = query;
+    const made = { ...madeOf(sensor, query), fromMs, toMs, descending, buckets };
+    const wanted = limits.foldRowsWanted / budget.series;
+    let limit = Math.max(limits.readHereRows, Math.floor(limits.foldStepRows / 4 / budget.series));
+    let open: OpenBucket | undefined;
+    const ask = (start: StepStart) => this.#store.aggregate({ ...made, ...start, limit, open });
+    for await (const step of stepsOf(ask, { bytesOf: bytesOfAggregates, budget })) {
+      open = step.open;
+      const perRow = step.count / Math.max(1, step.rows.length);
+      limit = Math.ceil(Math.min(limits.foldStepRows, Math.max(limits.readHereRows, wanted * perRow)));
+      if (step.rows.length > 0) yield step.rows;
+    }
+    if (open !== undefined) yield [closeBucket(open)];
+  }
+
+  async *#thinned(
+    { sensor }: Place,
+    query: HistoryQuery & { readonly points: number },
+    budget: StepBudget,
+  ): AsyncGenerator<Columns> {
+    const { fromMs, toMs, descending, points } = query;
+    const made = { ...madeOf(sensor, query), fromMs, toMs, descending, points, limit: limits.foldStepRows };
+    let open: OpenThinning | undefined;
+    const ask = (start: StepStart) => this.#store.thinOut({ ...made, ...start, open });
+    for await (const step of stepsOf(ask, { bytesOf: ({ columns }) => bytesOfColumns(columns), budget })) {
+      open = step.open;
+      if (step.columns.count > 0) yield step.columns;
+    }
   }
 }
+
+/** What all that is made of a series where it is read begins with. */
+function madeOf({ key, calibration }: Sensor, { calibrated }: HistoryQuery) {
+  return { sensor: key, calibration: calibrated ? calibration : undefined };
+}
+
+function bytesOfAggregates({ rows }: AggregateStep): number {
+  let bytes = rows.length * aggregateBytes;
+  for (const { first, last } of rows)
+    for (const value of [first, last]) if (typeof value === 'string') bytes += 2 * value.length;
+  return bytes;
+}
+
+/** About what a row takes in memory, texts apart. */
+const aggregateBytes = 150;
 
 /** How many rows of each sensor are read, and from which end. */
 function boundsOf({ lastN, limit, offset, descending }: HistoryQuery & { readonly lastN?: number | undefined }) {
@@ -207,7 +274,7 @@ function boundsOf({ lastN, limit, offset, descending }: HistoryQuery & { readonl
 async function* slicesOf(
   steps: AsyncGenerator<Columns>,
   { limit, offset }: Pick<HistoryQuery, 'limit' | 'offset'>,
-): AsyncGenerator<ColumnSlice> {
+): AsyncGenerator<Slice> {
   let skip = offset;
   let left = limit ?? Number.POSITIVE_INFINITY;
   for await (const columns of steps) {
@@ -224,7 +291,10 @@ async function* rowsOf(steps: AsyncGenerator<Columns>): AsyncGenerator<Datapoint
   for await (const columns of steps) yield datapointsOf(columns);
 }
 
-async function* located<T>({ device, sensor }: Place, steps: AsyncGenerator<T[]>): AsyncGenerator<Located<T>[]> {
+async function* located<T>(
+  { device, sensor }: Place,
+  steps: AsyncGenerator<readonly T[]>,
+): AsyncGenerator<Located<T>[]> {
   for await (const rows of steps) yield rows.map((row) => ({ device: device.id, sensor: sensor.id, row }));
 }
 

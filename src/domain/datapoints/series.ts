@@ -9,19 +9,18 @@ import type { DatapointStore, Position, RangeQuery } from './datapoint-store.ts'
 
 export interface SeriesQuery extends Pick<RangeQuery, 'fromMs' | 'toMs' | 'descending' | 'valuesOnly'> {
   readonly calibrated: boolean;
-  /** Datapoints in one step at most. */
-  readonly rowsAtOnce?: number | undefined;
   /** Datapoints at most; undefined: the whole range. */
   readonly rowsMax?: number | undefined;
 }
 
 /** How much the series of one request hold in memory together. */
 export class StepBudget {
-  readonly #series: number;
+  /** How many series share it. */
+  readonly series: number;
   #heldBytes = 0;
 
   constructor(options: { readonly series: number }) {
-    this.#series = options.series;
+    this.series = options.series;
   }
 
   /** Says what a series holds now instead of `before`. */
@@ -31,14 +30,44 @@ export class StepBudget {
 
   /** Bytes for the next step of a series that holds so many: its share, or what the others leave. */
   bytesFor(held: number): number {
-    return Math.max(limits.readBytes / this.#series, Math.min(limits.readBytes - this.#heldBytes + held, stepBytes));
+    return Math.max(limits.readBytes / this.series, Math.min(limits.readBytes - this.#heldBytes + held, stepBytes));
   }
 }
 
 /** Bytes of a step at most, so that other work comes between. */
 const stepBytes = limits.readBytes / 4;
 
-/** Gives the datapoints in steps; the one before is let go when the next is asked for. */
+/** Where a step of a read begins, and what it may hold. */
+export interface StepStart {
+  readonly after: Position | undefined;
+  readonly bytesMax: number;
+}
+
+/** Asks for step after step; what the one before holds is let go when the next is asked for. */
+export async function* stepsOf<Step extends { readonly next: Position | undefined }>(
+  ask: (start: StepStart) => Promise<Step>,
+  { bytesOf, budget }: { readonly bytesOf: (step: Step) => number; readonly budget: StepBudget },
+): AsyncGenerator<Step> {
+  let bytes = 0;
+  let after: Position | undefined;
+  try {
+    for (;;) {
+      const step = await ask({ after, bytesMax: budget.bytesFor(bytes) });
+      const held = bytesOf(step);
+      budget.replace(bytes, held);
+      bytes = held;
+      yield step;
+      if (step.next === undefined) return;
+      after = step.next;
+      // Other callers come between two steps of a long read.
+      await turnOfTheLoop();
+    }
+  } finally {
+    budget.replace(bytes, 0);
+  }
+}
+
+/** Gives the datapoints in steps. */
 export async function* readSeries(
   store: DatapointStore,
   sensor: Sensor,
@@ -47,28 +76,15 @@ export async function* readSeries(
 ): AsyncGenerator<Columns> {
   const { fromMs, toMs, descending, calibrated, valuesOnly } = query;
   const calibration = calibrated ? sensor.calibration : undefined;
+  const range = { sensor: sensor.key, fromMs, toMs, descending, valuesOnly };
   let left = query.rowsMax ?? Number.POSITIVE_INFINITY;
-  let bytes = 0;
-  let after: Position | undefined;
-  try {
-    while (left > 0) {
-      const limit = Math.min(query.rowsAtOnce ?? limits.readStepRows, left);
-      const bytesMax = budget.bytesFor(bytes);
-      const range = { sensor: sensor.key, fromMs, toMs, descending, valuesOnly };
-      const { columns, next } = await store.read({ ...range, limit, bytesMax, after });
-      left -= columns.count;
-      const held = bytesOfColumns(columns);
-      budget.replace(bytes, held);
-      bytes = held;
-      if (columns.count > 0) yield calibration === undefined ? columns : corrected(columns, calibration);
-      noteSpent(held);
-      if (next === undefined) return;
-      after = next;
-      // Other callers come between two steps of a long read.
-      await turnOfTheLoop();
-    }
-  } finally {
-    budget.replace(bytes, 0);
+  if (left <= 0) return;
+  const ask = (start: StepStart) => store.read({ ...range, ...start, limit: Math.min(limits.readStepRows, left) });
+  for await (const { columns } of stepsOf(ask, { bytesOf: ({ columns }) => bytesOfColumns(columns), budget })) {
+    left -= columns.count;
+    if (columns.count > 0) yield calibration === undefined ? columns : corrected(columns, calibration);
+    noteSpent(bytesOfColumns(columns));
+    if (left <= 0) return;
   }
 }
 

@@ -7,7 +7,7 @@ import { Refusal } from '../../base/refusal.ts';
 import { TimeZone } from '../../base/time-zone.ts';
 import { parseTimestamp } from '../../base/timestamp.ts';
 import { limits } from '../../config/limits.ts';
-import { Buckets, bucketSizeRule, parseBucketSize } from '../../domain/datapoints/buckets.ts';
+import { type BucketsAsked, bucketSizeRule, parseBucketSize } from '../../domain/datapoints/buckets.ts';
 import { pointsMin } from '../../domain/datapoints/downsample.ts';
 import type { History, Selection } from '../../domain/datapoints/history.ts';
 import { columnText } from '../column-text.ts';
@@ -17,6 +17,7 @@ import { isId } from '../ids.ts';
 import { damaged, pageOf, passedOver, refusals, type Services, type TypedApp } from '../routes.ts';
 import { type Format, formatOf, parquetType, sendRows, sendSteps } from '../row-streams.ts';
 import { DatapointSchema, SensorParams } from '../schemas.ts';
+import { sendText } from '../text-streams.ts';
 
 const tags = ['Datapoints'];
 
@@ -221,6 +222,11 @@ async function answer(
     return sendRows(request, reply, format, { text, open, limit, offset });
   }
   const text = datapointRows({ isLocated, isExact: query.exact });
+  const isText = !isLocated && (format === 'json' || format === 'ndjson');
+  if (points !== undefined && isText) {
+    const open = (max: number | undefined) => history.thinOutColumns(actor, { ...common, points, limit: max });
+    return sendSteps(request, reply, format, { text: columnText, open, limit, offset });
+  }
   if (points !== undefined) {
     const open = (max: number | undefined) => history.thinOut(actor, { ...common, points, limit: max });
     return sendRows(request, reply, format, { text, open, limit, offset });
@@ -229,9 +235,11 @@ async function answer(
   const all = lastN === undefined || isLocated ? undefined : lastN;
   const fallback = lastN === undefined ? limits.datapointListDefault : (all ?? limits.datapointListMax);
   const rows = limit ?? (format === 'json' ? fallback : undefined);
-  if (!isLocated && (format === 'json' || format === 'ndjson')) {
-    const open = (max: number | undefined) => history.readColumns(actor, { ...common, lastN, limit: max });
-    return sendSteps(request, reply, format, { text: columnText, open, limit: rows, offset });
+  if (isText) {
+    const asked = { ...common, lastN, separator: format === 'json' ? ',' : '\n' } as const;
+    const open = (max: number | undefined) => history.readText(actor, { ...asked, limit: max });
+    const giveBack = (text: Uint8Array) => history.giveBack(text);
+    return sendText(request, reply, format, { open, limit: rows, offset, giveBack });
   }
   const open = (max: number | undefined) => history.read(actor, { ...common, lastN, limit: max });
   return sendRows(request, reply, format, { text, open, limit: rows, offset });
@@ -255,14 +263,14 @@ function limitOf({ limit }: HistoryQueryString, format: Format): number | undefi
   return limit;
 }
 
-/** Makes the buckets of a size, anew for each sensor, because they remember where they are. */
-function bucketsOf(bucket: string, timezone = 'UTC'): () => Buckets {
+function bucketsOf(bucket: string, timezone = 'UTC'): BucketsAsked {
   const size = parseBucketSize(bucket);
   if (size === undefined) fault('bucket', bucketSizeRule);
   // The + of an offset such as +05:30 that was not encoded arrives as a space.
-  const zone = TimeZone.find(timezone.replace(/^ /, '+'));
-  if (zone === undefined) fault('timezone', 'must be a time zone of the IANA database, such as Africa/Dakar or UTC');
-  return () => new Buckets(size, zone);
+  const name = timezone.replace(/^ /, '+');
+  if (TimeZone.find(name) === undefined)
+    fault('timezone', 'must be a time zone of the IANA database, such as Africa/Dakar or UTC');
+  return { size, timezone: name };
 }
 
 function aggregatesOf(aggregate: string | undefined): readonly AggregateName[] {

@@ -2,15 +2,13 @@
 // id) each begins where the one before has ended, or later, or at the same time where more came at one time than a chunk
 // holds.
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import { LruCache } from '../../base/lru-cache.ts';
 import { Refusal } from '../../base/refusal.ts';
-import { noteSpent } from '../../base/spent-buffers.ts';
-import { limits } from '../../config/limits.ts';
-import { bytesOfColumns, bytesOfRow, type Columns } from '../../domain/datapoints/columns.ts';
+import type { Columns } from '../../domain/datapoints/columns.ts';
 import type { SensorKey } from '../../domain/sensors/sensor.ts';
 import { decodeChunk } from '../timeseries/chunk-codec.ts';
 import type { ChunkPlace } from '../timeseries/chunk-plan.ts';
 import { CorruptChunk } from '../timeseries/corrupt-chunk.ts';
+import { DecodedChunks } from './decoded-chunks.ts';
 
 interface ChunkRow extends Omit<ChunkPlace, 'size'> {
   readonly bytes: Uint8Array;
@@ -30,9 +28,11 @@ export class ChunkReader {
   readonly #aside: StatementSync;
   readonly #ids: StatementSync;
   /** Chunks read last; the steps of a long read go through one several times. */
-  readonly #decoded = new LruCache<number, Columns>({ weightMax: limits.decodedBytesMax, weigh: bytesOfColumns });
+  readonly #decoded: DecodedChunks;
 
-  constructor(database: DatabaseSync) {
+  /** @param options bytes of decoded chunks held for later reads */
+  constructor(database: DatabaseSync, options: { readonly decodedBytesMax: number }) {
+    this.#decoded = new DecodedChunks({ bytesMax: options.decodedBytesMax });
     const columns = 'SELECT id, first, last, count, bytes FROM chunk WHERE sensor = ?1';
     // The chunk before the first that begins at the bound may reach over it.
     this.#up = database.prepare(
@@ -109,15 +109,14 @@ export class ChunkReader {
     return this.#decode(sensor, { ...place, bytes }, false);
   }
 
+  /** Tells that what was opened, and not copied, is in use no more. */
+  endOfRead(): void {
+    this.#decoded.endOfRead();
+  }
+
   #decode(sensor: SensorKey, { id, bytes, first, last }: ChunkRow, received: boolean): Columns {
-    const name = received ? id : -id;
-    const known = this.#decoded.get(name);
-    if (known !== undefined) return known;
     try {
-      const columns = decodeChunk(bytes, { received });
-      noteSpent(columns.count * bytesOfRow * 2);
-      this.#decoded.set(name, columns);
-      return columns;
+      return this.#decoded.take(received ? id : -id, bytes, { received });
     } catch (error) {
       if (!(error instanceof CorruptChunk)) throw error;
       throw this.#damaged(sensor, { first, last }, error);

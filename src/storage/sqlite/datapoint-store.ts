@@ -6,19 +6,27 @@ import { datapointAt } from '../../domain/datapoints/columns.ts';
 import type { ArrivedDatapoint } from '../../domain/datapoints/datapoint.ts';
 import { countRows, type DatapointBatch, type PushReceipt } from '../../domain/datapoints/datapoint-batch.ts';
 import type {
+  AggregateQuery,
+  AggregateStep,
   DatapointStore,
   FollowedDatapoint,
   RangeQuery,
   RangeStep,
   RememberedPublish,
+  TextQuery,
+  TextStep,
+  ThinQuery,
+  ThinStep,
 } from '../../domain/datapoints/datapoint-store.ts';
 import type { SensorKey } from '../../domain/sensors/sensor.ts';
 import { DevicesHeard } from './devices-heard.ts';
 import { Follower, keyOf } from './follower.ts';
 import { Head } from './head.ts';
+import { type HeadPart, headPartFor, type NeededPart, wholeRange } from './head-part.ts';
 import { readLog } from './log.ts';
 import { ReaderThread } from './reader-thread-client.ts';
 import { Retention } from './retention.ts';
+import { textStep } from './series-answers.ts';
 import { SeriesReader } from './series-reader.ts';
 import { fromColumn, type ValueColumn } from './value-column.ts';
 import type { SqliteWriter } from './writer.ts';
@@ -56,7 +64,7 @@ export class SqliteDatapointStore implements DatapointStore {
     this.#follower = new Follower(reader, parts.followed);
     this.#reader = reader;
     this.#retention = new Retention(parts);
-    this.#series = new SeriesReader(reader);
+    this.#series = new SeriesReader(reader, { decodedBytesMax: limits.decodedBytesShortReads });
     this.#thread = new ReaderThread(parts.path);
     this.#heard = new DevicesHeard(reader, this.#head);
     this.#latest = reader.prepare('SELECT seq, at, stamped, received, value FROM latest WHERE sensor = ?');
@@ -102,12 +110,35 @@ export class SqliteDatapointStore implements DatapointStore {
   }
 
   async read(query: RangeQuery): Promise<RangeStep> {
-    const part = this.#head.partOf(query.sensor);
-    return query.limit <= limits.readHereRows ? this.#series.read(query, part) : this.#thread.read(query, part);
+    const part = this.#partFor(query);
+    return query.limit <= limits.readHereRows ? this.#series.read(query, part) : this.#thread.ask('range', query, part);
+  }
+
+  async aggregate(query: AggregateQuery): Promise<AggregateStep> {
+    return this.#thread.ask('buckets', query, this.#partFor(query));
+  }
+
+  async thinOut(query: ThinQuery): Promise<ThinStep> {
+    return this.#thread.ask('thin', query, this.#partFor(wholeRange(query)));
+  }
+
+  async readText(query: TextQuery): Promise<TextStep> {
+    const part = this.#partFor(query);
+    if (query.limit > limits.readHereRows) return this.#thread.ask('text', query, part);
+    return textStep(this.#series, query, part, (bytes) => new Uint8Array(bytes));
+  }
+
+  giveBack(text: Uint8Array): void {
+    this.#thread.giveBack(text);
   }
 
   async count(range: Pick<RangeQuery, 'sensor' | 'fromMs' | 'toMs'>, max: number): Promise<number> {
-    return this.#series.count(range, this.#head.partOf(range.sensor), max);
+    return this.#series.count(range, this.#partFor(wholeRange(range)), max);
+  }
+
+  /** What of the head a read may need, and little else. */
+  #partFor(needed: NeededPart): HeadPart {
+    return headPartFor(needed, this.#head.partFor(needed));
   }
 
   async latest(sensors: readonly SensorKey[]): Promise<Map<SensorKey, ArrivedDatapoint>> {

@@ -6,7 +6,7 @@ import { makeColumns } from '../../domain/datapoints/columns.ts';
 import type { ArrivedDatapoint } from '../../domain/datapoints/datapoint.ts';
 import { type DatapointBatch, rowNumbers } from '../../domain/datapoints/datapoint-batch.ts';
 import type { SensorKey } from '../../domain/sensors/sensor.ts';
-import type { HeadPart } from './head-part.ts';
+import type { HeadPart, NeededPart } from './head-part.ts';
 import { NumberTable } from './number-table.ts';
 
 /** Datapoints of one piece of memory. */
@@ -14,7 +14,10 @@ const segmentRows = 32_768;
 
 class Segment {
   readonly rows = new Float64Array(segmentRows * rowNumbers);
-  /** How many seqs back the sensor's datapoint before is; 0 where there is none. */
+  /**
+   * How many seqs back the sensor's datapoint before is, 0 where there is none, times two; and one more where none of its
+   * datapoints before has a later time.
+   */
   readonly back = new Uint32Array(segmentRows);
 }
 
@@ -28,6 +31,9 @@ export class Head {
   #sealedSeq = 0;
   #nextSeq = 1;
   readonly #lastOf = new NumberTable();
+  /** The earliest and the latest time of each sensor's datapoints since the start; what has been sealed counts too. */
+  readonly #earliest = new NumberTable();
+  readonly #latest = new NumberTable();
   /** Values that are no numbers, by seq, in order. */
   readonly #texts = new Map<number, string>();
   #sorted: { readonly sensor: SensorKey; readonly lastSeq: number; readonly part: HeadPart } | undefined;
@@ -88,13 +94,23 @@ export class Head {
     const { back } = at.segment;
     let { text, seq, place } = at;
     for (let from = 0; from < rows.length; from += rowNumbers) {
-      const before = this.#lastOf.replace(rows[from] as number, seq);
-      back[place] = before > this.#sealedSeq ? seq - before : 0;
+      const sensor = rows[from] as number;
+      const before = this.#lastOf.replace(sensor, seq);
+      const isInOrder = this.#noteTime(sensor, timeOf(rows, from), before === 0);
+      back[place] = (before > this.#sealedSeq ? seq - before : 0) * 2 + isInOrder;
       if (Number.isNaN(rows[from + 3] as number)) this.#texts.set(seq, at.texts[text++] as string);
       seq += 1;
       place += 1;
     }
     return text;
+  }
+
+  /** 1 where no datapoint of the sensor has a later time, else 0. */
+  #noteTime(sensor: number, ms: number, isFirst: boolean): 0 | 1 {
+    if (isFirst || ms < this.#earliest.get(sensor)) this.#earliest.replace(sensor, ms);
+    if (!isFirst && ms < this.#latest.get(sensor)) return 0;
+    this.#latest.replace(sensor, ms);
+    return 1;
   }
 
   /** Forgets what has been sealed up to this seq. */
@@ -124,16 +140,48 @@ export class Head {
     return undefined;
   }
 
-  /** All datapoints of a sensor by time; equal times in order of arrival. */
-  partOf(sensor: SensorKey): HeadPart {
+  /**
+   * The datapoints of a sensor that a read may need, by time; equal times in order of arrival. There may be more of them,
+   * where that is easier.
+   */
+  partFor(needed: NeededPart): HeadPart {
+    const { sensor } = needed;
     const lastSeq = this.#lastOf.get(sensor);
-    if (lastSeq <= this.#sealedSeq) return emptyPart;
+    if (lastSeq <= this.#sealedSeq || (needed.toMs ?? Number.POSITIVE_INFINITY) < this.#earliest.get(sensor))
+      return emptyPart;
     const known = this.#sorted;
     if (known !== undefined && known.sensor === sensor && known.lastSeq === lastSeq) return known.part;
+    const inOrder = this.#takeInOrder(needed);
+    if (inOrder !== undefined) return this.#columnsOf(inOrder);
     const part = this.#sort([...this.#seqsBack(sensor)].reverse());
     // The steps of one long read ask for the same again.
     if (part.seqs.length > rememberedMin) this.#sorted = { sensor, lastSeq, part };
     return part;
+  }
+
+  /**
+   * From the end back to where nothing more is needed: what came in the order of its times, as nearly all does. Going
+   * down, all of a time or none.
+   * @returns undefined where a datapoint came late.
+   */
+  #takeInOrder({ sensor, fromMs, toMs, after, descending, limit }: NeededPart): number[] | undefined {
+    const firstMs = Math.max(fromMs ?? Number.NEGATIVE_INFINITY, descending ? Number.NEGATIVE_INFINITY : (after?.order ?? Number.NEGATIVE_INFINITY)); // biome-ignore format: one line
+    const lastMs = Math.min(toMs ?? Number.POSITIVE_INFINITY, descending ? (after?.order ?? Number.POSITIVE_INFINITY) : Number.POSITIVE_INFINITY); // biome-ignore format: one line
+    const taken: number[] = [];
+    let untilMs = firstMs;
+    let counted = 0;
+    for (const seq of this.#seqsBack(sensor)) {
+      if (!this.#isInOrder(seq)) return undefined;
+      const ms = this.#timeAt(seq);
+      if (ms < untilMs) break;
+      if (ms > lastMs) continue;
+      taken.push(seq);
+      if (!descending || ms === after?.order) continue;
+      counted += 1;
+      // One more than is asked for tells whether there is more.
+      if (counted === limit + 1) untilMs = Math.max(untilMs, ms);
+    }
+    return taken.reverse();
   }
 
   #sort(arrived: readonly number[]): HeadPart {
@@ -142,14 +190,17 @@ export class Head {
     if (times.some((time, n) => n > 0 && time < (times[n - 1] as number))) {
       order.sort((a, b) => (times[a] as number) - (times[b] as number) || a - b);
     }
-    const columns = makeColumns(arrived.length);
-    const seqs = new Float64Array(arrived.length);
+    return this.#columnsOf(order.map((n) => arrived[n] as number));
+  }
+
+  #columnsOf(ordered: readonly number[]): HeadPart {
+    const columns = makeColumns(ordered.length);
+    const seqs = new Float64Array(ordered.length);
     const texts = new Map<number, string>();
-    for (const [index, n] of order.entries()) {
-      const seq = arrived[n] as number;
+    for (const [index, seq] of ordered.entries()) {
       const { rows, at } = this.#rowAt(seq);
       seqs[index] = seq;
-      columns.at[index] = times[n] as number;
+      columns.at[index] = timeOf(rows, at);
       columns.stamped[index] = Number.isNaN(rows[at + 1] as number) ? 0 : 1;
       columns.received[index] = rows[at + 2] as number;
       const number = rows[at + 3] as number;
@@ -162,10 +213,18 @@ export class Head {
   *#seqsBack(sensor: SensorKey): Generator<number> {
     for (let seq = this.#lastOf.get(sensor); seq > this.#sealedSeq; ) {
       yield seq;
-      const back = this.#segmentAt(seq).back[(seq - this.#origin) % segmentRows] as number;
+      const back = this.#backAt(seq) >>> 1;
       if (back === 0) return;
       seq -= back;
     }
+  }
+
+  #isInOrder(seq: number): boolean {
+    return (this.#backAt(seq) & 1) === 1;
+  }
+
+  #backAt(seq: number): number {
+    return this.#segmentAt(seq).back[(seq - this.#origin) % segmentRows] as number;
   }
 
   #pointAt(seq: number): ArrivedDatapoint {
@@ -187,8 +246,7 @@ export class Head {
 
   #timeAt(seq: number): number {
     const { rows, at } = this.#rowAt(seq);
-    const timestampMs = rows[at + 1] as number;
-    return Number.isNaN(timestampMs) ? (rows[at + 2] as number) : timestampMs;
+    return timeOf(rows, at);
   }
 
   #rowAt(seq: number): { readonly rows: Float64Array; readonly at: number } {
@@ -205,6 +263,12 @@ export class Head {
     while (this.#segments.length <= number) this.#segments.push(this.#spare.pop() ?? new Segment());
     return this.#segments[number] as Segment;
   }
+}
+
+/** The time of the row at a place: measured, or received where there is none. */
+function timeOf(rows: Float64Array, at: number): number {
+  const timestampMs = rows[at + 1] as number;
+  return Number.isNaN(timestampMs) ? (rows[at + 2] as number) : timestampMs;
 }
 
 /** Parts smaller than that are sorted anew each time. */

@@ -1,17 +1,42 @@
 // What the main thread and the reader thread say to each other.
 import type { RefusalCode } from '../../base/refusal.ts';
-import type { RangeQuery, RangeStep } from '../../domain/datapoints/datapoint-store.ts';
+import type {
+  AggregateQuery,
+  AggregateStep,
+  RangeQuery,
+  RangeStep,
+  TextQuery,
+  TextStep,
+  ThinQuery,
+  ThinStep,
+} from '../../domain/datapoints/datapoint-store.ts';
 import type { HeadPart } from './head-part.ts';
 
-export interface ReadOrder {
+/** What can be asked, and what the answer is. */
+export interface Reads {
+  readonly range: { readonly query: RangeQuery; readonly step: RangeStep };
+  readonly buckets: { readonly query: AggregateQuery; readonly step: AggregateStep };
+  readonly thin: { readonly query: ThinQuery; readonly step: ThinStep };
+  readonly text: { readonly query: TextQuery; readonly step: TextStep };
+}
+
+type OrderOf<Kind extends keyof Reads> = {
   readonly id: number;
-  readonly query: RangeQuery;
-  /** What of the sensor is in the log. */
+  readonly kind: Kind;
+  readonly query: Reads[Kind]['query'];
+  /** What of the sensor is in the log, and may be needed. */
   readonly part: HeadPart;
+};
+
+export type ReadOrder = { readonly [Kind in keyof Reads]: OrderOf<Kind> }[keyof Reads];
+
+/** Memory of a text that nobody reads any more. */
+export interface SpentText {
+  readonly spent: ArrayBuffer;
 }
 
 export type ReadAnswer =
-  | { readonly id: number; readonly step: RangeStep }
+  | { readonly id: number; readonly step: Reads[keyof Reads]['step'] }
   | {
       readonly id: number;
       readonly refusal: { readonly code: RefusalCode; readonly message: string; readonly cause: string };

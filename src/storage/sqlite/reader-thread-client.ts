@@ -2,12 +2,11 @@
 import { Worker } from 'node:worker_threads';
 import { Refusal } from '../../base/refusal.ts';
 import { limits } from '../../config/limits.ts';
-import type { RangeQuery, RangeStep } from '../../domain/datapoints/datapoint-store.ts';
-import { type HeadPart, headPartFor } from './head-part.ts';
-import type { ReadAnswer, ReadOrder } from './reader-protocol.ts';
+import type { HeadPart } from './head-part.ts';
+import type { ReadAnswer, ReadOrder, Reads, SpentText } from './reader-protocol.ts';
 
 interface Waiting {
-  readonly resolve: (step: RangeStep) => void;
+  readonly resolve: (step: never) => void;
   readonly reject: (error: Error) => void;
 }
 
@@ -15,6 +14,8 @@ export class ReaderThread {
   readonly #path: string;
   readonly #waiting = new Map<number, Waiting>();
   #worker: Worker | undefined;
+  /** Memory of texts that the thread has handed over. */
+  readonly #texts = new WeakSet<ArrayBufferLike>();
   #lastId = 0;
   #isClosed = false;
 
@@ -22,8 +23,11 @@ export class ReaderThread {
     this.#path = path;
   }
 
-  /** @throws Refusal `busy` when too many wait, `damaged` */
-  read(query: RangeQuery, part: HeadPart): Promise<RangeStep> {
+  /**
+   * @param part what of the head may be needed
+   * @throws Refusal `busy` when too many wait, `damaged`
+   */
+  ask<Kind extends keyof Reads>(kind: Kind, query: Reads[Kind]['query'], part: HeadPart): Promise<Reads[Kind]['step']> {
     if (this.#isClosed) return Promise.reject(stopping());
     if (this.#waiting.size >= limits.readsWaitingMax) {
       const detail = 'More is read than can be answered. Send the request again.';
@@ -33,8 +37,14 @@ export class ReaderThread {
     const id = ++this.#lastId;
     return new Promise((resolve, reject) => {
       this.#waiting.set(id, { resolve, reject });
-      this.#worker?.postMessage({ id, query, part: headPartFor(query, part) } satisfies ReadOrder);
+      this.#worker?.postMessage({ id, kind, query, part } as ReadOrder);
     });
+  }
+
+  /** Gives the memory of a text back to the thread; of one that is not from there, nothing happens. */
+  giveBack({ buffer }: Uint8Array): void {
+    if (!this.#texts.delete(buffer)) return;
+    this.#worker?.postMessage({ spent: buffer as ArrayBuffer } satisfies SpentText, [buffer as ArrayBuffer]);
   }
 
   async close(): Promise<void> {
@@ -60,8 +70,10 @@ export class ReaderThread {
   #take(answer: ReadAnswer): void {
     const waiting = this.#waiting.get(answer.id);
     this.#waiting.delete(answer.id);
-    if ('step' in answer) waiting?.resolve(answer.step);
-    else if ('refusal' in answer) {
+    if ('step' in answer) {
+      if ('text' in answer.step) this.#texts.add(answer.step.text.buffer);
+      waiting?.resolve(answer.step as never);
+    } else if ('refusal' in answer) {
       const { code, message, cause } = answer.refusal;
       waiting?.reject(new Refusal(code, message, { cause }));
     } else waiting?.reject(new Error(answer.fault));

@@ -1,32 +1,60 @@
-// The reader thread: reads long steps of series with a connection of its own, so that neither ingest nor other requests
-// wait while chunks are decoded.
+// The reader thread: reads long steps of series with a connection of its own, and makes of them what was asked for, so that
+// neither ingest nor other requests wait while chunks are decoded.
 import { parentPort, workerData } from 'node:worker_threads';
 import { Refusal } from '../../base/refusal.ts';
 import { limits } from '../../config/limits.ts';
-import type { RangeStep } from '../../domain/datapoints/datapoint-store.ts';
+import type { Columns } from '../../domain/datapoints/columns.ts';
 import { openConnection } from './connection.ts';
-import type { ReadAnswer, ReadOrder } from './reader-protocol.ts';
+import type { ReadAnswer, ReadOrder, Reads, SpentText } from './reader-protocol.ts';
+import { aggregateStep, textStep, thinStep } from './series-answers.ts';
 import { SeriesReader } from './series-reader.ts';
+import { TextRooms } from './text-rooms.ts';
 
 if (parentPort === null) throw new Error('The reader runs in a thread of its own.');
 const port = parentPort;
 const { path } = workerData as { path: string };
-const series = new SeriesReader(openConnection(path, { readOnly: true, cacheBytes: limits.pageCacheBytesPassing }));
+const database = openConnection(path, { readOnly: true, cacheBytes: limits.pageCacheBytesPassing });
+const series = new SeriesReader(database, { decodedBytesMax: limits.decodedBytesMax });
+const texts = new TextRooms();
 
-port.on('message', ({ id, query, part }: ReadOrder) => {
+port.on('message', (message: ReadOrder | SpentText) => {
+  if ('spent' in message) {
+    texts.giveBack(message.spent);
+    return;
+  }
+  const { id } = message;
   try {
-    const step = series.read(query, part);
-    answer({ id, step }, buffersOf(step));
+    const [step, buffers] = read(message);
+    answer({ id, step }, buffers);
   } catch (error) {
-    const { message } = error as Error;
-    if (error instanceof Refusal) answer({ id, refusal: { code: error.code, message, cause: String(error.cause) } });
-    else answer({ id, fault: message });
+    const { message: said } = error as Error;
+    if (error instanceof Refusal)
+      answer({ id, refusal: { code: error.code, message: said, cause: String(error.cause) } });
+    else answer({ id, fault: said });
   }
 });
 
-/** Handed over, not copied. */
-function buffersOf({ columns }: RangeStep): ArrayBuffer[] {
-  const { at, received, stamped, values, seqs } = columns;
+/** The answer, and the memory of it that is handed over, not copied. */
+function read({ kind, query, part }: ReadOrder): [step: Reads[keyof Reads]['step'], buffers: ArrayBuffer[]] {
+  switch (kind) {
+    case 'range': {
+      const step = series.read(query, part);
+      return [step, buffersOf(step.columns)];
+    }
+    case 'buckets':
+      return [aggregateStep(series, query, part), []];
+    case 'thin': {
+      const step = thinStep(series, query, part);
+      return [step, buffersOf(step.columns)];
+    }
+    case 'text': {
+      const step = textStep(series, query, part, (bytes) => texts.take(bytes));
+      return [step, [step.text.buffer as ArrayBuffer]];
+    }
+  }
+}
+
+function buffersOf({ at, received, stamped, values, seqs }: Columns): ArrayBuffer[] {
   const arrays = seqs === undefined ? [at, received, stamped, values] : [at, received, stamped, values, seqs];
   return arrays.map(({ buffer }) => buffer as ArrayBuffer);
 }

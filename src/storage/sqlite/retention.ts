@@ -2,13 +2,14 @@
 // of the writer: chunks as a whole, and of the one that reaches over the bound its older part. What is still in the log
 // is passed over until it has been sealed.
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { lowerBound } from '../../base/sorted-numbers.ts';
 import { limits } from '../../config/limits.ts';
 import type { Columns } from '../../domain/datapoints/columns.ts';
 import type { SensorKey } from '../../domain/sensors/sensor.ts';
 import { decodeChunk, encodeChunk } from '../timeseries/chunk-codec.ts';
 import { summarize } from '../timeseries/chunk-summary.ts';
 import { CorruptChunk } from '../timeseries/corrupt-chunk.ts';
-import { gather, lowerBound } from '../timeseries/gathering.ts';
+import { gather } from '../timeseries/gathering.ts';
 import { chunkColumns, chunkParameters } from './chunk-writer.ts';
 import type { SqliteWriter } from './writer.ts';
 import type { Statement } from './writer-protocol.ts';

@@ -27,7 +27,7 @@ export class SealingPass {
 
   constructor(database: DatabaseSync) {
     this.#database = database;
-    this.#chunks = new ChunkReader(database);
+    this.#chunks = new ChunkReader(database, { decodedBytesMax: 0 });
     this.#progress = database.prepare('SELECT up_to AS upTo, next_sensor AS nextSensor FROM sealing');
     this.#purged = database.prepare('SELECT sensor FROM purge');
   }

@@ -3,31 +3,49 @@
 // it has been sealed meanwhile is told by the same snapshot of the database that the chunks come from, so that no
 // datapoint is missed or seen twice, whatever is sealed meanwhile.
 import type { DatabaseSync } from 'node:sqlite';
-import { bytesOfRow, type Columns } from '../../domain/datapoints/columns.ts';
+import { lowerBound, upperBound } from '../../base/sorted-numbers.ts';
+import { bytesOfRow, type Columns, type Slice } from '../../domain/datapoints/columns.ts';
 import type { Position, RangeQuery, RangeStep } from '../../domain/datapoints/datapoint-store.ts';
-import { gather, lowerBound, mergeDown, mergeUp, type Piece, type Slice, upperBound } from '../timeseries/gathering.ts';
+import { gather, mergeDown, mergeUp, type Piece } from '../timeseries/gathering.ts';
 import { ChunkReader, type UnopenedChunk } from './chunk-reader.ts';
 import type { HeadPart } from './head-part.ts';
 
 const earliest = -8_640_000_000_000_001;
 const latest = 8_640_000_000_000_001;
 
+/** A step that is not yet gathered. */
+export interface TakenStep extends Pick<RangeStep, 'next'> {
+  readonly slices: readonly Slice[];
+}
+
 export class SeriesReader {
   readonly #database: DatabaseSync;
   readonly #chunks: ChunkReader;
 
-  constructor(database: DatabaseSync) {
+  /** @param options bytes of decoded chunks held for later reads */
+  constructor(database: DatabaseSync, options: { readonly decodedBytesMax: number }) {
     this.#database = database;
-    this.#chunks = new ChunkReader(database);
+    this.#chunks = new ChunkReader(database, options);
   }
 
   /** @throws Refusal `damaged` */
   read(query: RangeQuery, head: HeadPart): RangeStep {
-    return this.#inSnapshot(() => {
-      const step = query.descending ? this.#readDown(query, head) : this.#readUp(query, head);
-      this.#chunks.assertNoneAside(query.sensor, spanOf(query, step));
-      return step;
+    return this.inSnapshot(() => {
+      const { slices, next } = this.take(query, head);
+      // A copy, which may be handed to another thread: what chunks were decoded to is kept for the next read.
+      return { columns: gather(slices, { reversed: query.descending, isCopy: true }), next };
     });
+  }
+
+  /**
+   * The datapoints of a step as they lie in chunks and in the head; going down, the last slice first. Within `inSnapshot`,
+   * and good as long as that.
+   * @throws Refusal `damaged`
+   */
+  take(query: RangeQuery, head: HeadPart): TakenStep {
+    const step = query.descending ? this.#readDown(query, head) : this.#readUp(query, head);
+    this.#chunks.assertNoneAside(query.sensor, spanOf(query, step));
+    return step;
   }
 
   /** Datapoints in the range; what lies in the middle of it is not opened. @throws Refusal `damaged` */
@@ -36,32 +54,41 @@ export class SeriesReader {
     head: HeadPart,
     max: number,
   ): number {
-    return this.#inSnapshot(() => {
-      this.#chunks.assertNoneAside(sensor, { fromMs, toMs });
-      const logged = this.#logged(sensor, head, { fromMs, toMs });
-      let count = logged.to - logged.from;
-      for (const place of this.#chunks.places(sensor, toMs)) {
-        if (place.last < fromMs || count > max) break;
-        if (place.first >= fromMs && place.last <= toMs) count += place.count;
-        else {
-          const { from, to } = within(this.#chunks.open(sensor, place), { fromMs, toMs });
-          count += to - from;
-        }
-      }
-      return count;
-    });
+    return this.inSnapshot(() => this.countWithin({ sensor, fromMs, toMs }, head, max));
   }
 
-  #inSnapshot<T>(read: () => T): T {
+  /** The same within `inSnapshot`. */
+  countWithin(
+    { sensor, fromMs = earliest, toMs = latest }: Pick<RangeQuery, 'sensor' | 'fromMs' | 'toMs'>,
+    head: HeadPart,
+    max: number,
+  ): number {
+    this.#chunks.assertNoneAside(sensor, { fromMs, toMs });
+    const logged = this.#logged(sensor, head, { fromMs, toMs });
+    let count = logged.to - logged.from;
+    for (const place of this.#chunks.places(sensor, toMs)) {
+      if (place.last < fromMs || count > max) break;
+      if (place.first >= fromMs && place.last <= toMs) count += place.count;
+      else {
+        const { from, to } = within(this.#chunks.open(sensor, place), { fromMs, toMs });
+        count += to - from;
+      }
+    }
+    return count;
+  }
+
+  /** Calls what sees one state of the database, whatever is sealed meanwhile. */
+  inSnapshot<T>(read: () => T): T {
     this.#database.exec('BEGIN');
     try {
       return read();
     } finally {
+      this.#chunks.endOfRead();
       this.#database.exec('COMMIT');
     }
   }
 
-  #readUp(query: RangeQuery, head: HeadPart): RangeStep {
+  #readUp(query: RangeQuery, head: HeadPart): TakenStep {
     const { sensor, after, fromMs = earliest, toMs = latest, valuesOnly } = query;
     const range = { fromMs: Math.max(fromMs, after?.order ?? earliest), toMs, received: valuesOnly !== true };
     const logged = this.#logged(sensor, head, range);
@@ -83,7 +110,7 @@ export class SeriesReader {
     return taker.hasLeft ? taker.stepUp(after) : taker.end();
   }
 
-  #readDown(query: RangeQuery, head: HeadPart): RangeStep {
+  #readDown(query: RangeQuery, head: HeadPart): TakenStep {
     const { sensor, after, fromMs = earliest, toMs = latest, valuesOnly } = query;
     const range = { fromMs, toMs: Math.min(toMs, after?.order ?? latest), received: valuesOnly !== true };
     const logged = this.#logged(sensor, head, range);
@@ -115,7 +142,10 @@ export class SeriesReader {
 }
 
 /** What a step tells of: from where it began to where the next goes on. */
-function spanOf({ fromMs = earliest, toMs = latest, after, descending }: RangeQuery, { next }: RangeStep) {
+function spanOf(
+  { fromMs = earliest, toMs = latest, after, descending }: RangeQuery,
+  { next }: Pick<RangeStep, 'next'>,
+) {
   return descending
     ? { fromMs: next?.order ?? fromMs, toMs: Math.min(toMs, after?.order ?? latest) }
     : { fromMs: Math.max(fromMs, after?.order ?? earliest), toMs: next?.order ?? toMs };
@@ -217,7 +247,7 @@ class Taker {
     return first === from;
   }
 
-  stepUp(after: Position | undefined): RangeStep {
+  stepUp(after: Position | undefined): TakenStep {
     const order = this.#lastMs();
     let index = after?.order === order ? after.index : 0;
     for (const { columns, from, to } of this.#slices.toReversed()) {
@@ -225,23 +255,15 @@ class Taker {
       index += to - first;
       if (first > from) break;
     }
-    return { columns: this.#gather(), next: { order, index } };
+    return { slices: this.#slices, next: { order, index } };
   }
 
-  stepDown(): RangeStep {
-    return {
-      columns: this.#gather(),
-      next: { order: this.#lastMs(), index: this.#left },
-    };
+  stepDown(): TakenStep {
+    return { slices: this.#slices, next: { order: this.#lastMs(), index: this.#left } };
   }
 
-  end(): RangeStep {
-    return { columns: this.#gather(), next: undefined };
-  }
-
-  /** A copy, which may be handed to another thread: what chunks were decoded to is kept for the next read. */
-  #gather(): Columns {
-    return gather(this.#slices, { reversed: this.#isReversed, isCopy: true });
+  end(): TakenStep {
+    return { slices: this.#slices, next: undefined };
   }
 
   #lastMs(): number {
@@ -253,6 +275,12 @@ class Taker {
   #room({ columns, from, to }: Slice): number {
     const rows = Math.min(to - from, this.#limit - this.#count);
     if (this.#bytesMax === Number.POSITIVE_INFINITY) return rows;
+    if (columns.texts === undefined) {
+      const free = Math.floor((this.#bytesMax - this.#bytes) / bytesOfRow);
+      const fitting = Math.min(rows, Math.max(free, this.#count === 0 ? 1 : 0));
+      this.#bytes += fitting * bytesOfRow;
+      return fitting;
+    }
     const order = (n: number) => (this.#isReversed ? to - 1 - n : from + n);
     let fitting = 0;
     while (fitting < rows) {

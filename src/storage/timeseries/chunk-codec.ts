@@ -8,7 +8,7 @@ import { ByteWriter } from './byte-writer.ts';
 import { CorruptChunk } from './corrupt-chunk.ts';
 import { readReceived, writeReceived } from './received-section.ts';
 import { scratch } from './scratch.ts';
-import { readSeries } from './series-decoder.ts';
+import { type RoomFor, readSeries } from './series-decoder.ts';
 import { planSeries } from './series-encoder.ts';
 import { readValues, writeValues } from './value-section.ts';
 
@@ -35,20 +35,25 @@ export function encodeChunk(columns: Columns): Uint8Array<ArrayBuffer> {
 }
 
 /**
- * @param want `received: false` leaves `received` and `stamped` empty, and saves decoding them
+ * @param want `received: false` leaves `received` and `stamped` empty, and saves decoding them; `roomFor` gives the memory
+ *   in which the times and values are to lie
  * @throws CorruptChunk when checksum, version or content is wrong, and nothing else
  */
-export function decodeChunk(bytes: Uint8Array, want: { readonly received?: boolean } = {}): Columns {
+export function decodeChunk(
+  bytes: Uint8Array,
+  want: { readonly received?: boolean; readonly roomFor?: RoomFor } = {},
+): Columns {
   checkChecksum(bytes);
   const reader = new ByteReader(bytes.subarray(0, bytes.length - checksumBytes));
   const found = reader.byte();
   if (found !== version) throw new CorruptChunk(`The chunk has version ${found}, known is ${version}.`);
   const count = reader.varintUpTo(limits.chunkDatapointsMax, 'datapoints');
   if (count === 0) throw new CorruptChunk('The chunk has no datapoints.');
-  const at = readSeries(reader, count);
-  const { values, texts } = readValues(reader, count);
+  const { roomFor } = want;
+  const at = readSeries(reader, count, roomFor);
+  const { values, texts } = readValues(reader, count, roomFor);
   if (want.received === false) return { count, at, values, texts, ...nothing };
-  const { received, stamped } = readReceived(reader, at);
+  const { received, stamped } = readReceived(reader, at, roomFor);
   if (!reader.isAtEnd()) throw new CorruptChunk('The chunk goes on behind its end.');
   return { count, at, received, stamped, values, texts };
 }

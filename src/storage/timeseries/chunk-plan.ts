@@ -3,9 +3,9 @@
 // one size or less and what comes behind them become one, so that a datapoint is written a few times at most, however
 // slowly its sensor sends; and that the end of a series, where datapoints that come a little late fall, is a chunk of its own.
 
+import { lowerBound, upperBound } from '../../base/sorted-numbers.ts';
 import { limits } from '../../config/limits.ts';
-import type { Columns } from '../../domain/datapoints/columns.ts';
-import { lowerBound, type Slice, upperBound } from './gathering.ts';
+import type { Columns, Slice } from '../../domain/datapoints/columns.ts';
 
 /** A chunk as it lies in the table, without its bytes. */
 export interface ChunkPlace {

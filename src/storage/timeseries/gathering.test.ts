@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { properties } from '../../../test/support/properties.ts';
-import { type Columns, valueAt } from '../../domain/datapoints/columns.ts';
+import { type Columns, type Slice, valueAt } from '../../domain/datapoints/columns.ts';
 import { columnsOf, type Datapoint } from './columns.suite.ts';
-import { gather, mergeDown, mergeUp, type Piece, type Slice } from './gathering.ts';
+import { gather, mergeDown, mergeUp, type Piece } from './gathering.ts';
 
 /** Few times, so that many are equal; numbers and texts. */
 const datapoint = fc.record({

@@ -1,12 +1,6 @@
 // Puts slices of columns together, in order or reversed: what sealing writes and what reads give out is made here.
-import { type Columns, makeColumns } from '../../domain/datapoints/columns.ts';
-
-/** Datapoints of `columns` from index `from` up to, not including, index `to`. */
-export interface Slice {
-  readonly columns: Columns;
-  readonly from: number;
-  readonly to: number;
-}
+import { lowerBound, upperBound } from '../../base/sorted-numbers.ts';
+import { type Columns, makeColumns, type Slice } from '../../domain/datapoints/columns.ts';
 
 /**
  * The datapoints of all slices, one slice after the other; each, and their order, backwards where `reversed`. They are a
@@ -73,30 +67,6 @@ function copyTexts({ columns, from, to }: Slice, into: Map<number, string>, plac
 
 function numberColumns({ at, received, stamped, values }: Omit<Columns, 'texts'>) {
   return [at, received, stamped, values];
-}
-
-/** The first index from `from` on, below `to`, whose time is at least `ms`; `to` where there is none. */
-export function lowerBound(at: Float64Array, ms: number, from: number, to: number): number {
-  let low = from;
-  let high = to;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if ((at[middle] as number) < ms) low = middle + 1;
-    else high = middle;
-  }
-  return low;
-}
-
-/** The first index from `from` on, below `to`, whose time is beyond `ms`; `to` where there is none. */
-export function upperBound(at: Float64Array, ms: number, from: number, to: number): number {
-  let low = from;
-  let high = to;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if ((at[middle] as number) <= ms) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }
 
 /** A slice that is opened when its turn has come. */

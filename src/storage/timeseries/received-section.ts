@@ -1,12 +1,12 @@
 // The times of receiving, the last section of a chunk, so that a read that does not want them stops before: as distances
 // from the times that order, or on their own where many came at once (a push of a day's measurements).
-
+import { limits } from '../../config/limits.ts';
 import type { Columns } from '../../domain/datapoints/columns.ts';
 import type { ByteReader } from './byte-reader.ts';
 import type { ByteWriter } from './byte-writer.ts';
 import { CorruptChunk } from './corrupt-chunk.ts';
 import { scratch } from './scratch.ts';
-import { readSeries } from './series-decoder.ts';
+import { newRoom, type RoomFor, readSeries } from './series-decoder.ts';
 import { planSeries } from './series-encoder.ts';
 
 const noneStamped = 0;
@@ -55,14 +55,30 @@ function mayStandAlone(received: Float64Array, distances: Float64Array): boolean
 }
 
 /** @param at the times that order, decoded before */
-export function readReceived(reader: ByteReader, at: Float64Array): Omit<Times, 'at'> {
+export function readReceived(reader: ByteReader, at: Float64Array, roomFor: RoomFor = newRoom): Omit<Times, 'at'> {
   const count = at.length;
   const header = reader.byte();
-  if (header === noneStamped) return { received: at.slice(), stamped: new Uint8Array(count) };
+  if (header === noneStamped) {
+    const received = roomFor(count);
+    received.set(at);
+    return { received, stamped: allOf(0, count) };
+  }
   const kind = header & ~isOwn;
   if (kind !== allStamped && kind !== someStamped) throw new CorruptChunk('The times of receiving have unknown flags.');
-  const stamped = kind === allStamped ? new Uint8Array(count).fill(1) : new Uint8Array(readSeries(reader, count));
-  const received = readSeries(reader, count);
+  const stamped = kind === allStamped ? allOf(1, count) : new Uint8Array(readSeries(reader, count));
+  const received = readSeries(reader, count, roomFor);
   if ((header & isOwn) === 0) for (let i = 0; i < count; i++) received[i]! += at[i]!;
   return { received, stamped };
 }
+
+/** So many times the same. Nearly every chunk has them, and nobody writes into what was decoded, so that they share one. */
+function allOf(stamp: 0 | 1, count: number): Uint8Array {
+  let all = same[stamp];
+  if (all === undefined || all.length < count) {
+    all = new Uint8Array(Math.max(count, limits.chunkDatapointsWanted)).fill(stamp);
+    same[stamp] = all;
+  }
+  return all.subarray(0, count);
+}
+
+const same: Partial<Record<0 | 1, Uint8Array>> = {};

@@ -48,3 +48,31 @@ export function addSymbols(bytes: Uint8Array, code: number, rawBits: number, num
     }
   }
 }
+
+/** Whether a code is of symbols of less than a byte, several in each. */
+export function isSmall(code: number): boolean {
+  return symbolLayouts[code]!.bits < 8;
+}
+
+/** Numbers of the symbols of the code that is read. */
+const numberOf = new Float64Array(16);
+
+/** Sets the numbers to what small symbols say, where there is nothing beside them: `base + factor * symbol`. */
+export function putSymbols(
+  bytes: Uint8Array,
+  code: number,
+  { base, factor }: { readonly base: number; readonly factor: number },
+  numbers: Float64Array,
+): void {
+  const { bits } = symbolLayouts[code]!;
+  const mask = (1 << bits) - 1;
+  for (let symbol = 0; symbol <= mask; symbol++) numberOf[symbol] = base + factor * symbol;
+  const inByte = 8 / bits;
+  const whole = Math.floor(numbers.length / inByte);
+  let at = 0;
+  for (let position = 0; position < whole; position++) {
+    for (let byte = bytes[position]!, left = inByte; left > 0; left--, byte >>>= bits)
+      numbers[at++] = numberOf[byte & mask]!;
+  }
+  for (let byte = bytes[whole] ?? 0; at < numbers.length; byte >>>= bits) numbers[at++] = numberOf[byte & mask]!;
+}

@@ -8,7 +8,7 @@ import { CorruptChunk } from './corrupt-chunk.ts';
 import { decimalsMax, scaleToIntegers, scaleToValues } from './decimals.ts';
 import { readIndexes, writeIndexes } from './indexes.ts';
 import { scratch } from './scratch.ts';
-import { readSeries } from './series-decoder.ts';
+import { newRoom, type RoomFor, readSeries } from './series-decoder.ts';
 import { planSeries } from './series-encoder.ts';
 import { readTexts, writeTexts } from './text-section.ts';
 
@@ -38,12 +38,12 @@ export function writeValues(out: ByteWriter, { values, texts }: Values): void {
   if (texts !== undefined && textFlag !== 0) writeTexts(out, texts);
 }
 
-export function readValues(reader: ByteReader, count: number): Values {
+export function readValues(reader: ByteReader, count: number, roomFor?: RoomFor): Values {
   const header = reader.byte();
   const decimals = header & 15;
   const isDoubles = decimals === asDoubles;
   if (header > 63 || (decimals > decimalsMax && !isDoubles)) throw new CorruptChunk('The values have unknown flags.');
-  const values = isDoubles ? readHalves(reader, count) : readSeries(reader, count);
+  const values = isDoubles ? readHalves(reader, count, roomFor) : readSeries(reader, count, roomFor);
   if (!isDoubles) scaleToValues(values, decimals);
   if ((header & hasOdd) !== 0) for (const index of readIndexes(reader, count)) values[index] = reader.float64();
   if ((header & hasTexts) === 0) return { values, texts: undefined };
@@ -66,11 +66,11 @@ function writeHalves(out: ByteWriter, values: Float64Array): void {
   planSeries(lowerHalves, [0]).write(out);
 }
 
-function readHalves(reader: ByteReader, count: number): Float64Array {
+function readHalves(reader: ByteReader, count: number, roomFor: RoomFor = newRoom): Float64Array {
   const upperHalves = readSeries(reader, count);
   const lowerHalves = readSeries(reader, count);
-  const values = new Float64Array(count);
-  const words = new Int32Array(values.buffer);
+  const values = roomFor(count);
+  const words = new Int32Array(values.buffer, values.byteOffset, 2 * count);
   for (let i = 0; i < count; i++) {
     words[2 * i + upper] = upperHalves[i]!;
     words[2 * i + lower] = lowerHalves[i]!;

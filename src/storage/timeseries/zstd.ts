@@ -8,20 +8,20 @@ import { CorruptChunk } from './corrupt-chunk.ts';
 // Huffman codes are left to do the work, which is smaller (by up to a tenth) as well as faster than higher levels. The
 // small tables are what small contents need.
 const forSymbols = {
-  params: {
-    [constants.ZSTD_c_compressionLevel]: 1,
-    [constants.ZSTD_c_minMatch]: 6,
-    [constants.ZSTD_c_hashLog]: 12,
-    [constants.ZSTD_c_windowLog]: 17,
-    [constants.ZSTD_c_contentSizeFlag]: 0,
-  },
+  [constants.ZSTD_c_compressionLevel]: 1,
+  [constants.ZSTD_c_minMatch]: 6,
+  [constants.ZSTD_c_hashLog]: 12,
+  [constants.ZSTD_c_contentSizeFlag]: 0,
 };
+/** The window is no larger than what is compressed: whoever decompresses takes memory for all of it, each time. */
+const windowLogs = { min: 10, max: 17 };
 const forTexts = {
   params: { [constants.ZSTD_c_compressionLevel]: 3, [constants.ZSTD_c_contentSizeFlag]: 0 },
 };
 
 export function compressSymbols(symbols: Uint8Array): Uint8Array {
-  return zstdCompressSync(symbols, forSymbols);
+  const windowLog = Math.min(windowLogs.max, Math.max(windowLogs.min, Math.ceil(Math.log2(symbols.length))));
+  return zstdCompressSync(symbols, { params: { ...forSymbols, [constants.ZSTD_c_windowLog]: windowLog } });
 }
 
 export function compressText(text: Uint8Array): Uint8Array {
@@ -33,6 +33,7 @@ export function decompress(frame: Uint8Array, bytes: number): Uint8Array {
   try {
     content = zstdDecompressSync(frame, {
       maxOutputLength: Math.max(bytes, 1),
+      chunkSize: Math.max(bytes + 1, 64),
       params: { [constants.ZSTD_d_windowLogMax]: limits.chunkWindowLogMax },
     });
   } catch (error) {

@@ -1,0 +1,51 @@
+// Searching in numbers that rise, such as the times of a series.
+
+/** The first index from `from` on, below `to`, that is at least `ms`; `to` where there is none. */
+export function lowerBound(at: Float64Array, ms: number, from: number, to: number): number {
+  let low = from;
+  let high = to;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((at[middle] as number) < ms) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** The first index from `from` on, below `to`, that is beyond `ms`; `to` where there is none. */
+export function upperBound(at: Float64Array, ms: number, from: number, to: number): number {
+  let low = from;
+  let high = to;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((at[middle] as number) <= ms) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** The same as `lowerBound` where the answer is likely near to `from`. */
+export function lowerBoundNear(at: Float64Array, ms: number, from: number, to: number): number {
+  let step = 1;
+  let first = from;
+  let low = from;
+  while (low < to && (at[low] as number) < ms) {
+    first = low + 1;
+    low += step;
+    step *= 2;
+  }
+  return lowerBound(at, ms, first, Math.min(low, to));
+}
+
+/** The same where the answer is likely near to `to`. */
+export function lowerBoundNearEnd(at: Float64Array, ms: number, from: number, to: number): number {
+  let step = 1;
+  let end = to;
+  let high = to - 1;
+  while (high >= from && (at[high] as number) >= ms) {
+    end = high;
+    high -= step;
+    step *= 2;
+  }
+  return lowerBound(at, ms, Math.max(high + 1, from), end);
+}

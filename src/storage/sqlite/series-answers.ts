@@ -1,0 +1,110 @@
+// What is made of a series where it is read, so that the answer is small: rows of buckets, a choice for a chart, JSON. Used
+// by the thread that reads, over what chunks were decoded to, without a copy.
+import { Aggregation } from '../../domain/datapoints/aggregate.ts';
+import { jsonBytesMax, RowWriter } from '../../domain/datapoints/column-json.ts';
+import { type Columns, columnsOf, type Slice } from '../../domain/datapoints/columns.ts';
+import type {
+  AggregateQuery,
+  AggregateStep,
+  TextQuery,
+  TextStep,
+  ThinQuery,
+  ThinStep,
+} from '../../domain/datapoints/datapoint-store.ts';
+import { chosenOf, Downsampling, type Span } from '../../domain/datapoints/downsample.ts';
+import { type Calibration, calibrate } from '../../domain/sensors/calibration.ts';
+import { gather } from '../timeseries/gathering.ts';
+import type { HeadPart } from './head-part.ts';
+import type { SeriesReader } from './series-reader.ts';
+
+/** Gives memory of at least so many bytes. */
+export type TextRoom = (bytes: number) => Uint8Array<ArrayBuffer>;
+
+/** @throws Refusal `damaged` */
+export function aggregateStep(series: SeriesReader, query: AggregateQuery, head: HeadPart): AggregateStep {
+  return series.inSnapshot(() => {
+    const { slices, next } = series.take({ ...query, valuesOnly: true }, head);
+    const aggregation = new Aggregation(query);
+    for (const slice of slices) aggregation.add(calibrated(slice, query.calibration));
+    const { rows, open } = aggregation;
+    return { rows, count: countOf(slices), open, next };
+  });
+}
+
+/** @throws Refusal `damaged` */
+export function thinStep(series: SeriesReader, query: ThinQuery, head: HeadPart): ThinStep {
+  return series.inSnapshot(() => {
+    const { points, calibration, descending } = query;
+    const open = query.open ?? { span: spanOf(series, query, head), column: undefined };
+    const { slices, next } = series.take(query, head);
+    const { span } = open;
+    if (span === undefined) return { columns: columnsIn(slices, query), open: next && open, next };
+    const downsampling = new Downsampling({ points, span, descending, open: open.column });
+    for (const slice of slices) downsampling.add(calibrated(slice, calibration));
+    const column = downsampling.open;
+    if (next !== undefined) return { columns: columnsOf(downsampling.points), open: { span, column }, next };
+    const last = column === undefined ? [] : chosenOf(column, descending);
+    return { columns: columnsOf([...downsampling.points, ...last]), open: undefined, next };
+  });
+}
+
+/** @throws Refusal `damaged` */
+export function textStep(series: SeriesReader, query: TextQuery, head: HeadPart, roomFor: TextRoom): TextStep {
+  return series.inSnapshot(() => {
+    const { separator, descending, calibration } = query;
+    const { slices, next } = series.take(query, head);
+    const shown = pageOf(slices, query).map((slice) => calibrated(slice, calibration));
+    const room = roomFor(shown.reduce((bytes, slice) => bytes + jsonBytesMax(slice), 2));
+    const writer = new RowWriter(room, { at: 1, separator });
+    for (const slice of shown) writer.add(slice, descending);
+    return { text: room.subarray(0, writer.at + 1), rows: countOf(shown), count: countOf(slices), next };
+  });
+}
+
+function countOf(slices: readonly Slice[]): number {
+  return slices.reduce((count, { from, to }) => count + to - from, 0);
+}
+
+/** The rows of a page, as they lie in their slices. */
+function pageOf(slices: readonly Slice[], { skip, rowsMax, descending }: TextQuery): Slice[] {
+  const shown: Slice[] = [];
+  let [left, room] = [skip, rowsMax];
+  for (const { columns, from, to } of slices) {
+    const passed = Math.min(left, to - from);
+    const rows = Math.min(room, to - from - passed);
+    left -= passed;
+    room -= rows;
+    if (rows === 0) continue;
+    const first = descending ? to - passed - rows : from + passed;
+    shown.push({ columns, from: first, to: first + rows });
+  }
+  return shown;
+}
+
+function columnsIn(slices: readonly Slice[], { descending, calibration }: ThinQuery): Columns {
+  const columns = gather(slices, { reversed: descending, isCopy: true });
+  return calibrated({ columns, from: 0, to: columns.count }, calibration).columns;
+}
+
+/** Times of the first and the last datapoint; undefined where there are so few that all of them stay. */
+function spanOf(series: SeriesReader, query: ThinQuery, head: HeadPart): Span | undefined {
+  if (series.countWithin(query, head, query.points) <= query.points) return undefined;
+  const end = (descending: boolean) => {
+    const { slices } = series.take({ ...query, descending, limit: 1, valuesOnly: true }, head);
+    return slices.map(({ columns, from }) => columns.at[from] as number)[0] as number;
+  };
+  return { fromMs: end(false), toMs: end(true) };
+}
+
+/** The slice with corrected values; where nothing is corrected, as it is. */
+function calibrated(slice: Slice, calibration: Calibration | undefined): Slice {
+  if (calibration === undefined) return slice;
+  const { columns, from, to } = slice;
+  const values = new Float64Array(columns.count);
+  for (let index = from; index < to; index++) {
+    const value = columns.values[index] as number;
+    // NaN stands for what is no number, and stays.
+    values[index] = Number.isNaN(value) ? value : calibrate(value, calibration);
+  }
+  return { columns: { ...columns, values }, from, to };
+}
