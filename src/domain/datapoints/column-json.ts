@@ -13,6 +13,7 @@ const beforeReceived = encoder.encode('"date_received":"');
 const comma = 0x2c;
 const point = 0x2e;
 const minus = 0x2d;
+const colon = 0x3a;
 const quote = 0x22;
 const brace = 0x7d;
 const zero = 0x30;
@@ -20,7 +21,7 @@ const zero = 0x30;
 const rowBytes = 140;
 /** Bytes that a character of a text takes at most. */
 const bytesPerChar = 3;
-const hourMs = 3_600_000;
+const dayMs = 86_400_000;
 
 /** Bytes that the rows of a slice take at most. */
 export function jsonBytesMax({ columns: { texts }, from, to }: Slice): number {
@@ -36,8 +37,8 @@ export class RowWriter {
   readonly #separator: Separator;
   #at: number;
   /** The times written last, and where the received one stands. */
-  readonly #measured = new HourText();
-  readonly #received = new HourText();
+  readonly #measured = new DayText();
+  readonly #received = new DayText();
   #receivedMs = Number.NaN;
   #receivedAt = 0;
   #receivedEnd = 0;
@@ -154,25 +155,28 @@ function putTwo(bytes: Uint8Array, at: number, number: number): number {
   return at + 2;
 }
 
-/** Times as `formatTimestamp` writes them; the hour, which goes on slowly, is remembered. */
-class HourText {
-  #hour = Number.NaN;
-  /** `2016-06-08T18:` */
+/** Times as `formatTimestamp` writes them; the day, which goes on slowly, is remembered. */
+class DayText {
+  #day = Number.NaN;
+  /** `2016-06-08T` */
   #text = new Uint8Array(0);
 
   put(bytes: Uint8Array, start: number, ms: number): number {
-    const hour = Math.floor(ms / hourMs);
-    if (hour !== this.#hour) {
-      this.#hour = hour;
-      this.#text = encoder.encode(new Date(hour * hourMs).toISOString().slice(0, -10));
+    const day = Math.floor(ms / dayMs);
+    if (day !== this.#day) {
+      this.#day = day;
+      this.#text = encoder.encode(new Date(day * dayMs).toISOString().slice(0, -13));
     }
-    const inHour = ms - hour * hourMs;
-    const second = Math.floor(inHour / 1000);
-    const fraction = inHour - second * 1000;
+    const inDay = ms - day * dayMs;
+    const second = Math.floor(inDay / 1000);
+    const fraction = inDay - second * 1000;
     const minute = Math.floor(second / 60);
+    const hour = Math.floor(minute / 60);
     let at = put(bytes, start, this.#text);
-    at = putTwo(bytes, at, minute);
-    bytes[at++] = 0x3a;
+    at = putTwo(bytes, at, hour);
+    bytes[at++] = colon;
+    at = putTwo(bytes, at, minute - hour * 60);
+    bytes[at++] = colon;
     at = putTwo(bytes, at, second - minute * 60);
     if (fraction > 0) {
       const hundreds = Math.floor(fraction / 100);

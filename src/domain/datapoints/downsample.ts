@@ -101,10 +101,16 @@ export class Downsampling {
 
 /** One to four datapoints, in the order in which they are to be given out. */
 export function chosenOf({ first, lowest, highest, last }: OpenColumn, descending: boolean): Datapoint[] {
-  const all = [first, lowest, highest, last].filter((one) => one !== undefined);
-  const byPlace = new Map(all.map(({ point, place }) => [place, point]));
-  const direction = descending ? -1 : 1;
-  return [...byPlace].sort(([a], [b]) => direction * (a - b)).map(([, point]) => point);
+  const isSwapped = lowest !== undefined && highest !== undefined && lowest.place > highest.place;
+  const points: Datapoint[] = [];
+  let place = Number.NEGATIVE_INFINITY;
+  for (const chosen of isSwapped ? [first, highest, lowest, last] : [first, lowest, highest, last]) {
+    // One may be several of them.
+    if (chosen === undefined || chosen.place === place) continue;
+    place = chosen.place;
+    points.push(chosen.point);
+  }
+  return descending ? points.reverse() : points;
 }
 
 /** The first index at which it holds, from which on it does; `to` where there is none. */

@@ -31,9 +31,12 @@ export class Head {
   #sealedSeq = 0;
   #nextSeq = 1;
   readonly #lastOf = new NumberTable();
-  /** The earliest and the latest time of each sensor's datapoints since the start; what has been sealed counts too. */
-  readonly #earliest = new NumberTable();
+  /** The latest time of each sensor's datapoints since the start; what has been sealed counts too. */
   readonly #latest = new NumberTable();
+  /** The earliest of those behind `#turnSeq`, and of those before, as far as they may be here; less `timeEnd`. */
+  #earliest = new NumberTable();
+  #earliestBefore = new NumberTable();
+  #turnSeq = 0;
   /** Values that are no numbers, by seq, in order. */
   readonly #texts = new Map<number, string>();
   #sorted: { readonly sensor: SensorKey; readonly lastSeq: number; readonly part: HeadPart } | undefined;
@@ -107,16 +110,28 @@ export class Head {
 
   /** 1 where no datapoint of the sensor has a later time, else 0. */
   #noteTime(sensor: number, ms: number, isFirst: boolean): 0 | 1 {
-    if (isFirst || ms < this.#earliest.get(sensor)) this.#earliest.replace(sensor, ms);
+    const least = this.#earliest.get(sensor);
+    if (least === 0 || ms - timeEnd < least) this.#earliest.replace(sensor, ms - timeEnd);
     if (!isFirst && ms < this.#latest.get(sensor)) return 0;
     this.#latest.replace(sensor, ms);
     return 1;
+  }
+
+  /** True where no datapoint of the sensor that is here is of that time or before. */
+  #isAllBehind(sensor: number, ms: number): boolean {
+    const least = Math.min(this.#earliest.get(sensor), this.#earliestBefore.get(sensor));
+    return least !== 0 && ms - timeEnd < least;
   }
 
   /** Forgets what has been sealed up to this seq. */
   sealed(seq: number): void {
     if (seq <= this.#sealedSeq) return;
     this.#sealedSeq = Math.min(seq, this.#nextSeq - 1);
+    if (this.#sealedSeq >= this.#turnSeq) {
+      this.#earliestBefore = this.#earliest;
+      this.#earliest = new NumberTable();
+      this.#turnSeq = this.#nextSeq - 1;
+    }
     const gone = Math.min(Math.floor((this.#sealedSeq + 1 - this.#origin) / segmentRows), this.#segments.length);
     this.#spare.push(...this.#segments.splice(0, gone));
     // Where little comes, little is needed.
@@ -136,7 +151,10 @@ export class Head {
 
   /** The datapoint that came last among those up to this seq. */
   latestUpTo(sensor: SensorKey, seq: number): ArrivedDatapoint | undefined {
-    for (const one of this.#seqsBack(sensor)) if (one <= seq) return this.#pointAt(one);
+    for (let [one, back] = [this.#lastOf.get(sensor), 1]; back > 0 && one > this.#sealedSeq; one -= back) {
+      if (one <= seq) return this.#pointAt(one);
+      back = this.#backAt(one) >>> 1;
+    }
     return undefined;
   }
 
@@ -147,50 +165,48 @@ export class Head {
   partFor(needed: NeededPart): HeadPart {
     const { sensor } = needed;
     const lastSeq = this.#lastOf.get(sensor);
-    if (lastSeq <= this.#sealedSeq || (needed.toMs ?? Number.POSITIVE_INFINITY) < this.#earliest.get(sensor))
+    if (lastSeq <= this.#sealedSeq || this.#isAllBehind(sensor, needed.toMs ?? Number.POSITIVE_INFINITY))
       return emptyPart;
     const known = this.#sorted;
     if (known !== undefined && known.sensor === sensor && known.lastSeq === lastSeq) return known.part;
-    const inOrder = this.#takeInOrder(needed);
-    if (inOrder !== undefined) return this.#columnsOf(inOrder);
-    const part = this.#sort([...this.#seqsBack(sensor)].reverse());
+    const { seqs, isAll } = this.#take(lastSeq, needed);
+    const part = this.#columnsOf(seqs);
     // The steps of one long read ask for the same again.
-    if (part.seqs.length > rememberedMin) this.#sorted = { sensor, lastSeq, part };
+    if (isAll && seqs.length > rememberedMin) this.#sorted = { sensor, lastSeq, part };
     return part;
   }
 
   /**
-   * From the end back to where nothing more is needed: what came in the order of its times, as nearly all does. Going
+   * The seqs of what is needed, by time, from the end of the sensor's datapoints back to where nothing more can be. Going
    * down, all of a time or none.
-   * @returns undefined where a datapoint came late.
    */
-  #takeInOrder({ sensor, fromMs, toMs, after, descending, limit }: NeededPart): number[] | undefined {
-    const firstMs = Math.max(fromMs ?? Number.NEGATIVE_INFINITY, descending ? Number.NEGATIVE_INFINITY : (after?.order ?? Number.NEGATIVE_INFINITY)); // biome-ignore format: one line
-    const lastMs = Math.min(toMs ?? Number.POSITIVE_INFINITY, descending ? (after?.order ?? Number.POSITIVE_INFINITY) : Number.POSITIVE_INFINITY); // biome-ignore format: one line
-    const taken: number[] = [];
-    let untilMs = firstMs;
-    let counted = 0;
-    for (const seq of this.#seqsBack(sensor)) {
-      if (!this.#isInOrder(seq)) return undefined;
+  #take(lastSeq: number, needed: NeededPart): { readonly seqs: number[]; readonly isAll: boolean } {
+    const { firstMs, lastMs } = boundsOf(needed);
+    const taken: Taken = { seqs: [], times: [], isInOrder: true };
+    // One more than is asked for tells whether there is more; what has been passed over lies at one time.
+    let [wanted, same] = [needed.descending ? needed.limit + 1 : Number.POSITIVE_INFINITY, 0];
+    let isAll = true;
+    for (let seq = lastSeq, back = 1; back > 0 && seq > this.#sealedSeq; seq -= back) {
+      const entry = this.#backAt(seq);
       const ms = this.#timeAt(seq);
-      if (ms < untilMs) break;
-      if (ms > lastMs) continue;
-      taken.push(seq);
-      if (!descending || ms === after?.order) continue;
-      counted += 1;
-      // One more than is asked for tells whether there is more.
-      if (counted === limit + 1) untilMs = Math.max(untilMs, ms);
+      back = entry >>> 1;
+      if ((entry & 1) === 1) {
+        // None before is later than this one.
+        if (ms < firstMs) return inOrder(taken, false);
+        if (taken.seqs.length - same >= wanted) {
+          if (countBehind(taken.times, ms) - same >= needed.limit + 1) return inOrder(taken, false);
+          wanted = 2 * taken.seqs.length;
+        }
+      } else taken.isInOrder = false;
+      if (ms < firstMs || ms > lastMs) {
+        isAll = false;
+        continue;
+      }
+      taken.seqs.push(seq);
+      taken.times.push(ms);
+      if (needed.descending && ms === needed.after?.order) same += 1;
     }
-    return taken.reverse();
-  }
-
-  #sort(arrived: readonly number[]): HeadPart {
-    const times = arrived.map((seq) => this.#timeAt(seq));
-    const order = [...arrived.keys()];
-    if (times.some((time, n) => n > 0 && time < (times[n - 1] as number))) {
-      order.sort((a, b) => (times[a] as number) - (times[b] as number) || a - b);
-    }
-    return this.#columnsOf(order.map((n) => arrived[n] as number));
+    return inOrder(taken, isAll);
   }
 
   #columnsOf(ordered: readonly number[]): HeadPart {
@@ -208,19 +224,6 @@ export class Head {
       if (Number.isNaN(number)) texts.set(index, this.#texts.get(seq) as string);
     }
     return { ...columns, seqs, texts: texts.size === 0 ? undefined : texts };
-  }
-
-  *#seqsBack(sensor: SensorKey): Generator<number> {
-    for (let seq = this.#lastOf.get(sensor); seq > this.#sealedSeq; ) {
-      yield seq;
-      const back = this.#backAt(seq) >>> 1;
-      if (back === 0) return;
-      seq -= back;
-    }
-  }
-
-  #isInOrder(seq: number): boolean {
-    return (this.#backAt(seq) & 1) === 1;
   }
 
   #backAt(seq: number): number {
@@ -263,6 +266,44 @@ export class Head {
     while (this.#segments.length <= number) this.#segments.push(this.#spare.pop() ?? new Segment());
     return this.#segments[number] as Segment;
   }
+}
+
+/** What has been taken, last first, with the times. */
+interface Taken {
+  readonly seqs: number[];
+  readonly times: number[];
+  /** False where something was received behind what has a later time. */
+  isInOrder: boolean;
+}
+
+/** Times are below this. */
+const timeEnd = 8.64e15 + 1;
+
+/** Between which times a step may need datapoints. */
+function boundsOf({ fromMs = -timeEnd, toMs = timeEnd, after, descending }: NeededPart) {
+  if (after === undefined) return { firstMs: fromMs, lastMs: toMs };
+  return descending
+    ? { firstMs: fromMs, lastMs: Math.min(toMs, after.order) }
+    : { firstMs: Math.max(fromMs, after.order), lastMs: toMs };
+}
+
+/** How many are later. */
+function countBehind(times: readonly number[], ms: number): number {
+  let count = 0;
+  for (const time of times) if (time > ms) count += 1;
+  return count;
+}
+
+/** By time, equal times by seq. */
+function inOrder(
+  { seqs, times, isInOrder }: Taken,
+  isAll: boolean,
+): { readonly seqs: number[]; readonly isAll: boolean } {
+  if (isInOrder) return { seqs: seqs.reverse(), isAll };
+  const order = [...seqs.keys()].sort(
+    (a, b) => (times[a] as number) - (times[b] as number) || (seqs[a] as number) - (seqs[b] as number),
+  );
+  return { seqs: order.map((n) => seqs[n] as number), isAll };
 }
 
 /** The time of the row at a place: measured, or received where there is none. */

@@ -132,13 +132,18 @@ export class SeriesReader {
   /** What of the log's part is in the range and has not been sealed. */
   #logged(sensor: number, head: HeadPart, range: { readonly fromMs: number; readonly toMs: number }): Slice {
     const sealedSeq = this.#chunks.sealedSeq(sensor);
-    if (head.seqs.every((seq) => seq > sealedSeq)) return within(head, range);
+    if (areBehind(head.seqs, sealedSeq)) return within(head, range);
     const slices: Slice[] = [];
     for (const [index, seq] of head.seqs.entries()) {
       if (seq > sealedSeq) slices.push({ columns: head, from: index, to: index + 1 });
     }
     return within(gather(slices), range);
   }
+}
+
+function areBehind(seqs: Float64Array, seq: number): boolean {
+  for (let index = 0; index < seqs.length; index++) if ((seqs[index] as number) <= seq) return false;
+  return true;
 }
 
 /** What a step tells of: from where it began to where the next goes on. */
