@@ -82,3 +82,9 @@ export function makeColumns(count: number): Omit<Columns, 'texts'> {
     values: new Float64Array(count),
   };
 }
+
+/** The memory of columns that are all of their arrays, to hand it over to another thread. */
+export function buffersOf({ at, received, stamped, values, seqs }: Columns): ArrayBuffer[] {
+  const arrays = seqs === undefined ? [at, received, stamped, values] : [at, received, stamped, values, seqs];
+  return arrays.map(({ buffer }) => buffer as ArrayBuffer);
+}

@@ -110,8 +110,9 @@ export class SqliteDatapointStore implements DatapointStore {
   }
 
   async read(query: RangeQuery): Promise<RangeStep> {
-    const part = this.#partFor(query);
-    return query.limit <= limits.readHereRows ? this.#series.read(query, part) : this.#thread.ask('range', query, part);
+    const needed = this.#partFor(query);
+    if (query.limit > limits.readHereRows) return this.#thread.ask('range', query, needed);
+    return this.#series.read(query, needed.part);
   }
 
   async aggregate(query: AggregateQuery): Promise<AggregateStep> {
@@ -123,9 +124,9 @@ export class SqliteDatapointStore implements DatapointStore {
   }
 
   async readText(query: TextQuery): Promise<TextStep> {
-    const part = this.#partFor(query);
-    if (query.limit > limits.readHereRows) return this.#thread.ask('text', query, part);
-    return textStep(this.#series, query, part, (bytes) => new Uint8Array(bytes));
+    const needed = this.#partFor(query);
+    if (query.limit > limits.readHereRows) return this.#thread.ask('text', query, needed);
+    return textStep(this.#series, query, needed.part, (bytes) => new Uint8Array(bytes));
   }
 
   giveBack(text: Uint8Array): void {
@@ -133,12 +134,13 @@ export class SqliteDatapointStore implements DatapointStore {
   }
 
   async count(range: Pick<RangeQuery, 'sensor' | 'fromMs' | 'toMs'>, max: number): Promise<number> {
-    return this.#series.count(range, this.#partFor(wholeRange(range)), max);
+    return this.#series.count(range, this.#partFor(wholeRange(range)).part, max);
   }
 
   /** What of the head a read may need, and little else. */
-  #partFor(needed: NeededPart): HeadPart {
-    return headPartFor(needed, this.#head.partFor(needed));
+  #partFor(needed: NeededPart): { readonly part: HeadPart; readonly isKept: boolean } {
+    const part = headPartFor(needed, this.#head.partFor(needed));
+    return { part, isKept: this.#head.isKept(part) };
   }
 
   async latest(sensors: readonly SensorKey[]): Promise<Map<SensorKey, ArrivedDatapoint>> {

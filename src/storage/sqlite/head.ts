@@ -8,6 +8,7 @@ import { type DatapointBatch, rowNumbers } from '../../domain/datapoints/datapoi
 import type { SensorKey } from '../../domain/sensors/sensor.ts';
 import type { HeadPart, NeededPart } from './head-part.ts';
 import { NumberTable } from './number-table.ts';
+import { TakenSeqs } from './taken-seqs.ts';
 
 /** Datapoints of one piece of memory. */
 const segmentRows = 32_768;
@@ -19,12 +20,17 @@ class Segment {
    * datapoints before has a later time.
    */
   readonly back = new Uint32Array(segmentRows);
+
+  /** Gives the memory back now; left to the collector, it would stay for long. Nobody may use the segment any more. */
+  free(): void {
+    for (const { buffer } of [this.rows, this.back]) (buffer as ArrayBuffer).transfer(0);
+  }
 }
 
 export class Head {
   readonly #segments: Segment[] = [];
-  /** Those that have been sealed, to be filled again: to the engine each is a few bytes, so that it collects them late. */
-  #spare: Segment[] = [];
+  /** Those that have been sealed, to be filled again. */
+  readonly #spare: Segment[] = [];
   /** Seq of the first place of the first segment. */
   #origin = 1;
   /** Up to here all has been sealed. */
@@ -39,6 +45,7 @@ export class Head {
   #turnSeq = 0;
   /** Values that are no numbers, by seq, in order. */
   readonly #texts = new Map<number, string>();
+  readonly #taken = new TakenSeqs();
   #sorted: { readonly sensor: SensorKey; readonly lastSeq: number; readonly part: HeadPart } | undefined;
 
   /** Datapoints held. */
@@ -65,7 +72,7 @@ export class Head {
     this.#nextSeq = seq + 1;
     this.#origin = seq + 1;
     this.#segments.length = 0;
-    this.#spare = [];
+    this.#spare.length = 0;
   }
 
   add({ rows, texts }: Pick<DatapointBatch, 'rows' | 'texts'>, firstSeq: number): void {
@@ -134,8 +141,9 @@ export class Head {
     }
     const gone = Math.min(Math.floor((this.#sealedSeq + 1 - this.#origin) / segmentRows), this.#segments.length);
     this.#spare.push(...this.#segments.splice(0, gone));
-    // Where little comes, little is needed.
-    if (this.rows < segmentRows) this.#spare = [];
+    // As many as are filled now may soon be needed again, and where little comes, none.
+    const kept = this.rows < segmentRows ? 0 : this.#segments.length;
+    for (const segment of this.#spare.splice(kept)) segment.free();
     this.#origin += gone * segmentRows;
     for (const one of this.#texts.keys()) {
       if (one > this.#sealedSeq) break;
@@ -169,53 +177,67 @@ export class Head {
       return emptyPart;
     const known = this.#sorted;
     if (known !== undefined && known.sensor === sensor && known.lastSeq === lastSeq) return known.part;
-    const { seqs, isAll } = this.#take(lastSeq, needed);
-    const part = this.#columnsOf(seqs);
+    const isAll = this.#take(lastSeq, needed);
+    const part = this.#columnsOf(this.#taken.seqs);
     // The steps of one long read ask for the same again.
-    if (isAll && seqs.length > rememberedMin) this.#sorted = { sensor, lastSeq, part };
+    if (isAll && part.count > rememberedMin) this.#sorted = { sensor, lastSeq, part };
     return part;
   }
 
+  /** True where the part may be asked for again: it must not be handed over to another thread. */
+  isKept(part: HeadPart): boolean {
+    return part === emptyPart || part === this.#sorted?.part;
+  }
+
   /**
-   * The seqs of what is needed, by time, from the end of the sensor's datapoints back to where nothing more can be. Going
-   * down, all of a time or none.
+   * Takes the seqs of what is needed, by time, from the end of the sensor's datapoints back to where nothing more can be.
+   * Going down, all of a time or none.
+   * @returns true where that is all of the sensor.
    */
-  #take(lastSeq: number, needed: NeededPart): { readonly seqs: number[]; readonly isAll: boolean } {
-    const { firstMs, lastMs } = boundsOf(needed);
-    const taken: Taken = { seqs: [], times: [], isInOrder: true };
+  #take(lastSeq: number, { fromMs, toMs, after, descending, limit }: NeededPart): boolean {
+    const taken = this.#taken;
+    taken.clear();
+    const firstMs = Math.max(fromMs ?? -timeEnd, descending ? -timeEnd : (after?.order ?? -timeEnd));
+    const lastMs = Math.min(toMs ?? timeEnd, descending ? (after?.order ?? timeEnd) : timeEnd);
     // One more than is asked for tells whether there is more; what has been passed over lies at one time.
-    let [wanted, same] = [needed.descending ? needed.limit + 1 : Number.POSITIVE_INFINITY, 0];
+    let [wanted, same] = [descending ? limit + 1 : Number.POSITIVE_INFINITY, 0];
     let isAll = true;
     for (let seq = lastSeq, back = 1; back > 0 && seq > this.#sealedSeq; seq -= back) {
       const entry = this.#backAt(seq);
       const ms = this.#timeAt(seq);
       back = entry >>> 1;
+      // None before is later than this one.
       if ((entry & 1) === 1) {
-        // None before is later than this one.
-        if (ms < firstMs) return inOrder(taken, false);
-        if (taken.seqs.length - same >= wanted) {
-          if (countBehind(taken.times, ms) - same >= needed.limit + 1) return inOrder(taken, false);
-          wanted = 2 * taken.seqs.length;
+        if (ms < firstMs || this.#isEnough({ ms, wanted, passed: same, limit })) {
+          isAll = false;
+          break;
         }
-      } else taken.isInOrder = false;
+        if (taken.count - same >= wanted) wanted = 2 * taken.count;
+      }
       if (ms < firstMs || ms > lastMs) {
         isAll = false;
         continue;
       }
-      taken.seqs.push(seq);
-      taken.times.push(ms);
-      if (needed.descending && ms === needed.after?.order) same += 1;
+      taken.add(seq, ms);
+      if (descending && ms === after?.order) same += 1;
     }
-    return inOrder(taken, isAll);
+    taken.sort();
+    return isAll;
   }
 
-  #columnsOf(ordered: readonly number[]): HeadPart {
+  /** True where more than the limit are later than a time. */
+  #isEnough(at: { readonly ms: number; readonly wanted: number; readonly passed: number; readonly limit: number }) {
+    return this.#taken.count - at.passed >= at.wanted && this.#taken.countBehind(at.ms) - at.passed > at.limit;
+  }
+
+  #columnsOf(ordered: Float64Array): HeadPart {
     const columns = makeColumns(ordered.length);
-    const seqs = new Float64Array(ordered.length);
+    const seqs = ordered.slice();
     const texts = new Map<number, string>();
-    for (const [index, seq] of ordered.entries()) {
-      const { rows, at } = this.#rowAt(seq);
-      seqs[index] = seq;
+    for (let index = 0; index < ordered.length; index++) {
+      const seq = ordered[index] as number;
+      const { rows } = this.#segmentAt(seq);
+      const at = this.#placeOf(seq);
       columns.at[index] = timeOf(rows, at);
       columns.stamped[index] = Number.isNaN(rows[at + 1] as number) ? 0 : 1;
       columns.received[index] = rows[at + 2] as number;
@@ -248,12 +270,16 @@ export class Head {
   }
 
   #timeAt(seq: number): number {
-    const { rows, at } = this.#rowAt(seq);
-    return timeOf(rows, at);
+    return timeOf(this.#segmentAt(seq).rows, this.#placeOf(seq));
   }
 
   #rowAt(seq: number): { readonly rows: Float64Array; readonly at: number } {
-    return { rows: this.#segmentAt(seq).rows, at: ((seq - this.#origin) % segmentRows) * rowNumbers };
+    return { rows: this.#segmentAt(seq).rows, at: this.#placeOf(seq) };
+  }
+
+  /** Of the numbers of a row in its segment. */
+  #placeOf(seq: number): number {
+    return ((seq - this.#origin) % segmentRows) * rowNumbers;
   }
 
   #segmentAt(seq: number): Segment {
@@ -268,43 +294,8 @@ export class Head {
   }
 }
 
-/** What has been taken, last first, with the times. */
-interface Taken {
-  readonly seqs: number[];
-  readonly times: number[];
-  /** False where something was received behind what has a later time. */
-  isInOrder: boolean;
-}
-
 /** Times are below this. */
 const timeEnd = 8.64e15 + 1;
-
-/** Between which times a step may need datapoints. */
-function boundsOf({ fromMs = -timeEnd, toMs = timeEnd, after, descending }: NeededPart) {
-  if (after === undefined) return { firstMs: fromMs, lastMs: toMs };
-  return descending
-    ? { firstMs: fromMs, lastMs: Math.min(toMs, after.order) }
-    : { firstMs: Math.max(fromMs, after.order), lastMs: toMs };
-}
-
-/** How many are later. */
-function countBehind(times: readonly number[], ms: number): number {
-  let count = 0;
-  for (const time of times) if (time > ms) count += 1;
-  return count;
-}
-
-/** By time, equal times by seq. */
-function inOrder(
-  { seqs, times, isInOrder }: Taken,
-  isAll: boolean,
-): { readonly seqs: number[]; readonly isAll: boolean } {
-  if (isInOrder) return { seqs: seqs.reverse(), isAll };
-  const order = [...seqs.keys()].sort(
-    (a, b) => (times[a] as number) - (times[b] as number) || (seqs[a] as number) - (seqs[b] as number),
-  );
-  return { seqs: order.map((n) => seqs[n] as number), isAll };
-}
 
 /** The time of the row at a place: measured, or received where there is none. */
 function timeOf(rows: Float64Array, at: number): number {

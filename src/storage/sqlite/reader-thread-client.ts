@@ -2,6 +2,7 @@
 import { Worker } from 'node:worker_threads';
 import { Refusal } from '../../base/refusal.ts';
 import { limits } from '../../config/limits.ts';
+import { buffersOf } from '../../domain/datapoints/columns.ts';
 import type { HeadPart } from './head-part.ts';
 import type { ReadAnswer, ReadOrder, Reads, SpentText } from './reader-protocol.ts';
 
@@ -24,10 +25,14 @@ export class ReaderThread {
   }
 
   /**
-   * @param part what of the head may be needed
+   * @param part what of the head may be needed; handed over, unless it is kept
    * @throws Refusal `busy` when too many wait, `damaged`
    */
-  ask<Kind extends keyof Reads>(kind: Kind, query: Reads[Kind]['query'], part: HeadPart): Promise<Reads[Kind]['step']> {
+  ask<Kind extends keyof Reads>(
+    kind: Kind,
+    query: Reads[Kind]['query'],
+    { part, isKept }: { readonly part: HeadPart; readonly isKept: boolean },
+  ): Promise<Reads[Kind]['step']> {
     if (this.#isClosed) return Promise.reject(stopping());
     if (this.#waiting.size >= limits.readsWaitingMax) {
       const detail = 'More is read than can be answered. Send the request again.';
@@ -37,7 +42,7 @@ export class ReaderThread {
     const id = ++this.#lastId;
     return new Promise((resolve, reject) => {
       this.#waiting.set(id, { resolve, reject });
-      this.#worker?.postMessage({ id, kind, query, part } as ReadOrder);
+      this.#worker?.postMessage({ id, kind, query, part } as ReadOrder, isKept ? [] : buffersOf(part));
     });
   }
 

@@ -3,7 +3,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { Refusal } from '../../base/refusal.ts';
 import { limits } from '../../config/limits.ts';
-import type { Columns } from '../../domain/datapoints/columns.ts';
+import { buffersOf } from '../../domain/datapoints/columns.ts';
 import { openConnection } from './connection.ts';
 import type { ReadAnswer, ReadOrder, Reads, SpentText } from './reader-protocol.ts';
 import { aggregateStep, textStep, thinStep } from './series-answers.ts';
@@ -52,11 +52,6 @@ function read({ kind, query, part }: ReadOrder): [step: Reads[keyof Reads]['step
       return [step, [step.text.buffer as ArrayBuffer]];
     }
   }
-}
-
-function buffersOf({ at, received, stamped, values, seqs }: Columns): ArrayBuffer[] {
-  const arrays = seqs === undefined ? [at, received, stamped, values] : [at, received, stamped, values, seqs];
-  return arrays.map(({ buffer }) => buffer as ArrayBuffer);
 }
 
 function answer(message: ReadAnswer, handedOver: ArrayBuffer[] = []): void {
