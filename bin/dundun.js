@@ -3,15 +3,19 @@
 // around, else the one that npm installed beside Dundun, else one clear line. Plain JavaScript for old Node.js.
 import { spawn } from 'node:child_process';
 import * as module from 'node:module';
-import { constants } from 'node:os';
+import { availableParallelism, constants } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { findPinnedNode, isNewEnough, refusal } from './runtime.js';
 
 /** Of glibc: two pools, and what is larger than 128 KiB goes back when it is freed. */
 const allocator = { MALLOC_ARENA_MAX: '2', MALLOC_MMAP_THRESHOLD_: '131072' };
 
-/** Of the engine: at most so many MiB of young objects twice, a quarter of what it takes by itself under load. */
-const heap = ['--max-semi-space-size=16'];
+/**
+ * Of the engine: at most so many MiB of young objects twice, an eighth of what it takes by itself under load. On one core
+ * nobody helps it to collect: helpers would only take turns with it.
+ */
+const heap = ['--max-semi-space-size=8'];
+if (availableParallelism() === 1) heap.push('--single-threaded-gc');
 
 if (isNewEnough(process.version)) {
   if (process.argv[2] === 'serve') takeLittleMemory();

@@ -4,9 +4,10 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { isMainThread } from 'node:worker_threads';
+import { limits } from '../config/limits.ts';
 
 /** Of a few requests: what waits at most, and often enough that a collection finds little to keep, which is what it costs. */
-const collectBytes = 8 * 1024 * 1024;
+const collectBytes = 4 * 1024 * 1024;
 /** In threads that hold little else, those that outlived the collections before are looked for as often as that. */
 const majorEvery = 4;
 
@@ -15,12 +16,25 @@ const collect = runInNewContext('gc') as (options: {
   readonly type: 'minor' | 'major';
   readonly flavor?: 'last-resort';
 }) => void;
+/** Nothing more comes for so many milliseconds. */
+const restMs = 1_000;
+
+let resting: NodeJS.Timeout | undefined;
 let spentBytes = 0;
 let collections = 0;
+
+/**
+ * Has threads that start from now on make do with little room for young objects. The room that the command line allows the
+ * main thread would be theirs too, whatever their own limits say.
+ */
+export function keepThreadsSmall(): void {
+  setFlagsFromString(`--max-semi-space-size=${limits.threadYoungMib / 2}`);
+}
 
 /** Tells that buffers of about so many bytes will not be used again by the time of the next call. */
 export function noteSpent(bytes: number): void {
   spentBytes += bytes;
+  clearTimeout(resting);
   if (spentBytes < collectBytes) return;
   spentBytes = 0;
   collections += 1;
@@ -28,10 +42,16 @@ export function noteSpent(bytes: number): void {
   collect({ type: !isMainThread && collections % majorEvery === 0 ? 'major' : 'minor' });
 }
 
-/** Tells that this thread has nothing to do for a while. */
+/**
+ * Tells that this thread has nothing to do for a while. What it took for its work goes back to the system, if it really
+ * stays so: that takes several collections.
+ */
 export function noteRest(): void {
   spentBytes = 0;
   collect({ type: 'major' });
+  clearTimeout(resting);
+  resting = setTimeout(() => collect({ type: 'major', flavor: 'last-resort' }), restMs);
+  resting.unref();
 }
 
 /**

@@ -9,7 +9,7 @@ export const limits = {
   /** A request body, bytes. Beyond: 413. */
   bodyBytesMax: 16 * MIB,
   /** Memory that is kept for large bodies, bytes each and how many; other bodies, and small ones, have memory of their own. */
-  bodyMemoryBytes: 4 * MIB,
+  bodyMemoryBytes: 3 * MIB,
   bodyMemories: 4,
   bodyMemoryBytesMin: 64 * KIB,
   /** Datapoints in one push. Beyond: 413. Gateways in the field send up to 30 000. */
@@ -285,7 +285,7 @@ export const limits = {
   /** Sealed datapoints kept for the watcher of notifications when it is behind, about. Beyond: the oldest go unseen by it, with an error in the log. */
   keptDatapointsMax: 10_000_000,
   /** Datapoints of the log held in memory. Beyond: commits wait for sealing. */
-  headRowsMax: 1_200_000,
+  headRowsMax: 1_000_000,
   /** Characters of values that are no numbers among these; the same. While sealing fails, both: 503 for datapoints. */
   headTextCharsMax: 96 * MIB,
   /** Milliseconds between two tries to write to a disk that has refused. */
@@ -295,7 +295,7 @@ export const limits = {
   /** Chunks of a removed sensor deleted in one transaction. */
   purgeChunksMax: 200,
   /** Bytes of decoded chunks held for reads, in each thread that reads. Beyond: the oldest go. */
-  decodedBytesMax: 8 * MIB,
+  decodedBytesMax: 4 * MIB,
   /** The same in the main thread, which reads little at a time. */
   decodedBytesShortReads: 2 * MIB,
   /** Columns of forgotten chunks whose memory is kept for the next ones, in each of these threads. Beyond: it is given back. */
@@ -305,8 +305,8 @@ export const limits = {
   freePagesStep: 256,
   freePagesEveryMs: 200,
   /** Bytes of database pages that a connection holds in memory (the system holds more of them); and one that goes through chunks and the log but once. */
-  pageCacheBytes: 8 * MIB,
-  pageCacheBytesPassing: 4 * MIB,
+  pageCacheBytes: 4 * MIB,
+  pageCacheBytesPassing: 2 * MIB,
   /** MiB of young objects in a thread that stores, seals or reads; its heap is otherwise as large as the main thread's. */
   threadYoungMib: 4,
   /** Pages of the write-ahead log that start a checkpoint (4 KiB each). */
