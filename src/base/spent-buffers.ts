@@ -1,4 +1,4 @@
-// Memory of buffers that nobody uses any more: bodies that were read, columns that were decoded. Each is a few bytes to
+// Memory of buffers that nobody uses any more: bodies that were read, columns that were handed over. Each is a few bytes to
 // the engine and megabytes to the system, so that left alone the engine collects them late and the process grows by
 // hundreds of megabytes. Who lets go of many says so here; each thread counts its own.
 import { setFlagsFromString } from 'node:v8';

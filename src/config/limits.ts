@@ -195,7 +195,7 @@ export const limits = {
   /** The same where what is read is put together, and no row is made of it; and the rows of a step that come of it, about. */
   foldStepRows: 100_000,
   foldRowsWanted: 5_000,
-  /** Bytes of sent texts that are kept to be written into again. Beyond: they are given back to the system. */
+  /** Bytes of sent texts that are kept to be written into again. Beyond: they are left to the collector. */
   textRoomBytesMax: 4 * MIB,
   /** Rows that the main thread reads by itself; longer steps are read by a thread of their own. */
   readHereRows: 500,
@@ -298,8 +298,8 @@ export const limits = {
   decodedBytesMax: 4 * MIB,
   /** The same in the main thread, which reads little at a time. */
   decodedBytesShortReads: 2 * MIB,
-  /** Columns of forgotten chunks whose memory is kept for the next ones, in each of these threads. Beyond: it is given back. */
-  decodedRoomsMax: 64,
+  /** Bytes of forgotten chunks that are kept for the next ones, in each of these threads. Beyond: they are left to the collector. */
+  decodedRoomBytesMax: 3 * MIB,
   /** Free pages kept in the database file (4 KiB each), or a fifth of it. Beyond: some go back at a time, so often. */
   freePagesKept: 8_000,
   freePagesStep: 256,

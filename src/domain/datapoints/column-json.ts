@@ -26,8 +26,11 @@ const dayMs = 86_400_000;
 /** Bytes that the rows of a slice take at most. */
 export function jsonBytesMax({ columns: { texts }, from, to }: Slice): number {
   let bytes = (to - from) * rowBytes;
-  if (texts !== undefined)
-    for (const [index, text] of texts) if (index >= from && index < to) bytes += text.length * bytesPerChar;
+  if (texts === undefined) return bytes;
+  // There may be many short slices of columns with many texts.
+  if (texts.size > to - from)
+    for (let index = from; index < to; index++) bytes += (texts.get(index)?.length ?? 0) * bytesPerChar;
+  else for (const [index, text] of texts) if (index >= from && index < to) bytes += text.length * bytesPerChar;
   return bytes;
 }
 

@@ -120,7 +120,9 @@ export class SqliteDatapointStore implements DatapointStore {
   }
 
   async thinOut(query: ThinQuery): Promise<ThinStep> {
-    return this.#thread.ask('thin', query, this.#partFor(wholeRange(query)));
+    // The first step looks for both ends.
+    const needed = query.open === undefined ? wholeRange(query) : query;
+    return this.#thread.ask('thin', query, this.#partFor(needed));
   }
 
   async readText(query: TextQuery): Promise<TextStep> {

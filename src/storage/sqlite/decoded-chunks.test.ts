@@ -30,3 +30,24 @@ test('what a read has taken stays as it is until its end, however much it takes'
     decoded.endOfRead();
   }
 });
+
+test('small chunks are held by the memory they take, not by their few datapoints', () => {
+  const bytesMax = 100_000;
+  const decoded = new DecodedChunks({ bytesMax });
+  const count = 2_000;
+  for (let n = 0; n < count; n++) {
+    decoded.take(n, chunk(n, 1), { received: true });
+    decoded.endOfRead();
+  }
+  let held = 0;
+  for (let n = 0; n < count; n++) {
+    try {
+      decoded.take(n, new Uint8Array(0), { received: true });
+      held += 1;
+    } catch {
+      // Forgotten, so that the bytes were looked at.
+    }
+  }
+  // A chunk of one datapoint has three arrays of 512 bytes.
+  assert.ok(held > 0 && held <= bytesMax / 1_500, `${held} are held`);
+});

@@ -2,11 +2,12 @@
 // arrays of its own for each would be collected late, and hold up whoever shares the core with the collector.
 import { LruCache } from '../../base/lru-cache.ts';
 import { limits } from '../../config/limits.ts';
-import { bytesOfColumns, type Columns } from '../../domain/datapoints/columns.ts';
+import { bytesOfColumns, bytesOfRow, type Columns } from '../../domain/datapoints/columns.ts';
 import { decodeChunk } from '../timeseries/chunk-codec.ts';
 
-/** Numbers that memory is made for at once, so that chunks of about one size fit into the same. */
+/** Numbers that memory is made for at once, so that chunks of about one size fit into the same; and of small chunks. */
 const roomStep = 1024;
+const smallStep = 64;
 /** Memory of more than so many times what is needed is left to a larger chunk. */
 const wasteMax = 2;
 
@@ -14,13 +15,14 @@ export class DecodedChunks {
   readonly #kept: LruCache<number, Columns>;
   /** Forgotten by the cache, but perhaps still in use by the read that is under way. */
   #dropped: Columns[] = [];
-  /** In use by nobody. */
-  #free: ArrayBuffer[] = [];
+  /** In use by nobody; the longest free first. */
+  readonly #free: ArrayBuffer[] = [];
+  #freeBytes = 0;
 
   /** @param options bytes of the chunks held for later reads, about */
   constructor(options: { readonly bytesMax: number }) {
     const onDrop = (columns: Columns) => this.#dropped.push(columns);
-    this.#kept = new LruCache({ weightMax: options.bytesMax, weigh: bytesOfColumns, onDrop });
+    this.#kept = new LruCache({ weightMax: options.bytesMax, weigh: bytesHeld, onDrop });
   }
 
   /**
@@ -38,17 +40,37 @@ export class DecodedChunks {
 
   /** Tells that whatever was taken is in use no more. */
   endOfRead(): void {
-    for (const { at, values, received } of this.#dropped) {
-      for (const { buffer, length } of [at, values, received])
-        if (length > 0 && this.#free.length < limits.decodedRoomsMax) this.#free.push(buffer as ArrayBuffer);
+    for (const columns of this.#dropped) {
+      for (const { buffer } of roomsOf(columns)) {
+        this.#free.push(buffer as ArrayBuffer);
+        this.#freeBytes += buffer.byteLength;
+      }
     }
     this.#dropped = [];
+    while (this.#freeBytes > limits.decodedRoomBytesMax) this.#freeBytes -= this.#free.shift()?.byteLength ?? 0;
   }
 
   #roomFor(count: number): Float64Array {
-    const bytes = Float64Array.BYTES_PER_ELEMENT * Math.ceil(count / roomStep) * roomStep;
+    const step = count < roomStep ? smallStep : roomStep;
+    const bytes = Float64Array.BYTES_PER_ELEMENT * Math.ceil(count / step) * step;
     const place = this.#free.findLastIndex(({ byteLength }) => byteLength >= bytes && byteLength <= bytes * wasteMax);
-    const room = place < 0 ? new ArrayBuffer(bytes) : (this.#free.splice(place, 1)[0] as ArrayBuffer);
+    if (place < 0) return new Float64Array(new ArrayBuffer(bytes), 0, count);
+    const [room] = this.#free.splice(place, 1) as [ArrayBuffer];
+    this.#freeBytes -= room.byteLength;
     return new Float64Array(room, 0, count);
   }
+}
+
+/** The columns that have memory of their own. */
+function roomsOf({ at, values, received }: Columns): Float64Array[] {
+  return [at, values, received].filter(({ length }) => length > 0);
+}
+
+/** What an entry and its arrays take beside their numbers, about. */
+const entryBytes = 500;
+
+/** The memory that a chunk really takes: of small ones that is far more than their datapoints. */
+function bytesHeld(columns: Columns): number {
+  const texts = bytesOfColumns(columns) - columns.count * bytesOfRow;
+  return roomsOf(columns).reduce((bytes, { buffer }) => bytes + buffer.byteLength, entryBytes + texts);
 }

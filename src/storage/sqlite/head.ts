@@ -37,7 +37,7 @@ export class Head {
   #sealedSeq = 0;
   #nextSeq = 1;
   readonly #lastOf = new NumberTable();
-  /** The latest time of each sensor's datapoints since the start; what has been sealed counts too. */
+  /** The latest time of each sensor's datapoints since it last had none here. */
   readonly #latest = new NumberTable();
   /** The earliest of those behind `#turnSeq`, and of those before, as far as they may be here; less `timeEnd`. */
   #earliest = new NumberTable();
@@ -46,7 +46,9 @@ export class Head {
   /** Values that are no numbers, by seq, in order. */
   readonly #texts = new Map<number, string>();
   readonly #taken = new TakenSeqs();
-  #sorted: { readonly sensor: SensorKey; readonly lastSeq: number; readonly part: HeadPart } | undefined;
+  #sorted:
+    | { readonly sensor: SensorKey; readonly lastSeq: number; readonly span: TimeSpan; readonly part: HeadPart }
+    | undefined;
 
   /** Datapoints held. */
   get rows(): number {
@@ -106,7 +108,7 @@ export class Head {
     for (let from = 0; from < rows.length; from += rowNumbers) {
       const sensor = rows[from] as number;
       const before = this.#lastOf.replace(sensor, seq);
-      const isInOrder = this.#noteTime(sensor, timeOf(rows, from), before === 0);
+      const isInOrder = this.#noteTime(sensor, timeOf(rows, from), before <= this.#sealedSeq);
       back[place] = (before > this.#sealedSeq ? seq - before : 0) * 2 + isInOrder;
       if (Number.isNaN(rows[from + 3] as number)) this.#texts.set(seq, at.texts[text++] as string);
       seq += 1;
@@ -176,11 +178,14 @@ export class Head {
     if (lastSeq <= this.#sealedSeq || this.#isAllBehind(sensor, needed.toMs ?? Number.POSITIVE_INFINITY))
       return emptyPart;
     const known = this.#sorted;
-    if (known !== undefined && known.sensor === sensor && known.lastSeq === lastSeq) return known.part;
-    const isAll = this.#take(lastSeq, needed);
+    const span = spanOf(needed);
+    if (known !== undefined && known.sensor === sensor && known.lastSeq === lastSeq && isWithin(span, known.span))
+      return known.part;
+    const isWhole = this.#take(lastSeq, needed, span);
     const part = this.#columnsOf(this.#taken.seqs);
+    this.#taken.clear();
     // The steps of one long read ask for the same again.
-    if (isAll && part.count > rememberedMin) this.#sorted = { sensor, lastSeq, part };
+    if (isWhole && part.count > rememberedMin) this.#sorted = { sensor, lastSeq, span, part };
     return part;
   }
 
@@ -192,37 +197,33 @@ export class Head {
   /**
    * Takes the seqs of what is needed, by time, from the end of the sensor's datapoints back to where nothing more can be.
    * Going down, all of a time or none.
-   * @returns true where that is all of the sensor.
+   * @returns true where that is all there is in the span.
    */
-  #take(lastSeq: number, { fromMs, toMs, after, descending, limit }: NeededPart): boolean {
+  #take(lastSeq: number, { after, descending, limit }: NeededPart, { firstMs, lastMs }: TimeSpan): boolean {
     const taken = this.#taken;
     taken.clear();
-    const firstMs = Math.max(fromMs ?? -timeEnd, descending ? -timeEnd : (after?.order ?? -timeEnd));
-    const lastMs = Math.min(toMs ?? timeEnd, descending ? (after?.order ?? timeEnd) : timeEnd);
     // One more than is asked for tells whether there is more; what has been passed over lies at one time.
     let [wanted, same] = [descending ? limit + 1 : Number.POSITIVE_INFINITY, 0];
-    let isAll = true;
+    let isWhole = true;
     for (let seq = lastSeq, back = 1; back > 0 && seq > this.#sealedSeq; seq -= back) {
       const entry = this.#backAt(seq);
       const ms = this.#timeAt(seq);
       back = entry >>> 1;
       // None before is later than this one.
       if ((entry & 1) === 1) {
-        if (ms < firstMs || this.#isEnough({ ms, wanted, passed: same, limit })) {
-          isAll = false;
+        if (ms < firstMs) break;
+        if (this.#isEnough({ ms, wanted, passed: same, limit })) {
+          isWhole = false;
           break;
         }
         if (taken.count - same >= wanted) wanted = 2 * taken.count;
       }
-      if (ms < firstMs || ms > lastMs) {
-        isAll = false;
-        continue;
-      }
+      if (ms < firstMs || ms > lastMs) continue;
       taken.add(seq, ms);
       if (descending && ms === after?.order) same += 1;
     }
     taken.sort();
-    return isAll;
+    return isWhole;
   }
 
   /** True where more than the limit are later than a time. */
@@ -296,6 +297,23 @@ export class Head {
 
 /** Times are below this. */
 const timeEnd = 8.64e15 + 1;
+
+/** Times between which a step may need datapoints. */
+interface TimeSpan {
+  readonly firstMs: number;
+  readonly lastMs: number;
+}
+
+function spanOf({ fromMs = -timeEnd, toMs = timeEnd, after, descending }: NeededPart): TimeSpan {
+  if (after === undefined) return { firstMs: fromMs, lastMs: toMs };
+  return descending
+    ? { firstMs: fromMs, lastMs: Math.min(toMs, after.order) }
+    : { firstMs: Math.max(fromMs, after.order), lastMs: toMs };
+}
+
+function isWithin(one: TimeSpan, other: TimeSpan): boolean {
+  return one.firstMs >= other.firstMs && one.lastMs <= other.lastMs;
+}
 
 /** The time of the row at a place: measured, or received where there is none. */
 function timeOf(rows: Float64Array, at: number): number {

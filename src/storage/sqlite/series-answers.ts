@@ -25,7 +25,8 @@ export function aggregateStep(series: SeriesReader, query: AggregateQuery, head:
   return series.inSnapshot(() => {
     const { slices, next } = series.take({ ...query, valuesOnly: true }, head);
     const aggregation = new Aggregation(query);
-    for (const slice of slices) aggregation.add(calibrated(slice, query.calibration));
+    const correct = correctionBy(query.calibration);
+    for (const slice of slices) aggregation.add(correct(slice));
     const { rows, open } = aggregation;
     return { rows, count: countOf(slices), open, next };
   });
@@ -40,7 +41,8 @@ export function thinStep(series: SeriesReader, query: ThinQuery, head: HeadPart)
     const { span } = open;
     if (span === undefined) return { columns: columnsIn(slices, query), open: next && open, next };
     const downsampling = new Downsampling({ points, span, descending, open: open.column });
-    for (const slice of slices) downsampling.add(calibrated(slice, calibration));
+    const correct = correctionBy(calibration);
+    for (const slice of slices) downsampling.add(correct(slice));
     const column = downsampling.open;
     if (next !== undefined) return { columns: columnsOf(downsampling.points), open: { span, column }, next };
     const last = column === undefined ? [] : chosenOf(column, descending);
@@ -53,7 +55,7 @@ export function textStep(series: SeriesReader, query: TextQuery, head: HeadPart,
   return series.inSnapshot(() => {
     const { separator, descending, calibration } = query;
     const { slices, next } = series.take(query, head);
-    const shown = pageOf(slices, query).map((slice) => calibrated(slice, calibration));
+    const shown = pageOf(slices, query).map(correctionBy(calibration));
     const room = roomFor(shown.reduce((bytes, slice) => bytes + jsonBytesMax(slice), 2));
     const writer = new RowWriter(room, { at: 1, separator });
     for (const slice of shown) writer.add(slice, descending);
@@ -83,7 +85,7 @@ function pageOf(slices: readonly Slice[], { skip, rowsMax, descending }: TextQue
 
 function columnsIn(slices: readonly Slice[], { descending, calibration }: ThinQuery): Columns {
   const columns = gather(slices, { reversed: descending, isCopy: true });
-  return calibrated({ columns, from: 0, to: columns.count }, calibration).columns;
+  return correctionBy(calibration)({ columns, from: 0, to: columns.count }).columns;
 }
 
 /** Times of the first and the last datapoint; undefined where there are so few that all of them stay. */
@@ -96,15 +98,22 @@ function spanOf(series: SeriesReader, query: ThinQuery, head: HeadPart): Span | 
   return { fromMs: end(false), toMs: end(true) };
 }
 
-/** The slice with corrected values; where nothing is corrected, as it is. */
-function calibrated(slice: Slice, calibration: Calibration | undefined): Slice {
-  if (calibration === undefined) return slice;
-  const { columns, from, to } = slice;
-  const values = new Float64Array(columns.count);
-  for (let index = from; index < to; index++) {
-    const value = columns.values[index] as number;
-    // NaN stands for what is no number, and stays.
-    values[index] = Number.isNaN(value) ? value : calibrate(value, calibration);
-  }
-  return { columns: { ...columns, values }, from, to };
+/** Corrects the values of the slices of one step; where nothing is corrected, they stay as they are. */
+function correctionBy(calibration: Calibration | undefined): (slice: Slice) => Slice {
+  if (calibration === undefined) return (slice) => slice;
+  // Many slices may be of the same columns, where late datapoints lie between others.
+  const known = new Map<Columns, Columns>();
+  return ({ columns, from, to }) => {
+    let corrected = known.get(columns);
+    if (corrected === undefined) {
+      corrected = { ...columns, values: new Float64Array(columns.count) };
+      known.set(columns, corrected);
+    }
+    for (let index = from; index < to; index++) {
+      const value = columns.values[index] as number;
+      // NaN stands for what is no number, and stays.
+      corrected.values[index] = Number.isNaN(value) ? value : calibrate(value, calibration);
+    }
+    return { columns: corrected, from, to };
+  };
 }
