@@ -2,6 +2,7 @@
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { limits } from '../src/config/limits.ts';
 import type { ServerProcess } from './server-process.ts';
 
 const blockBytes = 512;
@@ -14,8 +15,8 @@ export function bytesOnDisk(folder: string): number {
 }
 
 const stepMs = 500;
-/** As long may a server rest before it goes on with what is left in its log. */
-const restMsMax = 15_000;
+/** As long may a server rest before it goes on with what is left in its log, and some more. */
+const restMsMax = limits.sealQuietMs + 15_000;
 
 /** Resolves when the log is empty or stays as it is, and the process does nothing more. */
 export async function untilSealed(server: ServerProcess): Promise<void> {
