@@ -89,7 +89,7 @@ export class History {
     return pageOf(mergeRuns(runs, byTime(descending)), query);
   }
 
-  /** The same of one sensor as JSON, made where it is read; objects for each datapoint are none. */
+  /** The same of one sensor as JSON, made where it is read, without an object for each datapoint. */
   async readText(
     actor: Actor,
     query: HistoryQuery & { readonly lastN?: number | undefined; readonly separator: Separator },

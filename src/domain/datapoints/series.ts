@@ -2,7 +2,7 @@
 // range and however large the values. Several series that are read side by side share one budget.
 import { noteSpent } from '../../base/spent-buffers.ts';
 import { limits } from '../../config/limits.ts';
-import { type Calibration, calibrate } from '../sensors/calibration.ts';
+import { type Calibration, calibrateColumn } from '../sensors/calibration.ts';
 import type { Sensor } from '../sensors/sensor.ts';
 import { bytesOfColumns, type Columns } from './columns.ts';
 import type { DatapointStore, Position, RangeQuery } from './datapoint-store.ts';
@@ -93,7 +93,7 @@ export function turnOfTheLoop(): Promise<void> {
 }
 
 function corrected(columns: Columns, calibration: Calibration): Columns {
-  // NaN stands for what is no number, and stays.
-  const values = columns.values.map((value) => (Number.isNaN(value) ? value : calibrate(value, calibration)));
+  const values = new Float64Array(columns.count);
+  calibrateColumn({ values: columns.values, from: 0, to: columns.count }, calibration, values);
   return { ...columns, values };
 }

@@ -48,6 +48,18 @@ export function calibrate<V>(value: V, calibration: Calibration | undefined): V 
   return Number.isFinite(corrected) ? corrected : value;
 }
 
+/** The same of a column, from one index up to another, into another column. NaN stands for what is no number, and stays. */
+export function calibrateColumn(
+  { values, from, to }: { readonly values: Float64Array; readonly from: number; readonly to: number },
+  calibration: Calibration,
+  into: Float64Array,
+): void {
+  for (let index = from; index < to; index++) {
+    const value = values[index] as number;
+    into[index] = Number.isNaN(value) ? value : calibrate(value, calibration);
+  }
+}
+
 function point(json: Json | undefined, pointer: string): Point {
   const object = asObject(json, pointer);
   const sensor = object['sensor_value'];

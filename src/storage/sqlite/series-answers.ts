@@ -12,7 +12,7 @@ import type {
   ThinStep,
 } from '../../domain/datapoints/datapoint-store.ts';
 import { chosenOf, Downsampling, type Span } from '../../domain/datapoints/downsample.ts';
-import { type Calibration, calibrate } from '../../domain/sensors/calibration.ts';
+import { type Calibration, calibrateColumn } from '../../domain/sensors/calibration.ts';
 import { gather } from '../timeseries/gathering.ts';
 import type { HeadPart } from './head-part.ts';
 import type { SeriesReader } from './series-reader.ts';
@@ -109,11 +109,7 @@ function correctionBy(calibration: Calibration | undefined): (slice: Slice) => S
       corrected = { ...columns, values: new Float64Array(columns.count) };
       known.set(columns, corrected);
     }
-    for (let index = from; index < to; index++) {
-      const value = columns.values[index] as number;
-      // NaN stands for what is no number, and stays.
-      corrected.values[index] = Number.isNaN(value) ? value : calibrate(value, calibration);
-    }
+    calibrateColumn({ values: columns.values, from, to }, calibration, corrected.values);
     return { columns: corrected, from, to };
   };
 }
