@@ -142,9 +142,19 @@ function faultOf(chunk: ChunkRow): string | undefined {
     if ((columns.at[index] as number) < (columns.at[index - 1] as number)) return 'is not in the order of time';
   }
   const { first, last, count, numbers, min, max } = summarize(columns);
-  if (first !== chunk.first || last !== chunk.last || count !== chunk.count) return 'has another span than it says';
-  const isSame = numbers === 0 || (min === chunk.min && max === chunk.max);
-  return isSame && numbers === chunk.numbers ? undefined : 'has other extremes than it says';
+  if (first !== chunk.first || last !== chunk.last || count !== chunk.count) {
+    const found = `${count} datapoints from ${inWords(first)} to ${inWords(last)}`;
+    return `has another span than it says: ${found}, not ${chunk.count} from ${inWords(chunk.first)} to ${inWords(chunk.last)}`;
+  }
+  if (numbers === chunk.numbers && (numbers === 0 || (min === chunk.min && max === chunk.max))) return undefined;
+  const said = `${chunk.numbers} from ${chunk.min} to ${chunk.max}`;
+  return `has other extremes than it says: ${numbers} numbers from ${min} to ${max}, not ${said}`;
+}
+
+/** A time of a chunk, also where it is none. */
+function inWords(ms: number | null): string {
+  const time = new Date(ms ?? Number.NaN);
+  return Number.isNaN(time.getTime()) ? String(ms) : time.toISOString();
 }
 
 function decoded(bytes: Uint8Array): Columns | CorruptChunk {
