@@ -30,6 +30,19 @@ export async function untilSealed(server: ServerProcess): Promise<void> {
   await server.quiet();
 }
 
+/** The same, and the folder has become as small as it will: what is free goes back once the service is at rest. */
+export async function untilSettled(server: ServerProcess, folder: string): Promise<void> {
+  await untilSealed(server);
+  let before = bytesOnDisk(folder);
+  for (let stillMs = 0; stillMs < restMsMax; stillMs += stepMs) {
+    await pause(stepMs);
+    const now = bytesOnDisk(folder);
+    if (now !== before) stillMs = 0;
+    before = now;
+  }
+  await server.quiet();
+}
+
 /** Datapoints in the log. */
 export async function loggedDatapoints(server: ServerProcess): Promise<number> {
   const text = await (await fetch(`http://127.0.0.1:${server.httpPort}/metrics`)).text();

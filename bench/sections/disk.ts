@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { countRows } from '../../src/domain/datapoints/datapoint-batch.ts';
 import { openEmbeddedStore } from '../../src/storage/sqlite/open.ts';
 import type { BenchOptions } from '../arguments.ts';
-import { bytesOnDisk, untilSealed } from '../data-folder.ts';
+import { bytesOnDisk, untilSealed, untilSettled } from '../data-folder.ts';
 import { shown, table } from '../figures.ts';
 import { Fleet, startDundun } from '../fleet.ts';
 import { HttpLoad } from '../load/http-load.ts';
@@ -74,7 +74,7 @@ async function measureKept(data: LiveData, { options, dataDir, bytesMax }: KeptO
   const beforeBytes = bytesOnDisk(dataDir);
   const datapoints = await fill(dataDir, liveBatches(data, Math.min(options.datapoints, keptDatapointsMax)));
   const fleet = made.on(await startDundun(devices));
-  await untilSealed(fleet.server);
+  await untilSettled(fleet.server, dataDir);
   const counts = judgeCounts([{ sent: datapoints, acknowledged: datapoints }], await fleet.count());
   await fleet.server.stop();
   const bytes = bytesOnDisk(dataDir) / datapoints;
@@ -113,7 +113,7 @@ async function measureWritten(door: 'REST' | 'MQTT', { options, dataDir, sensors
     await untilSealed(fleet.server);
     const before = fleet.server.writtenBytes();
     const result = await (door === 'REST' ? sendArrays : publish)(fleet, options);
-    await untilSealed(fleet.server);
+    await untilSettled(fleet.server, dataDir);
     const bytes = (fleet.server.writtenBytes() - before) / result.acknowledged;
     const counts = judgeCounts([result], await fleet.count());
     const [p99 = Number.NaN] = result.latencies.percentiles(99);

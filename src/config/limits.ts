@@ -300,8 +300,10 @@ export const limits = {
   decodedBytesShortReads: 2 * MIB,
   /** Bytes of forgotten chunks that are kept for the next ones, in each of these threads. Beyond: they are left to the collector. */
   decodedRoomBytesMax: 3 * MIB,
-  /** Free pages kept in the database file (4 KiB each), or a fifth of it. Beyond: some go back at a time, so often. */
-  freePagesKept: 8_000,
+  /** Free pages kept in the database file (4 KiB each), or a share of it. Beyond: those that nobody needed for one such span go back, some at a time, so often. */
+  freePagesKept: 256,
+  freePagesShareKept: 0.02,
+  freePagesSpanMs: 150_000,
   freePagesStep: 256,
   freePagesEveryMs: 200,
   /** Bytes of database pages that a connection holds in memory (the system holds more of them); and one that goes through chunks and the log but once. */

@@ -32,6 +32,8 @@ const held: Work[] = [];
 let sealWaiters: { readonly id: number; readonly seq: number }[] = [];
 let quietTimer: NodeJS.Timeout | undefined;
 let isPurging = false;
+/** Nothing has come for `sealQuietMs`. */
+let isAtRest = false;
 
 port.on('message', (first: Work) => {
   const works = [first];
@@ -55,6 +57,7 @@ function mustWait(): boolean {
 
 function take(works: readonly Work[]): void {
   clearTimeout(quietTimer);
+  isAtRest = false;
   const startMs = performance.now();
   const outcomes = commitAll(works);
   report({ outcomes, commitMs: performance.now() - startMs });
@@ -145,6 +148,7 @@ function awaitQuiet(): void {
 }
 
 function sealQuietLog(): void {
+  isAtRest = true;
   if (datapoints.logRows >= limits.sealQuietRowsMin) sealing.begin();
 }
 
@@ -152,7 +156,7 @@ const hourly = setInterval(() => sealing.begin(), limits.sealEveryMs);
 
 const shrinking = setInterval(() => {
   try {
-    if (freeSpace.isDue) freeSpace.giveBack();
+    freeSpace.tend({ isAtRest });
   } catch (error) {
     noteTrouble(error);
   }
@@ -220,4 +224,5 @@ function report(message: Report): void {
 
 if (datapoints.purgeDue) schedulePurge();
 if (sealing.isDue) sealing.begin();
+awaitQuiet();
 setImmediate(noteStarted);
