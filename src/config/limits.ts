@@ -263,7 +263,9 @@ export const limits = {
   sealRowsMax: 800_000,
   sealRowsPerSensor: 10,
   /** Times as many datapoints of a longer log go in one pass, up to the same most; the rest goes in the next. */
-  sealPassFactor: 2,
+  sealPassFactor: 1,
+  /** Times as many in the log for which commits wait, where that is less than `headRowsMax`. */
+  sealBehindFactor: 2,
   /** Characters of values that are no numbers in the log; the same. */
   sealTextCharsMax: 32 * MIB,
   /** Datapoints in one row of the log; a larger commit takes several. */

@@ -2,6 +2,7 @@
 // thread appends to it and takes from it; it is read at start, to rebuild what is held in memory. Rows are kept short of
 // `logRowDatapointsMax`, so that they can be read in steps.
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { noteSpent } from '../../base/spent-buffers.ts';
 import { limits } from '../../config/limits.ts';
 import { type DatapointBatch, rowNumbers } from '../../domain/datapoints/datapoint-batch.ts';
 
@@ -36,19 +37,26 @@ function countTexts(rows: Float64Array): number {
   return count;
 }
 
-/** Rows read at once, which takes half as long as one by one where each holds a single datapoint. */
+/** Rows read at once, which takes half as long as one by one where each holds a single datapoint; and bytes, about. */
 const rowsAtOnce = 100;
+const bytesAtOnce = 512 * 1024;
 
 /** What is in the log up to a seq, oldest first. Where rows may go meanwhile it is to be read in a transaction. */
 export function* readLog(database: DatabaseSync, upTo = Number.MAX_SAFE_INTEGER): Generator<LogPiece> {
   const rows = database.prepare(
-    `SELECT first_seq AS firstSeq, rows, texts FROM log WHERE first_seq > ? AND first_seq <= ? ORDER BY first_seq LIMIT ${rowsAtOnce}`,
+    'SELECT first_seq AS firstSeq, rows, texts FROM log WHERE first_seq > ? AND first_seq <= ? ORDER BY first_seq LIMIT ?',
   );
-  for (let after = 0; ; ) {
-    const some = rows.all(after, upTo) as unknown as LogRow[];
-    for (const row of some) yield toPiece(row);
-    if (some.length < rowsAtOnce) return;
+  for (let after = 0, wanted = 1; ; ) {
+    const some = rows.all(after, upTo, wanted) as unknown as LogRow[];
+    let bytes = 0;
+    for (const row of some) {
+      bytes += row.rows.byteLength + (row.texts?.length ?? 0);
+      yield toPiece(row);
+    }
+    noteSpent(bytes);
+    if (some.length < wanted) return;
     after = (some.at(-1) as LogRow).firstSeq;
+    wanted = Math.max(1, Math.min(rowsAtOnce, Math.floor((bytesAtOnce * some.length) / bytes)));
   }
 }
 

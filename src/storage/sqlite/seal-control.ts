@@ -43,6 +43,11 @@ export class SealControl {
     return logRows >= this.#rowsMin || freshTextChars >= limits.sealTextCharsMax;
   }
 
+  /** True when the log has grown so much over what begins a pass that commits had better wait: it is all in memory. */
+  get isBehind(): boolean {
+    return this.#parts.datapoints.logRows > this.#rowsMin * limits.sealBehindFactor;
+  }
+
   /**
    * Begins a pass over what is in the log now, unless one is under way; of a log that has grown long over the last one,
    * over some of it, because the sealer has all of a pass in memory.

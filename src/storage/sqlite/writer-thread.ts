@@ -50,9 +50,9 @@ port.on('message', (first: Work) => {
   }
 });
 
-/** The head is full: memory stays bounded (I4). Where sealing fails, callers are to hear of that instead. */
+/** The head is full, or sealing behind: memory stays bounded (I4). Where sealing fails, callers are to hear of that instead. */
 function mustWait(): boolean {
-  return datapoints.isHeadFull && sealing.trouble === undefined;
+  return (datapoints.isHeadFull || sealing.isBehind) && sealing.trouble === undefined;
 }
 
 function take(works: readonly Work[]): void {
