@@ -1,5 +1,5 @@
 // `dundun serve`: start, say so, wait for a signal, stop within ten seconds.
-import { keepThreadsSmall, noteStarted } from '../base/spent-buffers.ts';
+import { noteStarted, setUpCollector } from '../base/spent-buffers.ts';
 import type { Config } from '../config/config.ts';
 import { limits } from '../config/limits.ts';
 import { tlsFaults } from '../config/tls-files.ts';
@@ -8,7 +8,7 @@ import { fail, readConfig } from './read-config.ts';
 
 export async function serve(): Promise<void> {
   const { config } = readConfig(tlsFaults);
-  keepThreadsSmall();
+  setUpCollector();
   const server = await startServer(config, {
     onFirstPassword: (password) =>
       console.error(

@@ -3,11 +3,15 @@
 // anybody asked for.
 import { Aedes, type AedesOptions, type AedesPublishPacket, type Client, type PublishPacket } from 'aedes';
 import Packet from 'aedes-packet';
+import { writeToStream } from 'mqtt-packet';
 import { Qlobber } from 'qlobber';
 import { LruCache } from '../base/lru-cache.ts';
 import { limits } from '../config/limits.ts';
 import type { OutgoingMessage, Outlet } from './delivery.ts';
 import { bothForms } from './topics.ts';
+
+// A buffer for each of 65 536 numbers would be made at the first packet, and kept: seven megabytes.
+writeToStream.cacheNumbers = false;
 
 type Done = (error?: Error) => void;
 type Deliver = (packet: AedesPublishPacket, done: () => void) => void;

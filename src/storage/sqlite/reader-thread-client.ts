@@ -1,6 +1,7 @@
 // The main thread's end of the reader thread, which is started with the first long read. Bounded (I4).
 import { Worker } from 'node:worker_threads';
 import { Refusal } from '../../base/refusal.ts';
+import { UnderWay } from '../../base/under-way.ts';
 import { limits } from '../../config/limits.ts';
 import { buffersOf } from '../../domain/datapoints/columns.ts';
 import type { HeadPart } from './head-part.ts';
@@ -13,11 +14,10 @@ interface Waiting {
 
 export class ReaderThread {
   readonly #path: string;
-  readonly #waiting = new Map<number, Waiting>();
+  readonly #waiting = new UnderWay<Waiting>();
   #worker: Worker | undefined;
   /** Memory of texts that the thread has handed over. */
   readonly #texts = new WeakSet<ArrayBufferLike>();
-  #lastId = 0;
   #isClosed = false;
 
   constructor(path: string) {
@@ -39,9 +39,8 @@ export class ReaderThread {
       return Promise.reject(new Refusal('busy', detail, { retryAfterS: limits.busyRetryAfterS }));
     }
     this.#worker ??= this.#start();
-    const id = ++this.#lastId;
     return new Promise((resolve, reject) => {
-      this.#waiting.set(id, { resolve, reject });
+      const id = this.#waiting.add({ resolve, reject });
       this.#worker?.postMessage({ id, kind, query, part } as ReadOrder, isKept ? [] : buffersOf(part));
     });
   }
@@ -73,8 +72,7 @@ export class ReaderThread {
   }
 
   #take(answer: ReadAnswer): void {
-    const waiting = this.#waiting.get(answer.id);
-    this.#waiting.delete(answer.id);
+    const waiting = this.#waiting.take(answer.id);
     if ('step' in answer) {
       if ('text' in answer.step) this.#texts.add(answer.step.text.buffer);
       waiting?.resolve(answer.step as never);
@@ -85,8 +83,7 @@ export class ReaderThread {
   }
 
   #end(error: Error): void {
-    for (const { reject } of this.#waiting.values()) reject(error);
-    this.#waiting.clear();
+    for (const { reject } of this.#waiting.takeAll()) reject(error);
   }
 }
 

@@ -2,6 +2,7 @@
 // and MQTT sessions share its commits. Bounded (I4); resolves after the commit (I1).
 import { Worker } from 'node:worker_threads';
 import { Refusal } from '../../base/refusal.ts';
+import { UnderWay } from '../../base/under-way.ts';
 import { limits } from '../../config/limits.ts';
 import type { DatapointBatch } from '../../domain/datapoints/datapoint-batch.ts';
 import type { Failure, Outcome, Report, Statement, Work, WriterOptions } from './writer-protocol.ts';
@@ -15,10 +16,9 @@ interface Waiting {
 
 export class SqliteWriter {
   readonly #worker: Worker;
-  readonly #waiting = new Map<number, Waiting>();
+  readonly #waiting = new UnderWay<Waiting>();
   readonly #closed: Promise<void>;
   #statements = 0;
-  #lastId = 0;
   #failed: Error | undefined;
   #closing = false;
   #refusesBecause: string | undefined;
@@ -97,10 +97,9 @@ export class SqliteWriter {
   #send(work: Work, statements: number, committed?: (firstSeq: number) => void): Promise<Outcome> {
     if (this.#failed !== undefined) return Promise.reject(storageRefusal(this.#failed));
     if (this.#closing) return Promise.reject(new Refusal('busy', 'The service is stopping. Send the request again.'));
-    const id = ++this.#lastId;
     this.#statements += statements;
     return new Promise((resolve, reject) => {
-      this.#waiting.set(id, { resolve, reject, statements, committed });
+      const id = this.#waiting.add({ resolve, reject, statements, committed });
       // The batch is copied, not handed over: the head takes it in after the commit.
       this.#worker.postMessage({ ...work, id });
     });
@@ -114,12 +113,11 @@ export class SqliteWriter {
   }
 
   #answer(outcome: Outcome): void {
-    const waiting = this.#waiting.get(outcome.id);
+    const waiting = this.#waiting.take(outcome.id);
     if (waiting === undefined) {
       if (outcome.failure !== undefined) this.onTrouble(new Error(outcome.failure.message), { fatal: false });
       return;
     }
-    this.#waiting.delete(outcome.id);
     this.#statements -= waiting.statements;
     const { failure } = outcome;
     if (failure === undefined) {
@@ -140,8 +138,7 @@ export class SqliteWriter {
   #end(cause: Error): void {
     this.#failed ??= cause;
     this.#refusesBecause = 'the writer has ended';
-    for (const { reject } of this.#waiting.values()) reject(storageRefusal(cause));
-    this.#waiting.clear();
+    for (const { reject } of this.#waiting.takeAll()) reject(storageRefusal(cause));
   }
 }
 

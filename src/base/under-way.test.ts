@@ -1,0 +1,32 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import fc from 'fast-check';
+import { UnderWay } from './under-way.ts';
+
+suite('what is under way', () => {
+  test('is had by its number once, whatever came and went before', () => {
+    fc.assert(
+      fc.property(fc.array(fc.nat(9), { maxLength: 200 }), (steps) => {
+        const underWay = new UnderWay<string>();
+        const known = new Map<number, string>();
+        const gone: number[] = [];
+        for (const [n, step] of steps.entries()) {
+          const number = [...known.keys()][step];
+          if (number === undefined) {
+            const added = underWay.add(`value ${n}`);
+            assert.ok(added > 0 && Number.isSafeInteger(added) && !known.has(added) && !gone.includes(added));
+            known.set(added, `value ${n}`);
+          } else {
+            assert.equal(underWay.take(number), known.get(number));
+            known.delete(number);
+            gone.push(number);
+          }
+          assert.equal(underWay.size, known.size);
+        }
+        for (const number of [0, ...gone]) assert.equal(underWay.take(number), undefined);
+        assert.deepEqual(underWay.takeAll().sort(), [...known.values()].sort());
+        assert.equal(underWay.size, 0);
+      }),
+    );
+  });
+});
