@@ -28,7 +28,7 @@ suite('a check', { timeout: 300_000 }, () => {
 
   /** A folder with sealed datapoints of the sensors `one` and `two`, and some of `one` in the log. */
   before(async () => {
-    const dundun = await startDundun(withLimits({ sealRowsMin: 40_000 }));
+    const dundun = await startDundun(withLimits({ sealRowsMin: 40_000, sealPassFactor: 2 }));
     await makeDevice(dundun, 'd', ['one', 'two']);
     const push = (sensor: string, json: unknown) =>
       call(dundun, `/api/v2/devices/d/sensors/${sensor}/values`, { json });
