@@ -6,6 +6,7 @@ import { existsSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { limits } from '../../src/config/limits.ts';
+import { query } from './database.ts';
 import { type Deed, deeds, type KillOrder } from './deed-watch.ts';
 import type { Dice } from './dice.ts';
 import { LossyDisk, withoutPowerCuts } from './lossy-disk.ts';
@@ -155,7 +156,13 @@ export class CrashSite {
   async assertSound(): Promise<void> {
     for (const place of [this.folder, this.#backupFile].filter((path) => existsSync(path))) {
       const { code, stdout, stderr } = await runVerb(['check', place]);
-      assert.equal(code, 0, `${place}: ${stdout}${stderr}; power cuts: ${JSON.stringify(this.tolls.at(-1))}`);
+      if (code === 0) continue;
+      const again = await runVerb(['check', place]);
+      const chunks = place === this.folder ? chunksNamedIn(place, stdout) : [];
+      const cuts = JSON.stringify(this.tolls.at(-1));
+      assert.fail(
+        `${place}: ${stdout}${stderr}; once more: ${again.stdout}; chunks: ${JSON.stringify(chunks)}; power cuts: ${cuts}`,
+      );
     }
   }
 
@@ -183,4 +190,15 @@ export class CrashSite {
       command: withImports('tight-limits.ts', 'deed-watch.ts'),
     };
   }
+}
+
+/** The rows of chunks that a finding is about: the folder is gone when the test has failed. */
+function chunksNamedIn(folder: string, findings: string): Record<string, unknown>[] {
+  return [...findings.matchAll(/sensor number (\d+), from (\S+) to (\S+)\)/g)].flatMap(([, sensor, from, to]) =>
+    query(
+      folder,
+      `SELECT id, sensor, first, last, count, numbers, min, max, length(bytes) AS size, hex(substr(bytes, 1, 500)) AS bytes
+       FROM chunk WHERE sensor = ${sensor} AND last >= ${Date.parse(from ?? '')} AND first <= ${Date.parse(to ?? '')} LIMIT 5`,
+    ),
+  );
 }
