@@ -1,7 +1,8 @@
 // What is under way between two threads: each gets a number, and goes when its answer comes.
 
-/** Places for what is under way at once, far more than anybody lets wait. */
+/** Places for what is under way at once, far more than anybody lets wait; and times that a place is used before it begins anew. */
 const placesMax = 2 ** 20;
+const turnsMax = 2 ** 32;
 
 /**
  * Not a Map, which makes a new table whenever as many have come and gone as it holds, and whose old tables refer to the new
@@ -12,17 +13,20 @@ export class UnderWay<T> {
   readonly #values: (T | undefined)[] = [];
   /** The number of what stands there; 0 where nothing does. */
   readonly #numbers: number[] = [];
+  /** How often each place has been used. */
+  readonly #turns: number[] = [];
   readonly #free: number[] = [];
-  #added = 0;
 
   get size(): number {
     return this.#numbers.length - this.#free.length;
   }
 
-  /** @returns a number that is given once. */
+  /** @returns a number that is given once: not again before its place has been used four thousand million times. */
   add(value: T): number {
     const place = this.#free.pop() ?? this.#numbers.length;
-    const number = ++this.#added * placesMax + place;
+    const turn = ((this.#turns[place] ?? 0) % turnsMax) + 1;
+    const number = turn * placesMax + place;
+    this.#turns[place] = turn;
     this.#values[place] = value;
     this.#numbers[place] = number;
     return number;

@@ -5,30 +5,35 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { limits } from '../../config/limits.ts';
 
+/** Steps after which what they gave back is cut off. */
+const stepsUncutMax = 16;
+
 export class FreeSpace {
   readonly #database: DatabaseSync;
   readonly #free: StatementSync;
   readonly #all: StatementSync;
+  readonly #checkpoint: StatementSync;
   readonly #canShrink: boolean;
   /** The fewest free pages that were seen in this span of time and in the one before: so many nobody needed. */
   #fewest = Number.POSITIVE_INFINITY;
   #fewestBefore = 0;
   #spanEndMs: number;
-  #isTidy = false;
+  /** Steps of giving back that the file has not become smaller by yet. */
+  #uncut = 0;
 
   constructor(database: DatabaseSync) {
     this.#database = database;
     this.#free = database.prepare('PRAGMA freelist_count');
     this.#all = database.prepare('PRAGMA page_count');
+    this.#checkpoint = database.prepare('PRAGMA wal_checkpoint(PASSIVE)');
     this.#canShrink = database.prepare('PRAGMA auto_vacuum').get()?.['auto_vacuum'] === 2;
     this.#spanEndMs = performance.now() + limits.freePagesSpanMs;
   }
 
   /** Does what is due now, in a short transaction of its own; `isAtRest` where nothing has been written for a while. */
   tend({ isAtRest }: { readonly isAtRest: boolean }): void {
-    if (!isAtRest) this.#isTidy = false;
     if (this.#surplus(isAtRest) > 0) this.#giveBack();
-    else if (isAtRest && !this.#isTidy) this.#tidy();
+    else if (this.#uncut > 0) this.#cutOff();
   }
 
   /** Free pages that are not worth keeping. */
@@ -51,18 +56,21 @@ export class FreeSpace {
     this.#database.exec(`PRAGMA incremental_vacuum(${limits.freePagesStep})`);
     this.#fewest -= limits.freePagesStep;
     this.#fewestBefore -= limits.freePagesStep;
-    this.#isTidy = false;
+    this.#uncut += 1;
+    if (this.#uncut >= stepsUncutMax) this.#cutOff();
   }
 
-  /** The file becomes smaller when the write-ahead log has gone into it; where somebody reads, that is tried again. */
-  #tidy(): void {
-    const { timeout } = this.#database.prepare('PRAGMA busy_timeout').get() as { timeout: number };
-    this.#database.exec('PRAGMA busy_timeout = 0');
+  /**
+   * The file becomes smaller when all of the write-ahead log has gone into it. Waits for nobody: where somebody reads what was
+   * before, it is tried again; where the disk refuses, it comes with one of the checkpoints that commits bring.
+   */
+  #cutOff(): void {
+    this.#uncut = 0;
     try {
-      const { busy } = this.#database.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get() as { busy: number };
-      this.#isTidy = busy === 0;
-    } finally {
-      this.#database.exec(`PRAGMA busy_timeout = ${timeout}`);
+      const { log, checkpointed } = this.#checkpoint.get() as { log: number; checkpointed: number };
+      if (checkpointed < log) this.#uncut = 1;
+    } catch {
+      // Nothing is lost by it, and whoever writes next hears from the disk.
     }
   }
 }

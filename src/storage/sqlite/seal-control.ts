@@ -27,6 +27,8 @@ export class SealControl {
   #cutOff = 0;
   /** Datapoints in the log at which the next pass begins. */
   #rowsMin: number = limits.sealRowsMin;
+  /** Datapoints in the log for which commits wait; known when a whole pass has told how many sensors send. */
+  #rowsBehind = Number.POSITIVE_INFINITY;
 
   constructor(parts: Parts) {
     this.#parts = parts;
@@ -45,7 +47,7 @@ export class SealControl {
 
   /** True when the log has grown so much over what begins a pass that commits had better wait: it is all in memory. */
   get isBehind(): boolean {
-    return this.#parts.datapoints.logRows > this.#rowsMin * limits.sealBehindFactor;
+    return this.#parts.datapoints.logRows > this.#rowsBehind;
   }
 
   /**
@@ -99,8 +101,10 @@ export class SealControl {
       this.#order({ kind: 'next' });
       return;
     }
+    const isWhole = unit.end.datapoints >= this.#rowsMin;
     const wanted = unit.end.sensors * limits.sealRowsPerSensor;
     this.#rowsMin = Math.min(limits.sealRowsMax, Math.max(limits.sealRowsMin, wanted));
+    if (isWhole) this.#rowsBehind = this.#rowsMin * limits.sealBehindFactor;
     this.#clear(unit.upTo);
   }
 

@@ -40,6 +40,8 @@ port.on('message', (first: Work) => {
   for (let next = receiveMessageOnPort(port); next !== undefined; next = receiveMessageOnPort(port)) {
     works.push(next.message as Work);
   }
+  clearTimeout(quietTimer);
+  isAtRest = false;
   const isClosing = works.some((work) => work.kind === 'close');
   if (mustWait() && !isClosing) {
     held.push(...works);
@@ -56,8 +58,6 @@ function mustWait(): boolean {
 }
 
 function take(works: readonly Work[]): void {
-  clearTimeout(quietTimer);
-  isAtRest = false;
   const startMs = performance.now();
   const outcomes = commitAll(works);
   report({ outcomes, commitMs: performance.now() - startMs });
