@@ -1,5 +1,5 @@
 // Opens the one database file with the settings every connection of this service has.
-import { closeSync, openSync } from 'node:fs';
+import { closeSync, existsSync, openSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { limits } from '../../config/limits.ts';
 
@@ -14,8 +14,9 @@ export function openConnection(
   path: string,
   options: { readonly readOnly: boolean; readonly cacheBytes?: number },
 ): DatabaseSync {
-  // SQLite gives its side files the mode of this one: nobody else on the machine reads keys and hashes.
-  if (!options.readOnly) closeSync(openSync(path, 'a', 0o600));
+  // SQLite gives its side files the mode of this one: nobody else on the machine reads keys and hashes. A file that is there
+  // is not touched: to close it would end all locks that this process has on it.
+  if (!options.readOnly && !existsSync(path)) closeSync(openSync(path, 'a', 0o600));
   const database = new DatabaseSync(path, { readOnly: options.readOnly, timeout: 10_000 });
   if (!options.readOnly) {
     database.exec(

@@ -6,10 +6,10 @@ import { lowerBound } from '../../base/sorted-numbers.ts';
 import { limits } from '../../config/limits.ts';
 import type { Columns } from '../../domain/datapoints/columns.ts';
 import type { SensorKey } from '../../domain/sensors/sensor.ts';
-import { decodeChunk, encodeChunk } from '../timeseries/chunk-codec.ts';
-import { summarize } from '../timeseries/chunk-summary.ts';
+import { decodeChunk } from '../timeseries/chunk-codec.ts';
 import { CorruptChunk } from '../timeseries/corrupt-chunk.ts';
 import { gather } from '../timeseries/gathering.ts';
+import { writeChunk } from '../timeseries/written-chunk.ts';
 import { chunkColumns, chunkParameters } from './chunk-writer.ts';
 import type { SqliteWriter } from './writer.ts';
 import type { Statement } from './writer-protocol.ts';
@@ -78,7 +78,7 @@ export class Retention {
     if (columns === undefined) return undefined;
     const from = lowerBound(columns.at, beforeMs, 0, columns.count);
     const kept = gather([{ columns, from, to: columns.count }]);
-    const chunk = { sensor, summary: summarize(kept), bytes: encodeChunk(kept) };
+    const chunk = { sensor, ...writeChunk(kept) };
     into.push({ sql: replacementSql, parameters: [...chunkParameters(chunk), id] }, removal(id));
     return from;
   }

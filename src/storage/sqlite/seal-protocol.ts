@@ -1,12 +1,10 @@
 // What the sealer thread and the writer thread say to each other.
 import type { StoredValue } from '../../domain/datapoints/datapoint.ts';
-import type { ChunkSummary } from '../timeseries/chunk-summary.ts';
+import type { WrittenChunk } from '../timeseries/written-chunk.ts';
 import type { Failure } from './writer-protocol.ts';
 
-export interface SealedChunk {
+export interface SealedChunk extends WrittenChunk {
   readonly sensor: number;
-  readonly summary: ChunkSummary;
-  readonly bytes: Uint8Array<ArrayBuffer>;
 }
 
 /** The datapoint that came last of a sensor. */

@@ -7,11 +7,10 @@ import { limits } from '../../config/limits.ts';
 import { bytesOfRow, type Columns, makeColumns } from '../../domain/datapoints/columns.ts';
 import { rowNumbers } from '../../domain/datapoints/datapoint-batch.ts';
 import type { SensorKey } from '../../domain/sensors/sensor.ts';
-import { encodeChunk } from '../timeseries/chunk-codec.ts';
 import { type ChunkPlace, cutForChunks, isFull, planPlacing } from '../timeseries/chunk-plan.ts';
-import { summarize } from '../timeseries/chunk-summary.ts';
 import { CorruptChunk } from '../timeseries/corrupt-chunk.ts';
 import { gather, mergeUp, pieceUp } from '../timeseries/gathering.ts';
+import { writeChunk } from '../timeseries/written-chunk.ts';
 import { ChunkReader } from './chunk-reader.ts';
 import { countLog, type LogPiece, readLog } from './log.ts';
 import type { SealedChunk, SealedLatest, SealUnit } from './seal-protocol.ts';
@@ -123,11 +122,11 @@ class UnitBuilder {
   }
 
   addChunk(sensor: number, columns: Columns): void {
-    const bytes = encodeChunk(columns);
+    const chunk = writeChunk(columns);
+    this.#chunks.push({ sensor, ...chunk });
+    this.#bytes += chunk.bytes.length;
     // As they were gathered, sorted and encoded.
     noteSpent(columns.count * bytesOfRow * 4);
-    this.#chunks.push({ sensor, summary: summarize(columns), bytes });
-    this.#bytes += bytes.length;
   }
 
   build(nextSensor: number): SealUnit {

@@ -3,10 +3,9 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { columnsOf } from '../../domain/datapoints/columns.ts';
 import { type Datapoint, orderOf } from '../../domain/datapoints/datapoint.ts';
-import { encodeChunk } from '../timeseries/chunk-codec.ts';
 import { cutForChunks } from '../timeseries/chunk-plan.ts';
-import { summarize } from '../timeseries/chunk-summary.ts';
 import { gather } from '../timeseries/gathering.ts';
+import { writeChunk } from '../timeseries/written-chunk.ts';
 import { ChunkWriter } from './chunk-writer.ts';
 import { openConnection } from './connection.ts';
 import { fromColumn, type ValueColumn } from './value-column.ts';
@@ -56,7 +55,7 @@ function moveStep(database: DatabaseSync, chunks: ChunkWriter, sensor: number): 
   database.exec('BEGIN IMMEDIATE');
   for (const slice of cutForChunks(columns)) {
     const some = gather([slice]);
-    chunks.add({ sensor, summary: summarize(some), bytes: encodeChunk(some) });
+    chunks.add({ sensor, ...writeChunk(some) });
   }
   database.prepare('DELETE FROM datapoint WHERE sensor = ? AND (at, seq) <= (?, ?)').run(sensor, last.at, last.seq);
   database.exec('COMMIT');

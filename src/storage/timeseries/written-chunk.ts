@@ -1,0 +1,63 @@
+// Makes a chunk and reads it back before anybody lets go of its datapoints: from then on it is all that there is of them.
+// That finds what no checksum can, because a checksum says of wrong bytes as well that they are what was written.
+import type { Columns } from '../../domain/datapoints/columns.ts';
+import { decodeChunk, encodeChunk } from './chunk-codec.ts';
+import { type ChunkSummary, summarize } from './chunk-summary.ts';
+
+export interface WrittenChunk {
+  readonly summary: ChunkSummary;
+  readonly bytes: Uint8Array<ArrayBuffer>;
+}
+
+/**
+ * A chunk of these datapoints, with what its row says of it.
+ * @throws Error when it does not read back as what was to be written: then nothing is stored, and nothing is to be let go
+ * @throws RangeError as `encodeChunk`
+ */
+export function writeChunk(columns: Columns): WrittenChunk {
+  const chunk = { summary: summarize(columns), bytes: encodeChunk(columns) };
+  const what = differenceOf(chunk, columns);
+  if (what !== undefined) throw new Error(`A chunk of ${columns.count} datapoints reads back with another ${what}.`);
+  return chunk;
+}
+
+/** What of a chunk is not as in the columns; undefined where all is. @throws CorruptChunk */
+export function differenceOf({ summary, bytes }: WrittenChunk, columns: Columns): string | undefined {
+  let used = 0;
+  const roomFor = (count: number) => roomOf(used++, count);
+  const back = decodeChunk(bytes, { roomFor });
+  const found = summarize(back);
+  for (const name of Object.keys(summary) as (keyof ChunkSummary)[])
+    if (!Object.is(found[name], summary[name])) return `summary (${name})`;
+  if (back.count !== columns.count) return 'count';
+  for (const name of ['at', 'received', 'stamped', 'values'] as const)
+    if (!areSame(back[name], columns[name], columns.count)) return name;
+  return areSameTexts(back.texts, columns.texts) ? undefined : 'texts';
+}
+
+/** Bit for bit, but for what NaN is made of, which stands for a text. */
+function areSame(a: Float64Array | Uint8Array, b: Float64Array | Uint8Array, count: number): boolean {
+  if (bytesOf(a, count).equals(bytesOf(b, count))) return true;
+  for (let i = 0; i < count; i++) if (!Object.is(a[i], b[i])) return false;
+  return true;
+}
+
+function bytesOf({ buffer, byteOffset, BYTES_PER_ELEMENT }: Float64Array | Uint8Array, count: number): Buffer {
+  return Buffer.from(buffer as ArrayBuffer, byteOffset, count * BYTES_PER_ELEMENT);
+}
+
+function areSameTexts(a: Columns['texts'], b: Columns['texts']): boolean {
+  if ((a?.size ?? 0) !== (b?.size ?? 0)) return false;
+  if (b !== undefined) for (const [index, text] of b) if (a?.get(index) !== text) return false;
+  return true;
+}
+
+/** Memory of what is read back, used again for the next chunk. */
+const rooms: Float64Array[] = [];
+
+function roomOf(place: number, count: number): Float64Array {
+  const known = rooms[place];
+  const room = known !== undefined && known.length >= count ? known : new Float64Array(count);
+  rooms[place] = room;
+  return room.subarray(0, count);
+}
