@@ -26,6 +26,11 @@ suite('a written chunk', () => {
     });
   }
 
+  test('takes a time of minus zero for one of zero', () => {
+    const columns = columnsOf([-1, -0].map((at) => ({ at, late: 0, value: 1 })));
+    assert.equal(differenceOf(writeChunk(columns), columns), undefined);
+  });
+
   test('tells a zero from a negative one', () => {
     const [positive, negative] = [0, -0].map((value) => columnsOf([{ at: 1, late: 0, value }, { at: 2, late: 0, value: 1 }])); // biome-ignore format: one line
     assert.ok(positive !== undefined && negative !== undefined);

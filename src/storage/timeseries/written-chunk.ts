@@ -28,18 +28,28 @@ export function differenceOf({ summary, bytes }: WrittenChunk, columns: Columns)
   const back = decodeChunk(bytes, { roomFor });
   const found = summarize(back);
   for (const name of Object.keys(summary) as (keyof ChunkSummary)[])
-    if (!Object.is(found[name], summary[name])) return `summary (${name})`;
+    if (found[name] !== summary[name] && !Object.is(found[name], summary[name])) return `summary (${name})`;
   if (back.count !== columns.count) return 'count';
-  for (const name of ['at', 'received', 'stamped', 'values'] as const)
-    if (!areSame(back[name], columns[name], columns.count)) return name;
+  for (const name of ['at', 'received', 'stamped'] as const)
+    if (!areSame(back[name], columns[name], columns.count, areEqual)) return name;
+  if (!areSame(back.values, columns.values, columns.count, Object.is)) return 'values';
   return areSameTexts(back.texts, columns.texts) ? undefined : 'texts';
 }
 
-/** Bit for bit, but for what NaN is made of, which stands for a text. */
-function areSame(a: Float64Array | Uint8Array, b: Float64Array | Uint8Array, count: number): boolean {
+/** Bit for bit, or each as `isSame` says: a NaN stands for a text whatever it is made of, and a time of -0 is one of 0. */
+function areSame(
+  a: Float64Array | Uint8Array,
+  b: Float64Array | Uint8Array,
+  count: number,
+  isSame: (one: unknown, other: unknown) => boolean,
+): boolean {
   if (bytesOf(a, count).equals(bytesOf(b, count))) return true;
-  for (let i = 0; i < count; i++) if (!Object.is(a[i], b[i])) return false;
+  for (let i = 0; i < count; i++) if (!isSame(a[i], b[i])) return false;
   return true;
+}
+
+function areEqual(one: unknown, other: unknown): boolean {
+  return one === other;
 }
 
 function bytesOf({ buffer, byteOffset, BYTES_PER_ELEMENT }: Float64Array | Uint8Array, count: number): Buffer {
