@@ -120,13 +120,16 @@ export class CrashSite {
     for (const name of [this.#orderFile, `${this.#orderFile}.met`]) rmSync(name, { force: true });
   }
 
+  /** A small folder may be backed up before the kill: then once more, with less time. */
   async #untilBackup(server: Dundun): Promise<void> {
     await pause(this.#dice.between(30, 1000));
-    this.startBackup();
     const isUnderWay = () => readdirSync(this.#place).some((name) => name.endsWith('.partial'));
-    const endMs = performance.now() + aimMsMax;
-    while (!isUnderWay() && performance.now() < endMs) await pause(1);
-    await Promise.race([server.exit, pause(this.#dice.between(0, 150))]);
+    for (let msMax = 150; msMax >= 1 && !isUnderWay(); msMax = Math.floor(msMax / 2)) {
+      this.startBackup();
+      const endMs = performance.now() + aimMsMax;
+      while (!isUnderWay() && performance.now() < endMs) await pause(1);
+      await Promise.race([server.exit, pause(this.#dice.between(0, msMax))]);
+    }
     if (isUnderWay()) this.#count('backup');
   }
 
