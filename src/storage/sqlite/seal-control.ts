@@ -27,11 +27,13 @@ export class SealControl {
   #cutOff = 0;
   /** Datapoints in the log at which the next pass begins. */
   #rowsMin: number = limits.sealRowsMin;
-  /** Datapoints in the log for which commits wait; known when a whole pass has told how many sensors send. */
-  #rowsBehind = Number.POSITIVE_INFINITY;
+  /** Datapoints in the log for which commits wait; with a long log from before, when a whole pass has told of its sensors. */
+  #rowsBehind: number;
 
   constructor(parts: Parts) {
     this.#parts = parts;
+    const isShort = parts.datapoints.logRows <= limits.sealRowsMin;
+    this.#rowsBehind = isShort ? limits.sealRowsMin * limits.sealBehindFactor : Number.POSITIVE_INFINITY;
   }
 
   /** Why the last pass was cut off, while the next one waits. */
