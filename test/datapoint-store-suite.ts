@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import fc from 'fast-check';
+import { limits } from '../src/config/limits.ts';
 import { type Columns, datapointsOf } from '../src/domain/datapoints/columns.ts';
 import { orderOf, type StoredValue } from '../src/domain/datapoints/datapoint.ts';
 import { BatchBuilder } from '../src/domain/datapoints/datapoint-batch.ts';
@@ -320,18 +321,47 @@ export function datapointStoreSuite(engine: string, open: () => Promise<OpenedSt
       assert.equal(await opened.store.findReceipt('none'), undefined);
     });
 
-    test('publishes are remembered in order, over reopening', async () => {
+    const listed = async () =>
+      [...(await opened.store.listPublishes())].map(({ slot, content }) => ({ slot, content }));
+
+    test('publishes are remembered in order, over sealing and reopening', async () => {
       const marks = [
         { slot: 2 ** 52 + 1, content: 0.5 },
         { slot: -1, content: 2 ** 53 - 1 },
         { slot: 3, content: 4 },
+        { slot: 5, content: 6 },
       ];
       await append([{ sensor: nextSensor() }], { publishes: marks.slice(0, 2) });
-      await append([{ sensor: nextSensor() }], { publishes: marks.slice(2) });
-      const listed = async () => (await opened.store.listPublishes()).map(({ slot, content }) => ({ slot, content }));
+      await append([{ sensor: nextSensor() }], { publishes: marks.slice(2, 3) });
+      assert.deepEqual(await listed(), marks.slice(0, 3));
+      await opened.reopen();
+      assert.deepEqual(await listed(), marks.slice(0, 3));
+      await opened.seal();
+      await append([{ sensor: nextSensor() }], { publishes: marks.slice(3) });
       assert.deepEqual(await listed(), marks);
       await opened.reopen();
       assert.deepEqual(await listed(), marks);
+      await opened.seal();
+      await opened.reopen();
+      assert.deepEqual(await listed(), marks);
+    });
+
+    test('of publishes the newest are remembered, as many as there is room for, sealed or not', async () => {
+      const max = limits.repeatMemoryMax;
+      const each = 20_000;
+      const commits = Math.ceil(max / each) + 3;
+      for (let commit = 0; commit < commits; commit++) {
+        const publishes = Array.from({ length: each }, (_, n) => ({ slot: commit * each + n, content: commit }));
+        await append([{ sensor: nextSensor() }], { publishes });
+        // Some lie in the log, some behind it, wherever the bound falls.
+        if (commit % 6 === 4) await opened.seal();
+      }
+      for (const then of [opened.reopen, opened.seal, opened.reopen]) {
+        const slots = (await listed()).map(({ slot }) => slot);
+        assert.equal(slots.length, max);
+        assert.ok(slots.every((slot, n) => slot === commits * each - max + n));
+        await then();
+      }
     });
 
     test('who follows reads all that came behind a seq, in order of arrival, however much is sealed', async () => {

@@ -138,6 +138,13 @@ suite('a check', { timeout: 300_000 }, () => {
       what: /half a mark/,
     },
     {
+      does: 'half a mark of a publish in the log',
+      sql: "UPDATE log SET publishes = x'0102' WHERE first_seq = (SELECT max(first_seq) FROM log)",
+      finds: 'repeats',
+      what: /Row \d+ of log has half a mark/,
+      where: { table: 'log' },
+    },
+    {
       does: 'a chunk of which a byte has changed',
       sql: `UPDATE chunk SET bytes = CAST(substr(bytes, 1, 20) || x'00ff' || substr(bytes, 23) AS BLOB) WHERE id = ${chunkOf('one')}`,
       finds: 'chunks',

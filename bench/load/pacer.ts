@@ -1,6 +1,6 @@
 // So many a second, no more: how many are due now. For load generators that do not send as fast as they can.
 /** How often a paced generator looks what is due, milliseconds. */
-export const paceMs = 10;
+export const paceMs = 2;
 
 export class Pacer {
   readonly #perS: number;

@@ -246,6 +246,16 @@ export const limits = {
   commitDatapointsMax: 30_000,
   /** Milliseconds a commit waits at most while more comes in. */
   gatherMsMax: 8,
+  /** When commits are spared where datapoints come in a stream; domain/datapoints/pacing.ts says what each means. */
+  commitPacing: {
+    everyMs: 8,
+    datapointsMin: 10,
+    datapointsEnough: 1_000,
+    freeMsMin: 100,
+    freeMsMax: 5_000,
+    sparedMs: 200,
+    sparedMax: 20,
+  },
   /** Statements of the registry and of MQTT sessions waiting for their commit. Beyond: 503. */
   queueStatementsMax: 50_000,
   /** MQTT publishes that wait for room in the queue. Beyond: the connection is cut. */
@@ -270,6 +280,8 @@ export const limits = {
   sealTextCharsMax: 32 * MIB,
   /** Datapoints in one row of the log; a larger commit takes several. */
   logRowDatapointsMax: 5_000,
+  /** Datapoints of a row up to which they are packed: of so few a commit writes a page at most, and more are dearer to pack than to write. */
+  logPackedDatapointsMax: 127,
   /** Datapoints in the log that are sealed when nothing has come for so many milliseconds; */
   sealQuietRowsMin: 10_000,
   sealQuietMs: 30_000,

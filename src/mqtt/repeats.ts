@@ -35,7 +35,7 @@ export class Repeats {
   }
 
   /** Takes over what was remembered before the start. */
-  restore(publishes: readonly RememberedPublish[]): void {
+  restore(publishes: Iterable<RememberedPublish>): void {
     for (const publish of publishes) this.#put(publish, publish.atMs);
   }
 

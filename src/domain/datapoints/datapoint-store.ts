@@ -167,5 +167,5 @@ export interface DatapointStore {
   followedSeq(): Promise<number | undefined>;
   findReceipt(id: string): Promise<PushReceipt | undefined>;
   /** The publishes still remembered, oldest first. */
-  listPublishes(): Promise<RememberedPublish[]>;
+  listPublishes(): Promise<Iterable<RememberedPublish>>;
 }

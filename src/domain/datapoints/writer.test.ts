@@ -1,6 +1,7 @@
 // The order of pushes when the queue is full; what a full queue means to callers is in test/process-overload.test.ts.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { limits } from '../../config/limits.ts';
 import { type DatapointBatch, rowNumbers } from './datapoint-batch.ts';
 import type { DatapointStore } from './datapoint-store.ts';
 import { Feed } from './feed.ts';
@@ -21,7 +22,7 @@ test('a small push does not overtake a large one that waits for room', async () 
   } as unknown as DatapointStore;
   const bounds = {
     ...{ queueDatapointsMax: 10, queueBytesMax: 100_000, commitDatapointsMax: 10, roomWaitersMax: 10 },
-    ...{ busyRetryAfterS: 1, gatherMsMax: 1 },
+    ...{ busyRetryAfterS: 1, gatherMsMax: 1, commitPacing: limits.commitPacing },
   };
   const room = { refusalOf: () => undefined };
   const writer = new Writer({ store, feed: new Feed(), room, bounds });

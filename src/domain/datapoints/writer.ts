@@ -2,9 +2,10 @@
 // alone. Keeps I1 (callers resume after the commit), I2 and I3 (the feed sees pushes after their commit, in its
 // order) and I4 (a bounded queue that refuses with `busy`).
 import { Refusal } from '../../base/refusal.ts';
-import { BatchBuilder, type DatapointBatch, type PushReceipt } from './datapoint-batch.ts';
+import { BatchBuilder, countRows, type DatapointBatch, type PushReceipt } from './datapoint-batch.ts';
 import type { DatapointStore } from './datapoint-store.ts';
 import type { Feed } from './feed.ts';
+import { Pacing, type PacingBounds } from './pacing.ts';
 import { PlainReadings } from './plain-readings.ts';
 import type { Push } from './push.ts';
 import type { Room } from './room.ts';
@@ -33,6 +34,7 @@ export interface WriterBounds {
   readonly roomWaitersMax: number;
   readonly busyRetryAfterS: number;
   readonly gatherMsMax: number;
+  readonly commitPacing: PacingBounds;
 }
 
 export class Writer {
@@ -40,6 +42,7 @@ export class Writer {
   readonly #feed: Feed;
   readonly #room: Pick<Room, 'refusalOf'>;
   readonly #bounds: WriterBounds;
+  readonly #pacing: Pacing;
   #queue: Waiting[] = [];
   #datapoints = 0;
   #bytes = 0;
@@ -62,6 +65,7 @@ export class Writer {
     this.#room = parts.room;
     this.#feed = parts.feed;
     this.#bounds = parts.bounds;
+    this.#pacing = new Pacing(parts.bounds.commitPacing);
   }
 
   /** Datapoints accepted and not yet committed. */
@@ -152,6 +156,7 @@ export class Writer {
   async #commitAll(): Promise<void> {
     while (this.#queue.length > 0) {
       await this.#gather();
+      await this.#pacing.wait(this.#datapoints);
       const group = this.#take();
       this.#gatherMin = group.length * 2;
       await this.#commit(group);
@@ -193,6 +198,7 @@ export class Writer {
     let failure: unknown;
     try {
       const batch = toBatch(group);
+      this.#pacing.commitBegins(countRows(batch));
       const firstSeq = await this.#store.append(batch);
       this.#publish(group, firstSeq);
     } catch (error) {

@@ -24,6 +24,7 @@ import { Follower, keyOf } from './follower.ts';
 import { Head } from './head.ts';
 import { type HeadPart, headPartFor, type NeededPart, wholeRange } from './head-part.ts';
 import { readLog } from './log.ts';
+import { listMarks } from './publish-marks.ts';
 import { ReaderThread } from './reader-thread-client.ts';
 import { Retention } from './retention.ts';
 import { textStep } from './series-answers.ts';
@@ -44,7 +45,6 @@ export class SqliteDatapointStore implements DatapointStore {
   readonly #head = new Head();
   readonly #latest: StatementSync;
   readonly #receipt: StatementSync;
-  readonly #publishes: StatementSync;
   readonly #reader: DatabaseSync;
   readonly #series: SeriesReader;
   readonly #thread: ReaderThread;
@@ -71,7 +71,6 @@ export class SqliteDatapointStore implements DatapointStore {
     this.#receipt = reader.prepare(
       'SELECT id, caller, body_hash AS bodyHash, answer, at AS atMs FROM receipt WHERE id = ?',
     );
-    this.#publishes = reader.prepare('SELECT at, marks FROM mqtt_publish ORDER BY id');
   }
 
   /** Rebuilds the head from the log. */
@@ -205,15 +204,8 @@ export class SqliteDatapointStore implements DatapointStore {
     return this.#receipt.get(id) as PushReceipt | undefined;
   }
 
-  async listPublishes(): Promise<RememberedPublish[]> {
-    const marks: RememberedPublish[] = [];
-    for (const row of this.#publishes.iterate() as Iterable<{ at: number; marks: Uint8Array }>) {
-      // A copy, because a Float64Array needs its bytes aligned.
-      const numbers = new Float64Array(row.marks.slice().buffer);
-      for (let i = 0; i < numbers.length; i += 2)
-        marks.push({ slot: numbers[i] as number, content: numbers[i + 1] as number, atMs: row.at });
-    }
-    return marks;
+  async listPublishes(): Promise<Iterable<RememberedPublish>> {
+    return listMarks(this.#reader);
   }
 
   #readLatest(sensor: SensorKey): ArrivedDatapoint | undefined {

@@ -5,20 +5,15 @@ import { limits } from '../../config/limits.ts';
 import {
   countRows,
   type DatapointBatch,
-  markNumbers,
   type PushReceipt,
   rowNumbers,
 } from '../../domain/datapoints/datapoint-batch.ts';
 import { KeptLog } from './kept-log.ts';
 import { cutBatch, LogWriter, lastLoggedSeq } from './log.ts';
 import { LogTexts } from './log-texts.ts';
+import { toLogColumn } from './publish-marks.ts';
 import type { SealUnit } from './seal-protocol.ts';
 import { SealWriter } from './seal-writer.ts';
-
-interface RememberedPublishes {
-  readonly id: number;
-  readonly count: number;
-}
 
 export class DatapointWriter {
   readonly #database: DatabaseSync;
@@ -27,13 +22,10 @@ export class DatapointWriter {
   readonly #kept: KeptLog;
   readonly #texts: LogTexts;
   readonly #insertReceipt: StatementSync;
-  readonly #insertPublishes: StatementSync;
   #nextSeq: number;
   #committedSeq: number;
   /** Up to here the log has been sealed. */
   #sealedSeq: number;
-  #publishes: RememberedPublishes[];
-  #publishCount: number;
   readonly #receiptsOf = new Map<string, number>();
   /** True while removed sensors may have chunks left. */
   purgeDue: boolean;
@@ -49,17 +41,12 @@ export class DatapointWriter {
     this.#committedSeq = this.#nextSeq;
     this.#purgeSeq = this.#nextSeq - 1;
     this.purgeDue = one('SELECT count(*) AS n FROM purge') > 0;
-    this.#publishes = database
-      .prepare('SELECT id, length(marks) / 16 AS count FROM mqtt_publish ORDER BY id')
-      .all() as unknown as RememberedPublishes[];
-    this.#publishCount = this.#publishes.reduce((sum, { count }) => sum + count, 0);
     this.#log = new LogWriter(database);
     this.#texts = new LogTexts(database);
     this.#sealing = new SealWriter(database, this.#log, this.#kept);
     this.#insertReceipt = database.prepare(
       'INSERT OR REPLACE INTO receipt (id, caller, body_hash, answer, at) VALUES (?, ?, ?, ?, ?)',
     );
-    this.#insertPublishes = database.prepare('INSERT INTO mqtt_publish (at, marks) VALUES (?, ?)');
   }
 
   /** Datapoints of the log that wait to be sealed. */
@@ -96,12 +83,16 @@ export class DatapointWriter {
   /** Appends inside the open transaction; returns the seq of the first datapoint. */
   append(batch: DatapointBatch): number {
     const first = this.#nextSeq;
-    for (const piece of cutBatch(batch, first)) this.#log.append(piece);
+    let publishes =
+      batch.publishes.length === 0 ? undefined : toLogColumn(batch.publishes, batch.rows.at(2 - rowNumbers) ?? 0);
+    for (const piece of cutBatch(batch, first)) {
+      this.#log.append(piece, publishes);
+      publishes = undefined;
+    }
     this.#nextSeq = first + countRows(batch);
     if (batch.texts.length > 0) this.#texts.add(batch.texts);
     if (batch.quiet.length > 0) this.#kept.addQuiet(batch.quiet, first);
     for (const receipt of batch.receipts) this.#remember(receipt);
-    if (batch.publishes.length > 0) this.#rememberPublishes(batch.publishes, batch.rows.at(2 - rowNumbers) ?? 0);
     return first;
   }
 
@@ -177,25 +168,6 @@ export class DatapointWriter {
         'DELETE FROM receipt WHERE id IN (SELECT id FROM receipt WHERE caller = ? ORDER BY at DESC LIMIT -1 OFFSET ?)',
       )
       .run(caller, limits.idempotencyKeysMax);
-  }
-
-  /** One row a commit, however many publishes it held. */
-  #rememberPublishes(marks: Float64Array<ArrayBuffer>, atMs: number): void {
-    const id = Number(this.#insertPublishes.run(atMs, new Uint8Array(marks.buffer)).lastInsertRowid);
-    const count = marks.length / markNumbers;
-    this.#publishes.push({ id, count });
-    this.#publishCount += count;
-    if (this.#publishCount > limits.repeatMemoryMax * 1.25) this.#forgetPublishes(atMs);
-  }
-
-  #forgetPublishes(nowMs: number): void {
-    let gone = 0;
-    while (this.#publishCount > limits.repeatMemoryMax) this.#publishCount -= this.#publishes[gone++]?.count ?? 0;
-    const kept = this.#publishes.slice(gone);
-    this.#publishes = kept;
-    this.#database
-      .prepare('DELETE FROM mqtt_publish WHERE id < ? OR at < ?')
-      .run(kept[0]?.id ?? 0, nowMs - limits.repeatWindowMs);
   }
 }
 

@@ -47,9 +47,10 @@ export class Follower {
     this.#followed = new BigInt64Array(followed);
     // A row may hold what lies behind the seq although it begins before; no row is longer than that.
     const rows = (table: string) =>
-      `SELECT first_seq AS firstSeq, rows, texts FROM ${table} WHERE first_seq > ?1 - ${limits.logRowDatapointsMax} AND first_seq + datapoints - 1 > ?1`;
+      `SELECT first_seq AS firstSeq, datapoints, rows, texts FROM ${table} WHERE first_seq > ?1 - ${limits.logRowDatapointsMax} AND first_seq + datapoints - 1 > ?1`;
     this.#pieces = reader.prepare(`${rows('kept_log')} UNION ALL ${rows('log')} ORDER BY 1 LIMIT ${rowsAtOnce}`);
-    const before = (table: string) => `SELECT first_seq AS firstSeq, rows, texts FROM ${table} WHERE first_seq <= ?1`;
+    const before = (table: string) =>
+      `SELECT first_seq AS firstSeq, datapoints, rows, texts FROM ${table} WHERE first_seq <= ?1`;
     this.#piecesBack = reader.prepare(
       `${before('kept_log')} UNION ALL ${before('log')} ORDER BY 1 DESC LIMIT ${rowsLookedBack}`,
     );

@@ -1,15 +1,19 @@
-// The log: datapoints in the order in which they arrived, many to a row, in the bytes in which they came. Only the writer
+// The log: datapoints in the order in which they arrived, many to a row, in the bytes in which they came or, where a row has
+// few, packed (decision 23). Only the writer
 // thread appends to it and takes from it; it is read at start, to rebuild what is held in memory. Rows are kept short of
 // `logRowDatapointsMax`, so that they can be read in steps.
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { noteSpent } from '../../base/spent-buffers.ts';
 import { limits } from '../../config/limits.ts';
 import { type DatapointBatch, rowNumbers } from '../../domain/datapoints/datapoint-batch.ts';
+import { packArrivals, unpackArrivals } from '../timeseries/arrivals.ts';
 
 /** A row of the log. */
 export interface LogPiece extends Pick<DatapointBatch, 'rows' | 'texts'> {
   readonly firstSeq: number;
 }
+
+const bytesOfDatapoint = rowNumbers * Float64Array.BYTES_PER_ELEMENT;
 
 /** Datapoints of a piece. */
 function countOf({ rows }: LogPiece): number {
@@ -44,7 +48,7 @@ const bytesAtOnce = 512 * 1024;
 /** What is in the log up to a seq, oldest first. Where rows may go meanwhile it is to be read in a transaction. */
 export function* readLog(database: DatabaseSync, upTo = Number.MAX_SAFE_INTEGER): Generator<LogPiece> {
   const rows = database.prepare(
-    'SELECT first_seq AS firstSeq, rows, texts FROM log WHERE first_seq > ? AND first_seq <= ? ORDER BY first_seq LIMIT ?',
+    'SELECT first_seq AS firstSeq, datapoints, rows, texts FROM log WHERE first_seq > ? AND first_seq <= ? ORDER BY first_seq LIMIT ?',
   );
   for (let after = 0, wanted = 1; ; ) {
     const some = rows.all(after, upTo, wanted) as unknown as LogRow[];
@@ -77,16 +81,28 @@ export function lastLoggedSeq(database: DatabaseSync): number {
 /** A row of the log as it lies in the table. */
 export interface LogRow {
   readonly firstSeq: number;
+  readonly datapoints: number;
+  /** Packed where they are fewer bytes than the datapoints have in memory. */
   readonly rows: Uint8Array;
   readonly texts: string | null;
 }
 
-export function toPiece({ firstSeq, rows, texts }: LogRow): LogPiece {
+/** @throws Error naming the row, where its bytes are not those of so many datapoints. */
+export function toPiece({ firstSeq, datapoints, rows, texts }: LogRow): LogPiece {
   return {
     firstSeq,
-    rows: toNumbers(rows),
+    rows: rows.length === datapoints * bytesOfDatapoint ? toNumbers(rows) : unpack(rows, { firstSeq, datapoints }),
     texts: texts === null ? [] : (JSON.parse(texts) as string[]),
   };
+}
+
+function unpack(bytes: Uint8Array, { firstSeq, datapoints }: Pick<LogRow, 'firstSeq' | 'datapoints'>): Float64Array {
+  try {
+    return unpackArrivals(bytes, datapoints);
+  } catch (error) {
+    const message = `Row ${firstSeq} of the log has not the bytes of ${datapoints} datapoints. "dundun check" tells more.`;
+    throw new Error(message, { cause: error });
+  }
 }
 
 /** A Float64Array needs its bytes aligned; those of a row have a buffer to themselves, as a rule. */
@@ -103,7 +119,9 @@ export class LogWriter {
   readonly #rowWith: StatementSync;
 
   constructor(database: DatabaseSync) {
-    this.#insert = database.prepare('INSERT INTO log (first_seq, datapoints, rows, texts) VALUES (?, ?, ?, ?)');
+    this.#insert = database.prepare(
+      'INSERT INTO log (first_seq, datapoints, rows, texts, publishes) VALUES (?, ?, ?, ?, ?)',
+    );
     this.#oldest = database.prepare(
       'SELECT first_seq AS firstSeq, datapoints FROM log WHERE first_seq <= ? ORDER BY first_seq LIMIT ?',
     );
@@ -113,11 +131,13 @@ export class LogWriter {
     );
   }
 
-  append(piece: LogPiece): void {
+  /** @param publishes marks of MQTT publishes to be stored beside (publish-marks.ts) */
+  append(piece: LogPiece, publishes?: Uint8Array): void {
     const { buffer, byteOffset, byteLength } = piece.rows;
-    const bytes = new Uint8Array(buffer, byteOffset, byteLength);
+    const isFew = countOf(piece) <= limits.logPackedDatapointsMax && piece.texts.length === 0;
+    const bytes = (isFew ? packArrivals(piece.rows) : undefined) ?? new Uint8Array(buffer, byteOffset, byteLength);
     const texts = piece.texts.length === 0 ? null : JSON.stringify(piece.texts);
-    this.#insert.run(piece.firstSeq, countOf(piece), bytes, texts);
+    this.#insert.run(piece.firstSeq, countOf(piece), bytes, texts, publishes ?? null);
   }
 
   /** Seq of the last datapoint of the row that holds one. */

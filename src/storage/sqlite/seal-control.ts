@@ -10,6 +10,8 @@ import type { Failure } from './writer-protocol.ts';
 interface Parts {
   readonly path: string;
   readonly datapoints: DatapointWriter;
+  /** Sensors there are: all of them may send, until a pass tells how many do. */
+  readonly countSensors: () => number;
   /** Called when a pass has ended, with the seq up to which the log is sealed. */
   readonly onSealed: (seq: number) => void;
   /** Called when a pass was cut off; it goes on after a while. */
@@ -27,6 +29,7 @@ export class SealControl {
   #cutOff = 0;
   /** Datapoints in the log at which the next pass begins. */
   #rowsMin: number = limits.sealRowsMin;
+  #hasCounted = false;
   /** Datapoints in the log for which commits wait; with a long log from before, when a whole pass has told of its sensors. */
   #rowsBehind: number;
 
@@ -44,7 +47,10 @@ export class SealControl {
   /** True when the log is long enough for a pass. */
   get isDue(): boolean {
     const { logRows, freshTextChars } = this.#parts.datapoints;
-    return logRows >= this.#rowsMin || freshTextChars >= limits.sealTextCharsMax;
+    if (freshTextChars >= limits.sealTextCharsMax) return true;
+    if (logRows < this.#rowsMin) return false;
+    if (!this.#hasCounted) this.#expect(this.#parts.countSensors());
+    return logRows >= this.#rowsMin;
   }
 
   /** True when the log has grown so much over what begins a pass that commits had better wait: it is all in memory. */
@@ -103,11 +109,19 @@ export class SealControl {
       this.#order({ kind: 'next' });
       return;
     }
-    const isWhole = unit.end.datapoints >= this.#rowsMin;
-    const wanted = unit.end.sensors * limits.sealRowsPerSensor;
-    this.#rowsMin = Math.min(limits.sealRowsMax, Math.max(limits.sealRowsMin, wanted));
+    const { sensors, datapoints } = unit.end;
+    const isWhole = datapoints >= this.#rowsMin;
+    this.#expect(sensors);
     if (isWhole) this.#rowsBehind = this.#rowsMin * limits.sealBehindFactor;
     this.#clear(unit.upTo);
+  }
+
+  /** So many sensors send: the next pass begins with some datapoints of each. */
+  #expect(sensors: number): void {
+    this.#hasCounted = true;
+    const wanted = sensors * limits.sealRowsPerSensor;
+    this.#rowsMin = Math.min(limits.sealRowsMax, Math.max(limits.sealRowsMin, wanted));
+    this.#rowsBehind = Math.max(this.#rowsBehind, this.#rowsMin * limits.sealBehindFactor);
   }
 
   /** All of the pass is in chunks: the log goes, some at a time, so that commits come between. */

@@ -5,12 +5,14 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { ChunkWriter } from './chunk-writer.ts';
 import type { KeptLog } from './kept-log.ts';
 import type { LogWriter } from './log.ts';
+import { PublishMarks } from './publish-marks.ts';
 import type { SealedLatest, SealUnit } from './seal-protocol.ts';
 import { toColumn } from './value-column.ts';
 
 export class SealWriter {
   readonly #log: LogWriter;
   readonly #kept: KeptLog;
+  readonly #marks: PublishMarks;
   readonly #chunks: ChunkWriter;
   readonly #remove: StatementSync;
   readonly #setAside: StatementSync;
@@ -23,6 +25,7 @@ export class SealWriter {
   constructor(database: DatabaseSync, log: LogWriter, kept: KeptLog) {
     this.#log = log;
     this.#kept = kept;
+    this.#marks = new PublishMarks(database);
     this.#chunks = new ChunkWriter(database);
     this.#remove = database.prepare('DELETE FROM chunk WHERE id = ?');
     this.#setAside = database.prepare(
@@ -57,6 +60,7 @@ export class SealWriter {
   clearSome(upTo: number): { readonly sealedSeq: number; readonly isDone: boolean } {
     const seq = this.#log.stepUpTo(upTo) ?? upTo;
     const hasMore = this.#kept.keep(seq);
+    this.#marks.keep(seq);
     this.#log.removeUpTo(seq);
     this.#sealed.run(seq);
     if (seq >= upTo) this.#end.run();

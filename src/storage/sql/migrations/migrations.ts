@@ -12,6 +12,7 @@ import * as receiptAnswer from './0010-receipt-answer.ts';
 import * as retention from './0011-retention.ts';
 import * as chunks from './0012-chunks.ts';
 import * as deviceOrder from './0013-device-order.ts';
+import * as packedLog from './0014-packed-log.ts';
 
 export const migrations: Record<string, Migration> = {
   '0001-ground': ground,
@@ -26,4 +27,5 @@ export const migrations: Record<string, Migration> = {
   '0011-retention': retention,
   '0012-chunks': chunks,
   '0013-device-order': deviceOrder,
+  '0014-packed-log': packedLog,
 };

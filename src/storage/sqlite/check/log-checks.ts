@@ -2,18 +2,12 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { limits } from '../../../config/limits.ts';
 import { rowNumbers } from '../../../domain/datapoints/datapoint-batch.ts';
-import { type LogPiece, toPiece } from '../log.ts';
+import { type LogPiece, type LogRow, toPiece } from '../log.ts';
+import { isLogColumn } from '../publish-marks.ts';
 import type { Check } from './check.ts';
 
-const bytesOfDatapoint = rowNumbers * Float64Array.BYTES_PER_ELEMENT;
+const forgetMarks = 'Set its publishes to NULL; repeats of those messages may be stored twice.';
 const restore = 'Restore a backup; what is in this row is lost.';
-
-interface Row {
-  readonly firstSeq: number;
-  readonly datapoints: number;
-  readonly rows: Uint8Array;
-  readonly texts: string | null;
-}
 
 export const logChecks: readonly Check[] = [
   {
@@ -74,22 +68,24 @@ export const logChecks: readonly Check[] = [
     name: 'repeats',
     asks: 'what is remembered to tell repeats can be read',
     *run(database) {
-      for (const { id } of database.prepare('SELECT id FROM mqtt_publish WHERE length(marks) % 16 <> 0').iterate()) {
-        yield {
-          what: `Row ${id} of mqtt_publish has half a mark.`,
-          where: { table: 'mqtt_publish' },
-          advice: 'Remove that row; repeats of those messages may be stored twice.',
-        };
+      const advice = 'Remove that row; repeats of those messages may be stored twice.';
+      for (const { id } of database.prepare('SELECT id FROM mqtt_publish WHERE length(marks) % 16 <> 0').iterate())
+        yield { what: `Row ${id} of mqtt_publish has half a mark.`, where: { table: 'mqtt_publish' }, advice };
+      for (const { seq, publishes } of database
+        .prepare('SELECT first_seq AS seq, publishes FROM log WHERE publishes IS NOT NULL')
+        .iterate()) {
+        if (isLogColumn(publishes)) continue;
+        yield { what: `Row ${seq} of log has half a mark.`, where: { table: 'log' }, advice: forgetMarks };
       }
     },
   },
 ];
 
-function* rowsOf(database: DatabaseSync, table: string): Generator<Row> {
+function* rowsOf(database: DatabaseSync, table: string): Generator<LogRow> {
   const rows = database.prepare(
     `SELECT first_seq AS firstSeq, datapoints, rows, texts FROM ${table} ORDER BY first_seq`,
   );
-  for (const row of rows.iterate()) yield row as unknown as Row;
+  for (const row of rows.iterate()) yield row as unknown as LogRow;
 }
 
 /** Rows that can be read at all. */
@@ -101,15 +97,24 @@ function counter(database: DatabaseSync, name: string): number {
   return Number(database.prepare('SELECT value FROM counter WHERE name = ?').get(name)?.['value'] ?? 0);
 }
 
-function faultsOf(row: Row): string[] {
+function faultsOf(row: LogRow): string[] {
   const { datapoints, rows } = row;
-  if (!(rows instanceof Uint8Array) || rows.length !== datapoints * bytesOfDatapoint)
-    return [`has not the bytes of ${datapoints} datapoints`];
   if (datapoints < 1 || datapoints > limits.logRowDatapointsMax) return [`has ${datapoints} datapoints`];
+  if (!(rows instanceof Uint8Array) || !canBeRead({ ...row, texts: null }))
+    return [`has not the bytes of ${datapoints} datapoints`];
   try {
     return faultsInside(toPiece(row));
   } catch {
     return ['has texts that are no JSON'];
+  }
+}
+
+function canBeRead(row: LogRow): boolean {
+  try {
+    toPiece(row);
+    return true;
+  } catch {
+    return false;
   }
 }
 
