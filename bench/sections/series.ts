@@ -18,6 +18,8 @@ import { ServerProcess } from '../server-process.ts';
 
 const perS = 5_000;
 const othersMax = 0.1;
+/** As long as so many rounds: on one core, what the engine still compiles in the background is what questions wait for longest. */
+const warmUpRounds = 2;
 const memoryMbMax = 350;
 const restartMsMax = 3_000;
 
@@ -114,7 +116,7 @@ function askTable(server: ServerProcess, targets: Targets): Asked {
 async function askInTurns(sides: readonly Asked[], options: BenchOptions): Promise<Sent[]> {
   const sent: Sent[] = [];
   for (let round = 0; round <= options.rounds; round++) {
-    const seconds = round === 0 ? Math.min(options.seconds, 3) : options.seconds;
+    const seconds = round === 0 ? options.seconds * warmUpRounds : options.seconds;
     for (const side of round % 2 === 0 ? sides.toReversed() : sides)
       sent.push(await askFor(side, { seconds, isWarmUp: round === 0 }));
     console.error(`series: ${round === 0 ? 'warm-up' : `round ${round} of ${options.rounds}`}`);
