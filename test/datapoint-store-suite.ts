@@ -346,13 +346,43 @@ export function datapointStoreSuite(engine: string, open: () => Promise<OpenedSt
       assert.deepEqual(await listed(), marks);
     });
 
+    test('publishes are remembered by their own times, whatever the datapoints say, and for so long', async () => {
+      const start = nowMs + 10 * limits.repeatWindowMs;
+      const minutes = (count: number) => count * 60_000;
+      const day = limits.repeatWindowMs;
+      const publish = async (slot: number, publishedMs: number, received: number) => {
+        await append([{ sensor: nextSensor(), received }], { publishes: [{ slot, content: 1 }], publishedMs });
+      };
+      const remembered = async () =>
+        new Map([...(await opened.store.listPublishes())].map(({ slot, atMs }) => [slot, atMs] as const));
+      // All of them lie in the log and leave it in one step.
+      await publish(9_001, start, 5);
+      await publish(9_002, start + day / 2, start);
+      await publish(9_003, start + day + minutes(1), 5);
+      await publish(9_004, start + day + minutes(3), start + 40 * day);
+      await opened.seal();
+      await opened.reopen();
+      const times = await remembered();
+      assert.equal(times.has(9_001), false);
+      assert.equal(times.get(9_002), start + day / 2);
+      assert.equal(times.get(9_003), start + day + minutes(1));
+      const last = times.get(9_004) as number;
+      assert.ok(last <= start + day + minutes(3) && last >= start + day - minutes(10));
+      // What is in the table is forgotten in its turn.
+      await publish(9_005, start + 2 * day, 5);
+      await opened.seal();
+      assert.deepEqual([9_002, 9_003, 9_005].map((slot) => times.has(slot)), [true, true, false]); // biome-ignore format: short
+      const later = await remembered();
+      assert.deepEqual([9_002, 9_003, 9_005].map((slot) => later.has(slot)), [false, true, true]); // biome-ignore format: short
+    });
+
     test('of publishes the newest are remembered, as many as there is room for, sealed or not', async () => {
       const max = limits.repeatMemoryMax;
       const each = 20_000;
       const commits = Math.ceil(max / each) + 3;
       for (let commit = 0; commit < commits; commit++) {
         const publishes = Array.from({ length: each }, (_, n) => ({ slot: commit * each + n, content: commit }));
-        await append([{ sensor: nextSensor() }], { publishes });
+        await append([{ sensor: nextSensor() }], { publishes, publishedMs: nowMs + 20 * limits.repeatWindowMs });
         // Some lie in the log, some behind it, wherever the bound falls.
         if (commit % 6 === 4) await opened.seal();
       }

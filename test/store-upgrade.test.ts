@@ -54,6 +54,7 @@ test('datapoints of a log of single rows are read in their order, and seqs go on
     quiet: [],
     receipts: [],
     publishes: new Float64Array(),
+    publishedMs: Number.NaN,
   });
   assert.equal(seq, 5);
   await opened.close();

@@ -495,7 +495,7 @@ export const limits = {
   /** A client id, characters. Beyond: CONNACK 2. */
   clientIdCharsMax: 256,
   /** Topics whose meaning is held in memory. */
-  topicsCachedMax: 50_000,
+  topicsCachedMax: 150_000,
   /** Levels of a topic. Beyond: the connection is cut. */
   topicLevelsMax: 32,
   /** Drops kept for one device. Beyond: the oldest is forgotten. */

@@ -28,15 +28,18 @@ export const nowMs = Date.UTC(2026, 0, 15, 12);
 export interface Beside {
   readonly receipts?: readonly PushReceipt[];
   readonly publishes?: readonly PublishMark[];
+  /** When these were received. */
+  readonly publishedMs?: number;
 }
 
-export function batchOf(points: readonly Point[], { receipts = [], publishes = [] }: Beside = {}): DatapointBatch {
+export function batchOf(points: readonly Point[], beside: Beside = {}): DatapointBatch {
+  const { receipts = [], publishes = [], publishedMs = nowMs } = beside;
   const batch = new BatchBuilder(points.length);
   for (const { sensor, timestamp, received, value } of points) {
     batch.add(sensor, timestamp ?? Number.NaN, received ?? nowMs, value ?? 0);
   }
   for (const receipt of receipts) batch.addReceipt(receipt);
-  for (const publish of publishes) batch.addPublish(publish);
+  for (const publish of publishes) batch.addPublish(publish, publishedMs);
   return batch.build();
 }
 

@@ -35,6 +35,8 @@ export interface DatapointBatch {
   readonly receipts: readonly PushReceipt[];
   /** `markNumbers` for each MQTT publish: slot, content. */
   readonly publishes: Float64Array<ArrayBuffer>;
+  /** When the last of these was received; NaN where there are none. */
+  readonly publishedMs: number;
   /** Datapoints that no rule looks at: `quietNumbers` for each run of them, place in `rows` and count. */
   readonly quiet: readonly number[];
 }
@@ -55,6 +57,7 @@ export class BatchBuilder {
   readonly #texts: string[] = [];
   readonly #receipts: PushReceipt[] = [];
   readonly #publishes: number[] = [];
+  #publishedMs = Number.NaN;
   readonly #quiet: number[] = [];
   #at = 0;
 
@@ -96,8 +99,9 @@ export class BatchBuilder {
     this.#receipts.push(receipt);
   }
 
-  addPublish({ slot, content }: PublishMark): void {
+  addPublish({ slot, content }: PublishMark, receivedMs: number): void {
     this.#publishes.push(slot, content);
+    this.#publishedMs = receivedMs;
   }
 
   /** Says that no rule looks at the datapoints added last. */
@@ -115,6 +119,7 @@ export class BatchBuilder {
       texts: this.#texts,
       receipts: this.#receipts,
       publishes: Float64Array.from(this.#publishes),
+      publishedMs: this.#publishedMs,
       quiet: this.#quiet,
     };
   }

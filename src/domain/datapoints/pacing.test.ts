@@ -67,6 +67,16 @@ suite('commits of a stream', () => {
     });
   }
 
+  test('that comes in waves are spared within them', async () => {
+    const wave = (nowMs: number) => {
+      const elapsed = nowMs - 1_000;
+      return Math.floor(elapsed / 4_000) * 20_000 + Math.min(elapsed % 4_000, 2_000) * 10;
+    };
+    const free = await run(60, wave, false);
+    const paced = await run(60, wave);
+    assert.ok(paced.commitsPerS <= free.commitsPerS / 3, `${paced.commitsPerS}, ${free.commitsPerS} without pacing`);
+  });
+
   test('that is thin is left alone', async () => {
     const perS = (bounds.datapointsMin / bounds.everyMs) * 1000 * 0.8;
     const free = await run(20, stream(perS), false);

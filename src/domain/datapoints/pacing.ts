@@ -65,11 +65,18 @@ export class Pacing {
     const elapsedMs = nowMs - this.#stretchMs;
     this.#commitMs = nowMs;
     if (elapsedMs >= (this.#spared === 0 ? this.#freeMs : this.#bounds.sparedMs)) {
-      this.#endStretch(this.#datapoints / elapsedMs);
+      // One that goes on over a pause tells nothing of what pacing costs.
+      if (this.#spared > 0 && elapsedMs > this.#bounds.sparedMs * 2) this.#spareAnew();
+      else this.#endStretch(this.#datapoints / elapsedMs);
       this.#stretchMs = nowMs;
       this.#datapoints = 0;
     }
     this.#datapoints += datapoints;
+  }
+
+  #spareAnew(): void {
+    this.#spared = 0;
+    this.#freeMs = this.#bounds.freeMsMin;
   }
 
   #endStretch(rate: number): void {

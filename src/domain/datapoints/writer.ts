@@ -233,7 +233,7 @@ function toBatch(group: readonly Waiting[]): DatapointBatch {
     for (const { sensor, readings, receivedMs, publish, isQuiet } of append.pushes) {
       if (readings instanceof PlainReadings) batch.addPlain(sensor.key, receivedMs, readings);
       else for (const reading of readings) batch.add(sensor.key, reading.timestampMs, receivedMs, reading.value);
-      if (publish !== undefined) batch.addPublish(publish);
+      if (publish !== undefined) batch.addPublish(publish, receivedMs);
       if (isQuiet) batch.addQuiet(readings.length);
     }
     if (append.receipt !== undefined) batch.addReceipt(append.receipt);

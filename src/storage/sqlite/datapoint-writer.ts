@@ -2,12 +2,7 @@
 // belong into a datapoint's own commit (push receipts, MQTT publish marks).
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { limits } from '../../config/limits.ts';
-import {
-  countRows,
-  type DatapointBatch,
-  type PushReceipt,
-  rowNumbers,
-} from '../../domain/datapoints/datapoint-batch.ts';
+import { countRows, type DatapointBatch, type PushReceipt } from '../../domain/datapoints/datapoint-batch.ts';
 import { KeptLog } from './kept-log.ts';
 import { cutBatch, LogWriter, lastLoggedSeq } from './log.ts';
 import { LogTexts } from './log-texts.ts';
@@ -83,8 +78,7 @@ export class DatapointWriter {
   /** Appends inside the open transaction; returns the seq of the first datapoint. */
   append(batch: DatapointBatch): number {
     const first = this.#nextSeq;
-    let publishes =
-      batch.publishes.length === 0 ? undefined : toLogColumn(batch.publishes, batch.rows.at(2 - rowNumbers) ?? 0);
+    let publishes = batch.publishes.length === 0 ? undefined : toLogColumn(batch.publishes, batch.publishedMs);
     for (const piece of cutBatch(batch, first)) {
       this.#log.append(piece, publishes);
       publishes = undefined;

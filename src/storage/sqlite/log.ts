@@ -54,7 +54,7 @@ export function* readLog(database: DatabaseSync, upTo = Number.MAX_SAFE_INTEGER)
     const some = rows.all(after, upTo, wanted) as unknown as LogRow[];
     let bytes = 0;
     for (const row of some) {
-      bytes += row.rows.byteLength + (row.texts?.length ?? 0);
+      bytes += row.datapoints * bytesOfDatapoint + (row.texts?.length ?? 0);
       yield toPiece(row);
     }
     noteSpent(bytes);

@@ -1,6 +1,6 @@
 // The memory of MQTT publishes, by which a repeat is told from a new message. A mark is written with its datapoint, in the
 // same row of the log, because a table of its own would cost each commit another page; when that row goes, the marks that are
-// still to be remembered go into a table, those of many rows in one. Bounded by `repeatMemoryMax`.
+// still to be remembered go into a table, those of many rows in one. Bounded by `repeatMemoryMax` and `repeatWindowMs`.
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { limits } from '../../config/limits.ts';
 import { markNumbers } from '../../domain/datapoints/datapoint-batch.ts';
@@ -8,6 +8,8 @@ import type { RememberedPublish } from '../../domain/datapoints/datapoint-store.
 
 const markBytes = markNumbers * Float64Array.BYTES_PER_ELEMENT;
 const timeBytes = Float64Array.BYTES_PER_ELEMENT;
+/** Rows of the log whose marks were received no further apart share a row of the table, and with it the time of the first. */
+const togetherMs = 600_000;
 
 /** How the marks of a commit lie in its row of the log: the time when they were received, and then the marks. */
 export function toLogColumn(marks: Float64Array, atMs: number): Uint8Array {
@@ -29,14 +31,33 @@ interface MarksOfRow {
 
 /** The publishes to be remembered, oldest first: the newest, as many as there is room for in memory. */
 export function listMarks(database: DatabaseSync): Iterable<RememberedPublish> {
-  const newestFirst: MarksOfRow[] = [];
-  let left: number = limits.repeatMemoryMax;
-  for (const { atMs, marks } of rowsBack(database)) {
-    if (left <= 0) break;
-    newestFirst.push({ atMs, marks: marks.subarray(-left * markNumbers) });
-    left -= marks.length / markNumbers;
+  // All in one piece, because there may be as many rows as marks.
+  const all = new Float64Array(limits.repeatMemoryMax * listedNumbers);
+  let from = all.length;
+  // What leaves the log for the table meanwhile would be seen twice.
+  database.exec('BEGIN');
+  try {
+    for (const { atMs, marks } of rowsBack(database)) {
+      for (let i = marks.length - markNumbers; i >= 0 && from > 0; i -= markNumbers) {
+        from -= listedNumbers;
+        all[from] = marks[i] as number;
+        all[from + 1] = marks[i + 1] as number;
+        all[from + 2] = atMs;
+      }
+      if (from === 0) break;
+    }
+  } finally {
+    database.exec('COMMIT');
   }
-  return eachMark(newestFirst.reverse());
+  return eachMark(all.subarray(from));
+}
+
+/** Slot, content, time. */
+const listedNumbers = markNumbers + 1;
+
+function* eachMark(listed: Float64Array): Generator<RememberedPublish> {
+  for (let i = 0; i < listed.length; i += listedNumbers)
+    yield { slot: listed[i] as number, content: listed[i + 1] as number, atMs: listed[i + 2] as number };
 }
 
 function* rowsBack(database: DatabaseSync): Generator<MarksOfRow> {
@@ -44,13 +65,6 @@ function* rowsBack(database: DatabaseSync): Generator<MarksOfRow> {
   for (const { publishes } of logged.iterate()) yield ofLogColumn(publishes as Uint8Array);
   const older = database.prepare('SELECT at, marks FROM mqtt_publish ORDER BY id DESC');
   for (const { at, marks } of older.iterate()) yield { atMs: Number(at), marks: toNumbers(marks as Uint8Array) };
-}
-
-function* eachMark(rows: readonly MarksOfRow[]): Generator<RememberedPublish> {
-  for (const { atMs, marks } of rows) {
-    for (let i = 0; i < marks.length; i += markNumbers)
-      yield { slot: marks[i] as number, content: marks[i + 1] as number, atMs };
-  }
 }
 
 function ofLogColumn(column: Uint8Array): MarksOfRow {
@@ -65,69 +79,105 @@ function toNumbers(bytes: Uint8Array): Float64Array {
 
 /** The writer thread's side; every method inside a transaction. */
 export class PublishMarks {
-  readonly #inLog: StatementSync;
-  readonly #behind: StatementSync;
+  readonly #upTo: StatementSync;
+  readonly #logged: StatementSync;
   readonly #insert: StatementSync;
-  readonly #inTable: StatementSync;
-  readonly #forget: StatementSync;
+  readonly #tabled: StatementSync;
+  readonly #tableBack: StatementSync;
+  readonly #forgetOlder: StatementSync;
+  readonly #forgetBelow: StatementSync;
+  /** The pass whose rows go, by the seq where it ends, and the marks in the log behind what has gone so far. */
+  #pass = { end: 0, marksBehind: 0 };
 
   constructor(database: DatabaseSync) {
-    this.#inLog = database.prepare(
+    this.#upTo = database.prepare(
       'SELECT publishes FROM log WHERE first_seq <= ? AND publishes IS NOT NULL ORDER BY first_seq DESC',
     );
-    // What is behind the rows of a step, up to what is remembered at all: SQLite knows the lengths without reading it.
-    this.#behind = database.prepare(
-      `SELECT total((octet_length(publishes) - ${timeBytes}) / ${markBytes}) AS marks FROM
-        (SELECT publishes FROM log WHERE first_seq > ? AND publishes IS NOT NULL ORDER BY first_seq LIMIT ${limits.repeatMemoryMax})`,
+    // SQLite knows the lengths without reading what is so long.
+    this.#logged = database.prepare(
+      `SELECT total((octet_length(publishes) - ${timeBytes}) / ${markBytes}) AS marks FROM log`,
     );
+    this.#tabled = database.prepare(`SELECT total(octet_length(marks)) / ${markBytes} AS marks FROM mqtt_publish`);
     this.#insert = database.prepare('INSERT INTO mqtt_publish (at, marks) VALUES (?, ?)');
-    this.#inTable = database.prepare(
+    this.#tableBack = database.prepare(
       `SELECT id, octet_length(marks) / ${markBytes} AS marks FROM mqtt_publish ORDER BY id DESC`,
     );
-    this.#forget = database.prepare('DELETE FROM mqtt_publish WHERE id < ? OR at < ?');
+    this.#forgetOlder = database.prepare('DELETE FROM mqtt_publish WHERE at < ?');
+    this.#forgetBelow = database.prepare('DELETE FROM mqtt_publish WHERE id < ?');
   }
 
-  /** Before the log up to a seq goes: keeps of its marks those that are still to be remembered, and forgets older ones. */
-  keep(seq: number): void {
-    const newestFirst = (this.#inLog.all(seq) as unknown as { publishes: Uint8Array }[]).map(({ publishes }) =>
+  /**
+   * Before the log up to a seq goes, as a step of a pass that ends at another: keeps of its marks those that are still to be
+   * remembered, and with the last step forgets older ones.
+   */
+  keep(seq: number, end: number): void {
+    if (this.#pass.end !== end) this.#pass = { end, marksBehind: Number(this.#logged.get()?.['marks']) };
+    const newestFirst = (this.#upTo.all(seq) as unknown as { publishes: Uint8Array }[]).map(({ publishes }) =>
       ofLogColumn(publishes),
     );
     const [newest] = newestFirst;
-    if (newest === undefined) return;
-    const inLog = Number(this.#behind.get(seq)?.['marks']);
-    const kept: Float64Array[] = [];
-    let room = limits.repeatMemoryMax - inLog;
-    for (const { marks } of newestFirst) {
-      if (room <= 0) break;
-      kept.push(marks);
-      room -= marks.length / markNumbers;
+    if (newest !== undefined) {
+      this.#pass.marksBehind -= newestFirst.reduce((sum, { marks }) => sum + marks.length / markNumbers, 0);
+      // What has come since the pass began to go is not counted: some more are kept than there will be room for.
+      const kept = cut(
+        newestFirst,
+        newest.atMs - limits.repeatWindowMs,
+        limits.repeatMemoryMax - this.#pass.marksBehind,
+      );
+      for (const { atMs, marks } of together(kept.reverse()))
+        this.#insert.run(atMs, new Uint8Array(marks.buffer, marks.byteOffset, marks.byteLength));
     }
-    if (kept.length > 0) this.#insert.run(newest.atMs, joined(kept.reverse()));
-    this.#forgetBeyond(limits.repeatMemoryMax - inLog, newest.atMs);
+    if (seq >= end) this.#forget(newest?.atMs);
   }
 
-  /** Leaves the newest of the table, so many of them or a row more. */
-  #forgetBeyond(room: number, nowMs: number): void {
-    let left = room;
-    let oldest = Number.MAX_SAFE_INTEGER;
-    for (const { id, marks } of this.#inTable.iterate() as Iterable<unknown> as Iterable<{
-      id: number;
-      marks: number;
-    }>) {
+  /** Leaves what is young enough, and the newest of that where there are far more than there is room for. */
+  #forget(nowMs: number | undefined): void {
+    if (nowMs !== undefined) this.#forgetOlder.run(nowMs - limits.repeatWindowMs);
+    if (Number(this.#tabled.get()?.['marks']) <= limits.repeatMemoryMax * 1.25) return;
+    let left: number = limits.repeatMemoryMax;
+    let oldest = 0;
+    for (const row of this.#tableBack.iterate()) {
       if (left <= 0) break;
-      oldest = id;
-      left -= marks;
+      oldest = Number(row['id']);
+      left -= Number(row['marks']);
     }
-    this.#forget.run(oldest, nowMs - limits.repeatWindowMs);
+    this.#forgetBelow.run(oldest);
   }
 }
 
-function joined(parts: readonly Float64Array[]): Uint8Array {
-  const all = new Float64Array(parts.reduce((sum, { length }) => sum + length, 0));
-  let at = 0;
-  for (const part of parts) {
-    all.set(part, at);
-    at += part.length;
+/** The newest of them: those received since then, as many as there is room for, or a row more. */
+function cut(newestFirst: readonly MarksOfRow[], sinceMs: number, roomForMarks: number): MarksOfRow[] {
+  const kept: MarksOfRow[] = [];
+  let room = roomForMarks;
+  for (const row of newestFirst) {
+    if (room <= 0) break;
+    if (row.atMs >= sinceMs) kept.push(row);
+    room -= row.marks.length / markNumbers;
   }
-  return new Uint8Array(all.buffer);
+  return kept;
+}
+
+/** Joins what was received within some minutes; in doubt a mark is older than it was: a repeat is rather stored twice than lost. */
+function* together(oldestFirst: readonly MarksOfRow[]): Generator<MarksOfRow> {
+  let group: MarksOfRow[] = [];
+  let firstMs = 0;
+  for (const row of oldestFirst) {
+    if (group.length > 0 && Math.abs(row.atMs - firstMs) > togetherMs) {
+      yield joined(group);
+      group = [];
+    }
+    if (group.length === 0) firstMs = row.atMs;
+    group.push(row);
+  }
+  if (group.length > 0) yield joined(group);
+}
+
+function joined(rows: readonly MarksOfRow[]): MarksOfRow {
+  const all = new Float64Array(rows.reduce((sum, { marks }) => sum + marks.length, 0));
+  let at = 0;
+  for (const { marks } of rows) {
+    all.set(marks, at);
+    at += marks.length;
+  }
+  return { atMs: rows.reduce((first, { atMs }) => Math.min(first, atMs), Number.POSITIVE_INFINITY), marks: all };
 }

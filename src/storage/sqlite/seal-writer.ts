@@ -60,7 +60,7 @@ export class SealWriter {
   clearSome(upTo: number): { readonly sealedSeq: number; readonly isDone: boolean } {
     const seq = this.#log.stepUpTo(upTo) ?? upTo;
     const hasMore = this.#kept.keep(seq);
-    this.#marks.keep(seq);
+    this.#marks.keep(seq, upTo);
     this.#log.removeUpTo(seq);
     this.#sealed.run(seq);
     if (seq >= upTo) this.#end.run();
