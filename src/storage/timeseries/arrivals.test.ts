@@ -59,7 +59,12 @@ suite('packed datapoints', () => {
   });
 
   test('that a series cannot give back are left as they are', () => {
-    for (const odd of [[[1, -0, 5, 1.5]], [[1, 5, -0, 1.5]], [[1, 0.1, 1_700_000_000_000, 1.5]]] as const)
+    for (const odd of [
+      [[1, -0, 5, 1.5]],
+      [[1, 5, -0, 1.5]],
+      [[1, 0.1, 1_700_000_000_000, 1.5]],
+      [[1, -8.64e15, 8.64e15, 1]],
+    ] as const)
       assert.equal(packArrivals(rowsOf([...odd, ...odd])), undefined);
   });
 
