@@ -2,7 +2,7 @@
 // use or have a stored session (contract 2 and 8).
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, suite, test } from 'node:test';
-import type { IConnectPacket } from 'mqtt-packet';
+import { generate, type IConnectPacket } from 'mqtt-packet';
 import { limits } from '../src/config/limits.ts';
 import { Client, takeAll } from './support/mqtt-client.ts';
 import { connectBytes, RawClient } from './support/mqtt-raw.ts';
@@ -144,6 +144,38 @@ suite('the protocol', () => {
       await client.cut();
     });
   }
+});
+
+test('who is refused and publishes all the same has no acknowledgement, and nothing is stored', async () => {
+  const refused: Partial<IConnectPacket>[] = [
+    { protocolId: 'MQTT', protocolVersion: 5 },
+    { protocolId: 'MQIsdp', protocolVersion: 3, clientId: 'x'.repeat(limits.clientIdCharsMax + 1) },
+    // Nobody's name: too many failures slow down who has it.
+    { username: 'refused', password: Buffer.from('wrong') },
+  ];
+  for (const options of refused) {
+    for (const qos of [0, 1, 2] as const) {
+      // However far the refusal has come.
+      for (let turns = 1; turns < 12; turns++) {
+        const client = await RawClient.open(server);
+        const answer = client.signIn('guest', { clientId: 'refused', ...options });
+        for (let turn = 0; turn < turns; turn++) await new Promise((resolve) => setImmediate(resolve));
+        const topic = 'devices/open/sensors/s1/value';
+        const messageId = qos === 0 ? {} : { messageId: 9 };
+        client.send(
+          generate(
+            { cmd: 'publish', topic, payload: '{"value":4711}', qos, dup: false, retain: false, ...messageId },
+            { protocolVersion: options.protocolVersion ?? 4 },
+          ),
+        );
+        assert.notEqual((await answer).returnCode, 0);
+        await client.closed;
+        assert.deepEqual(client.packets, []);
+      }
+    }
+  }
+  const { body } = await server.call('owner', 'GET', '/devices/open/sensors/s1/values');
+  assert.deepEqual(body, []);
 });
 
 suite('a client id', () => {

@@ -256,6 +256,11 @@ export class MqttServer {
       done();
       return;
     }
+    if (client !== null && session === undefined && packet.messageId !== undefined) {
+      // A will has no packet id: this is a message of a client that was refused, for which the broker still listens a while.
+      done(new Error('The client has not been let in.'));
+      return;
+    }
     if (session !== undefined) this.#parts.presence.hear(session, this.#parts.gateways.peek(session.clientId));
     this.#deciding += 1;
     // The connection of a will is gone, and its client id may be somebody else's by now.
