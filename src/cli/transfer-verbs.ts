@@ -22,7 +22,7 @@ function addImport(program: Command): void {
   addService(program.command('import <file>').description('bring a file of datapoints into a service; - is standard input'))
     .option('--device <id>', 'the device, where no column names it')
     .option('--sensor <id>', 'the sensor, where the values are in a column "value" and none names it')
-    .option('--map <column=role...>', 'what a column is: a sensor, device/sensor, or a role')
+    .option('--map <column=role...>', 'what a column is: a sensor, device/sensor, or a role; once a sensor is said, columns with none said are left out')
     .option('--timezone <name>', 'by whose clocks times are without an offset, such as Europe/Paris')
     .option('--time-format <format>', 'iso, s, ms, or a pattern such as "D.M.YYYY H:mm"')
     .option('--delimiter <char>', 'between fields: , ; | or tab')
