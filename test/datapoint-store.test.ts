@@ -1,11 +1,13 @@
-// The suite of datapoint stores on every engine there is.
+// The suites of datapoint stores on every engine there is.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openEmbeddedStore } from '../src/storage/sqlite/open.ts';
 import { datapointStoreSuite, type OpenedStore } from './datapoint-store-suite.ts';
+import { rememberedSuite } from './remembered-suite.ts';
 
 datapointStoreSuite('SQLite', openSqlite);
+rememberedSuite('SQLite', openSqlite);
 
 async function openSqlite(): Promise<OpenedStore> {
   const folder = await mkdtemp(join(tmpdir(), 'dundun-store-'));

@@ -6,7 +6,7 @@ import { countRows, type DatapointBatch, type PushReceipt } from '../../domain/d
 import { KeptLog } from './kept-log.ts';
 import { cutBatch, LogWriter, lastLoggedSeq } from './log.ts';
 import { LogTexts } from './log-texts.ts';
-import { toLogColumn } from './publish-marks.ts';
+import { PublishMarks, toLogColumn } from './publish-marks.ts';
 import type { SealUnit } from './seal-protocol.ts';
 import { SealWriter } from './seal-writer.ts';
 
@@ -15,6 +15,7 @@ export class DatapointWriter {
   readonly #log: LogWriter;
   readonly #sealing: SealWriter;
   readonly #kept: KeptLog;
+  readonly #marks: PublishMarks;
   readonly #texts: LogTexts;
   readonly #insertReceipt: StatementSync;
   #nextSeq: number;
@@ -38,7 +39,8 @@ export class DatapointWriter {
     this.purgeDue = one('SELECT count(*) AS n FROM purge') > 0;
     this.#log = new LogWriter(database);
     this.#texts = new LogTexts(database);
-    this.#sealing = new SealWriter(database, this.#log, this.#kept);
+    this.#marks = new PublishMarks(database);
+    this.#sealing = new SealWriter(database, { log: this.#log, kept: this.#kept, marks: this.#marks });
     this.#insertReceipt = database.prepare(
       'INSERT OR REPLACE INTO receipt (id, caller, body_hash, answer, at) VALUES (?, ?, ?, ?, ?)',
     );
@@ -83,6 +85,8 @@ export class DatapointWriter {
       this.#log.append(piece, publishes);
       publishes = undefined;
     }
+    // Of messages that brought no datapoint.
+    if (publishes !== undefined) this.#marks.add(batch.publishes, batch.publishedMs);
     this.#nextSeq = first + countRows(batch);
     if (batch.texts.length > 0) this.#texts.add(batch.texts);
     if (batch.quiet.length > 0) this.#kept.addQuiet(batch.quiet, first);

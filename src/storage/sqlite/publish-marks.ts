@@ -106,6 +106,11 @@ export class PublishMarks {
     this.#forgetBelow = database.prepare('DELETE FROM mqtt_publish WHERE id < ?');
   }
 
+  /** Remembers marks of a commit without a row in the log. */
+  add(marks: Float64Array, atMs: number): void {
+    this.#insert.run(atMs, new Uint8Array(marks.buffer, marks.byteOffset, marks.byteLength));
+  }
+
   /**
    * Before the log up to a seq goes, as a step of a pass that ends at another: keeps of its marks those that are still to be
    * remembered, and with the last step forgets older ones.
@@ -124,8 +129,7 @@ export class PublishMarks {
         newest.atMs - limits.repeatWindowMs,
         limits.repeatMemoryMax - this.#pass.marksBehind,
       );
-      for (const { atMs, marks } of together(kept.reverse()))
-        this.#insert.run(atMs, new Uint8Array(marks.buffer, marks.byteOffset, marks.byteLength));
+      for (const { atMs, marks } of together(kept.reverse())) this.add(marks, atMs);
     }
     if (seq >= end) this.#forget(newest?.atMs);
   }

@@ -5,7 +5,7 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { ChunkWriter } from './chunk-writer.ts';
 import type { KeptLog } from './kept-log.ts';
 import type { LogWriter } from './log.ts';
-import { PublishMarks } from './publish-marks.ts';
+import type { PublishMarks } from './publish-marks.ts';
 import type { SealedLatest, SealUnit } from './seal-protocol.ts';
 import { toColumn } from './value-column.ts';
 
@@ -22,10 +22,13 @@ export class SealWriter {
   readonly #end: StatementSync;
   readonly #sealed: StatementSync;
 
-  constructor(database: DatabaseSync, log: LogWriter, kept: KeptLog) {
+  constructor(
+    database: DatabaseSync,
+    { log, kept, marks }: { readonly log: LogWriter; readonly kept: KeptLog; readonly marks: PublishMarks },
+  ) {
     this.#log = log;
     this.#kept = kept;
-    this.#marks = new PublishMarks(database);
+    this.#marks = marks;
     this.#chunks = new ChunkWriter(database);
     this.#remove = database.prepare('DELETE FROM chunk WHERE id = ?');
     this.#setAside = database.prepare(
