@@ -1,10 +1,8 @@
 // A disk that refuses for a while loses no firing and repeats none, and the service is not idle before all is done.
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { after, before, test } from 'node:test';
-import { databaseFile } from '../src/storage/sqlite/connection.ts';
 import { make } from './support/calls.ts';
+import { openDatabase } from './support/database.ts';
 import { TestServer } from './support/test-server.ts';
 
 let server: TestServer;
@@ -25,7 +23,7 @@ for (const [what, trigger] of [
     const json = { condition, action };
     const id = (await make(server, { as: 'owner', call: 'POST /notifications', json, expect: 200 })).text;
     await server.running.idle();
-    const database = new DatabaseSync(join(server.folder, databaseFile));
+    const database = openDatabase(server.folder);
     database.exec(`CREATE TRIGGER refusal ${trigger} BEGIN SELECT RAISE(ABORT, 'refused'); END`);
     await server.call('owner', 'POST', '/devices/d/sensors/T/values', { json: { value: 5 } });
     let isIdle = false;

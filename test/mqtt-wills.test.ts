@@ -1,11 +1,9 @@
 // Last wills: a publish like any other, in the name of who left it, judged when it is sent; sent when a connection ends
 // without DISCONNECT, also by a crash of the server (contract 8).
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { after, before, mock, suite, test } from 'node:test';
 import { limits } from '../src/config/limits.ts';
-import { databaseFile } from '../src/storage/sqlite/connection.ts';
+import { openDatabase } from './support/database.ts';
 import { RawClient } from './support/mqtt-raw.ts';
 import { addUsers, setPassword } from './support/people.ts';
 import { TestServer } from './support/test-server.ts';
@@ -223,7 +221,7 @@ async function ended(id: string, isDropped: boolean): Promise<void> {
 
 /** As a run that crashed leaves it. */
 function leaveWill(row: Will & { readonly clientId: string; readonly username: string }): void {
-  const database = new DatabaseSync(join(server.folder, databaseFile), { timeout: 10_000 });
+  const database = openDatabase(server.folder);
   const columns = 'client_id, broker_id, username, topic, payload, qos, retain';
   database
     .prepare(`INSERT INTO mqtt_will (${columns}) VALUES (?, 'an earlier run', ?, ?, ?, ?, 0)`)

@@ -3,9 +3,8 @@
 import assert from 'node:assert/strict';
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { before, suite, test } from 'node:test';
-import { query } from './support/database.ts';
+import { openDatabase, query } from './support/database.ts';
 import { call, makeDevice, makeFolder, runVerb, startDundun, type VerbOutcome, withLimits } from './support/process.ts';
 
 interface Report {
@@ -199,7 +198,7 @@ suite('a check', { timeout: 300_000 }, () => {
   for (const { does, sql, finds, what, where } of faults) {
     test(`finds ${does}`, async () => {
       const copy = copyOf(folder);
-      const database = new DatabaseSync(join(copy, 'dundun.sqlite'));
+      const database = openDatabase(copy);
       database.exec(sql);
       database.close();
       const outcome = await check(copy, '--json');
@@ -214,7 +213,7 @@ suite('a check', { timeout: 300_000 }, () => {
 
   test('tells what it found in words, and where', async () => {
     const copy = copyOf(folder);
-    const database = new DatabaseSync(join(copy, 'dundun.sqlite'));
+    const database = openDatabase(copy);
     database.exec(`UPDATE chunk SET bytes = x'01' WHERE id = ${chunkOf('one')}`);
     database.close();
     const { code, stdout } = await check(copy);
@@ -252,7 +251,7 @@ suite('a check', { timeout: 300_000 }, () => {
 
   test('of the form of an earlier version looks at what it can', async () => {
     const older = copyOf(folder);
-    const database = new DatabaseSync(join(older, 'dundun.sqlite'));
+    const database = openDatabase(older);
     database.exec("DELETE FROM kysely_migration WHERE name = '0009-outbox'");
     database.close();
     const { code, stdout } = await check(older, '--json');

@@ -2,10 +2,9 @@
 // trace, memory stays bounded, and afterwards all is as before (I4).
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { suite, test } from 'node:test';
 import { limits } from '../src/config/limits.ts';
+import { openDatabase } from './support/database.ts';
 import { Ledger } from './support/ledger.ts';
 import { call, type Dundun, makeDevice, startDundun } from './support/process.ts';
 import { push, startPusher } from './support/pushers.ts';
@@ -73,7 +72,7 @@ suite('overload', { timeout: 300_000 }, () => {
 
 /** Takes the database's one right to write, as a disk that does not answer would; the function given back returns it. */
 function holdUpCommits(dundun: Dundun): () => void {
-  const database = new DatabaseSync(join(dundun.folder, 'dundun.sqlite'));
+  const database = openDatabase(dundun.folder);
   database.exec('BEGIN IMMEDIATE');
   return () => {
     database.exec('ROLLBACK');

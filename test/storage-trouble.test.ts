@@ -1,10 +1,8 @@
 // A storage that refuses to write: nothing is acknowledged that was not stored (I1), and the service recovers.
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { after, before, test } from 'node:test';
-import { databaseFile } from '../src/storage/sqlite/connection.ts';
 import { assertProblem } from './support/calls.ts';
+import { openDatabase } from './support/database.ts';
 import { RawClient } from './support/mqtt-raw.ts';
 import { TestServer } from './support/test-server.ts';
 
@@ -22,7 +20,7 @@ after(() => server.stop());
 
 test('a database locked by somebody else is 503, stores nothing, and all is well after', async () => {
   const rows = await server.rows();
-  const other = new DatabaseSync(join(server.folder, databaseFile));
+  const other = openDatabase(server.folder);
   other.exec('BEGIN IMMEDIATE');
   const device = await RawClient.connect(server, 'owner', { clientId: 'device' });
   const reading = { topic: 'devices/d/sensors/s/value', payload: '{"value":"unacknowledged"}', messageId: 7 };

@@ -1,6 +1,7 @@
 // Looks into the database file of a server, or tampers with it, as a person with the sqlite3 shell would.
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { databaseFile } from '../../src/storage/sqlite/connection.ts';
 
 /** Runs a query on the file in the data folder, and leaves it as it is; what is in the write-ahead log counts. */
 export function query(folder: string, sql: string): Record<string, unknown>[] {
@@ -12,8 +13,13 @@ export function tamper(folder: string, sql: string): void {
   open(folder, { readOnly: false }, (database) => database.exec(sql));
 }
 
+/** A connection of its own to the file in the data folder. It waits for its turn where the service writes just then. */
+export function openDatabase(folder: string, options: { readonly readOnly?: boolean } = {}): DatabaseSync {
+  return new DatabaseSync(join(folder, databaseFile), { ...options, timeout: 10_000 });
+}
+
 function open<T>(folder: string, options: { readonly readOnly: boolean }, use: (database: DatabaseSync) => T): T {
-  const database = new DatabaseSync(join(folder, 'dundun.sqlite'), options);
+  const database = openDatabase(folder, options);
   try {
     return use(database);
   } finally {

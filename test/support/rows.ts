@@ -1,13 +1,11 @@
-// Everything a data folder holds, to say "rows unchanged": what a refused request must leave as it was.
-import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
+import type { DatabaseSync } from 'node:sqlite';
 import { type Columns, valueAt } from '../../src/domain/datapoints/columns.ts';
 import type { StoredValue } from '../../src/domain/datapoints/datapoint.ts';
 import { rowNumbers } from '../../src/domain/datapoints/datapoint-batch.ts';
 import { ChunkReader } from '../../src/storage/sqlite/chunk-reader.ts';
-import { databaseFile } from '../../src/storage/sqlite/connection.ts';
 import { readLog } from '../../src/storage/sqlite/log.ts';
 import { decodeChunk } from '../../src/storage/timeseries/chunk-codec.ts';
+import { openDatabase } from './database.ts';
 
 export type Rows = Readonly<Record<string, readonly unknown[]>>;
 
@@ -96,7 +94,7 @@ function readLoggedDatapoints(database: DatabaseSync): StoredDatapoint[] {
 }
 
 export function withDatabase<T>(folder: string, read: (database: DatabaseSync) => T): T {
-  const database = new DatabaseSync(join(folder, databaseFile), { readOnly: true, timeout: 10_000 });
+  const database = openDatabase(folder, { readOnly: true });
   try {
     database.exec('BEGIN');
     return read(database);

@@ -6,7 +6,6 @@ import { mkdtemp, rename, rm } from 'node:fs/promises';
 import { Agent, type IncomingHttpHeaders, request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { buffer } from 'node:stream/consumers';
 import pino from 'pino';
 import { TurnedClock } from '../../src/base/clock.ts';
@@ -14,6 +13,7 @@ import { parseConfig } from '../../src/config/config.ts';
 import type { Env } from '../../src/config/env.ts';
 import { type RunningServer, type Surroundings, startServer } from '../../src/server.ts';
 import { databaseFile } from '../../src/storage/sqlite/connection.ts';
+import { openDatabase } from './database.ts';
 import { type ApiDocument, documentedAnswers } from './documented-answers.ts';
 import { type As, addUsers, password, people } from './people.ts';
 import { type Rows, readRows } from './rows.ts';
@@ -92,7 +92,7 @@ export class TestServer {
   /** Goes on with what is on disk at this moment, as if the machine had lost its power, whatever the server does later. */
   async crash(): Promise<void> {
     const file = join(this.folder, databaseFile);
-    const now = new DatabaseSync(file);
+    const now = openDatabase(this.folder);
     now.prepare('VACUUM INTO ?').run(`${file}.now`);
     now.close();
     await this.running.close();
