@@ -98,6 +98,8 @@ export async function startServer(config: Config, surroundings: Surroundings = {
   try {
     const domain = await wireDomain({ config, clock, ids, store, log, surroundings });
     store.writer.onTrouble = (error, { fatal }) => onTrouble({ error, fatal, log });
+    store.writer.onDamaged = (what) => log.error({ what }, 'the storage is damaged');
+    for (const what of store.datapoints.damage) log.error({ what }, 'the storage is damaged');
     closers.push(async () => domain.room.close());
     closers.push(() => domain.retention.close());
     domain.retention.start();
@@ -241,7 +243,7 @@ async function wireDomain(parts: {
   const { guest } = await users.ensureFirst({ password: () => firstPassword(config, ids, parts.surroundings) });
   const permissions = new Permissions({ guestAccess: config.guestAccess });
   const endings = new Endings();
-  const feed = new Feed();
+  const feed = new Feed((err) => parts.log.error({ err }, 'a datapoint was stored, and not all were told of it'));
   const room = new Room({
     measure: () => measureUsage(config.dataDir, store.reader),
     compact: () => store.writer.seal(),

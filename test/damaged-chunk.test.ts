@@ -99,11 +99,11 @@ suite('a damaged chunk', { timeout: 120_000 }, () => {
   test('is left out when a person has said so, beside the running server', async () => {
     const { code, stdout, stderr } = await runVerb(['check', dundun.folder, '--forget-damaged']);
     assert.equal(code, 0, stdout + stderr);
-    assert.match(stderr, new RegExp(`forgot 1 damaged chunks of ${last - first + 1} datapoints`));
+    assert.match(stderr, new RegExp(`forgot 1 damaged chunks and rows, of ${last - first + 1} datapoints`));
     assert.match(stdout, /all is well/);
     assert.equal(await count('one', `dateFrom=${at(first)}&dateTo=${at(last)}`), 2);
     assert.equal(await count('one'), 1000 - (last - first + 1) + 2);
-    assert.match((await runVerb(['check', dundun.folder, '--forget-damaged'])).stderr, /forgot 0 damaged chunks/);
+    assert.match((await runVerb(['check', dundun.folder, '--forget-damaged'])).stderr, /forgot 0 damaged/);
   });
 
   test('goes with its age, whether it lies in its place or aside', async () => {

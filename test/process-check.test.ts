@@ -103,20 +103,20 @@ suite('a check', { timeout: 300_000 }, () => {
       does: 'a row of the log cut short',
       sql: 'UPDATE log SET rows = substr(rows, 1, 40) WHERE first_seq = (SELECT max(first_seq) FROM log)',
       finds: 'log',
-      what: /has not the bytes of 3 datapoints/,
+      what: /Row \d+ of log, with 3 datapoints, is damaged\. The checksum is wrong/,
       where: { table: 'log' },
     },
     {
       does: 'texts of the log that are no JSON',
       sql: `UPDATE log SET texts = '["{"]' WHERE first_seq = (SELECT max(first_seq) FROM log)`,
       finds: 'log',
-      what: /no JSON/,
+      what: /The checksum is wrong/,
     },
     {
       does: 'texts of the log that are missing',
       sql: 'UPDATE log SET texts = NULL WHERE first_seq = (SELECT max(first_seq) FROM log)',
       finds: 'log',
-      what: /has 0 texts where 1 belong/,
+      what: /The checksum is wrong/,
     },
     {
       does: 'a row of the log that is gone',

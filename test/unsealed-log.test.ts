@@ -2,7 +2,10 @@
 // and no further; beyond it datapoints are refused with a reason, all else goes on, and it ends by itself. Nothing that was
 // acknowledged is lost (I1, I4).
 import assert from 'node:assert/strict';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
+import { databaseFile } from '../src/storage/sqlite/connection.ts';
 import { query, tamper } from './support/database.ts';
 import { Ledger } from './support/ledger.ts';
 import { Publisher } from './support/mqtt-publisher.ts';
@@ -11,7 +14,7 @@ import { push } from './support/pushers.ts';
 
 const limits = {
   ...{ sealRowsMin: 500, sealRowsMax: 500, sealRetryMs: 100, headRowsMax: 2_000 },
-  ...{ sealTextCharsMax: 10_000, headTextCharsMax: 30_000 },
+  ...{ sealTextCharsMax: 10_000, headTextCharsMax: 30_000, storageProbeMs: 100 },
 };
 const failing =
   "CREATE TRIGGER no_chunks BEFORE INSERT ON chunk BEGIN SELECT RAISE(ABORT, 'a chunk that cannot be written'); END";
@@ -111,6 +114,64 @@ suite('while sealing fails', { timeout: 120_000 }, () => {
   });
 });
 
+test('a damaged page of the table of chunks is told by readiness, and what was acknowledged stays readable', {
+  timeout: 60_000,
+}, async () => {
+  let dundun = await startDundun(withLimits(limits));
+  await makeDevice(dundun, 'd', ['old', 'new']);
+  const { folder } = dundun;
+  const pushTo = async (sensor: string, count: number) => {
+    const json = Array.from({ length: count }, (_, n) => ({ value: n }));
+    return (await call(dundun, `/api/v2/devices/d/sensors/${sensor}/values`, { json })).status;
+  };
+  assert.equal(await pushTo('old', limits.sealRowsMin), 204);
+  while (query(folder, 'SELECT * FROM log').length > 0) await new Promise((resolve) => setTimeout(resolve, 20));
+  await dundun.stop();
+  overwritePage(folder, "SELECT rootpage AS page FROM sqlite_master WHERE name = 'chunk_place'");
+  dundun = await startDundun({ folder, ...withLimits(limits) });
+  let stored = 0;
+  while ((await pushTo('new', 100)) === 204) stored += 100;
+  assert.ok(stored > limits.headRowsMax, `${stored} were stored`);
+  // Not only now and then, between two writes that show the disk to be well otherwise.
+  for (let n = 0; n < 3; n++) {
+    const answer = await call(dundun, '/health/ready');
+    assert.equal(answer.status, 503);
+    assert.match(await answer.text(), /can be compressed|malformed/);
+    await new Promise((resolve) => setTimeout(resolve, limits.storageProbeMs * 1.5));
+  }
+  assert.match(dundun.stderr, /malformed/);
+  await dundun.stop();
+});
+
+test('what goes with the log and cannot be forgotten just then does not hold up the service', {
+  timeout: 60_000,
+}, async () => {
+  const dundun = await startDundun(withLimits({ ...limits, clearRowsStep: 5 }));
+  await makeDevice(dundun, 'd', ['s']);
+  const rows = (table: string) => query(dundun.folder, `SELECT * FROM ${table}`).length;
+  const pushQuiet = async (count: number) => {
+    const json = Array.from({ length: count }, () => ({ value: 'x'.repeat(300) }));
+    const answer = await call(dundun, values, { json, headers: { prefer: 'notify=none' } });
+    assert.equal(answer.status, 204, await answer.text());
+  };
+  // More of it than goes with the first step, which is all of the log.
+  const runs = Array.from({ length: 20 }, (_, n) => `(${-n - 1}, ${-n - 1})`);
+  tamper(
+    dundun.folder,
+    `INSERT INTO quiet_run (first_seq, last_seq) VALUES ${runs};
+     CREATE TRIGGER unforgotten BEFORE DELETE ON quiet_run WHEN old.first_seq > -10 BEGIN SELECT RAISE(ABORT, 'it stays'); END`,
+  );
+  // As many texts as may be in the log: whoever writes then waits for sealing.
+  await pushQuiet(100);
+  await pushQuiet(1);
+  assert.ok(rows('quiet_run') >= 10);
+  tamper(dundun.folder, 'DROP TRIGGER unforgotten');
+  await pushQuiet(100);
+  await pushQuiet(1);
+  while (rows('quiet_run') > 1) await new Promise((resolve) => setTimeout(resolve, 20));
+  await dundun.stop();
+});
+
 test('texts that are in the log when the service starts count as those that come', { timeout: 60_000 }, async () => {
   let dundun = await startDundun(withLimits(limits));
   const text = async (chars: number) => {
@@ -126,3 +187,12 @@ test('texts that are in the log when the service starts count as those that come
   while (logged() > 0) await new Promise((resolve) => setTimeout(resolve, 20));
   await dundun.stop();
 });
+
+/** With zeros, as a file system leaves what it has lost. The service is not running. */
+function overwritePage(folder: string, sql: string): void {
+  const [{ page } = {}] = query(folder, sql);
+  const path = join(folder, databaseFile);
+  const bytes = readFileSync(path);
+  bytes.fill(0, (Number(page) - 1) * 4096, Number(page) * 4096);
+  writeFileSync(path, bytes);
+}

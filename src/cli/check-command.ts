@@ -4,7 +4,7 @@ import { Refusal } from '../base/refusal.ts';
 import { readSealed } from '../storage/sqlite/backup/backup-file.ts';
 import { openFileForReading, openFolderForReading } from '../storage/sqlite/backup/open-data.ts';
 import { adviceOnDamage } from '../storage/sqlite/check/check.ts';
-import { forgetDamagedChunks } from '../storage/sqlite/check/forget-damaged.ts';
+import { forgetDamaged } from '../storage/sqlite/check/forget-damaged.ts';
 import { type CheckReport, isDamage, runChecks } from '../storage/sqlite/check/run-checks.ts';
 import { migratedInMemory } from '../storage/sqlite/migrate.ts';
 import { countFindings, findingsAsJson, printFindings } from './findings.ts';
@@ -16,13 +16,14 @@ interface Options {
   readonly forgetDamaged?: true;
 }
 
-export async function check(given: string | undefined, { json, forgetDamaged }: Options): Promise<void> {
+export async function check(given: string | undefined, options: Options): Promise<void> {
+  const { json } = options;
   const { config } = readConfig();
   const place = given ?? config.dataDir;
   try {
-    if (forgetDamaged) {
-      const { chunks, datapoints } = forgetDamagedChunks(place);
-      console.error(`${place}: forgot ${chunks} damaged chunks of ${datapoints} datapoints.`);
+    if (options.forgetDamaged) {
+      const { parts, datapoints } = forgetDamaged(place);
+      console.error(`${place}: forgot ${parts} damaged chunks and rows, of ${datapoints} datapoints.`);
     }
     const reports = await lookInto(place);
     const count = countFindings(reports);

@@ -139,7 +139,7 @@ Example: DUNDUN_DATA_DIR=/var/lib/dundun dundun restore /backups/dundun-2026-11-
     .command('check [place]')
     .description('look whether a data folder, or a backup, is whole; changes nothing by itself')
     .option('--json', 'as JSON')
-    .option('--forget-damaged', 'first remove the chunks of datapoints that cannot be read any more')
+    .option('--forget-damaged', 'first remove what is stored of datapoints that cannot be read any more')
     .addHelpText(
       'after',
       `
@@ -147,6 +147,8 @@ Without a place it is the data folder of DUNDUN_DATA_DIR; beside a running serve
 what to do. Exit codes: 0 all is well, 1 something was found, 2 it could not look.
 
 Reads of a span of which datapoints are damaged are refused (500), so that nobody takes what is left for all there was.
+Of damage in what is not compressed yet nobody can say which sensors it concerns: the log of the service tells of it,
+and all others are read.
 When you have no backup, or do not want to go back to it, --forget-damaged removes what cannot be read, for good, and reads
 of that span give what else there is. Run it as the account of the service; beside a running server too.
 

@@ -302,6 +302,10 @@ export const limits = {
   headRowsMax: 1_000_000,
   /** Characters of values that are no numbers among these; the same. While sealing fails, both: 503 for datapoints. */
   headTextCharsMax: 96 * MIB,
+  /** Damaged rows of the log of which each is told at once; of more their number. */
+  damagedRowsTold: 20,
+  /** Milliseconds for which a connection waits for its turn where another process writes. Beyond: the write is refused. */
+  databaseBusyMs: 10_000,
   /** Milliseconds between two tries to write to a disk that has refused. */
   storageProbeMs: 1_000,
   /** Seconds a client is asked to wait when the storage has refused. */

@@ -1,6 +1,7 @@
 // Looks into the database file of a server, or tampers with it, as a person with the sqlite3 shell would.
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { limits } from '../../src/config/limits.ts';
 import { databaseFile } from '../../src/storage/sqlite/connection.ts';
 
 /** Runs a query on the file in the data folder, and leaves it as it is; what is in the write-ahead log counts. */
@@ -15,7 +16,7 @@ export function tamper(folder: string, sql: string): void {
 
 /** A connection of its own to the file in the data folder. It waits for its turn where the service writes just then. */
 export function openDatabase(folder: string, options: { readonly readOnly?: boolean } = {}): DatabaseSync {
-  return new DatabaseSync(join(folder, databaseFile), { ...options, timeout: 10_000 });
+  return new DatabaseSync(join(folder, databaseFile), { ...options, timeout: limits.databaseBusyMs });
 }
 
 function open<T>(folder: string, options: { readonly readOnly: boolean }, use: (database: DatabaseSync) => T): T {

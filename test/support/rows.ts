@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import type { DatabaseSync } from 'node:sqlite';
 import { type Columns, valueAt } from '../../src/domain/datapoints/columns.ts';
 import type { StoredValue } from '../../src/domain/datapoints/datapoint.ts';
@@ -80,7 +81,10 @@ function rowsOf(sensor: number, columns: Columns): StoredDatapoint[] {
 function readLoggedDatapoints(database: DatabaseSync): StoredDatapoint[] {
   const chunks = new ChunkReader(database, { decodedBytesMax: 0 });
   const points: StoredDatapoint[] = [];
-  for (const { rows, texts, firstSeq } of readLog(database)) {
+  for (const { rows, texts, firstSeq } of readLog(database, {
+    upTo: Number.MAX_SAFE_INTEGER,
+    onDamaged: assert.fail,
+  })) {
     let text = 0;
     for (let from = 0; from < rows.length; from += rowNumbers) {
       const [sensor = 0, timestamp = 0, received = 0, number = 0] = rows.subarray(from, from + rowNumbers);

@@ -49,6 +49,12 @@ export type FeedReader = (committed: Committed) => void;
 
 export class Feed {
   readonly #readers = new Set<FeedReader>();
+  readonly #onError: (error: unknown) => void;
+
+  /** @param onError hears of what a reader has thrown: what is committed stays so, and the other readers hear of it (I1, I2) */
+  constructor(onError: (error: unknown) => void) {
+    this.#onError = onError;
+  }
 
   /** Adds a reader; the function given back takes it away again. */
   subscribe(reader: FeedReader): () => void {
@@ -57,6 +63,12 @@ export class Feed {
   }
 
   publish(committed: Committed): void {
-    for (const reader of this.#readers) reader(committed);
+    for (const reader of this.#readers) {
+      try {
+        reader(committed);
+      } catch (error) {
+        this.#onError(error);
+      }
+    }
   }
 }

@@ -1,4 +1,5 @@
-// The order of pushes when the queue is full; what a full queue means to callers is in test/process-overload.test.ts.
+// The order of pushes when the queue is full, and what becomes of them where a reader of the feed fails; what a full queue means
+// to callers is in test/process-overload.test.ts.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { limits } from '../../config/limits.ts';
@@ -7,6 +8,13 @@ import type { DatapointStore } from './datapoint-store.ts';
 import { Feed } from './feed.ts';
 import type { Push } from './push.ts';
 import { Writer } from './writer.ts';
+
+const bounds = {
+  ...{ queueDatapointsMax: 10, queueBytesMax: 100_000, commitDatapointsMax: 10, roomWaitersMax: 10 },
+  ...{ busyRetryAfterS: 1, gatherMsMax: 1, commitPacing: limits.commitPacing },
+};
+const room = { refusalOf: () => undefined };
+const unexpected = (error: unknown) => assert.fail(String(error));
 
 test('a small push does not overtake a large one that waits for room', async () => {
   const stored: number[] = [];
@@ -20,12 +28,7 @@ test('a small push does not overtake a large one that waits for room', async () 
         };
       }),
   } as unknown as DatapointStore;
-  const bounds = {
-    ...{ queueDatapointsMax: 10, queueBytesMax: 100_000, commitDatapointsMax: 10, roomWaitersMax: 10 },
-    ...{ busyRetryAfterS: 1, gatherMsMax: 1, commitPacing: limits.commitPacing },
-  };
-  const room = { refusalOf: () => undefined };
-  const writer = new Writer({ store, feed: new Feed(), room, bounds });
+  const writer = new Writer({ store, feed: new Feed(unexpected), room, bounds });
   // As a door with back-pressure does it.
   const push = async (first: number, count: number): Promise<void> => {
     for (;;) {
@@ -50,6 +53,22 @@ test('a small push does not overtake a large one that waits for room', async () 
     stored,
     Array.from({ length: 16 }, (_, n) => n),
   );
+});
+
+test('what is committed is acknowledged and told to the others, whatever a reader of the feed does', async () => {
+  const store = { append: async () => 1 } as unknown as DatapointStore;
+  const errors: unknown[] = [];
+  const told: unknown[] = [];
+  const feed = new Feed((error) => errors.push(error));
+  feed.subscribe(() => {
+    throw new Error('a reader that fails');
+  });
+  feed.subscribe((committed) => told.push(committed));
+  const writer = new Writer({ store, feed, room, bounds });
+  const push = makePush([1, 2]);
+  await writer.append({ pushes: [push] });
+  assert.deepEqual([told, errors.map(String)], [[push], ['Error: a reader that fails']]);
+  assert.equal(writer.storedDatapoints, 2);
 });
 
 function makePush(values: readonly number[]): Push {

@@ -199,8 +199,7 @@ export class Writer {
     try {
       const batch = toBatch(group);
       this.#pacing.commitBegins(countRows(batch));
-      const firstSeq = await this.#store.append(batch);
-      this.#publish(group, firstSeq);
+      this.#publish(group, await this.#store.append(batch));
     } catch (error) {
       failure = error;
     }

@@ -275,7 +275,7 @@ export class Watcher {
     if (missed > 0) {
       this.#log.error(
         { datapoints: missed },
-        'datapoints were not looked at by notifications: they were too far behind',
+        'datapoints were not looked at by notifications: they were too far behind, or are damaged',
       );
     }
     const places = await this.#watchStore.placesOf([...new Set(points.map(({ sensor }) => sensor))]);

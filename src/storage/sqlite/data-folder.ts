@@ -1,6 +1,6 @@
 // The data folder as a place: made where it is missing, and refused where a restore into it was cut off, so that nobody
 // goes on with half of a service or with an empty one.
-import { closeSync, existsSync, fsyncSync, mkdirSync, openSync } from 'node:fs';
+import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { Refusal } from '../../base/refusal.ts';
 import { databaseFile } from './connection.ts';
@@ -32,7 +32,13 @@ export function assertRestored(folder: string): void {
 export function makeWithParents(path: string): void {
   if (existsSync(path)) return;
   if (path !== dirname(path)) makeWithParents(dirname(path));
-  mkdirSync(path, { mode: 0o700 });
+  try {
+    mkdirSync(path, { mode: 0o700 });
+  } catch (error) {
+    // Somebody else has made it meanwhile.
+    if ((error as { code?: string }).code === 'EEXIST' && statSync(path).isDirectory()) return;
+    throw error;
+  }
   // The name is on the disk before anything in it is acknowledged.
   const parent = openSync(dirname(path), 'r');
   fsyncSync(parent);

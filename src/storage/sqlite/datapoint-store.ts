@@ -23,7 +23,7 @@ import { DevicesHeard } from './devices-heard.ts';
 import { Follower, keyOf } from './follower.ts';
 import { Head } from './head.ts';
 import { type HeadPart, headPartFor, type NeededPart, wholeRange } from './head-part.ts';
-import { readLog } from './log.ts';
+import { type DamagedRow, describeDamage, readLog } from './log.ts';
 import { listMarks } from './publish-marks.ts';
 import { ReaderThread } from './reader-thread-client.ts';
 import { Retention } from './retention.ts';
@@ -52,6 +52,7 @@ export class SqliteDatapointStore implements DatapointStore {
   readonly #retention: Retention;
   readonly #heard: DevicesHeard;
   #lastSeq = 0;
+  readonly #damagedRows: DamagedRow[] = [];
 
   constructor(parts: {
     readonly writer: SqliteWriter;
@@ -82,7 +83,8 @@ export class SqliteDatapointStore implements DatapointStore {
     // The writer may have begun to seal.
     this.#reader.exec('BEGIN');
     let isFirst = true;
-    for (const piece of readLog(this.#reader)) {
+    const onDamaged = (row: DamagedRow) => this.#damagedRows.push(row);
+    for (const piece of readLog(this.#reader, { upTo: Number.MAX_SAFE_INTEGER, onDamaged })) {
       if (isFirst) this.#head.startBehind(piece.firstSeq - 1);
       isFirst = false;
       this.#head.add(piece, piece.firstSeq);
@@ -94,6 +96,11 @@ export class SqliteDatapointStore implements DatapointStore {
 
   close(): Promise<void> {
     return this.#thread.close();
+  }
+
+  /** What is to be said of rows of the log that could not be read at the start. */
+  get damage(): readonly string[] {
+    return describeDamage(this.#damagedRows);
   }
 
   /** Datapoints in the log. */

@@ -22,11 +22,14 @@ export class DatapointWriter {
   #committedSeq: number;
   /** Up to here the log has been sealed. */
   #sealedSeq: number;
+  #receipts = 0;
   readonly #receiptsOf = new Map<string, number>();
   /** True while removed sensors may have chunks left. */
   purgeDue: boolean;
   /** Up to here the log may hold datapoints of removed sensors; what is sealed of it is without them. */
   #purgeSeq = 0;
+  /** Sensors are removed with the open transaction. */
+  #isRemoving = false;
 
   constructor(database: DatabaseSync, { followedSeq }: { readonly followedSeq: () => number }) {
     this.#database = database;
@@ -94,15 +97,24 @@ export class DatapointWriter {
     return first;
   }
 
+  /** The open transaction removes sensors: nothing comes of them after it, and their chunks are to go. */
+  sensorsRemoved(): void {
+    this.#isRemoving = true;
+  }
+
   committed(): void {
     this.#committedSeq = this.#nextSeq;
     this.#texts.committed();
-    if (this.purgeDue) this.#purgeSeq = this.lastSeq;
+    if (!this.#isRemoving) return;
+    this.#isRemoving = false;
+    this.purgeDue = true;
+    this.#purgeSeq = this.lastSeq;
   }
 
   /** After a rollback the seqs are given again. */
   rolledBack(): void {
     this.#nextSeq = this.#committedSeq;
+    this.#isRemoving = false;
     this.#texts.rolledBack();
   }
 
@@ -122,23 +134,28 @@ export class DatapointWriter {
   }
 
   /**
-   * When the last unit of a pass has been taken in: takes some of the log away, in a transaction of its own.
-   * @returns true when all of the pass is gone, which has come to its end with that.
+   * When the last unit of a pass has been taken in: takes some of the log away, in a transaction of its own. The pass has
+   * come to its end when `sealedSeq` says so; then there may be more to forget of what goes with the log.
+   * @param damaged seqs with which rows begin that could not be read: they are set aside
+   * @returns true when nothing is left to be done.
    */
-  clearSome(upTo: number): boolean {
+  clearSome(upTo: number, damaged: readonly number[]): boolean {
     this.#database.exec('BEGIN IMMEDIATE');
     try {
-      const { sealedSeq, isDone } = this.#sealing.clearSome(upTo);
+      const { sealedSeq, isDone } = this.#sealing.clearSome(upTo, damaged);
       this.#database.exec('COMMIT');
       this.#sealedSeq = sealedSeq;
-      if (!isDone) return false;
+      if (sealedSeq >= upTo) this.#passEnded(upTo);
+      return isDone;
     } finally {
       if (this.#database.isTransaction) this.#database.exec('ROLLBACK');
     }
+  }
+
+  #passEnded(upTo: number): void {
     this.#texts.sealed(upTo);
     // Rows of removed sensors that waited for this are to be looked at again.
     if (upTo >= this.#purgeSeq && this.#purgeSeq > 0) this.purgeDue = true;
-    return true;
   }
 
   /** Deletes some chunks of removed sensors; true when there is more to do at once. */
@@ -156,11 +173,16 @@ export class DatapointWriter {
     const count = (this.#receiptsOf.get(receipt.caller) ?? 0) + 1;
     this.#receiptsOf.set(receipt.caller, count % receiptsBetweenCleanings);
     if (this.#receiptsOf.size > callersCountedMax) this.#receiptsOf.clear();
-    if (count === receiptsBetweenCleanings) this.#forgetReceipts(receipt.caller, receipt.atMs);
+    if (count === receiptsBetweenCleanings) this.#forgetReceiptsOf(receipt.caller);
+    this.#receipts = (this.#receipts + 1) % receiptsBetweenCleanings;
+    if (this.#receipts === 0) this.#forgetOldReceipts(receipt.atMs);
   }
 
-  #forgetReceipts(caller: string, nowMs: number): void {
+  #forgetOldReceipts(nowMs: number): void {
     this.#database.prepare('DELETE FROM receipt WHERE at < ?').run(nowMs - limits.idempotencyHours * 3_600_000);
+  }
+
+  #forgetReceiptsOf(caller: string): void {
     this.#database
       .prepare(
         'DELETE FROM receipt WHERE id IN (SELECT id FROM receipt WHERE caller = ? ORDER BY at DESC LIMIT -1 OFFSET ?)',

@@ -26,9 +26,15 @@ export class DevicesHeard {
     reader.function('device_heard', (device) => this.#of(device as number));
   }
 
-  /** To be called before the head forgets what has been sealed. */
+  /** To be called before the head forgets what has been sealed. Where that cannot be read, all is made anew when it is asked for. */
   beforeSealed(): void {
-    if (this.#seq !== undefined) this.#bringUpToDate();
+    if (this.#seq === undefined) return;
+    try {
+      this.#bringUpToDate();
+    } catch {
+      this.#seq = undefined;
+      this.#lastSensor = 0;
+    }
   }
 
   #of(device: number): number {

@@ -6,7 +6,7 @@ import { limits } from '../../config/limits.ts';
 import { rowNumbers } from '../../domain/datapoints/datapoint-batch.ts';
 import type { FollowedDatapoint } from '../../domain/datapoints/datapoint-store.ts';
 import type { SensorKey } from '../../domain/sensors/sensor.ts';
-import { type LogPiece, type LogRow, toPiece } from './log.ts';
+import { DamagedRow, type LogRow, logColumns, toPiece } from './log.ts';
 
 /** Rows of the log read in one step: many where each commit was small. */
 const rowsAtOnce = 500;
@@ -47,10 +47,9 @@ export class Follower {
     this.#followed = new BigInt64Array(followed);
     // A row may hold what lies behind the seq although it begins before; no row is longer than that.
     const rows = (table: string) =>
-      `SELECT first_seq AS firstSeq, datapoints, rows, texts FROM ${table} WHERE first_seq > ?1 - ${limits.logRowDatapointsMax} AND first_seq + datapoints - 1 > ?1`;
+      `SELECT ${logColumns} FROM ${table} WHERE first_seq > ?1 - ${limits.logRowDatapointsMax} AND first_seq + datapoints - 1 > ?1`;
     this.#pieces = reader.prepare(`${rows('kept_log')} UNION ALL ${rows('log')} ORDER BY 1 LIMIT ${rowsAtOnce}`);
-    const before = (table: string) =>
-      `SELECT first_seq AS firstSeq, datapoints, rows, texts FROM ${table} WHERE first_seq <= ?1`;
+    const before = (table: string) => `SELECT ${logColumns} FROM ${table} WHERE first_seq <= ?1`;
     this.#piecesBack = reader.prepare(
       `${before('kept_log')} UNION ALL ${before('log')} ORDER BY 1 DESC LIMIT ${rowsLookedBack}`,
     );
@@ -79,26 +78,33 @@ export class Follower {
   receivedMsOf(seq: number): number | undefined {
     const row = this.#pieces.get(seq - 1) as LogRow | undefined;
     if (row === undefined || row.firstSeq > seq) return undefined;
-    return toPiece(row).rows[(seq - row.firstSeq) * rowNumbers + 2];
+    const piece = toPiece(row);
+    return piece instanceof DamagedRow ? undefined : piece.rows[(seq - row.firstSeq) * rowNumbers + 2];
   }
 
   /** The datapoint of a sensor that came last up to a seq, if it came shortly before and is kept. */
   latestUpTo(sensor: SensorKey, seq: number): FollowedDatapoint | undefined {
     for (const row of this.#piecesBack.iterate(seq) as Iterable<unknown>) {
-      const points = [...this.#pointsOf(toPiece(row as LogRow))];
-      const found = points.findLast((point) => point.sensor === sensor && point.seq <= seq);
+      const found = [...this.#pointsOf(row as LogRow)].findLast((point) => point.sensor === sensor && point.seq <= seq);
       if (found !== undefined) return found;
     }
     return undefined;
   }
 
+  /** Some of what came behind a seq; nothing where there is nothing more. What cannot be read is passed over. */
   readBehind(seq: number): FollowedDatapoint[] {
     const points: FollowedDatapoint[] = [];
-    for (const row of this.#pieces.iterate(seq) as Iterable<unknown>) {
-      for (const point of this.#pointsOf(toPiece(row as LogRow))) if (point.seq > seq) points.push(point);
-      if (points.length >= limits.readStepRows) break;
+    for (let behind = seq; ; ) {
+      let rows = 0;
+      for (const row of this.#pieces.iterate(behind) as Iterable<unknown>) {
+        const { firstSeq, datapoints } = row as LogRow;
+        rows += 1;
+        behind = firstSeq + datapoints - 1;
+        for (const point of this.#pointsOf(row as LogRow)) if (point.seq > seq) points.push(point);
+        if (points.length >= limits.readStepRows) break;
+      }
+      if (points.length > 0 || rows < rowsAtOnce) return points;
     }
-    return points;
   }
 
   /** The sensor's datapoints behind a seq: how many of them look alike. */
@@ -114,7 +120,10 @@ export class Follower {
     return counts;
   }
 
-  *#pointsOf({ firstSeq, rows, texts }: LogPiece): Generator<FollowedDatapoint> {
+  *#pointsOf(row: LogRow): Generator<FollowedDatapoint> {
+    const piece = toPiece(row);
+    if (piece instanceof DamagedRow) return;
+    const { firstSeq, rows, texts } = piece;
     let text = 0;
     for (let at = 0; at < rows.length; at += rowNumbers) {
       const seq = firstSeq + at / rowNumbers;

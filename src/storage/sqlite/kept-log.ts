@@ -18,8 +18,8 @@ export class KeptLog {
     this.#followedSeq = followedSeq;
     this.#addQuiet = database.prepare('INSERT INTO quiet_run (first_seq, last_seq) VALUES (?, ?)');
     this.#copy = database.prepare(
-      `INSERT INTO kept_log (first_seq, datapoints, rows, texts)
-        SELECT first_seq, datapoints, rows, texts FROM log WHERE first_seq <= ? AND first_seq + datapoints > ?`,
+      `INSERT INTO kept_log (first_seq, datapoints, rows, texts, checksum)
+        SELECT first_seq, datapoints, rows, texts, checksum FROM log WHERE first_seq <= ? AND first_seq + datapoints > ?`,
     );
     const forget = (table: string, last: string) =>
       database.prepare(

@@ -5,7 +5,7 @@ import { limits } from '../../config/limits.ts';
 import { BatchBuilder } from '../../domain/datapoints/datapoint-batch.ts';
 import type { SensorKey } from '../../domain/sensors/sensor.ts';
 import { DatapointWriter } from './datapoint-writer.ts';
-import { type LogRow, toPiece } from './log.ts';
+import { DamagedRow, type LogRow, logColumns, toPiece } from './log.ts';
 import { migratedInMemory } from './migrate.ts';
 import { SealControl } from './seal-control.ts';
 
@@ -30,9 +30,7 @@ test('few datapoints are packed into a third of their bytes, and many, or texts,
   const { database, append } = await openWriter();
   const { logPackedDatapointsMax: most } = limits;
   const batches = [append(20), append(most), append(most + 1), append(20, '"open"')];
-  const rows = database
-    .prepare('SELECT first_seq AS firstSeq, datapoints, rows, texts FROM log ORDER BY first_seq')
-    .all() as unknown as LogRow[];
+  const rows = database.prepare(`SELECT ${logColumns} FROM log ORDER BY first_seq`).all() as unknown as LogRow[];
   assert.deepEqual(
     rows.map(({ datapoints, rows }) => rows.length <= (datapoints * bytesInMemory) / 3),
     [true, true, false, false],
@@ -40,6 +38,7 @@ test('few datapoints are packed into a third of their bytes, and many, or texts,
   assert.deepEqual(rows.slice(2).map(({ datapoints, rows }) => rows.length / datapoints), [bytesInMemory, bytesInMemory]); // biome-ignore format: one line
   for (const [n, { rows: numbers, texts }] of batches.entries()) {
     const piece = toPiece(rows[n] as LogRow);
+    assert.ok(!(piece instanceof DamagedRow));
     assert.deepEqual([piece.rows, piece.texts], [numbers, texts]);
   }
 });
@@ -47,9 +46,8 @@ test('few datapoints are packed into a third of their bytes, and many, or texts,
 test('the first pass of sealing begins with some datapoints of each sensor there is', async () => {
   const { datapoints, append } = await openWriter();
   const isDueWith = (sensors: number) => {
-    const nothing = () => {};
-    return new SealControl({ path: '', datapoints, countSensors: () => sensors, onSealed: nothing, onTrouble: nothing })
-      .isDue;
+    const [onSealed, onTrouble, onDamaged] = Array(3).fill(() => {});
+    return new SealControl({ path: '', datapoints, countSensors: () => sensors, onSealed, onTrouble, onDamaged }).isDue;
   };
   const appendUpTo = (rows: number) => {
     while (datapoints.logRows < rows) append(Math.min(30_000, rows - datapoints.logRows));

@@ -1,12 +1,14 @@
 // The log: datapoints in the order in which they arrived, many to a row, in the bytes in which they came or, where a row has
 // few, packed (decision 23). Only the writer
 // thread appends to it and takes from it; it is read at start, to rebuild what is held in memory. Rows are kept short of
-// `logRowDatapointsMax`, so that they can be read in steps.
+// `logRowDatapointsMax`, so that they can be read in steps. Each has a checksum: one that is damaged is told of, and left out.
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { crc32 } from 'node:zlib';
 import { noteSpent } from '../../base/spent-buffers.ts';
 import { limits } from '../../config/limits.ts';
 import { type DatapointBatch, rowNumbers } from '../../domain/datapoints/datapoint-batch.ts';
 import { packArrivals, unpackArrivals } from '../timeseries/arrivals.ts';
+import { CorruptChunk } from '../timeseries/corrupt-chunk.ts';
 
 /** A row of the log. */
 export interface LogPiece extends Pick<DatapointBatch, 'rows' | 'texts'> {
@@ -45,17 +47,25 @@ function countTexts(rows: Float64Array): number {
 const rowsAtOnce = 100;
 const bytesAtOnce = 512 * 1024;
 
-/** What is in the log up to a seq, oldest first. Where rows may go meanwhile it is to be read in a transaction. */
-export function* readLog(database: DatabaseSync, upTo = Number.MAX_SAFE_INTEGER): Generator<LogPiece> {
+/**
+ * What is in the log up to a seq, oldest first. Where rows may go meanwhile it is to be read in a transaction.
+ * @param onDamaged hears of each row that cannot be read, and is passed over for
+ */
+export function* readLog(
+  database: DatabaseSync,
+  { upTo, onDamaged }: { readonly upTo: number; readonly onDamaged: (row: DamagedRow) => void },
+): Generator<LogPiece> {
   const rows = database.prepare(
-    'SELECT first_seq AS firstSeq, datapoints, rows, texts FROM log WHERE first_seq > ? AND first_seq <= ? ORDER BY first_seq LIMIT ?',
+    `SELECT ${logColumns} FROM log WHERE first_seq > ? AND first_seq <= ? ORDER BY first_seq LIMIT ?`,
   );
   for (let after = 0, wanted = 1; ; ) {
     const some = rows.all(after, upTo, wanted) as unknown as LogRow[];
     let bytes = 0;
     for (const row of some) {
       bytes += row.datapoints * bytesOfDatapoint + (row.texts?.length ?? 0);
-      yield toPiece(row);
+      const piece = toPiece(row);
+      if (piece instanceof DamagedRow) onDamaged(piece);
+      else yield piece;
     }
     noteSpent(bytes);
     if (some.length < wanted) return;
@@ -85,24 +95,59 @@ export interface LogRow {
   /** Packed where they are fewer bytes than the datapoints have in memory. */
   readonly rows: Uint8Array;
   readonly texts: string | null;
+  /** Of both; null where the row is packed, and has one inside, or was written by a release that made none. */
+  readonly checksum: number | null;
 }
 
-/** @throws Error naming the row, where its bytes are not those of so many datapoints. */
-export function toPiece({ firstSeq, datapoints, rows, texts }: LogRow): LogPiece {
-  return {
-    firstSeq,
-    rows: rows.length === datapoints * bytesOfDatapoint ? toNumbers(rows) : unpack(rows, { firstSeq, datapoints }),
-    texts: texts === null ? [] : (JSON.parse(texts) as string[]),
-  };
-}
+/** What a `LogRow` is read from. */
+export const logColumns = 'first_seq AS firstSeq, datapoints, rows, texts, checksum';
 
-function unpack(bytes: Uint8Array, { firstSeq, datapoints }: Pick<LogRow, 'firstSeq' | 'datapoints'>): Float64Array {
-  try {
-    return unpackArrivals(bytes, datapoints);
-  } catch (error) {
-    const message = `Row ${firstSeq} of the log has not the bytes of ${datapoints} datapoints. "dundun check" tells more.`;
-    throw new Error(message, { cause: error });
+/** A row whose bytes have changed on the disk. Of which sensors its datapoints are cannot be known. */
+export class DamagedRow extends Error {
+  readonly firstSeq: number;
+  /** In which way, as a sentence. */
+  readonly fault: string;
+
+  constructor({ firstSeq, datapoints }: LogRow, cause: unknown) {
+    const fault = cause instanceof CorruptChunk ? cause.message : 'What it holds is not what is written there.';
+    super(
+      `Row ${firstSeq} of the log is damaged. ${fault} Its ${datapoints} datapoints cannot be read, and are kept aside; all others are whole. "dundun check" tells more.`,
+      { cause },
+    );
+    this.firstSeq = firstSeq;
+    this.fault = fault;
   }
+}
+
+/** What is to be said of damaged rows, in few lines however many they are. */
+export function describeDamage(rows: readonly DamagedRow[]): string[] {
+  const told = rows.slice(0, limits.damagedRowsTold).map(({ message }) => message);
+  const more = rows.length - told.length;
+  return more === 0 ? told : [...told, `${more} more rows of the log are damaged. "dundun check" lists them.`];
+}
+
+/** What a row holds, which is nothing where a person has said that it is to be forgotten; or what is wrong with it. */
+export function toPiece(row: LogRow): LogPiece | DamagedRow {
+  try {
+    return readRow(row);
+  } catch (error) {
+    return new DamagedRow(row, error);
+  }
+}
+
+/** @throws CorruptChunk where the checksum is wrong; any error where there are no bytes, or texts that are no JSON. */
+function readRow({ firstSeq, datapoints, rows, texts, checksum }: LogRow): LogPiece {
+  if (rows.length === 0) return { firstSeq, rows: new Float64Array(0), texts: [] };
+  if (rows.length !== datapoints * bytesOfDatapoint) {
+    return { firstSeq, rows: unpackArrivals(rows, datapoints), texts: [] };
+  }
+  if (checksum !== null && checksum !== checksumOf(rows, texts)) throw new CorruptChunk('The checksum is wrong.');
+  return { firstSeq, rows: toNumbers(rows), texts: texts === null ? [] : (JSON.parse(texts) as string[]) };
+}
+
+function checksumOf(bytes: Uint8Array, texts: string | null): number {
+  const sum = crc32(bytes);
+  return texts === null ? sum : crc32(texts, sum);
 }
 
 /** A Float64Array needs its bytes aligned; those of a row have a buffer to themselves, as a rule. */
@@ -120,7 +165,7 @@ export class LogWriter {
 
   constructor(database: DatabaseSync) {
     this.#insert = database.prepare(
-      'INSERT INTO log (first_seq, datapoints, rows, texts, publishes) VALUES (?, ?, ?, ?, ?)',
+      'INSERT INTO log (first_seq, datapoints, rows, texts, publishes, checksum) VALUES (?, ?, ?, ?, ?, ?)',
     );
     this.#oldest = database.prepare(
       'SELECT first_seq AS firstSeq, datapoints FROM log WHERE first_seq <= ? ORDER BY first_seq LIMIT ?',
@@ -135,9 +180,11 @@ export class LogWriter {
   append(piece: LogPiece, publishes?: Uint8Array): void {
     const { buffer, byteOffset, byteLength } = piece.rows;
     const isFew = countOf(piece) <= limits.logPackedDatapointsMax && piece.texts.length === 0;
-    const bytes = (isFew ? packArrivals(piece.rows) : undefined) ?? new Uint8Array(buffer, byteOffset, byteLength);
+    const packed = isFew ? packArrivals(piece.rows) : undefined;
+    const bytes = packed ?? new Uint8Array(buffer, byteOffset, byteLength);
     const texts = piece.texts.length === 0 ? null : JSON.stringify(piece.texts);
-    this.#insert.run(piece.firstSeq, countOf(piece), bytes, texts, publishes ?? null);
+    const checksum = packed === undefined ? checksumOf(bytes, texts) : null;
+    this.#insert.run(piece.firstSeq, countOf(piece), bytes, texts, publishes ?? null, checksum);
   }
 
   /** Seq of the last datapoint of the row that holds one. */

@@ -16,6 +16,8 @@ interface Parts {
   readonly onSealed: (seq: number) => void;
   /** Called when a pass was cut off; it goes on after a while. */
   readonly onTrouble: (failure: Failure) => void;
+  /** Called with what is to be said of rows of the log that could not be read. */
+  readonly onDamaged: (what: string) => void;
 }
 
 export class SealControl {
@@ -49,7 +51,7 @@ export class SealControl {
     const { logRows, freshTextChars } = this.#parts.datapoints;
     if (freshTextChars >= limits.sealTextCharsMax) return true;
     if (logRows < this.#rowsMin) return false;
-    if (!this.#hasCounted) this.#expect(this.#parts.countSensors());
+    if (!this.#hasCounted) this.#countSensors();
     return logRows >= this.#rowsMin;
   }
 
@@ -65,9 +67,14 @@ export class SealControl {
   begin(): void {
     if (this.#isUnderWay || this.#trouble !== undefined || this.#parts.datapoints.logRows === 0) return;
     this.#isUnderWay = true;
-    this.#sealer ??= this.#start();
     const rows = Math.min(this.#rowsMin * limits.sealPassFactor, limits.sealRowsMax);
-    this.#order({ kind: 'pass', upTo: this.#parts.datapoints.beginPass(rows) });
+    try {
+      const upTo = this.#parts.datapoints.beginPass(rows);
+      this.#sealer ??= this.#start();
+      this.#order({ kind: 'pass', upTo });
+    } catch (error) {
+      this.#fail(failureOf(error));
+    }
   }
 
   async close(): Promise<void> {
@@ -95,6 +102,8 @@ export class SealControl {
   }
 
   #take(unit: SealUnit): void {
+    // Of a pass that was given up: the next one plans anew what this would have brought.
+    if (!this.#isUnderWay) return;
     try {
       if (!this.#parts.datapoints.seal(unit)) {
         // Retention or a purge has taken a chunk meanwhile: the pass goes on from there with what there is now.
@@ -109,11 +118,21 @@ export class SealControl {
       this.#order({ kind: 'next' });
       return;
     }
-    const { sensors, datapoints } = unit.end;
+    const { sensors, datapoints, damaged } = unit.end;
     const isWhole = datapoints >= this.#rowsMin;
     this.#expect(sensors);
     if (isWhole) this.#rowsBehind = this.#rowsMin * limits.sealBehindFactor;
-    this.#clear(unit.upTo);
+    for (const what of damaged.told) this.#parts.onDamaged(what);
+    this.#clear(unit.upTo, damaged.firstSeqs);
+  }
+
+  /** Where they cannot be counted now, a pass tells of them. */
+  #countSensors(): void {
+    try {
+      this.#expect(this.#parts.countSensors());
+    } catch {
+      this.#hasCounted = true;
+    }
   }
 
   /** So many sensors send: the next pass begins with some datapoints of each. */
@@ -125,17 +144,24 @@ export class SealControl {
   }
 
   /** All of the pass is in chunks: the log goes, some at a time, so that commits come between. */
-  #clear(upTo: number): void {
+  #clear(upTo: number, damaged: readonly number[]): void {
     if (this.#isClosed) return;
+    const { datapoints } = this.#parts;
     try {
-      if (this.#parts.datapoints.clearSome(upTo)) {
-        this.#isUnderWay = false;
-        this.#cutOff = 0;
-        this.#parts.onSealed(upTo);
-      } else setImmediate(() => this.#clear(upTo));
+      if (!datapoints.clearSome(upTo, damaged)) {
+        setImmediate(() => this.#clear(upTo, damaged));
+        return;
+      }
     } catch (error) {
-      this.#fail(failureOf(error));
+      // What is left when the log has gone, the end of the next pass forgets too.
+      if (datapoints.sealedSeq < upTo) {
+        this.#fail(failureOf(error));
+        return;
+      }
     }
+    this.#isUnderWay = false;
+    this.#cutOff = 0;
+    this.#parts.onSealed(upTo);
   }
 
   /** What is done stays done; the rest of the log stays as it is, and reads go on from it. */

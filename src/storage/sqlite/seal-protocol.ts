@@ -19,9 +19,11 @@ export interface SealedLatest {
 
 /** To the writer: what one commit takes in. */
 export interface SealUnit {
-  /** The pass moves the log up to this seq, */
+  /** The pass moves the log up to this seq; */
   readonly upTo: number;
-  /** and after this unit sensors with smaller keys are done. */
+  /** before this unit sensors with smaller keys were done, */
+  readonly fromSensor: number;
+  /** and after it those with smaller keys than this. */
   readonly nextSensor: number;
   readonly chunks: readonly SealedChunk[];
   readonly latest: readonly SealedLatest[];
@@ -30,7 +32,12 @@ export interface SealUnit {
   /** Those of them that could not be read. */
   readonly damaged: readonly number[];
   /** With the last unit of a pass: what it has moved. */
-  readonly end?: { readonly sensors: number; readonly datapoints: number };
+  readonly end?: {
+    readonly sensors: number;
+    readonly datapoints: number;
+    /** Rows of the log that could not be read: they are to be set aside, and told of in the log of the service. */
+    readonly damaged: { readonly firstSeqs: readonly number[]; readonly told: readonly string[] };
+  };
 }
 
 /** To the writer. */

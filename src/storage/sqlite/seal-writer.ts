@@ -16,8 +16,10 @@ export class SealWriter {
   readonly #chunks: ChunkWriter;
   readonly #remove: StatementSync;
   readonly #setAside: StatementSync;
+  readonly #setRowAside: StatementSync;
   readonly #latest: StatementSync;
   readonly #begin: StatementSync;
+  readonly #isBegun: StatementSync;
   readonly #advance: StatementSync;
   readonly #end: StatementSync;
   readonly #sealed: StatementSync;
@@ -34,36 +36,52 @@ export class SealWriter {
     this.#setAside = database.prepare(
       'INSERT INTO damaged_chunk (sensor, first, last, count, bytes) SELECT sensor, first, last, count, bytes FROM chunk WHERE id = ?',
     );
+    this.#setRowAside = database.prepare(
+      `INSERT OR IGNORE INTO damaged_log (first_seq, datapoints, rows, texts, checksum)
+        SELECT first_seq, datapoints, rows, texts, checksum FROM log WHERE first_seq = ? AND length(rows) > 0`,
+    );
     this.#latest = database.prepare(
       'INSERT OR REPLACE INTO latest (sensor, at, seq, stamped, received, value) VALUES (?, ?, ?, ?, ?, ?)',
     );
     this.#begin = database.prepare('INSERT INTO sealing (up_to, next_sensor) VALUES (?, ?)');
-    this.#advance = database.prepare('UPDATE sealing SET next_sensor = ? WHERE up_to = ?');
+    this.#advance = database.prepare('UPDATE sealing SET next_sensor = ? WHERE up_to = ? AND next_sensor = ?');
+    this.#isBegun = database.prepare('SELECT 1 FROM sealing');
     this.#end = database.prepare('DELETE FROM sealing');
     this.#sealed = database.prepare("INSERT OR REPLACE INTO counter (name, value) VALUES ('sealed_seq', ?)");
   }
 
-  /** False when a chunk that is to be replaced is there no more: then the transaction is to be rolled back. */
+  /**
+   * False when a chunk that is to be replaced is there no more, or the unit does not go on where the pass is: then the
+   * transaction is to be rolled back.
+   */
   write(unit: SealUnit): boolean {
+    if (!this.#goOn(unit)) return false;
     for (const id of unit.damaged) this.#setAside.run(id);
     for (const id of unit.replaced) if (this.#remove.run(id).changes === 0) return false;
     for (const chunk of unit.chunks) this.#chunks.add(chunk);
     for (const latest of unit.latest) this.#setLatest(latest);
-    if (this.#advance.run(unit.nextSensor, unit.upTo).changes === 0) {
-      this.#begin.run(unit.upTo, unit.nextSensor);
-    }
+    return true;
+  }
+
+  /** A unit that was planned before another was taken in would store its datapoints twice. */
+  #goOn({ upTo, fromSensor, nextSensor }: SealUnit): boolean {
+    if (this.#advance.run(nextSensor, upTo, fromSensor).changes > 0) return true;
+    if (fromSensor > 0 || this.#isBegun.get() !== undefined) return false;
+    this.#begin.run(upTo, nextSensor);
     return true;
   }
 
   /**
    * Takes some of the log away when a pass has written all of it, and ends the pass with the last of it: up to a million
    * rows in one transaction would keep others waiting.
+   * @param damaged seqs with which rows begin that could not be read
    * @returns up to which seq it is gone, and whether that is all.
    */
-  clearSome(upTo: number): { readonly sealedSeq: number; readonly isDone: boolean } {
+  clearSome(upTo: number, damaged: readonly number[]): { readonly sealedSeq: number; readonly isDone: boolean } {
     const seq = this.#log.stepUpTo(upTo) ?? upTo;
     const hasMore = this.#kept.keep(seq);
     this.#marks.keep(seq, upTo);
+    for (const firstSeq of damaged) if (firstSeq <= seq) this.#setRowAside.run(firstSeq);
     this.#log.removeUpTo(seq);
     this.#sealed.run(seq);
     if (seq >= upTo) this.#end.run();

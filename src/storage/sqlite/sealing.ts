@@ -12,7 +12,7 @@ import { CorruptChunk } from '../timeseries/corrupt-chunk.ts';
 import { gather, mergeUp, pieceUp } from '../timeseries/gathering.ts';
 import { writeChunk } from '../timeseries/written-chunk.ts';
 import { ChunkReader } from './chunk-reader.ts';
-import { countLog, type LogPiece, readLog } from './log.ts';
+import { countLog, type DamagedRow, describeDamage, type LogPiece, readLog } from './log.ts';
 import type { SealedChunk, SealedLatest, SealUnit } from './seal-protocol.ts';
 
 /** Small chunks before the new datapoints that are looked at. */
@@ -35,18 +35,23 @@ export class SealingPass {
   *units(upTo: number): Generator<SealUnit> {
     const begun = this.#progress.get() as { upTo: number; nextSensor: number } | undefined;
     const bound = begun?.upTo ?? upTo;
-    const log = new LogOfPass(readLog(this.#database, bound), countLog(this.#database, bound));
+    const damagedRows: DamagedRow[] = [];
+    const onDamaged = (row: DamagedRow) => damagedRows.push(row);
+    const log = new LogOfPass(readLog(this.#database, { upTo: bound, onDamaged }), countLog(this.#database, bound));
+    const damaged = { firstSeqs: damagedRows.map(({ firstSeq }) => firstSeq), told: describeDamage(damagedRows) };
     const purged = new Set(this.#purged.all().map((row) => row['sensor'] as number));
-    let unit = new UnitBuilder(bound);
+    const from = begun?.nextSensor ?? 0;
+    let unit = new UnitBuilder(bound, from);
     for (const sensor of log.sensors) {
-      if (sensor < (begun?.nextSensor ?? 0) || purged.has(sensor)) continue;
+      if (sensor < from || purged.has(sensor)) continue;
       this.#seal(sensor as SensorKey, log.columnsOf(sensor), unit);
       unit.latest.push(log.latestOf(sensor));
       if (!unit.isFull) continue;
       yield unit.build(sensor + 1);
-      unit = new UnitBuilder(bound);
+      unit = new UnitBuilder(bound, sensor + 1);
     }
-    yield { ...unit.build(Number.MAX_SAFE_INTEGER), end: { sensors: log.sensors.length, datapoints: log.count } };
+    const end = { sensors: log.sensors.length, datapoints: log.count, damaged };
+    yield { ...unit.build(Number.MAX_SAFE_INTEGER), end };
   }
 
   #seal(sensor: SensorKey, fresh: Columns, unit: UnitBuilder): void {
@@ -111,10 +116,12 @@ class UnitBuilder {
   readonly damaged: number[] = [];
   readonly #chunks: SealedChunk[] = [];
   readonly #upTo: number;
+  readonly #from: number;
   #bytes = 0;
 
-  constructor(upTo: number) {
+  constructor(upTo: number, from: number) {
     this.#upTo = upTo;
+    this.#from = from;
   }
 
   get isFull(): boolean {
@@ -131,12 +138,13 @@ class UnitBuilder {
 
   build(nextSensor: number): SealUnit {
     const { latest, replaced, damaged } = this;
-    return { upTo: this.#upTo, nextSensor, chunks: this.#chunks, latest, replaced, damaged };
+    return { upTo: this.#upTo, fromSensor: this.#from, nextSensor, chunks: this.#chunks, latest, replaced, damaged };
   }
 }
 
 /** The log of a pass by sensor. */
 class LogOfPass {
+  /** Datapoints that could be read. */
   readonly count: number;
   /** Ascending. */
   readonly sensors: readonly number[];
@@ -148,13 +156,14 @@ class LogOfPass {
   readonly #starts = new Map<number, number>();
   readonly #counts = new Map<number, number>();
 
-  constructor(pieces: Iterable<LogPiece>, count: number) {
-    this.count = count;
-    this.#rows = new Float64Array(this.count * rowNumbers);
-    this.#seqs = new Float64Array(this.count);
-    this.#order = new Uint32Array(this.count);
+  /** @param most datapoints there may be */
+  constructor(pieces: Iterable<LogPiece>, most: number) {
+    this.#rows = new Float64Array(most * rowNumbers);
+    this.#seqs = new Float64Array(most);
     let at = 0;
     for (const piece of pieces) at = this.#take(piece, at);
+    this.count = at;
+    this.#order = new Uint32Array(at);
     this.sensors = [...this.#counts.keys()].sort((a, b) => a - b);
     let start = 0;
     for (const sensor of this.sensors) {

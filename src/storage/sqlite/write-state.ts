@@ -12,6 +12,7 @@ export class WriteState {
   #disk: string | undefined;
   #isSealingFailing = false;
   #told: string | undefined;
+  #isClosed = false;
 
   constructor(database: DatabaseSync, onChange: (refusesBecause: string | undefined) => void) {
     // Another value each time, because SQLite leaves a page alone that would stay as it is.
@@ -24,7 +25,7 @@ export class WriteState {
   /** The disk has refused a commit. */
   diskRefused(reason: string): void {
     this.#disk = reason;
-    this.#timer ??= setInterval(() => this.#tryDisk(), limits.storageProbeMs);
+    if (!this.#isClosed) this.#timer ??= setInterval(() => this.#tryDisk(), limits.storageProbeMs);
     this.#tell();
   }
 
@@ -40,7 +41,9 @@ export class WriteState {
     this.#tell();
   }
 
+  /** Nothing is tried any more. */
   close(): void {
+    this.#isClosed = true;
     clearInterval(this.#timer);
   }
 

@@ -45,6 +45,8 @@ export interface Report {
   readonly outcomes: readonly Outcome[];
   /** Every datapoint up to this seq has left the log for the chunks. */
   readonly sealedSeq?: number;
+  /** What can no longer be read of what is stored, for the log of the service. */
+  readonly damaged?: string;
   /** How long the commit took, milliseconds; for the metrics. */
   readonly commitMs?: number;
   /** When that has changed: why writes are refused from now on; null: they are not. */

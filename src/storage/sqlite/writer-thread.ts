@@ -23,7 +23,14 @@ const followed = new BigInt64Array(sharedFollowed);
 const datapoints = new DatapointWriter(database, { followedSeq: () => Number(Atomics.load(followed, 0)) });
 const freeSpace = new FreeSpace(database);
 const countSensors = () => Number(database.prepare('SELECT count(*) AS count FROM sensor').get()?.['count']);
-const sealing = new SealControl({ path, datapoints, countSensors, onSealed, onTrouble: noteSealingTrouble });
+const sealing = new SealControl({
+  path,
+  datapoints,
+  countSensors,
+  onSealed,
+  onTrouble: noteSealingTrouble,
+  onDamaged: (damaged) => report({ outcomes: [], damaged }),
+});
 const state = new WriteState(database, (reason) => report({ outcomes: [], refuses: reason ?? null }));
 const begin = database.prepare('BEGIN IMMEDIATE');
 const commit = database.prepare('COMMIT');
@@ -93,7 +100,7 @@ function execute(work: Work): Outcome {
   }
   // Who waits for sealing is answered when it is done.
   if (work.kind !== 'statements') return { id: 0 };
-  if (work.purge) datapoints.purgeDue = true;
+  if (work.purge) datapoints.sensorsRemoved();
   database.exec('SAVEPOINT work');
   try {
     const changes = work.statements.map(run);
@@ -111,7 +118,7 @@ function execute(work: Work): Outcome {
 /** Why the log is not sealed; undefined where it is, or is tried to be. */
 function whyUnsealed(): Failure | undefined {
   const { trouble } = sealing;
-  if (trouble === undefined || trouble.kind === 'storage') return trouble;
+  if (trouble === undefined) return undefined;
   state.sealingFails();
   return { kind: 'unsealed', message: trouble.message };
 }
@@ -190,7 +197,7 @@ function noteTrouble(error: unknown): void {
 
 /** The log stays as it is, and reads go on from it. */
 function noteSealingTrouble(failure: Failure): void {
-  if (failure.kind !== 'storage' && datapoints.isHeadFull) state.sealingFails();
+  if (datapoints.isHeadFull) state.sealingFails();
   report({ outcomes: sealWaiters.map(({ id }) => ({ id, failure })) });
   sealWaiters = [];
   tellTrouble(failure);

@@ -27,6 +27,8 @@ export class SqliteWriter {
   onSealed: (seq: number) => void = () => {};
   /** Called with the duration of each commit, for the metrics. */
   onCommit: (durationMs: number) => void = () => {};
+  /** Called when something that is stored turned out to be damaged. */
+  onDamaged: (what: string) => void = () => {};
   /** Called when the thread died or housekeeping failed. */
   onTrouble: (error: Error, options: { readonly fatal: boolean }) => void = () => {};
 
@@ -107,6 +109,7 @@ export class SqliteWriter {
 
   #take(report: Report): void {
     if (report.commitMs !== undefined) this.onCommit(report.commitMs);
+    if (report.damaged !== undefined) this.onDamaged(report.damaged);
     if (report.refuses !== undefined) this.#refusesBecause = report.refuses ?? undefined;
     for (const outcome of report.outcomes) this.#answer(outcome);
     if (report.sealedSeq !== undefined) this.onSealed(report.sealedSeq);

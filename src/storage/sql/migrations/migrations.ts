@@ -13,6 +13,7 @@ import * as retention from './0011-retention.ts';
 import * as chunks from './0012-chunks.ts';
 import * as deviceOrder from './0013-device-order.ts';
 import * as packedLog from './0014-packed-log.ts';
+import * as logChecksums from './0015-log-checksums.ts';
 
 export const migrations: Record<string, Migration> = {
   '0001-ground': ground,
@@ -28,4 +29,5 @@ export const migrations: Record<string, Migration> = {
   '0012-chunks': chunks,
   '0013-device-order': deviceOrder,
   '0014-packed-log': packedLog,
+  '0015-log-checksums': logChecksums,
 };

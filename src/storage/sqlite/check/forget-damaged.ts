@@ -8,25 +8,33 @@ import { decodeChunk } from '../../timeseries/chunk-codec.ts';
 import { CorruptChunk } from '../../timeseries/corrupt-chunk.ts';
 import { openFolderForReading } from '../backup/open-data.ts';
 import { openConnection } from '../connection.ts';
+import { DamagedRow, type LogRow, logColumns, toPiece } from '../log.ts';
 import { formOf } from '../migrate.ts';
 
 interface Forgotten {
-  readonly chunks: number;
+  /** Chunks and rows of the log. */
+  readonly parts: number;
   readonly datapoints: number;
 }
 
+interface Damaged {
+  readonly chunks: readonly number[];
+  /** Seqs with which they begin, by table. */
+  readonly rows: readonly { readonly table: 'log' | 'kept_log'; readonly firstSeq: number }[];
+}
+
 /** @throws Refusal `conflict` where it is a backup, or not in the form of this version. */
-export function forgetDamagedChunks(folder: string): Forgotten {
+export function forgetDamaged(folder: string): Forgotten {
   if (statSync(folder, { throwIfNoEntry: false })?.isFile() === true) {
     throw new Refusal('conflict', 'A backup stays as it is. Restore it first, then run this on the data folder.');
   }
   const { database: reader, path } = openFolderForReading(folder);
-  let damaged: readonly number[];
+  let damaged: Damaged;
   try {
     if (formOf(reader).form !== 'present') {
       throw new Refusal('conflict', 'The data is that of an earlier release. Start the service once, then run this.');
     }
-    damaged = findDamaged(reader);
+    damaged = { chunks: damagedChunks(reader), rows: [...damagedRows(reader)] };
   } finally {
     reader.close();
   }
@@ -38,7 +46,7 @@ export function forgetDamagedChunks(folder: string): Forgotten {
   }
 }
 
-function findDamaged(database: DatabaseSync): number[] {
+function damagedChunks(database: DatabaseSync): number[] {
   const damaged: number[] = [];
   for (const { id, bytes } of database.prepare('SELECT id, bytes FROM chunk').iterate()) {
     try {
@@ -51,11 +59,30 @@ function findDamaged(database: DatabaseSync): number[] {
   return damaged;
 }
 
-function forget(database: DatabaseSync, damaged: readonly number[]): Forgotten {
+function* damagedRows(database: DatabaseSync): Generator<Damaged['rows'][number]> {
+  for (const table of ['log', 'kept_log'] as const) {
+    for (const row of database.prepare(`SELECT ${logColumns} FROM ${table}`).iterate()) {
+      const piece = toPiece(row as unknown as LogRow);
+      if (piece instanceof DamagedRow) yield { table, firstSeq: piece.firstSeq };
+    }
+  }
+}
+
+function forget(database: DatabaseSync, damaged: Damaged): Forgotten {
   const remove = database.prepare('DELETE FROM chunk WHERE id = ? RETURNING count');
   database.exec('BEGIN IMMEDIATE');
-  const inPlace = damaged.flatMap((id) => remove.all(id));
-  const gone = [...inPlace, ...database.prepare('DELETE FROM damaged_chunk RETURNING count').all()];
+  const chunks = damaged.chunks.flatMap((id) => remove.all(id));
+  chunks.push(...database.prepare('DELETE FROM damaged_chunk RETURNING count').all());
+  // What was set aside may wait for the rules as well.
+  const rows = new Map<unknown, unknown>();
+  for (const { table, firstSeq } of damaged.rows) {
+    // The row stays, empty, because seqs go on without a gap.
+    const empty = `UPDATE ${table} SET rows = x'', texts = NULL, checksum = NULL WHERE first_seq = ? RETURNING datapoints`;
+    for (const { datapoints } of database.prepare(empty).all(firstSeq)) rows.set(firstSeq, datapoints);
+  }
+  const aside = database.prepare('DELETE FROM damaged_log RETURNING first_seq, datapoints').all();
+  for (const { first_seq: firstSeq, datapoints } of aside) rows.set(firstSeq, datapoints);
   database.exec('COMMIT');
-  return { chunks: gone.length, datapoints: gone.reduce((sum, { count }) => sum + Number(count), 0) };
+  const counts = [...chunks.map(({ count }) => count), ...rows.values()].map(Number);
+  return { parts: counts.length, datapoints: counts.reduce((sum, count) => sum + count, 0) };
 }

@@ -2,11 +2,13 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { limits } from '../../../config/limits.ts';
 import { rowNumbers } from '../../../domain/datapoints/datapoint-batch.ts';
-import { type LogPiece, type LogRow, toPiece } from '../log.ts';
+import { DamagedRow, type LogPiece, type LogRow, logColumns, toPiece } from '../log.ts';
 import { isLogColumn } from '../publish-marks.ts';
 import type { Check } from './check.ts';
 
 const forgetMarks = 'Set its publishes to NULL; repeats of those messages may be stored twice.';
+const oneByOne =
+  'Restore a backup; or go on without what is in this row by `dundun check --forget-damaged`. All others are whole.';
 const restore = 'Restore a backup; what is in this row is lost.';
 
 export const logChecks: readonly Check[] = [
@@ -16,9 +18,18 @@ export const logChecks: readonly Check[] = [
     *run(database) {
       for (const table of ['log', 'kept_log']) {
         for (const row of rowsOf(database, table)) {
-          for (const what of faultsOf(row))
-            yield { what: `Row ${row.firstSeq} of ${table} ${what}.`, where: { table }, advice: restore };
+          const piece = toPiece(row);
+          if (piece instanceof DamagedRow) {
+            const what = `Row ${row.firstSeq} of ${table}, with ${row.datapoints} datapoints, is damaged. ${piece.fault}`;
+            yield { what, where: { table }, advice: oneByOne };
+          } else
+            for (const what of faultsIn(piece, row))
+              yield { what: `Row ${row.firstSeq} of ${table} ${what}.`, where: { table }, advice: restore };
         }
+      }
+      for (const { firstSeq, datapoints } of rowsOf(database, 'damaged_log')) {
+        const what = `Row ${firstSeq} of the log, with ${datapoints} datapoints, was found damaged before and is kept aside.`;
+        yield { what, where: { table: 'damaged_log' }, advice: oneByOne };
       }
     },
   },
@@ -82,43 +93,25 @@ export const logChecks: readonly Check[] = [
 ];
 
 function* rowsOf(database: DatabaseSync, table: string): Generator<LogRow> {
-  const rows = database.prepare(
-    `SELECT first_seq AS firstSeq, datapoints, rows, texts FROM ${table} ORDER BY first_seq`,
-  );
+  const rows = database.prepare(`SELECT ${logColumns} FROM ${table} ORDER BY first_seq`);
   for (const row of rows.iterate()) yield row as unknown as LogRow;
 }
 
 /** Rows that can be read at all. */
 export function* piecesOf(database: DatabaseSync, table: string): Generator<LogPiece> {
-  for (const row of rowsOf(database, table)) if (faultsOf(row).length === 0) yield toPiece(row);
+  for (const row of rowsOf(database, table)) {
+    const piece = toPiece(row);
+    if (!(piece instanceof DamagedRow) && faultsIn(piece, row).length === 0) yield piece;
+  }
 }
 
 function counter(database: DatabaseSync, name: string): number {
   return Number(database.prepare('SELECT value FROM counter WHERE name = ?').get(name)?.['value'] ?? 0);
 }
 
-function faultsOf(row: LogRow): string[] {
-  const { datapoints, rows } = row;
+/** What is wrong with a row that could be read. */
+function faultsIn({ rows, texts }: LogPiece, { datapoints }: LogRow): string[] {
   if (datapoints < 1 || datapoints > limits.logRowDatapointsMax) return [`has ${datapoints} datapoints`];
-  if (!(rows instanceof Uint8Array) || !canBeRead({ ...row, texts: null }))
-    return [`has not the bytes of ${datapoints} datapoints`];
-  try {
-    return faultsInside(toPiece(row));
-  } catch {
-    return ['has texts that are no JSON'];
-  }
-}
-
-function canBeRead(row: LogRow): boolean {
-  try {
-    toPiece(row);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-function faultsInside({ rows, texts }: LogPiece): string[] {
   let textsDue = 0;
   for (let at = 0; at < rows.length; at += rowNumbers) {
     const [sensor, timestamp, received, value] = rows.subarray(at, at + rowNumbers) as unknown as [
@@ -132,8 +125,16 @@ function faultsInside({ rows, texts }: LogPiece): string[] {
     if (Number.isNaN(value)) textsDue += 1;
   }
   if (texts.length !== textsDue) return [`has ${texts.length} texts where ${textsDue} belong`];
-  for (const text of texts) JSON.parse(text);
-  return [];
+  return texts.every(isJson) ? [] : ['has a value that is no JSON'];
+}
+
+function isJson(text: unknown): boolean {
+  try {
+    JSON.parse(text as string);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function isDateMs(ms: number): boolean {
