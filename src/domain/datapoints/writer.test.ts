@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { limits } from '../../config/limits.ts';
-import { type DatapointBatch, rowNumbers } from './datapoint-batch.ts';
+import { countRows, type DatapointBatch, rowNumbers } from './datapoint-batch.ts';
 import type { DatapointStore } from './datapoint-store.ts';
 import { Feed } from './feed.ts';
 import type { Push } from './push.ts';
@@ -69,6 +69,31 @@ test('what is committed is acknowledged and told to the others, whatever a reade
   await writer.append({ pushes: [push] });
   assert.deepEqual([told, errors.map(String)], [[push], ['Error: a reader that fails']]);
   assert.equal(writer.storedDatapoints, 2);
+});
+
+test('pushes of a stream that is spared commits share one', async () => {
+  const commits: number[] = [];
+  const store = {
+    append: async (batch: DatapointBatch) => {
+      commits.push(countRows(batch));
+      return 1;
+    },
+  } as unknown as DatapointStore;
+  // Spared from the second commit on.
+  const commitPacing = {
+    ...limits.commitPacing,
+    everyMs: 300,
+    datapointsMin: 0,
+    sparedMs: 60_000,
+  };
+  const writer = new Writer({ store, feed: new Feed(unexpected), room, bounds: { ...bounds, commitPacing } });
+  const push = (count: number) => writer.append({ pushes: [makePush(Array(count).fill(1))] });
+  await push(1);
+  const waiting = [push(1)];
+  for (let turns = 0; turns < 5; turns++) await new Promise((resolve) => setImmediate(resolve));
+  waiting.push(push(2));
+  await Promise.all(waiting);
+  assert.deepEqual(commits, [1, 3]);
 });
 
 function makePush(values: readonly number[]): Push {
