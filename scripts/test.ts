@@ -1,10 +1,11 @@
-// `npm test`: finds what the tests may use beside Node.js, says what is missing and what is left out for it, then runs
-// them. Words after `--` choose test files by a part of their path; options after it (`--test-name-pattern=…`) go to
-// `node --test`. --long adds the long tests. With CI=true or --all-required a missing program is a failure, so that
-// nothing is left out silently.
+// `npm test`: finds what the tests may use beside Node.js, says what is missing and what is left out for it, builds the
+// dashboard where it is to be looked at and is not built, then runs them. Words after `--` choose test files by a part of
+// their path; options after it (`--test-name-pattern=…`) go to `node --test`. --long adds the long tests. With CI=true or
+// --all-required a missing program is a failure, so that nothing is left out silently.
 import { spawn } from 'node:child_process';
 import { globSync } from 'node:fs';
 import { constants as osConstants } from 'node:os';
+import { buildWhereStale } from '../test/support/dashboard-build.ts';
 import { findProgram, isExecutable } from './find-program.ts';
 
 type Program = { readonly name: string; readonly variable: string; readonly package: string; readonly tests: string };
@@ -59,6 +60,8 @@ function provide({ name, variable }: Program): boolean {
 }
 
 function runTests(): void {
+  // Before the first file, so that no server starts while what it serves is being written.
+  if (process.env.DUNDUN_TEST_CHROMIUM !== undefined && files.some(isOfDashboard)) buildWhereStale();
   const options = args.filter((arg) => arg.startsWith('-'));
   const flags = ['--test', '--test-concurrency=2', '--test-reporter=spec', '--test-reporter-destination=stdout'];
   // A test that hangs is a failure too; the long ones know their own time.
@@ -68,6 +71,11 @@ function runTests(): void {
   child.on('exit', (code, signal) => {
     process.exitCode = code ?? 128 + osConstants.signals[signal ?? 'SIGTERM'];
   });
+}
+
+/** Whether the file looks at the dashboard in a browser. */
+function isOfDashboard(file: string): boolean {
+  return file.startsWith('test/dashboard-');
 }
 
 function fail(reason: string): void {

@@ -28,6 +28,8 @@ const aims: readonly Aim[] = [
   'retention',
   'merging',
 ];
+/** How often more is aimed at what has not been met: a busy machine does not come to everything in its time. */
+const moreTriesMax = 2;
 const sensors = ['one', 'many', 'stamped', 'keyed', 'qos1', 'qos2'];
 /** Few, so that many datapoints have the same, and most come late. */
 const timestamps = ['2026-11-01T00:00:00Z', '2026-11-01T00:00:00.001Z', '2026-11-02T12:00:00Z', '2031-01-01T00:00:00Z'];
@@ -39,8 +41,9 @@ suite('a kill', { timeout: isLong ? 3 * 3_600_000 : 500_000 }, () => {
     const site = new CrashSite(dice);
     const rounds: Round[] = [];
     let dundun = await site.start();
-    for (let number = 0; number < kills; number++) {
-      const aim = aims[number % aims.length];
+    const turns = Array.from({ length: kills }, (_, number) => aims[number % aims.length]);
+    for (let number = 0, moreTries = 0; number < turns.length; number++) {
+      const aim = turns[number];
       const round = new Round(`d${number}`, dice);
       rounds.push(round);
       if (aim === undefined && dice.oneIn(3)) site.startBackup();
@@ -48,14 +51,15 @@ suite('a kill', { timeout: isLong ? 3 * 3_600_000 : 500_000 }, () => {
       await round.run(dundun, aim === undefined ? anywhere : () => site.killIn(aim, dundun));
       await site.assertSound();
       if (dice.oneIn(4)) await site.killWhileStarting();
-      dundun = await site.start(isTightFor(aims[(number + 1) % aims.length]));
+      if (number === turns.length - 1 && moreTries++ < moreTriesMax) turns.push(...unmetAt(site));
+      dundun = await site.start(isTightFor(turns[number + 1]));
       await round.settleAccounts(dundun);
       await round.verify(dundun);
     }
     t.diagnostic(`${rounds.reduce((sum, round) => sum + round.ledger.count('stored'), 0)} pushes were acknowledged`);
     t.diagnostic(site.describeCuts());
     t.diagnostic(site.describeKills());
-    for (const aim of aims) if (aim !== undefined) assert.ok(site.killsIn(aim) > 0, `no kill fell into ${aim}`);
+    assert.deepEqual(unmetAt(site), [], 'into these no kill fell');
     // Once more all of it, after a stop and a start.
     await dundun.stop();
     dundun = await site.start(true);
@@ -79,6 +83,11 @@ suite('a kill', { timeout: isLong ? 3 * 3_600_000 : 500_000 }, () => {
     }
   });
 });
+
+/** What no kill has fallen into yet. */
+function unmetAt(site: CrashSite): Aim[] {
+  return [...new Set(aims)].filter((aim) => aim !== undefined && site.killsIn(aim) === 0);
+}
 
 /** A backup is made beside any server; the other aims need one that does them all the time. */
 function isTightFor(aim: Aim): boolean | undefined {

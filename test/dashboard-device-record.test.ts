@@ -6,13 +6,14 @@ import type { Browser, Page } from 'playwright-core';
 import {
   assertAccessible,
   assertFitsScreen,
-  buildWhereStale,
+  followed,
   launchBrowser,
   screens,
   signIn,
   skip,
   visit,
 } from './support/dashboard.ts';
+import { buildWhereStale } from './support/dashboard-build.ts';
 import { TestServer } from './support/test-server.ts';
 
 describe('in a browser, the record of a device', { skip }, () => {
@@ -122,10 +123,10 @@ describe('in a browser, the record of a device', { skip }, () => {
   test('is shown no longer where it was deleted elsewhere', async () => {
     await server.call('owner', 'POST', '/devices', { json: { id: 'gone', name: 'Gone soon' } });
     await visit({ browser, server, expects: /404/ }, async (page) => {
-      const followed = page.waitForResponse((answer) => answer.url().endsWith('/devices/gone/live'));
+      const live = followed(page, 'gone');
       await signIn(page, 'owner', '/devices/gone');
       await page.getByRole('heading', { name: 'Gone soon' }).waitFor();
-      await followed;
+      await live;
       await server.call('owner', 'DELETE', '/devices/gone');
       await page.getByText('There is no device gone.').waitFor();
       assert.equal(await page.getByText('Gone soon').count(), 0);
@@ -139,12 +140,14 @@ describe('in a browser, the record of a device', { skip }, () => {
     await server.call('owner', 'POST', '/devices/field-3/sensors/TC/values', { json: { value: 1.5 } });
     await server.running.idle();
     await visit({ browser, server }, async (page) => {
+      const live = followed(page, 'field-3');
       await signIn(page, 'owner', '/devices/field-3?tab=activity');
       const list = page.getByRole('list', { name: 'Activity' });
       await list.getByText('Soil: 1.5 °C').waitFor();
       await list.getByText('Frost').waitFor();
       await list.getByText('It is 1.5 → owner').waitFor();
       assert.match(await list.getByRole('listitem').last().innerText(), /The device was created/);
+      await live;
       await server.call('owner', 'PUT', '/devices/field-3/actuators/valve/value', { json: true });
       await list.getByText('valve was set to on').waitFor();
       assert.match(await list.getByRole('listitem').first().innerText(), /valve was set to on/);

@@ -7,13 +7,15 @@ import {
   assertAccessible,
   assertFitsScreen,
   becomes,
-  buildWhereStale,
+  followed,
+  inTimeToUndo,
   launchBrowser,
   screens,
   signIn,
   skip,
   visit,
 } from './support/dashboard.ts';
+import { buildWhereStale } from './support/dashboard-build.ts';
 import { TestServer } from './support/test-server.ts';
 
 const evil = `<img src=x onerror="document.title='broken in'"><script>document.title='broken in'</script>`;
@@ -61,10 +63,12 @@ describe('in a browser, the page of a device', { skip }, () => {
 
   test('shows each sensor as a tile, live, with its trend', async () => {
     await visit({ browser, server }, async (page) => {
+      const live = followed(page, 'field-3');
       await signIn(page, 'owner', '/devices/field-3');
       const tile = page.getByRole('region', { name: 'Sensors' }).getByRole('link').filter({ hasText: 'Soil' });
       await tile.getByRole('img', { name: /more than three hours ago/ }).waitFor();
       assert.match(await tile.innerText(), /29\.9[\s\S]*°C[\s\S]*10 min ago/);
+      await live;
       await server.call('owner', 'POST', '/devices/field-3/sensors/TC/values', { json: { value: 33.25 } });
       await tile.getByText('33.25').waitFor();
       await tile.click();
@@ -75,20 +79,24 @@ describe('in a browser, the page of a device', { skip }, () => {
   test('is renamed and made public where it stands, and both are taken back', async () => {
     await visit({ browser, server }, async (page) => {
       await signIn(page, 'owner', '/devices/field-3');
-      await page.getByRole('button', { name: 'Edit the name' }).click();
-      await page.getByRole('textbox', { name: 'Name' }).fill('Upper field');
-      await page.keyboard.press('Enter');
-      await page.getByText('Saved.').waitFor();
-      assert.equal((await read('/devices/field-3')).name, 'Upper field');
-      await page.getByRole('button', { name: 'Undo' }).click();
+      await inTimeToUndo(page, async () => {
+        await page.getByRole('button', { name: 'Edit the name' }).click();
+        await page.getByRole('textbox', { name: 'Name' }).fill('Upper field');
+        await page.keyboard.press('Enter');
+        await page.getByText('Saved.').waitFor();
+        assert.equal((await read('/devices/field-3')).name, 'Upper field');
+        await page.getByRole('button', { name: 'Undo' }).click();
+      });
       await page.getByRole('heading', { name: 'Field 3' }).waitFor();
-      await page
-        .getByRole('switch', { name: /Public/ })
-        .first()
-        .click({ force: true });
-      await page.getByText('Public now').waitFor();
-      assert.equal((await read('/devices/field-3')).visibility, 'public');
-      await page.getByRole('button', { name: 'Undo' }).last().click();
+      await inTimeToUndo(page, async () => {
+        await page
+          .getByRole('switch', { name: /Public/ })
+          .first()
+          .click({ force: true });
+        await page.getByText('Public now').waitFor();
+        assert.equal((await read('/devices/field-3')).visibility, 'public');
+        await page.getByRole('button', { name: 'Undo' }).last().click();
+      });
       await page.getByText('Private now').waitFor();
       assert.equal((await read('/devices/field-3')).visibility, 'private');
     });
@@ -112,6 +120,7 @@ describe('in a browser, the page of a device', { skip }, () => {
 
   test('sets actuators by a control that fits their value', async () => {
     await visit({ browser, server }, async (page) => {
+      const live = followed(page, 'field-3');
       await signIn(page, 'owner', '/devices/field-3');
       const actuators = page.getByRole('region', { name: 'Actuators' });
       await actuators.getByRole('switch', { name: 'valve' }).click({ force: true });
@@ -126,6 +135,7 @@ describe('in a browser, the page of a device', { skip }, () => {
       await actuators.getByRole('button', { name: 'Set' }).last().click();
       await page.getByText('plan is set to {"a":2}.').waitFor();
       assert.deepEqual((await read('/devices/field-3/actuators/plan')).value, { a: 2 });
+      await live;
       await server.call('owner', 'PUT', '/devices/field-3/actuators/sign/value', { json: 'from afar' });
       await becomes(page, `document.querySelector('[aria-label="sign"]').value === 'from afar'`);
     });
@@ -198,6 +208,7 @@ describe('in a browser, the page of a device', { skip }, () => {
 
   test('gives lines that send a value, and lights up when one arrives', async () => {
     await visit({ browser, server }, async (page) => {
+      const live = followed(page, 'field-3');
       await signIn(page, 'owner', '/devices/field-3?tab=snippets');
       const lines = page.locator('pre');
       for (const [language, said] of [
@@ -212,6 +223,7 @@ describe('in a browser, the page of a device', { skip }, () => {
         assert.match(await lines.innerText(), /DUNDUN_KEY/);
       }
       await page.getByText('Waiting for a value').waitFor();
+      await live;
       await server.call('owner', 'POST', '/devices/field-3/sensors/RH/values', { json: { value: 12 } });
       await page.getByText('It has arrived: RH is 12.').waitFor();
     });

@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Browser } from 'playwright-core';
-import { assertAccessible, buildWhereStale, launchBrowser, signIn, skip, visit } from './support/dashboard.ts';
+import { assertAccessible, launchBrowser, signIn, skip, visit } from './support/dashboard.ts';
+import { buildWhereStale } from './support/dashboard-build.ts';
 import { TestServer } from './support/test-server.ts';
 
 const evil = `<img src=x onerror="document.title='broken in'"><script>document.title='broken in'</script>`;
@@ -63,9 +64,11 @@ describe('in a browser, the list of devices', { skip }, () => {
         await page
           .getByText(expected.length === 1 ? '1 device' : `${expected.length} devices`, { exact: true })
           .waitFor();
+        // What was shown before stays until the answer is there.
         await list
-          .getByText(expected[0] ?? '')
+          .getByRole('link')
           .first()
+          .filter({ hasText: expected[0] ?? '' })
           .waitFor();
         const shown = await list.getByRole('link').locator('span > span > span:first-child').allInnerTexts();
         assert.deepEqual(
@@ -80,6 +83,7 @@ describe('in a browser, the list of devices', { skip }, () => {
       await page.getByText('Mine', { exact: true }).click();
       await names(['Well', 'Field 3']);
       await page.getByLabel('Order').selectOption('name');
+      await page.waitForURL(/sort=name/);
       await names(['Field 3', 'Well']);
       await page.reload();
       await names(['Field 3', 'Well']);

@@ -6,13 +6,14 @@ import type { Browser } from 'playwright-core';
 import {
   assertAccessible,
   assertFitsScreen,
-  buildWhereStale,
+  inTimeToUndo,
   launchBrowser,
   screens,
   signIn,
   skip,
   visit,
 } from './support/dashboard.ts';
+import { buildWhereStale } from './support/dashboard-build.ts';
 import { TestServer } from './support/test-server.ts';
 
 const evil = `<img src=x onerror="document.title='broken in'"><script>document.title='broken in'</script>`;
@@ -58,6 +59,8 @@ describe('in a browser, gateways, projects and the map', { skip }, () => {
 
   test('a gateway says whether it is there, what it carries and how it is connected', async () => {
     await visit({ browser, server }, async (page) => {
+      // It was heard at this moment, which stays now, however long the first visit takes.
+      await page.clock.setFixedTime(server.clock.now());
       await signIn(page, 'owner', '/gateways');
       const row = page.getByRole('link').filter({ hasText: 'North mast' });
       await row.getByText('3 devices').waitFor();
@@ -112,11 +115,13 @@ describe('in a browser, gateways, projects and the map', { skip }, () => {
         ...{ name: 'Roof of the school', visibility: 'public' },
         location: { latitude: 16.03, longitude: -16.49 },
       });
-      await page.getByRole('button', { name: 'Delete' }).click();
-      await page.waitForURL('/gateways');
       const row = page.getByRole('link').filter({ hasText: 'Roof of the school' });
-      await row.waitFor({ state: 'detached' });
-      await page.getByRole('button', { name: 'Undo' }).click();
+      await inTimeToUndo(page, async () => {
+        await page.getByRole('button', { name: 'Delete' }).click();
+        await page.waitForURL('/gateways');
+        await row.waitFor({ state: 'detached' });
+        await page.getByRole('button', { name: 'Undo' }).click();
+      });
       await row.click();
       await page.getByRole('button', { name: 'Delete' }).click();
       const deleted = page.waitForResponse((answer) => answer.request().method() === 'DELETE' && answer.ok());

@@ -7,7 +7,6 @@ import type { Browser, Page } from 'playwright-core';
 import {
   assertAccessible,
   assertFitsScreen,
-  buildWhereStale,
   desktop,
   launchBrowser,
   screens,
@@ -15,6 +14,7 @@ import {
   skip,
   visit,
 } from './support/dashboard.ts';
+import { buildWhereStale } from './support/dashboard-build.ts';
 import { TestServer } from './support/test-server.ts';
 
 const evil = `<img src=x onerror=document.title='broken_in'>`;

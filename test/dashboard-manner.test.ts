@@ -3,16 +3,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
-import {
-  assertAccessible,
-  becomes,
-  buildWhereStale,
-  desktop,
-  launchBrowser,
-  signIn,
-  skip,
-  visit,
-} from './support/dashboard.ts';
+import { assertAccessible, becomes, desktop, launchBrowser, signIn, skip, visit } from './support/dashboard.ts';
+import { buildWhereStale } from './support/dashboard-build.ts';
 import { TestServer } from './support/test-server.ts';
 
 /** A catalogue as its texts by their places; those made of numbers and names are left out. */

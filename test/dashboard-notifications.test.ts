@@ -6,13 +6,14 @@ import type { Browser, Page } from 'playwright-core';
 import {
   assertAccessible,
   assertFitsScreen,
-  buildWhereStale,
+  inTimeToUndo,
   launchBrowser,
   screens,
   signIn,
   skip,
   visit,
 } from './support/dashboard.ts';
+import { buildWhereStale } from './support/dashboard-build.ts';
 import { TestServer } from './support/test-server.ts';
 
 const evil = `<img src=x onerror="document.title='broken in'"><script>document.title='broken in'</script>`;
@@ -170,9 +171,11 @@ describe('in a browser, notifications', { skip }, () => {
       await switches(page, 'Goes nowhere').press('Space');
       await row.getByText('paused', { exact: true }).filter({ visible: true }).waitFor();
       assert.equal((await listed())[0]?.['status'], 'inactive');
-      await row.getByRole('button', { name: 'Delete Goes nowhere' }).click();
-      await row.waitFor({ state: 'detached' });
-      await page.getByRole('button', { name: 'Undo' }).click();
+      await inTimeToUndo(page, async () => {
+        await row.getByRole('button', { name: 'Delete Goes nowhere' }).click();
+        await row.waitFor({ state: 'detached' });
+        await page.getByRole('button', { name: 'Undo' }).click();
+      });
       await row.waitFor();
       assert.equal((await listed()).length, 1);
 

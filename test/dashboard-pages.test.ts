@@ -6,7 +6,6 @@ import type { Browser } from 'playwright-core';
 import {
   assertAccessible,
   assertFitsScreen,
-  buildWhereStale,
   desktop,
   launchBrowser,
   phone,
@@ -15,6 +14,7 @@ import {
   skip,
   visit,
 } from './support/dashboard.ts';
+import { buildWhereStale } from './support/dashboard-build.ts';
 import { TestServer } from './support/test-server.ts';
 
 const longName = 'A very long name of a device that somebody typed without ever thinking of the screen of a phone';

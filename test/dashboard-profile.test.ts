@@ -5,7 +5,6 @@ import type { Browser } from 'playwright-core';
 import {
   assertAccessible,
   assertFitsScreen,
-  buildWhereStale,
   launchBrowser,
   phone,
   screens,
@@ -13,6 +12,7 @@ import {
   skip,
   visit,
 } from './support/dashboard.ts';
+import { buildWhereStale } from './support/dashboard-build.ts';
 import { TestServer } from './support/test-server.ts';
 
 const evil = `<img src=x onerror="document.title='broken in'">`;

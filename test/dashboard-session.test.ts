@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Browser } from 'playwright-core';
 import { limits } from '../src/config/limits.ts';
-import { assertAccessible, buildWhereStale, launchBrowser, signIn, skip, visit } from './support/dashboard.ts';
+import { assertAccessible, launchBrowser, signIn, skip, visit } from './support/dashboard.ts';
+import { buildWhereStale } from './support/dashboard-build.ts';
 import { password } from './support/people.ts';
 import { TestServer } from './support/test-server.ts';
 

@@ -6,13 +6,14 @@ import type { Browser, Page } from 'playwright-core';
 import {
   assertAccessible,
   assertFitsScreen,
-  buildWhereStale,
+  inTimeToUndo,
   launchBrowser,
   phone,
   signIn,
   skip,
   visit,
 } from './support/dashboard.ts';
+import { buildWhereStale } from './support/dashboard-build.ts';
 import { TestServer } from './support/test-server.ts';
 
 const evil = `<img src=x onerror="document.title='broken in'">`;
@@ -135,9 +136,11 @@ describe('in a browser, users', { skip }, () => {
       await page.getByText('Saved.').waitFor();
       await page.getByText(`Moussa ${evil}`).waitFor();
       assert.equal(await page.locator('img[src=x]').count(), 0);
-      await page.getByRole('switch', { name: 'Admin' }).click();
-      await page.getByText('moussa is an admin now.').waitFor();
-      await page.getByRole('button', { name: 'Undo' }).click();
+      await inTimeToUndo(page, async () => {
+        await page.getByRole('switch', { name: 'Admin' }).click();
+        await page.getByText('moussa is an admin now.').waitFor();
+        await page.getByRole('button', { name: 'Undo' }).click();
+      });
       await page.getByText('moussa is no admin any more.').waitFor();
       await page.getByLabel('New password').first().fill('another drum');
       await page.getByRole('button', { name: 'Set password' }).click();

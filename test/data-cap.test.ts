@@ -3,6 +3,8 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, before, test } from 'node:test';
+import { limits } from '../src/config/limits.ts';
+import { measureUsage } from '../src/storage/sqlite/data-usage.ts';
 import { assertProblem } from './support/calls.ts';
 import { RawClient } from './support/mqtt-raw.ts';
 import { type Answer, TestServer } from './support/test-server.ts';
@@ -14,6 +16,7 @@ const large = () => randomBytes(45_000).toString('base64');
 
 let server: TestServer;
 let pushes = 0;
+let refusals = 0;
 
 before(async () => {
   server = await TestServer.start({ DUNDUN_DATA_MAX_BYTES: '70MB' });
@@ -32,22 +35,37 @@ async function figures(): Promise<Record<string, number>> {
   return Object.fromEntries(text.split('\n').map((line) => [line.split(' ')[0], Number(line.split(' ')[1])]));
 }
 
-/** Asks again until it is so, ten seconds long. */
+/** Asks again until it is so, a minute long. */
 async function soon(is: () => Promise<boolean>, what: string): Promise<void> {
   for (const startMs = Date.now(); !(await is()); ) {
-    assert.ok(Date.now() - startMs < 10_000, what);
+    assert.ok(Date.now() - startMs < 60_000, what);
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
 }
 
-/** Pushes large values until they are refused; the refusal. */
+/** Pushes large values until they are refused for good; the refusal. */
 async function fill(): Promise<Answer> {
   const many = () => Array.from({ length: valuesPerPush }, () => ({ value: large() }));
-  for (let answer = await push('large', many()); ; answer = await push('large', many())) {
-    if (answer.status !== 204) return answer;
-    pushes += 1;
-    assert.ok(pushes < 100, 'nothing is refused');
+  for (;;) {
+    const answer = await push('large', many());
+    if (answer.status === 204) {
+      pushes += 1;
+      assert.ok(pushes < 100, 'nothing is refused');
+      continue;
+    }
+    refusals += 1;
+    // Where there is no room the service has the data compressed, and may find room then: it is to be over before that
+    // could happen amid the test.
+    await server.running.store.writer.seal();
+    await soon(hasLooked, 'it looks at what the data takes');
+    if ((await status()) !== 'ok') return answer;
   }
+}
+
+/** Whether the service knows what the data takes now. */
+async function hasLooked(): Promise<boolean> {
+  const { usedBytes } = await measureUsage(server.folder, server.running.store.reader);
+  return (await figures())['dundun_data_bytes'] === usedBytes;
 }
 
 const status = async () => (await server.request('guest', 'GET', '/health/ready')).body.status as string;
@@ -75,10 +93,11 @@ test('datapoints are refused with 507 beyond the cap, by every door', async () =
 
   assert.match(await status(), /^no room for more datapoints: the data takes/);
   const now = await figures();
-  assert.ok((now['dundun_data_bytes'] ?? 0) >= capBytes);
+  // Once it is full, it is so until it is better by that share.
+  assert.ok((now['dundun_data_bytes'] ?? 0) >= capBytes * (1 - limits.roomAgainShare));
   assert.equal(now['dundun_data_max_bytes'], capBytes);
   assert.ok((now['dundun_disk_free_bytes'] ?? 0) > 0);
-  assert.equal(now['dundun_datapoints_refused_total'], valuesPerPush + 3);
+  assert.equal(now['dundun_datapoints_refused_total'], refusals * valuesPerPush + 3);
 });
 
 test('reads, sign-in, and changes of records go on; nothing that was acknowledged is lost', async () => {

@@ -3,8 +3,11 @@
 // again all goes on, by itself (I1).
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
 import { suite, test } from 'node:test';
-import { isIntact } from './support/database.ts';
+import { databaseFile } from '../src/storage/sqlite/connection.ts';
+import { isIntact, openDatabase } from './support/database.ts';
 import { Ledger } from './support/ledger.ts';
 import { Publisher } from './support/mqtt-publisher.ts';
 import { call, type Dundun, makeDevice, serveCommand, startDundun } from './support/process.ts';
@@ -89,7 +92,7 @@ async function metrics(dundun: Dundun): Promise<string> {
   return (await fetch(`${dundun.url}/metrics`)).text();
 }
 
-/** Pushes until nothing fits any more. */
+/** Pushes until nothing fits any more, not one datapoint and not what the service tries the disk with. */
 async function fill(dundun: Dundun, ledger: Ledger): Promise<void> {
   for (let count = 3000; count > 0; count = Math.floor(count / 10)) {
     let sent = ledger.enter('s', count);
@@ -101,6 +104,22 @@ async function fill(dundun: Dundun, ledger: Ledger): Promise<void> {
     assert.equal(sent.told, 'refused');
   }
   assert.ok(ledger.count('stored') > 0);
+  takeTheRest(dundun);
+}
+
+/**
+ * A commit that does not fit may leave room for a smaller one. This process, which has no bound, writes on behind it as
+ * the service does when it tries the disk, until the write-ahead log reaches beyond the bound.
+ */
+function takeTheRest({ folder }: Dundun): void {
+  const database = openDatabase(folder);
+  // Else what is in that log would go into the database, and there would be room again.
+  database.exec('PRAGMA wal_autocheckpoint = 0');
+  const write = database.prepare(
+    "INSERT INTO counter (name, value) VALUES ('probe', 1) ON CONFLICT (name) DO UPDATE SET value = 1 - value",
+  );
+  while (statSync(join(folder, `${databaseFile}-wal`)).size <= fileBytesMax) write.run();
+  database.close();
 }
 
 /** What is taken as the end of the disk lies further off now. */

@@ -1,11 +1,9 @@
 // The dashboard in Debian's Chromium, served by a real server in process. Whatever a test does, the browser must have
 // called no other host and had nothing to complain of (errors, breaches of the content policy), and axe-core must find
-// no fault where it is asked. Where the dashboard is not built, it is built first.
+// no fault where it is asked.
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
-import { existsSync, globSync, readFileSync, statSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { fileURLToPath } from 'node:url';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { launchChromium } from '../../scripts/chromium.ts';
 import { password } from './people.ts';
@@ -29,17 +27,6 @@ export const screens: Readonly<Record<string, BrowserContextOptions>> = {
 
 export function launchBrowser(): Promise<Browser> {
   return launchChromium(executablePath as string);
-}
-
-/** Builds where nothing is built yet, or something has changed since. To be called before a server starts. */
-export function buildWhereStale(): void {
-  const cwd = fileURLToPath(new URL('../../', import.meta.url));
-  const built = `${cwd}dashboard/dist/index.html`;
-  const sources = globSync(['dashboard/{src,public}/**/*.*', 'dashboard/*.*'], { cwd }).map((file) => `${cwd}${file}`);
-  const changedMs = Math.max(...sources.map((file) => statSync(file).mtimeMs));
-  if (existsSync(built) && statSync(built).mtimeMs > changedMs) return;
-  const { status, stderr } = spawnSync(process.execPath, ['scripts/build-dashboard.ts'], { cwd, encoding: 'utf8' });
-  assert.equal(status, 0, stderr);
 }
 
 export interface Visit {
@@ -103,6 +90,38 @@ export async function becomes(page: Page, expression: string): Promise<void> {
     assert.ok(Date.now() < endMs, `never became true: ${expression}`);
     await page.waitForTimeout(20);
   }
+}
+
+/**
+ * Resolves when the server has taken the page's request to follow the device: what is committed from then on is told.
+ * To be called before the page is gone to.
+ */
+export async function followed(page: Page, device: string): Promise<void> {
+  await page.waitForResponse((answer) => new URL(answer.url()).pathname === `/api/v2/devices/${device}/live`);
+}
+
+/**
+ * Does something and takes it back, for which the page gives some seconds: these do not run out meanwhile, however long
+ * a busy machine takes. Every other timer of the page goes on.
+ */
+export async function inTimeToUndo(page: Page, act: () => Promise<void>): Promise<void> {
+  const file = new URL('../../dashboard/src/limits.ts', import.meta.url).href;
+  const { undoMs } = ((await import(file)) as { limits: { undoMs: number } }).limits;
+  await page.evaluate(`{
+    const { setTimeout } = window;
+    let held = 0;
+    window.setTimeout = (work, ms, ...rest) => {
+      if (ms !== ${undoMs}) return setTimeout(work, ms, ...rest);
+      held += 1;
+      return setTimeout(work, 1000 * ms, ...rest);
+    };
+    window.endHold = () => {
+      window.setTimeout = setTimeout;
+      return held;
+    };
+  }`);
+  await act();
+  assert.notEqual(await page.evaluate('window.endHold()'), 0, 'nothing could be undone');
 }
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
