@@ -84,6 +84,21 @@ describe('in a browser, the profile', { skip }, () => {
     });
   });
 
+  test('offers a key only where the button will stay, so that who presses it by keys does not lose it', async () => {
+    await visit({ browser, server }, async (page) => {
+      const known = Promise.withResolvers<void>();
+      await page.route('**/api/v2/auth/keys', async (route) => {
+        await known.promise;
+        await route.continue();
+      });
+      await signIn(page, 'owner', '/profile?tab=keys');
+      await page.getByRole('list', { name: 'API keys' }).waitFor({ state: 'attached' });
+      assert.equal(await page.getByRole('button', { name: 'New key' }).count(), 0);
+      known.resolve();
+      await page.getByRole('button', { name: 'New key' }).waitFor();
+    });
+  });
+
   test('makes a key that is shown once, tells its last use, and revokes it', async () => {
     await visit({ browser, server }, async (page) => {
       await signIn(page, 'owner', '/profile?tab=keys');

@@ -32,8 +32,11 @@ export function Keys({ isAdmin }: { readonly isAdmin: boolean }) {
       {profile.keyCreate}
     </Button>
   );
+  // Where there are none it stands with the words that say so; until that is known nowhere, so that it never moves away from
+  // under who is about to press it.
+  const hasPlace = data === undefined ? error !== null : data.length > 0;
   return (
-    <Section title={profile.keys} words={profile.keysWords} actions={data?.length === 0 ? undefined : create}>
+    <Section title={profile.keys} words={profile.keysWords} actions={hasPlace && create}>
       {error !== null && <ProblemNotice error={error} retry={() => void refetch()} />}
       {data?.length === 0 && (
         <EmptyState title={profile.keysNone} words={profile.keysNoneWords}>
