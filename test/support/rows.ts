@@ -83,7 +83,7 @@ function readLoggedDatapoints(database: DatabaseSync): StoredDatapoint[] {
   const points: StoredDatapoint[] = [];
   for (const { rows, texts, firstSeq } of readLog(database, {
     upTo: Number.MAX_SAFE_INTEGER,
-    onDamaged: assert.fail,
+    onDamaged: ({ fault }) => assert.fail(fault),
   })) {
     let text = 0;
     for (let from = 0; from < rows.length; from += rowNumbers) {

@@ -20,7 +20,12 @@ export function openConnection(
   // is not touched: to close it would end all locks that this process has on it.
   if (!options.readOnly && !existsSync(path)) closeSync(openSync(path, 'a', 0o600));
   const database = new DatabaseSync(path, { readOnly: options.readOnly, timeout: limits.databaseBusyMs });
-  if (!options.readOnly) prepareForWriting(database);
+  try {
+    if (!options.readOnly) prepareForWriting(database);
+  } catch (error) {
+    database.close();
+    throw error;
+  }
   const cacheKib = Math.round((options.cacheBytes ?? limits.pageCacheBytes) / 1024);
   database.exec(`PRAGMA foreign_keys = ON; PRAGMA cache_size = -${cacheKib}; PRAGMA temp_store = MEMORY;`);
   return database;
@@ -38,7 +43,8 @@ function prepareForWriting(database: DatabaseSync): void {
       );
       return;
     } catch (error) {
-      if ((error as { errcode?: number }).errcode !== busyCode || performance.now() > untilMs) throw error;
+      if ((((error as { errcode?: number }).errcode ?? 0) & 0xff) !== busyCode || performance.now() > untilMs)
+        throw error;
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, busyPauseMs);
     }
   }

@@ -23,7 +23,7 @@ import { DevicesHeard } from './devices-heard.ts';
 import { Follower, keyOf } from './follower.ts';
 import { Head } from './head.ts';
 import { type HeadPart, headPartFor, type NeededPart, wholeRange } from './head-part.ts';
-import { type DamagedRow, describeDamage, readLog } from './log.ts';
+import { Damage, readLog } from './log.ts';
 import { listMarks } from './publish-marks.ts';
 import { ReaderThread } from './reader-thread-client.ts';
 import { Retention } from './retention.ts';
@@ -52,7 +52,7 @@ export class SqliteDatapointStore implements DatapointStore {
   readonly #retention: Retention;
   readonly #heard: DevicesHeard;
   #lastSeq = 0;
-  readonly #damagedRows: DamagedRow[] = [];
+  #damage: readonly string[] = [];
 
   constructor(parts: {
     readonly writer: SqliteWriter;
@@ -83,13 +83,15 @@ export class SqliteDatapointStore implements DatapointStore {
     // The writer may have begun to seal.
     this.#reader.exec('BEGIN');
     let isFirst = true;
-    const onDamaged = (row: DamagedRow) => this.#damagedRows.push(row);
-    for (const piece of readLog(this.#reader, { upTo: Number.MAX_SAFE_INTEGER, onDamaged })) {
+    const damage = new Damage();
+    const whole = { upTo: Number.MAX_SAFE_INTEGER, onDamaged: damage.add.bind(damage) };
+    for (const piece of readLog(this.#reader, whole)) {
       if (isFirst) this.#head.startBehind(piece.firstSeq - 1);
       isFirst = false;
       this.#head.add(piece, piece.firstSeq);
     }
     this.#reader.exec('COMMIT');
+    this.#damage = damage.describe();
     this.#lastSeq = this.#follower.lastSeq();
     if (isFirst) this.#head.startBehind(this.#lastSeq);
   }
@@ -100,7 +102,7 @@ export class SqliteDatapointStore implements DatapointStore {
 
   /** What is to be said of rows of the log that could not be read at the start. */
   get damage(): readonly string[] {
-    return describeDamage(this.#damagedRows);
+    return this.#damage;
   }
 
   /** Datapoints in the log. */

@@ -48,7 +48,7 @@ test('a unit of sealing is taken in once, and only where the pass stands', async
     for (const before of units) assert.equal(datapoints.seal(before), false);
   }
   assert.equal(count(database, 'chunk'), 3);
-  while (!datapoints.clearSome(3, []));
+  while (!datapoints.clearSome(3));
   assert.equal(count(database, 'log'), 0);
 });
 
@@ -65,7 +65,7 @@ test('marks of removed sensors go with the log that may hold them, while datapoi
   pushTo(1);
   for (const unit of new SealingPass(database).units(upTo)) assert.equal(datapoints.seal(unit), true);
   pushTo(1);
-  while (!datapoints.clearSome(upTo, []));
+  while (!datapoints.clearSome(upTo));
   pushTo(1);
   assert.equal(datapoints.purgeDue, true);
   while (datapoints.purge());

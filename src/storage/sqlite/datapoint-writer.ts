@@ -77,7 +77,16 @@ export class DatapointWriter {
   beginPass(rows: number): number {
     // Texts behind that seq are counted until they have been sealed too: sooner too many of them than too few.
     this.#texts.passBegins(this.lastSeq);
-    return this.logRows <= rows ? this.lastSeq : this.#log.endOfRowWith(this.#sealedSeq + rows);
+    return this.logRows <= rows ? this.lastSeq : Math.min(this.#endOfRows(this.#sealedSeq + rows), this.lastSeq);
+  }
+
+  /** Where rows end that begin up to a seq: a damaged one may say that it reaches over others, which then belong to it. */
+  #endOfRows(seq: number): number {
+    let end = this.#log.endOfRowWith(seq);
+    for (let next = end; ; end = next) {
+      next = this.#log.endOfRowWith(end);
+      if (next <= end) return next;
+    }
   }
 
   /** Appends inside the open transaction; returns the seq of the first datapoint. */
@@ -136,13 +145,12 @@ export class DatapointWriter {
   /**
    * When the last unit of a pass has been taken in: takes some of the log away, in a transaction of its own. The pass has
    * come to its end when `sealedSeq` says so; then there may be more to forget of what goes with the log.
-   * @param damaged seqs with which rows begin that could not be read: they are set aside
    * @returns true when nothing is left to be done.
    */
-  clearSome(upTo: number, damaged: readonly number[]): boolean {
+  clearSome(upTo: number): boolean {
     this.#database.exec('BEGIN IMMEDIATE');
     try {
-      const { sealedSeq, isDone } = this.#sealing.clearSome(upTo, damaged);
+      const { sealedSeq, isDone } = this.#sealing.clearSome(upTo);
       this.#database.exec('COMMIT');
       this.#sealedSeq = sealedSeq;
       if (sealedSeq >= upTo) this.#passEnded(upTo);

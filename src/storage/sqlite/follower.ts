@@ -6,7 +6,7 @@ import { limits } from '../../config/limits.ts';
 import { rowNumbers } from '../../domain/datapoints/datapoint-batch.ts';
 import type { FollowedDatapoint } from '../../domain/datapoints/datapoint-store.ts';
 import type { SensorKey } from '../../domain/sensors/sensor.ts';
-import { DamagedRow, type LogRow, logColumns, toPiece } from './log.ts';
+import { countInBounds, DamagedRow, type LogRow, logColumns, toPiece } from './log.ts';
 
 /** Rows of the log read in one step: many where each commit was small. */
 const rowsAtOnce = 500;
@@ -47,7 +47,7 @@ export class Follower {
     this.#followed = new BigInt64Array(followed);
     // A row may hold what lies behind the seq although it begins before; no row is longer than that.
     const rows = (table: string) =>
-      `SELECT ${logColumns} FROM ${table} WHERE first_seq > ?1 - ${limits.logRowDatapointsMax} AND first_seq + datapoints - 1 > ?1`;
+      `SELECT ${logColumns} FROM ${table} WHERE first_seq > ?1 - ${limits.logRowDatapointsMax} AND first_seq + ${countInBounds} - 1 > ?1`;
     this.#pieces = reader.prepare(`${rows('kept_log')} UNION ALL ${rows('log')} ORDER BY 1 LIMIT ${rowsAtOnce}`);
     const before = (table: string) => `SELECT ${logColumns} FROM ${table} WHERE first_seq <= ?1`;
     this.#piecesBack = reader.prepare(
@@ -56,7 +56,7 @@ export class Follower {
     this.#quiet = reader.prepare('SELECT last_seq FROM quiet_run WHERE first_seq <= ? ORDER BY first_seq DESC LIMIT 1');
     this.#last = reader.prepare(
       `SELECT max(coalesce((SELECT max(first_seq) FROM log), 0), coalesce((SELECT value + 1 FROM counter WHERE name = 'sealed_seq'), 1)) AS first,
-        (SELECT datapoints FROM log ORDER BY first_seq DESC LIMIT 1) AS datapoints`,
+        (SELECT ${countInBounds} FROM log ORDER BY first_seq DESC LIMIT 1) AS datapoints`,
     );
     this.#mark = reader.prepare("SELECT value FROM counter WHERE name = 'followed_seq'");
   }
@@ -97,9 +97,8 @@ export class Follower {
     for (let behind = seq; ; ) {
       let rows = 0;
       for (const row of this.#pieces.iterate(behind) as Iterable<unknown>) {
-        const { firstSeq, datapoints } = row as LogRow;
         rows += 1;
-        behind = firstSeq + datapoints - 1;
+        behind = Math.max(behind, (row as LogRow).firstSeq);
         for (const point of this.#pointsOf(row as LogRow)) if (point.seq > seq) points.push(point);
         if (points.length >= limits.readStepRows) break;
       }

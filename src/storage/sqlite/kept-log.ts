@@ -4,6 +4,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { limits } from '../../config/limits.ts';
 import { quietNumbers } from '../../domain/datapoints/datapoint-batch.ts';
+import { countInBounds } from './log.ts';
 
 export class KeptLog {
   readonly #followedSeq: () => number;
@@ -19,14 +20,14 @@ export class KeptLog {
     this.#addQuiet = database.prepare('INSERT INTO quiet_run (first_seq, last_seq) VALUES (?, ?)');
     this.#copy = database.prepare(
       `INSERT INTO kept_log (first_seq, datapoints, rows, texts, checksum)
-        SELECT first_seq, datapoints, rows, texts, checksum FROM log WHERE first_seq <= ? AND first_seq + datapoints > ?`,
+        SELECT first_seq, datapoints, rows, texts, checksum FROM log WHERE first_seq <= ? AND first_seq + ${countInBounds} > ?`,
     );
     const forget = (table: string, last: string) =>
       database.prepare(
         `DELETE FROM ${table} WHERE first_seq IN (SELECT first_seq FROM ${table}
           WHERE first_seq <= ?1 AND ${last} <= ?1 ORDER BY first_seq LIMIT ${limits.clearRowsStep})`,
       );
-    this.#forget = forget('kept_log', 'first_seq + datapoints - 1');
+    this.#forget = forget('kept_log', `first_seq + ${countInBounds} - 1`);
     this.#forgetQuiet = forget('quiet_run', 'last_seq');
     this.#mark = database.prepare(
       `INSERT INTO counter (name, value) VALUES ('followed_seq', ?)

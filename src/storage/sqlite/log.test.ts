@@ -5,9 +5,12 @@ import { limits } from '../../config/limits.ts';
 import { BatchBuilder } from '../../domain/datapoints/datapoint-batch.ts';
 import type { SensorKey } from '../../domain/sensors/sensor.ts';
 import { DatapointWriter } from './datapoint-writer.ts';
+import { Follower } from './follower.ts';
 import { DamagedRow, type LogRow, logColumns, toPiece } from './log.ts';
 import { migratedInMemory } from './migrate.ts';
 import { SealControl } from './seal-control.ts';
+import type { SealUnit } from './seal-protocol.ts';
+import { SealingPass } from './sealing.ts';
 
 const bytesInMemory = 32;
 
@@ -59,4 +62,79 @@ test('the first pass of sealing begins with some datapoints of each sensor there
   assert.deepEqual([1, many, many + 1, 1e6].map(isDueWith), [true, true, false, false]);
   appendUpTo(limits.sealRowsMax);
   assert.deepEqual([many + 1, 1e6].map(isDueWith), [true, true]);
+});
+
+test('the log goes on behind a last row that does not know its number of datapoints, and goes up to where it is sealed', async () => {
+  for (const number of [-28, 0, 1, 2 ** 40]) {
+    const { database, append } = await openWriter();
+    append(20);
+    append(20);
+    database.exec(`UPDATE log SET datapoints = ${number} WHERE first_seq = 21`);
+    const datapoints = new DatapointWriter(database, { followedSeq: () => 0 });
+    const batch = new BatchBuilder(1);
+    batch.add(1 as SensorKey, 1.7e12, 1.7e12, 1);
+    const first = datapoints.append(batch.build());
+    datapoints.committed();
+    assert.ok(first > 21, `${number}: ${first}`);
+    const units = [...new SealingPass(database).units(datapoints.lastSeq)];
+    assert.deepEqual(units[0]?.damage?.firstSeqs, [21]);
+    for (const unit of units) assert.equal(datapoints.seal(unit), true);
+    while (!datapoints.clearSome(datapoints.lastSeq));
+    const count = (table: string) => database.prepare(`SELECT count(*) AS count FROM ${table}`).get()?.['count'];
+    assert.deepEqual([count('log'), count('damaged_log'), count('chunk')], [0, 1, 20]);
+    // Of what was not followed, the rest is kept; it can be passed over as well.
+    const follower = new Follower(database, new SharedArrayBuffer(8));
+    assert.deepEqual([follower.readBehind(20).map(({ seq }) => seq), follower.readBehind(first)], [[first], []]);
+  }
+});
+
+test('no more of the log goes than is sealed, whatever a row in it says', async () => {
+  const { database, datapoints, append } = await openWriter();
+  append(20);
+  append(20);
+  append(20);
+  database.exec('UPDATE log SET datapoints = 30000 WHERE first_seq = 21');
+  while (!datapoints.clearSome(40));
+  assert.deepEqual(
+    database
+      .prepare('SELECT first_seq FROM log')
+      .all()
+      .map((row) => row['first_seq']),
+    [41],
+  );
+});
+
+test('a pass ends where a row ends, and not behind the last, whatever a row in it says', async () => {
+  for (const [begins, number, upTo] of [
+    [21, 30_000, 60],
+    [21, 30, 60],
+    [41, 30_000, 60],
+    [21, 0, 21],
+    [21, 20, 40],
+  ] as const) {
+    const { database, datapoints, append } = await openWriter();
+    for (let n = 0; n < 3; n++) append(20);
+    database.exec(`UPDATE log SET datapoints = ${number} WHERE first_seq = ${begins}`);
+    assert.equal(datapoints.beginPass(begins === 41 ? 45 : 25), upTo, `${begins} ${number}`);
+  }
+});
+
+test('what one run of a pass could not read is set aside with the first that it writes, in case the next can', async () => {
+  const { database, datapoints, append } = await openWriter();
+  append(20);
+  append(20);
+  const whole = database.prepare('SELECT checksum FROM log WHERE first_seq = 21').get()?.['checksum'];
+  database.exec('UPDATE log SET checksum = 1 WHERE first_seq = 21');
+  const [unit] = [...new SealingPass(database).units(40)] as [SealUnit];
+  const { end: _, ...first } = {
+    ...unit,
+    nextSensor: 10,
+    chunks: unit.chunks.slice(0, 9),
+    latest: unit.latest.slice(0, 9),
+  };
+  assert.equal(datapoints.seal(first), true);
+  database.exec(`UPDATE log SET checksum = ${whole} WHERE first_seq = 21`);
+  assert.equal(database.prepare('SELECT count(*) AS count FROM damaged_log').get()?.['count'], 1);
+  const [rest] = [...new SealingPass(database).units(40)] as [SealUnit];
+  assert.deepEqual([rest.fromSensor, rest.damage], [10, { firstSeqs: [], told: [] }]);
 });

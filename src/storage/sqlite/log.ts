@@ -16,6 +16,8 @@ export interface LogPiece extends Pick<DatapointBatch, 'rows' | 'texts'> {
 }
 
 const bytesOfDatapoint = rowNumbers * Float64Array.BYTES_PER_ELEMENT;
+/** Milliseconds beyond which there are no dates. */
+const timeMsMax = 8.64e15;
 
 /** Datapoints of a piece. */
 function countOf({ rows }: LogPiece): number {
@@ -74,16 +76,19 @@ export function* readLog(
   }
 }
 
-/** Datapoints in the log up to a seq. */
+/** How many datapoints a row has, in SQL: within its bounds also where that number is damaged, so that seqs go on. */
+export const countInBounds = `max(1, min(datapoints, ${limits.logRowDatapointsMax}))`;
+
+/** Datapoints in the log up to a seq; of those that can be read never too few. */
 export function countLog(database: DatabaseSync, upTo: number): number {
-  const row = database.prepare('SELECT total(datapoints) AS count FROM log WHERE first_seq <= ?').get(upTo);
+  const row = database.prepare(`SELECT total(${countInBounds}) AS count FROM log WHERE first_seq <= ?`).get(upTo);
   return Number(row?.['count']);
 }
 
 /** Seq of the last datapoint of the log; 0 where it is empty. */
 export function lastLoggedSeq(database: DatabaseSync): number {
   const row = database
-    .prepare('SELECT first_seq + datapoints - 1 AS seq FROM log ORDER BY first_seq DESC LIMIT 1')
+    .prepare(`SELECT first_seq + ${countInBounds} - 1 AS seq FROM log ORDER BY first_seq DESC LIMIT 1`)
     .get();
   return Number(row?.['seq'] ?? 0);
 }
@@ -95,7 +100,7 @@ export interface LogRow {
   /** Packed where they are fewer bytes than the datapoints have in memory. */
   readonly rows: Uint8Array;
   readonly texts: string | null;
-  /** Of both; null where the row is packed, and has one inside, or was written by a release that made none. */
+  /** Of all of it; null where the row was written by a release that made none, or is forgotten. */
   readonly checksum: number | null;
 }
 
@@ -103,50 +108,89 @@ export interface LogRow {
 export const logColumns = 'first_seq AS firstSeq, datapoints, rows, texts, checksum';
 
 /** A row whose bytes have changed on the disk. Of which sensors its datapoints are cannot be known. */
-export class DamagedRow extends Error {
+export class DamagedRow {
   readonly firstSeq: number;
   /** In which way, as a sentence. */
   readonly fault: string;
 
-  constructor({ firstSeq, datapoints }: LogRow, cause: unknown) {
-    const fault = cause instanceof CorruptChunk ? cause.message : 'What it holds is not what is written there.';
-    super(
-      `Row ${firstSeq} of the log is damaged. ${fault} Its ${datapoints} datapoints cannot be read, and are kept aside; all others are whole. "dundun check" tells more.`,
-      { cause },
-    );
+  constructor(firstSeq: number, fault: string) {
     this.firstSeq = firstSeq;
     this.fault = fault;
   }
 }
 
-/** What is to be said of damaged rows, in few lines however many they are. */
-export function describeDamage(rows: readonly DamagedRow[]): string[] {
-  const told = rows.slice(0, limits.damagedRowsTold).map(({ message }) => message);
-  const more = rows.length - told.length;
-  return more === 0 ? told : [...told, `${more} more rows of the log are damaged. "dundun check" lists them.`];
+/** Damaged rows that were met, in little memory however many they are. */
+export class Damage {
+  readonly firstSeqs: number[] = [];
+  readonly #told: string[] = [];
+
+  add({ firstSeq, fault }: DamagedRow): void {
+    this.firstSeqs.push(firstSeq);
+    if (this.#told.length === limits.damagedRowsTold) return;
+    this.#told.push(
+      `Row ${firstSeq} of the log is damaged. ${fault} Its datapoints cannot be read, and are kept aside; all others are whole. "dundun check" tells more.`,
+    );
+  }
+
+  /** What is to be said of them. */
+  describe(): string[] {
+    const more = this.firstSeqs.length - this.#told.length;
+    if (more === 0) return [...this.#told];
+    return [...this.#told, `${more} more rows of the log are damaged. "dundun check" lists them.`];
+  }
 }
 
-/** What a row holds, which is nothing where a person has said that it is to be forgotten; or what is wrong with it. */
+/**
+ * What a row holds, which is nothing where a person has said that it is to be forgotten; or what is wrong with it.
+ * @throws Error where that cannot be told now, as without memory
+ */
 export function toPiece(row: LogRow): LogPiece | DamagedRow {
   try {
     return readRow(row);
   } catch (error) {
-    return new DamagedRow(row, error);
+    if (error instanceof CorruptChunk) return new DamagedRow(row.firstSeq, error.message);
+    throw error;
   }
 }
 
-/** @throws CorruptChunk where the checksum is wrong; any error where there are no bytes, or texts that are no JSON. */
+/** @throws CorruptChunk */
 function readRow({ firstSeq, datapoints, rows, texts, checksum }: LogRow): LogPiece {
+  if (!(rows instanceof Uint8Array)) throw new CorruptChunk('It has no bytes.');
   if (rows.length === 0) return { firstSeq, rows: new Float64Array(0), texts: [] };
+  if (checksum !== null && checksum !== checksumOf({ firstSeq, datapoints, rows, texts }))
+    throw new CorruptChunk('The checksum is wrong.');
+  if (!(datapoints >= 1 && datapoints <= limits.logRowDatapointsMax))
+    throw new CorruptChunk(`It says that it has ${datapoints} datapoints.`);
   if (rows.length !== datapoints * bytesOfDatapoint) {
     return { firstSeq, rows: unpackArrivals(rows, datapoints), texts: [] };
   }
-  if (checksum !== null && checksum !== checksumOf(rows, texts)) throw new CorruptChunk('The checksum is wrong.');
-  return { firstSeq, rows: toNumbers(rows), texts: texts === null ? [] : (JSON.parse(texts) as string[]) };
+  const piece = { firstSeq, rows: toNumbers(rows), texts: texts === null ? [] : parseTexts(texts) };
+  if (checksum === null) assertPlausible(piece);
+  return piece;
 }
 
-function checksumOf(bytes: Uint8Array, texts: string | null): number {
-  const sum = crc32(bytes);
+function parseTexts(texts: string): string[] {
+  try {
+    return JSON.parse(texts) as string[];
+  } catch {
+    throw new CorruptChunk('Its texts are no JSON.');
+  }
+}
+
+/** All that can be asked of a row without a checksum. */
+function assertPlausible({ rows, texts }: LogPiece): void {
+  if (texts.length !== countTexts(rows)) throw new CorruptChunk(`It has ${texts.length} texts.`);
+  for (let at = 0; at < rows.length; at += rowNumbers) {
+    const [sensor, timestamp, received] = [rows[at] as number, rows[at + 1] as number, rows[at + 2] as number];
+    const isStampSound = Number.isNaN(timestamp) || Math.abs(timestamp) <= timeMsMax;
+    if (Number.isSafeInteger(sensor) && sensor > 0 && isStampSound && Math.abs(received) <= timeMsMax) continue;
+    throw new CorruptChunk('It has a datapoint of no sensor, or of no time.');
+  }
+}
+
+/** Over what says how many datapoints there are and where they begin, too: packed bytes may be read for another number of them. */
+function checksumOf({ firstSeq, datapoints, rows, texts }: Omit<LogRow, 'checksum'>): number {
+  const sum = crc32(rows, crc32(new Uint8Array(Float64Array.of(firstSeq, datapoints).buffer)));
   return texts === null ? sum : crc32(texts, sum);
 }
 
@@ -162,17 +206,21 @@ export class LogWriter {
   readonly #oldest: StatementSync;
   readonly #remove: StatementSync;
   readonly #rowWith: StatementSync;
+  readonly #rowBehind: StatementSync;
 
   constructor(database: DatabaseSync) {
     this.#insert = database.prepare(
       'INSERT INTO log (first_seq, datapoints, rows, texts, publishes, checksum) VALUES (?, ?, ?, ?, ?, ?)',
     );
     this.#oldest = database.prepare(
-      'SELECT first_seq AS firstSeq, datapoints FROM log WHERE first_seq <= ? ORDER BY first_seq LIMIT ?',
+      `SELECT first_seq AS firstSeq, ${countInBounds} AS datapoints FROM log WHERE first_seq <= ? ORDER BY first_seq LIMIT ?`,
     );
     this.#remove = database.prepare('DELETE FROM log WHERE first_seq <= ?');
     this.#rowWith = database.prepare(
-      'SELECT first_seq + datapoints - 1 AS seq FROM log WHERE first_seq <= ? ORDER BY first_seq DESC LIMIT 1',
+      `SELECT first_seq + ${countInBounds} - 1 AS seq FROM log WHERE first_seq <= ? ORDER BY first_seq DESC LIMIT 1`,
+    );
+    this.#rowBehind = database.prepare(
+      `SELECT first_seq + ${countInBounds} - 1 AS seq FROM log WHERE first_seq > ? ORDER BY first_seq LIMIT 1`,
     );
   }
 
@@ -180,19 +228,21 @@ export class LogWriter {
   append(piece: LogPiece, publishes?: Uint8Array): void {
     const { buffer, byteOffset, byteLength } = piece.rows;
     const isFew = countOf(piece) <= limits.logPackedDatapointsMax && piece.texts.length === 0;
-    const packed = isFew ? packArrivals(piece.rows) : undefined;
-    const bytes = packed ?? new Uint8Array(buffer, byteOffset, byteLength);
+    const rows = (isFew ? packArrivals(piece.rows) : undefined) ?? new Uint8Array(buffer, byteOffset, byteLength);
     const texts = piece.texts.length === 0 ? null : JSON.stringify(piece.texts);
-    const checksum = packed === undefined ? checksumOf(bytes, texts) : null;
-    this.#insert.run(piece.firstSeq, countOf(piece), bytes, texts, publishes ?? null, checksum);
+    const { firstSeq } = piece;
+    const datapoints = countOf(piece);
+    const checksum = checksumOf({ firstSeq, datapoints, rows, texts });
+    this.#insert.run(firstSeq, datapoints, rows, texts, publishes ?? null, checksum);
   }
 
-  /** Seq of the last datapoint of the row that holds one. */
+  /** Seq of the last datapoint of the row that holds one; of the next row, where what was there is damaged and none does. */
   endOfRowWith(seq: number): number {
-    return this.#rowWith.get(seq)?.['seq'] as number;
+    const row = this.#rowWith.get(seq) ?? this.#rowBehind.get(seq);
+    return row === undefined ? seq : (row['seq'] as number);
   }
 
-  /** Up to which seq the oldest pieces reach that begin at or before one and can go in one step; undefined: there are none. */
+  /** Up to which seq, and not beyond the one given, the oldest pieces reach that can go in one step; undefined: there are none. */
   stepUpTo(seq: number): number | undefined {
     let step: number | undefined;
     let left: number = limits.clearDatapointsStep;
@@ -202,7 +252,7 @@ export class LogWriter {
       left -= datapoints;
       if (left <= 0) break;
     }
-    return step;
+    return step === undefined ? undefined : Math.min(step, seq);
   }
 
   /** Takes away the pieces that begin at or before this seq. */

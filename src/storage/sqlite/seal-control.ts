@@ -24,6 +24,8 @@ export class SealControl {
   readonly #parts: Parts;
   #sealer: Worker | undefined;
   #isUnderWay = false;
+  /** Number of the pass under way: what comes of another was planned before this one, and is let be. */
+  #pass = 0;
   #isClosed = false;
   #retry: NodeJS.Timeout | undefined;
   #trouble: Failure | undefined;
@@ -71,7 +73,7 @@ export class SealControl {
     try {
       const upTo = this.#parts.datapoints.beginPass(rows);
       this.#sealer ??= this.#start();
-      this.#order({ kind: 'pass', upTo });
+      this.#beginPass(upTo);
     } catch (error) {
       this.#fail(failureOf(error));
     }
@@ -90,6 +92,7 @@ export class SealControl {
       resourceLimits: { maxYoungGenerationSizeMb: limits.threadYoungMib },
     });
     sealer.on('message', (message: SealerMessage) => {
+      if (message.pass !== this.#pass) return;
       if (message.kind === 'unit') this.#take(message.unit);
       else this.#fail(message.failure);
     });
@@ -102,28 +105,26 @@ export class SealControl {
   }
 
   #take(unit: SealUnit): void {
-    // Of a pass that was given up: the next one plans anew what this would have brought.
-    if (!this.#isUnderWay) return;
     try {
       if (!this.#parts.datapoints.seal(unit)) {
         // Retention or a purge has taken a chunk meanwhile: the pass goes on from there with what there is now.
-        this.#order({ kind: 'pass', upTo: unit.upTo });
+        this.#beginPass(unit.upTo);
         return;
       }
     } catch (error) {
       this.#fail(failureOf(error));
       return;
     }
+    for (const what of unit.damage?.told ?? []) this.#parts.onDamaged(what);
     if (unit.end === undefined) {
       this.#order({ kind: 'next' });
       return;
     }
-    const { sensors, datapoints, damaged } = unit.end;
+    const { sensors, datapoints } = unit.end;
     const isWhole = datapoints >= this.#rowsMin;
     this.#expect(sensors);
     if (isWhole) this.#rowsBehind = this.#rowsMin * limits.sealBehindFactor;
-    for (const what of damaged.told) this.#parts.onDamaged(what);
-    this.#clear(unit.upTo, damaged.firstSeqs);
+    this.#clear(unit.upTo);
   }
 
   /** Where they cannot be counted now, a pass tells of them. */
@@ -144,12 +145,12 @@ export class SealControl {
   }
 
   /** All of the pass is in chunks: the log goes, some at a time, so that commits come between. */
-  #clear(upTo: number, damaged: readonly number[]): void {
+  #clear(upTo: number): void {
     if (this.#isClosed) return;
     const { datapoints } = this.#parts;
     try {
-      if (!datapoints.clearSome(upTo, damaged)) {
-        setImmediate(() => this.#clear(upTo, damaged));
+      if (!datapoints.clearSome(upTo)) {
+        setImmediate(() => this.#clear(upTo));
         return;
       }
     } catch (error) {
@@ -167,6 +168,7 @@ export class SealControl {
   /** What is done stays done; the rest of the log stays as it is, and reads go on from it. */
   #fail(failure: Failure): void {
     this.#isUnderWay = false;
+    this.#pass += 1;
     this.#trouble = failure;
     clearTimeout(this.#retry);
     this.#retry = setTimeout(
@@ -179,6 +181,11 @@ export class SealControl {
     this.#cutOff += 1;
     this.#retry.unref();
     this.#parts.onTrouble(failure);
+  }
+
+  #beginPass(upTo: number): void {
+    this.#pass += 1;
+    this.#order({ kind: 'pass', pass: this.#pass, upTo });
   }
 
   #order(order: SealerOrder): void {

@@ -31,22 +31,19 @@ export interface SealUnit {
   readonly replaced: readonly number[];
   /** Those of them that could not be read. */
   readonly damaged: readonly number[];
+  /** With the first unit: rows of the log that could not be read. They are set aside, and told of in the log of the service. */
+  readonly damage?: { readonly firstSeqs: readonly number[]; readonly told: readonly string[] } | undefined;
   /** With the last unit of a pass: what it has moved. */
-  readonly end?: {
-    readonly sensors: number;
-    readonly datapoints: number;
-    /** Rows of the log that could not be read: they are to be set aside, and told of in the log of the service. */
-    readonly damaged: { readonly firstSeqs: readonly number[]; readonly told: readonly string[] };
-  };
+  readonly end?: { readonly sensors: number; readonly datapoints: number };
 }
 
-/** To the writer. */
+/** To the writer; `pass` is the number that came with the order. */
 export type SealerMessage =
-  | { readonly kind: 'unit'; readonly unit: SealUnit }
-  | { readonly kind: 'failed'; readonly failure: Failure };
+  | { readonly kind: 'unit'; readonly pass: number; readonly unit: SealUnit }
+  | { readonly kind: 'failed'; readonly pass: number; readonly failure: Failure };
 
 /** To the sealer: begin a pass; go on with the next unit; let the pass be. */
 export type SealerOrder =
-  | { readonly kind: 'pass'; readonly upTo: number }
+  | { readonly kind: 'pass'; readonly pass: number; readonly upTo: number }
   | { readonly kind: 'next' }
   | { readonly kind: 'stop' };

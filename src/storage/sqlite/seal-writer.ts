@@ -56,6 +56,7 @@ export class SealWriter {
    */
   write(unit: SealUnit): boolean {
     if (!this.#goOn(unit)) return false;
+    for (const firstSeq of unit.damage?.firstSeqs ?? []) this.#setRowAside.run(firstSeq);
     for (const id of unit.damaged) this.#setAside.run(id);
     for (const id of unit.replaced) if (this.#remove.run(id).changes === 0) return false;
     for (const chunk of unit.chunks) this.#chunks.add(chunk);
@@ -74,14 +75,12 @@ export class SealWriter {
   /**
    * Takes some of the log away when a pass has written all of it, and ends the pass with the last of it: up to a million
    * rows in one transaction would keep others waiting.
-   * @param damaged seqs with which rows begin that could not be read
    * @returns up to which seq it is gone, and whether that is all.
    */
-  clearSome(upTo: number, damaged: readonly number[]): { readonly sealedSeq: number; readonly isDone: boolean } {
+  clearSome(upTo: number): { readonly sealedSeq: number; readonly isDone: boolean } {
     const seq = this.#log.stepUpTo(upTo) ?? upTo;
     const hasMore = this.#kept.keep(seq);
     this.#marks.keep(seq, upTo);
-    for (const firstSeq of damaged) if (firstSeq <= seq) this.#setRowAside.run(firstSeq);
     this.#log.removeUpTo(seq);
     this.#sealed.run(seq);
     if (seq >= upTo) this.#end.run();

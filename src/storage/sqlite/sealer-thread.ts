@@ -15,12 +15,15 @@ yieldToOthers();
 const port = parentPort;
 const { path } = workerData as { path: string };
 const pass = new SealingPass(openConnection(path, { readOnly: true, cacheBytes: limits.pageCacheBytesPassing }));
+/** Of the last order to begin one. */
+let number = 0;
 let units: Iterator<SealUnit> | undefined;
 let ahead: SealUnit | undefined;
 
 port.on('message', (order: SealerOrder) => {
   try {
     if (order.kind === 'pass') {
+      number = order.pass;
       units = pass.units(order.upTo);
       ahead = undefined;
     }
@@ -28,7 +31,7 @@ port.on('message', (order: SealerOrder) => {
   } catch (error) {
     units = undefined;
     ahead = undefined;
-    post({ kind: 'failed', failure: failureOf(error) });
+    post({ kind: 'failed', pass: number, failure: failureOf(error) });
   }
 });
 
@@ -36,7 +39,7 @@ function handOver(): void {
   const unit = ahead ?? next();
   ahead = undefined;
   if (unit === undefined) return;
-  post({ kind: 'unit', unit });
+  post({ kind: 'unit', pass: number, unit });
   ahead = next();
   if (ahead === undefined) setImmediate(noteRest);
 }

@@ -12,7 +12,7 @@ import { CorruptChunk } from '../timeseries/corrupt-chunk.ts';
 import { gather, mergeUp, pieceUp } from '../timeseries/gathering.ts';
 import { writeChunk } from '../timeseries/written-chunk.ts';
 import { ChunkReader } from './chunk-reader.ts';
-import { countLog, type DamagedRow, describeDamage, type LogPiece, readLog } from './log.ts';
+import { countLog, Damage, type LogPiece, readLog } from './log.ts';
 import type { SealedChunk, SealedLatest, SealUnit } from './seal-protocol.ts';
 
 /** Small chunks before the new datapoints that are looked at. */
@@ -35,13 +35,16 @@ export class SealingPass {
   *units(upTo: number): Generator<SealUnit> {
     const begun = this.#progress.get() as { upTo: number; nextSensor: number } | undefined;
     const bound = begun?.upTo ?? upTo;
-    const damagedRows: DamagedRow[] = [];
-    const onDamaged = (row: DamagedRow) => damagedRows.push(row);
-    const log = new LogOfPass(readLog(this.#database, { upTo: bound, onDamaged }), countLog(this.#database, bound));
-    const damaged = { firstSeqs: damagedRows.map(({ firstSeq }) => firstSeq), told: describeDamage(damagedRows) };
+    const damage = new Damage();
+    const log = new LogOfPass(
+      readLog(this.#database, { upTo: bound, onDamaged: damage.add.bind(damage) }),
+      countLog(this.#database, bound),
+    );
     const purged = new Set(this.#purged.all().map((row) => row['sensor'] as number));
     const from = begun?.nextSensor ?? 0;
     let unit = new UnitBuilder(bound, from);
+    // With the first unit, because the next run may read what this one could not, and then do without it what this has done.
+    unit.damage = { firstSeqs: damage.firstSeqs, told: damage.describe() };
     for (const sensor of log.sensors) {
       if (sensor < from || purged.has(sensor)) continue;
       this.#seal(sensor as SensorKey, log.columnsOf(sensor), unit);
@@ -50,7 +53,7 @@ export class SealingPass {
       yield unit.build(sensor + 1);
       unit = new UnitBuilder(bound, sensor + 1);
     }
-    const end = { sensors: log.sensors.length, datapoints: log.count, damaged };
+    const end = { sensors: log.sensors.length, datapoints: log.count };
     yield { ...unit.build(Number.MAX_SAFE_INTEGER), end };
   }
 
@@ -114,6 +117,7 @@ class UnitBuilder {
   readonly latest: SealedLatest[] = [];
   readonly replaced: number[] = [];
   readonly damaged: number[] = [];
+  damage: SealUnit['damage'];
   readonly #chunks: SealedChunk[] = [];
   readonly #upTo: number;
   readonly #from: number;
@@ -137,8 +141,17 @@ class UnitBuilder {
   }
 
   build(nextSensor: number): SealUnit {
-    const { latest, replaced, damaged } = this;
-    return { upTo: this.#upTo, fromSensor: this.#from, nextSensor, chunks: this.#chunks, latest, replaced, damaged };
+    const { latest, replaced, damaged, damage } = this;
+    return {
+      upTo: this.#upTo,
+      fromSensor: this.#from,
+      nextSensor,
+      chunks: this.#chunks,
+      latest,
+      replaced,
+      damaged,
+      damage,
+    };
   }
 }
 

@@ -8,7 +8,7 @@ import { decodeChunk } from '../../timeseries/chunk-codec.ts';
 import { CorruptChunk } from '../../timeseries/corrupt-chunk.ts';
 import { openFolderForReading } from '../backup/open-data.ts';
 import { openConnection } from '../connection.ts';
-import { DamagedRow, type LogRow, logColumns, toPiece } from '../log.ts';
+import { countInBounds, DamagedRow, type LogRow, logColumns, toPiece } from '../log.ts';
 import { formOf } from '../migrate.ts';
 
 interface Forgotten {
@@ -77,10 +77,11 @@ function forget(database: DatabaseSync, damaged: Damaged): Forgotten {
   const rows = new Map<unknown, unknown>();
   for (const { table, firstSeq } of damaged.rows) {
     // The row stays, empty, because seqs go on without a gap.
-    const empty = `UPDATE ${table} SET rows = x'', texts = NULL, checksum = NULL WHERE first_seq = ? RETURNING datapoints`;
+    const empty = `UPDATE ${table} SET rows = x'', texts = NULL, checksum = NULL, datapoints = ${countInBounds}
+      WHERE first_seq = ? RETURNING datapoints`;
     for (const { datapoints } of database.prepare(empty).all(firstSeq)) rows.set(firstSeq, datapoints);
   }
-  const aside = database.prepare('DELETE FROM damaged_log RETURNING first_seq, datapoints').all();
+  const aside = database.prepare(`DELETE FROM damaged_log RETURNING first_seq, ${countInBounds} AS datapoints`).all();
   for (const { first_seq: firstSeq, datapoints } of aside) rows.set(firstSeq, datapoints);
   database.exec('COMMIT');
   const counts = [...chunks.map(({ count }) => count), ...rows.values()].map(Number);

@@ -1,6 +1,5 @@
 // The log: are its rows what the writer writes, without a gap, and what lies behind it counted right?
 import type { DatabaseSync } from 'node:sqlite';
-import { limits } from '../../../config/limits.ts';
 import { rowNumbers } from '../../../domain/datapoints/datapoint-batch.ts';
 import { DamagedRow, type LogPiece, type LogRow, logColumns, toPiece } from '../log.ts';
 import { isLogColumn } from '../publish-marks.ts';
@@ -23,7 +22,7 @@ export const logChecks: readonly Check[] = [
             const what = `Row ${row.firstSeq} of ${table}, with ${row.datapoints} datapoints, is damaged. ${piece.fault}`;
             yield { what, where: { table }, advice: oneByOne };
           } else
-            for (const what of faultsIn(piece, row))
+            for (const what of faultsIn(piece))
               yield { what: `Row ${row.firstSeq} of ${table} ${what}.`, where: { table }, advice: restore };
         }
       }
@@ -101,7 +100,7 @@ function* rowsOf(database: DatabaseSync, table: string): Generator<LogRow> {
 export function* piecesOf(database: DatabaseSync, table: string): Generator<LogPiece> {
   for (const row of rowsOf(database, table)) {
     const piece = toPiece(row);
-    if (!(piece instanceof DamagedRow) && faultsIn(piece, row).length === 0) yield piece;
+    if (!(piece instanceof DamagedRow) && faultsIn(piece).length === 0) yield piece;
   }
 }
 
@@ -110,8 +109,7 @@ function counter(database: DatabaseSync, name: string): number {
 }
 
 /** What is wrong with a row that could be read. */
-function faultsIn({ rows, texts }: LogPiece, { datapoints }: LogRow): string[] {
-  if (datapoints < 1 || datapoints > limits.logRowDatapointsMax) return [`has ${datapoints} datapoints`];
+function faultsIn({ rows, texts }: LogPiece): string[] {
   let textsDue = 0;
   for (let at = 0; at < rows.length; at += rowNumbers) {
     const [sensor, timestamp, received, value] = rows.subarray(at, at + rowNumbers) as unknown as [
