@@ -101,11 +101,10 @@ suite('damaged rows of the log', { timeout: 120_000 }, () => {
   test('are gone as well when that is said before they are compressed', async () => {
     await push('many', many);
     await push('whole', { value: 4 });
-    tamper(dundun.folder, `UPDATE log SET rows = ${flipped('rows', '9')} WHERE datapoints = ${many.length}`);
-    assert.match(
-      (await runVerb(['check', dundun.folder, '--forget-damaged'])).stderr,
-      /forgot 1 .* of 1000 datapoints/,
-    );
+    tamper(dundun.folder, `UPDATE log SET datapoints = 2 WHERE datapoints = ${many.length}`);
+    const { code, stdout, stderr } = await runVerb(['check', dundun.folder, '--forget-damaged']);
+    assert.equal(code, 0, stdout);
+    assert.match(stderr, /forgot 1 .* of 1000 datapoints/);
     assert.match((await runVerb(['check', dundun.folder, '--forget-damaged'])).stderr, /forgot 0 .* of 0 datapoints/);
     await restart(always);
     while (count('log') > 0) await new Promise((resolve) => setTimeout(resolve, 20));

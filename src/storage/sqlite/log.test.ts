@@ -64,6 +64,34 @@ test('the first pass of sealing begins with some datapoints of each sensor there
   assert.deepEqual([many + 1, 1e6].map(isDueWith), [true, true]);
 });
 
+test('a row of a release that made no checksum is read where it can be true', async () => {
+  const { database, append } = await openWriter();
+  const { rows: numbers } = append(200, '"open"');
+  const [row] = database.prepare(`SELECT ${logColumns} FROM log`).all() as unknown as [LogRow];
+  const old = { ...row, checksum: null };
+  const piece = toPiece(old);
+  assert.ok(!(piece instanceof DamagedRow));
+  assert.deepEqual([piece.rows, piece.texts], [numbers, ['"open"']]);
+  const withNumber = (place: number, number: number) => {
+    const rows = row.rows.slice();
+    new DataView(rows.buffer).setFloat64(place * 8, number, true);
+    return { ...old, rows };
+  };
+  for (const [damaged, fault] of [
+    [withNumber(0, 0.5), /the sensor 0.5/],
+    [withNumber(1, 1e300), /no time/],
+    [withNumber(2, Number.NaN), /no time/],
+    [withNumber(3, Number.NaN), /1 texts where 2/],
+    [{ ...old, texts: null }, /0 texts where 1/],
+    [{ ...old, texts: '"a"' }, /no list/],
+    [{ ...old, texts: '["{"]' }, /no JSON/],
+    [{ ...old, datapoints: 0 }, /has 0 datapoints/],
+  ] as const) {
+    const found = toPiece(damaged);
+    assert.match(found instanceof DamagedRow ? found.fault : 'none', fault);
+  }
+});
+
 test('the log goes on behind a last row that does not know its number of datapoints, and goes up to where it is sealed', async () => {
   for (const number of [-28, 0, 1, 2 ** 40]) {
     const { database, append } = await openWriter();

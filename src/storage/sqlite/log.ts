@@ -165,26 +165,40 @@ function readRow({ firstSeq, datapoints, rows, texts, checksum }: LogRow): LogPi
     return { firstSeq, rows: unpackArrivals(rows, datapoints), texts: [] };
   }
   const piece = { firstSeq, rows: toNumbers(rows), texts: texts === null ? [] : parseTexts(texts) };
-  if (checksum === null) assertPlausible(piece);
+  // Of a row without a checksum it is asked whether it can be true.
+  const fault = checksum === null ? faultIn(piece) : undefined;
+  if (fault !== undefined) throw new CorruptChunk(`It ${fault}.`);
   return piece;
 }
 
 function parseTexts(texts: string): string[] {
-  try {
-    return JSON.parse(texts) as string[];
-  } catch {
-    throw new CorruptChunk('Its texts are no JSON.');
-  }
+  const parsed = isJson(texts) ? JSON.parse(texts) : undefined;
+  if (!Array.isArray(parsed)) throw new CorruptChunk('Its texts are no list.');
+  return parsed;
 }
 
-/** All that can be asked of a row without a checksum. */
-function assertPlausible({ rows, texts }: LogPiece): void {
-  if (texts.length !== countTexts(rows)) throw new CorruptChunk(`It has ${texts.length} texts.`);
+/** What is wrong with what could be read, behind "It" or the name of the row; undefined: nothing that can be seen. */
+export function faultIn({ rows, texts }: Pick<LogPiece, 'rows' | 'texts'>): string | undefined {
   for (let at = 0; at < rows.length; at += rowNumbers) {
     const [sensor, timestamp, received] = [rows[at] as number, rows[at + 1] as number, rows[at + 2] as number];
-    const isStampSound = Number.isNaN(timestamp) || Math.abs(timestamp) <= timeMsMax;
-    if (Number.isSafeInteger(sensor) && sensor > 0 && isStampSound && Math.abs(received) <= timeMsMax) continue;
-    throw new CorruptChunk('It has a datapoint of no sensor, or of no time.');
+    if (!Number.isSafeInteger(sensor) || sensor < 1) return `has a datapoint of the sensor ${sensor}`;
+    if (!isDateMs(received) || !(Number.isNaN(timestamp) || isDateMs(timestamp))) return 'has a datapoint of no time';
+  }
+  const due = countTexts(rows);
+  if (texts.length !== due) return `has ${texts.length} texts where ${due} belong`;
+  return texts.every(isJson) ? undefined : 'has a value that is no JSON';
+}
+
+function isDateMs(ms: number): boolean {
+  return Number.isInteger(ms) && Math.abs(ms) <= timeMsMax;
+}
+
+function isJson(text: unknown): boolean {
+  try {
+    JSON.parse(text as string);
+    return true;
+  } catch {
+    return false;
   }
 }
 

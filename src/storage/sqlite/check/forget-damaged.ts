@@ -76,8 +76,10 @@ function forget(database: DatabaseSync, damaged: Damaged): Forgotten {
   // What was set aside may wait for the rules as well.
   const rows = new Map<unknown, unknown>();
   for (const { table, firstSeq } of damaged.rows) {
-    // The row stays, empty, because seqs go on without a gap.
-    const empty = `UPDATE ${table} SET rows = x'', texts = NULL, checksum = NULL, datapoints = ${countInBounds}
+    // The row stays, empty, because seqs go on without a gap: in the log up to the next row, whatever number it says.
+    const next = `SELECT min(next.first_seq) - log.first_seq FROM log AS next WHERE next.first_seq > log.first_seq`;
+    const count = table === 'log' ? `coalesce((${next}), ${countInBounds})` : countInBounds;
+    const empty = `UPDATE ${table} SET rows = x'', texts = NULL, checksum = NULL, datapoints = ${count}
       WHERE first_seq = ? RETURNING datapoints`;
     for (const { datapoints } of database.prepare(empty).all(firstSeq)) rows.set(firstSeq, datapoints);
   }

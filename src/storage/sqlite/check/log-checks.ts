@@ -1,7 +1,6 @@
 // The log: are its rows what the writer writes, without a gap, and what lies behind it counted right?
 import type { DatabaseSync } from 'node:sqlite';
-import { rowNumbers } from '../../../domain/datapoints/datapoint-batch.ts';
-import { DamagedRow, type LogPiece, type LogRow, logColumns, toPiece } from '../log.ts';
+import { DamagedRow, faultIn, type LogPiece, type LogRow, logColumns, toPiece } from '../log.ts';
 import { isLogColumn } from '../publish-marks.ts';
 import type { Check } from './check.ts';
 
@@ -21,9 +20,11 @@ export const logChecks: readonly Check[] = [
           if (piece instanceof DamagedRow) {
             const what = `Row ${row.firstSeq} of ${table}, with ${row.datapoints} datapoints, is damaged. ${piece.fault}`;
             yield { what, where: { table }, advice: oneByOne };
-          } else
-            for (const what of faultsIn(piece))
-              yield { what: `Row ${row.firstSeq} of ${table} ${what}.`, where: { table }, advice: restore };
+            continue;
+          }
+          const fault = faultIn(piece);
+          if (fault !== undefined)
+            yield { what: `Row ${row.firstSeq} of ${table} ${fault}.`, where: { table }, advice: restore };
         }
       }
       for (const { firstSeq, datapoints } of rowsOf(database, 'damaged_log')) {
@@ -100,41 +101,10 @@ function* rowsOf(database: DatabaseSync, table: string): Generator<LogRow> {
 export function* piecesOf(database: DatabaseSync, table: string): Generator<LogPiece> {
   for (const row of rowsOf(database, table)) {
     const piece = toPiece(row);
-    if (!(piece instanceof DamagedRow) && faultsIn(piece).length === 0) yield piece;
+    if (!(piece instanceof DamagedRow) && faultIn(piece) === undefined) yield piece;
   }
 }
 
 function counter(database: DatabaseSync, name: string): number {
   return Number(database.prepare('SELECT value FROM counter WHERE name = ?').get(name)?.['value'] ?? 0);
-}
-
-/** What is wrong with a row that could be read. */
-function faultsIn({ rows, texts }: LogPiece): string[] {
-  let textsDue = 0;
-  for (let at = 0; at < rows.length; at += rowNumbers) {
-    const [sensor, timestamp, received, value] = rows.subarray(at, at + rowNumbers) as unknown as [
-      number,
-      number,
-      number,
-      number,
-    ];
-    if (!Number.isSafeInteger(sensor) || sensor < 1) return [`has a datapoint of the sensor ${sensor}`];
-    if (!isDateMs(received) || !(Number.isNaN(timestamp) || isDateMs(timestamp))) return ['has a datapoint of no time'];
-    if (Number.isNaN(value)) textsDue += 1;
-  }
-  if (texts.length !== textsDue) return [`has ${texts.length} texts where ${textsDue} belong`];
-  return texts.every(isJson) ? [] : ['has a value that is no JSON'];
-}
-
-function isJson(text: unknown): boolean {
-  try {
-    JSON.parse(text as string);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-function isDateMs(ms: number): boolean {
-  return Number.isInteger(ms) && Math.abs(ms) <= 8_640_000_000_000_000;
 }
