@@ -167,6 +167,24 @@ describe('in a browser, the page of a device', { skip }, () => {
     });
   });
 
+  test('keeps a dialog with what was typed when the page around it changes', async () => {
+    await server.call('owner', 'POST', '/devices', { json: { id: 'new-one' } });
+    await visit({ browser, server }, async (page) => {
+      const live = followed(page, 'new-one');
+      await signIn(page, 'owner', '/devices/new-one');
+      await live;
+      await page.getByRole('button', { name: 'Add actuator' }).click();
+      const id = page.getByRole('dialog').getByRole('textbox', { name: 'Id' });
+      await id.fill('pump');
+      await server.call('owner', 'POST', '/devices/new-one/sensors', { json: { id: 'TC' } });
+      await server.call('owner', 'POST', '/devices/new-one/sensors/TC/values', { json: { value: 21.5 } });
+      await page.getByText('21.5').first().waitFor();
+      assert.equal(await id.inputValue(), 'pump');
+      await page.getByRole('dialog').getByRole('button', { name: 'Add actuator' }).click();
+      await page.getByRole('switch', { name: 'pump' }).waitFor();
+    });
+  });
+
   test('has its place on a map, by typing and by dragging', async () => {
     await visit({ browser, server }, async (page) => {
       await signIn(page, 'owner', '/devices/field-3');

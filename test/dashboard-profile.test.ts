@@ -99,6 +99,23 @@ describe('in a browser, the profile', { skip }, () => {
     });
   });
 
+  test('shows a new key at once, whatever comes of the list', async () => {
+    await visit({ browser, server }, async (page) => {
+      await signIn(page, 'owner', '/profile?tab=keys');
+      await page.getByRole('button', { name: 'New key' }).click();
+      const dialog = page.getByRole('dialog');
+      await dialog.getByLabel('What it is for').fill('Cellar');
+      await page.route('**/api/v2/auth/keys', async (route) => {
+        // Never answered.
+        if (route.request().method() !== 'GET') await route.fallback();
+      });
+      await dialog.getByRole('button', { name: 'Make key' }).click();
+      assert.match(await dialog.locator('pre').innerText(), /^dundun_/);
+    });
+    const { body: made } = await server.call('owner', 'GET', '/auth/keys');
+    for (const { id } of made) await server.call('owner', 'DELETE', `/auth/keys/${id}`);
+  });
+
   test('makes a key that is shown once, tells its last use, and revokes it', async () => {
     await visit({ browser, server }, async (page) => {
       await signIn(page, 'owner', '/profile?tab=keys');

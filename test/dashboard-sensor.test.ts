@@ -20,7 +20,7 @@ import { TestServer } from './support/test-server.ts';
 
 const evil = `<img src=x onerror="document.title='broken in'"><script>document.title='broken in'</script>`;
 const soil = '/devices/field-3/sensors/TC';
-/** The one with a rule. Firings come after the chart, which is then made anew: no place for a drag or a crosshair. */
+/** The one with a rule. */
 const roof = '/devices/field-3/sensors/roof';
 
 describe('in a browser, the page of a sensor', { skip }, () => {
@@ -100,6 +100,31 @@ describe('in a browser, the page of a sensor', { skip }, () => {
       await page.getByRole('button', { name: 'Show all' }).click();
       await page.waitForURL(/span=all/);
       await chart(page).waitFor();
+    });
+  });
+
+  test('goes on with a drag that has begun when thresholds and firings come', async () => {
+    await visit({ browser, server }, async (page) => {
+      const begun = Promise.withResolvers<void>();
+      await page.route('**/api/v2/notifications?**', async (route) => {
+        await begun.promise;
+        await route.fallback();
+      });
+      await signIn(page, 'owner', roof);
+      const box = await chart(page).boundingBox();
+      assert.ok(box !== null);
+      await page.mouse.move(box.x + box.width * 0.4, box.y + 50);
+      await page.mouse.down();
+      await page.mouse.move(box.x + box.width * 0.6, box.y + 55, { steps: 4 });
+      assert.equal(await page.getByRole('link', { name: 'Too warm' }).count(), 0);
+      begun.resolve();
+      await page.getByRole('link', { name: 'Too warm' }).waitFor();
+      await page.mouse.move(box.x + box.width * 0.7, box.y + 60, { steps: 4 });
+      await page.mouse.up();
+      await page.waitForURL(/from=.*to=/);
+      const { searchParams } = new URL(page.url());
+      const spanMs = Date.parse(searchParams.get('to') ?? '') - Date.parse(searchParams.get('from') ?? '');
+      assert.ok(Math.abs(spanMs / 3_600_000 - 7.2) < 0.5, String(spanMs / 3_600_000));
     });
   });
 

@@ -60,7 +60,11 @@ export async function visit(
       if (['error', 'warning'].includes(message.type())) complaints.push(message.text());
     });
     page.on('pageerror', (error) => complaints.push(error.message));
-    await use(page);
+    await use(page).catch(async (error: unknown) => {
+      // What the page showed, for whoever reads of it where they cannot look.
+      console.error(page.url(), await page.locator('body').ariaSnapshot({ timeout: 5_000 }).catch(String));
+      throw error;
+    });
   } finally {
     await context.close();
   }

@@ -4,12 +4,12 @@ import uPlot from 'uplot';
 import { type ChartLine, type ChartSeries, hasBand } from './chart-series.ts';
 import { touchZoom } from './chart-touch.ts';
 import type { ColorTokens } from './color-tokens.ts';
-import { formatNumber } from './value.tsx';
+import { formatNumber, isLongUnit } from './value.tsx';
 
 interface ChartParts {
   readonly series: readonly ChartSeries[];
-  readonly lines: readonly ChartLine[];
-  readonly marksMs: readonly number[];
+  /** Level lines and marked moments as they are when it is drawn. */
+  readonly over: () => { readonly lines: readonly ChartLine[]; readonly marksMs: readonly number[] };
   readonly tokens: ColorTokens;
   readonly tag: string;
   readonly timeLabel: string;
@@ -20,6 +20,8 @@ interface ChartParts {
   readonly onZoom: (fromMs: number, toMs: number) => void;
   readonly onReset: () => void;
 }
+
+const axisFont = '12px system-ui, sans-serif';
 
 export function chartOptions(parts: ChartParts): uPlot.Options {
   const { series, tokens, tag, width, height } = parts;
@@ -69,15 +71,29 @@ function valueAxis(
   unit: string,
   { index, tokens, tag }: { readonly index: number; readonly tokens: ColorTokens; readonly tag: string },
 ): uPlot.Axis {
+  // A word stands beside the axis once, a sign behind each number.
+  const isLong = isLongUnit(unit);
+  const behind = unit === '' || isLong ? '' : ` ${unit}`;
   return {
     scale: scaleOf(unit),
     side: index % 2 === 0 ? 3 : 1,
-    size: 60,
+    size: widthOfLabels,
+    ...(isLong ? { label: unit, labelSize: 22, labelFont: axisFont } : {}),
     stroke: tokens.quiet,
     grid: index === 0 ? { stroke: tokens.line, width: 1 } : { show: false },
     ticks: { show: false },
-    values: (_plot, splits) => splits.map((split) => `${formatNumber(split, tag)}${unit === '' ? '' : ` ${unit}`}`),
+    values: (_plot, splits) => splits.map((split) => `${formatNumber(split, tag)}${behind}`),
   };
+}
+
+/** As wide as its widest label asks for; at least so wide that charts one above the other mostly begin alike. */
+function widthOfLabels(plot: uPlot, labels: readonly string[] | null, index: number, cycle: number): number {
+  const axis = plot.axes[index] as uPlot.Axis & { _size: number };
+  // What it found is kept from the second try on, or both would go to and fro.
+  if (cycle > 1) return axis._size;
+  plot.ctx.font = (axis.font as unknown as readonly [string])[0];
+  const widths = (labels ?? []).map((label) => plot.ctx.measureText(label).width / devicePixelRatio);
+  return Math.ceil(Math.max(60, (axis.gap ?? 0) + 8 + Math.max(0, ...widths)));
 }
 
 /** A line, and where it has a band, its upper and lower edge after it. */
@@ -174,8 +190,9 @@ function sayDrawn({ root, data }: uPlot): void {
   root.dataset['drawn'] = String(data[0].length);
 }
 
-function drawOver(plot: uPlot, { series, lines, marksMs, tokens }: ChartParts): void {
+function drawOver(plot: uPlot, { series, over, tokens }: ChartParts): void {
   const { ctx, bbox } = plot;
+  const { lines, marksMs } = over();
   const scale = scaleOf(series[0]?.unit ?? '');
   ctx.save();
   ctx.strokeStyle = tokens.bad;

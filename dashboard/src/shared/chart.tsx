@@ -1,6 +1,7 @@
 // Lines over time, by uPlot: several series with gaps, a min–max band behind a line, a crosshair that reads all of them,
 // drag to zoom (told by `onZoom`, double click by `onReset`), colours of the scheme. Times are milliseconds.
 // uPlot is loaded with the pages that draw charts; import this file from such a page only.
+import { Skeleton } from '@mantine/core';
 import { useElementSize } from '@mantine/hooks';
 import { useEffect, useEffectEvent, useRef } from 'react';
 import uPlot from 'uplot';
@@ -28,8 +29,18 @@ export interface ChartProps {
   readonly onPlot?: (plot: uPlot) => void;
 }
 
+const nothing: readonly never[] = [];
+
+/** A line of the legend, with what is above it. */
+const legendHeight = 32;
+
+/** Stands where a chart will, as high as it, so that what is below stays where it is. */
+export function ChartSkeleton({ height }: { readonly height: number }) {
+  return <Skeleton height={height + legendHeight} radius="md" />;
+}
+
 export function Chart(props: ChartProps) {
-  const { series, fromMs, toMs, height = 280, lines, marksMs } = props;
+  const { series, fromMs, toMs, height = 280, lines = nothing, marksMs = nothing } = props;
   const { tag, strings } = useLocale();
   const { shared } = strings;
   const tokens = useColorTokens();
@@ -39,15 +50,17 @@ export function Chart(props: ChartProps) {
   const onZoom = useEffectEvent((from: number, to: number) => props.onZoom?.(from, to));
   const onReset = useEffectEvent(() => props.onReset?.());
   const onPlot = useEffectEvent((made: uPlot) => props.onPlot?.(made));
+  const over = useEffectEvent(() => ({ lines, marksMs }));
   const hasWidth = width > 0;
-  // What is drawn changes with these; new datapoints alone go into the plot that stands.
-  const shape = JSON.stringify([series.map(({ points, ...rest }) => [rest, hasBand(points)]), lines, marksMs]);
+  // The plot is made anew with these only: new datapoints, thresholds and firings go into the one that stands, under a
+  // drag that has begun.
+  const shape = JSON.stringify(series.map(({ points, ...rest }) => [rest, hasBand(points)]));
 
-  // biome-ignore lint/correctness/useExhaustiveDependencies: `shape` stands for series, lines and marks.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `shape` stands for the series.
   useEffect(() => {
     if (!hasWidth || host.current === null) return;
     const options = chartOptions({
-      ...{ series, lines: lines ?? [], marksMs: marksMs ?? [], tokens, tag, onZoom, onReset },
+      ...{ series, over, tokens, tag, onZoom, onReset },
       timeLabel: shared.time,
       writeTime: (atMs) => absoluteTime(atMs, tag, strings),
       ...{ width: host.current.clientWidth, height },
@@ -70,8 +83,11 @@ export function Chart(props: ChartProps) {
     }
   }, [series, fromMs, toMs, hasWidth, shape, tokens, tag, height]);
 
+  // biome-ignore lint/correctness/useExhaustiveDependencies: what is drawn over the plot has changed, by what it says.
+  useEffect(() => plot.current?.redraw(false, false), [JSON.stringify([lines, marksMs])]);
+
   return (
-    <div ref={frame} className={classes.frame} style={{ minHeight: height }}>
+    <div ref={frame} className={classes.frame} style={{ minHeight: height + legendHeight }}>
       <div ref={host} role="img" aria-label={shared.chart(series.map(({ label }) => label).join(', '))} />
     </div>
   );

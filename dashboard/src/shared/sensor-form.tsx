@@ -56,9 +56,9 @@ function Fields({ device, sensor: known, onClose }: SensorFormProps) {
         // null takes it away, so that what holds for the device counts.
         await call(api.PUT(path, { params, body: (days === '' ? null : days) as never }));
       }
+      await queries.invalidateQueries({ queryKey: keys.device(device) });
       toasts.show({ text: known === undefined ? sensor.added(texts.name || texts.id) : shared.saved });
       onClose();
-      await queries.invalidateQueries({ queryKey: keys.device(device) });
     },
   });
   return (

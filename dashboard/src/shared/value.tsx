@@ -14,12 +14,19 @@ export function Value({ value, unit, size = 'row' }: ValueProps) {
   const { tag, strings } = useLocale();
   if (value === undefined) return <span className={classes.none}>{strings.shared.noValue}</span>;
   const isNumber = typeof value === 'number';
+  // What may be cut short can be read whole.
+  const title = isNumber ? (isLongUnit(unit) ? unit : undefined) : textOf(value);
   return (
-    <span className={classes.value} data-size={size} title={isNumber ? undefined : textOf(value)}>
+    <span className={classes.value} data-size={size} title={title}>
       <span className={isNumber ? classes.number : classes.text}>{formatValue(value, tag)}</span>
       {unit !== undefined && unit !== '' && <span className={classes.unit}>{unit}</span>}
     </span>
   );
+}
+
+/** A word, such as "DegreeCelsius", not a sign: where there is little room it is left to a title or to a place of its own. */
+export function isLongUnit(unit = ''): boolean {
+  return unit.length > 6;
 }
 
 /** As text, for where no element can stand: titles, charts, messages. */

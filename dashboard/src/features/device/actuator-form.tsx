@@ -48,9 +48,9 @@ function Fields({ device, actuator: known, onClose }: ActuatorFormProps) {
       const given = Object.fromEntries(Object.entries(values).filter(([, text]) => text.trim() !== ''));
       const body = { meta: known?.meta, ...given };
       await call(api.POST('/api/v2/devices/{device}/actuators', { params: { path: { device } }, body: body as never }));
+      await queries.invalidateQueries({ queryKey: keys.device(device) });
       toasts.show({ text: known === undefined ? words.actuatorAdded(values.name || values.id) : shared.saved });
       onClose();
-      await queries.invalidateQueries({ queryKey: keys.device(device) });
     },
   });
   const types = [

@@ -26,6 +26,7 @@ export function Actuators({ device, rights }: ActuatorsProps) {
   const { device: words } = useStrings();
   const [edited, setEdited] = useState<Actuator>();
   const [removed, setRemoved] = useState<Actuator>();
+  const [isAdding, { open, close }] = useDisclosure(false);
   const { actuators } = device;
   if (actuators.length === 0) return null;
   return (
@@ -52,7 +53,8 @@ export function Actuators({ device, rights }: ActuatorsProps) {
           </li>
         ))}
       </ul>
-      {rights.mayUpdate && <AddActuator device={device.id} />}
+      {rights.mayUpdate && <AddActuator onClick={open} />}
+      <ActuatorForm device={device.id} actuator={undefined} isOpen={isAdding} onClose={close} />
       <ActuatorForm
         device={device.id}
         actuator={edited}
@@ -64,17 +66,13 @@ export function Actuators({ device, rights }: ActuatorsProps) {
   );
 }
 
-/** Stands among the actuators; without any, beside what adds a sensor. */
-export function AddActuator({ device }: { readonly device: string }) {
+/** Stands among the actuators; without any, beside what adds a sensor. Its dialog belongs to who stays where it moves. */
+export function AddActuator({ onClick }: { readonly onClick: () => void }) {
   const { device: words } = useStrings();
-  const [isOpen, { open, close }] = useDisclosure(false);
   return (
-    <>
-      <Button variant="default" size="xs" leftSection={<Icon name="plus" size={14} />} onClick={open}>
-        {words.addActuator}
-      </Button>
-      <ActuatorForm device={device} actuator={undefined} isOpen={isOpen} onClose={close} />
-    </>
+    <Button variant="default" size="xs" leftSection={<Icon name="plus" size={14} />} onClick={onClick}>
+      {words.addActuator}
+    </Button>
   );
 }
 
@@ -118,8 +116,8 @@ function RemoveActuator({ device, actuator, onClose }: RemoveActuatorProps) {
   const remove = async () => {
     const params = { path: { device, actuator: actuator?.id ?? '' } };
     await call(api.DELETE('/api/v2/devices/{device}/actuators/{actuator}', { params }));
-    toasts.show({ text: words.actuatorRemoved(name) });
     await queries.invalidateQueries({ queryKey: keys.device(device) });
+    toasts.show({ text: words.actuatorRemoved(name) });
   };
   return (
     <ConfirmDanger

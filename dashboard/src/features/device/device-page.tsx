@@ -7,7 +7,7 @@ import { useState } from 'react';
 import { unlessGone } from '../../api/api-problem.ts';
 import type { Device } from '../../api/client.ts';
 import { deviceQuery } from '../../api/devices.ts';
-import { noRights, rightsQuery } from '../../api/rights.ts';
+import { noRights, type Rights, rightsQuery } from '../../api/rights.ts';
 import type { LiveDatapoint } from '../../api/use-live.ts';
 import { limits } from '../../limits.ts';
 import { PageHeader } from '../../shared/page-header.tsx';
@@ -29,7 +29,9 @@ export function DevicePage() {
   const { device: id } = route.useParams();
   const { data, error, refetch } = useQuery(deviceQuery(id));
   const device = unlessGone(data, error);
-  if (device !== undefined) return <Page key={id} device={device} />;
+  // What may be pressed is known before anything can be, so that nothing moves away from under a finger.
+  const { data: rights = noRights, isPending } = useQuery(rightsQuery(id));
+  if (device !== undefined && !isPending) return <Page key={id} device={device} rights={rights} />;
   return (
     <>
       <PageHeader title={id} subtitle={id} />
@@ -42,10 +44,9 @@ export function DevicePage() {
   );
 }
 
-function Page({ device }: { readonly device: Device }) {
+function Page({ device, rights }: { readonly device: Device; readonly rights: Rights }) {
   const search = route.useSearch();
   const navigate = useNavigate();
-  const { data: rights = noRights } = useQuery(rightsQuery(device.id));
   const [arrived, setArrived] = useState<LiveDatapoint>();
   const [settings, setSettings] = useState<readonly Setting[]>([]);
   useLiveDevice(device.id, {

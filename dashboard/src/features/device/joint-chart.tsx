@@ -1,9 +1,9 @@
 // Chosen sensors of a device in one chart; which ones, and the span, stand in the address.
-import { Chip, Group, Skeleton, Text } from '@mantine/core';
+import { Chip, Group, Text } from '@mantine/core';
 import type { Device } from '../../api/client.ts';
 import { timeOfPoint } from '../../api/devices.ts';
 import { limits } from '../../limits.ts';
-import { Chart } from '../../shared/chart.tsx';
+import { Chart, ChartSkeleton } from '../../shared/chart.tsx';
 import { ProblemNotice } from '../../shared/problem-notice.tsx';
 import { spanOf, zoomTo } from '../../shared/span.ts';
 import { SpanPicker } from '../../shared/span-picker.tsx';
@@ -59,7 +59,7 @@ export function JointChart({ device, search, onChange }: JointChartProps) {
       </Chip.Group>
       {error !== undefined && <ProblemNotice error={error} retry={retry} />}
       {shown.length === 0 && <Text c="dimmed">{words.jointNothing}</Text>}
-      {shown.length > 0 && isLoading && <Skeleton height={height + 40} radius="md" />}
+      {shown.length > 0 && isLoading && <ChartSkeleton height={height} />}
       {shown.length > 0 && isEmpty && <Text c="dimmed">{words.jointEmpty}</Text>}
       {shown.length > 0 && !isLoading && !isEmpty && (
         <Chart

@@ -9,6 +9,7 @@ import { Age } from '../../shared/age.tsx';
 import { CodeBlock } from '../../shared/code-block.tsx';
 import { ConfirmDanger } from '../../shared/confirm-danger.tsx';
 import { ProblemNotice } from '../../shared/problem-notice.tsx';
+import { RowsSkeleton } from '../../shared/rows-skeleton.tsx';
 import { toasts } from '../../shared/toasts.tsx';
 import { useForm } from '../../shared/use-form.ts';
 import { useLocale, useStrings } from '../../strings/strings.ts';
@@ -31,24 +32,27 @@ export function Keys({ device }: { readonly device: string }) {
   const own = data?.filter(({ devices }) => devices?.includes(device));
   const revoke = async () => {
     await call(api.DELETE('/api/v2/auth/keys/{key}', { params: { path: { key: revoked?.id ?? '' } } }));
-    toasts.show({ text: words.keyRevoked(revoked?.name ?? '') });
     await queries.invalidateQueries({ queryKey: keys.apiKeys });
+    toasts.show({ text: words.keyRevoked(revoked?.name ?? '') });
   };
   return (
     <>
       <Text c="dimmed" fz="sm" mb="sm">
         {words.keysWords}
       </Text>
+      {/* Above the list, which comes later and grows. */}
+      <MakeKey device={device} onMade={setMade} />
       {error !== null && <ProblemNotice error={error} />}
       {made !== undefined && (
-        <div role="status">
+        <div role="status" className={classes.made}>
           <Text fw={600} mb={6}>
             {words.keyShown}
           </Text>
           <CodeBlock text={made} />
         </div>
       )}
-      {own?.length === 0 && <Text mb="sm">{words.keysNone}</Text>}
+      {own === undefined && error === null && <RowsSkeleton rows={1} />}
+      {own?.length === 0 && <Text mt="md">{words.keysNone}</Text>}
       <ul className={classes.list}>
         {own?.map(({ id, name, expires, last_used: used }) => (
           <li key={id}>
@@ -67,7 +71,6 @@ export function Keys({ device }: { readonly device: string }) {
           </li>
         ))}
       </ul>
-      <MakeKey device={device} onMade={setMade} />
       <ConfirmDanger
         isOpen={revoked !== undefined}
         onClose={() => setRevoked(undefined)}

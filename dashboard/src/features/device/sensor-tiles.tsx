@@ -16,14 +16,16 @@ import { SensorForm } from '../../shared/sensor-form.tsx';
 import { Sparkline } from '../../shared/sparkline.tsx';
 import { StateDot } from '../../shared/state-dot.tsx';
 import { useNow } from '../../shared/use-now.ts';
-import { formatNumber, Value } from '../../shared/value.tsx';
+import { formatNumber, isLongUnit, Value } from '../../shared/value.tsx';
 import { useLocale, useStrings } from '../../strings/strings.ts';
+import { ActuatorForm } from './actuator-form.tsx';
 import { AddActuator } from './actuators.tsx';
 import classes from './sensor-tiles.module.css';
 
 export function SensorTiles({ device, rights }: { readonly device: Device; readonly rights: Rights }) {
   const { device: words } = useStrings();
   const [isAdding, { open, close }] = useDisclosure(false);
+  const [isAddingActuator, actuatorForm] = useDisclosure(false);
   const { data: days } = useQuery(dayQuery([device]));
   const { sensors } = device;
   const add = (
@@ -31,7 +33,7 @@ export function SensorTiles({ device, rights }: { readonly device: Device; reado
       <Button variant="default" size="xs" leftSection={<Icon name="plus" size={14} />} onClick={open}>
         {words.addSensor}
       </Button>
-      {device.actuators.length === 0 && <AddActuator device={device.id} />}
+      {device.actuators.length === 0 && <AddActuator onClick={actuatorForm.open} />}
     </Group>
   );
   return (
@@ -54,6 +56,7 @@ export function SensorTiles({ device, rights }: { readonly device: Device; reado
         </>
       )}
       <SensorForm device={device.id} isOpen={isAdding} onClose={close} />
+      <ActuatorForm device={device.id} actuator={undefined} isOpen={isAddingActuator} onClose={actuatorForm.close} />
     </section>
   );
 }
@@ -103,13 +106,14 @@ function Trend({ value, unit, day }: TrendProps) {
   const range = Math.max(...numbers) - Math.min(...numbers);
   const moved = Number((value - before).toPrecision(2));
   const isSteady = Math.abs(moved) <= range * 0.05;
-  const by = `${formatNumber(Math.abs(moved), tag)} ${unit ?? ''}`.trim();
+  const size = formatNumber(Math.abs(moved), tag);
+  const by = `${size} ${unit ?? ''}`.trim();
   const said = isSteady ? words.steady : moved > 0 ? words.rising(by) : words.falling(by);
   const icon = isSteady ? 'steady' : moved > 0 ? 'up' : 'down';
   return (
     <span className={classes.trend} title={said} role="img" aria-label={said}>
       <Icon name={icon} size={14} />
-      {isSteady ? '' : by}
+      {!isSteady && (isLongUnit(unit) ? size : by)}
     </span>
   );
 }

@@ -5,6 +5,7 @@ import { api, call } from '../../api/client.ts';
 import { keys } from '../../api/query-keys.ts';
 import { Icon } from '../../shared/icon.tsx';
 import { ProblemNotice, problemWords } from '../../shared/problem-notice.tsx';
+import { RowsSkeleton } from '../../shared/rows-skeleton.tsx';
 import { toasts } from '../../shared/toasts.tsx';
 import { useForm } from '../../shared/use-form.ts';
 import { UserInput } from '../../shared/user-input.tsx';
@@ -37,6 +38,7 @@ function People({ device }: { readonly device: string }) {
     queryFn: () => call(api.GET('/api/v2/devices/{device}/shares', { params: { path: { device } } })),
   });
   const put = usePut(device);
+  if (shares === undefined && error === null) return <RowsSkeleton rows={2} />;
   return (
     <>
       {error !== null && <ProblemNotice error={error} />}

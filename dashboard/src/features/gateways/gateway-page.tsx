@@ -15,6 +15,7 @@ import { MapView } from '../../shared/map-view.tsx';
 import { PageHeader } from '../../shared/page-header.tsx';
 import { ProblemNotice, problemWords } from '../../shared/problem-notice.tsx';
 import { removeWithUndo } from '../../shared/removals.ts';
+import { RowsSkeleton } from '../../shared/rows-skeleton.tsx';
 import { Section } from '../../shared/section.tsx';
 import { toasts } from '../../shared/toasts.tsx';
 import { useStrings } from '../../strings/strings.ts';
@@ -131,6 +132,7 @@ function Devices({ gateway: { id } }: { readonly gateway: Gateway }) {
       words={data === undefined ? undefined : total === 0 ? gateways.noDevices : gateways.devicesCount(total)}
     >
       {error !== null && <ProblemNotice error={error} />}
+      {data === undefined && error === null && <RowsSkeleton rows={1} />}
       <DeviceList label={gateways.devices} devices={data?.page ?? []} />
       {total > limits.relatedDevicesMax && (
         <Anchor component={Link} to="/devices" search={{ gateway: id } as never}>

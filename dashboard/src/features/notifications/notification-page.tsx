@@ -4,6 +4,7 @@ import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
 import { unlessGone } from '../../api/api-problem.ts';
 import { api, call } from '../../api/client.ts';
+import { namedDevicesQuery } from '../../api/named-devices.ts';
 import { keys } from '../../api/query-keys.ts';
 import { Age } from '../../shared/age.tsx';
 import { Icon } from '../../shared/icon.tsx';
@@ -28,7 +29,10 @@ export function NotificationPage() {
     queryKey: keys.notification(path.notification),
     queryFn: () => call(api.GET('/api/v2/notifications/{notification}', { params: { path } })),
   });
-  const data = unlessGone(answered, error);
+  const known = unlessGone(answered, error);
+  const about = useQuery(namedDevicesQuery(known?.condition.devices ?? []));
+  // The sentence names its devices and sensors at once, or its words would move while they are read.
+  const data = about.isLoading ? undefined : known;
   const title = data?.description || path.notification;
   return (
     <>

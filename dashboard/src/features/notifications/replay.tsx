@@ -6,7 +6,7 @@ import { ApiProblem } from '../../api/api-problem.ts';
 import { courseQuery } from '../../api/courses.ts';
 import { namedDevicesQuery } from '../../api/named-devices.ts';
 import { limits } from '../../limits.ts';
-import { Chart } from '../../shared/chart.tsx';
+import { Chart, ChartSkeleton } from '../../shared/chart.tsx';
 import type { ChartLine, ChartSeries } from '../../shared/chart-series.ts';
 import { ProblemNotice } from '../../shared/problem-notice.tsx';
 import { useLocale, useStrings } from '../../strings/strings.ts';
@@ -14,6 +14,8 @@ import type { Operator } from './clauses.ts';
 import { type Draft, sensorsOf } from './draft.ts';
 import classes from './editor.module.css';
 import { type ReplayReport, type ReplayState, replaySpans } from './use-replay.ts';
+
+const height = 240;
 
 interface ReplayProps {
   readonly draft: Draft;
@@ -77,7 +79,7 @@ function Course({ draft, replay }: ReplayProps) {
   const sensors = sensorsOf(draft);
   const { data: named = [] } = useQuery(namedDevicesQuery(devices));
   const known = named.filter(({ id }) => devices.includes(id)).map(({ id }) => id);
-  const { data: courses = [] } = useQuery(courseQuery({ devices: known, sensors, fromMs }));
+  const { data: courses = [], isLoading } = useQuery(courseQuery({ devices: known, sensors, fromMs }));
   const series = courses.slice(0, limits.chartSeriesMax).map((course): ChartSeries => {
     const device = named.find(({ id }) => id === course.device);
     const sensor = device?.sensors.find(({ id }) => id === course.sensor);
@@ -85,11 +87,11 @@ function Course({ draft, replay }: ReplayProps) {
     const label = `${sensor?.name || course.sensor}${of}`;
     return { id: `${course.device}/${course.sensor}`, label, unit: sensor?.unit, points: course.points };
   });
-  if (series.length === 0) return null;
+  if (series.length === 0) return isLoading ? <ChartSkeleton height={height} /> : null;
   return (
     <Chart
       series={series}
-      height={240}
+      height={height}
       fromMs={fromMs}
       toMs={fromMs + days * 86_400_000}
       lines={linesOf(draft, courses[0]?.sensor, notifications.operators)}

@@ -103,8 +103,9 @@ function Fields({ isAdmin, onMade, onCancel }: FieldsProps) {
     }),
     submit: async (values) => {
       const { key } = await call(api.POST('/api/v2/auth/keys', { body: bodyOf(values) }));
-      await queries.invalidateQueries({ queryKey: keys.apiKeys });
+      // Shown before anything else can go wrong: nobody can ask for it again.
       onMade(key);
+      await queries.invalidateQueries({ queryKey: keys.apiKeys });
     },
   });
   const labels = { all: profile.keyAll, push: profile.keyPush, read: profile.keyRead, chosen: profile.keyChosen };

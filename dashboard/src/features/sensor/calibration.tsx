@@ -77,9 +77,9 @@ function Fields({ device, sensor: known, lastMs, onClose }: CalibrationProps) {
       };
       const params = { path: { device, sensor: known.id } };
       await call(api.PUT('/api/v2/devices/{device}/sensors/{sensor}/calib', { params, body }));
+      await queries.invalidateQueries({ queryKey: keys.device(device) });
       toasts.show({ text: shared.saved });
       onClose();
-      await queries.invalidateQueries({ queryKey: keys.device(device) });
     },
   });
   return (

@@ -1,5 +1,5 @@
 // The chart of a sensor with its span, the sensors beside it, thresholds with their firings, figures, and downloads.
-import { Skeleton, Text } from '@mantine/core';
+import { Text } from '@mantine/core';
 import { useMediaQuery, useViewportSize } from '@mantine/hooks';
 import { useQueries } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
@@ -7,7 +7,7 @@ import { useMemo, useState } from 'react';
 import type uPlot from 'uplot';
 import type { Device, Sensor } from '../../api/client.ts';
 import { deviceQuery } from '../../api/devices.ts';
-import { Chart } from '../../shared/chart.tsx';
+import { Chart, ChartSkeleton } from '../../shared/chart.tsx';
 import { EmptyState } from '../../shared/empty-state.tsx';
 import { ProblemNotice } from '../../shared/problem-notice.tsx';
 import { spanOf, zoomTo } from '../../shared/span.ts';
@@ -22,6 +22,9 @@ import { type SensorSearch, splitPlace } from './sensor-search.ts';
 import { SeriesPicker } from './series-picker.tsx';
 import { Statistics } from './statistics.tsx';
 import { useThresholds } from './thresholds.ts';
+
+/** The words under the chart, with what is above them. */
+const legendHeight = 24;
 
 export interface SensorChartProps {
   readonly device: Device;
@@ -61,7 +64,7 @@ export function SensorChart({ device, sensor, lastMs, search, onChange }: Sensor
         <Downloads place={choices[0]} series={series} span={{ ...span, fromMs: shownFromMs }} plot={plot} />
       </div>
       {error !== undefined && <ProblemNotice error={error} retry={retry} />}
-      {main === undefined && error === undefined && <Skeleton height={height + 40} radius="md" />}
+      {main === undefined && error === undefined && <ChartSkeleton height={height + legendHeight} />}
       {isEmpty && <Nothing device={device} hasAny={lastMs !== undefined} onAll={() => onChange({ span: 'all' })} />}
       {main !== undefined && !isEmpty && hasNumbers && (
         <Chart

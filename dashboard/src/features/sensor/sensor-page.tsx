@@ -5,7 +5,7 @@ import { useMemo } from 'react';
 import { unlessGone } from '../../api/api-problem.ts';
 import type { Device, Sensor } from '../../api/client.ts';
 import { deviceQuery, timeOfPoint } from '../../api/devices.ts';
-import { noRights, rightsQuery } from '../../api/rights.ts';
+import { noRights, type Rights, rightsQuery } from '../../api/rights.ts';
 import { Age } from '../../shared/age.tsx';
 import { EditableName } from '../../shared/editable-name.tsx';
 import { EmptyState } from '../../shared/empty-state.tsx';
@@ -27,6 +27,8 @@ export function SensorPage() {
   const path = route.useParams();
   const { data, error, refetch } = useQuery(deviceQuery(path.device));
   const device = unlessGone(data, error);
+  // What may be pressed is known before anything can be, so that nothing moves away from under a finger.
+  const { data: rights = noRights, isPending } = useQuery(rightsQuery(path.device));
   const sensor = device?.sensors.find(({ id }) => id === path.sensor);
   if (error !== null && device === undefined) {
     return (
@@ -37,15 +39,22 @@ export function SensorPage() {
     );
   }
   if (device !== undefined && sensor === undefined) return <EmptyState isPage title={words.unknown} />;
-  if (device === undefined || sensor === undefined) return <PageHeader title={path.sensor} subtitle={path.device} />;
+  if (device === undefined || sensor === undefined || isPending) {
+    return <PageHeader title={path.sensor} subtitle={path.device} />;
+  }
   // Another sensor is another page: nothing typed or zoomed is taken over.
-  return <Page key={`${device.id}/${sensor.id}`} device={device} sensor={sensor} />;
+  return <Page key={`${device.id}/${sensor.id}`} device={device} sensor={sensor} rights={rights} />;
 }
 
-function Page({ device, sensor }: { readonly device: Device; readonly sensor: Sensor }) {
+interface PageProps {
+  readonly device: Device;
+  readonly sensor: Sensor;
+  readonly rights: Rights;
+}
+
+function Page({ device, sensor, rights }: PageProps) {
   const search = route.useSearch();
   const navigate = useNavigate();
-  const { data: rights = noRights } = useQuery(rightsQuery(device.id));
   const rename = useSensorName(device.id, sensor);
   useLiveDevice(device.id);
   const last = sensor.last_value;
