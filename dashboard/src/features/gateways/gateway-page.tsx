@@ -129,10 +129,10 @@ function Devices({ gateway: { id } }: { readonly gateway: Gateway }) {
   return (
     <Section
       title={gateways.devices}
-      words={data === undefined ? undefined : total === 0 ? gateways.noDevices : gateways.devicesCount(total)}
+      words={data === undefined ? '\u00a0' : total === 0 ? gateways.noDevices : gateways.devicesCount(total)}
     >
       {error !== null && <ProblemNotice error={error} />}
-      {data === undefined && error === null && <RowsSkeleton rows={1} />}
+      {data === undefined && error === null && <RowsSkeleton rows={1} rowHeight={48} />}
       <DeviceList label={gateways.devices} devices={data?.page ?? []} />
       {total > limits.relatedDevicesMax && (
         <Anchor component={Link} to="/devices" search={{ gateway: id } as never}>
