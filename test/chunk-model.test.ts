@@ -17,7 +17,7 @@ const tiny = {
   clearDatapointsStep: 7,
 };
 
-test('many small chunks read as a sorted array does', { timeout: 600_000 }, async (t) => {
+test('many small chunks read as a sorted array does', { timeout: 1_800_000 }, async (t) => {
   const { PATH, DUNDUN_TEST_SEED, DUNDUN_TEST_LONG } = process.env;
   const run = new Running(
     [process.execPath, '--import', join(root, 'test/support/tight-limits.ts'), join(root, 'test/chunk-model.suite.ts')],

@@ -8,7 +8,7 @@ import { call, type Dundun, login, makeDevice, runVerb, startDundun, withLimits 
 const limits = { sealRowsMin: 1, sealQuietRowsMin: 1, sealQuietMs: 50, chunkDatapointsWanted: 100, readHereRows: 50 };
 const at = (second: number) => new Date(second * 1000).toISOString();
 
-suite('a damaged chunk', { timeout: 120_000 }, () => {
+suite('a damaged chunk', { timeout: 1_800_000 }, () => {
   let dundun: Dundun;
   /** Seconds of its first and last datapoint. */
   let first = 0;

@@ -33,7 +33,7 @@ const damages = [
   { sensor: 'short', values: many, set: 'rows = substr(rows, 1, 1000)' },
 ] as const;
 
-suite('damaged rows of the log', { timeout: 120_000 }, () => {
+suite('damaged rows of the log', { timeout: 1_800_000 }, () => {
   let dundun: Dundun;
 
   const push = async (sensor: string, json: unknown) => {

@@ -54,7 +54,7 @@ const isHalf = (folder: string) => {
   return tables.length === 2;
 };
 
-suite('a data folder with a row for each datapoint', { timeout: 300_000 }, () => {
+suite('a data folder with a row for each datapoint', { timeout: 1_800_000 }, () => {
   test('reads back equal, and is clean, with the table gone', async () => {
     const folder = earlierFolder();
     const dundun = await startDundun({ folder });

@@ -48,7 +48,7 @@ after(() => {
   provider.close();
 });
 
-suite('a kill while rules fire', { timeout: isLong ? 3 * 3_600_000 : 400_000 }, () => {
+suite('a kill while rules fire', { timeout: isLong ? 3 * 3_600_000 : 1_800_000 }, () => {
   test(`neither loses nor repeats a firing, ${kills} times`, async (t) => {
     const dice = new Dice();
     t.diagnostic(`DUNDUN_TEST_SEED=${dice.seed}`);

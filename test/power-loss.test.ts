@@ -62,7 +62,7 @@ const run = (steps) => once(f('old'), 'r+', (fd) => {
 const syncFolder = () => once(process.argv[1], 'r', (fd) => fs.fsyncSync(fd));
 `;
 
-suite('a disk that loses power', { skip: withoutPowerCuts, timeout: 300_000 }, () => {
+suite('a disk that loses power', { skip: withoutPowerCuts, timeout: 1_800_000 }, () => {
   for (const [what, program, left] of programs) {
     test(`${what} leaves ${JSON.stringify(left)} where all is lost that was not synced`, async () => {
       const { folder, disk } = makeDisk();

@@ -39,7 +39,7 @@ const restoreSteps = 26;
 const run = (folder: string, ...args: string[]) => runVerb(args, { settings: { DUNDUN_DATA_DIR: folder } });
 const done = ({ code, stderr }: VerbOutcome) => assert.equal(code, 0, stderr);
 
-suite('a backup', { timeout: 300_000 }, () => {
+suite('a backup', { timeout: 1_800_000 }, () => {
   test('made beside a server under load is one moment of it, and a service goes on from there', async () => {
     const dundun = await startDundun();
     const earlier = new Ledger('earlier');
@@ -104,7 +104,7 @@ suite('a backup', { timeout: 300_000 }, () => {
   });
 });
 
-suite('a backup is refused', { timeout: 300_000 }, () => {
+suite('a backup is refused', { timeout: 1_800_000 }, () => {
   let folder = '';
   let file = '';
   before(async () => {
@@ -145,7 +145,7 @@ suite('a backup is refused', { timeout: 300_000 }, () => {
   });
 });
 
-suite('a restore is refused', { timeout: 300_000 }, () => {
+suite('a restore is refused', { timeout: 1_800_000 }, () => {
   let folder = '';
   let file = '';
   before(async () => {
@@ -215,7 +215,7 @@ suite('a restore is refused', { timeout: 300_000 }, () => {
   });
 });
 
-suite('a kill', { timeout: isLong ? 3_600_000 : 300_000 }, () => {
+suite('a kill', { timeout: isLong ? 3_600_000 : 1_800_000 }, () => {
   const kills = isLong ? 60 : 6;
 
   test('of a backup leaves no file, or a whole one, and the next one tidies up', async (t) => {
@@ -290,7 +290,7 @@ suite('a kill', { timeout: isLong ? 3_600_000 : 300_000 }, () => {
 
 test('a restore cut off by a power failure leaves the data from before, a folder that no server starts in, or all of the backup', {
   skip: withoutPowerCuts,
-  timeout: 300_000,
+  timeout: 1_800_000,
 }, async (t) => {
   const dice = new Dice();
   t.diagnostic(`DUNDUN_TEST_SEED=${dice.seed}`);

@@ -22,7 +22,7 @@ interface Report {
 const check = (...args: string[]) => runVerb(['check', ...args]);
 const reportOf = ({ stdout }: VerbOutcome): Report => JSON.parse(stdout) as Report;
 
-suite('a check', { timeout: 300_000 }, () => {
+suite('a check', { timeout: 1_800_000 }, () => {
   let folder = '';
 
   /** A folder with sealed datapoints of the sensors `one` and `two`, and some of `one` in the log. */

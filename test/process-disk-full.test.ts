@@ -17,7 +17,7 @@ const fileBytesMax = 4 * 1024 * 1024;
 const command = ['prlimit', `--fsize=${fileBytesMax}:unlimited`, ...serveCommand];
 const hasPrlimit = spawnSync('prlimit', ['--version']).status === 0;
 
-suite('a full disk', { timeout: 300_000, skip: !hasPrlimit && 'needs prlimit of util-linux' }, () => {
+suite('a full disk', { timeout: 1_800_000, skip: !hasPrlimit && 'needs prlimit of util-linux' }, () => {
   test('refuses with 503, loses nothing, and is forgotten when there is room', async () => {
     const dundun = await startDundun({ command });
     const ledger = new Ledger('d');

@@ -15,7 +15,7 @@ const neverAtRest = { ...eager, sealQuietMs: 3_600_000, sealRowsMin: 60_000 };
 const stepMs = 100;
 const stepsMax = 500;
 
-suite('the database file becomes smaller', { timeout: 120_000 }, () => {
+suite('the database file becomes smaller', { timeout: 1_800_000 }, () => {
   test('when a sensor is removed', async () => {
     const dundun = await startDundun(withLimits(soonAtRest));
     await makeDevice(dundun, 'd', ['s', 't']);

@@ -17,7 +17,7 @@ import {
   startRefused,
 } from './support/process.ts';
 
-suite('starting', { timeout: 300_000 }, () => {
+suite('starting', { timeout: 1_800_000 }, () => {
   for (const level of ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']) {
     test(`the ready line is the one line on stdout at log level ${level}`, async () => {
       const dundun = await startDundun({ settings: { DUNDUN_LOG_LEVEL: level } });

@@ -16,7 +16,7 @@ const keyFile = join(root, 'test/support/tls/key.pem');
 const pair = { DUNDUN_TLS_CERT: certFile, DUNDUN_TLS_KEY: keyFile };
 const ca = readFileSync(certFile, 'utf8');
 
-suite('encryption', { timeout: 300_000 }, () => {
+suite('encryption', { timeout: 1_800_000 }, () => {
   test('with a certificate HTTP is HTTPS alone, and MQTT is there with TLS and without', async () => {
     const dundun = await startDundun({ settings: pair });
     const { http, mqtt, mqtts } = dundun.ports;

@@ -20,7 +20,7 @@ const failing =
   "CREATE TRIGGER no_chunks BEFORE INSERT ON chunk BEGIN SELECT RAISE(ABORT, 'a chunk that cannot be written'); END";
 const values = '/api/v2/devices/d/sensors/s/values';
 
-suite('while sealing fails', { timeout: 120_000 }, () => {
+suite('while sealing fails', { timeout: 1_800_000 }, () => {
   const ledger = new Ledger('d');
   const publisher = new Publisher({ ledger, sensor: 'mqtt', qos: 1, clientId: 'p', window: 5 });
   let dundun: Dundun;
@@ -115,7 +115,7 @@ suite('while sealing fails', { timeout: 120_000 }, () => {
 });
 
 test('a damaged page of the table of chunks is told by readiness, and what was acknowledged stays readable', {
-  timeout: 60_000,
+  timeout: 1_800_000,
 }, async () => {
   let dundun = await startDundun(withLimits(limits));
   await makeDevice(dundun, 'd', ['old', 'new']);
@@ -144,7 +144,7 @@ test('a damaged page of the table of chunks is told by readiness, and what was a
 });
 
 test('what goes with the log and cannot be forgotten just then does not hold up the service', {
-  timeout: 60_000,
+  timeout: 1_800_000,
 }, async () => {
   const dundun = await startDundun(withLimits({ ...limits, clearRowsStep: 5 }));
   await makeDevice(dundun, 'd', ['s']);
@@ -172,7 +172,7 @@ test('what goes with the log and cannot be forgotten just then does not hold up 
   await dundun.stop();
 });
 
-test('texts that are in the log when the service starts count as those that come', { timeout: 60_000 }, async () => {
+test('texts that are in the log when the service starts count as those that come', { timeout: 1_800_000 }, async () => {
   let dundun = await startDundun(withLimits(limits));
   const text = async (chars: number) => {
     assert.equal((await call(dundun, values, { json: { value: 'x'.repeat(chars) } })).status, 204);

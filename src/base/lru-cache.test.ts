@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { properties } from '../../test/support/properties.ts';
 import { LruCache } from './lru-cache.ts';
 
 const key = fc.integer({ min: 0, max: 11 });
@@ -46,5 +47,6 @@ test('it holds what a list of what was used last holds', () => {
       list = [];
       assert.deepEqual([cache.size, [...cache.entries()]], [0, list]);
     }),
+    properties(),
   );
 });

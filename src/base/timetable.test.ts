@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { properties } from '../../test/support/properties.ts';
 import { Timetable } from './timetable.ts';
 
 test('a timetable gives what is due, earliest first, and nothing that is not', () => {
@@ -23,5 +24,5 @@ test('a timetable gives what is due, earliest first, and nothing that is not', (
       );
     },
   );
-  fc.assert(property);
+  fc.assert(property, properties());
 });

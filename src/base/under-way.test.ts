@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import fc from 'fast-check';
+import { properties } from '../../test/support/properties.ts';
 import { UnderWay } from './under-way.ts';
 
 suite('what is under way', () => {
@@ -27,6 +28,7 @@ suite('what is under way', () => {
         assert.deepEqual(underWay.takeAll().sort(), [...known.values()].sort());
         assert.equal(underWay.size, 0);
       }),
+      properties(),
     );
   });
 });

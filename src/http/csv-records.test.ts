@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { properties } from '../../test/support/properties.ts';
 import { csvRecords } from './csv-records.ts';
 
 const read = (text: string) => [...csvRecords(text)];
@@ -53,5 +54,6 @@ test('what is written is read back, whatever it is', () => {
         records,
       );
     }),
+    properties(),
   );
 });

@@ -54,7 +54,7 @@ interface KillOptions {
 export type Aim = Deed | 'backup' | undefined;
 
 /** Milliseconds in which it must come to that. */
-const aimMsMax = 20_000;
+const aimMsMax = 60_000;
 
 function wait(ms: number): Promise<unknown> {
   return pause(ms, undefined, { ref: false });
@@ -131,9 +131,12 @@ export class CrashSite {
     await pause(this.#dice.between(30, 1000));
     const isUnderWay = () => readdirSync(this.#place).some((name) => name.endsWith('.partial'));
     for (let msMax = 150; msMax >= 1 && !isUnderWay(); msMax = Math.floor(msMax / 2)) {
-      this.startBackup();
+      // One at a time: the kill ends the last alone.
+      await this.#backup?.stop('SIGKILL');
+      const backup = this.startBackup();
+      const ended = backup.exit.then(() => true);
       const endMs = performance.now() + aimMsMax;
-      while (!isUnderWay() && performance.now() < endMs) await pause(1);
+      while (!isUnderWay() && performance.now() < endMs) if (await Promise.race([ended, pause(1)])) break;
       await Promise.race([server.exit, pause(this.#dice.between(0, msMax))]);
     }
     if (isUnderWay()) this.#count('backup');
@@ -156,9 +159,10 @@ export class CrashSite {
   }
 
   /** Has a backup made beside the server; the next kill ends it as well. */
-  startBackup(): void {
+  startBackup(): Running {
     const settings = { DUNDUN_DATA_DIR: this.folder, ...this.#disk?.settings };
     this.#backup = startVerb(['backup', this.#backupFile, '--force'], { settings });
+    return this.#backup;
   }
 
   /** `dundun check` finds nothing in the folder, nor in a backup where one came to its end. */

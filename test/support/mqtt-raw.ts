@@ -83,6 +83,7 @@ export class RawClient {
   next<C extends Command>(cmd: C): Promise<PacketOf<C>> {
     const index = this.packets.findIndex((packet) => packet.cmd === cmd);
     if (index >= 0) return Promise.resolve(this.packets.splice(index, 1)[0] as PacketOf<C>);
+    if (this.socket.closed) return Promise.reject(new Error(`The connection is closed: there is no ${cmd} any more.`));
     return new Promise((resolve, reject) => {
       this.#waiters.push({ cmd, resolve: resolve as (packet: Packet) => void, reject });
     });

@@ -82,7 +82,7 @@ test('pushes of a stream that is spared commits share one', async () => {
   // Spared from the second commit on.
   const commitPacing = {
     ...limits.commitPacing,
-    everyMs: 300,
+    everyMs: 2_000,
     datapointsMin: 0,
     sparedMs: 60_000,
   };

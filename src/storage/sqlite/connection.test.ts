@@ -12,7 +12,7 @@ import { databaseFile, openConnection } from './connection.ts';
 const holder = `
   const { workerData, parentPort } = require('node:worker_threads');
   const database = new (require('node:sqlite').DatabaseSync)(workerData);
-  database.exec('BEGIN IMMEDIATE; CREATE TABLE made (by)');
+  database.exec('PRAGMA synchronous = OFF; BEGIN IMMEDIATE; CREATE TABLE made (by)');
   parentPort.postMessage('held');
   setTimeout(() => { database.exec('COMMIT'); database.close(); }, 200);`;
 

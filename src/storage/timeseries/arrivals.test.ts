@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { crc32 } from 'node:zlib';
 import fc from 'fast-check';
+import { properties } from '../../../test/support/properties.ts';
 import { rowNumbers } from '../../domain/datapoints/datapoint-batch.ts';
 import { packArrivals, unpackArrivals } from './arrivals.ts';
 import { CorruptChunk } from './corrupt-chunk.ts';
@@ -44,6 +45,7 @@ suite('packed datapoints', () => {
         assert.ok(packed.length < rows.byteLength);
         assert.equal(hex(unpackArrivals(packed, list.length)), hex(rows));
       }),
+      properties(),
     );
   });
 
@@ -94,6 +96,7 @@ suite('packed datapoints', () => {
           if (!(error instanceof CorruptChunk)) throw error;
         }
       }),
+      properties(),
     );
   });
 });

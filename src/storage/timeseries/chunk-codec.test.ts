@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { crc32 } from 'node:zlib';
 import fc from 'fast-check';
+import { properties } from '../../../test/support/properties.ts';
 import { limits } from '../../config/limits.ts';
 import type { Columns } from '../../domain/datapoints/columns.ts';
 import { decodeChunk, encodeChunk } from './chunk-codec.ts';
@@ -99,7 +100,7 @@ test('what is decoded is bit for bit what was encoded, in any order of times', (
     fc.property(datapoints, (list) => {
       assertRoundTrip(columnsOf(list));
     }),
-    { numRuns: 1_000 },
+    properties({ factor: 3 }),
   );
 });
 
@@ -108,7 +109,7 @@ test('so is what fleets send, up to big chunks', () => {
     fc.property(series, (list) => {
       assertRoundTrip(columnsOf(list));
     }),
-    { numRuns: 200 },
+    properties({ factor: 0.7 }),
   );
 });
 
@@ -183,7 +184,7 @@ test('bytes that nobody encoded are decoded or called corrupt, in bounded time, 
         assert.ok(error instanceof CorruptChunk, String(error));
       }
     }),
-    { numRuns: 5_000 },
+    properties({ factor: 16 }),
   );
 });
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { properties } from '../../../test/support/properties.ts';
 import { summarize } from './chunk-summary.ts';
 
 test('a summary says of the numbers what they themselves say, whatever texts lie between', () => {
@@ -23,5 +24,6 @@ test('a summary says of the numbers what they themselves say, whatever texts lie
         sum: numbers.reduce((a, b) => a + b, 0),
       });
     }),
+    properties(),
   );
 });
