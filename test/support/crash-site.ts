@@ -55,6 +55,8 @@ export type Aim = Deed | 'backup' | undefined;
 
 /** Milliseconds in which it must come to that. */
 const aimMsMax = 60_000;
+/** Of these, milliseconds for which it may pass over some. */
+const skipMsMax = 10_000;
 
 function wait(ms: number): Promise<unknown> {
   return pause(ms, undefined, { ref: false });
@@ -113,10 +115,10 @@ export class CrashSite {
   async #untilKilled(deed: Deed, server: Dundun): Promise<void> {
     const steps = this.#disk !== undefined && this.#dice.oneIn(2) ? this.#dice.between(1, 9) : 0;
     this.#order({ deed, skip: this.#dice.between(0, 20), steps });
-    await Promise.race([server.exit, wait(aimMsMax / 2)]);
+    await Promise.race([server.exit, wait(skipMsMax)]);
     // It may not come to so many in its time: then the next it comes to will do.
     if (existsSync(this.#orderFile)) this.#order({ deed, skip: 0, steps });
-    await Promise.race([server.exit, wait(aimMsMax / 2)]);
+    await Promise.race([server.exit, wait(aimMsMax - skipMsMax)]);
     if (existsSync(`${this.#orderFile}.met`)) this.#count(deed);
     for (const name of [this.#orderFile, `${this.#orderFile}.met`]) rmSync(name, { force: true });
   }
