@@ -64,6 +64,7 @@ describe('in a browser, the page of a device', { skip }, () => {
   test('shows each sensor as a tile, live, with its trend', async () => {
     await visit({ browser, server }, async (page) => {
       const live = followed(page, 'field-3');
+      await page.clock.setFixedTime(server.clock.now());
       await signIn(page, 'owner', '/devices/field-3');
       const tile = page.getByRole('region', { name: 'Sensors' }).getByRole('link').filter({ hasText: 'Soil' });
       await tile.getByRole('img', { name: /more than three hours ago/ }).waitFor();
@@ -92,7 +93,7 @@ describe('in a browser, the page of a device', { skip }, () => {
         await page
           .getByRole('switch', { name: /Public/ })
           .first()
-          .click({ force: true });
+          .press('Space');
         await page.getByText('Public now').waitFor();
         assert.equal((await read('/devices/field-3')).visibility, 'public');
         await page.getByRole('button', { name: 'Undo' }).last().click();
@@ -123,7 +124,7 @@ describe('in a browser, the page of a device', { skip }, () => {
       const live = followed(page, 'field-3');
       await signIn(page, 'owner', '/devices/field-3');
       const actuators = page.getByRole('region', { name: 'Actuators' });
-      await actuators.getByRole('switch', { name: 'valve' }).click({ force: true });
+      await actuators.getByRole('switch', { name: 'valve' }).press('Space');
       await page.getByText('valve is set to on.').waitFor();
       assert.equal((await read('/devices/field-3/actuators/valve')).value, true);
       await actuators.getByRole('slider', { name: 'speed' }).press('ArrowRight');

@@ -177,7 +177,7 @@ describe('in a browser, the list of devices', { skip }, () => {
       await dialog.getByLabel('Id').fill('field-4');
       await dialog.getByRole('button', { name: 'Create device' }).click();
       await page.waitForURL('/devices/field-4');
-      await page.getByText('rain').waitFor();
+      await page.getByRole('region', { name: 'Sensors' }).getByText('rain').waitFor();
     });
   });
 

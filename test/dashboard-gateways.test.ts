@@ -109,6 +109,7 @@ describe('in a browser, gateways, projects and the map', { skip }, () => {
       await page.getByRole('dialog').getByLabel('Name').fill('Roof of the school');
       await page.getByRole('dialog').getByLabel('Public').check();
       await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
+      await page.getByRole('dialog').waitFor({ state: 'detached' });
       await page.getByRole('heading', { name: 'Roof of the school' }).waitFor();
       const { body } = await server.call('owner', 'GET', '/gateways/roof');
       assert.partialDeepStrictEqual(body, {
@@ -183,6 +184,7 @@ describe('in a browser, gateways, projects and the map', { skip }, () => {
 
   test('the map puts near devices together, and tells the last values at a press', async () => {
     await visit({ browser, server }, async (page) => {
+      await page.clock.setFixedTime(server.clock.now());
       await signIn(page, 'owner', '/map');
       await page.getByText('3 devices with a position').waitFor();
       const group = page.getByTitle('2 devices here; zoom in');

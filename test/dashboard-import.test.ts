@@ -120,6 +120,7 @@ describe('in a browser, the import', { skip }, () => {
       assert.ok(await page.getByRole('button', { name: 'Import', exact: true }).isDisabled());
       await page.getByRole('combobox', { name: 'Device' }).fill('well-9');
       await page.getByRole('button', { name: 'Create well-9' }).click();
+      await page.getByRole('button', { name: 'Create well-9' }).waitFor({ state: 'detached' });
       await page.getByText('It will create: well-9/level, well-9/note.').waitFor();
       await page.getByRole('button', { name: 'Import', exact: true }).click();
       await page.getByText('4 values stored.').waitFor();

@@ -143,6 +143,8 @@ describe('in a browser, the profile', { skip }, () => {
       assert.equal(await page.getByText(key).count(), 0);
       const headers = { authorization: `Bearer ${key}` };
       assert.equal((await server.send('GET', '/api/v2/devices/field-3', { headers })).status, 200);
+      // That it was used is noted after the answer.
+      await server.running.idle();
       await page.reload();
       await row.getByText('Last used').waitFor();
       await row.getByRole('button', { name: 'Revoke' }).click();

@@ -140,7 +140,10 @@ interface AxeFault {
 export async function assertAccessible(page: Page): Promise<void> {
   // A page is loaded when it is first gone to; its head is there when it is.
   await page.locator('h1').waitFor();
-  // What fades in has less contrast on its way.
+  // What fades in has less contrast on its way, which begins a frame after it is there.
+  const fading =
+    '[...document.querySelectorAll("[role=dialog]")].filter((one) => getComputedStyle(one).opacity !== "1")';
+  await becomes(page, `${fading}.length === 0`);
   const endless = 'Number.POSITIVE_INFINITY';
   const ending = `document.getAnimations().filter((one) => one.effect.getComputedTiming().endTime !== ${endless})`;
   await page.evaluate(`Promise.all(${ending}.map((one) => one.finished.catch(() => {})))`);

@@ -84,7 +84,7 @@ export function Chart(props: ChartProps) {
   }, [series, fromMs, toMs, hasWidth, shape, tokens, tag, height]);
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: what is drawn over the plot has changed, by what it says.
-  useEffect(() => plot.current?.redraw(false, false), [JSON.stringify([lines, marksMs])]);
+  useEffect(() => plot.current?.redraw(false, true), [JSON.stringify([lines, marksMs])]);
 
   return (
     <div ref={frame} className={classes.frame} style={{ minHeight: height + legendHeight }}>

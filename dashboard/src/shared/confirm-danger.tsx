@@ -1,6 +1,6 @@
 // Asks before what cannot be undone: names what is lost, with numbers, and asks for the id to be typed when it is much.
 import { Button, Group, List, Text, TextInput } from '@mantine/core';
-import { useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import { useStrings } from '../strings/strings.ts';
 import { Dialog } from './dialog.tsx';
 import { ProblemNotice } from './problem-notice.tsx';
@@ -33,12 +33,20 @@ function Question({ words, losses = [], typedId, action, onConfirm, onClose }: C
   const [typed, setTyped] = useState('');
   const [error, setError] = useState<unknown>();
   const [isActing, setActing] = useState(false);
+  // Who left meanwhile may have opened another, which stays.
+  const isOpen = useRef(true);
+  useEffect(() => {
+    isOpen.current = true;
+    return () => {
+      isOpen.current = false;
+    };
+  }, []);
   const act = async () => {
     setActing(true);
     setError(undefined);
     try {
       await onConfirm();
-      onClose();
+      if (isOpen.current) onClose();
     } catch (fault) {
       setError(fault);
     } finally {

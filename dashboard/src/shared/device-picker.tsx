@@ -47,7 +47,8 @@ export function DevicePicker({ chosen, onChange }: DevicePickerProps) {
         value={typed}
         onChange={(event) => setTyped(event.currentTarget.value)}
       />
-      <ScrollArea.Autosize mah={280}>
+      {/* As high with few as with many: what is below stays where it is while one searches. */}
+      <ScrollArea h={280}>
         <Stack gap={10} py={4}>
           {found.map(({ id, name }) => (
             <Checkbox
@@ -60,7 +61,7 @@ export function DevicePicker({ chosen, onChange }: DevicePickerProps) {
           ))}
           {found.length === 0 && <Text c="dimmed">{shared.noDeviceFound}</Text>}
         </Stack>
-      </ScrollArea.Autosize>
+      </ScrollArea>
     </Stack>
   );
 }

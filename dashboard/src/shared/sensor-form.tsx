@@ -56,9 +56,10 @@ function Fields({ device, sensor: known, onClose }: SensorFormProps) {
         // null takes it away, so that what holds for the device counts.
         await call(api.PUT(path, { params, body: (days === '' ? null : days) as never }));
       }
+      onClose();
+      // Said once it is to be seen.
       await queries.invalidateQueries({ queryKey: keys.device(device) });
       toasts.show({ text: known === undefined ? sensor.added(texts.name || texts.id) : shared.saved });
-      onClose();
     },
   });
   return (
@@ -75,7 +76,7 @@ function Fields({ device, sensor: known, onClose }: SensorFormProps) {
             {...form.field('id')}
           />
         )}
-        <TextInput label={shared.name} placeholder={sensor.nameExample} {...form.field('name')} />
+        <TextInput data-autofocus label={shared.name} placeholder={sensor.nameExample} {...form.field('name')} />
         <TextInput label={sensor.unit} description={sensor.unitMeans} placeholder="°C" {...form.field('unit')} />
         <Autocomplete
           label={sensor.quantity}

@@ -48,9 +48,10 @@ function Fields({ device, actuator: known, onClose }: ActuatorFormProps) {
       const given = Object.fromEntries(Object.entries(values).filter(([, text]) => text.trim() !== ''));
       const body = { meta: known?.meta, ...given };
       await call(api.POST('/api/v2/devices/{device}/actuators', { params: { path: { device } }, body: body as never }));
+      onClose();
+      // Said once it is to be seen.
       await queries.invalidateQueries({ queryKey: keys.device(device) });
       toasts.show({ text: known === undefined ? words.actuatorAdded(values.name || values.id) : shared.saved });
-      onClose();
     },
   });
   const types = [
@@ -73,7 +74,7 @@ function Fields({ device, actuator: known, onClose }: ActuatorFormProps) {
             {...form.field('id')}
           />
         )}
-        <TextInput label={shared.name} {...form.field('name')} />
+        <TextInput data-autofocus label={shared.name} {...form.field('name')} />
         <TextInput label={words.kind} {...form.field('actuator_kind')} />
         <NativeSelect
           label={words.valueType}

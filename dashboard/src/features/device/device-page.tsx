@@ -29,22 +29,29 @@ export function DevicePage() {
   const { device: id } = route.useParams();
   const { data, error, refetch } = useQuery(deviceQuery(id));
   const device = unlessGone(data, error);
-  // What may be pressed is known before anything can be, so that nothing moves away from under a finger.
   const { data: rights = noRights, isPending } = useQuery(rightsQuery(id));
-  if (device !== undefined && !isPending) return <Page key={id} device={device} rights={rights} />;
-  return (
+  if (device !== undefined) return <Page key={id} device={device} rights={isPending ? undefined : rights} />;
+  return error === null ? (
+    <Waiting id={id} />
+  ) : (
     <>
       <PageHeader title={id} subtitle={id} />
-      {error === null ? (
-        <Skeleton height={240} radius="md" />
-      ) : (
-        <ProblemNotice error={error} retry={() => void refetch()} />
-      )}
+      <ProblemNotice error={error} retry={() => void refetch()} />
     </>
   );
 }
 
-function Page({ device, rights }: { readonly device: Device; readonly rights: Rights }) {
+function Waiting({ id }: { readonly id: string }) {
+  return (
+    <>
+      <PageHeader title={id} subtitle={id} />
+      <Skeleton height={240} radius="md" />
+    </>
+  );
+}
+
+/** `rights` are undefined until they are known. */
+function Page({ device, rights }: { readonly device: Device; readonly rights: Rights | undefined }) {
   const search = route.useSearch();
   const navigate = useNavigate();
   const [arrived, setArrived] = useState<LiveDatapoint>();
@@ -62,6 +69,8 @@ function Page({ device, rights }: { readonly device: Device; readonly rights: Ri
       replace: changed.from === undefined,
       resetScroll: false,
     });
+  // What may be pressed is known before anything can be, so that nothing moves away from under a finger.
+  if (rights === undefined) return <Waiting id={device.id} />;
   const parts = { device, rights, search, onChange: change };
   return (
     <>

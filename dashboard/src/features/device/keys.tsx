@@ -51,7 +51,7 @@ export function Keys({ device }: { readonly device: string }) {
           <CodeBlock text={made} />
         </div>
       )}
-      {own === undefined && error === null && <RowsSkeleton rows={1} />}
+      {own === undefined && error === null && <RowsSkeleton rows={1} rowHeight={76} />}
       {own?.length === 0 && <Text mt="md">{words.keysNone}</Text>}
       <ul className={classes.list}>
         {own?.map(({ id, name, expires, last_used: used }) => (

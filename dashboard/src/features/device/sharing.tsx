@@ -38,7 +38,7 @@ function People({ device }: { readonly device: string }) {
     queryFn: () => call(api.GET('/api/v2/devices/{device}/shares', { params: { path: { device } } })),
   });
   const put = usePut(device);
-  if (shares === undefined && error === null) return <RowsSkeleton rows={2} />;
+  if (shares === undefined && error === null) return <RowsSkeleton rows={1} rowHeight={102} />;
   return (
     <>
       {error !== null && <ProblemNotice error={error} />}

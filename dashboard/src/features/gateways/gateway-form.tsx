@@ -80,7 +80,7 @@ function Fields({ onClose, gateway }: GatewayFormProps) {
             {...form.field('id')}
           />
         )}
-        <TextInput label={shared.name} placeholder={gateways.nameExample} {...form.field('name')} />
+        <TextInput data-autofocus label={shared.name} placeholder={gateways.nameExample} {...form.field('name')} />
         <TextInput
           label={gateways.place}
           description={gateways.placeMeans}

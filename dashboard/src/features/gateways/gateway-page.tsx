@@ -5,6 +5,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
 import { unlessGone } from '../../api/api-problem.ts';
 import { api, call } from '../../api/client.ts';
+import { factsQuery } from '../../api/facts.ts';
 import { keys } from '../../api/query-keys.ts';
 import { limits } from '../../limits.ts';
 import { Age } from '../../shared/age.tsx';
@@ -38,7 +39,9 @@ export function GatewayPage() {
     refetchInterval: 15_000,
     queryFn: () => call(api.GET('/api/v2/gateways/{gateway}', { params: { path } })),
   });
-  const data = unlessGone(answered, error);
+  // Without the ports of the server the lines that connect a gateway would be wrong, and then move.
+  const { isLoading } = useQuery(factsQuery);
+  const data = isLoading ? undefined : unlessGone(answered, error);
   return (
     <>
       <PageHeader

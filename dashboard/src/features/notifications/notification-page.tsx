@@ -4,8 +4,10 @@ import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
 import { unlessGone } from '../../api/api-problem.ts';
 import { api, call } from '../../api/client.ts';
+import { meQuery } from '../../api/me.ts';
 import { namedDevicesQuery } from '../../api/named-devices.ts';
 import { keys } from '../../api/query-keys.ts';
+import { useSession } from '../../api/use-session.ts';
 import { Age } from '../../shared/age.tsx';
 import { Icon } from '../../shared/icon.tsx';
 import { PageHeader } from '../../shared/page-header.tsx';
@@ -31,8 +33,10 @@ export function NotificationPage() {
   });
   const known = unlessGone(answered, error);
   const about = useQuery(namedDevicesQuery(known?.condition.devices ?? []));
-  // The sentence names its devices and sensors at once, or its words would move while they are read.
-  const data = about.isLoading ? undefined : known;
+  const me = useQuery({ ...meQuery, enabled: useSession().status === 'user' });
+  // The sentence names its devices and sensors at once, and what stands in the way of reaching oneself: nothing moves while
+  // it is read.
+  const data = about.isLoading || me.isLoading ? undefined : known;
   const title = data?.description || path.notification;
   return (
     <>

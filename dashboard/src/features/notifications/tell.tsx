@@ -4,6 +4,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { api, call } from '../../api/client.ts';
+import { meQuery } from '../../api/me.ts';
 import { namedDevicesQuery } from '../../api/named-devices.ts';
 import { keys } from '../../api/query-keys.ts';
 import { useSession, useUsername } from '../../api/use-session.ts';
@@ -118,11 +119,7 @@ function Reach({ form }: { readonly form: Form<Draft> }) {
   const { notifications } = useStrings();
   const state = useSession();
   const isUser = state.status === 'user';
-  const { data: me } = useQuery({
-    queryKey: keys.me,
-    enabled: isUser,
-    queryFn: () => call(api.GET('/api/v2/users/me')),
-  });
+  const { data: me } = useQuery({ ...meQuery, enabled: isUser });
   const { usernames, channels: chosen } = form.values;
   if (!isUser) return chosen.some((way) => way !== 'none') ? <Hint text={notifications.guestHint} /> : null;
   if (me === undefined || !usernames.includes(state.username)) return null;

@@ -2,8 +2,8 @@
 import { Tabs } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, useNavigate } from '@tanstack/react-router';
-import { api, call, type Schemas } from '../../api/client.ts';
-import { keys } from '../../api/query-keys.ts';
+import type { Schemas } from '../../api/client.ts';
+import { meQuery } from '../../api/me.ts';
 import { PageHeader } from '../../shared/page-header.tsx';
 import { ProblemNotice } from '../../shared/problem-notice.tsx';
 import { RowsSkeleton } from '../../shared/rows-skeleton.tsx';
@@ -22,7 +22,7 @@ export function ProfilePage() {
   const { shell, profile } = useStrings();
   const { tab = 'data' } = route.useSearch();
   const navigate = useNavigate();
-  const { data, error, refetch } = useQuery({ queryKey: keys.me, queryFn: () => call(api.GET('/api/v2/users/me')) });
+  const { data, error, refetch } = useQuery(meQuery);
   const open = (next: string | null) =>
     void navigate({ to: '/profile', search: { tab: profileTabs.find((known) => known === next) }, replace: true });
   return (

@@ -6,7 +6,7 @@ import { useState } from 'react';
 import type { Device } from '../../api/client.ts';
 import { courseQuery } from '../../api/courses.ts';
 import { limits } from '../../limits.ts';
-import { Chart } from '../../shared/chart.tsx';
+import { Chart, ChartSkeleton } from '../../shared/chart.tsx';
 import type { ChartSeries } from '../../shared/chart-series.ts';
 import { ProblemNotice } from '../../shared/problem-notice.tsx';
 import { Section } from '../../shared/section.tsx';
@@ -76,9 +76,10 @@ export function JointChart({ project, devices, search }: JointChartProps) {
           onReset={() => setZoom(undefined)}
         />
       ) : (
-        <div style={{ minHeight: height }}>
+        <>
+          {shown.length > 0 && isPending && <ChartSkeleton height={height} />}
           {(shown.length === 0 || !isPending) && <Text c="dimmed">{projects.chartEmpty}</Text>}
-        </div>
+        </>
       )}
     </Section>
   );

@@ -77,9 +77,10 @@ function Fields({ device, sensor: known, lastMs, onClose }: CalibrationProps) {
       };
       const params = { path: { device, sensor: known.id } };
       await call(api.PUT('/api/v2/devices/{device}/sensors/{sensor}/calib', { params, body }));
+      onClose();
+      // Said once it is to be seen.
       await queries.invalidateQueries({ queryKey: keys.device(device) });
       toasts.show({ text: shared.saved });
-      onClose();
     },
   });
   return (
@@ -90,7 +91,11 @@ function Fields({ device, sensor: known, lastMs, onClose }: CalibrationProps) {
         </Text>
         {form.problem !== undefined && <ProblemNotice error={form.problem} />}
         <Group grow align="flex-start">
-          <NumberInput label={`${sensor.calibLow}: ${sensor.calibReads}`} {...numberField(form, 'lowReads')} />
+          <NumberInput
+            data-autofocus
+            label={`${sensor.calibLow}: ${sensor.calibReads}`}
+            {...numberField(form, 'lowReads')}
+          />
           <NumberInput label={`${sensor.calibLow}: ${sensor.calibTrue}`} {...numberField(form, 'lowTrue')} />
         </Group>
         <Group grow align="flex-start">

@@ -106,14 +106,16 @@ function useChoices(device: Device, sensor: Sensor, places: readonly string[]): 
 
 /** Most of the screen; what stands around it has its place. */
 function useChartHeight(): number {
-  const { height } = useViewportSize();
+  const { height: known } = useViewportSize();
+  // It is known after the first look only.
+  const height = known > 0 ? known : window.innerHeight;
   return Math.round(Math.min(620, Math.max(260, height - 470)));
 }
 
 function Legend({ stepMs }: { readonly stepMs: number | undefined }) {
   const { sensor } = useStrings();
   const { tag } = useLocale();
-  const hasTouch = useMediaQuery('(pointer: coarse)');
+  const hasTouch = useMediaQuery('(pointer: coarse)', undefined, { getInitialValueInEffect: false });
   return (
     <Text fz="xs" c="dimmed" mt={6}>
       {stepMs === undefined ? sensor.every : sensor.means(durationOf(stepMs, tag))}{' '}

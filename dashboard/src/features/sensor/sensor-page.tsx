@@ -27,7 +27,6 @@ export function SensorPage() {
   const path = route.useParams();
   const { data, error, refetch } = useQuery(deviceQuery(path.device));
   const device = unlessGone(data, error);
-  // What may be pressed is known before anything can be, so that nothing moves away from under a finger.
   const { data: rights = noRights, isPending } = useQuery(rightsQuery(path.device));
   const sensor = device?.sensors.find(({ id }) => id === path.sensor);
   if (error !== null && device === undefined) {
@@ -39,17 +38,18 @@ export function SensorPage() {
     );
   }
   if (device !== undefined && sensor === undefined) return <EmptyState isPage title={words.unknown} />;
-  if (device === undefined || sensor === undefined || isPending) {
-    return <PageHeader title={path.sensor} subtitle={path.device} />;
-  }
+  if (device === undefined || sensor === undefined) return <PageHeader title={path.sensor} subtitle={path.device} />;
   // Another sensor is another page: nothing typed or zoomed is taken over.
-  return <Page key={`${device.id}/${sensor.id}`} device={device} sensor={sensor} rights={rights} />;
+  return (
+    <Page key={`${device.id}/${sensor.id}`} device={device} sensor={sensor} rights={isPending ? undefined : rights} />
+  );
 }
 
 interface PageProps {
   readonly device: Device;
   readonly sensor: Sensor;
-  readonly rights: Rights;
+  /** Undefined until they are known. */
+  readonly rights: Rights | undefined;
 }
 
 function Page({ device, sensor, rights }: PageProps) {
@@ -68,6 +68,8 @@ function Page({ device, sensor, rights }: PageProps) {
       replace: changed.from === undefined,
     });
   const lastMs = useMemo(() => (last === undefined ? undefined : timeOfPoint(last)), [last]);
+  // What may be pressed is known before anything can be, so that nothing moves away from under a finger.
+  if (rights === undefined) return <PageHeader title={title} subtitle={device.id} />;
   return (
     <>
       <PageHeader
