@@ -48,7 +48,7 @@ export function DevicePicker({ chosen, onChange }: DevicePickerProps) {
         onChange={(event) => setTyped(event.currentTarget.value)}
       />
       {/* As high with few as with many: what is below stays where it is while one searches. */}
-      <ScrollArea h={280}>
+      <ScrollArea h={220}>
         <Stack gap={10} py={4}>
           {found.map(({ id, name }) => (
             <Checkbox
