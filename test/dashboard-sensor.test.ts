@@ -23,6 +23,14 @@ const soil = '/devices/field-3/sensors/TC';
 /** The one with a rule. */
 const roof = '/devices/field-3/sensors/roof';
 
+/** The address has a span of about so many hours. */
+async function assertZoomed(page: Page, hours: number): Promise<void> {
+  await page.waitForURL(/from=.*to=/);
+  const { searchParams } = new URL(page.url());
+  const spanMs = Date.parse(searchParams.get('to') ?? '') - Date.parse(searchParams.get('from') ?? '');
+  assert.ok(Math.abs(spanMs / 3_600_000 - hours) < 0.5, String(spanMs / 3_600_000));
+}
+
 describe('in a browser, the page of a sensor', { skip }, () => {
   let server: TestServer;
   let browser: Browser;
@@ -121,10 +129,7 @@ describe('in a browser, the page of a sensor', { skip }, () => {
       await page.getByRole('link', { name: 'Too warm' }).waitFor();
       await page.mouse.move(box.x + box.width * 0.7, box.y + 60, { steps: 4 });
       await page.mouse.up();
-      await page.waitForURL(/from=.*to=/);
-      const { searchParams } = new URL(page.url());
-      const spanMs = Date.parse(searchParams.get('to') ?? '') - Date.parse(searchParams.get('from') ?? '');
-      assert.ok(Math.abs(spanMs / 3_600_000 - 7.2) < 0.5, String(spanMs / 3_600_000));
+      await assertZoomed(page, 7.2);
     });
   });
 
@@ -137,10 +142,7 @@ describe('in a browser, the page of a sensor', { skip }, () => {
       await page.mouse.down();
       await page.mouse.move(box.x + box.width * 0.7, box.y + 60, { steps: 4 });
       await page.mouse.up();
-      await page.waitForURL(/from=.*to=/);
-      const { searchParams } = new URL(page.url());
-      const spanMs = Date.parse(searchParams.get('to') ?? '') - Date.parse(searchParams.get('from') ?? '');
-      assert.ok(Math.abs(spanMs / 3_600_000 - 7.2) < 0.5, String(spanMs / 3_600_000));
+      await assertZoomed(page, 7.2);
       await page.reload();
       await page.getByRole('button', { name: 'Back from zoom' }).waitFor();
       await chart(page).dblclick();
