@@ -1,13 +1,15 @@
 // Figures for Prometheus, gathered when they are asked for, so that ingest pays nothing for them.
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
-import type { RetentionKeeper } from './domain/datapoints/retention-keeper.ts';
-import type { Room } from './domain/datapoints/room.ts';
-import type { Writer } from './domain/datapoints/writer.ts';
-import type { Outbox } from './domain/notifications/outbox.ts';
-import type { Tally } from './domain/notifications/tally.ts';
-import type { Watcher } from './domain/notifications/watcher.ts';
-import type { MqttCounts } from './mqtt/mqtt-server.ts';
-import type { EmbeddedStore } from './storage/sqlite/open.ts';
+import type { EventLoopMonitor } from './base/time/event-loop-monitor.ts';
+import type { ByteBudget } from './domain/callers/byte-budget.ts';
+import type { StorageQuota } from './domain/datapoints/ingest/storage-quota.ts';
+import type { Writer } from './domain/datapoints/ingest/writer.ts';
+import type { RetentionJob } from './domain/datapoints/retention-job.ts';
+import type { NotificationCounters } from './domain/notifications/notification-counters.ts';
+import type { Outbox } from './domain/notifications/outbox/outbox.ts';
+import type { Watcher } from './domain/notifications/watching/watcher.ts';
+import type { EmbeddedStore } from './engines/embedded/open.ts';
+import type { MqttCounts } from './mqtt/mqtt-options.ts';
 
 let processMetrics: Registry | undefined;
 
@@ -26,7 +28,26 @@ function metricsOfProcess(): Registry {
 interface RuleParts {
   readonly watcher: Watcher;
   readonly outbox: Outbox;
-  readonly tally: Tally;
+  readonly counters: NotificationCounters;
+}
+
+/** Beside what Prometheus' client measures itself: that looks when it is asked, this all the time. */
+function watchLoop(eventLoop: EventLoopMonitor, registers: Registry[]): void {
+  const late = new Histogram({
+    name: 'dundun_event_loop_late_seconds',
+    help: 'By how much the event loop was late, looked at every 50 ms.',
+    buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+    registers,
+  });
+  eventLoop.onTick = (lateS) => late.observe(lateS);
+  new Gauge({
+    name: 'dundun_event_loop_late_seconds_max',
+    help: 'The most by which the event loop was late since the figures were last asked for.',
+    registers,
+    collect() {
+      this.set(eventLoop.takeLatest());
+    },
+  });
 }
 
 export class Metrics {
@@ -35,13 +56,15 @@ export class Metrics {
   constructor(parts: {
     readonly store: EmbeddedStore;
     readonly writer: Writer;
-    readonly room: Room;
-    readonly retention: RetentionKeeper;
+    readonly storageQuota: StorageQuota;
+    readonly retention: RetentionJob;
     readonly mqtt: MqttCounts;
+    readonly byteBudget: ByteBudget;
     readonly rules: RuleParts;
+    readonly eventLoop: EventLoopMonitor;
   }) {
     const { store, writer, mqtt, rules } = parts;
-    this.#addRoom(parts.room);
+    this.#addRoom(parts.storageQuota);
     watchStorage(store, [this.registry]);
     const { retention } = parts;
     const registers = [this.registry];
@@ -103,17 +126,26 @@ export class Metrics {
         this.inc(mqtt.slowCut);
       },
     });
+    new Gauge({
+      name: 'dundun_receiving_bytes',
+      help: 'Bytes of request bodies and MQTT packets that have not come whole.',
+      registers,
+      collect() {
+        this.set(parts.byteBudget.held);
+      },
+    });
+    watchLoop(parts.eventLoop, registers);
     watchRules(rules, registers);
     watchMessages(rules, registers);
   }
-  #addRoom(room: Room): void {
+  #addRoom(storageQuota: StorageQuota): void {
     const registers = [this.registry];
     new Gauge({
       name: 'dundun_data_bytes',
       help: 'What the data takes on the disk, without space in its file that is free again.',
       registers,
       collect() {
-        this.set(room.usage?.usedBytes ?? 0);
+        this.set(storageQuota.usage?.usedBytes ?? 0);
       },
     });
     new Gauge({
@@ -121,7 +153,7 @@ export class Metrics {
       help: 'What the data may take (DUNDUN_DATA_MAX_BYTES); +Inf without a cap.',
       registers,
       collect() {
-        this.set(room.bytesMax ?? Number.POSITIVE_INFINITY);
+        this.set(storageQuota.bytesMax ?? Number.POSITIVE_INFINITY);
       },
     });
     new Gauge({
@@ -129,7 +161,7 @@ export class Metrics {
       help: 'What is free on the disk of the data folder.',
       registers,
       collect() {
-        this.set(room.usage?.freeBytes ?? 0);
+        this.set(storageQuota.usage?.freeBytes ?? 0);
       },
     });
     new Counter({
@@ -138,7 +170,7 @@ export class Metrics {
       registers,
       collect() {
         this.reset();
-        this.inc(room.refusedDatapoints);
+        this.inc(storageQuota.refusedDatapoints);
       },
     });
   }
@@ -164,7 +196,7 @@ function watchStorage({ writer }: EmbeddedStore, registers: Registry[]): void {
   });
 }
 
-function watchRules({ watcher, tally }: RuleParts, registers: Registry[]): void {
+function watchRules({ watcher, counters }: RuleParts, registers: Registry[]): void {
   new Gauge({
     name: 'dundun_rules_datapoints_waiting',
     help: 'Datapoints in memory that notifications have not looked at yet.',
@@ -187,12 +219,12 @@ function watchRules({ watcher, tally }: RuleParts, registers: Registry[]): void 
     registers,
     collect() {
       this.reset();
-      this.inc(tally.firings);
+      this.inc(counters.firings);
     },
   });
 }
 
-function watchMessages({ outbox, tally }: RuleParts, registers: Registry[]): void {
+function watchMessages({ outbox, counters }: RuleParts, registers: Registry[]): void {
   new Gauge({
     name: 'dundun_messages_waiting',
     help: 'Messages in the outbox that wait to be sent.',
@@ -211,7 +243,7 @@ function watchMessages({ outbox, tally }: RuleParts, registers: Registry[]): voi
     registers,
     collect() {
       this.reset();
-      for (const { channel, state, count } of tally.ended) this.inc({ channel, state }, count);
+      for (const { channel, state, count } of counters.ended) this.inc({ channel, state }, count);
     },
   });
   new Counter({
@@ -221,7 +253,7 @@ function watchMessages({ outbox, tally }: RuleParts, registers: Registry[]): voi
     registers,
     collect() {
       this.reset();
-      for (const { channel, count } of tally.errors) this.inc({ channel }, count);
+      for (const { channel, count } of counters.errors) this.inc({ channel }, count);
     },
   });
   new Counter({
@@ -230,7 +262,7 @@ function watchMessages({ outbox, tally }: RuleParts, registers: Registry[]): voi
     registers,
     collect() {
       this.reset();
-      this.inc(tally.capped);
+      this.inc(counters.capped);
     },
   });
 }

@@ -1,66 +1,78 @@
 // The only place where parts are wired. Starts everything in order; closes it in the reverse order.
 import { fileURLToPath } from 'node:url';
 import pino, { type Logger } from 'pino';
-import { type Clock, systemClock } from './base/clock.ts';
 import { type Ids, randomIds } from './base/ids.ts';
 import type { Log } from './base/log.ts';
+import { TrustedProxies } from './base/network/trusted-proxies.ts';
+import { type Clock, systemClock } from './base/time/clock.ts';
+import { EventLoopMonitor } from './base/time/event-loop-monitor.ts';
 import type { Config } from './config/config.ts';
-import { dashboardFactsOf } from './config/dashboard-facts.ts';
+import { dashboardSettingsOf } from './config/dashboard-settings.ts';
 import { limits } from './config/limits.ts';
 import { providersOf } from './config/provider-settings.ts';
 import { makeSenders } from './delivery/senders.ts';
 import { Actuators } from './domain/actuators/actuators.ts';
-import { Bulk } from './domain/datapoints/bulk.ts';
+import { Callers } from './domain/callers/callers.ts';
 import { Feed } from './domain/datapoints/feed.ts';
-import { History } from './domain/datapoints/history.ts';
-import { Imports } from './domain/datapoints/imports.ts';
-import { Ingest } from './domain/datapoints/ingest.ts';
-import { RetentionKeeper } from './domain/datapoints/retention-keeper.ts';
-import { Room } from './domain/datapoints/room.ts';
-import { Writer } from './domain/datapoints/writer.ts';
+import { History } from './domain/datapoints/history/history.ts';
+import { Imports } from './domain/datapoints/import/imports.ts';
+import { Bulk } from './domain/datapoints/ingest/bulk.ts';
+import { Ingest } from './domain/datapoints/ingest/ingest.ts';
+import { StorageQuota } from './domain/datapoints/ingest/storage-quota.ts';
+import { Writer } from './domain/datapoints/ingest/writer.ts';
+import { RetentionJob } from './domain/datapoints/retention-job.ts';
 import { DeviceDirectory } from './domain/devices/device-directory.ts';
 import { Devices } from './domain/devices/devices.ts';
 import { DropLog } from './domain/devices/drop-log.ts';
 import { Sharing } from './domain/devices/sharing.ts';
+import { ClientIds } from './domain/gateways/client-ids.ts';
 import { Gateways } from './domain/gateways/gateways.ts';
 import { Presence } from './domain/gateways/presence.ts';
 import { Live } from './domain/live/live.ts';
-import type { Channel } from './domain/notifications/notification.ts';
-import { Notifications } from './domain/notifications/notifications.ts';
-import { Rehearsal } from './domain/notifications/rehearsal.ts';
-import type { Sender } from './domain/notifications/sender.ts';
+import type { Sender } from './domain/notifications/outbox/sender.ts';
+import { DryRun } from './domain/notifications/rules/dry-run.ts';
+import type { Channel } from './domain/notifications/rules/notification.ts';
+import { Notifications } from './domain/notifications/rules/notifications.ts';
 import { Permissions } from './domain/permissions/permission.ts';
 import { PermissionQueries } from './domain/permissions/permission-queries.ts';
 import { Projects } from './domain/projects/projects.ts';
+import { GuestShares } from './domain/quotas/guest-shares.ts';
+import { PushCharges } from './domain/quotas/push-charges.ts';
+import { Quotas } from './domain/quotas/quotas.ts';
 import { Sensors } from './domain/sensors/sensors.ts';
-import { Endings } from './domain/users/endings.ts';
+import { isCommonPassword } from './domain/users/password-list.ts';
 import { Passwords } from './domain/users/passwords.ts';
+import { SessionRevocations } from './domain/users/session-revocations.ts';
 import { Users } from './domain/users/users.ts';
 import { WebhookKeys } from './domain/users/webhook-keys.ts';
-import { readDashboard } from './http/dashboard-files.ts';
-import { type HttpOptions, HttpServer } from './http/http-server.ts';
-import { Tokens } from './http/tokens.ts';
+import { measureUsage } from './engines/embedded/database/data-usage.ts';
+import { type EmbeddedStore, openEmbeddedStore } from './engines/embedded/open.ts';
+import { SqlDeviceStore } from './engines/shared/registry/device-store.ts';
+import { SqlDropStore } from './engines/shared/registry/drop-store.ts';
+import { SqlGatewayStore } from './engines/shared/registry/gateway-store.ts';
+import { SqlGuardedStore } from './engines/shared/registry/guarded-store.ts';
+import { SqlNotificationStore } from './engines/shared/registry/notification-store.ts';
+import { SqlProjectStore } from './engines/shared/registry/project-store.ts';
+import { SqlQuotaStore } from './engines/shared/registry/quota-store.ts';
+import { SqlRetentionStore } from './engines/shared/registry/retention-store.ts';
+import { SqlSecretStore } from './engines/shared/registry/secret-store.ts';
+import { SqlUserStore } from './engines/shared/registry/user-store.ts';
+import { readDashboard } from './http/dashboard/dashboard-files.ts';
+import { HttpServer } from './http/server/http-server.ts';
+import { TokenKeys } from './http/sign-in/token-keys.ts';
+import { Tokens } from './http/sign-in/tokens.ts';
 import { Metrics } from './metrics.ts';
+import { DuplicateDetector } from './mqtt/duplicate-detector.ts';
 import { MqttServer } from './mqtt/mqtt-server.ts';
-import { Repeats } from './mqtt/repeats.ts';
-import { matchesForm } from './mqtt/topics.ts';
-import { SqlDeviceStore } from './storage/sql/device-store.ts';
-import { SqlDropStore } from './storage/sql/drop-store.ts';
-import { SqlGatewayStore } from './storage/sql/gateway-store.ts';
-import { SqlGuardedStore } from './storage/sql/guarded-store.ts';
-import { SqlNotificationStore } from './storage/sql/notification-store.ts';
-import { SqlProjectStore } from './storage/sql/project-store.ts';
-import { SqlRetentionStore } from './storage/sql/retention-store.ts';
-import { SqlSecretStore } from './storage/sql/secret-store.ts';
-import { SqlUserStore } from './storage/sql/user-store.ts';
-import { measureUsage } from './storage/sqlite/data-usage.ts';
-import { SqliteMqttPersistence } from './storage/sqlite/mqtt-persistence.ts';
-import { type EmbeddedStore, openEmbeddedStore } from './storage/sqlite/open.ts';
+import { Certificates } from './wiring/certificates.ts';
 import { wireAccounts } from './wiring/wire-accounts.ts';
+import { hostOf, httpOptions, openMetrics, warnOfPlainText } from './wiring/wire-edges.ts';
+import { makeMqttPersistence } from './wiring/wire-mqtt.ts';
 import { wireRules } from './wiring/wire-rules.ts';
+import { wireSharedBudgets } from './wiring/wire-shared-budgets.ts';
 
 /** What tests may turn: time, randomness, where words to people and logs go. */
-export interface Surroundings {
+export interface ServerOverrides {
   readonly clock?: Clock;
   readonly ids?: Ids;
   readonly log?: Logger;
@@ -72,21 +84,32 @@ export interface Surroundings {
   readonly dashboardFolder?: string;
 }
 
+/** The ports that are open: `mqtt` unless it is switched off, `mqtts` where a certificate is set, `metrics` where asked for. */
+export interface Ports {
+  readonly http: number;
+  readonly mqtt?: number;
+  readonly mqtts?: number;
+  readonly metrics?: number;
+}
+
 export interface RunningServer {
-  /** The ports that are open: `http`, `mqtt`, and `mqtts` where a certificate is set. */
-  readonly ports: { readonly http: number; readonly mqtt: number; readonly mqtts?: number };
+  readonly ports: Ports;
   readonly store: EmbeddedStore;
   /** Resolves when nothing waits to be stored, and all that it sets off is done: rules, messages that may go, subscribers. */
   idle(): Promise<void>;
   /** Takes no more work, finishes what was accepted, closes. Once. */
   close(): Promise<void>;
+  /** Makes what the reference of the API shows, so that the first who asks for it holds up nobody. Once, when all else has started. */
+  prepareReference(): void;
+  /** Reads the TLS certificate anew, where there is one. */
+  reloadCertificate(): Promise<void>;
 }
 
 /** @throws Refusal `conflict` when the data folder is in use; Error when a port is. */
-export async function startServer(config: Config, surroundings: Surroundings = {}): Promise<RunningServer> {
-  const clock = surroundings.clock ?? systemClock;
-  const ids = surroundings.ids ?? randomIds;
-  const log = surroundings.log ?? pino({ level: config.logLevel, base: null }, pino.destination(2));
+export async function startServer(config: Config, overrides: ServerOverrides = {}): Promise<RunningServer> {
+  const clock = overrides.clock ?? systemClock;
+  const ids = overrides.ids ?? randomIds;
+  const log = overrides.log ?? pino({ level: config.logLevel, base: null }, pino.destination(2));
   const store = await openEmbeddedStore(config.dataDir);
   const closers: (() => Promise<void>)[] = [() => store.close()];
   // Undoes what was started, last first; once, whoever asks.
@@ -96,44 +119,69 @@ export async function startServer(config: Config, surroundings: Surroundings = {
     return closing;
   };
   try {
-    const domain = await wireDomain({ config, clock, ids, store, log, surroundings });
-    store.writer.onTrouble = (error, { fatal }) => onTrouble({ error, fatal, log });
+    let ports: Ports | undefined;
+    const ownPorts = () => Object.values(ports ?? {});
+    const domain = await wireDomain({ ownPorts, config, clock, ids, store, log, overrides });
+    store.writer.onFailure = (error, { fatal }) => onStorageFailure({ error, fatal, log });
     store.writer.onDamaged = (what) => log.error({ what }, 'the storage is damaged');
     for (const what of store.datapoints.damage) log.error({ what }, 'the storage is damaged');
-    closers.push(async () => domain.room.close());
+    closers.push(async () => domain.storageQuota.close());
     closers.push(() => domain.retention.close());
     domain.retention.start();
-    await domain.room.start();
+    await domain.storageQuota.start();
     closers.push(() => domain.rules.outbox.close());
     closers.push(() => domain.rules.watcher.close());
+    closers.push(() => domain.charges.flush());
     closers.push(() => domain.writer.idle());
     closers.push(() => domain.presence.flush());
     closers.push(() => domain.services.keys.idle());
-    const mqtt = await makeMqtt({ config, clock, log, store, domain });
-    const { writer, room, retention, rules } = domain;
-    const metrics = new Metrics({ store, writer, room, retention, mqtt: mqtt.counts, rules });
+    await domain.services.guestAccess.start();
+    const proxies = new TrustedProxies(config.trustProxy);
+    const certificates = Certificates.open(config, { clock, log });
+    closers.push(async () => certificates?.close());
+    const mqtt = await makeMqtt({ config, clock, log, store, domain, proxies, certificates });
+    const { writer, storageQuota, retention, rules, byteBudget } = domain;
+    const eventLoop = new EventLoopMonitor(log);
+    closers.push(async () => eventLoop.close());
+    const metrics = new Metrics({
+      store,
+      writer,
+      storageQuota,
+      retention,
+      byteBudget,
+      mqtt: mqtt.counts,
+      rules,
+      eventLoop,
+    });
     const unreadyBecause = () => (closing === undefined ? store.writer.refusesBecause : 'not taking work');
-    const trouble = () => domain.room.fullBecause && `no room for more datapoints: ${domain.room.fullBecause}`;
-    const files = await readDashboard(surroundings.dashboardFolder ?? builtDashboard);
+    const trouble = () =>
+      domain.storageQuota.fullReason && `no room for more datapoints: ${domain.storageQuota.fullReason}`;
+    const files = await readDashboard(overrides.dashboardFolder ?? builtDashboard);
     if (files === undefined) log.warn('the dashboard is not built: `npm ci` or `npm run prepare` builds it');
-    let ports: RunningServer['ports'] | undefined;
     const http = await HttpServer.create({
-      options: httpOptions(config),
+      options: httpOptions(config, certificates),
+      proxies,
       log,
       clock,
       ...domain,
       metrics: metrics.registry,
       unreadyBecause,
       trouble,
-      dashboard: { files, facts: () => dashboardFactsOf(config, ports) },
+      dashboard: {
+        files,
+        facts: () => dashboardSettingsOf(config, { guestAccess: domain.permissions.guestAccess, ports }),
+      },
     });
     // Together, because MQTT over WebSocket holds connections of the HTTP server.
     closers.push(async () => void (await Promise.all([http.close(), mqtt.close()])));
     await domain.rules.outbox.start();
     await domain.rules.watcher.start();
     const httpPort = await http.start();
-    ports = { http: httpPort, ...(await mqtt.start(http.server)) };
+    ports = { http: httpPort, ...(await mqtt.start(http.server)), ...(await openMetrics(config, metrics, closers)) };
+    await certificates?.start([http.server, mqtt.tlsServer]);
     warnOfPlainText(config, log);
+    // The start itself holds the loop, and nobody waits for it.
+    eventLoop.start();
     const idle = async () => {
       await domain.writer.idle();
       await mqtt.idle();
@@ -143,9 +191,12 @@ export async function startServer(config: Config, surroundings: Surroundings = {
       await mqtt.idle();
       await domain.retention.idle();
       await domain.presence.idle();
+      await domain.charges.flush();
       await domain.services.keys.idle();
     };
-    return { ports, store, idle, close };
+    const reloadCertificate = async () => certificates?.reload();
+    const prepareReference = () => http.prepareReference();
+    return { ports, store, idle, close, prepareReference, reloadCertificate };
   } catch (error) {
     await close();
     throw error;
@@ -154,50 +205,43 @@ export async function startServer(config: Config, surroundings: Surroundings = {
 
 const builtDashboard = fileURLToPath(new URL('../dashboard/dist', import.meta.url));
 
-function httpOptions(config: Config): HttpOptions {
-  const { httpHost: host, httpPort: port, corsOrigins, trustProxy, baseUrl } = config;
-  return { host, port, corsOrigins, trustProxy, baseUrl, tls: tlsFiles(config) };
-}
-
-function tlsFiles(config: Config): { readonly certFile: string; readonly keyFile: string } | undefined {
-  return config.tlsCert === '' ? undefined : { certFile: config.tlsCert, keyFile: config.tlsKey };
-}
-
 async function makeMqtt(parts: {
   config: Config;
   clock: Clock;
   log: Logger;
   store: EmbeddedStore;
   domain: Domain;
+  proxies: TrustedProxies;
+  certificates: Certificates | undefined;
 }): Promise<MqttServer> {
-  const { config, clock, log, store, domain } = parts;
-  const repeats = new Repeats({ max: limits.repeatMemoryMax, windowMs: limits.repeatWindowMs });
-  repeats.restore(await store.datapoints.listPublishes());
-  const persistence = new SqliteMqttPersistence({
-    writer: store.writer,
-    reader: store.reader,
-    matchesForm,
-    mayReceive: (username, topic) => server.mayKeep(username, topic),
+  const { config, clock, log, store, domain, proxies, certificates } = parts;
+  const duplicates = new DuplicateDetector({ max: limits.duplicateMemoryMax, windowMs: limits.duplicateWindowMs });
+  duplicates.restore(await store.datapoints.listPublishes());
+  const persistence = makeMqttPersistence({
+    ...{ clock, log, store, guest: domain.guest, quotas: domain.services.quotas },
+    sessionExpiryMs: config.mqttSessionExpiryMs,
+    server: () => server,
   });
-  const tls = tlsFiles(config);
   const server: MqttServer = new MqttServer({
     ...domain,
     ...domain.services,
     options: {
-      host: config.httpHost,
+      host: hostOf(config),
       port: config.mqttPort,
-      tls: tls && { ...tls, port: config.mqttTlsPort },
+      proxyProtocol: config.mqttProxyProtocol,
+      tls: certificates && { options: certificates.options, port: config.mqttTlsPort },
     },
     persistence,
     stored: persistence,
-    repeats,
+    duplicates,
+    proxies,
     clock,
     log,
   });
   return server;
 }
 
-function onTrouble({
+function onStorageFailure({
   error,
   fatal,
   log,
@@ -207,52 +251,54 @@ function onTrouble({
   readonly log: Logger;
 }): void {
   if (!fatal) {
-    log.error({ err: error }, 'keeping house in the store failed; it is tried again');
+    log.error({ err: error }, 'background maintenance of the store failed; it is tried again');
     return;
   }
   // Without its writer the service can keep no promise: better to end, and be started again.
-  log.fatal({ err: error }, 'the writer of the store has ended');
+  log.fatal({ err: error }, 'the writer thread of the store has ended');
   process.exitCode = 1;
   process.kill(process.pid, 'SIGTERM');
-}
-
-function warnOfPlainText(config: Config, log: Logger): void {
-  const isLoopback = /^(127\.|::1$|localhost$)/.test(config.httpHost);
-  if (config.tlsCert !== '' || isLoopback) return;
-  log.warn(
-    { host: config.httpHost },
-    'HTTP and MQTT are not encrypted: set DUNDUN_TLS_CERT and DUNDUN_TLS_KEY, or put a TLS proxy before them',
-  );
 }
 
 type Domain = Awaited<ReturnType<typeof wireDomain>>;
 
 async function wireDomain(parts: {
+  ownPorts: () => readonly number[];
   config: Config;
   clock: Clock;
   ids: Ids;
   store: EmbeddedStore;
   log: Log;
-  surroundings: Surroundings;
+  overrides: ServerOverrides;
 }) {
   const { config, clock, ids, store } = parts;
   const deviceStore = new SqlDeviceStore(store.registry);
-  const passwords = new Passwords({ ids, lengthMin: config.passwordLengthMin });
+  const callers = new Callers();
+  const sharedOut = wireSharedBudgets({ config, callers, clock, log: parts.log });
+  const { passing } = sharedOut;
+  const passwords = new Passwords({ ids, lengthMin: config.passwordLengthMin, common: config.commonPasswords });
   const userStore = new SqlUserStore(store.registry);
-  const users = new Users({ store: userStore, passwords, clock, ids });
-  const { guest } = await users.ensureFirst({ password: () => firstPassword(config, ids, parts.surroundings) });
-  const permissions = new Permissions({ guestAccess: config.guestAccess });
-  const endings = new Endings();
-  const feed = new Feed((err) => parts.log.error({ err }, 'a datapoint was stored, and not all were told of it'));
-  const room = new Room({
+  const users = new Users({ store: userStore, passwords, clock, ids, callers });
+  const { guest } = await users.ensureFirst({ password: () => firstPassword(parts) });
+  // Guests are let in once it is known what they may do (GuestAccessSetting.start).
+  const permissions = new Permissions({ guestAccess: 'none' });
+  const revocations = new SessionRevocations();
+  const quotaStore = new SqlQuotaStore(store.registry, clock);
+  const quotas = new Quotas({ store: quotaStore, users, permissions, log: parts.log });
+  await quotas.start({ user: config.quotas, guest: config.guestQuotas });
+  const feed = new Feed((err) =>
+    parts.log.error({ err }, 'a datapoint was stored, but not every reader of the feed was told'),
+  );
+  const storageQuota = new StorageQuota({
     measure: () => measureUsage(config.dataDir, store.reader),
     compact: () => store.writer.seal(),
     bytesMax: config.dataBytesMax,
+    onChange: (isFull) => quotaStore.setGrowthAllowed(!isFull),
     bounds: limits,
     log: parts.log,
   });
-  const writer = new Writer({ store: store.datapoints, feed, room, bounds: limits });
-  const retention = new RetentionKeeper({
+  const writer = new Writer({ store: store.datapoints, feed, storageQuota, bounds: limits, passing });
+  const retention = new RetentionJob({
     store: store.datapoints,
     retentionStore: new SqlRetentionStore(store.registry),
     defaultDays: config.retentionDays,
@@ -262,27 +308,56 @@ async function wireDomain(parts: {
   });
   const directory = new DeviceDirectory({
     store: deviceStore,
-    partsMax: limits.directoryPartsMax,
+    bytesMax: limits.directoryBytesMax,
     pushesCommitted: () => writer.append({ pushes: [] }),
   });
   const secrets = new SqlSecretStore(store.registry);
-  const key = await secrets.getOrCreate('token-key', () => ids.bytes(32));
+  await secrets.getOrCreate('token-key', () => ids.bytes(32));
+  const tokenKeys = new TokenKeys({ find: () => secrets.getRotated('token-key'), clock });
+  const rotationKey = await secrets.getOrCreate('session-key', () => ids.bytes(32));
   const webhookKeys = new WebhookKeys(await secrets.getOrCreate('webhook-key', () => ids.bytes(32)));
-  const webhook = { keys: webhookKeys, networks: config.webhookNetworks };
-  const senders = parts.surroundings.senders ?? makeSenders({ clock, ...providersOf(config), webhook });
-  const known = { directory, permissions, clock };
+  const webhook = {
+    keys: webhookKeys,
+    networks: config.webhookNetworks,
+    ownPorts: parts.ownPorts,
+    baseUrl: config.baseUrl,
+  };
+  const senders = parts.overrides.senders ?? makeSenders({ clock, ...providersOf(config), webhook });
+  const shares = new GuestShares({ store: quotaStore, clock });
+  const known = { directory, permissions, clock, shares };
+  const charging = { store: quotaStore, permissions, clock, log: parts.log };
+  const charges = new PushCharges({ ...charging, strangerBytesMax: config.strangerBytes });
+  quotas.onChange((user) => charges.refresh(user));
   const drops = new DropLog({ ...known, store: new SqlDropStore(store.registry), waitingMax: limits.dropsWaitingMax });
   const pushing = { ...known, writer, store: store.datapoints, receiptHours: limits.idempotencyHours };
-  const ingest = new Ingest(pushing);
+  const ingest = new Ingest({ ...pushing, charges });
   const gatewayStore = new SqlGatewayStore(store.registry);
   const presence = new Presence({ gatewayStore, permissions, clock });
   const { defaultVisibility } = config;
-  const live = new Live({ ...known, feed, store: store.datapoints, bounds: limits });
+  const live = new Live({ ...known, feed, store: store.datapoints, bounds: limits, passing });
   live.start();
   const devices = new Devices({ ...known, store: deviceStore, users, defaultVisibility });
-  const gateways = new Gateways({ ...known, gatewayStore, presence, users, defaultVisibility });
+  const clientIds = new ClientIds();
+  const gateways = new Gateways({ ...known, gatewayStore, presence, clientIds, users, defaultVisibility });
   const accounts = {
-    ...{ config, clock, ids, store, permissions, passwords, users, userStore, devices, gateways, endings, webhookKeys },
+    ...{
+      config,
+      clock,
+      ids,
+      store,
+      guest,
+      log: parts.log,
+      permissions,
+      passwords,
+      users,
+      userStore,
+      devices,
+      gateways,
+      revocations,
+      webhookKeys,
+    },
+    callers,
+    ...{ directory, rotationKey },
   };
   const actuators = new Actuators({ ...known, store: deviceStore, feed });
   const rules = wireRules({ ...known, config, ids, store, users, feed, actuators, senders, log: parts.log });
@@ -297,32 +372,37 @@ async function wireDomain(parts: {
     imports: new Imports({ ...pushing, ingest, sensors }),
     history: new History({ ...known, store: store.datapoints }),
     gateways,
-    projects: new Projects({ permissions, ids, projectStore: new SqlProjectStore(store.registry) }),
+    projects: new Projects({ permissions, shares, ids, projectStore: new SqlProjectStore(store.registry) }),
+    quotas,
     sharing: new Sharing({ ...known, store: deviceStore, users }),
     permissionQueries: new PermissionQueries({ permissions, guardedStore: new SqlGuardedStore(store.registry) }),
     drops,
     messages: rules.messages,
     notifications: new Notifications({
       store: new SqlNotificationStore(store.registry),
-      permissions,
+      ...{ permissions, shares },
       ids,
       clock,
       watcher: rules.watcher,
-      rehearsal: new Rehearsal({ ...known, store: store.datapoints }),
+      dryRun: new DryRun({ ...known, store: store.datapoints }),
     }),
-    tokens: new Tokens({ key, clock }),
+    tokens: new Tokens({ keys: tokenKeys, clock }),
     ...wireAccounts(accounts),
   };
   return {
     users,
-    endings,
+    callers,
+    ...sharedOut,
+    revocations,
     guest,
-    permissions,
+    ...{ permissions, shares },
     directory,
     presence,
+    charges,
+    clientIds,
     feed,
     writer,
-    room,
+    storageQuota,
     retention,
     drops,
     rules,
@@ -331,13 +411,25 @@ async function wireDomain(parts: {
   };
 }
 
-/** Who makes notifications fire. */
-function firstPassword(config: Config, ids: Ids, surroundings: Surroundings): string {
-  if (config.adminPassword !== '') return config.adminPassword;
+interface FirstPasswordParts {
+  readonly config: Config;
+  readonly ids: Ids;
+  readonly overrides: ServerOverrides;
+  readonly log: Log;
+}
+
+/** The password of the account admin, which is made at the first start. */
+function firstPassword({ config, ids, overrides, log }: FirstPasswordParts): string {
+  if (config.adminPassword !== '') {
+    // Who may set it may also allow it, and a service that does not start helps nobody.
+    if (config.commonPasswords === 'refuse' && isCommonPassword(config.adminPassword))
+      log.warn({}, 'DUNDUN_ADMIN_PASSWORD is one of the most common passwords: change the password of admin');
+    return config.adminPassword;
+  }
   // Four characters of three random bytes; 120 random bits at least.
   const password = Buffer.from(ids.bytes(Math.ceil(Math.max(20, config.passwordLengthMin) / 4) * 3)).toString(
     'base64url',
   );
-  surroundings.onFirstPassword?.(password);
+  overrides.onFirstPassword?.(password);
   return password;
 }

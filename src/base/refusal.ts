@@ -10,6 +10,7 @@ export type RefusalCode =
   | 'conflict' // understood, but the present state does not allow it
   | 'too-large' // beyond a named bound
   | 'unsupported' // a kind of content that is not taken here
+  | 'quota' // its owner has as much of something as they may have
   | 'too-many' // asked too often; later is fine
   | 'busy' // a queue is full; later is fine
   | 'full' // no room for more datapoints; when something was removed it is fine
@@ -17,7 +18,7 @@ export type RefusalCode =
   | 'damaged'; // what is stored cannot be read
 
 /** Whether it is a trouble of the moment here, not of what was sent: the same is worth sending again later. */
-export function isPassing({ code }: Refusal): boolean {
+export function isTransient({ code }: Refusal): boolean {
   return code === 'busy' || code === 'storage' || code === 'full';
 }
 
@@ -32,6 +33,14 @@ export interface RefusalOptions {
   readonly faults?: readonly FieldFault[];
   /** When asking again makes sense, in seconds. */
   readonly retryAfterS?: number;
+  readonly quota?: QuotaBreach | undefined;
+}
+
+/** Which quota does not allow it, how much is used of it, and how much there may be. */
+export interface QuotaBreach {
+  readonly kind: string;
+  readonly used: number;
+  readonly limit: number;
 }
 
 /** An expected failure with a message fit for the caller's eyes; the private reason travels as `cause`. */
@@ -39,12 +48,29 @@ export class Refusal extends Error {
   readonly code: RefusalCode;
   readonly faults: readonly FieldFault[];
   readonly retryAfterS: number | undefined;
+  /** There where the code is `quota`. */
+  readonly quota: QuotaBreach | undefined;
 
   constructor(code: RefusalCode, message: string, options: RefusalOptions = {}) {
+    // Where an expected failure was thrown helps nobody, and a request of 30 000 lines may be refused line by line: to gather
+    // the stack costs several times what the rest of such a line does. The cause keeps its own.
+    const { stackTraceLimit } = Error;
+    Error.stackTraceLimit = 0;
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    Error.stackTraceLimit = stackTraceLimit;
     this.name = 'Refusal';
     this.code = code;
     this.faults = options.faults ?? [];
     this.retryAfterS = options.retryAfterS;
+    this.quota = options.quota;
+  }
+
+  static ofQuota(quota: QuotaBreach): Refusal {
+    const { kind, used, limit } = quota;
+    return new Refusal(
+      'quota',
+      `The quota ${kind} of who would be charged for this does not allow it: ${used} of ${limit} are used. Remove something, or ask an admin for more.`,
+      { quota },
+    );
   }
 }

@@ -2,6 +2,7 @@
 // words what a service refuses.
 import { setTimeout as wait } from 'node:timers/promises';
 import { limits } from '../config/limits.ts';
+import { withoutSlashes } from '../config/setting.ts';
 import { askPassword } from './ask-password.ts';
 
 export interface ServiceOptions {
@@ -29,7 +30,7 @@ export class ApiClient {
   /** @throws Error where the login is refused. */
   static async open(options: ServiceOptions): Promise<ApiClient> {
     const { env } = process;
-    const url = (options.url ?? env['DUNDUN_URL'] ?? 'http://localhost:8080').replace(/\/+$/, '');
+    const url = withoutSlashes(options.url ?? env['DUNDUN_URL'] ?? 'http://localhost:8080');
     if (!URL.canParse(url) || !/^https?:/.test(url))
       throw new Error(`--url must be like http://localhost:8080, not ${url}.`);
     const token = options.token ?? env['DUNDUN_TOKEN'];

@@ -1,8 +1,8 @@
 // `dundun backup FILE` and `dundun restore FILE`. Exit codes: 0 done, 1 refused or something was found.
-import { systemClock } from '../base/clock.ts';
-import { makeBackup } from '../storage/sqlite/backup/make-backup.ts';
-import { restoreBackup } from '../storage/sqlite/backup/restore-backup.ts';
-import type { CheckReport } from '../storage/sqlite/check/run-checks.ts';
+import { systemClock } from '../base/time/clock.ts';
+import { makeBackup } from '../engines/embedded/backup/make-backup.ts';
+import { restoreBackup } from '../engines/embedded/backup/restore-backup.ts';
+import type { CheckReport } from '../engines/embedded/check/run-checks.ts';
 import { countFindings, printFindings } from './findings.ts';
 import { Progress } from './progress.ts';
 import { fail, readConfig } from './read-config.ts';

@@ -1,12 +1,12 @@
 // `dundun check`: is a data folder, or a backup, whole? Exit codes: 0 clean, 1 something was found, 2 it could not look.
 import { statSync } from 'node:fs';
 import { Refusal } from '../base/refusal.ts';
-import { readSealed } from '../storage/sqlite/backup/backup-file.ts';
-import { openFileForReading, openFolderForReading } from '../storage/sqlite/backup/open-data.ts';
-import { adviceOnDamage } from '../storage/sqlite/check/check.ts';
-import { forgetDamaged } from '../storage/sqlite/check/forget-damaged.ts';
-import { type CheckReport, isDamage, runChecks } from '../storage/sqlite/check/run-checks.ts';
-import { migratedInMemory } from '../storage/sqlite/migrate.ts';
+import { readSealed } from '../engines/embedded/backup/backup-file.ts';
+import { openFileForReading, openFolderForReading } from '../engines/embedded/backup/open-data.ts';
+import { adviceOnDamage } from '../engines/embedded/check/check.ts';
+import { forgetDamaged } from '../engines/embedded/check/forget-damaged.ts';
+import { type CheckReport, isDamage, runChecks } from '../engines/embedded/check/run-checks.ts';
+import { migratedInMemory } from '../engines/embedded/database/migrate.ts';
 import { countFindings, findingsAsJson, printFindings } from './findings.ts';
 import { Progress } from './progress.ts';
 import { readConfig, reasonOf } from './read-config.ts';
@@ -19,34 +19,34 @@ interface Options {
 export async function check(given: string | undefined, options: Options): Promise<void> {
   const { json } = options;
   const { config } = readConfig();
-  const place = given ?? config.dataDir;
+  const path = given ?? config.dataDir;
   try {
     if (options.forgetDamaged) {
-      const { parts, datapoints } = forgetDamaged(place);
-      console.error(`${place}: forgot ${parts} damaged chunks and rows, of ${datapoints} datapoints.`);
+      const { parts, datapoints } = forgetDamaged(path);
+      console.error(`${path}: forgot ${parts} damaged chunks and rows, of ${datapoints} datapoints.`);
     }
-    const reports = await lookInto(place);
+    const reports = await lookInto(path);
     const count = countFindings(reports);
-    if (json) console.log(JSON.stringify({ place, clean: count === 0, checks: findingsAsJson(reports) }));
+    if (json) console.log(JSON.stringify({ place: path, clean: count === 0, checks: findingsAsJson(reports) }));
     else {
       printFindings(reports, console.log);
-      console.log(`${place}: ${reports.length} checks, ${count === 0 ? 'all is well' : `${count} findings`}.`);
+      console.log(`${path}: ${reports.length} checks, ${count === 0 ? 'all is well' : `${count} findings`}.`);
     }
     process.exitCode = count === 0 ? 0 : 1;
   } catch (error) {
-    if (json) console.log(JSON.stringify({ place, error: reasonOf(error) }));
-    console.error(`dundun: could not check ${place}. ${reasonOf(error)}`);
+    if (json) console.log(JSON.stringify({ place: path, error: reasonOf(error) }));
+    console.error(`dundun: could not check ${path}. ${reasonOf(error)}`);
     process.exitCode = 2;
   }
 }
 
-async function lookInto(place: string): Promise<readonly CheckReport[]> {
+async function lookInto(path: string): Promise<readonly CheckReport[]> {
   const progress = new Progress();
-  const isFile = statSync(place, { throwIfNoEntry: false })?.isFile() === true;
+  const isFile = statSync(path, { throwIfNoEntry: false })?.isFile() === true;
   try {
-    const changed = isFile ? await findChange(place, progress) : undefined;
+    const changed = isFile ? await findChange(path, progress) : undefined;
     if (changed !== undefined) return [brokenFile(changed)];
-    const database = isFile ? openFileForReading(place) : openFolderForReading(place).database;
+    const database = isFile ? openFileForReading(path) : openFolderForReading(path).database;
     return await runAll(database, progress);
   } catch (error) {
     if (!isDamage((error as Error).cause)) throw error;

@@ -1,4 +1,4 @@
-// The command line: `serve`, `config`, `user`, `import`, `export`, `backup`, `restore`, `check`. Each verb
+// The command line: `serve`, `config`, `user`, `secret`, `import`, `export`, `backup`, `restore`, `check`. Each verb
 // teaches by its --help, and loads its code when it is called: the server's takes longer than all that the others do.
 import { Command } from 'commander';
 import { addTransferVerbs } from './transfer-verbs.ts';
@@ -47,6 +47,7 @@ Examples:
     )
     .action(async () => (await import('./config-command.ts')).printConfig());
   addUserVerbs(program);
+  addSecretVerbs(program);
   addTransferVerbs(program);
   addDataVerbs(program);
   return program;
@@ -76,10 +77,15 @@ function addUserVerbs(program: Command): void {
     .action(async (options) => (await import('./user-command.ts')).listUsers(options));
   user
     .command('password <username>')
-    .description('set a new password; tokens made before are no longer good')
+    .description('set a new password; tokens and API keys made before are no longer good')
     .option('--password-stdin', 'read the password from standard input instead of asking')
     .addHelpText('after', '\nExample: printf %s "$PASSWORD" | dundun user password awa --password-stdin')
     .action(async (name, options) => (await import('./user-command.ts')).setPassword(name, options));
+  user
+    .command('webhook-key <username>')
+    .description("make a new key for the user's webhooks; the one before stays good for a day")
+    .addHelpText('after', '\nExample: dundun user webhook-key awa')
+    .action(async (name) => (await import('./user-command.ts')).rotateWebhookKey(name));
   user
     .command('import <file>')
     .description('make the accounts of a JSON file, with the ids and password hashes they had elsewhere')
@@ -96,6 +102,27 @@ left as they are.
 Example: dundun user import --dry-run users.json && dundun user import users.json`,
     )
     .action(async (file, options) => (await import('./user-command.ts')).importFile(file, options));
+}
+
+function addSecretVerbs(program: Command): void {
+  program
+    .command('secret')
+    .description('secrets that the service makes for itself: replace them; works beside a running server too')
+    .command('rotate <name>')
+    .description('replace a secret: `token`, the key that signs tokens')
+    .option('--overlap <time>', 'how long what was signed before is good still, such as 90s, 10m, 1h or 0', '10m')
+    .addHelpText(
+      'after',
+      `
+A running server signs with the new key within a second, and nobody has to sign in again: no token lives longer than ten
+minutes, and those made before go on until the overlap is over. After a leak take --overlap 0: all tokens end at once, and
+clients get new ones with their passwords or sessions. A second rotation ends what was signed before the first.
+
+The keys of webhooks are the users' own: \`dundun user webhook-key <username>\`.
+
+Example: dundun secret rotate token --overlap 1h`,
+    )
+    .action(async (name, options) => (await import('./secret-command.ts')).rotateSecret(name, options));
 }
 
 function addDataVerbs(program: Command): void {

@@ -1,6 +1,6 @@
 // What checks have found, in words for the terminal and as JSON; for the verbs check, backup and restore.
-import type { Place } from '../storage/sqlite/check/check.ts';
-import type { CheckReport } from '../storage/sqlite/check/run-checks.ts';
+import type { FindingLocation } from '../engines/embedded/check/check.ts';
+import type { CheckReport } from '../engines/embedded/check/run-checks.ts';
 
 export function countFindings(reports: readonly CheckReport[]): number {
   return reports.reduce((sum, { findings }) => sum + findings.length, 0);
@@ -23,7 +23,7 @@ export function findingsAsJson(reports: readonly CheckReport[]): object[] {
   }));
 }
 
-function placeInWords({ table, sensor, deviceId, sensorId, fromMs, toMs }: Place): string {
+function placeInWords({ table, sensor, deviceId, sensorId, fromMs, toMs }: FindingLocation): string {
   const parts = [
     table && `table ${table}`,
     deviceId && `device ${deviceId}, sensor ${sensorId}`,
@@ -33,7 +33,7 @@ function placeInWords({ table, sensor, deviceId, sensorId, fromMs, toMs }: Place
   return parts.filter((part) => typeof part === 'string').join(', ');
 }
 
-function placeAsJson({ fromMs, toMs, ...place }: Place): object {
+function placeAsJson({ fromMs, toMs, ...place }: FindingLocation): object {
   return { ...place, from: timeOf(fromMs), to: timeOf(toMs) };
 }
 

@@ -1,5 +1,5 @@
 // `dundun serve`: start, say so, wait for a signal, stop within ten seconds.
-import { noteStarted, setUpCollector } from '../base/spent-buffers.ts';
+import { collectAfterStart, configureGarbageCollector } from '../base/memory/garbage-collection.ts';
 import type { Config } from '../config/config.ts';
 import { limits } from '../config/limits.ts';
 import { tlsFaults } from '../config/tls-files.ts';
@@ -8,7 +8,10 @@ import { fail, readConfig } from './read-config.ts';
 
 export async function serve(): Promise<void> {
   const { config } = readConfig(tlsFaults);
-  setUpCollector();
+  configureGarbageCollector();
+  // Never ends the process, at whatever moment it comes; once the service runs, it reads the certificate anew.
+  let reload = () => {};
+  process.on('SIGHUP', () => reload());
   const server = await startServer(config, {
     onFirstPassword: (password) =>
       console.error(
@@ -26,10 +29,15 @@ export async function serve(): Promise<void> {
       (error: unknown) => fail(error),
     );
   };
+  reload = () => void server.reloadCertificate();
   process.on('SIGTERM', stop);
   process.on('SIGINT', stop);
   console.log(JSON.stringify({ msg: 'ready', ...server.ports }));
-  setImmediate(noteStarted);
+  setImmediate(() => {
+    // Here and not at the first request, with which anybody could hold up those who are connected by then.
+    server.prepareReference();
+    setImmediate(collectAfterStart);
+  });
 }
 
 /** A port or an address that cannot be had, in the words of the settings; any other error as it is. */
@@ -39,7 +47,8 @@ function listenFault(error: unknown, config: Config): unknown {
     return new Error(`DUNDUN_HTTP_HOST: cannot listen on ${config.httpHost}, which is no address of this machine.`);
   }
   if (syscall !== 'listen') return error;
-  const ports = { DUNDUN_HTTP_PORT: config.httpPort, DUNDUN_MQTT_PORT: config.mqttPort };
+  const { httpPort, mqttPort, metricsPort } = config;
+  const ports = { DUNDUN_HTTP_PORT: httpPort, DUNDUN_MQTT_PORT: mqttPort, DUNDUN_METRICS_PORT: metricsPort };
   const name = Object.entries(ports).find(([, number]) => number === port)?.[0] ?? 'DUNDUN_MQTT_TLS_PORT';
   const reason = code === 'EADDRINUSE' ? 'is in use' : code === 'EACCES' ? 'needs more rights' : message;
   return new Error(`${name}: port ${port} on ${config.httpHost} ${reason}. Choose another, or free it.`);

@@ -8,7 +8,7 @@ export class Transfer {
   readonly #unit: string;
   readonly #progress = new Progress();
   readonly #startMs = performance.now();
-  #toldMs = performance.now();
+  #loggedMs = performance.now();
 
   /** @param unit what is counted, such as `datapoints`. */
   constructor(what: string, unit: string) {
@@ -25,8 +25,8 @@ export class Transfer {
     const rate = Math.round(count / Math.max(0.001, (performance.now() - this.#startMs) / 1000));
     const text = `, ${count.toLocaleString('en')} ${this.#unit}, ${rate.toLocaleString('en')}/s${more}`;
     this.#progress.show(this.#what, done, all, text);
-    if (process.stderr.isTTY || performance.now() - this.#toldMs < limits.transferToldMs) return;
-    this.#toldMs = performance.now();
+    if (process.stderr.isTTY || performance.now() - this.#loggedMs < limits.transferLoggedMs) return;
+    this.#loggedMs = performance.now();
     console.error(`${this.#what}${all === undefined ? '' : ` ${Math.floor((100 * done) / all)} %`}${text}`);
   }
 

@@ -1,11 +1,14 @@
 // `dundun user add|list|password|import`: accounts from the command line, beside a running server or without one.
-import { systemClock } from '../base/clock.ts';
+
 import { randomIds } from '../base/ids.ts';
+import { systemClock } from '../base/time/clock.ts';
+import { Callers } from '../domain/callers/callers.ts';
 import { Passwords } from '../domain/users/passwords.ts';
 import { changedProfile } from '../domain/users/profile.ts';
 import { Users } from '../domain/users/users.ts';
-import { SqlUserStore } from '../storage/sql/user-store.ts';
-import { openRegistryAlone } from '../storage/sqlite/open.ts';
+import { previousGoodUntilMs } from '../domain/users/webhook-keys.ts';
+import { openRegistryAlone } from '../engines/embedded/open.ts';
+import { SqlUserStore } from '../engines/shared/registry/user-store.ts';
 import { askPassword } from './ask-password.ts';
 import { fail, readConfig } from './read-config.ts';
 import { importUsers } from './user-import.ts';
@@ -48,30 +51,45 @@ export async function listUsers(options: { readonly json?: true }): Promise<void
 export async function setPassword(username: string, options: { readonly passwordStdin?: true }): Promise<void> {
   await withUsers(async (users) => {
     await users.getByName(username);
-    await users.setPassword(username, await readPassword(options.passwordStdin));
-    console.log(`The password of ${username} is set; tokens made before are no longer good.`);
+    await users.setPassword(username, await readPassword(options.passwordStdin), { endKeys: true });
+    console.log(`The password of ${username} is set; tokens and API keys made before are no longer good.`);
+  });
+}
+
+export async function rotateWebhookKey(username: string): Promise<void> {
+  await withUsers(async (users) => {
+    const user = await users.rotateWebhookKey(await users.getByName(username));
+    const until = new Date(previousGoodUntilMs(user) ?? 0).toISOString();
+    console.log(
+      `The webhooks of ${username} have a new key, shown in the profile; the one before is good until ${until}.`,
+    );
   });
 }
 
 export async function importFile(file: string, options: { readonly dryRun?: true }): Promise<void> {
-  await withUsers(async (users) => {
+  const importAll = async (users: Users) => {
     const refused = await importUsers(file, {
       users,
       dryRun: options.dryRun === true,
       print: (line) => console.log(line),
     });
     if (refused > 0) process.exitCode = 1;
-  });
+  };
+  // These accounts have their passwords already, elsewhere.
+  await withUsers(importAll, { allowCommon: true });
 }
 
 const pageSize = 500;
 
-async function withUsers(work: (users: Users) => Promise<void>): Promise<void> {
+/** With `allowCommon` common passwords are taken whatever the settings say. */
+async function withUsers(work: (users: Users) => Promise<void>, { allowCommon = false } = {}): Promise<void> {
   const { config } = readConfig();
+  const common = allowCommon ? 'allow' : config.commonPasswords;
   try {
     const { registry, close } = await openRegistryAlone(config.dataDir);
-    const passwords = new Passwords({ ids: randomIds, lengthMin: config.passwordLengthMin });
-    const users = new Users({ store: new SqlUserStore(registry), passwords, clock: systemClock, ids: randomIds });
+    const passwords = new Passwords({ ids: randomIds, lengthMin: config.passwordLengthMin, common });
+    const parts = { store: new SqlUserStore(registry), passwords, clock: systemClock, ids: randomIds };
+    const users = new Users({ ...parts, callers: new Callers() });
     await work(users);
     close();
   } catch (error) {

@@ -2,14 +2,14 @@
 // first and tells line by line what became of each user; one that is refused does not hold up the others. A repeat
 // makes nothing twice.
 import { readFileSync, statSync } from 'node:fs';
-import type { Json } from '../base/json.ts';
-import { parseJsonText } from '../base/json-text.ts';
 import { Refusal } from '../base/refusal.ts';
+import type { Json } from '../base/text/json.ts';
+import { parseJsonText } from '../base/text/json-text.ts';
 import { limits } from '../config/limits.ts';
 import { changedProfile, type ProfileChange, profileListFields, profileTextFields } from '../domain/users/profile.ts';
 import type { UserDraft, Users } from '../domain/users/users.ts';
 
-interface Outcome {
+interface UserImportOutcome {
   readonly username: string;
   readonly is: 'made' | 'there already' | 'refused';
   readonly note: string;
@@ -55,7 +55,7 @@ function readRecords(file: string): readonly Json[] {
 async function importOne(
   record: Json,
   { users, dryRun, seen }: { readonly users: Users; readonly dryRun: boolean; readonly seen: Set<string> },
-): Promise<Outcome> {
+): Promise<UserImportOutcome> {
   const name = (record as { readonly username?: unknown } | null)?.username;
   const username = typeof name === 'string' ? printable(name) : '?';
   try {

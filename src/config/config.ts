@@ -2,8 +2,10 @@
 import type { Env } from './env.ts';
 import { limits } from './limits.ts';
 import { type ProviderConfig, providerFaults, providerSettings } from './provider-settings.ts';
+import { type QuotaConfig, quotaSettings } from './quota-settings.ts';
 import {
   bytesFrom,
+  durationOrOff,
   integerBetween,
   networks,
   nonEmpty,
@@ -11,6 +13,7 @@ import {
   onOff,
   optional,
   origins,
+  orOff,
   port,
   type Setting,
   text,
@@ -18,20 +21,27 @@ import {
   url,
 } from './setting.ts';
 
-export interface Config extends ProviderConfig {
+export interface Config extends ProviderConfig, QuotaConfig {
   readonly httpPort: number;
   readonly httpHost: string;
-  readonly mqttPort: number;
+  readonly mqttPort: number | undefined;
+  readonly mqttProxyProtocol: boolean;
   readonly mqttTlsPort: number;
+  readonly mqttSessionExpiryMs: number | undefined;
   readonly tlsCert: string;
   readonly tlsKey: string;
+  readonly hstsS: number | undefined;
   readonly baseUrl: string;
   readonly dataDir: string;
   readonly dataBytesMax: number | undefined;
   readonly retentionDays: number | undefined;
   readonly adminPassword: string;
   readonly passwordLengthMin: number;
-  readonly guestAccess: 'full' | 'push' | 'none';
+  readonly commonPasswords: 'refuse' | 'allow';
+  readonly guestAccess: 'full' | 'push' | 'none' | undefined;
+  readonly docsAccess: 'open' | 'guests';
+  readonly metricsPort: number | undefined;
+  readonly metricsHost: string;
   readonly defaultVisibility: 'public' | 'private';
   readonly selfRegistration: boolean;
   readonly notifyOldHours: number;
@@ -63,8 +73,15 @@ export const settings: Settings = {
   mqttPort: {
     env: 'DUNDUN_MQTT_PORT',
     fallback: '1883',
-    reason: 'Port of MQTT over TCP. 0 takes a free one.',
-    parse: port,
+    reason: 'Port of plain MQTT, which is not encrypted. 0 takes a free one; off: none.',
+    parse: orOff(port),
+  },
+  mqttProxyProtocol: {
+    env: 'DUNDUN_MQTT_PROXY_PROTOCOL',
+    fallback: 'off',
+    reason:
+      'Whether every connection of plain MQTT begins with a header of the PROXY protocol (version 1 or 2) that names the client; on: those that do not, or do not come from DUNDUN_TRUST_PROXY, are cut.',
+    parse: onOff,
   },
   mqttTlsPort: {
     env: 'DUNDUN_MQTT_TLS_PORT',
@@ -72,10 +89,18 @@ export const settings: Settings = {
     reason: 'Port of MQTT over TLS; open where a certificate is set. 0 takes a free one.',
     parse: port,
   },
+  mqttSessionExpiryMs: {
+    env: 'DUNDUN_MQTT_SESSION_EXPIRY',
+    fallback: '30d',
+    reason:
+      'How long the service keeps a persistent MQTT session, with its subscriptions and messages, after its client went away (30d, 12h, 90m); off: for ever. Those of guests end after an hour.',
+    parse: durationOrOff,
+  },
   tlsCert: {
     env: 'DUNDUN_TLS_CERT',
     fallback: '',
-    reason: 'File with the TLS certificate chain (PEM). With DUNDUN_TLS_KEY it switches HTTPS and MQTT over TLS on.',
+    reason:
+      'File with the TLS certificate chain (PEM). With DUNDUN_TLS_KEY it switches HTTPS and MQTT over TLS on. Both are read anew when they change, and on SIGHUP.',
     parse: text,
   },
   tlsKey: {
@@ -83,6 +108,13 @@ export const settings: Settings = {
     fallback: '',
     reason: 'File with the private key of the certificate (PEM).',
     parse: text,
+  },
+  hstsS: {
+    env: 'DUNDUN_HSTS',
+    fallback: 'off',
+    reason:
+      'Seconds for which browsers that came by HTTPS come by nothing else (Strict-Transport-Security), such as 31536000; off: they are told nothing. A host that speaks HTTPS no more cannot be reached by them for as long.',
+    parse: orOff(integerBetween(1, 63_072_000)),
   },
   baseUrl: {
     env: 'DUNDUN_BASE_URL',
@@ -124,12 +156,39 @@ export const settings: Settings = {
     reason: 'Characters a new password has at least.',
     parse: integerBetween(1, 256),
   },
+  commonPasswords: {
+    env: 'DUNDUN_COMMON_PASSWORDS',
+    fallback: 'refuse',
+    reason:
+      'Whether a new password may be one of the ten thousand most common ones (allow) or not (refuse). Imported users and hashes are not asked.',
+    parse: oneOf('refuse', 'allow'),
+  },
   guestAccess: {
     env: 'DUNDUN_GUEST_ACCESS',
-    fallback: 'full',
+    fallback: '',
     reason:
-      'What callers without a token may do: full (also change what guest owns), push (create, push and read what is public), none.',
-    parse: oneOf('full', 'push', 'none'),
+      'What callers without a token may do: full (also change what guest owns), push (create, push and read what is public), none. Empty: what an admin chooses on the dashboard, and full until then.',
+    parse: optional(oneOf('full', 'push', 'none')),
+  },
+  docsAccess: {
+    env: 'DUNDUN_DOCS_ACCESS',
+    fallback: 'open',
+    reason:
+      'Who reads the reference at /docs and /openapi.json: everybody (open), or where guest access is none only those who sign in (guests).',
+    parse: oneOf('open', 'guests'),
+  },
+  metricsPort: {
+    env: 'DUNDUN_METRICS_PORT',
+    fallback: 'off',
+    reason:
+      'Port of /metrics without a token, for Prometheus. 0 takes a free one; off: only on the port of HTTP, for admins and for API keys with the scope metrics:view.',
+    parse: orOff(port),
+  },
+  metricsHost: {
+    env: 'DUNDUN_METRICS_HOST',
+    fallback: '127.0.0.1',
+    reason: 'Address that the port of the figures listens on; whoever reaches it reads them.',
+    parse: nonEmpty,
   },
   defaultVisibility: {
     env: 'DUNDUN_DEFAULT_VISIBILITY',
@@ -157,6 +216,7 @@ export const settings: Settings = {
       'Paid messages (sms, voice, twitter) that count for one user on a day (UTC), as the one who sends or the one who gets them. Beyond: they are not sent.',
     parse: integerBetween(0, 1_000_000),
   },
+  ...quotaSettings,
   corsOrigins: {
     env: 'DUNDUN_CORS_ORIGINS',
     fallback: '*',
@@ -167,7 +227,7 @@ export const settings: Settings = {
     env: 'DUNDUN_TRUST_PROXY',
     fallback: '',
     reason:
-      'Addresses (or networks, 10.0.0.0/8) of proxies whose X-Forwarded-For is believed, separated by commas; empty: none.',
+      'Addresses (or networks, 10.0.0.0/8) of proxies, separated by commas, that are believed about whom they pass on: in X-Forwarded-For (the last entry that is none of these), -Proto and -Host, and in the PROXY protocol. Empty: none.',
     parse: networks,
   },
   tileUrl: {
@@ -233,8 +293,13 @@ function faultsTogether(config: Config): string[] {
       `DUNDUN_ADMIN_PASSWORD: must have at least ${passwordLengthMin} characters (DUNDUN_PASSWORD_LENGTH_MIN).`,
     );
   }
-  const ports = [config.httpPort, config.mqttPort].filter((number) => number !== undefined && number !== 0);
-  if (new Set(ports).size < ports.length) faults.push('DUNDUN_HTTP_PORT and DUNDUN_MQTT_PORT: must differ.');
+  const ports = [config.httpPort, config.mqttPort, config.metricsPort].filter(
+    (number) => number !== undefined && number !== 0,
+  );
+  if (config.mqttProxyProtocol === true && config.trustProxy?.length === 0)
+    faults.push('DUNDUN_MQTT_PROXY_PROTOCOL: needs the addresses of the proxies in DUNDUN_TRUST_PROXY.');
+  if (new Set(ports).size < ports.length)
+    faults.push('DUNDUN_HTTP_PORT, DUNDUN_MQTT_PORT and DUNDUN_METRICS_PORT: must differ.');
   faults.push(...providerFaults(config));
   return faults;
 }

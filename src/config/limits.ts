@@ -5,21 +5,92 @@ const KIB = 1024;
 const MIB = 1024 * KIB;
 
 export const limits = {
+  // --- The process --------------------------------------------------------------------------------------------
+  /**
+   * Memory of the whole process, bytes, when everything that callers can make grow has reached its bound at once, but for more
+   * connections than `connectionsWithin` and sensors than `sensorsWithin`: the bounds below add up to less (memory-budget.ts, whose test says so). What
+   * attacks of test/attacks bring it to is far less.
+   */
+  processBytesMax: 1024 * MIB,
+  /** Of these: connections; each further one takes `connectionBytes` more. */
+  connectionsWithin: 250,
+  /** Of these: sensors that were pushed to since the start; each further one takes 32 bytes more, a place in four tables. */
+  sensorsWithin: 100_000,
+
+  // --- What is on its way in or out -------------------------------------------------------------------------------
+  /**
+   * Bytes of one caller when nobody else has any, and room kept for the others, of all these together: bodies and packets that
+   * have not come whole, datapoints and MQTT publishes that wait for their commit, answers, live streams and messages to subscribers that wait
+   * for their readers. Each of these has a bound of its own below, and the answer there.
+   */
+  passingBytesMax: 78 * MIB,
+  passingBytesReserve: 26 * MIB,
+
+  // --- What is remembered -----------------------------------------------------------------------------------------
+  /**
+   * Bytes of all that is held in memory of what is stored, about: devices, users, keys, tokens, gateways, topics, rules, filters
+   * and sessions. Each has a bound of its own below. Beyond: the cache that is fullest forgets what was used longest ago.
+   */
+  rememberedBytesMax: 248 * MIB,
+
   // --- Requests -----------------------------------------------------------------------------------------------
   /** A request body, bytes. Beyond: 413. */
   bodyBytesMax: 16 * MIB,
+  /**
+   * Bytes of bodies and MQTT packets of one caller that have not come whole, and room kept for the others; who takes much
+   * shares it. Beyond: they are read on when there is room, and where there is none in time it is 503 with Retry-After, and
+   * an MQTT connection is cut.
+   */
+  receivedBytesMax: 72 * MIB,
+  receivedBytesReserve: 24 * MIB,
+  /**
+   * Milliseconds for which one of them waits for room, and how many of one caller wait, each with a piece of some 64 KiB, and
+   * room kept for the others. Beyond: the same answers at once.
+   */
+  receivedWaitMs: 5_000,
+  receivedWaitingMax: 150,
+  receivedWaitingReserve: 50,
+  /** Milliseconds after which a body of which nothing more comes is cut; where memory is scarce; between two looks at it. */
+  bodyStallMs: 20_000,
+  bodyStallScarceMs: 2_000,
+  bodyStallLookMs: 1_000,
+  /** The same for all but datapoints, devices, projects and files: a body is parsed at once, and these need no more. Beyond: 413. */
+  smallBodyBytesMax: 1 * MIB,
   /** Memory that is kept for large bodies, bytes each and how many; other bodies, and small ones, have memory of their own. */
-  bodyMemoryBytes: 3 * MIB,
-  bodyMemories: 4,
-  bodyMemoryBytesMin: 64 * KIB,
+  bodyBufferBytes: 3 * MIB,
+  bodyBuffersMax: 4,
+  bodyBufferBytesMin: 64 * KIB,
+  /** Pieces of a body that are shorter are put together in blocks of so many bytes: each piece alone costs some 100 bytes. */
+  bodyPieceBytesMin: 4 * KIB,
+  bodyBlockBytes: 16 * KIB,
   /** Datapoints in one push. Beyond: 413. Gateways in the field send up to 30 000. */
   pushDatapointsMax: 30_000,
-  /** One datapoint value or one JSON field (`meta`, an actuator's value) as JSON, bytes. Beyond: 413. */
+  /** One datapoint value or one actuator's value as JSON, bytes. Beyond: 413. */
   valueBytesMax: 64 * KIB,
   /** Levels of nesting in a JSON body. Beyond: 400. */
   nestingLevelsMax: 32,
-  /** A text field such as a name or a unit, characters. Beyond: 413. */
-  textCharsMax: 4 * KIB,
+  /**
+   * Arrays and objects of a JSON body, its texts with the keys of its objects, repeats included, and its different keys:
+   * several times what 30 000 datapoints have. These, not bytes, take time to parse (up to 1 µs each, a new key 3). Beyond: 413.
+   */
+  jsonContainersMax: 200_000,
+  jsonStringsMax: 400_000,
+  jsonKeysMax: 20_000,
+  /** The name of a device, a sensor, an actuator, a gateway, a project or a key, characters. Beyond: 400. Older ones stay. */
+  nameCharsMax: 256,
+  /** One description (`meta`, `calib`, `location`, a unit, a kind, a domain, the words of a rule), bytes. Beyond: 413. Older ones stay. */
+  descriptionBytesMax: 16 * KIB,
+  /** The descriptions and names of a device with all its parts, bytes; it is held in memory as one record. Beyond: 413 for what adds to them. */
+  deviceDescriptionBytesMax: 256 * KIB,
+  /** The values of all actuators of a device, bytes as JSON; they are held in the same record. Beyond: 413 for what adds to them. */
+  deviceValueBytesMax: 1 * MIB,
+  /** A word of a few that are known, such as a visibility or a status; a time; and a header that is read, characters. Beyond: 400. */
+  wordCharsMax: 64,
+  headerTextCharsMax: 1 * KIB,
+  /** Ids, or names of columns, in one parameter of a query, characters. Node.js takes 16 KiB of address and headers. Beyond: 400. */
+  queryTextCharsMax: 16 * KIB,
+  /** Entries of its arrays and objects, whatever they are. Beyond: 413. */
+  jsonEntriesMax: 1_000_000,
   /** Sensors plus actuators of one device; it is held in memory as one record. Beyond: 413. */
   devicePartsMax: 10_000,
   /** Times a change of an actuator is judged anew because others changed it meanwhile. Beyond: 503. */
@@ -33,21 +104,36 @@ export const limits = {
   filterCharsMax: 4 * KIB,
   /** A text that is searched for in names, characters. Beyond: 400. */
   searchCharsMax: 256,
-  /** Milliseconds within which a whole request must have arrived; slower senders are cut. */
+  /** Milliseconds within which a whole request must have arrived; slower senders are cut (408). */
   requestMsMax: 120_000,
+  /** The same for its head, so that a connection costs a stranger more than a byte now and then. Beyond: 408. */
+  headMsMax: 20_000,
+  /** Milliseconds between two looks for requests that take too long: a head is cut after 25 s at the latest. */
+  requestsCheckedMs: 5_000,
+  /** Requests of one connection that Node.js has read and that wait for an earlier answer. Beyond: it reads no more. */
+  pipelinedRequestsWanted: 50,
+  /** The same within one piece of 64 KiB, which is read whole. Beyond: the connection is cut. */
+  pipelinedRequestsMax: 2_500,
+  /** Milliseconds a TLS handshake may take: several round trips over a mobile network. Beyond: the connection is cut. */
+  tlsHandshakeMsMax: 20_000,
+  /** Milliseconds for which a connection that is being ended still reads, so that its last answer arrives. Then: cut. */
+  lastWordsMs: 2_000,
   /** The body of an import, bytes; it is read as it comes. Beyond: what came before is stored, the answer says so. */
   importBodyBytesMax: 1024 * MIB,
-  /** Imports at once. Beyond: 503. */
-  importsAtOnceMax: 16,
+  /** Imports of one caller at once when nobody else has any, and places kept for the others. Beyond: 503 with Retry-After. */
+  importsAtOnceMax: 12,
+  importsReserve: 4,
   /** What is looked at to find out how an imported file is written: characters, and lines. */
   importSampleChars: 64 * KIB,
   importSampleLines: 200,
+  /** Characters of a file that are put together before they are looked at. */
+  importPieceChars: 16 * KIB,
   /** A line of an imported file, characters, and its columns. Beyond: that line is refused. */
   importLineCharsMax: 256 * KIB,
   importColumnsMax: 2_000,
   /** Datapoints of an import stored in one commit, and characters of their values. */
   importBatchDatapoints: 5_000,
-  importBatchChars: 2 * MIB,
+  importBatchChars: 256 * KIB,
   /** Times a commit of an import is tried while the queue is full. Beyond: it stops, and says where. */
   importAttemptsMax: 200,
   /** Refused lines that an import tells of. Beyond: they are counted. */
@@ -65,13 +151,74 @@ export const limits = {
   clientAttemptsMax: 8,
   clientRetryMs: 500,
   /** Milliseconds between two lines that tell how far a transfer is where there is no terminal. */
-  transferToldMs: 10_000,
+  transferLoggedMs: 10_000,
   /** Refused lines that the command line shows. Beyond: it counts them. */
   refusedShownMax: 20,
   /** A pattern of times, characters. Beyond: 400. */
   timeFormatCharsMax: 64,
-  /** HTTP connections at once. Beyond: the connection is refused. */
-  httpConnectionsMax: 20_000,
+  /** Entries of X-Forwarded-For that are looked at, from the last. Beyond: the last trusted proxy seen counts as the client. */
+  forwardedHopsMax: 20,
+  /** A time in an imported file, characters; the longest pattern matches fewer. Beyond: it is no time. */
+  timeCharsMax: 256,
+  /** A header of the PROXY protocol, bytes (the longest known ones have some hundred), and milliseconds until it is there. Beyond: cut. */
+  proxyHeaderBytesMax: 4 * KIB,
+  proxyHeaderMsMax: 5_000,
+  /** Milliseconds between two looks at how long connections have waited for that header. */
+  proxyHeaderLookMs: 200,
+  /** Milliseconds between two looks at the files of the TLS certificate, and for which they must not have changed to be read. */
+  certificateLookMs: 1_000,
+  certificateSettleMs: 1_000,
+  /** Connections at once to the port of the figures, and milliseconds for a request there. Beyond: refused; cut. */
+  metricsConnectionsMax: 32,
+  metricsMsMax: 10_000,
+  /**
+   * Milliseconds of work on the main thread before other work has a turn: on one request (lines of a file), and of one kind
+   * (requests that begin, short reads, packets of MQTT that are no usual publishes) for all callers together. Beyond: it goes on in the
+   * next turn of the event loop.
+   */
+  turnMsMax: 10,
+  /** Milliseconds between two looks at how late the event loop is; by which it may be late before what held it is logged; and between two such lines. */
+  loopTickMs: 50,
+  loopHeldMs: 200,
+  loopLoggedMs: 10_000,
+  /** A sentence of a refusal that is put into the words of older versions, characters. Beyond: it stays in newer words. */
+  olderProseCharsMax: 4 * KIB,
+  /**
+   * Connections at once, HTTP and MQTT together, and those of them that are kept from the address that holds most; both in
+   * proportion less where the process may not open as many descriptors, or the machine has too little memory. Beyond: the address with most connections loses
+   * the one that is silent for longest, or is itself refused.
+   */
+  connectionsMax: 40_000,
+  connectionsReserve: 4_000,
+  /**
+   * Bytes of memory of a connection, measured: idle, and with what it may send before that is counted; one in TLS; and the
+   * share of the memory that they may take together.
+   */
+  connectionBytes: 40 * KIB,
+  connectionBytesTls: 80 * KIB,
+  connectionsMemoryShare: 0.25,
+  /** Descriptors kept for files and for connections to others, webhooks for one; a quarter of all at most. */
+  descriptorsReserve: 2_000,
+  /** Part of what one address may hold from which on it is watched which connections are silent; milliseconds between two looks. */
+  connectionsWatchedFrom: 0.75,
+  connectionsLookMs: 5_000,
+  /** Milliseconds between two lines of the log that say that connections are scarce. */
+  connectionsLoggedMs: 60_000,
+
+  /**
+   * Connections that wait in one of these until they are accepted; the system may allow fewer. Beyond: the system drops what
+   * begins a connection, which the client sends again after a second.
+   */
+  acceptBacklog: 4_096,
+  /**
+   * Sockets that listen on one port, and descriptors the process may have for each: a turn of the event loop accepts one
+   * connection of each socket. Beyond: who has just connected waits for further turns.
+   */
+  acceptQueuesMax: 16,
+  acceptQueueDescriptors: 256,
+  /** Milliseconds for which another Dundun on this machine may be opening its ports, and between two looks. Beyond: one socket a port. */
+  portTurnMsMax: 2_000,
+  portTurnLookMs: 5,
 
   // --- Notifications ------------------------------------------------------------------------------------------
   /** An expression: characters, comparisons, values of one list, parentheses within each other. Beyond: 400. */
@@ -93,6 +240,18 @@ export const limits = {
   ruleSecondsMax: 366 * 86_400,
   /** Datapoints that wait for the watcher of notifications. Beyond: it reads them from the store. */
   watchQueueMax: 20_000,
+  /** Bytes of these; the same. */
+  watchQueueBytesMax: 8 * MIB,
+  /**
+   * Memory for the active rules, bytes about: some 110 000 of one device; and how many times what is free an author may have: one
+   * alone nearly all. Beyond: 503.
+   */
+  ruleBytesMax: 112 * MIB,
+  ruleBytesMultiple: 15,
+  /** Memory for what is made of them when a datapoint first concerns them. Beyond: that of another device is made anew. */
+  sortedRuleBytesMax: 12 * MIB,
+  /** Seconds a client is asked to wait where there is no memory for more rules. */
+  rulesRetryAfterS: 60,
   /** Datapoints it looks at in one step, about; and how many it lets pass before it says how far it has come. */
   watchStepDatapoints: 1_000,
   watchFollowStep: 1_000,
@@ -124,10 +283,10 @@ export const limits = {
   /** Milliseconds of a stop that tries under way are given; then they are cut, and made again at the next start. */
   outboxStopMs: 1_500,
   /** Datapoints that a rule is tried on at once, and firings told of. Beyond: the answer says that it is cut. */
-  rehearsedDatapointsMax: 30_000,
-  rehearsedFiringsMax: 1_000,
+  dryRunDatapointsMax: 30_000,
+  dryRunFiringsMax: 1_000,
   /** Sensors that it may need then. Beyond: 413. */
-  rehearsedSensorsMax: 100,
+  dryRunSensorsMax: 100,
   /** Rules read in one step at start. */
   watchLoadStep: 1_000,
   /** Rules looked at before other work gets a turn. */
@@ -137,12 +296,10 @@ export const limits = {
   /** Milliseconds after which it tries again what failed, and the longest it sleeps before it looks at the clock. */
   watchRetryMs: 1_000,
   watchAlarmMsMax: 3_600_000,
-  /** Characters of last values it holds in memory. Beyond: they are read when they are needed. */
-  watchValueCharsMax: 32 * MIB,
+  /** Bytes of last values it holds in memory. Beyond: they are read when they are needed. */
+  watchValueBytesMax: 8 * MIB,
   /** A message as it is sent, its variables replaced, characters. Beyond: the rest is left out. */
   sentCharsMax: 8 * KIB,
-  /** Notifications of one user. Beyond: 422. Guest's are those of all who do not sign in. */
-  notificationsPerUserMax: 10_000,
 
   // --- Senders ------------------------------------------------------------------------------------------------
   /** Milliseconds that a provider may take for one try. Beyond: the try is given up, and made again later. */
@@ -171,8 +328,9 @@ export const limits = {
   directMessageCharsMax: 10_000,
   telegramCharsMax: 4_096,
   subjectCharsMax: 78,
-  /** Names of accounts on X whose ids are remembered, and for how many milliseconds; names change hands. */
+  /** Names of accounts on X whose ids are remembered, their bytes, and for how many milliseconds; names change hands. */
   accountNamesMax: 10_000,
+  accountNamesBytesMax: 2 * MIB,
   accountNameMs: 24 * 3_600_000,
   /** Connections to all webhooks at once; the same. */
   webhookConnectionsMax: 1_000,
@@ -190,23 +348,51 @@ export const limits = {
   lastNMax: 30_000,
   /** Rows read from the store in one step of a long read, so that other work comes between. */
   readStepRows: 5_000,
+  /** The same where an object is made of each row, which takes some 700 bytes until the step has gone out. */
+  objectStepRows: 1_000,
   /** The same where rows are written as text by whoever reads them. */
   textStepRows: 16_384,
   /** The same where what is read is put together, and no row is made of it; and the rows of a step that come of it, about. */
   foldStepRows: 100_000,
   foldRowsWanted: 5_000,
   /** Bytes of sent texts that are kept to be written into again. Beyond: they are left to the collector. */
-  textRoomBytesMax: 4 * MIB,
+  textBufferBytesMax: 4 * MIB,
   /** Rows that the main thread reads by itself; longer steps are read by a thread of their own. */
-  readHereRows: 500,
-  /** Long steps that wait for that thread. Beyond: 503. */
-  readsWaitingMax: 1_000,
+  mainThreadReadRows: 500,
+  /** Milliseconds that a list or a count may take to be found among what is stored; it runs in a thread of its own. Beyond: 503. */
+  searchMsMax: 3_000,
+  /** Milliseconds more after which the thread is given up, because it does not say that this time is up. */
+  searchEndMsMax: 5_000,
+  /** Searches that wait for that thread, and those of one caller among them. Beyond: 503. */
+  searchesWaitingMax: 1_000,
+  searchesPerCallerMax: 200,
+  /**
+   * Long reads of one caller that wait for the reader thread, and room kept for the others; they take turns. Beyond: 503 with
+   * Retry-After. Steps that the thread has at once: one that it reads, and one for which it need not wait then.
+   */
+  readsWaitingMax: 750,
+  readsWaitingReserve: 250,
+  readsAtOnceMax: 2,
   /** Bytes of datapoints held for one long read, about; its steps have fewer rows where values are large. */
-  readBytes: 8 * MIB,
+  readBytes: 4 * MIB,
   /** Sensors read by one request. Beyond: 400. */
   sensorsReadMax: 1000,
   /** Bytes of a JSON list made before any of it is sent. Beyond: it is read a second time and streamed. */
   listBytesMax: 4 * MIB,
+  /**
+   * Bytes of long answers of one caller that wait for their readers when nobody else's do, and room kept for the others; who
+   * takes much shares it. Beyond: they wait, then 503 with Retry-After.
+   */
+  answerBytesMax: 48 * MIB,
+  answerBytesReserve: 16 * MIB,
+  /** Bytes from which on an answer counts there; what a list claims for each row, and a stream for its first step, before they are made. */
+  answerCountedBytesMin: 64 * KIB,
+  answerRowBytes: 64,
+  answerStepBytes: 1 * MIB,
+  /** Answers that wait for room there, milliseconds for which one waits, and between two looks. Beyond: 503. */
+  answersWaitingMax: 1_000,
+  answerWaitMs: 5_000,
+  answerCapacityLookMs: 20,
   /** Datapoints a thinned-out read (`points`) gives at most for one sensor. Beyond: 400. */
   pointsMax: 30_000,
   /** Rows of one row group of a Parquet file, and characters of text in it: what is held to be written together. */
@@ -216,20 +402,27 @@ export const limits = {
   streamStallMs: 120_000,
   /** Whole records (devices, gateways, projects) read in one step of a long list. */
   recordStepRows: 100,
+  /** Notifications read in one step of a list; each may have 64 KiB. */
+  notificationStepRows: 50,
+  /** Bytes of devices read in one step of a list, about; the first step, of `deviceListDefault` devices, may have more. */
+  deviceStepBytes: 4 * MIB,
   /** Ids of devices, and of gateways, that a project names. Beyond: 400. */
   projectIdsMax: 10_000,
   /** Projects read in one step of a long list; each may name many ids. */
   projectStepRows: 10,
 
   // --- Live streams -------------------------------------------------------------------------------------------
-  /** Live streams at once. Beyond: 503. */
+  /**
+   * Live streams of one caller when nobody else has any, and room kept for the others. Beyond: who has most loses the
+   * oldest, with the reason, or gets 429.
+   */
   liveStreamsMax: 1_000,
-  /** Live streams of one address. Beyond: 429. */
-  liveStreamsPerAddressMax: 50,
+  liveStreamsReserve: 250,
   /** Bytes waiting for the reader of one live stream, about. Beyond: it is cut, with the reason. */
   liveBytesMax: 4 * MIB,
-  /** Bytes waiting for the readers of all of them; the same answer. */
-  liveBytesAllMax: 128 * MIB,
+  /** Bytes waiting for the readers of all streams of one caller, and room kept for the others; the same answer. */
+  liveBytesAllMax: 48 * MIB,
+  liveBytesReserve: 16 * MIB,
   /** Datapoints sent again to a reader that comes back. Beyond: the newest, after a `gap`. */
   liveMissedMax: 1_000,
   /** Milliseconds between signs of life of a quiet stream; its token and rights are looked at then too. */
@@ -238,15 +431,24 @@ export const limits = {
   liveStallMs: 30_000,
 
   // --- Ingest -------------------------------------------------------------------------------------------------
-  /** Datapoints waiting for their commit. Beyond: HTTP 503 with Retry-After; MQTT waits (back-pressure). */
+  /**
+   * Datapoints of one caller waiting for their commit when nobody else's do, and room kept for the others; who takes much
+   * shares it. Beyond: HTTP 503 with Retry-After; MQTT waits (back-pressure).
+   */
   queueDatapointsMax: 120_000,
-  /** Bytes of datapoints waiting for their commit; the same answers. */
-  queueBytesMax: 64 * MIB,
+  queueDatapointsReserve: 40_000,
+  /** Bytes of datapoints waiting for their commit, in the same way; the same answers. */
+  queueBytesMax: 48 * MIB,
+  queueBytesReserve: 16 * MIB,
   /** Datapoints in one commit; more waits for the next, so that no commit keeps the others waiting long. */
   commitDatapointsMax: 30_000,
+  /** Datapoints in one commit while sealing is behind; larger pushes wait for it, so that who floods the log holds up nobody else. */
+  catchUpDatapointsMax: 2_000,
+  /** Bytes in one commit, in the same way; one push may be larger. They are copied to the thread that writes. */
+  commitBytesMax: 8 * MIB,
   /** Milliseconds a commit waits at most while more comes in. */
   gatherMsMax: 8,
-  /** When commits are spared where datapoints come in a stream; domain/datapoints/pacing.ts says what each means. */
+  /** When commits are spared where datapoints come in a stream; domain/datapoints/ingest/commit-pacing.ts says what each means. */
   commitPacing: {
     everyMs: 8,
     datapointsMin: 10,
@@ -258,8 +460,16 @@ export const limits = {
   },
   /** Statements of the registry and of MQTT sessions waiting for their commit. Beyond: 503. */
   queueStatementsMax: 50_000,
-  /** MQTT publishes that wait for room in the queue. Beyond: the connection is cut. */
-  roomWaitersMax: 100_000,
+  /** Bytes of these, about, which the thread that writes holds again; of one unit that is never refused for them. Beyond: 503. */
+  queueStatementBytesMax: 12 * MIB,
+  smallUnitBytesMax: 4 * KIB,
+  /**
+   * Bytes of MQTT publishes of one caller that wait for room in the queue, some 75 000 short ones, and room kept for the others;
+   * what one takes beside its payload. Beyond: the connection is cut.
+   */
+  capacityWaiterBytesMax: 60 * MIB,
+  capacityWaiterBytesReserve: 20 * MIB,
+  capacityWaiterBytes: 800,
   /** Seconds a client is asked to wait when the queue is full. */
   busyRetryAfterS: 1,
   /** Milliseconds a stop may take; then what is left is cut. */
@@ -277,7 +487,7 @@ export const limits = {
   /** Times as many in the log for which commits wait, where that is less than `headRowsMax`. */
   sealBehindFactor: 2,
   /** Characters of values that are no numbers in the log; the same. */
-  sealTextCharsMax: 32 * MIB,
+  sealTextCharsMax: 8 * MIB,
   /** Datapoints in one row of the log; a larger commit takes several. */
   logRowDatapointsMax: 5_000,
   /** Datapoints of a row up to which they are packed: of so few a commit writes a page at most, and more are dearer to pack than to write. */
@@ -297,13 +507,13 @@ export const limits = {
   clearRowsStep: 5_000,
   clearDatapointsStep: 50_000,
   /** Sealed datapoints kept for the watcher of notifications when it is behind, about. Beyond: the oldest go unseen by it, with an error in the log. */
-  keptDatapointsMax: 10_000_000,
+  replayBacklogDatapointsMax: 10_000_000,
   /** Datapoints of the log held in memory. Beyond: commits wait for sealing. */
   headRowsMax: 1_000_000,
-  /** Characters of values that are no numbers among these; the same. While sealing fails, both: 503 for datapoints. */
-  headTextCharsMax: 96 * MIB,
+  /** Characters of values that are no numbers among these, of two bytes at most; the same. While sealing fails, both: 503 for datapoints. */
+  headTextCharsMax: 16 * MIB,
   /** Damaged rows of the log of which each is told at once; of more their number. */
-  damagedRowsTold: 20,
+  damagedRowsLogged: 20,
   /** Milliseconds for which a connection waits for its turn where another process writes. Beyond: the write is refused. */
   databaseBusyMs: 10_000,
   /** Milliseconds between two tries to write to a disk that has refused. */
@@ -317,7 +527,7 @@ export const limits = {
   /** The same in the main thread, which reads little at a time. */
   decodedBytesShortReads: 2 * MIB,
   /** Bytes of forgotten chunks that are kept for the next ones, in each of these threads. Beyond: they are left to the collector. */
-  decodedRoomBytesMax: 3 * MIB,
+  decodedBufferBytesMax: 3 * MIB,
   /** Free pages kept in the database file (4 KiB each), or a share of it. Beyond: those that nobody needed for one such span go back, some at a time, so often. */
   freePagesKept: 256,
   freePagesShareKept: 0.02,
@@ -347,18 +557,18 @@ export const limits = {
   /** Such steps for one sensor before it is the turn of who is most overdue then. */
   retentionStepsInTurn: 50,
 
-  // --- Room on the disk ---------------------------------------------------------------------------------------
+  // --- Storage quota ------------------------------------------------------------------------------------------
   /** Bytes of the disk that datapoints leave free, so that all else goes on; of a small disk this share of it. Beyond: 507. */
   diskReserveBytesMax: 256 * MIB,
   diskReserveShare: 0.05,
   /** Bytes among these that must be free on the disk itself, for the write-ahead log; the others may be free in the database. */
   diskWorkBytes: 96 * MIB,
   /** The share of cap and reserve by which it must be better before datapoints are taken again. */
-  roomAgainShare: 0.02,
+  storageRecoveredShare: 0.02,
   /** Milliseconds between two looks at it. */
-  roomMeasuredMs: 1_000,
+  storageMeasuredMs: 1_000,
   /** Seconds a client is asked to wait when there is no room. */
-  roomRetryAfterS: 60,
+  storageFullRetryAfterS: 60,
   /** The smallest cap on the data folder, bytes; the write-ahead log alone may take as much. */
   dataBytesMin: 64 * MIB,
 
@@ -386,27 +596,35 @@ export const limits = {
   /** The answer to a bulk request kept under its key, characters. Beyond: 413, and nothing is stored. */
   keptAnswerCharsMax: 64 * KIB,
   /** MQTT publishes remembered to tell a repeat (DUP) from a new message. Beyond: the oldest is forgotten. */
-  repeatMemoryMax: 262_144,
+  duplicateMemoryMax: 262_144,
   /** Milliseconds an MQTT publish is remembered for that. */
-  repeatWindowMs: 24 * 3_600_000,
+  duplicateWindowMs: 24 * 3_600_000,
 
   // --- Caches -------------------------------------------------------------------------------------------------
-  /** Devices, sensors, actuators and shares held in memory for ingest and access checks. Beyond: the oldest goes. */
-  directoryPartsMax: 250_000,
-  /** Gateways held in memory for MQTT. Beyond: the oldest goes. */
-  gatewaysCachedMax: 50_000,
+  /** Devices with their parts held in memory for ingest and access checks, bytes: 100 000 with one sensor (99 MiB), or 300 000 sensors of larger ones. Beyond: the oldest goes. */
+  directoryBytesMax: 112 * MIB,
+  /** Gateways held in memory for MQTT, bytes: some 10 000. Beyond: the oldest goes. */
+  gatewaysCachedBytesMax: 8 * MIB,
   /** Gateways whose last heartbeat is held in memory. Beyond: of the oldest, what was written last counts. */
-  gatewaysSeenMax: 100_000,
+  gatewaysSeenMax: 15_000,
   /** Milliseconds by which the `last_seen` on disk may trail: what a crash may take of it. */
-  lastSeenTrailMs: 10_000,
+  lastSeenLagMsMax: 10_000,
   /** Times of gateways written in one unit. */
-  sightingsWrittenMax: 1_000,
-  /** Users held in memory. */
-  usersCachedMax: 20_000,
+  lastSeenWrittenMax: 1_000,
+  /** Callers (users, and addresses of guests) known at once. Beyond: who was asked for longest ago, and holds nothing, is forgotten. */
+  callersMax: 20_000,
+  /** Users held in memory, each under up to three names, and bytes of their records. Beyond: the oldest goes. */
+  usersCachedMax: 10_000,
+  usersCachedBytesMax: 8 * MIB,
+  /** Keys of users' webhooks held in memory; each takes a KiB. Beyond: the oldest is made anew. */
+  webhookKeysCachedMax: 2_000,
+  /** Prepared statements of a connection to the database, and their bytes, about. Beyond: the oldest is prepared anew. */
+  statementsCachedMax: 300,
+  statementsCachedBytesMax: 6 * MIB,
   /** Milliseconds a user's record may be older than the store: what the command line changes is seen by then. */
   userFreshMs: 1_000,
-  /** Verified tokens held in memory. */
-  tokensCachedMax: 50_000,
+  /** Verified tokens held in memory, bytes: some 7 000; and again the headers they came in. Beyond: the oldest is verified anew. */
+  tokensCachedBytesMax: 8 * MIB,
 
   // --- Sign-in ------------------------------------------------------------------------------------------------
   /** Verified logins remembered. */
@@ -415,91 +633,174 @@ export const limits = {
   loginRememberedMs: 600_000,
   /** Password hashes under way at once; each takes some 20 MiB and tens of milliseconds. */
   hashesAtOnceMax: 2,
-  /** Password checks waiting for one of those. Beyond: 503. */
-  hashesWaitingMax: 100,
+  /** Password checks of one address that wait for one of those, and room kept for other addresses; they take turns. Beyond: 503. */
+  hashesWaitingMax: 300,
+  hashesWaitingReserve: 100,
   /** Failed logins of one name from one address before they are slowed down (429). */
   loginFailuresMax: 10,
   /** Milliseconds until such a failure is forgotten; each further failure doubles the wait up to this. */
   loginFailureForgetMs: 900_000,
   /** Names and addresses whose failures are counted. Beyond: the oldest is forgotten. */
-  loginFailuresTrackedMax: 50_000,
-  /** A password, characters. Beyond: 400. */
-  passwordCharsMax: 1024,
-  /** A username, characters. Beyond: 400. */
-  usernameCharsMax: 128,
+  loginFailuresTrackedMax: 20_000,
+  /** A new password, characters. Beyond: 400. */
+  passwordCharsMax: 256,
+  /** A new username, characters. Beyond: 400. */
+  usernameCharsMax: 64,
+  /** A username and a password that are shown at a door, characters: versions before this one took longer ones. Beyond: 400, or CONNACK 4. */
+  knownUsernameCharsMax: 128,
+  knownPasswordCharsMax: 1024,
+  /** A password hash that an admin brings along, characters. Beyond: 400. */
+  passwordHashCharsMax: 512,
+  /** A token or API key with the words before it in its header, characters; ours have some 400. Beyond: 401. */
+  tokenCharsMax: 2 * KIB,
   /** An entry of a profile (a name, an address), characters, and entries of one of its lists. Beyond: 400. */
   profileTextCharsMax: 512,
   profileEntriesMax: 20,
+  /** One list of a profile as JSON, bytes. Beyond: 413. */
+  profileListBytesMax: 64 * KIB,
   /** Accounts that callers of one address make for themselves in an hour, and all callers. Beyond: 429. */
   registrationsPerAddressMax: 10,
   registrationsMax: 200,
   /** Addresses whose registrations are counted. Beyond: the oldest is forgotten. */
   registrationAddressesMax: 10_000,
-  /** API keys of one user, and characters of a key's name. Beyond: 422, 400. */
-  keysPerUserMax: 100,
-  keyNameCharsMax: 128,
+  /** Bytes that a datapoint counts for quotas, beside the characters of a value that is no number. */
+  datapointBytesCounted: 16,
+  /** What was pushed is counted on disk after so many milliseconds. A crash forgets so much of the count. */
+  chargesWrittenMs: 5_000,
+  /** Devices whose counts are written in one unit, so that no commit waits long. */
+  chargesWrittenMax: 500,
+  /** Devices whose strangers' pushes are counted in memory. Beyond: read again when somebody pushes. */
+  strangerAllowancesMax: 20_000,
   /** Devices that one key names. Beyond: 400. */
   keyDevicesMax: 1_000,
-  /** API keys held in memory. Beyond: the oldest is forgotten. */
-  keysCachedMax: 20_000,
+  /** API keys held in memory, and their bytes. Beyond: the oldest is forgotten. */
+  keysCachedMax: 10_000,
+  keysCachedBytesMax: 8 * MIB,
   /** Milliseconds between two notes of a key's last use. */
   keyUseNotedMs: 60_000,
-  /** Renewal sessions of one user. Beyond: the oldest ends. */
-  renewalsPerUserMax: 20,
-  /** Milliseconds after which a renewal session that is not used ends. */
-  renewalIdleMs: 14 * 24 * 3_600_000,
-  /** Milliseconds of use after which that end is moved, so that not every renewal writes. */
-  renewalMovedMs: 24 * 3_600_000,
+  /** Milliseconds for which the key of a user's webhooks is good beside the one that took its place. */
+  webhookKeyOverlapMs: 24 * 3_600_000,
+  /** Refresh sessions of one user. Beyond: the oldest ends. */
+  refreshSessionsPerUserMax: 20,
+  /** Milliseconds after which a refresh session that is not used ends. */
+  refreshSessionIdleMs: 14 * 24 * 3_600_000,
+  /** Milliseconds after which it ends however much it is used: a quarter of a year. Beyond: sign in anew. */
+  refreshSessionLifetimeMs: 90 * 24 * 3_600_000,
+  /** Milliseconds in which a secret that was just replaced is still good, for tabs that renew at once. Beyond: the session ends. */
+  refreshSessionGraceMs: 30_000,
+  /** Characters kept of what a browser says it is. Beyond: cut. */
+  sessionAgentCharsMax: 256,
+  /** Days in which a device that was handed over can be given back, or its old shares brought back. */
+  handoverDays: 30,
   /** A file of users to be imported, bytes. Beyond: it is refused. */
   importBytesMax: 64 * MIB,
   /** Seconds a token of version 2 is good for (spec 5.3). */
   tokenLifetimeS: 600,
+  /** Milliseconds for which the key of tokens may be good beside the one that took its place (`dundun secret rotate`). */
+  tokenKeyOverlapMsMax: 24 * 3_600_000,
   /** Seconds a token of versions 1 and 1.1 is good for (spec 5.3). */
   olderTokenLifetimeS: 60,
 
   // --- MQTT ---------------------------------------------------------------------------------------------------
   /** An MQTT packet, bytes. Beyond: the connection is cut. */
   mqttPacketBytesMax: 16 * MIB,
-  /** A piece of an MQTT packet kept to be continued in the quick lane, bytes. Beyond: the broker gathers it. */
-  quickPacketBytesMax: 4 * KIB,
-  /** A body in the lane of usual pushes, bytes; several times what a reading with its timestamp takes. */
-  quickBodyBytesMax: 256,
-  /** Request line and headers in that lane, bytes. Beyond: Node.js's server reads them. */
-  quickHeadBytesMax: 4 * KIB,
-  /** Different headers that the lane knows the meaning of. Beyond: it forgets them, and reads them anew. */
-  quickHeadersMax: 1_024,
+  /** A SUBSCRIBE or UNSUBSCRIBE, bytes: it is done in one go. All filters of a session fit in, and fewer of the longest. Beyond: the connection is cut. */
+  filtersPacketBytesMax: 256 * KIB,
+  /** Bytes of an MQTT packet that has not come whole from which on they count in the budget of what is received. */
+  mqttCountedBytesMin: 8 * KIB,
+  /** Milliseconds for which nothing more may come of an MQTT packet that has begun, and between two looks at that. Beyond: the connection is cut. */
+  packetStallMs: 60_000,
+  packetStallLookMs: 5_000,
+  /** Milliseconds of silence after which the system asks whether the other end of an MQTT connection is still there. */
+  tcpKeepAliveMs: 120_000,
+  /** A piece of an MQTT packet kept to be continued in the fast path, bytes. Beyond: the broker gathers it. */
+  fastPathPacketBytesMax: 4 * KIB,
+  /** A body in the fast path of usual pushes, bytes; several times what a reading with its timestamp takes. */
+  fastPathBodyBytesMax: 256,
+  /** Request line and headers in that fast path, bytes. Beyond: Node.js's server reads them. */
+  fastPathHeadBytesMax: 4 * KIB,
+  /** Different headers that the fast path knows the meaning of. Beyond: it forgets them, and reads them anew. */
+  fastPathHeadersMax: 1_024,
   /** Pushes of one connection that are stored together. Beyond: the others wait for these. */
-  quickPushesMax: 100,
+  fastPathPushesMax: 100,
   /** Answers that a client has not read, bytes. Beyond: Node.js's server has the connection, and stops reading from it. */
-  quickAnswerBytesMax: 64 * KIB,
-  /** A topic in the quick lane, bytes; longer than that of any sensor with ASCII ids. Beyond: the broker has it. */
-  quickTopicBytesMax: 576,
-  /** MQTT connections at once. Beyond: refused. */
-  mqttConnectionsMax: 20_000,
+  fastPathAnswerBytesMax: 64 * KIB,
+  /** A topic in the fast path, bytes; longer than that of any sensor with ASCII ids. Beyond: the broker has it. */
+  fastPathTopicBytesMax: 576,
   /** Bytes waiting to be read by one subscriber. Beyond: it is cut, with the reason in the log. */
   subscriberBytesMax: 256 * KIB,
+  /**
+   * Bytes that wait for subscribers of one caller whose connections take no more, when nobody else's do, and room kept for
+   * the others. Beyond: the subscriber is cut, with the reason in the log. Milliseconds in which one must take all that
+   * waits for it. Beyond: it is cut.
+   */
+  unreadBytesMax: 48 * MIB,
+  unreadBytesReserve: 16 * MIB,
+  subscriberStallMs: 60_000,
+  /**
+   * Bytes of memory of what waits below that for all subscribers of one caller, short messages for many of them above all, and
+   * room kept for the others. Beyond: a subscriber for whom more than the third of these waits is cut.
+   */
+  backlogBytesMax: 48 * MIB,
+  backlogBytesReserve: 16 * MIB,
+  backlogBytesEachMin: 16 * KIB,
+  /** What a message takes beside its bytes until the socket has it; milliseconds between two looks at what was read. */
+  backlogMessageBytes: 1 * KIB,
+  backlogLookMs: 1_000,
   /** Messages on their way to subscribers. Beyond: ingest waits as it does for a full queue (503, back-pressure). */
   deliveriesMax: 50_000,
-  /** Bytes of messages on their way to subscribers; the same answers. */
-  deliveryBytesMax: 64 * MIB,
+  /** Bytes of messages on their way to subscribers, less those that wait for their connections; the same answers. */
+  deliveryBytesMax: 20 * MIB,
   /** Bytes handed to subscribers before their sockets get a turn to take them in. */
   deliveryTurnBytes: 64 * KIB,
-  /** Packets a client may send before its connection is accepted. Beyond: it is cut. */
-  earlyPacketsMax: 1_000,
+  /** Milliseconds from the connection, or from the end of the TLS handshake, to a whole CONNECT. Beyond: it is cut. */
+  mqttConnectMsMax: 20_000,
+  /** Packets a client may send behind its CONNECT before that is answered, and their bytes in sum. Beyond: it is cut. */
+  earlyPacketsMax: 20,
+  earlyBytesMax: 64 * KIB,
+  /** A CONNECT packet, bytes: all that its five fields can be. Beyond: the connection is cut. */
+  connectPacketBytesMax: 384 * KIB,
+  /** Topic and payload of a will, bytes; one value of 64 KiB is too much for it. Beyond: CONNACK 3. */
+  willBytesMax: 16 * KIB,
   /** Filters of one session. Beyond: SUBACK 128. */
   sessionFiltersMax: 1_000,
+  /**
+   * Memory for the filters of clients that are connected, and for stored sessions with their filters of QoS above 0, bytes
+   * about: some 9 000 filters with wildcards, and 26 000 sessions with one each. A caller, or user, has at most as much as is
+   * still free. Beyond: SUBACK 128, and CONNACK 3.
+   */
+  liveFilterBytesMax: 28 * MIB,
+  storedSessionBytesMax: 44 * MIB,
+  /** Topics for which it is held in memory which stored sessions take them, and their bytes. Beyond: the oldest is looked for anew. */
+  storedMatchesCachedMax: 20_000,
+  storedMatchesBytesMax: 8 * MIB,
   /** Messages kept for one session that is away. Beyond: the newest is not kept, and counted. */
   sessionMessagesMax: 10_000,
-  /** Stored sessions. Beyond: a new persistent session is refused with CONNACK 3. */
+  /** Stored sessions; a user has at most as many as are still free. Beyond: a new persistent one is refused, CONNACK 3. */
   sessionsMax: 100_000,
+  /** Milliseconds after which a stored session of guest ends when its client is away. */
+  guestSessionExpiryMs: 3_600_000,
+  /** Milliseconds between two looks for stored sessions that are away for too long. */
+  sessionExpiryRoundMs: 60_000,
+  /** Milliseconds until what the MQTT sessions of a user take is written for those who read quotas. */
+  mqttUsageLagMsMax: 2_000,
+  /** Milliseconds in which one line of the log tells of what quotas kept out, however often that is. */
+  quotaLogMs: 60_000,
   /** Retained messages. Beyond: the newest is not retained, and counted. */
   retainedMax: 100_000,
   /** Inbound QoS 2 messages of one client awaiting PUBREL. Beyond: the connection is cut. */
   inflightMax: 1_000,
   /** A client id, characters. Beyond: CONNACK 2. */
   clientIdCharsMax: 256,
-  /** Topics whose meaning is held in memory. */
+  /** A filter, bytes. Beyond: SUBACK 128. */
+  topicFilterBytesMax: 1 * KIB,
+  /** A topic that is published to, bytes. Beyond: it is nobody's, so that the message is acknowledged and dropped. */
+  topicBytesMax: 1 * KIB,
+  /** Topics whose meaning is held in memory, and their bytes: some 100 000 of sensors; of others; of those that it is known of whether anybody wants them. Beyond: the oldest goes. */
   topicsCachedMax: 150_000,
+  topicsCachedBytesMax: 34 * MIB,
+  rareTopicsCachedBytesMax: 4 * MIB,
+  wantedTopicsCachedBytesMax: 16 * MIB,
   /** Levels of a topic. Beyond: the connection is cut. */
   topicLevelsMax: 32,
   /** Drops kept for one device. Beyond: the oldest is forgotten. */

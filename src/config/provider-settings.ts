@@ -130,7 +130,7 @@ export const providerSettings: { readonly [F in keyof ProviderConfig]: Setting<P
     env: 'DUNDUN_WEBHOOK_NETWORKS',
     fallback: '',
     reason:
-      'Private addresses (or networks, 192.168.1.0/24) that webhooks may lead to, separated by commas; empty: the internet alone.',
+      'Private addresses (or networks, 192.168.1.0/24) that webhooks may lead to, separated by commas; empty: the internet alone. Never the metadata of a cloud nor this service itself.',
     parse: networks,
   },
 };

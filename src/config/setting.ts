@@ -50,6 +50,18 @@ export function optional<T>(parse: (value: string) => T): (value: string) => T |
   return (value) => (value === '' ? undefined : parse(value));
 }
 
+/** As `parse` reads it; `off`: undefined. */
+export function orOff<T>(parse: (value: string) => T): (value: string) => T | undefined {
+  return (value) => {
+    if (value === 'off') return undefined;
+    try {
+      return parse(value);
+    } catch (error) {
+      throw new Error(`${(error as Error).message}, or off`);
+    }
+  };
+}
+
 /** A size: bytes, or with a unit, decimal (20GB) or binary (20GiB). */
 export function bytesFrom(min: number): (value: string) => number {
   return (value) => {
@@ -60,6 +72,17 @@ export function bytesFrom(min: number): (value: string) => number {
     return bytes;
   };
 }
+
+/** A length of time with its unit (30d, 12h, 90m, 45s), in milliseconds; `off`: undefined. */
+export function durationOrOff(value: string): number | undefined {
+  if (value === 'off') return undefined;
+  const [, number, unit = ''] = /^(\d{1,6})([dhms])$/.exec(value) ?? [];
+  const ms = Number(number) * (durationUnits[unit] ?? Number.NaN);
+  if (!(ms > 0)) throw new Error('must be a length of time such as 30d, 12h or 90m, or off');
+  return ms;
+}
+
+const durationUnits: Readonly<Record<string, number>> = { d: 86_400_000, h: 3_600_000, m: 60_000, s: 1_000 };
 
 const byteUnits: Readonly<Record<string, number>> = {
   b: 1,
@@ -95,9 +118,16 @@ export function origins(value: string): readonly string[] {
   return all;
 }
 
+/** Without the slashes at its end. */
+export function withoutSlashes(address: string): string {
+  let end = address.length;
+  while (address[end - 1] === '/') end -= 1;
+  return address.slice(0, end);
+}
+
 export function url(value: string): string {
   if (value !== '' && !URL.canParse(value)) throw new Error('must be an address such as https://dundun.example');
-  return value.replace(/\/+$/, '');
+  return withoutSlashes(value);
 }
 
 export function tileUrl(value: string): string {

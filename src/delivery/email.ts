@@ -3,8 +3,8 @@
 import { getSystemErrorName } from 'node:util';
 import type { Transporter } from 'nodemailer';
 import { limits } from '../config/limits.ts';
-import type { Delivery, OutgoingMessage, Sender } from '../domain/notifications/sender.ts';
-import { Attempt, noAddress, ofTrouble, shortened } from './outcome.ts';
+import type { OutgoingMessage, Sender, SendOutcome } from '../domain/notifications/outbox/sender.ts';
+import { Attempt, noAddress, outcomeOfError, shortened } from './send-outcome.ts';
 
 export interface EmailOptions {
   /** `smtp://` or `smtps://`, with name and password where the server asks for them. */
@@ -27,7 +27,7 @@ export class EmailSender implements Sender {
     this.#msMax = msMax;
   }
 
-  async send(message: OutgoingMessage, stopped: AbortSignal): Promise<Delivery> {
+  async send(message: OutgoingMessage, stopped: AbortSignal): Promise<SendOutcome> {
     const { email } = message.to;
     if (email === undefined) return noAddress(message, 'e-mail address');
     // A list, or a name with an address in it, would reach people who are not this user.
@@ -73,12 +73,12 @@ export class EmailSender implements Sender {
   }
 }
 
-function ofError(error: unknown, attempt: Attempt): Delivery {
+function ofError(error: unknown, attempt: Attempt): SendOutcome {
   const { code, responseCode, errno } = error as NodeJS.ErrnoException & { readonly responseCode?: number };
   if (responseCode === undefined) {
     // The client writes a code of its own over that of the system, and leaves its number.
     const cause = typeof errno === 'number' ? { code: getSystemErrorName(errno) } : error;
-    return ofTrouble(provider, cause, attempt);
+    return outcomeOfError(provider, cause, attempt);
   }
   const reply = String(responseCode);
   // 4yz is "not now", 5yz is "never" (RFC 5321 4.2.1).

@@ -6,13 +6,13 @@ import { Agent as TlsAgent, request as tlsRequest } from 'node:https';
 import type { LookupFunction } from 'node:net';
 import { limits } from '../config/limits.ts';
 
-export interface Answer {
+export interface ProviderResponse {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly text: string;
 }
 
-export interface Sent {
+export interface PostOptions {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
   /** Ends the request: its time is up, or the service stops. */
@@ -31,8 +31,8 @@ const kept = {
 const plainAgent = new Agent(kept);
 const tlsAgent = new TlsAgent(kept);
 
-/** @throws Error when no whole answer came; `ofTrouble` says what it means. */
-export async function post(url: URL, sent: Sent): Promise<Answer> {
+/** @throws Error when no whole answer came; `outcomeOfError` says what it means. */
+export async function post(url: URL, sent: PostOptions): Promise<ProviderResponse> {
   const first = await once(url, sent);
   if (!('stale' in first)) return first;
   // The other side had closed a connection that was kept: nothing says anything about it but a new one.
@@ -44,9 +44,9 @@ export async function post(url: URL, sent: Sent): Promise<Answer> {
 /** One request; `stale` where it went out on a kept connection that was cut before anything came back. */
 function once(
   url: URL,
-  { headers, body, ...options }: Sent,
+  { headers, body, ...options }: PostOptions,
   anew: { readonly agent?: false } = {},
-): Promise<Answer | { readonly stale: Error }> {
+): Promise<ProviderResponse | { readonly stale: Error }> {
   const isTls = url.protocol === 'https:';
   const request = isTls ? tlsRequest : plainRequest;
   const agent = isTls ? tlsAgent : plainAgent;
@@ -59,6 +59,10 @@ function once(
       const isStale = sent.reusedSocket && !hasAnswer && (error.code === 'ECONNRESET' || error.code === 'EPIPE');
       if (isStale) resolve({ stale: error });
       else reject(error);
+    });
+    // A change of protocol ends it with neither an error nor an answer.
+    sent.on('close', () => {
+      if (!hasAnswer) reject(Object.assign(new Error('no answer came'), { code: 'ECONNRESET' }));
     });
     sent.on('response', (response) => {
       hasAnswer = true;

@@ -1,17 +1,17 @@
 // The sender of each channel, from the settings. Called once, by server.ts. There is one for every channel, always:
 // where credentials are missing it says so.
-import type { Clock } from '../base/clock.ts';
+import type { Clock } from '../base/time/clock.ts';
 import { limits } from '../config/limits.ts';
-import type { Channel } from '../domain/notifications/notification.ts';
-import type { Sender } from '../domain/notifications/sender.ts';
+import type { Sender } from '../domain/notifications/outbox/sender.ts';
+import type { Channel } from '../domain/notifications/rules/notification.ts';
 import { type EmailOptions, EmailSender } from './email.ts';
 import { SmsSender } from './sms.ts';
 import { type TelegramOptions, TelegramSender } from './telegram.ts';
 import { TwilioAccount, type TwilioOptions } from './twilio.ts';
 import { type TwitterOptions, TwitterSender } from './twitter.ts';
+import { UnconfiguredSender } from './unconfigured-sender.ts';
 import { VoiceSender } from './voice.ts';
 import { type WebhookOptions, WebhookSender } from './webhook.ts';
-import { WithoutProvider } from './without-provider.ts';
 
 export interface SenderOptions {
   readonly clock: Clock;
@@ -33,11 +33,11 @@ export function makeSenders(options: SenderOptions): ReadonlyMap<Channel, Sender
   for (const loading of packages) loading?.catch(() => {});
   const account = twilio && new TwilioAccount(twilio, bounds);
   const senders: readonly Sender[] = [
-    account ? new SmsSender(account) : new WithoutProvider('sms', 'DUNDUN_TWILIO_ACCOUNT_SID'),
-    account?.options.voiceFrom ? new VoiceSender(account) : new WithoutProvider('voice', voiceMissing(account)),
-    twitter ? new TwitterSender(twitter, bounds) : new WithoutProvider('twitter', 'DUNDUN_X_APP_KEY'),
-    email ? new EmailSender(email, bounds) : new WithoutProvider('email', 'DUNDUN_SMTP_URL'),
-    telegram ? new TelegramSender(telegram, bounds) : new WithoutProvider('telegram', 'DUNDUN_TELEGRAM_TOKEN'),
+    account ? new SmsSender(account) : new UnconfiguredSender('sms', 'DUNDUN_TWILIO_ACCOUNT_SID'),
+    account?.options.voiceFrom ? new VoiceSender(account) : new UnconfiguredSender('voice', voiceMissing(account)),
+    twitter ? new TwitterSender(twitter, bounds) : new UnconfiguredSender('twitter', 'DUNDUN_X_APP_KEY'),
+    email ? new EmailSender(email, bounds) : new UnconfiguredSender('email', 'DUNDUN_SMTP_URL'),
+    telegram ? new TelegramSender(telegram, bounds) : new UnconfiguredSender('telegram', 'DUNDUN_TELEGRAM_TOKEN'),
     new WebhookSender(webhook, bounds),
   ];
   return new Map(senders.map((sender) => [sender.channel, sender]));

@@ -1,8 +1,8 @@
 // Text messages to phones, through Twilio. Goes to the first number of the recipient that can be reached.
 import { limits } from '../config/limits.ts';
-import type { Delivery, OutgoingMessage, Sender } from '../domain/notifications/sender.ts';
-import { shortened } from './outcome.ts';
+import type { OutgoingMessage, Sender, SendOutcome } from '../domain/notifications/outbox/sender.ts';
 import { toPhones } from './phones.ts';
+import { shortened } from './send-outcome.ts';
 import type { TwilioAccount } from './twilio.ts';
 
 export class SmsSender implements Sender {
@@ -14,7 +14,7 @@ export class SmsSender implements Sender {
     this.#account = account;
   }
 
-  send(message: OutgoingMessage, signal: AbortSignal): Promise<Delivery> {
+  send(message: OutgoingMessage, signal: AbortSignal): Promise<SendOutcome> {
     const { from } = this.#account.options;
     const sender = from.startsWith('MG') ? { messagingServiceSid: from } : { from };
     const body = shortened(message.text, limits.smsCharsMax);

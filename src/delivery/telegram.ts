@@ -1,21 +1,21 @@
 // Messages of a Telegram bot, by its HTTP API (core.telegram.org/bots/api), to the first chat of the recipient that takes
 // them. The token is part of the address there, so nothing of the address is ever told.
-import type { Clock } from '../base/clock.ts';
+import type { Clock } from '../base/time/clock.ts';
 import { limits } from '../config/limits.ts';
-import type { Delivery, OutgoingMessage, Sender } from '../domain/notifications/sender.ts';
+import type { OutgoingMessage, Sender, SendOutcome } from '../domain/notifications/outbox/sender.ts';
+import { objectOf, type ProviderResponse, post } from './post.ts';
 import {
+  type AddressOutcome,
   Attempt,
   boundedWait,
   noAddress,
-  type Outcome,
-  ofStatus,
-  ofTrouble,
+  outcomeOfError,
+  outcomeOfStatus,
   retryAfterOf,
   shortened,
   toFirstReachable,
   unreadable,
-} from './outcome.ts';
-import { type Answer, objectOf, post } from './post.ts';
+} from './send-outcome.ts';
 
 export interface TelegramOptions {
   readonly token: string;
@@ -38,13 +38,13 @@ export class TelegramSender implements Sender {
     this.#msMax = msMax;
   }
 
-  async send(message: OutgoingMessage, signal: AbortSignal): Promise<Delivery> {
+  async send(message: OutgoingMessage, signal: AbortSignal): Promise<SendOutcome> {
     const chats = message.to.telegram ?? [];
     if (chats.length === 0) return noAddress(message, 'chat with the Telegram bot');
     return toFirstReachable(chats, (chat) => this.#sendTo(chat, message, signal));
   }
 
-  async #sendTo(chat: string, { id, text }: OutgoingMessage, stopped: AbortSignal): Promise<Outcome> {
+  async #sendTo(chat: string, { id, text }: OutgoingMessage, stopped: AbortSignal): Promise<AddressOutcome> {
     const attempt = new Attempt(stopped, this.#msMax);
     const { url, token } = this.#options;
     const body = {
@@ -60,21 +60,21 @@ export class TelegramSender implements Sender {
       });
       return this.#outcome(answer);
     } catch (error) {
-      return ofTrouble(provider, error, attempt);
+      return outcomeOfError(provider, error, attempt);
     }
   }
 
-  #outcome({ status, headers, text }: Answer): Outcome {
+  #outcome({ status, headers, text }: ProviderResponse): AddressOutcome {
     const body = objectOf(text);
     if (status < 300)
       return body?.['ok'] === true ? { kind: 'sent', code: String(status) } : unreadable(provider, String(status));
     const code = String(status);
     if (status === 400 || status === 403) return { kind: 'failed', reason: refusal(status, body), code, tryNext: true };
     // An address without a bot: the token is not one.
-    if (status === 404) return ofStatus(provider, { status: 401, code });
+    if (status === 404) return outcomeOfStatus(provider, { status: 401, code });
     const { retry_after: waitS } = (body?.['parameters'] ?? {}) as { readonly retry_after?: unknown };
     const retryAfterS = typeof waitS === 'number' ? boundedWait(waitS) : retryAfterOf(headers, this.#clock);
-    return ofStatus(provider, { status, retryAfterS });
+    return outcomeOfStatus(provider, { status, retryAfterS });
   }
 }
 

@@ -2,10 +2,10 @@
 // `post`, so that they are bounded, end with their signal, may go to a gateway that speaks the same language, and carry
 // the id of the message. Used by sms.ts and voice.ts.
 import type { Twilio } from 'twilio';
-import type { Clock } from '../base/clock.ts';
-import type { OutgoingMessage } from '../domain/notifications/sender.ts';
-import { Attempt, type Outcome, ofStatus, ofTrouble, retryAfterOf } from './outcome.ts';
-import { type Answer, objectOf, post } from './post.ts';
+import type { Clock } from '../base/time/clock.ts';
+import type { OutgoingMessage } from '../domain/notifications/outbox/sender.ts';
+import { objectOf, type ProviderResponse, post } from './post.ts';
+import { type AddressOutcome, Attempt, outcomeOfError, outcomeOfStatus, retryAfterOf } from './send-outcome.ts';
 
 export interface TwilioOptions {
   /** `AC…` */
@@ -51,9 +51,9 @@ export class TwilioAccount {
     create: (client: Twilio) => Promise<unknown>,
     { id }: OutgoingMessage,
     stopped: AbortSignal,
-  ): Promise<Outcome> {
+  ): Promise<AddressOutcome> {
     const attempt = new Attempt(stopped, this.#msMax);
-    let answer: Answer | undefined;
+    let answer: ProviderResponse | undefined;
     try {
       await create(
         await this.#client(async (request) => {
@@ -63,9 +63,9 @@ export class TwilioAccount {
       );
     } catch (error) {
       // What the client makes of an answer says less than the answer.
-      if (answer === undefined) return ofTrouble(provider, error, attempt);
+      if (answer === undefined) return outcomeOfError(provider, error, attempt);
     }
-    return answer === undefined ? ofTrouble(provider, undefined, attempt) : this.#outcome(answer);
+    return answer === undefined ? outcomeOfError(provider, undefined, attempt) : this.#outcome(answer);
   }
 
   async #client(request: (request: ClientRequest) => Promise<unknown>): Promise<Twilio> {
@@ -90,7 +90,7 @@ export class TwilioAccount {
     });
   }
 
-  #outcome(answer: Answer): Outcome {
+  #outcome(answer: ProviderResponse): AddressOutcome {
     // Created is created, whatever a gateway writes below it: a second text message would be one too many.
     if (answer.status === 201) return { kind: 'sent', code: '201' };
     const body = objectOf(answer.text);
@@ -101,8 +101,8 @@ export class TwilioAccount {
     if (ofAccount !== undefined) return { kind: 'failed', reason: ofAccount, code: code ?? '' };
     const retryAfterS = retryAfterOf(answer.headers, this.#clock);
     // 21611: the queue of the sender is full, which passes.
-    if (code === '21611') return ofStatus(provider, { status: 429, code, retryAfterS });
-    return ofStatus(provider, { status: answer.status, code, retryAfterS });
+    if (code === '21611') return outcomeOfStatus(provider, { status: 429, code, retryAfterS });
+    return outcomeOfStatus(provider, { status: answer.status, code, retryAfterS });
   }
 }
 

@@ -2,22 +2,23 @@
 // Accounts are given by id or by name; names are looked up, and remembered for a while.
 import { Agent, type IncomingMessage } from 'node:http';
 import type { ApiPartialResponseError, ApiResponseError, TwitterApi } from 'twitter-api-v2';
-import type { Clock } from '../base/clock.ts';
-import { LruCache } from '../base/lru-cache.ts';
+import { entryBytes, textHeapBytes } from '../base/memory/heap-bytes.ts';
+import { LruCache } from '../base/memory/lru-cache.ts';
+import type { Clock } from '../base/time/clock.ts';
 import { limits } from '../config/limits.ts';
-import type { Delivery, OutgoingMessage, Sender } from '../domain/notifications/sender.ts';
+import type { OutgoingMessage, Sender, SendOutcome } from '../domain/notifications/outbox/sender.ts';
 import {
+  type AddressOutcome,
   Attempt,
   boundedWait,
   noAddress,
-  type Outcome,
-  ofStatus,
-  ofTrouble,
+  outcomeOfError,
+  outcomeOfStatus,
   retryAfterOf,
   shortened,
   toFirstReachable,
   unreadable,
-} from './outcome.ts';
+} from './send-outcome.ts';
 
 export interface TwitterOptions {
   readonly appKey: string;
@@ -28,7 +29,7 @@ export interface TwitterOptions {
   readonly url: string;
 }
 
-interface Found {
+interface RecentMessage {
   readonly id: string;
   readonly atMs: number;
 }
@@ -42,7 +43,11 @@ export class TwitterSender implements Sender {
   readonly #clock: Clock;
   readonly #msMax: number;
   /** Ids of accounts by name, in lower case. */
-  readonly #ids = new LruCache<string, Found>({ weightMax: limits.accountNamesMax });
+  readonly #ids = new LruCache<string, RecentMessage>({
+    weightMax: limits.accountNamesBytesMax,
+    entriesMax: limits.accountNamesMax,
+    weigh: ({ id }, name) => 2 * entryBytes + textHeapBytes(name) + textHeapBytes(id),
+  });
   /** The client speaks TLS unless it is handed an agent that does not. */
   readonly #agent: Agent | undefined;
 
@@ -53,13 +58,13 @@ export class TwitterSender implements Sender {
     this.#agent = options.url.startsWith('http:') ? new Agent({ keepAlive: true }) : undefined;
   }
 
-  async send(message: OutgoingMessage, signal: AbortSignal): Promise<Delivery> {
+  async send(message: OutgoingMessage, signal: AbortSignal): Promise<SendOutcome> {
     const accounts = message.to.twitter ?? [];
     if (accounts.length === 0) return noAddress(message, 'account on X');
     return toFirstReachable(accounts, (account) => this.#sendTo(account, message, signal));
   }
 
-  async #sendTo(account: string, { id, text }: OutgoingMessage, stopped: AbortSignal): Promise<Outcome> {
+  async #sendTo(account: string, { id, text }: OutgoingMessage, stopped: AbortSignal): Promise<AddressOutcome> {
     const attempt = new Attempt(stopped, this.#msMax);
     try {
       const client = await this.#client(attempt.signal);
@@ -77,7 +82,7 @@ export class TwitterSender implements Sender {
   }
 
   /** The id of the account; an outcome where there is none of that name. */
-  async #idOf(account: string, client: TwitterApi): Promise<string | Outcome> {
+  async #idOf(account: string, client: TwitterApi): Promise<string | AddressOutcome> {
     // Ids have come one after the other for twenty years: short numbers are names.
     if (/^\d{5,19}$/.test(account)) return account;
     if (!/^\w{1,15}$/.test(account)) return noSuchAccount('name');
@@ -114,7 +119,7 @@ export class TwitterSender implements Sender {
     );
   }
 
-  #ofError(error: unknown, attempt: Attempt): Outcome {
+  #ofError(error: unknown, attempt: Attempt): AddressOutcome {
     const { type } = error as { readonly type?: string };
     if (type === 'response') return this.#ofResponse(error as ApiResponseError);
     if (type === 'partial-response' && (error as ApiPartialResponseError).response.statusCode === 201) {
@@ -124,14 +129,14 @@ export class TwitterSender implements Sender {
     if (type === 'partial-response' && !attempt.signal.aborted) {
       return unreadable(provider, String((error as ApiPartialResponseError).response.statusCode));
     }
-    return ofTrouble(provider, causeOf(error), attempt);
+    return outcomeOfError(provider, causeOf(error), attempt);
   }
 
-  #ofResponse({ code, data, headers, rateLimit }: ApiResponseError): Outcome {
+  #ofResponse({ code, data, headers, rateLimit }: ApiResponseError): AddressOutcome {
     if (code === 429) {
       const resetS = rateLimit?.reset;
       const waitS = resetS === undefined ? undefined : boundedWait(resetS - this.#clock.now() / 1000);
-      return ofStatus(provider, { status: 429, retryAfterS: retryAfterOf(headers, this.#clock) ?? waitS });
+      return outcomeOfStatus(provider, { status: 429, retryAfterS: retryAfterOf(headers, this.#clock) ?? waitS });
     }
     if (code === 404) return noSuchAccount('404');
     // A refusal without a type of its own is about this recipient; those about us have one.
@@ -144,11 +149,11 @@ export class TwitterSender implements Sender {
         tryNext: true,
       };
     }
-    return ofStatus(provider, { status: code });
+    return outcomeOfStatus(provider, { status: code });
   }
 }
 
-function noSuchAccount(code: string): Outcome {
+function noSuchAccount(code: string): AddressOutcome {
   return { kind: 'failed', reason: 'there is no such account on X', code, tryNext: true };
 }
 

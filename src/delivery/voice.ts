@@ -1,8 +1,8 @@
 // Calls that read the message aloud, through Twilio. Goes to the first number of the recipient that can be reached.
 import { limits } from '../config/limits.ts';
-import type { Delivery, OutgoingMessage, Sender } from '../domain/notifications/sender.ts';
-import { shortened } from './outcome.ts';
+import type { OutgoingMessage, Sender, SendOutcome } from '../domain/notifications/outbox/sender.ts';
 import { toPhones } from './phones.ts';
+import { shortened } from './send-outcome.ts';
 import type { TwilioAccount } from './twilio.ts';
 
 export class VoiceSender implements Sender {
@@ -14,7 +14,7 @@ export class VoiceSender implements Sender {
     this.#account = account;
   }
 
-  send(message: OutgoingMessage, signal: AbortSignal): Promise<Delivery> {
+  send(message: OutgoingMessage, signal: AbortSignal): Promise<SendOutcome> {
     const { voiceFrom: from, voiceLanguage } = this.#account.options;
     const twiml = twimlOf(message.text, voiceLanguage);
     return toPhones(message, (to) =>

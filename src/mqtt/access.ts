@@ -3,7 +3,9 @@ import type { DeviceDirectory } from '../domain/devices/device-directory.ts';
 import type { Gateways } from '../domain/gateways/gateways.ts';
 import type { Permissions } from '../domain/permissions/permission.ts';
 import { scope } from '../domain/permissions/scopes.ts';
-import type { QoS, Session, Sessions } from './sessions.ts';
+import type { UserKey } from '../domain/users/user.ts';
+import type { Users } from '../domain/users/users.ts';
+import type { ClientSession, QoS, Sessions } from './sessions.ts';
 import { matchesFilter, matchesForm, parseTopic, type Topic } from './topics.ts';
 
 export class Access {
@@ -11,31 +13,36 @@ export class Access {
   readonly #gateways: Gateways;
   readonly #permissions: Permissions;
   readonly #sessions: Sessions;
+  readonly #users: Users;
 
   constructor(parts: {
     readonly directory: DeviceDirectory;
     readonly gateways: Gateways;
     readonly permissions: Permissions;
     readonly sessions: Sessions;
+    readonly users: Users;
   }) {
     this.#directory = parts.directory;
     this.#gateways = parts.gateways;
     this.#permissions = parts.permissions;
     this.#sessions = parts.sessions;
+    this.#users = parts.users;
   }
 
   /**
    * Loads what `grantedQos` needs to know about a stored message.
-   * @returns false when it is of a device, a part of one, or a gateway that was removed since: one that has its id now
-   * is another.
+   * @returns false when it is of a device, a part of one, a gateway or a user that was removed since: one that has its id
+   * or name now is another.
    */
   async prepare(message: {
     readonly topic: string;
     readonly device?: number;
     readonly part?: number;
+    readonly user?: UserKey;
   }): Promise<boolean> {
     const topic = parseTopic(message.topic);
-    if (topic.kind === 'user' || topic.kind === 'none') return true;
+    if (topic.kind === 'none') return true;
+    if (topic.kind === 'user') return isStill(await this.#users.findByName(topic.username), message.user);
     if (topic.kind === 'gateway') return isStill(await this.#gateways.find(topic.gateway), message.device);
     const device = await this.#directory.find(topic.device);
     const part = topic.kind === 'sensor' ? device?.sensors.get(topic.sensor) : device?.actuators.get(topic.actuator);
@@ -43,17 +50,19 @@ export class Access {
   }
 
   /** The QoS up to which a message on this topic may go out to the session now; undefined: it may not. */
-  grantedQos(session: Session, topic: string): QoS | undefined {
-    const granted = topic.startsWith('$') ? undefined : highestQos(session, topic);
-    return granted !== undefined && this.#mayRead(session, parseTopic(topic)) ? granted : undefined;
+  grantedQos(session: ClientSession, topic: string): QoS | undefined {
+    // The right first: most who subscribe to everything may have little of it, and some have a thousand filters.
+    if (topic.startsWith('$') || !this.#mayRead(session, parseTopic(topic))) return undefined;
+    return highestQos(session, topic);
   }
 
   /** Is it of use to keep a message for a user who is away? What is not known now is judged at delivery. */
-  mayKeep(username: string, topic: string): boolean {
-    const parsed = parseTopic(topic);
-    if (parsed.kind === 'user') return parsed.username === username;
+  mayKeep(user: UserKey, message: { readonly topic: string; readonly user?: UserKey | undefined }): boolean {
+    const parsed = parseTopic(message.topic);
+    // It passes between the connections of one user, so that is who published it.
+    if (parsed.kind === 'user') return message.user === user;
     if (parsed.kind === 'none') return false;
-    const actor = this.#sessions.actorNamed(username);
+    const actor = this.#sessions.actorByKey(user);
     if (parsed.kind === 'gateway') {
       const gateway = this.#gateways.peek(parsed.gateway);
       return gateway === undefined || actor === undefined || this.#permissions.mayActFor(actor, gateway);
@@ -63,7 +72,7 @@ export class Access {
     return (this.#permissions.scopesOf(actor, device) & scope.dataView) !== 0;
   }
 
-  #mayRead(session: Session, topic: Topic): boolean {
+  #mayRead(session: ClientSession, topic: Topic): boolean {
     if (topic.kind === 'sensor' || topic.kind === 'actuator') {
       const device = this.#directory.peek(topic.device);
       return device !== undefined && (this.#permissions.scopesOf(session.actor, device) & scope.dataView) !== 0;
@@ -72,7 +81,7 @@ export class Access {
   }
 
   /** May a message on such a topic pass from this session to others? */
-  async mayRelay(session: Session, topic: Topic): Promise<boolean> {
+  async mayRelay(session: ClientSession, topic: Topic): Promise<boolean> {
     // In memory from here on, for the check at delivery.
     if (topic.kind === 'gateway') await this.#gateways.find(topic.gateway);
     return this.#mayRelay(session, topic);
@@ -88,7 +97,7 @@ export class Access {
    * What is neither sensor nor actuator passes between signed-in clients alone: `users/{username}/…` between those of
    * that user, `devices/{gateway id}/…` between those who may act for the gateway.
    */
-  #mayRelay(session: Session, topic: Topic): boolean {
+  #mayRelay(session: ClientSession, topic: Topic): boolean {
     if (topic.kind !== 'user' && topic.kind !== 'gateway') return false;
     if (!this.#permissions.mayRelay(session.actor, topic.kind)) return false;
     if (topic.kind === 'user') return topic.username === session.actor.username;
@@ -106,7 +115,7 @@ function isStill(record: { readonly key: number } | undefined, key: number | und
  * A message goes out once in each form; a client gets the forms that its filters ask for. Where several take the
  * message, the highest QoS among them counts [MQTT-3.3.5-1].
  */
-function highestQos(session: Session, topic: string): QoS | undefined {
+function highestQos(session: ClientSession, topic: string): QoS | undefined {
   let highest: QoS | undefined;
   for (const [filter, qos] of session.filters) {
     if (qos <= (highest ?? -1) || !matchesForm(filter, topic) || !matchesFilter(filter, topic)) continue;

@@ -4,28 +4,29 @@
 import { Aedes, type AedesOptions, type AedesPublishPacket, type Client, type PublishPacket } from 'aedes';
 import Packet from 'aedes-packet';
 import { writeToStream } from 'mqtt-packet';
-import { Qlobber } from 'qlobber';
-import { LruCache } from '../base/lru-cache.ts';
+import { entryBytes, textHeapBytes } from '../base/memory/heap-bytes.ts';
+import { LruCache } from '../base/memory/lru-cache.ts';
 import { limits } from '../config/limits.ts';
-import type { OutgoingMessage, Outlet } from './delivery.ts';
+import { remembered } from '../domain/remembered.ts';
+import type { UserKey } from '../domain/users/user.ts';
+import type { MessageKind, OutgoingPublish, PublishRouter } from './delivery.ts';
+import { type Deliver, Subscribers } from './subscribers.ts';
 import { bothForms } from './topics.ts';
 
 // A buffer for each of 65 536 numbers would be made at the first packet, and kept: seven megabytes.
 writeToStream.cacheNumbers = false;
 
-type Done = (error?: Error) => void;
-type Deliver = (packet: AedesPublishPacket, done: () => void) => void;
+type BrokerCallback = (error?: Error) => void;
 
 /** Where messages are kept before they go out; a part of aedes's persistence interface. */
-export interface SessionMemory {
+export interface SessionMessageStore {
   /** Filters of stored sessions with QoS above 0. */
   readonly storedFilters: number;
   storeRetained(packet: object): Promise<void>;
-  subscriptionsByTopic(topic: string): Promise<readonly { readonly clientId: string; readonly qos?: number }[]>;
-  outgoingEnqueueCombi(
-    recipients: readonly { readonly clientId: string; readonly qos?: number }[],
-    packet: object,
-  ): Promise<void>;
+  /** Is there a stored session for which a message is to be kept? */
+  hasSubscribers(message: { readonly topic: string; readonly user?: UserKey | undefined }): boolean;
+  /** Keeps a message for the stored sessions that take it. */
+  enqueueForSubscribers(packet: object): Promise<void>;
 }
 
 /** A message that goes out when it is kept, and after all that came before it. */
@@ -44,42 +45,41 @@ const BrokerPacket = Packet as unknown as new (original: object, broker: Aedes) 
 /** What aedes has and its types do not show. */
 const aedesMethods = Aedes.prototype as unknown as { registerClient(this: Aedes, client: Client): void };
 
-export class Broker extends Aedes implements Outlet {
+export class Broker extends Aedes implements PublishRouter {
   /** Packets that were taken by the domain or dropped; routing passes over them. */
   readonly #taken = new WeakSet<object>();
-  readonly #memory: SessionMemory;
+  /** Who published what the broker routes by itself (QoS 2). */
+  readonly #publishers = new WeakMap<object, UserKey>();
+  readonly #sessionMessages: SessionMessageStore;
   /** The key of the gateway whose own a relayed topic is. */
   readonly #ownerOf: (topic: string) => number | undefined;
-  readonly #filters = new Qlobber<Deliver>({
-    separator: '/',
-    wildcard_one: '+',
-    wildcard_some: '#',
-    match_empty_levels: true,
-  });
+  readonly #subscribers: Subscribers;
   /** Whether anybody who is connected asked for a topic; forgotten with every change of a subscription. */
-  readonly #wanted = new LruCache<string, boolean>({ weightMax: limits.topicsCachedMax });
+  readonly #wanted = new LruCache<string, boolean>({
+    weightMax: limits.wantedTopicsCachedBytesMax,
+    pool: remembered,
+    entriesMax: limits.topicsCachedMax,
+    weigh: (_, topic) => entryBytes + textHeapBytes(topic),
+  });
   #filterCount = 0;
   #line: InLine[] = [];
   #advancing = false;
 
-  /** aedes's emitter, which its types do not show. */
-  get #mq(): { emit(packet: AedesPublishPacket, done: () => void): void } {
-    return (this as unknown as { mq: { emit(packet: AedesPublishPacket, done: () => void): void } }).mq;
-  }
-
   constructor(
     options: AedesOptions,
-    memory: SessionMemory,
+    sessionMessages: SessionMessageStore,
     ownerOf: (topic: string) => number | undefined = () => undefined,
   ) {
-    super(options);
-    this.#memory = memory;
+    const subscribers = new Subscribers();
+    super({ ...options, mq: subscribers });
+    this.#subscribers = subscribers;
+    this.#sessionMessages = sessionMessages;
     this.#ownerOf = ownerOf;
   }
 
-  /** Who is connected, by client id; `pause` ends reading from one. */
-  get connections(): Readonly<Record<string, { pause(): void }>> {
-    return (this as unknown as { clients: Record<string, { pause(): void }> }).clients;
+  /** Who is connected, by client id. */
+  get connections(): Readonly<Record<string, Client>> {
+    return (this as unknown as { clients: Record<string, Client> }).clients;
   }
 
   /** Marks a packet so that it is acknowledged and not routed. */
@@ -87,12 +87,19 @@ export class Broker extends Aedes implements Outlet {
     this.#taken.add(packet);
   }
 
-  get isWatched(): boolean {
-    return this.#filterCount > 0 || this.#memory.storedFilters > 0;
+  /** Notes in whose name a packet is routed. */
+  notePublisher(packet: object, user: UserKey): void {
+    this.#publishers.set(packet, user);
   }
 
-  wants(topic: string, { qos, retain }: { readonly qos: number; readonly retain: boolean }): boolean {
-    return retain || (qos > 0 && this.#memory.storedFilters > 0) || this.#isSubscribed(topic);
+  get isWatched(): boolean {
+    return this.#filterCount > 0 || this.#sessionMessages.storedFilters > 0;
+  }
+
+  wants(topic: string, { qos, retain, user }: MessageKind): boolean {
+    // Whether a stored session takes it is known before anything is done for the message, so that sessions whose users
+    // may not have it cost next to nothing.
+    return retain || this.#isSubscribed(topic) || (qos > 0 && this.#sessionMessages.hasSubscribers({ topic, user }));
   }
 
   /**
@@ -101,10 +108,11 @@ export class Broker extends Aedes implements Outlet {
    * subscribers; the line is bounded by those who wait for that (I4).
    * @throws Refusal when it could not be kept; it has gone out all the same.
    */
-  route(message: OutgoingMessage): Promise<void> {
+  route(message: OutgoingPublish): Promise<void> {
     const packet = new BrokerPacket({ cmd: 'publish', dup: false, ...message }, this);
-    const { device, part } = message;
+    const { device, part, user } = message;
     if (device !== undefined) Object.assign(packet, part === undefined ? { device } : { device, part });
+    if (user !== undefined) Object.assign(packet, { user });
     const kept = this.#keep(packet);
     // Looked at when its turn comes.
     kept?.catch(() => {});
@@ -115,9 +123,13 @@ export class Broker extends Aedes implements Outlet {
   }
 
   /** Routes what a client published, in both forms. */
-  async relay({ topic, payload, qos, retain }: PublishPacket): Promise<void> {
+  async relay({ topic, payload, qos, retain }: PublishPacket, user: UserKey | undefined): Promise<void> {
     const device = this.#ownerOf(topic);
-    const message = { payload: Buffer.from(payload), qos, retain, ...(device === undefined ? {} : { device }) };
+    const message = {
+      ...{ payload: Buffer.from(payload), qos, retain },
+      ...(device === undefined ? {} : { device }),
+      ...(user === undefined ? {} : { user }),
+    };
     await Promise.all(bothForms(topic).map((form) => this.route({ ...message, topic: form })));
   }
 
@@ -127,45 +139,45 @@ export class Broker extends Aedes implements Outlet {
   }
 
   /** aedes calls this for what clients publish, for wills, and for its own `$SYS` messages. */
-  override publish(packet: PublishPacket, clientOrDone: Client | Done, doneOrNothing?: Done): void {
-    const done = (typeof clientOrDone === 'function' ? clientOrDone : doneOrNothing) as Done;
+  override publish(packet: PublishPacket, clientOrDone: Client | BrokerCallback, doneOrNothing?: BrokerCallback): void {
+    const done = (typeof clientOrDone === 'function' ? clientOrDone : doneOrNothing) as BrokerCallback;
     if (this.#taken.has(packet)) setImmediate(done);
     else if (packet.topic.startsWith('$SYS/')) super.publish(packet, done);
-    else this.relay(packet).then(() => done(), done);
+    else this.relay(packet, this.#publishers.get(packet)).then(() => done(), done);
   }
 
   override subscribe(filter: string, deliver: Deliver, done: () => void): void {
-    this.#filters.add(filter, deliver);
     this.#filterCount += 1;
     this.#wanted.clear();
     super.subscribe(filter, deliver, done);
   }
 
-  override unsubscribe(filter: string, deliver: Deliver, done: () => void): void {
-    this.#filters.remove(filter, deliver);
+  override unsubscribe(filter: string, deliver: Deliver, done?: () => void): void {
     this.#filterCount -= 1;
     this.#wanted.clear();
-    super.unsubscribe(filter, deliver, done);
+    super.unsubscribe(filter, deliver, done as () => void);
   }
 
   #isSubscribed(topic: string): boolean {
     if (this.#filterCount === 0) return false;
     const known = this.#wanted.get(topic);
     if (known !== undefined) return known;
-    const subscribed = this.#filters.match(topic).length > 0;
+    const subscribed = this.#subscribers.has(topic);
     this.#wanted.set(topic, subscribed);
     return subscribed;
   }
 
   #keep(packet: AedesPublishPacket): Promise<unknown> | undefined {
     // Both begin at once, because numbers by which the broker tells messages apart are given in the order of the line.
-    const retained = packet.retain ? this.#memory.storeRetained(packet) : undefined;
-    const queued = packet.qos > 0 && this.#memory.storedFilters > 0 ? this.#enqueue(packet) : undefined;
+    const retained = packet.retain ? this.#sessionMessages.storeRetained(packet) : undefined;
+    const queued = packet.qos > 0 && this.#sessionMessages.storedFilters > 0 ? this.#enqueue(packet) : undefined;
     return retained !== undefined && queued !== undefined ? Promise.all([retained, queued]) : (retained ?? queued);
   }
 
   async #enqueue(packet: AedesPublishPacket): Promise<void> {
-    await this.#memory.outgoingEnqueueCombi(await this.#memory.subscriptionsByTopic(packet.topic), packet);
+    // After what was committed together with the message: an acknowledgement makes room for it.
+    await undefined;
+    await this.#sessionMessages.enqueueForSubscribers(packet);
   }
 
   async #advance(): Promise<void> {
@@ -177,7 +189,7 @@ export class Broker extends Aedes implements Outlet {
         const fault = kept && (await faultOf(kept));
         const done = () => (fault === undefined ? resolve() : reject(fault));
         if (isSilent) done();
-        else this.#mq.emit(packet, done);
+        else this.#subscribers.emit(packet, done);
       }
     }
     this.#advancing = false;

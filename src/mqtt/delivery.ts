@@ -1,14 +1,15 @@
 // From the feed to MQTT subscribers: one order, one access check, once (I2, I3). The feed alone delivers sensor and
 // actuator values; with nobody subscribed nothing is published. Bounded: while too much is on its way, ingest waits.
-import type { Json } from '../base/json.ts';
-import { formatTimestamp } from '../base/timestamp.ts';
+import type { Json } from '../base/text/json.ts';
+import { formatTimestamp } from '../base/time/timestamp.ts';
 import { jsonValue } from '../domain/datapoints/datapoint.ts';
 import type { Committed, CommittedPush, Feed } from '../domain/datapoints/feed.ts';
-import type { Reading } from '../domain/datapoints/reading.ts';
+import type { Reading } from '../domain/datapoints/ingest/reading.ts';
 import type { DeviceDirectory } from '../domain/devices/device-directory.ts';
+import type { UserKey } from '../domain/users/user.ts';
 import { actuatorTopic, bothForms, sensorTopic } from './topics.ts';
 
-export interface OutgoingMessage {
+export interface OutgoingPublish {
   readonly topic: string;
   readonly payload: Buffer;
   readonly qos: 0 | 1 | 2;
@@ -17,18 +18,27 @@ export interface OutgoingMessage {
   readonly device?: number;
   /** Key of the sensor or actuator, for the same reason. */
   readonly part?: number;
+  /** Who published it; charged for what is retained. */
+  readonly user?: UserKey;
   /** Kept, or taking away what is kept, and delivered to nobody. */
   readonly isSilent?: boolean;
 }
 
+/** What of a message decides who may want it, beside its topic. */
+export interface MessageKind {
+  readonly qos: number;
+  readonly retain: boolean;
+  readonly user?: UserKey | undefined;
+}
+
 /** The broker as delivery needs it. */
-export interface Outlet {
+export interface PublishRouter {
   /** False when nobody asked for anything at all. */
   readonly isWatched: boolean;
   /** Would anybody get a message on this topic, or keep it? */
-  wants(topic: string, options: { readonly qos: number; readonly retain: boolean }): boolean;
+  wants(topic: string, options: MessageKind): boolean;
   /** Routes the message; resolves when it is with its subscribers, or queued for them. */
-  route(message: OutgoingMessage): Promise<void>;
+  route(message: OutgoingPublish): Promise<void>;
 }
 
 export interface DeliveryBounds {
@@ -37,19 +47,22 @@ export interface DeliveryBounds {
   readonly deliveryTurnBytes: number;
 }
 
-interface Waiting {
+interface PendingPublish {
   readonly deviceId?: string;
-  readonly message: OutgoingMessage;
+  readonly message: OutgoingPublish;
   readonly resolve?: () => void;
   readonly reject?: (error: unknown) => void;
 }
 
 export class Delivery {
-  readonly #outlet: Outlet;
+  readonly #router: PublishRouter;
   readonly #directory: DeviceDirectory;
   readonly #bounds: DeliveryBounds;
   readonly #onRoom: () => void;
-  #waiting: Waiting[] = [];
+  readonly #unreadBytes: () => number;
+  /** True once somebody was told so, until they are told that there is room again. */
+  #wasFull = false;
+  #waiting: PendingPublish[] = [];
   /** Messages taken that have not gone out yet, and their bytes. */
   #messages = 0;
   #bytes = 0;
@@ -57,16 +70,19 @@ export class Delivery {
   #idleWaiters: (() => void)[] = [];
 
   constructor(parts: {
-    readonly outlet: Outlet;
+    readonly router: PublishRouter;
     readonly directory: DeviceDirectory;
     readonly bounds: DeliveryBounds;
+    /** Bytes that wait for subscribers whose connections take no more: ingest does not wait for these. */
+    readonly unreadBytes: () => number;
     /** Told when there is room again after `isFull`. */
     readonly onRoom: () => void;
   }) {
-    this.#outlet = parts.outlet;
+    this.#router = parts.router;
     this.#directory = parts.directory;
     this.#bounds = parts.bounds;
     this.#onRoom = parts.onRoom;
+    this.#unreadBytes = parts.unreadBytes;
   }
 
   /** Follows the feed; the function given back stops it. */
@@ -76,7 +92,19 @@ export class Delivery {
 
   /** True while so much is on its way that ingest has to wait. */
   get isFull(): boolean {
-    return this.#messages > this.#bounds.deliveriesMax || this.#bytes > this.#bounds.deliveryBytesMax;
+    const { deliveriesMax, deliveryBytesMax } = this.#bounds;
+    const isFull =
+      this.#messages > deliveriesMax ||
+      (this.#bytes > deliveryBytesMax && this.#bytes - this.#unreadBytes() > deliveryBytesMax);
+    if (isFull) this.#wasFull = true;
+    return isFull;
+  }
+
+  /** Tells who waits for room if there is some again. */
+  lookForRoom(): void {
+    if (!this.#wasFull || this.isFull) return;
+    this.#wasFull = false;
+    this.#onRoom();
   }
 
   /** Resolves when all that was taken has gone out. */
@@ -94,15 +122,18 @@ export class Delivery {
       if (committed.original?.payload.length === 0) this.clear(topicOf(committed)).catch(() => {});
       return;
     }
-    const { qos = 0, retain = false } = committed.original ?? {};
-    if (!retain && !this.#outlet.isWatched) return;
-    const topics = bothForms(topicOf(committed)).filter((topic) => this.#outlet.wants(topic, { qos, retain }));
+    const { qos = 0, retain = false, user } = committed.original ?? {};
+    if (!retain && !this.#router.isWatched) return;
+    const topics = bothForms(topicOf(committed)).filter((topic) => this.#router.wants(topic, { qos, retain }));
     if (topics.length === 0) return;
     const device = committed.device.key;
     const part = (committed.kind === 'actuator' ? committed.actuator : committed.sensor).key;
     for (const payload of payloadsOf(committed)) {
       for (const topic of topics)
-        this.#put({ deviceId: committed.device.id, message: { topic, payload, qos, retain, device, part } });
+        this.#put({
+          deviceId: committed.device.id,
+          message: { topic, payload, qos, retain, device, part, ...(user === undefined ? {} : { user }) },
+        });
     }
     if (!this.#running) void this.#run();
   }
@@ -118,7 +149,7 @@ export class Delivery {
     await Promise.all(cleared);
   }
 
-  #put(waiting: Waiting): void {
+  #put(waiting: PendingPublish): void {
     this.#messages += 1;
     this.#bytes += bytesOf(waiting.message);
     this.#waiting.push(waiting);
@@ -147,15 +178,14 @@ export class Delivery {
     this.#ended();
   }
 
-  #send({ message, resolve, reject }: Waiting): void {
+  #send({ message, resolve, reject }: PendingPublish): void {
     const ended = () => {
-      const wasFull = this.isFull;
       this.#messages -= 1;
       this.#bytes -= bytesOf(message);
-      if (wasFull && !this.isFull) this.#onRoom();
+      this.lookForRoom();
       this.#ended();
     };
-    const routed = this.#outlet.route(message);
+    const routed = this.#router.route(message);
     routed.then(ended, ended);
     if (resolve !== undefined) routed.then(resolve, reject);
   }
@@ -165,9 +195,12 @@ export class Delivery {
   }
 }
 
-function bytesOf({ payload, topic }: OutgoingMessage): number {
-  return payload.length + topic.length;
+function bytesOf({ payload, topic }: OutgoingPublish): number {
+  return messageBytes + payload.length + topic.length;
 }
+
+/** What a message takes beside its bytes, about. */
+const messageBytes = 300;
 
 function topicOf(committed: Committed): string {
   if (committed.kind === 'actuator') return actuatorTopic(committed.device.id, committed.actuator.id);

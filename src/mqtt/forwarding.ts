@@ -4,14 +4,15 @@
 import type { AedesPublishPacket, Client } from 'aedes';
 import { limits } from '../config/limits.ts';
 import type { Access } from './access.ts';
-import type { Replay } from './replay.ts';
-import type { Session, Sessions } from './sessions.ts';
+import type { SessionReplay } from './replay.ts';
+import type { ClientSession, Sessions } from './sessions.ts';
+import type { SubscriberBacklog } from './subscriber-backlog.ts';
 
 /** What goes out, or is about to, as the broker hands it over. */
-type Packet = AedesPublishPacket;
+type OutgoingPacket = AedesPublishPacket;
 
 /** A connection of aedes, with what its types do not show. */
-interface Connection extends Client {
+interface AedesClient extends Client {
   deliverQoS(packet: object, done: () => void): void;
 }
 
@@ -19,28 +20,29 @@ export interface ForwardingParts {
   readonly sessions: Sessions;
   readonly access: Access;
   /** Forgets a message that was kept for a session and will not be delivered. */
-  readonly forget: (client: Client, packet: Packet) => Promise<unknown>;
+  readonly forget: (client: Client, packet: OutgoingPacket) => Promise<unknown>;
+  readonly backlog: SubscriberBacklog;
   /** Told of a subscriber that is cut because it does not keep up. */
-  readonly onSlow: (session: Session) => void;
+  readonly onSlow: (session: ClientSession) => void;
 }
 
 export class Forwarding {
   readonly #parts: ForwardingParts;
   /** Held messages on their way out; their copy has no number, because by its number the broker knows them already. */
-  readonly #originals = new WeakMap<object, Packet>();
+  readonly #originals = new WeakMap<object, OutgoingPacket>();
 
   constructor(parts: ForwardingParts) {
     this.#parts = parts;
   }
 
   /** The message as it goes out to the client now, or null. */
-  forward(client: Client, packet: Packet): Packet | null {
+  forward(client: Client, packet: OutgoingPacket): OutgoingPacket | null {
     const session = this.#parts.sessions.of(client);
     if (session === undefined) return null;
     const original = this.#originals.get(packet);
     // What comes from the store waits for the socket by itself.
     const isNew = original === undefined && packet.messageId === undefined;
-    if (isNew && !packet.retain && client.conn.writableLength > limits.subscriberBytesMax) return this.#cut(session);
+    if (isNew && !packet.retain && this.#isTooSlow(session, packet)) return this.#cut(session);
     const granted = this.#parts.access.grantedQos(session, packet.topic);
     if (granted === undefined) {
       session.replay?.denied.add(packet);
@@ -71,18 +73,24 @@ export class Forwarding {
       }
       const copy = { ...packet, brokerId: null };
       this.#originals.set(copy, packet);
-      (client as Connection).deliverQoS(copy, () => {});
+      (client as AedesClient).deliverQoS(copy, () => {});
     }
   }
 
-  #hold(session: Session, replay: Replay, packet: Packet): null {
+  /** Whether so much waits for the subscriber, or for all of its caller, that it is cut. */
+  #isTooSlow(session: ClientSession, { payload, topic }: OutgoingPacket): boolean {
+    if (session.client.conn.writableLength > limits.subscriberBytesMax) return true;
+    return !this.#parts.backlog.add(session, payload.length + topic.length);
+  }
+
+  #hold(session: ClientSession, replay: SessionReplay, packet: OutgoingPacket): null {
     replay.heldBytes += packet.payload.length + packet.topic.length;
     if (replay.heldBytes > limits.subscriberBytesMax) return this.#cut(session);
     replay.held.push(packet);
     return null;
   }
 
-  #cut(session: Session): null {
+  #cut(session: ClientSession): null {
     this.#parts.onSlow(session);
     session.client.conn.destroy();
     return null;

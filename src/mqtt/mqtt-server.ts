@@ -1,75 +1,87 @@
 // The MQTT edge: aedes on TCP, TLS and WebSocket, with who may connect, publish and receive decided here (contract 8).
-import { readFileSync } from 'node:fs';
 import type { Server as HttpServer, IncomingMessage } from 'node:http';
-import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { createServer as createTlsServer } from 'node:tls';
+import type { Server as TlsServer } from 'node:tls';
 import type { AuthenticateError, Client, PublishPacket, Subscription } from 'aedes';
-import { createWebSocketStream, WebSocketServer } from 'ws';
-import type { Clock } from '../base/clock.ts';
+import { createWebSocketStream, type WebSocket, WebSocketServer } from 'ws';
 import type { Log } from '../base/log.ts';
+import type { ConnectionAdmission } from '../base/network/sockets.ts';
+import type { TrustedProxies } from '../base/network/trusted-proxies.ts';
 import { Refusal } from '../base/refusal.ts';
+import type { Clock } from '../base/time/clock.ts';
 import { limits } from '../config/limits.ts';
+import type { ByteBudget } from '../domain/callers/byte-budget.ts';
+import type { FairShare } from '../domain/callers/fair-share.ts';
 import type { Feed } from '../domain/datapoints/feed.ts';
-import type { Writer } from '../domain/datapoints/writer.ts';
-import type { Ending, Endings } from '../domain/users/endings.ts';
-import type { Actor } from '../domain/users/user.ts';
+import type { Writer } from '../domain/datapoints/ingest/writer.ts';
+import type { SessionRevocation, SessionRevocations } from '../domain/users/session-revocations.ts';
+import type { UserKey } from '../domain/users/user.ts';
 import type { Users } from '../domain/users/users.ts';
 import { Access } from './access.ts';
-import { Broker, type SessionMemory } from './broker.ts';
+import { Broker, type SessionMessageStore } from './broker.ts';
 import { Delivery } from './delivery.ts';
+import { FastPath } from './fast-path.ts';
 import { Forwarding } from './forwarding.ts';
-import { boundPacketBytes } from './packet-bound.ts';
-import { Publishing, type PublishingParts } from './publishing.ts';
-import { QuickLane } from './quick-lane.ts';
-import { type Session, Sessions } from './sessions.ts';
-import { SignIn, type SignInParts, type Will } from './sign-in.ts';
+import { Listeners } from './listeners.ts';
+import { LiveFilters } from './live-filters.ts';
+import type { MqttCounts, MqttOptions, MqttPorts } from './mqtt-options.ts';
+import { boundEarlyPackets } from './packets/early-packets.ts';
+import { boundPacketBytes, budgetPackets } from './packets/packet-bound.ts';
+import { StalledPackets } from './packets/stalled-packets.ts';
+import { noteAddress } from './proxy/client-address.ts';
+import { Publishing, type PublishingParts, type RetainedQuota } from './publishing.ts';
+import { holdReading } from './reading.ts';
+import { type ClientSession, Sessions } from './sessions.ts';
+import { SignIn, type SignInParts, type StoredSessions, type Will } from './sign-in.ts';
 import { isUnderWay, placeholder, prepareStored, type StoredMessages } from './stored-messages.ts';
-
-export interface MqttOptions {
-  readonly host: string;
-  readonly port: number;
-  readonly tls: { readonly port: number; readonly certFile: string; readonly keyFile: string } | undefined;
-}
+import { SubscriberBacklog } from './subscriber-backlog.ts';
+import { ownTopicsOf } from './topics.ts';
+import { UnreadPackets } from './unread-packets.ts';
+import { budgetFrames, gatheredBytes } from './websocket-bytes.ts';
 
 export interface MqttParts
-  extends Omit<PublishingParts, 'access' | 'clear' | 'isUnderWay'>,
-    Omit<SignInParts, 'sessions'> {
+  extends Omit<PublishingParts, 'access' | 'clear' | 'isUnderWay' | 'retained'>,
+    Omit<SignInParts, 'sessions' | 'onGone'> {
   readonly options: MqttOptions;
+  readonly proxies: TrustedProxies;
   /** Keeps sessions and retained messages (aedes's persistence interface). */
-  readonly persistence: SessionMemory & StoredMessages & { idle(): Promise<void>; destroy(): Promise<void> };
+  readonly persistence: SessionMessageStore & StoredMessages & { idle(): Promise<void>; destroy(): Promise<void> };
+  readonly stored: StoredSessions & RetainedQuota;
   readonly feed: Feed;
+  readonly byteBudget: ByteBudget;
+  readonly passing: FairShare;
+  readonly connections: ConnectionAdmission;
   readonly writer: Writer;
   readonly users: Users;
-  readonly endings: Endings;
-  readonly guest: Actor;
+  readonly revocations: SessionRevocations;
+  readonly guest: { readonly key: UserKey };
   readonly clock: Clock;
   readonly log: Log;
-}
-
-/** Counts for the metrics. */
-export interface MqttCounts {
-  connections: number;
-  slowCut: number;
 }
 
 export class MqttServer {
   readonly #parts: MqttParts;
   readonly #broker: Broker;
-  readonly #sessions: Sessions;
+  readonly sessions: Sessions;
   readonly #delivery: Delivery;
   readonly #publishing: Publishing;
-  readonly #access: Access;
-  readonly #quickLane: QuickLane;
+  /** Asked by the store too: for whom a message is kept, and who is connected. */
+  readonly access: Access;
+  readonly #fastPath: FastPath;
   readonly #forwarding: Forwarding;
+  readonly #unread: UnreadPackets;
+  readonly #stalled: StalledPackets;
   readonly #signIn: SignIn;
-  readonly #servers: Server[] = [];
+  readonly #liveFilters = new LiveFilters();
+  readonly #listeners: Listeners;
   readonly #webSockets = new WebSocketServer({
     noServer: true,
     maxPayload: limits.mqttPacketBytesMax,
     perMessageDeflate: false,
     handleProtocols: (protocols) => [...protocols].find((name) => name.startsWith('mqtt')) ?? false,
   });
+  readonly #webSocketOf = new WeakMap<Client, WebSocket>();
   readonly counts: MqttCounts = { connections: 0, slowCut: 0 };
   #stopFollowing: () => void = () => {};
   /** Publishes that are being decided about. */
@@ -78,67 +90,81 @@ export class MqttServer {
 
   constructor(parts: MqttParts) {
     this.#parts = parts;
-    this.#sessions = new Sessions(parts);
-    this.#access = new Access({ ...parts, sessions: this.#sessions });
+    this.sessions = new Sessions(parts);
+    parts.clientIds.follow(this.sessions);
+    this.access = new Access({ ...parts, sessions: this.sessions });
     this.#forwarding = new Forwarding({
-      sessions: this.#sessions,
-      access: this.#access,
+      sessions: this.sessions,
+      access: this.access,
       forget: (client, packet) => parts.persistence.outgoingClearMessageId(client, packet),
+      backlog: new SubscriberBacklog(parts.passing),
       onSlow: (session) => this.#onSlow(session.clientId),
     });
     this.#publishing = new Publishing({
       ...parts,
-      access: this.#access,
+      retained: parts.stored,
+      access: this.access,
       clear: (topic) => this.#delivery.clear(topic),
       isUnderWay: (client, published) => isUnderWay(parts.persistence, client, published),
     });
-    this.#quickLane = this.#makeQuickLane();
-    this.#signIn = new SignIn({ ...parts, sessions: this.#sessions });
+    this.#fastPath = this.#makeQuickLane();
+    this.#signIn = new SignIn({
+      ...parts,
+      sessions: this.sessions,
+      onGone: (session) => this.#liveFilters.giveBackAll(session),
+    });
     this.#broker = this.#makeBroker();
+    this.#stalled = new StalledPackets({
+      clock: parts.clock,
+      clients: () => Object.values(this.#broker.connections),
+      hasBegun: (client) => {
+        const webSocket = this.#webSocketOf.get(client);
+        return this.#fastPath.hasBegun(client) || (webSocket !== undefined && gatheredBytes(webSocket) > 0);
+      },
+      onCut: ({ id }) =>
+        parts.log.info({ client: id }, 'a client that had begun a packet and sent no more of it was cut'),
+    });
+    this.#unread = new UnreadPackets({
+      passing: parts.passing,
+      sessionOf: (client) => this.sessions.of(client),
+      onSlow: (session) => this.#onSlow(session.clientId),
+      onHeld: () => this.#delivery.lookForRoom(),
+    });
+    this.#listeners = new Listeners({ ...parts, accept: (socket, address) => this.#accept(socket, address) });
     this.#delivery = new Delivery({
-      outlet: this.#broker,
+      router: this.#broker,
       directory: parts.directory,
       bounds: limits,
-      onRoom: () => parts.writer.roomAgain(),
+      unreadBytes: () => this.#unread.bytes,
+      onRoom: () => parts.writer.capacityReturned(),
     });
   }
 
   /** Opens the ports and, on the HTTP server given, WebSocket at `/mqtt`. @throws Error when a port is in use. */
-  async start(http: HttpServer): Promise<{ readonly mqtt: number; readonly mqtts?: number }> {
-    const { options, persistence, writer, feed } = this.#parts;
+  async start(http: HttpServer): Promise<MqttPorts> {
+    const { persistence, writer, feed } = this.#parts;
     prepareStored(persistence, {
-      prepare: (message) => this.#access.prepare(message),
-      sessionOf: (clientId) => this.#sessions.holderOf(clientId),
+      prepare: (message) => this.access.prepare(message),
+      sessionOf: (clientId) => this.sessions.holderOf(clientId),
       isHeld: (clientId, packet) => this.#forwarding.isHeld(clientId, packet),
     });
     await this.#broker.listen();
+    this.#stalled.start();
+    await this.sessions.learn(this.#parts.stored.sessionUsers());
     const unfollowFeed = this.#delivery.follow(feed);
-    const unfollowEndings = this.#parts.endings.follow((ending) => this.#endSignIns(ending));
+    const unfollowEndings = this.#parts.revocations.subscribe((revocation) => this.#endSignIns(revocation));
     this.#stopFollowing = () => {
       unfollowFeed();
       unfollowEndings();
     };
     writer.holdUpWhile(() => this.#delivery.isFull);
-    const socketOptions = { noDelay: true, highWaterMark: limits.subscriberBytesMax + 64 * 1024 };
-    const mqtt = await this.#listen(
-      createTcpServer(socketOptions, (socket) => this.#accept(socket)),
-      options.port,
-    );
     http.on('upgrade', (request, socket, head) => this.#upgrade(request, socket, head));
-    if (options.tls === undefined) return { mqtt };
-    const { certFile, keyFile, port } = options.tls;
-    const tls = createTlsServer(
-      { ...socketOptions, cert: readFileSync(certFile), key: readFileSync(keyFile) },
-      (socket) => this.#accept(socket),
-    );
-    // A failed handshake is that client's affair.
-    tls.on('tlsClientError', () => {});
-    return { mqtt, mqtts: await this.#listen(tls, port) };
+    return this.#listeners.start();
   }
 
-  /** Is it of use to keep a message of this topic for a user who is away? */
-  mayKeep(username: string | undefined, topic: string): boolean {
-    return username !== undefined && this.#access.mayKeep(username, topic);
+  /** The server of MQTT over TLS, once it was started. */
+  get tlsServer(): TlsServer | undefined {
+    return this.#listeners.tlsServer;
   }
 
   /** Resolves when all that was published is stored or dropped, and has gone out to subscribers. */
@@ -154,9 +180,10 @@ export class MqttServer {
 
   /** Takes no new connections; lets what was accepted be committed, acknowledged and delivered; then cuts the rest. */
   async close(): Promise<void> {
-    for (const server of this.#servers) server.close();
+    this.#listeners.close();
+    this.#stalled.close();
     // Nothing more is read, so that what is accepted comes to an end; senders have no answer and send it again.
-    for (const client of Object.values(this.#broker.connections)) client.pause();
+    for (const client of Object.values(this.#broker.connections)) holdReading(client);
     const timeIsUp = new Promise<void>((resolve) => setTimeout(resolve, limits.drainMsMax).unref());
     await Promise.race([this.idle(), timeIsUp]);
     // One turn of the event loop lets the acknowledgements reach their sockets.
@@ -165,6 +192,8 @@ export class MqttServer {
     this.#webSockets.close();
     // Not every peer answers a closing handshake, and the HTTP server waits for its sockets.
     for (const webSocket of this.#webSockets.clients) webSocket.terminate();
+    // Those who have not signed in are no clients of the broker yet.
+    this.#listeners.cutAll();
     // The wills of those who were cut are stored like any other publish.
     await this.idle();
     this.#stopFollowing();
@@ -172,9 +201,10 @@ export class MqttServer {
   }
 
   /** Who is connected goes first, so that nothing of theirs is stored anew. */
-  async #endSignIns(ending: Ending): Promise<void> {
-    await this.#sessions.endAll(ending);
-    if (ending.isRemoval) await this.#parts.stored.forgetUser(ending.username);
+  async #endSignIns(revocation: SessionRevocation): Promise<void> {
+    await this.sessions.endAll(revocation);
+    const { isRemoval, userKey, username } = revocation;
+    if (isRemoval) await this.#parts.stored.forgetUser(userKey, ownTopicsOf(username));
   }
 
   #makeBroker(): Broker {
@@ -188,7 +218,9 @@ export class MqttServer {
         maxInflightInbound: limits.inflightMax,
         maxClientsIdLength: limits.clientIdCharsMax,
         maxTopicLevels: limits.topicLevelsMax,
+        drainTimeout: limits.subscriberStallMs,
         heartbeatInterval: 15_000,
+        connectTimeout: limits.mqttConnectMsMax,
         preConnect: (client, packet, done) => {
           this.#signIn.look(client, packet);
           done(null, true);
@@ -199,15 +231,15 @@ export class MqttServer {
         authorizeForward: (client, packet) => this.#forwarding.forward(client, packet),
       },
       persistence,
-      (topic) => this.#access.gatewayKeyOf(topic),
+      (topic) => this.access.gatewayKeyOf(topic),
     );
     broker.on('ping', (_packet: unknown, client: Client) => void this.#hearPing(client));
     broker.on('unsubscribe', (filters: string[], client: Client) => {
-      for (const filter of filters) this.#sessions.of(client)?.filters.delete(filter);
+      for (const filter of filters) this.#liveFilters.giveBack(this.sessions.of(client), filter);
     });
     broker.on('clientReady', (client: Client) => this.#forwarding.resume(client));
     broker.on('clientError', (client: Client, error: Error) =>
-      this.#parts.log.debug({ client: client.id, reason: error.message }, 'an MQTT client was cut'),
+      this.#parts.log.debug({ client: client.id, reason: error.message }, 'an MQTT client was disconnected'),
     );
     broker.on('connectionError', (_client: Client, error: Error) =>
       this.#parts.log.debug({ reason: error.message }, 'an MQTT connection failed'),
@@ -218,10 +250,10 @@ export class MqttServer {
     return broker;
   }
 
-  #makeQuickLane(): QuickLane {
-    return new QuickLane({
+  #makeQuickLane(): FastPath {
+    return new FastPath({
       ...this.#parts,
-      sessionOf: (client) => this.#sessions.of(client),
+      sessionOf: (client) => this.sessions.of(client),
       decide: async (session, published) => void (await this.#publishing.decide(session, published)),
       begun: () => {
         this.#deciding += 1;
@@ -249,8 +281,8 @@ export class MqttServer {
 
   /** An error here cuts the client: that is for what could not be stored, so that nothing unstored is acknowledged. */
   #authorizePublish(client: Client | null, packet: PublishPacket, done: (error?: Error | null) => void): void {
-    const session = client === null ? undefined : this.#sessions.of(client);
-    if (client !== null && this.#sessions.hasEnded(client)) {
+    const session = client === null ? undefined : this.sessions.of(client);
+    if (client !== null && this.sessions.hasEnded(client)) {
       // Its last words, or its will, are nobody's any more.
       this.#broker.take(packet);
       done();
@@ -264,7 +296,7 @@ export class MqttServer {
     if (session !== undefined) this.#parts.presence.hear(session, this.#parts.gateways.peek(session.clientId));
     this.#deciding += 1;
     // The connection of a will is gone, and its client id may be somebody else's by now.
-    const isWill = session === undefined || (packet as Will).username !== undefined;
+    const isWill = session === undefined || (packet as Will).user !== undefined;
     (isWill ? this.#publishWill(packet, session) : this.#publish(session, packet)).then(
       () => {
         done();
@@ -278,7 +310,7 @@ export class MqttServer {
     );
   }
 
-  #noteUnstored(session: Session | undefined, error: Error): void {
+  #noteUnstored(session: ClientSession | undefined, error: Error): void {
     this.#parts.log.warn({ client: session?.clientId, reason: error.message }, 'a message could not be stored');
   }
 
@@ -293,38 +325,38 @@ export class MqttServer {
   }
 
   /** Decides about a message and, where no more than an acknowledgement is left to do, tells the broker so. */
-  async #publish(session: Session, packet: PublishPacket): Promise<void> {
-    const verdict = await this.#publishing.decide(session, { ...packet, dup: packet.dup === true });
-    if (verdict === 'relay') {
+  async #publish(session: ClientSession, packet: PublishPacket): Promise<void> {
+    const decision = await this.#publishing.decide(session, { ...packet, dup: packet.dup === true });
+    if (decision === 'relay') {
       // The broker tells repeats of QoS 2 itself, and acknowledges after it has routed.
+      this.#broker.notePublisher(packet, session.actor.key);
       if (packet.qos === 2) return;
-      await this.#broker.relay(packet);
+      await this.#broker.relay(packet, session.actor.key);
     }
     this.#broker.take(packet);
   }
 
   /** A keep-alive says of a gateway that it is there; one declared since the connection began is found here. */
   async #hearPing(client: Client): Promise<void> {
-    const session = this.#sessions.of(client);
+    const session = this.sessions.of(client);
     if (session === undefined) return;
     const gateway = await this.#parts.gateways.find(session.clientId).catch(() => undefined);
     this.#parts.presence.hear(session, gateway);
   }
 
   /** A will is judged as its user's at the moment when it is sent. */
-  async #publishWill(will: Will, session: Session | undefined): Promise<void> {
-    const own = session?.actor.username === will.username ? session : await this.#signIn.sessionOfWill(will);
-    if (own === undefined || !(await this.#sessions.isStillGood(own))) this.#broker.take(will);
+  async #publishWill(will: Will, session: ClientSession | undefined): Promise<void> {
+    const own = session?.actor.key === will.user ? session : await this.#signIn.sessionOfWill(will);
+    if (own === undefined || !(await this.sessions.isStillGood(own))) this.#broker.take(will);
     else await this.#publish(own, will);
   }
 
   #authorizeSubscribe(client: Client, subscription: Subscription): Subscription | null {
-    const session = this.#sessions.of(client);
+    const session = this.sessions.of(client);
     if (session === undefined || subscription.topic === placeholder) return null;
-    if (session.filters.size >= limits.sessionFiltersMax && !session.filters.has(subscription.topic)) return null;
-    session.filters.set(subscription.topic, subscription.qos);
+    if (!client.clean && !this.#parts.stored.hasCapacityForFilter(client.id, subscription.topic)) return null;
     // The broker knows a QoS for each filter alone; which one counts for a message is decided when it goes out.
-    return { ...subscription, qos: 2 };
+    return this.#liveFilters.take(session, subscription.topic, subscription.qos) ? { ...subscription, qos: 2 } : null;
   }
 
   #onSlow(clientId: string): void {
@@ -335,39 +367,34 @@ export class MqttServer {
     );
   }
 
-  #accept(stream: Socket | Duplex, request?: IncomingMessage): void {
+  #accept(stream: Socket | Duplex, address: string, request?: IncomingMessage): Client {
+    noteAddress(stream, address);
     this.counts.connections += 1;
     stream.once('close', () => {
       this.counts.connections -= 1;
     });
     const client = this.#broker.handle(stream, request);
-    boundPacketBytes(client, limits.mqttPacketBytesMax);
-    this.#quickLane.attach(client);
+    boundPacketBytes(client);
+    boundEarlyPackets(client);
+    const { byteBudget } = this.#parts;
+    this.#unread.watch(client);
+    budgetPackets(client, byteBudget, () => this.sessions.of(client)?.actor.caller ?? byteBudget.callerAt(address));
+    this.#fastPath.attach(client);
+    return client;
   }
 
+  /** The HTTP server lets an upgrade to MQTT over WebSocket alone come here (upgrades.ts). */
   #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
-    const path = (request.url ?? '').split('?')[0];
-    if (path !== '/mqtt' && path !== '/mqtt/') {
-      socket.end('HTTP/1.1 404 Not Found\r\nConnection: close\r\nContent-Length: 0\r\n\r\n');
-      return;
-    }
     this.#webSockets.handleUpgrade(request, socket, head, (webSocket) => {
       const highWaterMark = limits.subscriberBytesMax + 64 * 1024;
-      this.#accept(createWebSocketStream(webSocket, { highWaterMark }), request);
+      const address = this.#parts.proxies.clientOfRequest(request);
+      const stream = createWebSocketStream(webSocket, { highWaterMark });
+      Object.defineProperty(stream, 'bytesRead', { get: () => (socket as Socket).bytesRead });
+      const client = this.#accept(stream, address, request);
+      this.#webSocketOf.set(client, webSocket);
+      const callerOf = () => this.sessions.of(client)?.actor.caller;
+      budgetFrames(webSocket, { socket, budget: this.#parts.byteBudget, callerOf });
     });
-  }
-
-  async #listen(server: Server, port: number): Promise<number> {
-    server.maxConnections = limits.mqttConnectionsMax;
-    this.#servers.push(server);
-    await new Promise<void>((resolve, reject) => {
-      server.once('error', reject);
-      server.listen({ port, host: this.#parts.options.host }, () => {
-        server.off('error', reject);
-        resolve();
-      });
-    });
-    return (server.address() as AddressInfo).port;
   }
 }
 

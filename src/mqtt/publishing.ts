@@ -1,26 +1,30 @@
 // What clients publish: sensor and actuator topics end in the domain, committed before the PUBACK (I1); what may not
 // pass is dropped without a word to the sender, and noted for the device's owner. Everything else is relayed or not.
 import type { Client } from 'aedes';
-import type { Clock } from '../base/clock.ts';
-import type { Json } from '../base/json.ts';
-import { parseJsonText } from '../base/json-text.ts';
-import { LruCache } from '../base/lru-cache.ts';
-import { isPassing, Refusal } from '../base/refusal.ts';
+import { entryBytes, textHeapBytes } from '../base/memory/heap-bytes.ts';
+import { LruCache } from '../base/memory/lru-cache.ts';
+import { isTransient, Refusal } from '../base/refusal.ts';
+import type { Json } from '../base/text/json.ts';
+import { parseJsonText } from '../base/text/json-text.ts';
+import type { Clock } from '../base/time/clock.ts';
+import { setCurrentWork } from '../base/time/event-loop-monitor.ts';
 import { limits } from '../config/limits.ts';
 import type { Actuators } from '../domain/actuators/actuators.ts';
 import type { PublishMark } from '../domain/datapoints/datapoint-batch.ts';
 import type { OriginalMessage } from '../domain/datapoints/feed.ts';
-import type { Ingest, SensorPush } from '../domain/datapoints/ingest.ts';
-import { parseReadings } from '../domain/datapoints/reading.ts';
-import type { Writer } from '../domain/datapoints/writer.ts';
+import type { Ingest, SensorPush } from '../domain/datapoints/ingest/ingest.ts';
+import { parseReadings } from '../domain/datapoints/ingest/reading.ts';
+import type { Writer } from '../domain/datapoints/ingest/writer.ts';
 import type { Device, DeviceId } from '../domain/devices/device.ts';
 import type { DeviceDirectory } from '../domain/devices/device-directory.ts';
 import type { DropLog } from '../domain/devices/drop-log.ts';
-import type { Actor } from '../domain/users/user.ts';
+import type { GuestShares } from '../domain/quotas/guest-shares.ts';
+import { remembered } from '../domain/remembered.ts';
+import type { Actor, UserKey } from '../domain/users/user.ts';
 import type { Access } from './access.ts';
-import { publishMark, type Repeats, seedsOf, sessionNumber } from './repeats.ts';
-import type { Session } from './sessions.ts';
-import { isPublishable, parseTopic, type Topic, withoutSlash } from './topics.ts';
+import { type DuplicateDetector, publishMark, seedsOf, sessionNumber } from './duplicate-detector.ts';
+import type { ClientSession } from './sessions.ts';
+import { bothForms, isPublishable, parseTopic, type Topic, withoutSlash } from './topics.ts';
 
 /** A PUBLISH as the broker hands it over. */
 export interface Published {
@@ -33,11 +37,18 @@ export interface Published {
 }
 
 /** `taken`: the domain has it, or it was dropped; the broker must not route it. `relay`: the broker routes it. */
-export type Verdict = 'taken' | 'relay';
+export type PublishDecision = 'taken' | 'relay';
+
+const describePublish = () => 'MQTT PUBLISH';
 
 export class Publishing {
   readonly #parts: PublishingParts;
-  readonly #topics = new LruCache<string, Topic>({ weightMax: limits.topicsCachedMax });
+  readonly #topics = new LruCache<string, Topic>({
+    weightMax: limits.rareTopicsCachedBytesMax,
+    pool: remembered,
+    entriesMax: limits.topicsCachedMax,
+    weigh: (_, topic) => 2 * entryBytes + textHeapBytes(topic),
+  });
 
   constructor(parts: PublishingParts) {
     this.#parts = parts;
@@ -45,34 +56,58 @@ export class Publishing {
 
   /**
    * Decides about one PUBLISH; resolves after the commit where there is one.
-   * @throws Refusal `storage`, `full` when it could not be stored: then there must be no PUBACK.
+   * @throws Refusal `storage`, `full` when it could not be stored, or retained within the quota: then there must be no
+   * PUBACK.
    */
-  decide(session: Session, published: Published): Promise<Verdict> {
+  async decide(session: ClientSession, published: Published): Promise<PublishDecision> {
+    setCurrentWork(describePublish, undefined);
+    if (published.retain && published.payload.length > 0) this.#requireRoomToRetain(session, published);
     const topic = this.#topicOf(published.topic);
     if (topic.kind === 'sensor') return this.#toSensor(session, topic, published);
     if (topic.kind === 'actuator') return this.#toActuator(session, topic, published);
     return this.#toOthers(session, topic, published);
   }
 
-  async #toOthers(session: Session, topic: Topic, published: Published): Promise<Verdict> {
+  /** Asked before anything is stored: what a quota keeps out is never acknowledged (contract 8). */
+  #requireRoomToRetain({ actor }: ClientSession, { topic, payload }: Published): void {
+    const packets = bothForms(topic).map((form) => ({ topic: form, payload }));
+    const { retained, shares } = this.#parts;
+    if (!retained.allowsRetained(actor.key, packets))
+      throw new Refusal('busy', `The retained messages of ${actor.username} take more than the quota allows.`);
+    if (actor.guest && !shares.takeOf(actor, 'retained_bytes', retained.retainedStockOf(actor.key, packets)))
+      throw new Refusal(
+        'busy',
+        'The retained messages of callers from this address take their share of what guests have.',
+      );
+  }
+
+  async #toOthers(session: ClientSession, topic: Topic, published: Published): Promise<PublishDecision> {
     // The broker looks at what clients publish, not at their wills.
     const isRelayed = isPublishable(published.topic) && (await this.#parts.access.mayRelay(session, topic));
     return isRelayed ? 'relay' : 'taken';
   }
 
-  async #toSensor(session: Session, topic: Topic & { kind: 'sensor' }, published: Published): Promise<Verdict> {
+  async #toSensor(
+    session: ClientSession,
+    topic: Topic & { kind: 'sensor' },
+    published: Published,
+  ): Promise<PublishDecision> {
     const { actor } = session;
     const device = this.#peek(topic.device) ?? (await this.#parts.directory.find(topic.device));
     const mark = this.#markOf(session, published, device?.sensors.get(topic.sensor)?.key);
     try {
-      await this.#once(published, mark, () => this.#accept(actor, toPush(topic, published, mark)));
+      await this.#once(published, mark, () => this.#accept(actor, toPush(topic, published, actor, mark)));
     } catch (error) {
       await this.#drop(error, topic.device, actor, published.topic);
     }
     return 'taken';
   }
 
-  async #toActuator(session: Session, topic: Topic & { kind: 'actuator' }, published: Published): Promise<Verdict> {
+  async #toActuator(
+    session: ClientSession,
+    topic: Topic & { kind: 'actuator' },
+    published: Published,
+  ): Promise<PublishDecision> {
     const { actor } = session;
     const { device, actuator } = topic;
     try {
@@ -90,9 +125,9 @@ export class Publishing {
         if (await this.#parts.isUnderWay(session.client, published)) return;
         const payload = bytesOf(published.payload);
         const value = parseJsonText(payload, limits.nestingLevelsMax) as Json;
-        const original = toOriginal(payload, published);
+        const original = toOriginal(payload, published, actor);
         const set = () => this.#parts.actuators.setValue(actor, device, actuator, value, original);
-        await set().catch((error: unknown) => this.#again(error, set));
+        await set().catch((error: unknown) => this.#again(actor, { error, bytes: payload.length }, set));
       });
       session.setting = done.catch(() => {});
       await done;
@@ -103,7 +138,11 @@ export class Publishing {
   }
 
   /** Takes away what is retained for an actuator, after all that this session set before. */
-  async #clear(session: Session, { device, actuator }: Topic & { kind: 'actuator' }, topic: string): Promise<void> {
+  async #clear(
+    session: ClientSession,
+    { device, actuator }: Topic & { kind: 'actuator' },
+    topic: string,
+  ): Promise<void> {
     try {
       await this.#parts.actuators.requireSet(session.actor, device, actuator);
       await session.setting;
@@ -116,17 +155,17 @@ export class Publishing {
   /** Does the work, unless the message repeats one whose work is done or under way. */
   async #once(published: Published, mark: PublishMark | undefined, work: () => Promise<void>): Promise<void> {
     if (mark === undefined) return work();
-    const { repeats, clock } = this.#parts;
-    const repeated = published.dup ? repeats.find(mark, clock.now()) : undefined;
+    const { duplicates, clock } = this.#parts;
+    const repeated = published.dup ? duplicates.find(mark, clock.now()) : undefined;
     if (repeated !== undefined) return repeated;
-    repeats.begin(mark);
+    duplicates.begin(mark);
     try {
       await work();
     } catch (error) {
-      repeats.end(mark, clock.now(), error);
+      duplicates.end(mark, clock.now(), error);
       throw error;
     }
-    repeats.end(mark, clock.now());
+    duplicates.end(mark, clock.now());
   }
 
   #peek(device: DeviceId): Device | undefined {
@@ -135,14 +174,19 @@ export class Publishing {
 
   #accept(actor: Actor, push: SensorPush): Promise<void> {
     const stored = this.#parts.ingest.accept(actor, push);
-    return stored.catch((error: unknown) => this.#again(error, () => this.#parts.ingest.accept(actor, push)));
+    const again = () => this.#parts.ingest.accept(actor, push);
+    return stored.catch((error: unknown) => this.#again(actor, { error, bytes: push.original?.bytes ?? 0 }, again));
   }
 
   /** While the queue is full the client waits: its next packets stay unread (back-pressure). */
-  async #again(first: unknown, work: () => Promise<void>): Promise<void> {
-    for (let error = first; ; ) {
+  async #again(
+    { caller }: Actor,
+    first: { readonly error: unknown; readonly bytes: number },
+    work: () => Promise<void>,
+  ): Promise<void> {
+    for (let { error } = first; ; ) {
       if (!(error instanceof Refusal) || error.code !== 'busy') throw error;
-      await this.#parts.writer.room();
+      await this.#parts.writer.waitForCapacity(caller, first.bytes);
       try {
         return await work();
       } catch (next) {
@@ -153,7 +197,7 @@ export class Publishing {
 
   /** Keeps quiet towards the sender and tells the owner; what failed here and not there is passed on. */
   async #drop(error: unknown, deviceId: string, actor: Actor, topic: string): Promise<void> {
-    const quiet = error instanceof Refusal && !isPassing(error);
+    const quiet = error instanceof Refusal && !isTransient(error);
     if (!quiet) throw error;
     const device = await this.#parts.directory.find(deviceId);
     if (device !== undefined) {
@@ -172,9 +216,9 @@ export class Publishing {
     return topic;
   }
 
-  #markOf(session: Session, published: Published, part = 0): PublishMark | undefined {
+  #markOf(session: ClientSession, published: Published, part = 0): PublishMark | undefined {
     if (published.qos === 0 || published.messageId === undefined) return undefined;
-    session.number ??= sessionNumber(session.actor.username, session.clientId);
+    session.number ??= sessionNumber(session.actor.userId, session.clientId);
     const bytes = bytesOf(published.payload);
     const content = { part, bytes, start: 0, end: bytes.length };
     return publishMark(session.number, published.messageId, seedsOf(withoutSlash(published.topic)), content);
@@ -182,21 +226,26 @@ export class Publishing {
 }
 
 /** @throws Refusal `malformed`, `too-large` for a payload that is no reading. */
-function toPush(topic: Topic & { kind: 'sensor' }, published: Published, publish: PublishMark | undefined): SensorPush {
+function toPush(
+  topic: Topic & { kind: 'sensor' },
+  published: Published,
+  actor: Actor,
+  publish: PublishMark | undefined,
+): SensorPush {
   const payload = bytesOf(published.payload);
+  const original = toOriginal(payload, published, actor);
   if (isClearing(published)) {
-    const original = toOriginal(payload, published);
     return { device: topic.device, sensor: topic.sensor, readings: [], isInLine: true, original };
   }
   const body = parseJsonText(payload, limits.nestingLevelsMax);
   if (Array.isArray(body) && !topic.many) throw new Refusal('malformed', 'An array goes to the topic …/values.');
-  const original = toOriginal(payload, published);
   const { device, sensor, many } = topic;
   return { device, sensor, readings: parseReadings(body), original, publish, many };
 }
 
-function toOriginal(payload: Buffer, { qos, retain }: Published): OriginalMessage {
-  return { payload, bytes: payload.length, qos, retain };
+function toOriginal(payload: Buffer, { qos, retain }: Published, { key: user }: Actor): OriginalMessage {
+  const original = { payload, bytes: payload.length, qos, retain };
+  return retain ? { ...original, user } : original;
 }
 
 /** An empty retained message takes away what is retained [MQTT-3.3.1-10]; it is no reading. */
@@ -207,18 +256,33 @@ function isClearing({ retain, payload }: Published): boolean {
 // Longer ones are nobody's, and would fill the memory.
 const topicCharsCached = 2 * limits.idCharsMax + 64;
 
+/** Whether messages of a user may be retained, each in the place of what its topic has. */
+export interface RetainedQuota {
+  allowsRetained(
+    user: UserKey,
+    packets: readonly { readonly topic: string; readonly payload: string | Buffer }[],
+  ): boolean;
+  /** What of their quota retained messages of a user take, and what these would add to it, bytes. */
+  retainedStockOf(
+    user: UserKey,
+    packets: readonly { readonly topic: string; readonly payload: string | Buffer }[],
+  ): { readonly amount: number; readonly used: number; readonly limit: number };
+}
+
 export interface PublishingParts {
   /** Takes away what is retained on a topic. */
   readonly clear: (topic: string) => Promise<void>;
   /** Whether a message of QoS 2, the same in all, came before and awaits its PUBREL. */
   readonly isUnderWay: (client: Client, published: Published) => Promise<boolean>;
+  readonly retained: RetainedQuota;
+  readonly shares: GuestShares;
   readonly ingest: Ingest;
   readonly actuators: Actuators;
   readonly writer: Writer;
   readonly directory: DeviceDirectory;
   readonly drops: DropLog;
   readonly access: Access;
-  readonly repeats: Repeats;
+  readonly duplicates: DuplicateDetector;
   readonly clock: Clock;
 }
 

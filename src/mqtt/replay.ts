@@ -1,7 +1,7 @@
 // A session that came back, while it gets what was kept for it.
 import type { AedesPublishPacket } from 'aedes';
 
-export class Replay {
+export class SessionReplay {
   /** Numbers of the messages that came from the store. Bounded by limits.sessionMessagesMax. */
   readonly numbers = new Set<number>();
   /** New messages that wait for their turn, in order. */

@@ -1,28 +1,32 @@
 // Who is behind each connection, and which client ids are taken. A session belongs to a user and a client id; nobody
 // else gets it while it is in use or stored (contract 8).
 import type { Client } from 'aedes';
-import type { Clock } from '../base/clock.ts';
-import { LruCache } from '../base/lru-cache.ts';
+import { LruCache } from '../base/memory/lru-cache.ts';
+import type { Clock } from '../base/time/clock.ts';
 import { limits } from '../config/limits.ts';
+import type { Caller } from '../domain/callers/caller.ts';
 import type { Presence } from '../domain/gateways/presence.ts';
 import type { Keys } from '../domain/keys/keys.ts';
-import type { Ending } from '../domain/users/endings.ts';
-import { type Actor, actorOf, guestUsername, type KeyLimits, type User } from '../domain/users/user.ts';
+import type { Permissions } from '../domain/permissions/permission.ts';
+import type { SessionRevocation } from '../domain/users/session-revocations.ts';
+import { type Actor, actorOf, type KeyScopes, type User, type UserKey } from '../domain/users/user.ts';
 import type { Users } from '../domain/users/users.ts';
-import type { Replay } from './replay.ts';
+import type { SessionReplay } from './replay.ts';
 
 export type QoS = 0 | 1 | 2;
 
 /** Who signed in, and with which API key, if with one. */
 export interface SignedIn {
   readonly user: User;
-  readonly limits?: KeyLimits;
+  /** Among whom what it takes is shared out: the user, or for guests their address. */
+  readonly caller: Caller;
+  readonly keyScopes?: KeyScopes;
   /** When the key expires, milliseconds since 1970 UTC. */
   readonly expiresMs?: number;
 }
 
 /** One connection that has signed in. */
-export class Session {
+export class ClientSession {
   readonly client: Client;
   readonly clientId: string;
   actor: Actor;
@@ -33,7 +37,7 @@ export class Session {
   isEnded = false;
   /** Filters held with the QoS granted, for their number and for the form and QoS in which messages go out. */
   readonly filters = new Map<string, QoS>();
-  /** Of user and client id; made when first needed (repeats.ts). */
+  /** Of user and client id; made when first needed (duplicate-detector.ts). */
   number: number | undefined;
   /** Whether something was stored of it when it connected [MQTT-3.2.2-2]. */
   isResumed = false;
@@ -42,14 +46,14 @@ export class Session {
   /** While what is retained for an actuator is taken away: settings that follow wait. */
   clearing: Promise<void> | undefined;
   /** While it gets what was kept for it. */
-  replay: Replay | undefined;
+  replay: SessionReplay | undefined;
   /** When the user was looked up last, milliseconds since 1970 UTC. */
   checkedMs: number;
 
-  constructor(client: Client, { user, limits, expiresMs }: SignedIn, nowMs: number) {
+  constructor(client: Client, { user, caller, keyScopes, expiresMs }: SignedIn, nowMs: number) {
     this.client = client;
     this.clientId = client.id;
-    this.actor = actorOf(user, limits);
+    this.actor = actorOf(user, caller, keyScopes);
     this.expiresMs = expiresMs ?? Number.POSITIVE_INFINITY;
     this.passwordVersion = user.passwordVersion;
     this.checkedMs = nowMs;
@@ -57,7 +61,7 @@ export class Session {
 }
 
 /** A user as last looked up. */
-interface Known {
+interface CachedUser {
   readonly actor: Actor | undefined;
   /** Milliseconds since 1970 UTC. */
   readonly checkedMs: number;
@@ -67,54 +71,76 @@ export class Sessions {
   readonly #users: Users;
   readonly #keys: Keys;
   readonly #presence: Presence;
+  readonly #permissions: Permissions;
   readonly #clock: Clock;
-  readonly #byClient = new WeakMap<object, Session>();
+  readonly #guest: { readonly key: UserKey };
+  readonly #stored: { sessionOwner(clientId: string): UserKey | undefined };
+  readonly #byClient = new WeakMap<object, ClientSession>();
   /** The connection that holds each client id. Bounded by the number of connections. */
-  readonly #holders = new Map<string, Session>();
+  readonly #holders = new Map<string, ClientSession>();
   /** Users of sessions, also of those that are away; not fresh, but never long out of date while they are asked for. */
-  readonly #known = new LruCache<string, Known>({ weightMax: limits.usersCachedMax });
+  readonly #known = new LruCache<UserKey, CachedUser>({ weightMax: limits.usersCachedMax });
 
   constructor(parts: {
     readonly users: Users;
     readonly keys: Keys;
     readonly presence: Presence;
+    readonly permissions: Permissions;
     readonly clock: Clock;
+    readonly guest: { readonly key: UserKey };
+    readonly stored: { sessionOwner(clientId: string): UserKey | undefined };
   }) {
+    this.#guest = parts.guest;
+    this.#stored = parts.stored;
     this.#users = parts.users;
     this.#keys = parts.keys;
     this.#presence = parts.presence;
+    this.#permissions = parts.permissions;
     this.#clock = parts.clock;
   }
 
   /** Who holds the client id now. */
-  holderOf(clientId: string): Session | undefined {
+  holderOf(clientId: string): ClientSession | undefined {
     return this.#holders.get(clientId);
   }
 
+  /** Is a client connected under the id, or being let in? */
+  isInUse(clientId: string): boolean {
+    return this.#holders.has(clientId);
+  }
+
+  /** Who uses a client id, guest apart: who is connected under it, and whose stored session it names. */
+  holdersOf(clientId: string): readonly UserKey[] {
+    const keys = [this.#holders.get(clientId)?.actor.key, this.#stored.sessionOwner(clientId)];
+    return keys.filter((key): key is UserKey => key !== undefined && key !== this.#guest.key);
+  }
+
   /** Gives the client id to the connection, unless another user's connection holds it and `mayStay`. */
-  claim(client: Client, signedIn: SignedIn, mayStay: (holder: Session) => boolean): Session | undefined {
+  claim(client: Client, signedIn: SignedIn, mayStay: (holder: ClientSession) => boolean): ClientSession | undefined {
     const { user } = signedIn;
     const holder = this.#holders.get(client.id);
-    if (holder !== undefined && holder.actor.username !== user.username && mayStay(holder)) return undefined;
-    const session = new Session(client, signedIn, this.#clock.now());
+    if (holder !== undefined && holder.actor.key !== user.key && mayStay(holder)) return undefined;
+    const session = new ClientSession(client, signedIn, this.#clock.now());
     this.#holders.set(client.id, session);
     this.#presence.arrive(client.id, session);
-    this.#known.set(user.username, { actor: actorOf(user), checkedMs: session.checkedMs });
+    this.#known.set(user.key, { actor: this.#users.actorOf(user), checkedMs: session.checkedMs });
     this.#byClient.set(client, session);
     return session;
   }
 
-  /** Frees the client id, if this connection (and not one that took over) holds it. */
-  release(session: Session): void {
-    if (this.#holders.get(session.clientId) === session) this.#holders.delete(session.clientId);
+  /** Frees the client id; false where another connection has taken it over. */
+  release(session: ClientSession): boolean {
     this.#presence.leave(session.clientId, session);
+    if (this.#holders.get(session.clientId) !== session) return false;
+    this.#holders.delete(session.clientId);
+    return true;
   }
 
   /**
    * The session of a client, with its user as of a moment ago: a user who is gone or has a new password is found out
    * by a look in the background and cut.
    */
-  of(client: Client): Session | undefined {
+  of(client: Client): ClientSession | undefined {
     const session = this.#byClient.get(client);
     if (session === undefined || session.isEnded) return undefined;
     const nowMs = this.#clock.now();
@@ -130,29 +156,42 @@ export class Sessions {
   }
 
   /** Cuts whoever stands on a sign-in that has ended; resolves when they are gone. */
-  async endAll({ userId, keyId, isRemoval }: Ending): Promise<void> {
+  async endAll({ userId, keyId, withKeys, keysOnly, isRemoval }: SessionRevocation): Promise<void> {
     const ended = [...this.#holders.values()].filter(({ actor }) => {
       if (actor.userId !== userId) return false;
       // A new password leaves keys as they are.
-      return keyId === undefined ? isRemoval || actor.limits === undefined : actor.limits?.keyId === keyId;
+      const isKeyed = actor.keyScopes !== undefined;
+      if (keysOnly) return isKeyed;
+      return keyId === undefined ? isRemoval || withKeys || !isKeyed : actor.keyScopes?.keyId === keyId;
     });
     await Promise.all(ended.map((session) => this.#end(session)));
   }
 
-  #end(session: Session): Promise<void> {
+  #end(session: ClientSession): Promise<void> {
     session.isEnded = true;
     return new Promise((resolve) => session.client.close(resolve));
   }
 
+  /**
+   * Looks up the users of stored sessions, at a start: of a user who is not known a message is kept for all of their
+   * sessions, and the first messages may be many.
+   */
+  async learn(keys: Iterable<UserKey>): Promise<void> {
+    for (const key of keys) {
+      const user = await this.#users.findByKey(key);
+      this.#known.set(key, { actor: user && this.#users.actorOf(user), checkedMs: this.#clock.now() });
+    }
+  }
+
   /** The user as of a moment ago; undefined where that is not known yet, or there is none. */
-  actorNamed(username: string): Actor | undefined {
-    const known = this.#known.get(username);
+  actorByKey(key: UserKey): Actor | undefined {
+    const known = this.#known.get(key);
     const now = this.#clock.now();
     if (known === undefined || now - known.checkedMs >= limits.userFreshMs) {
       // Asked once, whatever comes of it; the next who asks when that is out of date asks again.
-      this.#known.set(username, { actor: known?.actor, checkedMs: now });
-      this.#users.findByName(username).then(
-        (user) => this.#known.set(username, { actor: user && actorOf(user), checkedMs: now }),
+      this.#known.set(key, { actor: known?.actor, checkedMs: now });
+      this.#users.findByKey(key).then(
+        (user) => this.#known.set(key, { actor: user && this.#users.actorOf(user), checkedMs: now }),
         () => {},
       );
     }
@@ -160,19 +199,19 @@ export class Sessions {
   }
 
   /** Looks the user up; false when the session's sign-in is good no more. */
-  async isStillGood(session: Session): Promise<boolean> {
-    if (session.actor.username === guestUsername) return true;
+  async isStillGood(session: ClientSession): Promise<boolean> {
+    if (session.actor.guest) return !this.#permissions.refusesGuests;
     if (session.isEnded) return false;
-    const { limits: keyLimits } = session.actor;
-    if (keyLimits !== undefined && (await this.#keys.check(keyLimits.keyId)) === undefined) return false;
+    const { keyScopes } = session.actor;
+    if (keyScopes !== undefined && (await this.#keys.check(keyScopes.keyId)) === undefined) return false;
     const user = await this.#users.findById(session.actor.userId);
     if (user === undefined) return false;
-    if (keyLimits === undefined && user.passwordVersion !== session.passwordVersion) return false;
-    session.actor = actorOf(user, keyLimits);
+    if (keyScopes === undefined && user.passwordVersion !== session.passwordVersion) return false;
+    session.actor = actorOf(user, session.actor.caller, keyScopes);
     return true;
   }
 
-  #recheck(session: Session): void {
+  #recheck(session: ClientSession): void {
     session.checkedMs = this.#clock.now();
     this.isStillGood(session).then(
       (isGood) => {

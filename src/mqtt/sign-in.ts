@@ -1,49 +1,69 @@
 // Who may connect: login and password, then the client id, which belongs to who may act for the gateway it names, and
-// else to whoever uses it or has a stored session under it (contract 8). Wrong password: CONNACK 4; a client id of
-// somebody else: CONNACK 2.
+// else to whoever uses it or has a stored session under it, guests behind everybody who signed in (contract 8). Wrong
+// password: CONNACK 4; a client id of somebody else: CONNACK 2; beyond a quota: CONNACK 3.
 import type { Client, ConnectPacket, PublishPacket } from 'aedes';
-import type { Clock } from '../base/clock.ts';
-import { isCleanText } from '../base/json.ts';
 import { Refusal } from '../base/refusal.ts';
+import { isStorableText } from '../base/text/json.ts';
+import { hasCharsMax } from '../base/text/text-length.ts';
+import type { Clock } from '../base/time/clock.ts';
 import { limits } from '../config/limits.ts';
+import type { Callers } from '../domain/callers/callers.ts';
+import type { ClientIds } from '../domain/gateways/client-ids.ts';
 import type { Gateway } from '../domain/gateways/gateway.ts';
 import type { Gateways } from '../domain/gateways/gateways.ts';
 import type { Presence } from '../domain/gateways/presence.ts';
 import { isKeyText, type Keys } from '../domain/keys/keys.ts';
 import type { Permissions } from '../domain/permissions/permission.ts';
+import type { GuestShares } from '../domain/quotas/guest-shares.ts';
 import type { Logins } from '../domain/users/logins.ts';
-import { type Actor, actorOf, guestUsername, type User } from '../domain/users/user.ts';
+import { type Actor, actorOf, guestUsername, type User, type UserKey } from '../domain/users/user.ts';
 import type { Users } from '../domain/users/users.ts';
-import { Replay } from './replay.ts';
-import { Session, type Sessions, type SignedIn } from './sessions.ts';
+import { addressOf } from './proxy/client-address.ts';
+import { SessionReplay } from './replay.ts';
+import { ClientSession, type Sessions, type SignedIn } from './sessions.ts';
+import type { TopicRange } from './topics.ts';
 
 /** What is kept of sessions while nobody is connected. */
 export interface StoredSessions {
   /** The user whose session is stored under the client id. */
-  findSessionOwner(clientId: string): Promise<string | undefined>;
+  findSessionOwner(clientId: string): Promise<UserKey | undefined>;
+  /** The same, as it is in memory. */
+  sessionOwner(clientId: string): UserKey | undefined;
+  /** Users who have stored sessions, each once. */
+  sessionUsers(): Iterable<UserKey>;
   /** Notes whose session is stored under the client id from now on. */
-  claimSession(clientId: string, username: string): Promise<void>;
+  claimSession(clientId: string, user: UserKey): Promise<void>;
+  /** Notes that the client of a stored session has gone. */
+  leaveSession(clientId: string): void;
   /** Forgets all that is stored of a session [MQTT-3.1.2-6]. */
   endSession(clientId: string): Promise<void>;
-  /** Forgets all that is stored of a user. */
-  forgetUser(username: string): Promise<void>;
+  /** Forgets all that is stored of a user; `ownTopics` are those on which retained messages are theirs alone. */
+  forgetUser(user: UserKey, ownTopics: readonly TopicRange[]): Promise<void>;
+  /** Whether the stored session takes one more filter. */
+  hasCapacityForFilter(clientId: string, filter: string): boolean;
+  /** Whether the user's quota has room for so many bytes more. */
+  hasCapacityForBytes(user: UserKey, bytes: number): boolean;
 }
 
 export interface SignInParts {
   readonly logins: Logins;
   readonly keys: Keys;
   readonly users: Users;
-  readonly guest: Actor;
+  readonly callers: Callers;
   readonly permissions: Permissions;
+  readonly shares: GuestShares;
   readonly gateways: Gateways;
+  readonly clientIds: ClientIds;
   readonly presence: Presence;
   readonly sessions: Sessions;
   readonly stored: StoredSessions;
   readonly clock: Clock;
+  /** Told when the connection of a session has ended. */
+  readonly onGone: (session: ClientSession) => void;
 }
 
 /** A will, and in whose name it is published; with which API key, if with one. */
-export type Will = PublishPacket & { clientId?: string; username?: string; keyId?: string };
+export type Will = PublishPacket & { clientId?: string; user?: UserKey; keyId?: string };
 
 /** CONNACK codes [MQTT-3.2.2.3]. */
 const identifierRejected = 2;
@@ -68,41 +88,71 @@ export class SignIn {
   /** @throws Refusal when the connection is not taken; `returnCodeOf` says why in MQTT's words. */
   async verify(client: Client, username: string | undefined, password: Buffer | undefined): Promise<void> {
     const signedIn = await this.#verifyLogin(client, username, password);
-    const { user } = signedIn;
     this.#assertClientId(client);
+    this.#assertWill(client, signedIn.user);
+    // One at a time for each client id, and none while a gateway of that id is declared.
+    await this.#parts.clientIds.inTurn(client.id, () => this.#letIn(client, signedIn));
+  }
+
+  async #letIn(client: Client, signedIn: SignedIn): Promise<void> {
+    const { stored, sessions } = this.#parts;
+    const { user } = signedIn;
+    const actor = actorOf(user, signedIn.caller, signedIn.keyScopes);
     const gateway = await this.#parts.gateways.find(client.id);
-    const mayHold = (actor: Actor) => gateway === undefined || this.#parts.permissions.mayActFor(actor, gateway);
-    if (!mayHold(actorOf(user, signedIn.limits))) throw takenId(client.id);
-    const owner = await this.#parts.stored.findSessionOwner(client.id);
-    const isForeign = owner !== undefined && owner !== user.username;
-    // Who came under the id before it was that of a gateway, or gave the gateway away, does not keep it from its owner.
-    if (isForeign && (gateway === undefined || (await this.#mayStillHold(owner, gateway)))) throw takenId(client.id);
-    const will = this.#connects.get(client)?.will;
-    // Kept with the will, so that it is judged as its user's even after a crash.
-    if (will !== undefined) will.username = user.username;
-    if (will !== undefined && signedIn.limits !== undefined) will.keyId = signedIn.limits.keyId;
-    const before = this.#parts.sessions.holderOf(client.id);
-    const session = this.#parts.sessions.claim(client, signedIn, (holder) => mayHold(holder.actor));
+    if (gateway !== undefined && !this.#parts.permissions.mayActFor(actor, gateway)) throw takenId(client.id);
+    const owner = await stored.findSessionOwner(client.id);
+    const isForeign = owner !== undefined && owner !== user.key;
+    if (isForeign && !this.#givesWay(await this.#actorOfKey(owner), actor, gateway)) throw takenId(client.id);
+    const before = sessions.holderOf(client.id);
+    const session = sessions.claim(client, signedIn, (holder) => !this.#givesWay(holder.actor, actor, gateway));
     if (session === undefined) throw takenId(client.id);
-    client.conn.once('close', () => this.#parts.sessions.release(session));
-    if (client.conn.destroyed) this.#parts.sessions.release(session);
+    this.#signWill(client, signedIn);
+    const leave = () => {
+      sessions.release(session);
+      this.#parts.onGone(session);
+      if (!client.clean && sessions.holderOf(client.id) === undefined) stored.leaveSession(client.id);
+    };
+    client.conn.once('close', leave);
+    if (client.conn.destroyed) leave();
     // Now, not when this connection is ready: should it break off before, nobody would know of the first one any more.
     if (before !== undefined) await new Promise<void>((resolve) => before.client.close(resolve));
-    if (owner !== undefined && (client.clean || isForeign)) await this.#parts.stored.endSession(client.id);
-    session.isResumed = !client.clean && owner === user.username;
-    if (session.isResumed) session.replay = new Replay();
-    if (!client.clean) await this.#parts.stored.claimSession(client.id, user.username);
+    if (owner !== undefined && (client.clean || isForeign)) await stored.endSession(client.id);
+    session.isResumed = !client.clean && owner === user.key;
+    if (session.isResumed) session.replay = new SessionReplay();
+    if (!client.clean) {
+      const claim = () => stored.claimSession(client.id, user.key);
+      await this.#parts.shares.take(actor, { mqtt_sessions: owner === user.key ? 0 : 1 }, claim);
+    }
+    // Where it broke off meanwhile, that was told before there was a session to grow old.
+    if (client.conn.destroyed) leave();
     await this.#requireStillGood(session);
     this.#parts.presence.hear(session, gateway);
   }
 
-  async #mayStillHold(username: string, gateway: Gateway): Promise<boolean> {
-    const user = await this.#parts.users.findByName(username);
-    return user !== undefined && this.#parts.permissions.mayActFor(actorOf(user), gateway);
+  /**
+   * Does who has the client id now leave it to the one who asks? Guests do to everybody who signed in; and who has lost
+   * the gateway that the id names, or is gone, does to those who may act for it.
+   */
+  #givesWay(holder: Actor | undefined, asks: Actor, gateway: Gateway | undefined): boolean {
+    if (holder === undefined || (holder.guest && !asks.guest)) return true;
+    return gateway !== undefined && !this.#parts.permissions.mayActFor(holder, gateway);
+  }
+
+  async #actorOfKey(key: UserKey): Promise<Actor | undefined> {
+    const user = await this.#parts.users.findByKey(key);
+    return user && this.#parts.users.actorOf(user);
+  }
+
+  /** Whose a will is, is kept with it, so that it is judged as theirs even after a crash. */
+  #signWill(client: Client, { user, keyScopes }: SignedIn): void {
+    const will = this.#connects.get(client)?.will;
+    if (will === undefined) return;
+    will.user = user.key;
+    if (keyScopes !== undefined) will.keyId = keyScopes.keyId;
   }
 
   /** The sign-in may have ended while the connection was being let in, when nobody knew of it yet. */
-  async #requireStillGood(session: Session): Promise<void> {
+  async #requireStillGood(session: ClientSession): Promise<void> {
     if (await this.#parts.sessions.isStillGood(session)) return;
     const isGone = (await this.#parts.users.findById(session.actor.userId)) === undefined;
     if (isGone) await this.#parts.stored.endSession(session.clientId);
@@ -117,46 +167,64 @@ export class SignIn {
   }
 
   /** The session in whose name a will is judged after its connection is gone for good. */
-  async sessionOfWill(will: Will): Promise<Session | undefined> {
-    if (will.clientId === undefined || will.username === undefined) return undefined;
-    const signedIn = await this.#signedInOfWill(will.username, will.keyId);
+  async sessionOfWill(will: Will): Promise<ClientSession | undefined> {
+    if (will.clientId === undefined || will.user === undefined) return undefined;
+    const signedIn = await this.#signedInOfWill(will.user, will.keyId);
     const ghost = { id: will.clientId, close: () => {} } as unknown as Client;
-    return signedIn && new Session(ghost, signedIn, this.#parts.clock.now());
+    return signedIn && new ClientSession(ghost, signedIn, this.#parts.clock.now());
   }
 
-  async #signedInOfWill(username: string, keyId: string | undefined): Promise<SignedIn | undefined> {
-    if (keyId !== undefined) return this.#parts.keys.check(keyId);
-    const user = await this.#parts.users.findByName(username);
-    return user && { user };
+  async #signedInOfWill(key: UserKey, keyId: string | undefined): Promise<SignedIn | undefined> {
+    const { users, keys, callers } = this.#parts;
+    const signedIn = keyId === undefined ? undefined : await keys.check(keyId);
+    const user = keyId === undefined ? await users.findByKey(key) : signedIn?.user;
+    // From where a guest's will came is not kept with it.
+    return user && { ...signedIn, user, caller: callers.ofUser(user) };
   }
 
   /** An API key stands in the place of the password; the username may be left empty then, or is its owner's. */
   async #verifyLogin(client: Client, username = '', password: Buffer | undefined): Promise<SignedIn> {
+    assertLoginLength(username, password);
     const text = password?.toString('utf8') ?? '';
-    if (!isKeyText(text)) return { user: await this.#verifyUser(client, username, text) };
-    const signedIn = await this.#parts.keys.find(text);
-    if (signedIn !== undefined && (username === '' || username === signedIn.user.username)) return signedIn;
+    if (!isKeyText(text)) return this.#verifyUser(client, username, text);
+    const { keys, callers } = this.#parts;
+    const signedIn = await keys.find(text);
+    if (signedIn !== undefined && (username === '' || username === signedIn.user.username))
+      return { ...signedIn, caller: callers.ofUser(signedIn.user) };
     if (username === '') throw new Refusal('unauthenticated', 'The API key is not valid.');
     // A password may look like a key; and who guesses keys under a name is slowed down as with passwords.
-    return { user: await this.#verifyUser(client, username, text) };
+    return this.#verifyUser(client, username, text);
   }
 
-  async #verifyUser(client: Client, username: string, password: string): Promise<User> {
+  async #verifyUser(client: Client, username: string, password: string): Promise<SignedIn> {
+    const { users, logins, callers, permissions } = this.#parts;
+    const address = addressOf(client);
     if (username === '') {
-      if (this.#parts.permissions.refusesGuests)
+      if (permissions.refusesGuests)
         throw new Refusal('forbidden', 'This service takes no connections without a login.');
-      return this.#parts.users.getByName(guestUsername);
+      return { user: await users.getByName(guestUsername), caller: callers.ofAddress(address) };
     }
-    return this.#parts.logins.verify({ username, password, address: addressOf(client) });
+    const user = await logins.verify({ username, password, address });
+    return { user, caller: callers.ofUser(user) };
   }
 
   #assertClientId(client: Client): void {
     // An empty client id needs a clean session [MQTT-3.1.3-7].
     const emptyId = this.#connects.get(client)?.emptyId === true;
     if (emptyId && !client.clean) throw new Refusal('malformed', 'A client id is needed for a session that is kept.');
-    if (client.id.length > limits.clientIdCharsMax || !isCleanText(client.id)) {
+    if (client.id.length > limits.clientIdCharsMax || !isStorableText(client.id)) {
       throw new Refusal('malformed', `A client id has at most ${limits.clientIdCharsMax} characters.`);
     }
+  }
+
+  /** @throws Refusal `busy` for a will that is too large, or for which the quota has no room: CONNACK 3. */
+  #assertWill(client: Client, user: User): void {
+    const will = this.#connects.get(client)?.will;
+    if (will === undefined) return;
+    const bytes = Buffer.byteLength(will.topic) + will.payload.length;
+    if (bytes > limits.willBytesMax) throw new Refusal('busy', `A will has at most ${limits.willBytesMax} bytes.`);
+    if (this.#parts.stored.hasCapacityForBytes(user.key, bytes)) return;
+    throw new Refusal('busy', `The MQTT sessions of ${user.username} take more than the quota allows.`);
   }
 }
 
@@ -164,7 +232,9 @@ function takenId(clientId: string): Refusal {
   return new Refusal('exists', `The client id ${clientId} belongs to a session of somebody else.`);
 }
 
-function addressOf(client: Client): string {
-  const { remoteAddress } = client.conn as { remoteAddress?: string };
-  return remoteAddress ?? client.req?.socket.remoteAddress ?? '';
+/** Before anything is read as text, looked up, hashed or remembered. A character has up to four bytes. */
+function assertLoginLength(username: string, password: Buffer | undefined): void {
+  const isLong =
+    !hasCharsMax(username, limits.knownUsernameCharsMax) || (password?.length ?? 0) > 4 * limits.knownPasswordCharsMax;
+  if (isLong) throw new Refusal('unauthenticated', 'The username or the password is longer than any.');
 }

@@ -2,7 +2,7 @@
 // other. That check needs the device in memory, so it is loaded before the message goes on.
 import { Readable } from 'node:stream';
 import type { Published } from './publishing.ts';
-import type { Session } from './sessions.ts';
+import type { ClientSession } from './sessions.ts';
 
 interface ClientName {
   readonly id: string;
@@ -29,6 +29,7 @@ interface Stored {
   readonly topic?: string;
   readonly device?: number;
   readonly part?: number;
+  readonly user?: number;
   readonly brokerCounter?: number;
 }
 
@@ -38,8 +39,9 @@ export interface StoredRules {
     readonly topic: string;
     readonly device?: number;
     readonly part?: number;
+    readonly user?: number;
   }) => Promise<boolean>;
-  readonly sessionOf: (clientId: string) => Session | undefined;
+  readonly sessionOf: (clientId: string) => ClientSession | undefined;
   /** Whether a message waits for its turn, so that it is not to be forgotten. */
   readonly isHeld: (clientId: string, packet: object) => boolean;
 }

@@ -1,26 +1,36 @@
 // Wires who may sign in, and how. Called by server.ts alone.
-import type { Clock } from '../base/clock.ts';
+
 import type { Ids } from '../base/ids.ts';
+import type { Log } from '../base/log.ts';
+import type { Clock } from '../base/time/clock.ts';
 import type { Config } from '../config/config.ts';
+import type { Callers } from '../domain/callers/callers.ts';
+import type { DeviceDirectory } from '../domain/devices/device-directory.ts';
 import type { Devices } from '../domain/devices/devices.ts';
+import { Handovers } from '../domain/devices/handovers.ts';
 import type { Gateways } from '../domain/gateways/gateways.ts';
 import { Keys } from '../domain/keys/keys.ts';
 import type { Permissions } from '../domain/permissions/permission.ts';
+import { GuestAccessSetting } from '../domain/settings/guest-access.ts';
 import { Accounts } from '../domain/users/accounts.ts';
-import type { Endings } from '../domain/users/endings.ts';
 import { Logins } from '../domain/users/logins.ts';
 import type { Passwords } from '../domain/users/passwords.ts';
+import { RefreshSessions } from '../domain/users/refresh-sessions.ts';
 import { Registrations } from '../domain/users/registrations.ts';
-import { Renewals } from '../domain/users/renewals.ts';
+import type { SessionRevocations } from '../domain/users/session-revocations.ts';
+import type { User } from '../domain/users/user.ts';
 import type { Users } from '../domain/users/users.ts';
 import type { WebhookKeys } from '../domain/users/webhook-keys.ts';
-import { SqlKeyStore } from '../storage/sql/key-store.ts';
-import { SqlRenewalStore } from '../storage/sql/renewal-store.ts';
-import type { SqlUserStore } from '../storage/sql/user-store.ts';
-import type { EmbeddedStore } from '../storage/sqlite/open.ts';
+import type { EmbeddedStore } from '../engines/embedded/open.ts';
+import { SqlHandoverStore } from '../engines/shared/registry/handover-store.ts';
+import { SqlKeyStore } from '../engines/shared/registry/key-store.ts';
+import { SqlRefreshSessionStore } from '../engines/shared/registry/refresh-session-store.ts';
+import { SqlSettingStore } from '../engines/shared/registry/setting-store.ts';
+import type { SqlUserStore } from '../engines/shared/registry/user-store.ts';
 
 export function wireAccounts(parts: {
   readonly config: Config;
+  readonly callers: Callers;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly store: EmbeddedStore;
@@ -30,17 +40,30 @@ export function wireAccounts(parts: {
   readonly userStore: SqlUserStore;
   readonly devices: Devices;
   readonly gateways: Gateways;
-  readonly endings: Endings;
+  readonly revocations: SessionRevocations;
+  readonly directory: DeviceDirectory;
+  readonly rotationKey: Uint8Array;
   readonly webhookKeys: WebhookKeys;
+  readonly guest: User;
+  readonly log: Log;
 }) {
   const { config, clock, store, userStore } = parts;
   const logins = new Logins(parts);
   const { selfRegistration } = config;
   const registrations = new Registrations({ clock });
+  const keys = new Keys({ ...parts, store: new SqlKeyStore(store.registry) });
+  const onKeysChanged = () => keys.forget();
+  const handovers = new Handovers({ ...parts, store: new SqlHandoverStore(store.registry), onKeysChanged });
   return {
     logins,
-    accounts: new Accounts({ ...parts, store: userStore, logins, registrations, selfRegistration }),
-    keys: new Keys({ ...parts, store: new SqlKeyStore(store.registry) }),
-    renewals: new Renewals({ ...parts, store: new SqlRenewalStore(store.registry) }),
+    keys,
+    handovers,
+    accounts: new Accounts({ ...parts, store: userStore, logins, keys, handovers, registrations, selfRegistration }),
+    guestAccess: new GuestAccessSetting({
+      ...parts,
+      store: new SqlSettingStore(store.registry),
+      fixed: config.guestAccess,
+    }),
+    refreshSessions: new RefreshSessions({ ...parts, store: new SqlRefreshSessionStore(store.registry) }),
   };
 }

@@ -1,6 +1,7 @@
 // An actuator of a device (contract 4): something a value can be sent to.
-import type { Json } from '../../base/json.ts';
+
 import { Refusal } from '../../base/refusal.ts';
+import type { Json } from '../../base/text/json.ts';
 
 export type ActuatorId = string & { readonly __brand?: 'ActuatorId' };
 

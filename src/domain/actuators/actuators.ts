@@ -1,16 +1,19 @@
 // What one can do with the actuators of a device (contract 4). Setting a value is a right of its own: a public
 // device lets strangers push readings, but they open no valves.
-import type { Clock } from '../../base/clock.ts';
-import type { Json } from '../../base/json.ts';
+
 import { Refusal } from '../../base/refusal.ts';
+import type { Json } from '../../base/text/json.ts';
+import type { Clock } from '../../base/time/clock.ts';
 import { limits } from '../../config/limits.ts';
 import type { Feed, OriginalMessage } from '../datapoints/feed.ts';
 import type { Device, DeviceId } from '../devices/device.ts';
 import type { DeviceDirectory } from '../devices/device-directory.ts';
-import type { DeviceStore, Mark } from '../devices/device-store.ts';
+import { type DeviceSize, emptyDevice, growthOf, sizeOfActuator } from '../devices/device-size.ts';
+import type { DeviceStore, ModificationStamp } from '../devices/device-store.ts';
 import { assertPartsMax } from '../devices/devices.ts';
 import type { Permissions } from '../permissions/permission.ts';
 import { type ScopeSet, scope } from '../permissions/scopes.ts';
+import type { GuestShares } from '../quotas/guest-shares.ts';
 import type { Actor } from '../users/user.ts';
 import {
   type Actuator,
@@ -26,6 +29,7 @@ export class Actuators {
   readonly #store: DeviceStore;
   readonly #directory: DeviceDirectory;
   readonly #permissions: Permissions;
+  readonly #shares: GuestShares;
   readonly #feed: Feed;
   readonly #clock: Clock;
 
@@ -33,12 +37,14 @@ export class Actuators {
     readonly store: DeviceStore;
     readonly directory: DeviceDirectory;
     readonly permissions: Permissions;
+    readonly shares: GuestShares;
     readonly feed: Feed;
     readonly clock: Clock;
   }) {
     this.#store = parts.store;
     this.#directory = parts.directory;
     this.#permissions = parts.permissions;
+    this.#shares = parts.shares;
     this.#feed = parts.feed;
     this.#clock = parts.clock;
   }
@@ -62,13 +68,15 @@ export class Actuators {
       if (actuator === undefined) assertPartsMax(device.sensors.size + device.actuators.size + 1);
       else if (valueJson === undefined) assertKeepsValue(actuator, draft.valueType);
       const seen = valueJson === undefined ? { valueJson: actuator?.valueJson ?? null } : {};
-      return this.#change(device, async (mark) => {
-        const isDone = await this.#store.putActuator(mark, draft, seen);
+      const growth = growthOf(sizeOfActuator(actuator), sizeOfActuator({ ...seen, ...draft } as ActuatorDraft));
+      const write = async (stamp: ModificationStamp) => {
+        const isDone = await this.#store.putActuator(stamp, draft, seen);
         if (isDone && actuator !== undefined && valueJson !== undefined) {
           this.#feed.publish({ kind: 'actuator', device, actuator, valueJson, original: undefined });
         }
         return isDone;
-      });
+      };
+      return this.#shares.take(actor, amountsOf(growth), () => this.#change(device, growth, write));
     });
   }
 
@@ -78,14 +86,16 @@ export class Actuators {
       const actuator = actuatorOf(device, actuatorId);
       assertKeepsValue(actuator, change.valueType);
       const seen = change.valueType === undefined ? {} : { valueJson: actuator.valueJson ?? null };
-      return this.#change(device, (mark) => this.#store.updateActuator(mark, actuator.key, change, seen));
+      const growth = growthOf(sizeOfActuator(actuator), sizeOfActuator({ ...actuator, ...change }));
+      const write = (stamp: ModificationStamp) => this.#store.updateActuator(stamp, actuator.key, change, seen);
+      return this.#shares.take(actor, amountsOf(growth), () => this.#change(device, growth, write));
     });
   }
 
   async remove(actor: Actor, id: DeviceId, actuatorId: ActuatorId): Promise<void> {
     const device = await this.#requireUpdate(actor, id);
     const actuator = actuatorOf(device, actuatorId);
-    await this.#change(device, (mark) => this.#store.removeActuator(mark, actuator.key));
+    await this.#change(device, emptyDevice, (stamp) => this.#store.removeActuator(stamp, actuator.key));
   }
 
   /**
@@ -105,8 +115,9 @@ export class Actuators {
       assertValueType(actuator, value);
       assertValueBytes(actuator, valueJson);
       const seen = { valueType: actuator.valueType ?? null };
-      return this.#change(device, async (mark) => {
-        const isDone = await this.#store.updateActuator(mark, actuator.key, { valueJson }, seen);
+      const growth = growthOf(sizeOfActuator(actuator), sizeOfActuator({ ...actuator, valueJson }));
+      return this.#change(device, growth, async (stamp) => {
+        const isDone = await this.#store.updateActuator(stamp, actuator.key, { valueJson }, seen);
         // At once, so that the feed has the order of the commits (I3).
         if (isDone) this.#feed.publish({ kind: 'actuator', device, actuator, valueJson, original });
         return isDone;
@@ -137,14 +148,12 @@ export class Actuators {
     throw new Refusal('busy', 'Others change this actuator at the same time. Try again.', { retryAfterS: 1 });
   }
 
-  async #change<T>(device: Device, write: (mark: Mark) => Promise<T>): Promise<T> {
-    try {
-      return await write({ device: device.key, atMs: this.#clock.now() });
-    } finally {
-      await this.#directory.refresh(device.id);
-    }
+  #change<T>(device: Device, growth: DeviceSize, write: (stamp: ModificationStamp) => Promise<T>): Promise<T> {
+    return this.#directory.change(device, growth, () => write({ device: device.key, atMs: this.#clock.now() }));
   }
 }
+
+const amountsOf = ({ descriptions, values }: DeviceSize) => ({ description_bytes: descriptions + values });
 
 /** @throws Refusal `not-found` */
 function actuatorOf(device: Device, id: ActuatorId): Actuator {

@@ -2,7 +2,7 @@
 // more than storing it. Made by the writer, taken by every engine, kept as it is by the embedded one's log.
 import type { SensorKey } from '../sensors/sensor.ts';
 import type { StoredValue } from './datapoint.ts';
-import type { PlainReadings } from './plain-readings.ts';
+import type { PlainReadings } from './ingest/plain-readings.ts';
 
 /** That a push under an `Idempotency-Key` was stored; kept in the push's own commit. */
 export interface PushReceipt {

@@ -1,13 +1,15 @@
-// What datapoints need remembered. Every engine passes the one suite in test/datapoint-store-suite.ts.
+// What datapoints need remembered. Every engine passes the one suite in test/storage/datapoint-store-suite.ts. Reads name the caller
+// for whom they are made, so that an engine serves callers in turns.
+import type { Caller } from '../callers/caller.ts';
 import type { Calibration } from '../sensors/calibration.ts';
 import type { SensorKey } from '../sensors/sensor.ts';
-import type { Aggregate, OpenBucket } from './aggregate.ts';
-import type { BucketsAsked } from './buckets.ts';
-import type { Separator } from './column-json.ts';
 import type { Columns } from './columns.ts';
 import type { ArrivedDatapoint } from './datapoint.ts';
 import type { DatapointBatch, PublishMark, PushReceipt } from './datapoint-batch.ts';
-import type { OpenColumn, Span } from './downsample.ts';
+import type { Aggregate, OpenBucket } from './history/aggregate.ts';
+import type { BucketRequest } from './history/buckets.ts';
+import type { Separator } from './history/column-json.ts';
+import type { OpenColumn, Span } from './history/downsample.ts';
 
 /** A publish that is still remembered, with when it came, milliseconds since 1970 UTC. */
 export interface RememberedPublish extends PublishMark {
@@ -54,7 +56,7 @@ interface MadeQuery extends Omit<RangeQuery, 'valuesOnly'> {
 }
 
 export interface AggregateQuery extends MadeQuery {
-  readonly buckets: BucketsAsked;
+  readonly buckets: BucketRequest;
   /** The bucket at which the step before ended. */
   readonly open?: OpenBucket | undefined;
 }
@@ -122,19 +124,27 @@ export interface DatapointStore {
    */
   append(batch: DatapointBatch): Promise<number>;
   /**
-   * One step of a read by time, equal times in order of arrival.
-   * @throws Refusal `damaged` where what lies in the range cannot be read.
+   * True while the engine is behind with what it makes of stored datapoints: a batch of more than `catchUpDatapointsMax`
+   * would wait for it, and with it all that comes later. Smaller ones go on.
    */
-  read(query: RangeQuery): Promise<RangeStep>;
-  /** The same put together by buckets of time. @throws Refusal `damaged` */
-  aggregate(query: AggregateQuery): Promise<AggregateStep>;
-  /** The same thinned out for a chart; all of it where there are no more than `points`. @throws Refusal `damaged` */
-  thinOut(query: ThinQuery): Promise<ThinStep>;
+  readonly isCatchingUp: boolean;
+  /** Called when that is over. */
+  onCaughtUp: () => void;
+  /**
+   * One step of a read by time, equal times in order of arrival.
+   * @throws Refusal `damaged` where what lies in the range cannot be read; `busy` where too many reads of the caller wait,
+   * and this is the first step of another.
+   */
+  read(query: RangeQuery, caller: Caller): Promise<RangeStep>;
+  /** The same put together by buckets of time. @throws Refusal `damaged`, `busy` */
+  aggregate(query: AggregateQuery, caller: Caller): Promise<AggregateStep>;
+  /** The same thinned out for a chart; all of it where there are no more than `points`. @throws Refusal `damaged`, `busy` */
+  thinOut(query: ThinQuery, caller: Caller): Promise<ThinStep>;
   /**
    * The same written as JSON. The text may be given back once nobody reads it any more.
-   * @throws Refusal `damaged`
+   * @throws Refusal `damaged`, `busy`
    */
-  readText(query: TextQuery): Promise<TextStep>;
+  readText(query: TextQuery, caller: Caller): Promise<TextStep>;
   /** Gives the memory of a text back, to be written into again. */
   giveBack(text: Uint8Array): void;
   /** How many datapoints a range has; counted no further than about `max`. */

@@ -1,5 +1,5 @@
 // A datapoint (spec 2.3): a value of any JSON type, when it was measured, when it was received.
-import type { Json } from '../../base/json.ts';
+import type { Json } from '../../base/text/json.ts';
 
 /**
  * A value as it is kept: a finite number as itself, anything else as its JSON text.

@@ -4,7 +4,8 @@
 import type { Actuator } from '../actuators/actuator.ts';
 import type { Device } from '../devices/device.ts';
 import type { Sensor } from '../sensors/sensor.ts';
-import type { Readings } from './reading.ts';
+import type { UserKey } from '../users/user.ts';
+import type { Readings } from './ingest/reading.ts';
 
 /** An MQTT message as it came in, so that it goes out as it was published. */
 export interface OriginalMessage {
@@ -13,6 +14,8 @@ export interface OriginalMessage {
   readonly bytes: number;
   readonly qos: 0 | 1 | 2;
   readonly retain: boolean;
+  /** Who published it; there where it is retained. */
+  readonly user?: UserKey;
 }
 
 /** One committed push to one sensor. */

@@ -1,33 +1,42 @@
 // The devices held in memory, whole, for ingest and access checks; bounded, filled from the store (I4).
 // What is being removed is known here from the moment its removal is queued, so that no datapoint can be accepted
 // behind it and be lost.
-import { LoadingCache } from '../../base/loading-cache.ts';
+
+import { yieldToEventLoop } from '../../base/in-batches.ts';
+import { entryBytes } from '../../base/memory/heap-bytes.ts';
+import { LoadingCache } from '../../base/memory/loading-cache.ts';
 import { Refusal } from '../../base/refusal.ts';
 import { limits } from '../../config/limits.ts';
+import { remembered } from '../remembered.ts';
 import type { SensorId } from '../sensors/sensor.ts';
 import type { Device, DeviceId } from './device.ts';
+import { deviceHeapBytes } from './device-heap-bytes.ts';
+import { assertDeviceSize, type DeviceSize, sizeOfDevice } from './device-size.ts';
 import type { DeviceStore } from './device-store.ts';
 
-/** Devices read from the store before others get a turn. */
-const loadedAtOnce = 50;
+/** Devices looked for in the store, found or not, before others get a turn. */
+const soughtAtOnce = 50;
 
 export class DeviceDirectory {
   readonly #devices: LoadingCache<DeviceId, Device>;
   /** Devices and sensors whose removal is queued: `device` or `device/sensor`. Bounded by the queue of statements. */
   readonly #leaving = new Set<string>();
   readonly #pushesCommitted: () => Promise<void>;
+  /** By how much devices grow by changes under way. Bounded by the queue of statements. */
+  readonly #growing = new Map<DeviceId, DeviceSize>();
 
   constructor(options: {
     readonly store: DeviceStore;
-    readonly partsMax: number;
+    readonly bytesMax: number;
     /** Resolves when all datapoints accepted so far are committed. */
     readonly pushesCommitted: () => Promise<void>;
   }) {
     this.#pushesCommitted = options.pushesCommitted;
     this.#devices = new LoadingCache({
       load: (id) => options.store.find(id),
-      weightMax: options.partsMax,
-      weigh: (device) => 1 + device.sensors.size + device.actuators.size + device.shares.size,
+      weightMax: options.bytesMax,
+      pool: remembered,
+      weigh: (device) => entryBytes + deviceHeapBytes(device),
     });
   }
 
@@ -54,12 +63,12 @@ export class DeviceDirectory {
   async loadAll(ids: ReadonlySet<DeviceId>): Promise<void> {
     for (let attempt = 0; attempt < 3; attempt++) {
       const found: DeviceId[] = [];
-      let loaded = 0;
+      let sought = 0;
       for (const id of ids) {
         if (this.peek(id) === undefined) {
+          sought += 1;
+          if (sought % soughtAtOnce === 0) await yieldToEventLoop();
           if ((await this.find(id)) === undefined) continue;
-          loaded += 1;
-          if (loaded % loadedAtOnce === 0) await new Promise<void>((resolve) => setImmediate(resolve));
         }
         found.push(id);
       }
@@ -73,6 +82,33 @@ export class DeviceDirectory {
   isLeaving(device: DeviceId, sensor: SensorId): boolean {
     if (this.#leaving.size === 0) return false;
     return this.#leaving.has(device) || this.#leaving.has(`${device}/${sensor}`);
+  }
+
+  /**
+   * Writes a change of the device, and takes it in before it is acknowledged. Changes under way count as if they were
+   * made, so that many at once do not exceed what one after the other may not.
+   * @throws Refusal `too-large` where the device would become larger than a device may be.
+   */
+  async change<T>(device: Device, growth: DeviceSize, write: () => Promise<T>): Promise<T> {
+    const { id } = device;
+    const isGrowing = growth.descriptions > 0 || growth.values > 0;
+    // Others may have changed it since it was looked up.
+    const present = sizeOfDevice(this.peek(id) ?? device);
+    const growing = this.#growing.get(id) ?? { descriptions: 0, values: 0 };
+    assertDeviceSize(plus(present, growing), growth);
+    if (isGrowing) this.#growing.set(id, plus(growing, growth));
+    try {
+      return await write();
+    } finally {
+      await this.refresh(id);
+      if (isGrowing) this.#endGrowing(id, growth);
+    }
+  }
+
+  #endGrowing(id: DeviceId, growth: DeviceSize): void {
+    const left = minus(this.#growing.get(id) ?? growth, growth);
+    if (left.descriptions === 0 && left.values === 0) this.#growing.delete(id);
+    else this.#growing.set(id, left);
   }
 
   /** Takes in a change of the store, before it is acknowledged; until then the device stands as it was. */
@@ -107,4 +143,12 @@ export class DeviceDirectory {
       else await this.refresh(what.device);
     }
   }
+}
+
+function plus(one: DeviceSize, other: DeviceSize): DeviceSize {
+  return { descriptions: one.descriptions + other.descriptions, values: one.values + other.values };
+}
+
+function minus(one: DeviceSize, other: DeviceSize): DeviceSize {
+  return { descriptions: one.descriptions - other.descriptions, values: one.values - other.values };
 }

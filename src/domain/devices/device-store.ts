@@ -1,12 +1,13 @@
 // What devices need remembered.
 
-import type { Step } from '../../base/stepwise.ts';
+import type { BatchRange } from '../../base/in-batches.ts';
 import type { ActuatorChange, ActuatorDraft } from '../actuators/actuator.ts';
 import type { Audience } from '../permissions/permission.ts';
 import type { ScopeSet } from '../permissions/scopes.ts';
 import type { SensorChange, SensorDraft, SensorKey } from '../sensors/sensor.ts';
 import type { UserKey } from '../users/user.ts';
-import type { Device, DeviceChange, DeviceDraft, DeviceId, DeviceKey, Visibility } from './device.ts';
+import type { Device, DeviceChange, DeviceDraft, DeviceId, Visibility } from './device.ts';
+import type { DeviceKey } from './device-key.ts';
 import type { Filter } from './filter.ts';
 
 /** What people look for in a list, beside the filter. */
@@ -51,7 +52,7 @@ export interface ShareOfDevice extends Share {
 export type ShareDirection = { readonly ownedBy: UserKey } | { readonly sharedWith: UserKey };
 
 /** A place in a device record that a write touches, with the time it is marked by. */
-export interface Mark {
+export interface ModificationStamp {
   readonly device: DeviceKey;
   /** Milliseconds since 1970 UTC; becomes `date_modified`. */
   readonly atMs: number;
@@ -61,7 +62,7 @@ export interface Mark {
  * What an actuator had when a change of it was judged, null for nothing: what is named here must still be so. A value
  * is judged by the value type, and a value type by the value.
  */
-export interface Seen {
+export interface ExpectedActuator {
   readonly valueType?: string | null;
   readonly valueJson?: string | null;
 }
@@ -69,29 +70,35 @@ export interface Seen {
 export interface DeviceStore {
   find(id: DeviceId): Promise<Device | undefined>;
   /** Devices that the audience may see and filter and search let through; in order of creation unless another is named. */
-  list(query: DeviceListQuery): Promise<Device[]>;
+  listKeys(query: DeviceListQuery): Promise<DeviceKey[]>;
+  /** Devices of these keys, in the order of the keys; those that have gone since are left out. */
+  listByKeys(keys: readonly DeviceKey[]): Promise<Device[]>;
   /** Devices of the gateway behind `after`, in order of creation, that the audience may see. */
-  listOfGateway(gateway: string, query: Step & { readonly audience: Audience }): Promise<Device[]>;
+  listOfGateway(gateway: string, query: BatchRange & { readonly audience: Audience }): Promise<Device[]>;
   /** Devices of these ids, in no order. */
   listByIds(ids: readonly DeviceId[]): Promise<Device[]>;
   count(query: Pick<DeviceListQuery, 'audience' | 'filter' | 'search'>): Promise<number>;
   /** @throws Refusal `exists` when the id is taken. */
   create(draft: DeviceDraft & { visibility: Visibility }, owner: UserKey, atMs: number): Promise<void>;
-  update(mark: Mark, change: DeviceChange): Promise<void>;
-  setOwner(mark: Mark, owner: UserKey): Promise<void>;
+  update(stamp: ModificationStamp, change: DeviceChange): Promise<void>;
   /** Removes the device with its parts and shares; its datapoints go in the background, out of reach at once. */
   remove(device: DeviceKey, sensors: readonly SensorKey[]): Promise<void>;
 
   /** Adds the sensor, or replaces the description of the one with that id. */
-  putSensor(mark: Mark, draft: SensorDraft): Promise<void>;
-  updateSensor(mark: Mark, sensor: SensorKey, change: SensorChange): Promise<void>;
-  removeSensor(mark: Mark, sensor: SensorKey): Promise<void>;
+  putSensor(stamp: ModificationStamp, draft: SensorDraft): Promise<void>;
+  updateSensor(stamp: ModificationStamp, sensor: SensorKey, change: SensorChange): Promise<void>;
+  removeSensor(stamp: ModificationStamp, sensor: SensorKey): Promise<void>;
 
   /** False, and nothing is changed, where the actuator of that id is no longer as it was `seen`. */
-  putActuator(mark: Mark, draft: ActuatorDraft, seen: Seen): Promise<boolean>;
+  putActuator(stamp: ModificationStamp, draft: ActuatorDraft, expected: ExpectedActuator): Promise<boolean>;
   /** The same; false too where the actuator is gone. */
-  updateActuator(mark: Mark, actuator: number, change: ActuatorChange, seen: Seen): Promise<boolean>;
-  removeActuator(mark: Mark, actuator: number): Promise<void>;
+  updateActuator(
+    stamp: ModificationStamp,
+    actuator: number,
+    change: ActuatorChange,
+    expected: ExpectedActuator,
+  ): Promise<boolean>;
+  removeActuator(stamp: ModificationStamp, actuator: number): Promise<void>;
 
   listShares(device: DeviceKey): Promise<Share[]>;
   /** Shares by device, in order of creation, and username. */

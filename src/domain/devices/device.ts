@@ -1,13 +1,14 @@
 // A device (spec 2.1): its own fields, its sensors and actuators, and who it is shared with.
 // Held whole in memory by the directory, because ingest and access checks need all of it.
-import type { Json } from '../../base/json.ts';
+import type { Json } from '../../base/text/json.ts';
 import type { Actuator, ActuatorDraft, ActuatorId } from '../actuators/actuator.ts';
 import type { ScopeSet } from '../permissions/scopes.ts';
+import type { PushCharge } from '../quotas/push-charge.ts';
 import type { Sensor, SensorDraft, SensorId } from '../sensors/sensor.ts';
 import type { UserKey } from '../users/user.ts';
+import type { DeviceKey } from './device-key.ts';
 
 export type DeviceId = string & { readonly __brand?: 'DeviceId' };
-export type DeviceKey = number & { readonly __brand?: 'DeviceKey' };
 export type Visibility = 'public' | 'private';
 
 export interface DeviceFields {
@@ -45,6 +46,9 @@ export interface Device extends DeviceFields {
   readonly actuators: ReadonlyMap<ActuatorId, Actuator>;
   /** What each user this device is shared with may do. */
   readonly shares: ReadonlyMap<UserKey, ScopeSet>;
+  /** What pushes to it are charged to, kept here by quotas/push-charges.ts, so that a push looks up nothing. */
+  lastCharge?: PushCharge | undefined;
+  charges?: Map<UserKey, PushCharge> | undefined;
 }
 
 /** A change of a device's own fields; a field set to undefined is taken away. */

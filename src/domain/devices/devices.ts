@@ -1,18 +1,23 @@
 // What one can do with devices (spec 4.1, contract 3 and 4). Methods take the actor first; each asks the one
 // permission function before it does anything.
-import type { Clock } from '../../base/clock.ts';
+
+import { inBatches } from '../../base/in-batches.ts';
 import { Refusal } from '../../base/refusal.ts';
-import { inSteps } from '../../base/stepwise.ts';
+import type { Clock } from '../../base/time/clock.ts';
 import { limits } from '../../config/limits.ts';
 import { assertDraft } from '../actuators/actuator.ts';
 import type { Audience, Permissions } from '../permissions/permission.ts';
 import { noScopes, type ScopeSet, scope } from '../permissions/scopes.ts';
-import { assertMayBecome, assertMayOwn, visibilityOfNew } from '../permissions/visibility.ts';
+import { assertMayChangeVisibility, visibilityOfNew } from '../permissions/visibility.ts';
+import type { GuestShares } from '../quotas/guest-shares.ts';
 import type { Actor, UserKey } from '../users/user.ts';
 import type { Users } from '../users/users.ts';
 import type { Device, DeviceChange, DeviceDraft, DeviceId, Visibility } from './device.ts';
 import type { DeviceDirectory } from './device-directory.ts';
-import type { DeviceOrder, DeviceSearch, DeviceStore, Mark, Share } from './device-store.ts';
+import { deviceHeapBytes } from './device-heap-bytes.ts';
+import type { DeviceKey } from './device-key.ts';
+import { assertDeviceSize, emptyDevice, growthOf, sizeOfDevice, sizeOfFields } from './device-size.ts';
+import type { DeviceOrder, DeviceSearch, DeviceStore, ModificationStamp, Share } from './device-store.ts';
 import { type Filter, parseFilter } from './filter.ts';
 
 export interface DevicePage {
@@ -32,6 +37,7 @@ export class Devices {
   readonly #store: DeviceStore;
   readonly #directory: DeviceDirectory;
   readonly #permissions: Permissions;
+  readonly #shares: GuestShares;
   readonly #users: Users;
   readonly #clock: Clock;
   readonly #defaultVisibility: Visibility;
@@ -40,6 +46,7 @@ export class Devices {
     readonly store: DeviceStore;
     readonly directory: DeviceDirectory;
     readonly permissions: Permissions;
+    readonly shares: GuestShares;
     readonly users: Users;
     readonly clock: Clock;
     readonly defaultVisibility: Visibility;
@@ -47,6 +54,7 @@ export class Devices {
     this.#store = parts.store;
     this.#directory = parts.directory;
     this.#permissions = parts.permissions;
+    this.#shares = parts.shares;
     this.#users = parts.users;
     this.#clock = parts.clock;
     this.#defaultVisibility = parts.defaultVisibility;
@@ -56,10 +64,16 @@ export class Devices {
   async create(actor: Actor, draft: DeviceDraft): Promise<void> {
     this.#permissions.requireCreate(actor, { kind: 'device', id: draft.id });
     assertPartsMax(draft.sensors.length + draft.actuators.length);
+    const size = sizeOfDevice(draft);
+    assertDeviceSize(emptyDevice, size);
+    const description_bytes = size.descriptions + size.values;
+    const amounts = { devices: 1, sensors: draft.sensors.length, description_bytes };
     for (const [index, actuator] of draft.actuators.entries()) assertDraft(actuator, `/actuators/${index}`);
     const visibility = visibilityOfNew(actor, draft.visibility, this.#defaultVisibility);
     try {
-      await this.#store.create({ ...draft, visibility }, actor.key, this.#clock.now());
+      await this.#shares.take(actor, amounts, () =>
+        this.#store.create({ ...draft, visibility }, actor.key, this.#clock.now()),
+      );
     } catch (error) {
       if (error instanceof Refusal && error.code === 'exists') {
         throw new Refusal(
@@ -84,21 +98,36 @@ export class Devices {
     return this.#permissions.scopesOf(actor, device);
   }
 
-  /** A page of the devices the actor may view. */
+  /** A page of the devices the actor may view, in steps that are bounded in bytes. */
   async list(
     actor: Actor,
     query: PageQuery & { readonly q?: string | undefined; readonly shared?: boolean | undefined },
-  ): Promise<DevicePage> {
+  ): Promise<{ readonly steps: AsyncGenerator<readonly Device[]>; readonly total: number }> {
     this.#permissions.requireGuestAllowed(actor);
     const search = { ...query.search, sharedWith: query.shared === true ? actor.key : undefined };
-    return this.#page(this.#permissions.audienceOf(actor, scope.view), parseFilter(query.q), { ...query, search });
+    const audience = this.#permissions.audienceOf(actor, scope.view);
+    const { keys, total } = await this.#pageKeys(audience, parseFilter(query.q), { ...query, search });
+    return { steps: this.#inSteps(keys), total };
+  }
+
+  /** Devices are read some at a time, as many as fit into a step by the size of those before. */
+  async *#inSteps(keys: readonly DeviceKey[]): AsyncGenerator<readonly Device[]> {
+    let count: number = limits.deviceListDefault;
+    for (let from = 0; from < keys.length; ) {
+      const devices = await this.#store.listByKeys(keys.slice(from, from + count));
+      yield devices;
+      from += count;
+      const bytes = devices.reduce((sum, device) => sum + deviceHeapBytes(device), 0);
+      const fitting = Math.floor((limits.deviceStepBytes * Math.max(1, devices.length)) / Math.max(1, bytes));
+      count = Math.min(Math.max(1, fitting), limits.recordStepRows);
+    }
   }
 
   /** The devices of a gateway that the actor may view, in order of creation. */
   listOfGateway(actor: Actor, gateway: string): AsyncGenerator<readonly Device[]> {
     const audience = this.#permissions.audienceOf(actor, scope.view);
-    return inSteps((step) => this.#store.listOfGateway(gateway, { audience, ...step }), {
-      ...{ offset: 0, stepRows: limits.recordStepRows },
+    return inBatches((step) => this.#store.listOfGateway(gateway, { audience, ...step }), {
+      ...{ offset: 0, stepRows: limits.deviceListDefault },
     });
   }
 
@@ -111,30 +140,28 @@ export class Devices {
 
   /** The first devices of an owner, and how many there are; for what is asked about the owner, not in a caller's name. */
   async ownedBy(owner: UserKey, limit: number): Promise<DevicePage> {
-    return this.#page({ all: false, public: false, user: owner, shared: noScopes }, [], { limit, offset: 0 });
+    const audience = { all: false, public: false, user: owner, shared: noScopes } as const;
+    const { keys, total } = await this.#pageKeys(audience, [], { limit, offset: 0 });
+    return { devices: await this.#store.listByKeys(keys), total };
   }
 
   /** @throws Refusal `forbidden` when guest would make a record private. */
   async update(actor: Actor, id: DeviceId, change: DeviceChange): Promise<void> {
     const device = await this.#require(actor, id, scope.update);
-    assertMayBecome(change.visibility, { actor, owner: device.owner });
-    await this.#change(device, (mark) => this.#store.update(mark, change));
-  }
-
-  /** Hands the device over; the present owner and admins may. */
-  async setOwner(actor: Actor, id: DeviceId, username: string): Promise<void> {
-    this.#permissions.requireNoKey(actor, 'owners');
-    const device = await this.#directory.get(id);
-    this.#permissions.requireOwner(actor, device);
-    const owner = await this.#users.getByName(username);
-    assertMayOwn(owner.username, device);
-    await this.#change(device, (mark) => this.#store.setOwner(mark, owner.key));
+    assertMayChangeVisibility(change.visibility, { actor, owner: device.owner });
+    const growth = growthOf(sizeOfFields(device), sizeOfFields({ ...device, ...change } as Partial<Device>));
+    await this.#shares.take(actor, { description_bytes: growth.descriptions }, () =>
+      this.#change(device, (stamp) => this.#store.update(stamp, change), growth),
+    );
   }
 
   async remove(actor: Actor, id: DeviceId): Promise<void> {
     const device = await this.#require(actor, id, scope.delete);
     const sensors = [...device.sensors.values()].map((sensor) => sensor.key);
     await this.#directory.leave({ device: id }, () => this.#store.remove(device.key, sensors));
+    const { descriptions, values } = sizeOfDevice(device);
+    const description_bytes = descriptions + values;
+    this.#shares.giveBack(actor, { devices: 1, sensors: sensors.length, description_bytes });
   }
 
   async listShares(actor: Actor, id: DeviceId): Promise<Share[]> {
@@ -160,14 +187,14 @@ export class Devices {
     }
   }
 
-  async #page(
+  async #pageKeys(
     audience: Audience,
     filter: Filter,
     { limit, offset, search = {}, order }: PageQuery,
-  ): Promise<DevicePage> {
+  ): Promise<{ readonly keys: readonly DeviceKey[]; readonly total: number }> {
     const total = await this.#store.count({ audience, filter, search });
     const page = { offset, order, ...(limit === undefined ? {} : { limit }) };
-    return { devices: total <= offset ? [] : await this.#store.list({ audience, filter, search, ...page }), total };
+    return { keys: total <= offset ? [] : await this.#store.listKeys({ audience, filter, search, ...page }), total };
   }
 
   async #require(actor: Actor, id: DeviceId, needed: ScopeSet): Promise<Device> {
@@ -176,12 +203,8 @@ export class Devices {
     return device;
   }
 
-  async #change(device: Device, write: (mark: Mark) => Promise<void>): Promise<void> {
-    try {
-      await write({ device: device.key, atMs: this.#clock.now() });
-    } finally {
-      await this.#directory.refresh(device.id);
-    }
+  #change(device: Device, write: (stamp: ModificationStamp) => Promise<void>, growth = emptyDevice): Promise<void> {
+    return this.#directory.change(device, growth, () => write({ device: device.key, atMs: this.#clock.now() }));
   }
 }
 

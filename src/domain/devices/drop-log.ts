@@ -1,11 +1,12 @@
 // Why MQTT messages to a device were not stored. MQTT tells the sender nothing, so the owner can read it here
 // (contract 8). Kept apart from ingest's commits; when too much waits, drops are counted and not kept.
-import type { Clock } from '../../base/clock.ts';
+import type { Clock } from '../../base/time/clock.ts';
 import { limits } from '../../config/limits.ts';
 import type { Permissions } from '../permissions/permission.ts';
 import type { Actor } from '../users/user.ts';
-import type { Device, DeviceId, DeviceKey } from './device.ts';
+import type { Device, DeviceId } from './device.ts';
 import type { DeviceDirectory } from './device-directory.ts';
+import type { DeviceKey } from './device-key.ts';
 
 export interface Drop {
   /** Milliseconds since 1970 UTC. */

@@ -1,16 +1,16 @@
 // The `q` filter of device lists (contract 1): `field==value;other.field>5`, parsed here, evaluated by the store.
 
-import { splitAtCommas } from '../../base/comma-list.ts';
-import { isCleanText } from '../../base/json.ts';
 import { Refusal } from '../../base/refusal.ts';
+import { splitAtCommas } from '../../base/text/comma-list.ts';
+import { isStorableText } from '../../base/text/json.ts';
 import { limits } from '../../config/limits.ts';
 
-export type Operator = '==' | '!=' | '>' | '<' | '>=' | '<=';
+export type FilterOperator = '==' | '!=' | '>' | '<' | '>=' | '<=';
 
 export interface Condition {
   /** The field's name, one step of nesting an element. */
   readonly path: readonly string[];
-  readonly operator: Operator;
+  readonly operator: FilterOperator;
   /** One value, or several of which any (for `!=`: none) may match. */
   readonly values: readonly string[];
 }
@@ -45,10 +45,10 @@ function parseCondition(part: string): Condition {
       `Cannot read the filter ${JSON.stringify(part)}. Write <field><operator><value> with one of == != > < >= <=.`,
     );
   }
-  if (!isCleanText(value)) refuse('A filter value must be clean text.');
+  if (!isStorableText(value)) refuse('A filter value must be clean text.');
   const path = field.split('.');
   if (path.some((step) => step === '')) refuse(`The field ${JSON.stringify(field)} of the filter has an empty step.`);
-  return { path, operator: operator as Operator, values: splitAtCommas(value) };
+  return { path, operator: operator as FilterOperator, values: splitAtCommas(value) };
 }
 
 function refuse(message: string): never {

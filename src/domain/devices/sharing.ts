@@ -1,8 +1,8 @@
 // What is shared with whom, and why somebody may do what with a device (contract 3 and 10). Shares themselves are made
 // by Devices.
-import type { Permissions, Reason } from '../permissions/permission.ts';
+import type { PermissionReason, Permissions } from '../permissions/permission.ts';
 import type { ScopeSet } from '../permissions/scopes.ts';
-import { type Actor, actorOf } from '../users/user.ts';
+import type { Actor } from '../users/user.ts';
 import type { Users } from '../users/users.ts';
 import type { Device, DeviceId } from './device.ts';
 import type { DeviceDirectory } from './device-directory.ts';
@@ -19,7 +19,7 @@ export interface Explanation {
   readonly device: Device;
   readonly username: string;
   readonly scopes: ScopeSet;
-  readonly reasons: readonly Reason[];
+  readonly reasons: readonly PermissionReason[];
   /** Setting actuators is a right of its own (contract 4). */
   readonly maySetActuators: boolean;
   /** Who gave the share; undefined where there is none, or that is not known any more. */
@@ -69,7 +69,7 @@ export class Sharing {
       this.#permissions.requireOwner(actor, device);
     }
     this.#permissions.requireGuestAllowed(actor);
-    const asked = username === actor.username ? actor : actorOf(await this.#users.getByName(username));
+    const asked = username === actor.username ? actor : this.#users.actorOf(await this.#users.getByName(username));
     return {
       device,
       username,

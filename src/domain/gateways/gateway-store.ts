@@ -1,5 +1,5 @@
 // What gateways need remembered.
-import type { Step } from '../../base/stepwise.ts';
+import type { BatchRange } from '../../base/in-batches.ts';
 import type { Visibility } from '../devices/device.ts';
 import type { Filter } from '../devices/filter.ts';
 import type { Audience } from '../permissions/permission.ts';
@@ -12,7 +12,7 @@ export interface GatewayListQuery {
 }
 
 /** When a gateway was last heard of. */
-export interface Sighting {
+export interface LastSeenUpdate {
   readonly gateway: GatewayKey;
   /** Milliseconds since 1970 UTC. */
   readonly atMs: number;
@@ -21,7 +21,7 @@ export interface Sighting {
 export interface GatewayStore {
   find(id: GatewayId): Promise<Gateway | undefined>;
   /** Gateways behind `after` in order of creation that the audience may see and the filter lets through. */
-  list(query: GatewayListQuery & Step): Promise<Gateway[]>;
+  list(query: GatewayListQuery & BatchRange): Promise<Gateway[]>;
   count(query: GatewayListQuery): Promise<number>;
   /** Gateways of these ids, in no order. */
   listByIds(ids: readonly GatewayId[]): Promise<Gateway[]>;
@@ -31,5 +31,5 @@ export interface GatewayStore {
   setOwner(gateway: GatewayKey, owner: UserKey, atMs: number): Promise<void>;
   remove(gateway: GatewayKey): Promise<void>;
   /** Writes when gateways were last heard of; a gateway that is gone is passed over. */
-  putSightings(sightings: readonly Sighting[]): Promise<void>;
+  saveLastSeen(updates: readonly LastSeenUpdate[]): Promise<void>;
 }

@@ -1,5 +1,5 @@
 // A gateway (spec 2.4, contract 6): what carries the readings of devices to the service.
-import type { Json } from '../../base/json.ts';
+import type { Json } from '../../base/text/json.ts';
 import type { Visibility } from '../devices/device.ts';
 import type { UserKey } from '../users/user.ts';
 

@@ -1,17 +1,22 @@
 // What one can do with gateways (spec 2.4, contract 6). Methods take the actor first; each asks the one permission
 // function before it does anything. Gateways asked for by MQTT are held in memory, bounded.
-import type { Clock } from '../../base/clock.ts';
-import { LoadingCache } from '../../base/loading-cache.ts';
+
+import { inBatches } from '../../base/in-batches.ts';
+import { entryBytes, heapBytes } from '../../base/memory/heap-bytes.ts';
+import { LoadingCache } from '../../base/memory/loading-cache.ts';
 import { Refusal } from '../../base/refusal.ts';
-import { inSteps } from '../../base/stepwise.ts';
+import type { Clock } from '../../base/time/clock.ts';
 import { limits } from '../../config/limits.ts';
 import type { Visibility } from '../devices/device.ts';
 import { type Filter, parseFilter } from '../devices/filter.ts';
 import type { Permissions } from '../permissions/permission.ts';
 import { type ScopeSet, scope } from '../permissions/scopes.ts';
-import { assertMayBecome, assertMayOwn, visibilityOfNew } from '../permissions/visibility.ts';
+import { assertMayChangeVisibility, assertMayOwn, visibilityOfNew } from '../permissions/visibility.ts';
+import type { GuestShares } from '../quotas/guest-shares.ts';
+import { remembered } from '../remembered.ts';
 import type { Actor } from '../users/user.ts';
 import type { Users } from '../users/users.ts';
+import type { ClientIds } from './client-ids.ts';
 import type { Gateway, GatewayChange, GatewayDraft, GatewayId, SeenGateway } from './gateway.ts';
 import type { GatewayListQuery, GatewayStore } from './gateway-store.ts';
 import type { Presence } from './presence.ts';
@@ -25,7 +30,9 @@ export interface GatewayPage {
 export class Gateways {
   readonly #store: GatewayStore;
   readonly #permissions: Permissions;
+  readonly #shares: GuestShares;
   readonly #presence: Presence;
+  readonly #clientIds: ClientIds;
   readonly #users: Users;
   readonly #clock: Clock;
   readonly #defaultVisibility: Visibility;
@@ -34,18 +41,27 @@ export class Gateways {
   constructor(parts: {
     readonly gatewayStore: GatewayStore;
     readonly permissions: Permissions;
+    readonly shares: GuestShares;
     readonly presence: Presence;
+    readonly clientIds: ClientIds;
     readonly users: Users;
     readonly clock: Clock;
     readonly defaultVisibility: Visibility;
   }) {
     this.#store = parts.gatewayStore;
     this.#permissions = parts.permissions;
+    this.#shares = parts.shares;
     this.#presence = parts.presence;
+    this.#clientIds = parts.clientIds;
     this.#users = parts.users;
     this.#clock = parts.clock;
     this.#defaultVisibility = parts.defaultVisibility;
-    this.#known = new LoadingCache({ load: (id) => this.#store.find(id), weightMax: limits.gatewaysCachedMax });
+    this.#known = new LoadingCache({
+      load: (id) => this.#store.find(id),
+      weightMax: limits.gatewaysCachedBytesMax,
+      pool: remembered,
+      weigh: (gateway) => entryBytes + heapBytes(gateway),
+    });
   }
 
   /** The gateway if it is in memory; for access checks at delivery. */
@@ -62,14 +78,21 @@ export class Gateways {
     this.#known.forgetAll();
   }
 
-  /** @throws Refusal `exists` when the id is taken. */
+  /** @throws Refusal `exists` when the id is taken, or somebody else's MQTT client uses it. */
   async create(actor: Actor, draft: GatewayDraft): Promise<void> {
     this.#permissions.requireCreate(actor, { kind: 'gateway', id: draft.id });
     const visibility = visibilityOfNew(actor, draft.visibility, this.#defaultVisibility);
     try {
-      await this.#store.create({ ...draft, visibility }, actor.key, this.#clock.now());
+      await this.#clientIds.inTurn(draft.id, async () => {
+        this.#clientIds.requireFree(actor, draft.id);
+        await this.#shares.take(actor, { gateways: 1 }, () =>
+          this.#store.create({ ...draft, visibility }, actor.key, this.#clock.now()),
+        );
+        this.#known.forget(draft.id);
+      });
     } catch (error) {
       if (!(error instanceof Refusal) || error.code !== 'exists') throw error;
+      if ((await this.find(draft.id)) === undefined) throw error;
       const detail = `There is a gateway ${draft.id} already. Choose another id, or change the existing one by PUT.`;
       throw new Refusal('exists', detail);
     } finally {
@@ -103,7 +126,7 @@ export class Gateways {
   /** @throws Refusal `forbidden` when guest would make a record private. */
   async update(actor: Actor, id: GatewayId, change: GatewayChange): Promise<void> {
     const gateway = await this.#require(actor, id, scope.gatewayUpdate);
-    assertMayBecome(change.visibility, { actor, owner: gateway.owner });
+    assertMayChangeVisibility(change.visibility, { actor, owner: gateway.owner });
     await this.#change(id, () => this.#store.update(gateway.key, change, this.#clock.now()));
   }
 
@@ -134,7 +157,7 @@ export class Gateways {
     query: GatewayListQuery & { readonly limit: number; readonly offset: number },
   ): AsyncGenerator<SeenGateway> {
     const { audience, filter } = query;
-    const steps = inSteps((step) => this.#store.list({ audience, filter, ...step }), {
+    const steps = inBatches((step) => this.#store.list({ audience, filter, ...step }), {
       ...query,
       stepRows: limits.recordStepRows,
     });

@@ -1,38 +1,39 @@
 // Which gateways are there: who holds a gateway's id over MQTT, and when each was last heard of. A heartbeat changes
-// memory alone; it is written once `lastSeenTrailMs` have passed since the last write for that gateway, and at a stop,
+// memory alone; it is written once `lastSeenLagMsMax` have passed since the last write for that gateway, and at a stop,
 // so that what is on disk never trails by more than that.
-import type { Clock } from '../../base/clock.ts';
-import { LruCache } from '../../base/lru-cache.ts';
+
+import { LruCache } from '../../base/memory/lru-cache.ts';
+import type { Clock } from '../../base/time/clock.ts';
 import { limits } from '../../config/limits.ts';
 import type { Permissions } from '../permissions/permission.ts';
 import type { Actor } from '../users/user.ts';
 import type { Gateway, GatewayId, GatewayKey } from './gateway.ts';
-import type { GatewayStore, Sighting } from './gateway-store.ts';
+import type { GatewayStore, LastSeenUpdate } from './gateway-store.ts';
 
 /** A connection under a client id, and in whose name it acts now. */
-export interface Holder {
+export interface GatewayConnection {
   readonly actor: Actor;
 }
 
-interface Seen {
+interface LastSeen {
   atMs: number;
   /** Undefined: never since the start. */
   writtenMs: number | undefined;
 }
 
 export class Presence {
-  readonly #store: Pick<GatewayStore, 'putSightings'>;
+  readonly #store: Pick<GatewayStore, 'saveLastSeen'>;
   readonly #permissions: Permissions;
   readonly #clock: Clock;
   /** By client id. Bounded by the number of MQTT connections. */
-  readonly #holders = new Map<string, Holder>();
-  readonly #seen = new LruCache<GatewayKey, Seen>({ weightMax: limits.gatewaysSeenMax });
+  readonly #connections = new Map<string, GatewayConnection>();
+  readonly #seen = new LruCache<GatewayKey, LastSeen>({ weightMax: limits.gatewaysSeenMax });
   /** Gateways whose time is to be written. */
   readonly #due = new Set<GatewayKey>();
   #writing: Promise<void> | undefined;
 
   constructor(parts: {
-    readonly gatewayStore: Pick<GatewayStore, 'putSightings'>;
+    readonly gatewayStore: Pick<GatewayStore, 'saveLastSeen'>;
     readonly permissions: Permissions;
     readonly clock: Clock;
   }) {
@@ -42,19 +43,19 @@ export class Presence {
   }
 
   /** The connection has the client id from now on. */
-  arrive(clientId: string, holder: Holder): void {
-    this.#holders.set(clientId, holder);
+  arrive(clientId: string, connection: GatewayConnection): void {
+    this.#connections.set(clientId, connection);
   }
 
   /** The connection has gone, unless another has taken over its client id. */
-  leave(clientId: string, holder: Holder): void {
-    if (this.#holders.get(clientId) === holder) this.#holders.delete(clientId);
+  leave(clientId: string, connection: GatewayConnection): void {
+    if (this.#connections.get(clientId) === connection) this.#connections.delete(clientId);
   }
 
   /** Is a client with the gateway's id connected that may act for the gateway (contract 6)? */
   isConnected(gateway: Gateway): boolean {
-    const holder = this.#holders.get(gateway.id);
-    return holder !== undefined && this.#permissions.mayActFor(holder.actor, gateway);
+    const connection = this.#connections.get(gateway.id);
+    return connection !== undefined && this.#permissions.mayActFor(connection.actor, gateway);
   }
 
   /** When the gateway was last heard of, milliseconds since 1970 UTC. */
@@ -64,7 +65,7 @@ export class Presence {
   }
 
   /** The connection has just been heard of; it counts for the gateway where it may act for it. */
-  hear({ actor }: Holder, gateway: Gateway | undefined): void {
+  hear({ actor }: GatewayConnection, gateway: Gateway | undefined): void {
     if (gateway !== undefined && this.#permissions.mayActFor(actor, gateway)) this.see(gateway);
   }
 
@@ -74,7 +75,7 @@ export class Presence {
     const seen = this.#seen.get(gateway.key) ?? { atMs, writtenMs: undefined };
     if (seen.writtenMs === undefined) this.#seen.set(gateway.key, seen);
     seen.atMs = atMs;
-    if (seen.writtenMs !== undefined && atMs - seen.writtenMs < limits.lastSeenTrailMs) return;
+    if (seen.writtenMs !== undefined && atMs - seen.writtenMs < limits.lastSeenLagMsMax) return;
     this.#due.add(gateway.key);
     this.#writing ??= this.#write();
   }
@@ -101,17 +102,17 @@ export class Presence {
     // In the next turn, so that a burst of heartbeats is one write.
     await new Promise<void>((resolve) => setImmediate(resolve));
     while (this.#due.size > 0) {
-      const keys = [...this.#due].slice(0, limits.sightingsWrittenMax);
-      const sightings: Sighting[] = [];
+      const keys = [...this.#due].slice(0, limits.lastSeenWrittenMax);
+      const updates: LastSeenUpdate[] = [];
       for (const gateway of keys) {
         this.#due.delete(gateway);
         const seen = this.#seen.get(gateway);
         if (seen === undefined) continue;
         seen.writtenMs = seen.atMs;
-        sightings.push({ gateway, atMs: seen.atMs });
+        updates.push({ gateway, atMs: seen.atMs });
       }
       // A disk that refuses is told of by whatever must be stored; the next heartbeat writes again.
-      await this.#store.putSightings(sightings).catch(() => this.#notWritten(keys));
+      await this.#store.saveLastSeen(updates).catch(() => this.#notWritten(keys));
     }
     this.#writing = undefined;
   }

@@ -7,12 +7,10 @@ export interface KeyStore {
   findById(id: string): Promise<ApiKey | undefined>;
   /** The keys of a user, in the order they were made. */
   list(owner: UserKey): Promise<ApiKey[]>;
-  /**
-   * Adds the key unless its owner has `max` already.
-   * @returns false when that is so.
-   */
-  create(key: ApiKey, options: { readonly hash: string; readonly max: number }): Promise<boolean>;
+  create(key: ApiKey, options: { readonly hash: string }): Promise<void>;
   remove(id: string): Promise<void>;
+  /** Removes all keys of a user. */
+  removeAll(owner: UserKey): Promise<void>;
   /** Notes when a key was used; nothing when it is gone. */
   noteUse(id: string, atMs: number): Promise<void>;
 }

@@ -1,16 +1,16 @@
 // An API key: lets a machine act for its owner, narrowed to what the key was made for (contract 2).
 import { noScopes, type ScopeName, type ScopeSet, scopeNames, scopesOn } from '../permissions/scopes.ts';
-import type { KeyLimits, User, UserKey } from '../users/user.ts';
+import type { KeyScopes, User, UserKey } from '../users/user.ts';
 
-/** What a key may be given: the scopes of contract 3, and acting as admin. */
-export const keyScopeNames = [...scopeNames, 'admin'] as const;
-export type KeyScope = ScopeName | 'admin';
+/** What a key may be given: the scopes of contract 3, reading the figures of the service, and acting as admin. */
+export const keyScopeNames = [...scopeNames, 'metrics:view', 'admin'] as const;
+export type KeyScopeName = ScopeName | 'metrics:view' | 'admin';
 
 /** What somebody asks to be made. */
 export interface KeyDraft {
   readonly name: string;
   /** Undefined: all of its owner's, without `admin`. */
-  readonly scopes?: readonly KeyScope[] | undefined;
+  readonly scopes?: readonly KeyScopeName[] | undefined;
   /** The only devices it reaches, by id; undefined: all. */
   readonly devices?: readonly string[] | undefined;
   /** Milliseconds since 1970 UTC. */
@@ -28,21 +28,25 @@ export interface ApiKey extends KeyDraft {
 const allScopes: ScopeSet = scopesOn.device | scopesOn.gateway | scopesOn.project;
 
 /** What the key leaves of its owner's rights. */
-export function limitsOf({ id, scopes, devices }: ApiKey, owner: User): KeyLimits {
+export function keyScopesOf({ id, scopes, devices }: ApiKey, owner: User): KeyScopes {
   const admin = scopes?.includes('admin') === true;
+  const metrics = scopes?.includes('metrics:view') === true && owner.admin;
   const named = (scopes ?? []).reduce((set: ScopeSet, name) => set | bitOf(name), noScopes);
   // Narrowed to devices it reaches no gateways or projects, unless their scopes are named.
   const unnamed = devices === undefined ? allScopes : scopesOn.device;
+  // A key for the figures reaches no record.
+  const isForRecords = scopes === undefined || scopes.some((name) => name !== 'metrics:view');
   return {
     keyId: id,
     admin,
-    scopes: named === noScopes ? unnamed : named,
+    metrics,
+    scopes: named === noScopes && isForRecords ? unnamed : named,
     devices: devices === undefined ? undefined : new Set(devices),
-    whole: named === noScopes && devices === undefined && (admin || !owner.admin),
+    whole: named === noScopes && isForRecords && devices === undefined && (admin || !owner.admin),
   };
 }
 
-function bitOf(name: KeyScope): ScopeSet {
+function bitOf(name: KeyScopeName): ScopeSet {
   const bit = (scopeNames as readonly string[]).indexOf(name);
   return bit < 0 ? noScopes : 1 << bit;
 }

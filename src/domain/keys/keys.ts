@@ -1,22 +1,24 @@
 // What one can do with API keys (contract 2). A key is shown once, when it is made; only its hash is kept, so that
 // nobody who sees the data can use it. What stands on a key ends when the key is revoked.
 import { createHash } from 'node:crypto';
-import type { Clock } from '../../base/clock.ts';
 import type { Ids } from '../../base/ids.ts';
-import { LruCache } from '../../base/lru-cache.ts';
+import { entryBytes, heapBytes } from '../../base/memory/heap-bytes.ts';
+import { LruCache } from '../../base/memory/lru-cache.ts';
 import { Refusal } from '../../base/refusal.ts';
+import type { Clock } from '../../base/time/clock.ts';
 import { limits } from '../../config/limits.ts';
 import type { Permissions } from '../permissions/permission.ts';
-import type { Endings } from '../users/endings.ts';
-import type { Actor, KeyLimits, User } from '../users/user.ts';
+import { remembered } from '../remembered.ts';
+import type { SessionRevocations } from '../users/session-revocations.ts';
+import type { Actor, KeyScopes, User } from '../users/user.ts';
 import type { Users } from '../users/users.ts';
-import { type ApiKey, type KeyDraft, limitsOf } from './key.ts';
+import { type ApiKey, type KeyDraft, keyScopesOf } from './key.ts';
 import type { KeyStore } from './key-store.ts';
 
 /** Who signed in with a key, and what the key leaves of their rights. */
 export interface KeySignIn {
   readonly user: User;
-  readonly limits: KeyLimits;
+  readonly keyScopes: KeyScopes;
   /** When the key expires, milliseconds since 1970 UTC; Infinity: never. */
   readonly expiresMs: number;
 }
@@ -30,7 +32,7 @@ export function isKeyText(text: string): boolean {
   return pattern.test(text);
 }
 
-interface Known {
+interface CachedKey {
   readonly key: ApiKey;
   readonly atMs: number;
 }
@@ -39,12 +41,17 @@ export class Keys {
   readonly #store: KeyStore;
   readonly #users: Users;
   readonly #permissions: Permissions;
-  readonly #endings: Endings;
+  readonly #revocations: SessionRevocations;
   readonly #clock: Clock;
   readonly #ids: Ids;
   #changes = 0;
   /** By hash. */
-  readonly #known = new LruCache<string, Known>({ weightMax: limits.keysCachedMax });
+  readonly #known = new LruCache<string, CachedKey>({
+    weightMax: limits.keysCachedBytesMax,
+    pool: remembered,
+    entriesMax: limits.keysCachedMax,
+    weigh: ({ key }) => 2 * entryBytes + heapBytes(key),
+  });
   /** When the last use of each key was written, by id. */
   readonly #usesNoted = new LruCache<string, number>({ weightMax: limits.keysCachedMax });
   #writing: Promise<unknown> = Promise.resolve();
@@ -53,14 +60,14 @@ export class Keys {
     readonly store: KeyStore;
     readonly users: Users;
     readonly permissions: Permissions;
-    readonly endings: Endings;
+    readonly revocations: SessionRevocations;
     readonly clock: Clock;
     readonly ids: Ids;
   }) {
     this.#store = parts.store;
     this.#users = parts.users;
     this.#permissions = parts.permissions;
-    this.#endings = parts.endings;
+    this.#revocations = parts.revocations;
     this.#clock = parts.clock;
     this.#ids = parts.ids;
   }
@@ -77,12 +84,15 @@ export class Keys {
 
   /**
    * Makes a key; what is given back of it is shown this once.
-   * @throws Refusal `forbidden` for a scope the actor cannot give, `conflict` when there are too many.
+   * @throws Refusal `forbidden` for a scope the actor cannot give, `quota`.
    */
   async create(actor: Actor, draft: KeyDraft): Promise<{ readonly id: string; readonly key: string }> {
     this.#requireSignedIn(actor);
     if (draft.scopes?.includes('admin') && !actor.admin) {
       throw new Refusal('forbidden', 'Only an admin makes a key that acts as admin.');
+    }
+    if (draft.scopes?.includes('metrics:view') && !actor.admin) {
+      throw new Refusal('forbidden', 'Only an admin makes a key that reads the figures of the service.');
     }
     const nowMs = this.#clock.now();
     if (draft.expiresMs !== undefined && draft.expiresMs <= nowMs) {
@@ -92,9 +102,41 @@ export class Keys {
     const key = prefix + Buffer.from(this.#ids.bytes(secretBytes)).toString('base64url');
     const id = this.#ids.uuid();
     const record = { ...draft, id, owner: actor.key, dateCreatedMs: nowMs };
-    const isMade = await this.#store.create(record, { hash: hashOf(key), max: limits.keysPerUserMax });
-    if (isMade) return { id, key };
-    throw new Refusal('conflict', `You have ${limits.keysPerUserMax} keys already. Revoke one that is not used.`);
+    await this.#store.create(record, { hash: hashOf(key) });
+    return { id, key };
+  }
+
+  /** The keys of a user, for the user and admins. @throws Refusal `not-found`, `forbidden` */
+  async listOf(actor: Actor, userId: string): Promise<ApiKey[]> {
+    return this.#store.list((await this.#requireSelfOrAdmin(actor, userId)).key);
+  }
+
+  /** Revokes one key of a user, or all of them; for the user and admins. @throws Refusal `not-found`, `forbidden` */
+  async removeOf(actor: Actor, userId: string, id?: string): Promise<void> {
+    const user = await this.#requireSelfOrAdmin(actor, userId);
+    const key = id === undefined ? undefined : await this.#store.findById(id);
+    if (id !== undefined && key?.owner !== user.key) {
+      throw new Refusal('not-found', `${user.username} has no key ${id}.`);
+    }
+    try {
+      if (id === undefined) await this.#store.removeAll(user.key);
+      else await this.#store.remove(id);
+    } finally {
+      this.forget();
+    }
+    const { username } = user;
+    await this.#revocations.announce({
+      userKey: user.key,
+      userId: user.id,
+      username,
+      ...(id === undefined ? { keysOnly: true } : { keyId: id }),
+    });
+  }
+
+  /** Reads keys anew from now on: what is known of them was changed elsewhere. */
+  forget(): void {
+    this.#changes += 1;
+    this.#known.clear();
   }
 
   /** Revokes one of the actor's keys: from now on nobody gets in by it, and who is in by it is cut. */
@@ -106,10 +148,10 @@ export class Keys {
     try {
       await this.#store.remove(id);
     } finally {
-      this.#changes += 1;
-      this.#known.clear();
+      this.forget();
     }
-    await this.#endings.announce({ userId: actor.userId, username: actor.username, keyId: id });
+    const { key: userKey, userId, username } = actor;
+    await this.#revocations.announce({ userKey, userId, username, keyId: id });
   }
 
   /**
@@ -145,7 +187,7 @@ export class Keys {
     const user = await this.#users.findByKey(key.owner);
     if (user === undefined) return undefined;
     this.#noteUse(key);
-    return { user, limits: limitsOf(key, user), expiresMs };
+    return { user, keyScopes: keyScopesOf(key, user), expiresMs };
   }
 
   async #findByHash(hash: string): Promise<ApiKey | undefined> {
@@ -167,6 +209,13 @@ export class Keys {
     this.#usesNoted.set(key.id, nowMs);
     const written = this.#store.noteUse(key.id, nowMs).catch(() => {});
     this.#writing = Promise.all([this.#writing, written]);
+  }
+
+  async #requireSelfOrAdmin(actor: Actor, userId: string): Promise<User> {
+    this.#requireSignedIn(actor);
+    const user = await this.#users.getById(userId);
+    if (actor.key === user.key || actor.admin) return user;
+    throw new Refusal('forbidden', 'Only the user and admins see and revoke the keys of an account.');
   }
 
   #requireSignedIn(actor: Actor): void {

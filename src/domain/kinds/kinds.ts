@@ -60,12 +60,12 @@ function kindsOf(vocabulary: Vocabulary): readonly Kind[] {
   return kinds;
 }
 
-interface Table {
+interface KindTable {
   readonly lines: readonly string[];
   toKind(fields: readonly string[]): Kind;
 }
 
-const tables: Readonly<Record<Vocabulary, Table>> = {
+const tables: Readonly<Record<Vocabulary, KindTable>> = {
   sensor_kinds: {
     lines: sensorKindLines,
     toKind: ([id = '', label = '', kinds = '']) => ({ id, label, quantityKinds: words(kinds) }),

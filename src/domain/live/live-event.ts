@@ -9,7 +9,7 @@ export interface LivePoint extends Datapoint {
 }
 
 /** What a reader that comes back had last. */
-export interface LastHad {
+export interface ResumePoint {
   /** Order of arrival; 0 where it was not known. */
   readonly seq: number;
   /** When it was received, milliseconds since 1970 UTC; undefined where the reader does not say. */

@@ -2,6 +2,8 @@
 // the feed only enqueues (I4); each delivery asks the one permission function for the actor as they are then (I6). A
 // stream whose reader is too slow is cut with a reason, and ends when its token, its right or its device does.
 import { Refusal } from '../../base/refusal.ts';
+import type { Caller } from '../callers/caller.ts';
+import { FairShare } from '../callers/fair-share.ts';
 import type { DatapointStore } from '../datapoints/datapoint-store.ts';
 import type { Committed, CommittedPush, Feed } from '../datapoints/feed.ts';
 import type { Device, DeviceId } from '../devices/device.ts';
@@ -10,26 +12,25 @@ import type { Permissions } from '../permissions/permission.ts';
 import { scope } from '../permissions/scopes.ts';
 import { calibrate } from '../sensors/calibration.ts';
 import type { Actor } from '../users/user.ts';
-import type { LastHad, LiveEvent, LivePoint } from './live-event.ts';
+import type { LiveEvent, LivePoint, ResumePoint } from './live-event.ts';
 import { missedSince } from './missed.ts';
 
 export interface LiveBounds {
   readonly liveStreamsMax: number;
-  readonly liveStreamsPerAddressMax: number;
+  readonly liveStreamsReserve: number;
   readonly liveBytesMax: number;
   readonly liveBytesAllMax: number;
+  readonly liveBytesReserve: number;
   readonly liveHeartbeatMs: number;
 }
 
 export interface LiveRequest {
   readonly device: DeviceId;
-  /** Whose streams are counted together. */
-  readonly address: string;
   /** Who asks, as they are now. @throws Refusal `unauthenticated` */
   readonly actorNow: () => Promise<Actor>;
   readonly calibrated: boolean;
   /** Seq of the last datapoint that the reader has, if it was here before. */
-  readonly last: LastHad | undefined;
+  readonly last: ResumePoint | undefined;
 }
 
 /** Datapoints handed on in one step. */
@@ -42,9 +43,8 @@ export class Live {
   readonly #store: DatapointStore;
   readonly #bounds: LiveBounds;
   readonly #streams = new Map<DeviceId, Set<LiveStream>>();
-  readonly #addresses = new Map<string, number>();
-  /** Bytes that wait in all streams together. */
-  readonly #waiting = { bytes: 0 };
+  readonly #streamShare: FairShare;
+  readonly #byteShare: FairShare;
   #count = 0;
 
   constructor(parts: {
@@ -53,12 +53,24 @@ export class Live {
     readonly permissions: Permissions;
     readonly store: DatapointStore;
     readonly bounds: LiveBounds;
+    /** The memory for all that is on its way in or out. */
+    readonly passing?: FairShare;
   }) {
     this.#feed = parts.feed;
     this.#directory = parts.directory;
     this.#permissions = parts.permissions;
     this.#store = parts.store;
-    this.#bounds = parts.bounds;
+    const { bounds } = parts;
+    this.#bounds = bounds;
+    this.#streamShare = new FairShare('liveStreams', {
+      aloneMax: bounds.liveStreamsMax,
+      reserve: bounds.liveStreamsReserve,
+    });
+    this.#byteShare = new FairShare('liveBytes', {
+      aloneMax: bounds.liveBytesAllMax,
+      reserve: bounds.liveBytesReserve,
+      within: parts.passing,
+    });
   }
 
   /** Follows the feed from now on. */
@@ -86,12 +98,15 @@ export class Live {
   /** @throws Refusal `not-found`, `forbidden`; `too-many`, `busy` where there are too many streams. */
   async open(request: LiveRequest): Promise<LiveStream> {
     const device = await this.permit(request);
-    this.#countIn(request.address);
+    const { caller } = await request.actorNow();
+    this.#countIn(caller);
     const stream: LiveStream = new LiveStream({
-      bounds: this.#bounds,
-      waiting: this.#waiting,
+      caller,
+      bytesMax: this.#bounds.liveBytesMax,
+      heartbeatMs: this.#bounds.liveHeartbeatMs,
+      byteShare: this.#byteShare,
       onEnd: () => this.#countOut(request, stream),
-      missed: () => this.#missed(device, request),
+      missed: () => this.#missed(device, request, caller),
       toEvents: (committed) => this.#toEvents(device, request, committed),
     });
     const streams = this.#streams.get(request.device) ?? new Set();
@@ -118,39 +133,54 @@ export class Live {
     }));
   }
 
-  async #missed(device: Device, { last, calibrated }: LiveRequest): Promise<LiveEvent[]> {
-    return last === undefined ? [] : missedSince(this.#store, device, { last, calibrated });
+  async #missed(device: Device, { last, calibrated }: LiveRequest, caller: Caller): Promise<LiveEvent[]> {
+    return last === undefined ? [] : missedSince(this.#store, device, { last, calibrated, caller });
   }
 
-  #countIn(address: string): void {
-    const ofAddress = this.#addresses.get(address) ?? 0;
-    if (ofAddress >= this.#bounds.liveStreamsPerAddressMax) {
-      throw new Refusal('too-many', `An address may have ${ofAddress} live streams. End some of yours.`, {
-        retryAfterS: 30,
-      });
+  #countIn(caller: Caller): void {
+    if (!this.#streamShare.allows(caller, 1) && !this.#freeSlotFor(caller)) {
+      const isHeavy = this.#streamShare.heldBy(caller) > 0;
+      throw isHeavy
+        ? new Refusal('too-many', 'Live streams are scarce now, and you have your share. End some of yours.', {
+            retryAfterS,
+          })
+        : new Refusal('busy', 'There are as many live streams as may be. Come back later.', { retryAfterS });
     }
-    if (this.#count >= this.#bounds.liveStreamsMax) {
-      throw new Refusal('busy', 'There are as many live streams as may be. Come back later.', { retryAfterS: 30 });
-    }
-    this.#addresses.set(address, ofAddress + 1);
+    this.#streamShare.force(caller, 1);
     this.#count += 1;
   }
 
-  #countOut({ device, address }: LiveRequest, stream: LiveStream): void {
+  /** Ends the oldest stream of the caller who has most, if that is more than the newcomer will have. */
+  #freeSlotFor(newcomer: Caller): boolean {
+    let heaviest: LiveStream | undefined;
+    for (const streams of this.#streams.values()) {
+      for (const stream of streams) {
+        const most =
+          heaviest === undefined ? this.#streamShare.heldBy(newcomer) + 1 : this.#streamShare.heldBy(heaviest.caller);
+        if (this.#streamShare.heldBy(stream.caller) > most) heaviest = stream;
+      }
+    }
+    heaviest?.cut('Live streams are scarce now, and you have most of them. Come back later.');
+    return heaviest !== undefined;
+  }
+
+  #countOut({ device }: LiveRequest, stream: LiveStream): void {
     this.#count -= 1;
-    const ofAddress = (this.#addresses.get(address) ?? 1) - 1;
-    if (ofAddress > 0) this.#addresses.set(address, ofAddress);
-    else this.#addresses.delete(address);
+    this.#streamShare.giveBack(stream.caller, 1);
     const streams = this.#streams.get(device);
     streams?.delete(stream);
     if (streams?.size === 0) this.#streams.delete(device);
   }
 }
 
+const retryAfterS = 30;
+
 interface StreamParts {
-  readonly bounds: LiveBounds;
-  /** Bytes that wait in all streams together. */
-  readonly waiting: { bytes: number };
+  /** Among whom streams, and the bytes that wait in them, are shared out. */
+  readonly caller: Caller;
+  readonly bytesMax: number;
+  readonly heartbeatMs: number;
+  readonly byteShare: FairShare;
   readonly onEnd: () => void;
   readonly missed: () => Promise<LiveEvent[]>;
   readonly toEvents: (committed: Committed | undefined) => Promise<LiveEvent[]>;
@@ -163,26 +193,31 @@ class LiveStream {
   #bytes = 0;
   #reason: string | undefined;
   #isOver = false;
+  /** True when its place is another's. */
+  #isFree = false;
   #wake: () => void = () => {};
 
   constructor(parts: StreamParts) {
     this.#parts = parts;
   }
 
+  get caller(): Caller {
+    return this.#parts.caller;
+  }
+
   /** Enqueues; a reader that lets too much wait is cut. */
   take(committed: Committed): void {
     if (this.#reason !== undefined || (committed.kind === 'sensor' && committed.readings.length === 0)) return;
-    const { bounds, waiting } = this.#parts;
+    const { caller, bytesMax, byteShare } = this.#parts;
     const bytes = bytesOf(committed);
-    const isTooMuch = this.#bytes + bytes > bounds.liveBytesMax || waiting.bytes + bytes > bounds.liveBytesAllMax;
+    const isTooMuch = this.#bytes + bytes > bytesMax || !byteShare.allows(caller, bytes);
     if (isTooMuch && this.#queue.length > 0) {
       this.#drop();
       this.end('You take less than comes in. Come back, or read what you missed as values.');
       return;
     }
     this.#queue.push(committed);
-    this.#bytes += bytes;
-    waiting.bytes += bytes;
+    this.#count(bytes);
     this.#wake();
   }
 
@@ -192,14 +227,28 @@ class LiveStream {
     this.#wake();
   }
 
+  /** Ends the stream with a last word, without what waits; its place is free at once, whether it is read or not. */
+  cut(reason: string): void {
+    this.#reason ??= reason;
+    this.#drop();
+    this.#free();
+    this.#wake();
+  }
+
   /** Ends the stream because its reader is gone. */
   leave(): void {
     if (this.#isOver) return;
     this.#isOver = true;
     this.#reason ??= '';
     this.#drop();
-    this.#parts.onEnd();
+    this.#free();
     this.#wake();
+  }
+
+  #free(): void {
+    if (this.#isFree) return;
+    this.#isFree = true;
+    this.#parts.onEnd();
   }
 
   /** The events in steps; an empty step is a sign of life. Read once. */
@@ -240,7 +289,7 @@ class LiveStream {
   /** Waits for something to happen; true when nothing did until the next heartbeat. */
   #isQuiet(): Promise<boolean> {
     return new Promise((resolve) => {
-      const heartbeat = setTimeout(() => resolve(true), this.#parts.bounds.liveHeartbeatMs);
+      const heartbeat = setTimeout(() => resolve(true), this.#parts.heartbeatMs);
       heartbeat.unref();
       this.#wake = () => {
         clearTimeout(heartbeat);
@@ -256,7 +305,7 @@ class LiveStream {
 
   #count(bytes: number): void {
     this.#bytes += bytes;
-    this.#parts.waiting.bytes += bytes;
+    this.#parts.byteShare.force(this.#parts.caller, bytes);
   }
 }
 

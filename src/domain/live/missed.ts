@@ -3,13 +3,14 @@
 // until a hundred in a row are known; what was measured long before it was pushed may lie further back, and is for a
 // read of values to find.
 import { limits } from '../../config/limits.ts';
+import type { Caller } from '../callers/caller.ts';
 import { type Columns, datapointsOf } from '../datapoints/columns.ts';
 import type { DatapointStore, Position } from '../datapoints/datapoint-store.ts';
-import { turnOfTheLoop } from '../datapoints/series.ts';
+import { nextLoopTurn } from '../datapoints/history/series.ts';
 import type { Device } from '../devices/device.ts';
 import { calibrate } from '../sensors/calibration.ts';
 import type { Sensor, SensorId } from '../sensors/sensor.ts';
-import type { LastHad, LiveEvent, LivePoint } from './live-event.ts';
+import type { LiveEvent, LivePoint, ResumePoint } from './live-event.ts';
 
 const stepRows = 100;
 
@@ -22,19 +23,19 @@ interface Missed {
 export async function missedSince(
   store: DatapointStore,
   device: Device,
-  { last, calibrated }: { readonly last: LastHad; readonly calibrated: boolean },
+  { last, calibrated, caller }: { readonly last: ResumePoint; readonly calibrated: boolean; readonly caller: Caller },
 ): Promise<LiveEvent[]> {
   const sensors = [...device.sensors.values()];
   const latest = await store.latest(sensors.map(({ key }) => key));
   const missed: Missed[] = [];
   for (const sensor of sensors) {
     if ((latest.get(sensor.key)?.seq ?? -1) <= last.seq) continue;
-    for (const point of await missedOf(store, sensor, last)) {
+    for (const point of await missedOf(store, sensor, { last, caller })) {
       const value = calibrated ? calibrate(point.value, sensor.calibration) : point.value;
       missed.push({ sensor: sensor.id, point: { ...point, value } });
     }
     keepNewest(missed);
-    await turnOfTheLoop();
+    await nextLoopTurn();
   }
   missed.sort(compareArrival);
   const isTooMuch = missed.length > limits.liveMissedMax;
@@ -55,11 +56,15 @@ function compareArrival({ point: a }: Missed, { point: b }: Missed): number {
   return Number(a.seq !== undefined) - Number(b.seq !== undefined) || a.receivedMs - b.receivedMs;
 }
 
-async function missedOf(store: DatapointStore, { key }: Sensor, last: LastHad): Promise<LivePoint[]> {
+async function missedOf(
+  store: DatapointStore,
+  { key }: Sensor,
+  { last, caller }: { readonly last: ResumePoint; readonly caller: Caller },
+): Promise<LivePoint[]> {
   const missed: LivePoint[] = [];
   let after: Position | undefined;
   while (missed.length <= limits.liveMissedMax) {
-    const { columns, next } = await store.read({ sensor: key, descending: true, limit: stepRows, after });
+    const { columns, next } = await store.read({ sensor: key, descending: true, limit: stepRows, after }, caller);
     const fresh = livePointsOf(columns).filter((point) => isMissed(point, last));
     missed.push(...fresh);
     if (fresh.length === 0 || next === undefined) break;
@@ -73,6 +78,6 @@ function livePointsOf(columns: Columns): LivePoint[] {
 }
 
 /** Of what has been sealed, that counts which was received in a later millisecond than the last one. */
-function isMissed({ seq, receivedMs }: LivePoint, last: LastHad): boolean {
+function isMissed({ seq, receivedMs }: LivePoint, last: ResumePoint): boolean {
   return seq === undefined ? receivedMs > (last.receivedMs ?? Number.POSITIVE_INFINITY) : seq > last.seq;
 }

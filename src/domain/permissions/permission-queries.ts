@@ -1,29 +1,29 @@
 // Which records somebody holds rights on, and which (spec 2.7, contract 3). Reads in bounded steps what the permission
 // function needs and nothing else, so that a fleet of any size is told in constant memory.
-import { inSteps, type Step } from '../../base/stepwise.ts';
+import { type BatchRange, inBatches } from '../../base/in-batches.ts';
 import { limits } from '../../config/limits.ts';
 import type { Actor } from '../users/user.ts';
 import type { Audience, Guarded, Permissions } from './permission.ts';
 import { noScopes, type RecordKind, type ScopeSet, scopesOn } from './scopes.ts';
 
 /** A record with its place in the order of creation. */
-export type Placed = Guarded & { readonly key: number };
+export type OrderedRecord = Guarded & { readonly key: number };
 
 export interface GuardedStore {
   count(kind: RecordKind, audience: Audience): Promise<number>;
   /** Records behind `after` in order of creation; of the shares, those with the audience's user. */
-  list(kind: RecordKind, query: Step & { readonly audience: Audience }): Promise<Placed[]>;
+  list(kind: RecordKind, query: BatchRange & { readonly audience: Audience }): Promise<OrderedRecord[]>;
 }
 
-export interface Holding {
+export interface GrantedRecord {
   readonly id: string;
   readonly scopes: ScopeSet;
 }
 
-export interface HoldingPage {
+export interface GrantedRecordPage {
   /** Records on which the actor holds a scope, on all pages. */
   readonly total: number;
-  readonly holdings: AsyncGenerator<Holding>;
+  readonly holdings: AsyncGenerator<GrantedRecord>;
 }
 
 export class PermissionQueries {
@@ -40,7 +40,7 @@ export class PermissionQueries {
     actor: Actor,
     kind: RecordKind,
     page: { readonly limit?: number | undefined; readonly offset: number },
-  ): Promise<HoldingPage> {
+  ): Promise<GrantedRecordPage> {
     this.#permissions.requireGuestAllowed(actor);
     const audience = this.#permissions.audienceOf(actor, scopesOn[kind]);
     const total = await this.#store.count(kind, audience);
@@ -51,9 +51,9 @@ export class PermissionQueries {
     actor: Actor,
     kind: RecordKind,
     page: { readonly audience: Audience; readonly limit?: number | undefined; readonly offset: number },
-  ): AsyncGenerator<Holding> {
+  ): AsyncGenerator<GrantedRecord> {
     const { audience } = page;
-    const steps = inSteps((step) => this.#store.list(kind, { audience, ...step }), {
+    const steps = inBatches((step) => this.#store.list(kind, { audience, ...step }), {
       ...page,
       stepRows: limits.readStepRows,
     });

@@ -2,15 +2,18 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Refusal } from '../../base/refusal.ts';
-import type { Actor, KeyLimits } from '../users/user.ts';
+import { Caller } from '../callers/caller.ts';
+import type { Actor, KeyScopes } from '../users/user.ts';
 import { Permissions } from './permission.ts';
 import { noScopes, scope } from './scopes.ts';
 
+const caller = new Caller('id');
 const actor = (key: number, more: Partial<Actor> = {}): Actor => {
-  return { key, userId: `id-${key}`, username: `user-${key}`, admin: false, guest: false, ...more };
+  return { key, userId: `id-${key}`, username: `user-${key}`, admin: false, guest: false, caller, ...more };
 };
-const limits = (more: Partial<KeyLimits>): KeyLimits => {
-  return { keyId: 'k', admin: false, scopes: scope.view | scope.dataView, devices: undefined, whole: false, ...more };
+const limits = (more: Partial<KeyScopes>): KeyScopes => {
+  const reads = { scopes: scope.view | scope.dataView, devices: undefined };
+  return { keyId: 'k', admin: false, metrics: false, ...reads, whole: false, ...more };
 };
 const permissions = new Permissions({ guestAccess: 'full' });
 
@@ -34,8 +37,8 @@ test('a rule is for its author and admins', () => {
 
 test('an API key that leaves less than all rights has no say in rules, which act with all rights of their author', () => {
   const whole = limits({ whole: true });
-  assert.equal(refused(actor(1, { limits: whole })), undefined);
-  assert.equal(permissions.rulesOf(actor(1, { limits: whole })), 'own');
+  assert.equal(refused(actor(1, { keyScopes: whole })), undefined);
+  assert.equal(permissions.rulesOf(actor(1, { keyScopes: whole })), 'own');
   const narrow = [
     limits({}),
     limits({ devices: new Set(['d1']) }),
@@ -43,7 +46,7 @@ test('an API key that leaves less than all rights has no say in rules, which act
     limits({ scopes: noScopes }),
   ];
   for (const narrowed of narrow) {
-    const who = actor(1, { limits: narrowed, admin: narrowed.admin });
+    const who = actor(1, { keyScopes: narrowed, admin: narrowed.admin });
     assert.equal(refused(who), 'forbidden');
     assert.throws(() => permissions.requireRules(who), Refusal);
     assert.throws(() => permissions.rulesOf(who), Refusal);

@@ -2,7 +2,7 @@
 // MQTT, live, CSV. Lists take their filter from `audienceOf`, which says the same as a condition a store can evaluate.
 import { Refusal } from '../../base/refusal.ts';
 import type { Actor, UserKey } from '../users/user.ts';
-import { narrowed, narrowedAudience } from './narrowing.ts';
+import { audienceOfKey, restrictedToKey } from './key-restriction.ts';
 import {
   noScopes,
   publicScopes,
@@ -27,7 +27,7 @@ export interface Guarded {
 }
 
 /** Something that gives rights on a record, and which. */
-export interface Reason {
+export interface PermissionReason {
   readonly reason: 'owner' | 'admin' | 'public' | 'share';
   readonly scopes: ScopeSet;
 }
@@ -36,6 +36,8 @@ export interface Reason {
 export type Audience = {
   /** The only ids that count, where an API key names them. */
   readonly only?: readonly string[];
+  /** Who asks (`Caller.key`): long reads are shared out by it. */
+  readonly caller?: string;
 } & (
   | { readonly all: true }
   | {
@@ -48,10 +50,19 @@ export type Audience = {
 );
 
 export class Permissions {
-  readonly #guestAccess: GuestAccess;
+  #guestAccess: GuestAccess;
 
   constructor(options: { readonly guestAccess: GuestAccess }) {
     this.#guestAccess = options.guestAccess;
+  }
+
+  get guestAccess(): GuestAccess {
+    return this.#guestAccess;
+  }
+
+  /** Holds from now on for whoever asks. */
+  set guestAccess(access: GuestAccess) {
+    this.#guestAccess = access;
   }
 
   /** True where callers who do not sign in are turned away. */
@@ -61,7 +72,7 @@ export class Permissions {
 
   /** Exactly the scopes the actor holds on the record (contract 3). */
   scopesOf(actor: Actor, record: Guarded): ScopeSet {
-    return narrowed(actor, record, this.#scopesOfUser(actor, record));
+    return restrictedToKey(actor, record, this.#scopesOfUser(actor, record));
   }
 
   #scopesOfUser(actor: Actor, record: Guarded): ScopeSet {
@@ -83,7 +94,12 @@ export class Permissions {
   /** May the actor set a value of the device's actuators? A public device alone gives nobody this right. */
   maySetActuators(actor: Actor, device: Guarded): boolean {
     if ((this.scopesOf(actor, device) & scope.update) !== 0) return true;
-    return narrowed(actor, device, this.#sharedWith(actor, device) & scope.dataCreate) !== noScopes;
+    return restrictedToKey(actor, device, this.#sharedWith(actor, device) & scope.dataCreate) !== noScopes;
+  }
+
+  /** Whether the actor's user may push to the device only because it is public. */
+  isStranger(actor: Actor, device: Guarded): boolean {
+    return !this.#ownsOrAdministers(actor, device) && (this.#sharedWith(actor, device) & scope.dataCreate) === 0;
   }
 
   requireSetActuators(actor: Actor, device: Guarded): void {
@@ -106,28 +122,43 @@ export class Permissions {
   requireCreate(actor: Actor, record: { readonly kind: RecordKind; readonly id: string }): void {
     this.requireGuestAllowed(actor);
     const needed = updates & scopesOn[record.kind];
-    if (narrowed(actor, record, needed) === needed) return;
+    if (restrictedToKey(actor, record, needed) === needed) return;
     const name = missingName(noScopes, needed);
     throw new Refusal('forbidden', `This API key lacks the scope ${name} for ${record.id}, which creating needs.`);
   }
 
   /** Accounts, passwords, keys, shares and owners are managed by who signs in, never with an API key (contract 2). */
   requireNoKey(actor: Actor, managed: string): void {
-    if (actor.limits === undefined) return;
+    if (actor.keyScopes === undefined) return;
     throw new Refusal('forbidden', `An API key does not manage ${managed}. Sign in with username and password.`);
+  }
+
+  /** What holds for the whole service is chosen by admins who signed in. */
+  requireSettings(actor: Actor): void {
+    this.requireNoKey(actor, 'settings');
+    this.requireGuestAllowed(actor);
+    if (!actor.admin) throw new Refusal('forbidden', 'Only an admin reads and changes the settings of the service.');
+  }
+
+  /** Figures tell how much there is of everything: they are for admins, and for keys that admins made for them. */
+  requireMetrics(actor: Actor): void {
+    if (actor.admin || actor.keyScopes?.metrics === true) return;
+    const right = 'the token of an admin, or an API key with the scope metrics:view that an admin made';
+    if (actor.guest) throw new Refusal('unauthenticated', `The figures need ${right}.`);
+    throw new Refusal('forbidden', `The figures need ${right}.`);
   }
 
   /** May messages that are nobody's record pass between this actor and others of the same user? */
   mayRelay(actor: Actor, kind: 'user' | 'gateway'): boolean {
     if (actor.guest) return false;
-    if (actor.limits === undefined || actor.limits.whole) return true;
-    return kind === 'gateway' && (actor.limits.scopes & scope.gatewayUpdate) !== 0;
+    if (actor.keyScopes === undefined || actor.keyScopes.whole) return true;
+    return kind === 'gateway' && (actor.keyScopes.scopes & scope.gatewayUpdate) !== 0;
   }
 
   /** A rule acts with all the rights of its author, so an API key that leaves less of them has no say in rules. */
   requireRules(actor: Actor): void {
     this.requireGuestAllowed(actor);
-    if (actor.limits === undefined || actor.limits.whole) return;
+    if (actor.keyScopes === undefined || actor.keyScopes.whole) return;
     throw new Refusal(
       'forbidden',
       'This API key was made for chosen scopes or devices; notifications need all rights.',
@@ -166,10 +197,10 @@ export class Permissions {
   }
 
   /** Where the actor's rights on the record come from; together they are what `scopesOf` says. */
-  reasonsOf(actor: Actor, record: Guarded): readonly Reason[] {
+  reasonsOf(actor: Actor, record: Guarded): readonly PermissionReason[] {
     const held = this.scopesOf(actor, record);
     const own = this.#ownsOrAdministers(actor, record) ? scopesOn[record.kind] : noScopes;
-    const reasons: readonly Reason[] = [
+    const reasons: readonly PermissionReason[] = [
       { reason: 'owner', scopes: record.ownerKey === actor.key ? own : noScopes },
       { reason: 'admin', scopes: actor.admin ? own : noScopes },
       { reason: 'public', scopes: record.visibility === 'public' ? publicScopes : noScopes },
@@ -194,7 +225,8 @@ export class Permissions {
 
   /** The records on which `scopesOf` holds at least one of these scopes, all of which are of one kind. */
   audienceOf(actor: Actor, needed: ScopeSet): Audience {
-    const { wanted: shared, ...only } = narrowedAudience(actor, needed);
+    const { wanted: shared, ...narrowing } = audienceOfKey(actor, needed);
+    const only = { ...narrowing, caller: actor.caller.key };
     if (shared === noScopes) return { ...only, all: false, public: false, user: undefined, shared };
     if (actor.admin) return { ...only, all: true };
     const isShut = actor.guest && this.#guestAccess === 'none';

@@ -10,7 +10,7 @@ export function visibilityOfNew(actor: Actor, asked: Visibility | undefined, fal
 }
 
 /** @throws Refusal `forbidden` when a record of guest, or a record by guest, would become private. */
-export function assertMayBecome(
+export function assertMayChangeVisibility(
   visibility: Visibility | undefined,
   by: { readonly actor: Actor; readonly owner: string },
 ): void {

@@ -1,5 +1,5 @@
 // What projects need remembered.
-import type { Step } from '../../base/stepwise.ts';
+import type { BatchRange } from '../../base/in-batches.ts';
 import type { Audience } from '../permissions/permission.ts';
 import type { UserKey } from '../users/user.ts';
 import type { Project, ProjectChange, ProjectFields, ProjectId, ProjectKey } from './project.ts';
@@ -7,7 +7,7 @@ import type { Project, ProjectChange, ProjectFields, ProjectId, ProjectKey } fro
 export interface ProjectStore {
   find(id: ProjectId): Promise<Project | undefined>;
   /** Projects behind `after` in order of creation that the audience may see. */
-  list(query: Step & { readonly audience: Audience }): Promise<Project[]>;
+  list(query: BatchRange & { readonly audience: Audience }): Promise<Project[]>;
   count(audience: Audience): Promise<number>;
   /** @throws Refusal `exists` when the id is taken. */
   create(project: ProjectFields & { readonly id: ProjectId }, owner: UserKey): Promise<void>;

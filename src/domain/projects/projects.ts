@@ -1,11 +1,12 @@
 // What one can do with projects (contract 6); for their owner and admins alone. Methods take the actor first; each asks
 // the one permission function before it does anything.
 import type { Ids } from '../../base/ids.ts';
+import { inBatches } from '../../base/in-batches.ts';
 import { Refusal } from '../../base/refusal.ts';
-import { inSteps } from '../../base/stepwise.ts';
 import { limits } from '../../config/limits.ts';
 import type { Audience, Permissions } from '../permissions/permission.ts';
 import { type ScopeSet, scope } from '../permissions/scopes.ts';
+import type { GuestShares } from '../quotas/guest-shares.ts';
 import type { Actor } from '../users/user.ts';
 import type { Project, ProjectChange, ProjectDraft, ProjectFields, ProjectId } from './project.ts';
 import type { ProjectStore } from './project-store.ts';
@@ -19,11 +20,18 @@ export interface ProjectPage {
 export class Projects {
   readonly #store: ProjectStore;
   readonly #permissions: Permissions;
+  readonly #shares: GuestShares;
   readonly #ids: Ids;
 
-  constructor(parts: { readonly projectStore: ProjectStore; readonly permissions: Permissions; readonly ids: Ids }) {
+  constructor(parts: {
+    readonly projectStore: ProjectStore;
+    readonly permissions: Permissions;
+    readonly shares: GuestShares;
+    readonly ids: Ids;
+  }) {
     this.#store = parts.projectStore;
     this.#permissions = parts.permissions;
+    this.#shares = parts.shares;
     this.#ids = parts.ids;
   }
 
@@ -35,7 +43,9 @@ export class Projects {
     const id = draft.id ?? this.#ids.uuid();
     this.#permissions.requireCreate(actor, { kind: 'project', id });
     try {
-      await this.#store.create({ ...withoutRepeats(draft), id }, actor.key);
+      await this.#shares.take(actor, { projects: 1 }, () =>
+        this.#store.create({ ...withoutRepeats(draft), id }, actor.key),
+      );
     } catch (error) {
       if (!(error instanceof Refusal) || error.code !== 'exists') throw error;
       const detail = `There is a project ${id} already. Choose another id, or leave it to the service.`;
@@ -70,7 +80,7 @@ export class Projects {
     readonly limit: number;
     readonly offset: number;
   }): AsyncGenerator<Project> {
-    const steps = inSteps((step) => this.#store.list({ audience: query.audience, ...step }), {
+    const steps = inBatches((step) => this.#store.list({ audience: query.audience, ...step }), {
       ...query,
       stepRows: limits.projectStepRows,
     });

@@ -1,6 +1,7 @@
 // Online calibration (contract 4): a line through two points, applied on reads; stored data stays raw.
-import type { Json } from '../../base/json.ts';
+
 import { Refusal } from '../../base/refusal.ts';
+import type { Json } from '../../base/text/json.ts';
 
 /** Reads give `slope * raw + intercept`. */
 export interface Calibration {

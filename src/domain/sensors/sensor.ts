@@ -1,5 +1,5 @@
 // A sensor of a device (spec 2.2): what it is, and how its description is checked.
-import type { Json } from '../../base/json.ts';
+import type { Json } from '../../base/text/json.ts';
 import type { Calibration } from './calibration.ts';
 
 /** The number under which the store keeps a sensor's datapoints; never shown, never used twice. */

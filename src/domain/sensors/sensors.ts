@@ -1,12 +1,15 @@
 // What one can do with the sensors of a device (contract 4). Changing them needs `devices:update`.
-import type { Clock } from '../../base/clock.ts';
+
 import { Refusal } from '../../base/refusal.ts';
+import type { Clock } from '../../base/time/clock.ts';
 import type { Device, DeviceId } from '../devices/device.ts';
 import type { DeviceDirectory } from '../devices/device-directory.ts';
-import type { DeviceStore, Mark } from '../devices/device-store.ts';
+import { type DeviceSize, growthOf, sizeOfSensor } from '../devices/device-size.ts';
+import type { DeviceStore, ModificationStamp } from '../devices/device-store.ts';
 import { assertPartsMax } from '../devices/devices.ts';
 import type { Permissions } from '../permissions/permission.ts';
 import { type ScopeSet, scope } from '../permissions/scopes.ts';
+import type { GuestShares } from '../quotas/guest-shares.ts';
 import type { Actor } from '../users/user.ts';
 import type { Sensor, SensorChange, SensorDraft, SensorId } from './sensor.ts';
 
@@ -14,17 +17,20 @@ export class Sensors {
   readonly #store: DeviceStore;
   readonly #directory: DeviceDirectory;
   readonly #permissions: Permissions;
+  readonly #shares: GuestShares;
   readonly #clock: Clock;
 
   constructor(parts: {
     readonly store: DeviceStore;
     readonly directory: DeviceDirectory;
     readonly permissions: Permissions;
+    readonly shares: GuestShares;
     readonly clock: Clock;
   }) {
     this.#store = parts.store;
     this.#directory = parts.directory;
     this.#permissions = parts.permissions;
+    this.#shares = parts.shares;
     this.#clock = parts.clock;
   }
 
@@ -43,13 +49,20 @@ export class Sensors {
   async put(actor: Actor, id: DeviceId, draft: SensorDraft): Promise<void> {
     const device = await this.#requireUpdate(actor, id);
     if (!device.sensors.has(draft.id)) assertPartsMax(device.sensors.size + device.actuators.size + 1);
-    await this.#change(device, (mark) => this.#store.putSensor(mark, draft));
+    const growth = growthOf(sizeOfSensor(device.sensors.get(draft.id)), sizeOfSensor(draft));
+    const amounts = { sensors: device.sensors.has(draft.id) ? 0 : 1, description_bytes: growth.descriptions };
+    await this.#shares.take(actor, amounts, () =>
+      this.#change(device, growth, (stamp) => this.#store.putSensor(stamp, draft)),
+    );
   }
 
   async update(actor: Actor, id: DeviceId, sensorId: SensorId, change: SensorChange): Promise<void> {
     const device = await this.#requireUpdate(actor, id);
     const sensor = sensorOf(device, sensorId);
-    await this.#change(device, (mark) => this.#store.updateSensor(mark, sensor.key, change));
+    const growth = growthOf(sizeOfSensor(sensor), sizeOfSensor({ ...sensor, ...change } as Partial<SensorDraft>));
+    await this.#shares.take(actor, { description_bytes: growth.descriptions }, () =>
+      this.#change(device, growth, (stamp) => this.#store.updateSensor(stamp, sensor.key, change)),
+    );
   }
 
   /** Removes the sensor; its datapoints are out of reach at once and go in the background. */
@@ -58,6 +71,7 @@ export class Sensors {
     const sensor = sensorOf(device, sensorId);
     const mark = { device: device.key, atMs: this.#clock.now() };
     await this.#directory.leave({ device: id, sensor: sensorId }, () => this.#store.removeSensor(mark, sensor.key));
+    this.#shares.giveBack(actor, { sensors: 1, description_bytes: sizeOfSensor(sensor).descriptions });
   }
 
   async #requireUpdate(actor: Actor, id: DeviceId): Promise<Device> {
@@ -66,12 +80,8 @@ export class Sensors {
     return device;
   }
 
-  async #change(device: Device, write: (mark: Mark) => Promise<void>): Promise<void> {
-    try {
-      await write({ device: device.key, atMs: this.#clock.now() });
-    } finally {
-      await this.#directory.refresh(device.id);
-    }
+  #change(device: Device, growth: DeviceSize, write: (stamp: ModificationStamp) => Promise<void>): Promise<void> {
+    return this.#directory.change(device, growth, () => write({ device: device.key, atMs: this.#clock.now() }));
   }
 }
 

@@ -1,20 +1,24 @@
 // What one can do with accounts (contract 2): read them, make, change and remove them. Methods take the actor first.
 // One change at a time, so that no two of them leave the service without an admin.
 
-import type { Clock } from '../../base/clock.ts';
+import { inOffsetSteps } from '../../base/in-batches.ts';
 import { Refusal } from '../../base/refusal.ts';
+import type { Clock } from '../../base/time/clock.ts';
+import { limits } from '../../config/limits.ts';
 import type { Devices } from '../devices/devices.ts';
+import type { Handovers } from '../devices/handovers.ts';
 import type { Gateways } from '../gateways/gateways.ts';
+import type { Keys } from '../keys/keys.ts';
 import type { Permissions } from '../permissions/permission.ts';
-import type { Endings } from './endings.ts';
 import type { Logins } from './logins.ts';
 import { changedProfile, type ProfileChange } from './profile.ts';
 import type { Registrations } from './registrations.ts';
+import type { SessionRevocations } from './session-revocations.ts';
 import { type Actor, guestUsername, type User } from './user.ts';
 import type { UserQuery, UserStore } from './user-store.ts';
-import { assertOneScript, foldName } from './username.ts';
+import { assertOneScript, isLikeReserved } from './username.ts';
 import type { UserDraft, Users } from './users.ts';
-import type { WebhookKeys } from './webhook-keys.ts';
+import { previousGoodUntilMs, type WebhookKeys } from './webhook-keys.ts';
 
 /** How much of a user somebody sees: everything, who it is, or the name alone. */
 export type UserView = 'all' | 'person' | 'name';
@@ -26,7 +30,7 @@ export interface AccountChange extends ProfileChange {
 }
 
 export interface NewPassword {
-  /** The present one; an admin need not know it. */
+  /** The present one; needed for one's own password, not by an admin for somebody else's. */
   readonly current?: string | undefined;
   readonly password: string;
 }
@@ -38,9 +42,6 @@ export interface Inheritance {
   readonly to?: string | undefined;
 }
 
-/** Names that somebody who makes an account for themselves might pass for the service with. */
-const reserved = new Set(['admin', 'administrator', 'guest', 'root', 'system', 'dundun', 'me']);
-
 /** Devices handled at once, and named in a refusal. */
 const devicesAtOnce = 50;
 const devicesNamed = 20;
@@ -51,9 +52,11 @@ export class Accounts {
   readonly #logins: Logins;
   readonly #permissions: Permissions;
   readonly #devices: Devices;
+  readonly #handovers: Handovers;
   readonly #gateways: Gateways;
+  readonly #keys: Keys;
   readonly #clock: Clock;
-  readonly #endings: Endings;
+  readonly #revocations: SessionRevocations;
   readonly #registrations: Registrations;
   readonly #selfRegistration: boolean;
   readonly #webhookKeys: WebhookKeys;
@@ -66,9 +69,11 @@ export class Accounts {
     readonly logins: Logins;
     readonly permissions: Permissions;
     readonly devices: Devices;
+    readonly handovers: Handovers;
     readonly gateways: Gateways;
+    readonly keys: Keys;
     readonly clock: Clock;
-    readonly endings: Endings;
+    readonly revocations: SessionRevocations;
     readonly registrations: Registrations;
     readonly selfRegistration: boolean;
     readonly webhookKeys: WebhookKeys;
@@ -78,18 +83,26 @@ export class Accounts {
     this.#logins = parts.logins;
     this.#permissions = parts.permissions;
     this.#devices = parts.devices;
+    this.#handovers = parts.handovers;
     this.#gateways = parts.gateways;
+    this.#keys = parts.keys;
     this.#clock = parts.clock;
-    this.#endings = parts.endings;
+    this.#revocations = parts.revocations;
     this.#registrations = parts.registrations;
     this.#selfRegistration = parts.selfRegistration;
     this.#webhookKeys = parts.webhookKeys;
   }
 
-  async list(actor: Actor, query: UserQuery): Promise<{ readonly users: readonly User[]; readonly total: number }> {
+  async list(
+    actor: Actor,
+    query: UserQuery,
+  ): Promise<{ readonly steps: AsyncGenerator<readonly User[]>; readonly total: number }> {
     this.#permissions.requireGuestAllowed(actor);
     const total = await this.#store.count(query);
-    return { users: total <= query.offset ? [] : await this.#users.list(query), total };
+    const read = async (step: { readonly limit: number; readonly offset: number }) =>
+      total <= step.offset ? [] : this.#users.list({ ...query, ...step });
+    const { limit, offset } = query;
+    return { steps: inOffsetSteps(read, { limit, offset, stepRows: limits.recordStepRows }), total };
   }
 
   /** @throws Refusal `not-found` */
@@ -107,7 +120,20 @@ export class Accounts {
   /** What messages to the user's webhooks are signed with; for the user alone, and where there are any. */
   findWebhookKey(actor: Actor, user: User): string | undefined {
     if (actor.guest || !isSelf(actor, user) || user.webhook === undefined) return undefined;
-    return this.#webhookKeys.textOf(user.username);
+    return this.#webhookKeys.textOf(user);
+  }
+
+  /**
+   * Makes a new key for the user's webhooks; messages are signed with the one before too for a day. The user alone is shown it.
+   * @throws Refusal `forbidden` unless it is oneself or an admin asks.
+   */
+  async rotateWebhookKey(
+    actor: Actor,
+    id: string,
+  ): Promise<{ readonly key: string | undefined; readonly previousUntilMs: number }> {
+    const user = await this.#users.rotateWebhookKey(await this.#requireSelfOrAdmin(actor, id));
+    const key = isSelf(actor, user) ? this.#webhookKeys.textOf(user) : undefined;
+    return { key, previousUntilMs: previousGoodUntilMs(user) ?? 0 };
   }
 
   /**
@@ -123,14 +149,14 @@ export class Accounts {
       throw new Refusal('malformed', `/password ${detail}.`, { faults: [{ pointer: '/password', detail }] });
     }
     const whole = { ...changedProfile({}, draft), id, username, password, passwordHash, createdTime, admin };
-    if (actor.admin) return this.#users.create(whole);
+    if (actor.admin) return this.#users.create(whole, { caller: actor.caller });
     await this.#users.assertDraft(whole);
     assertOneScript(username);
-    if (reserved.has(foldName(username)) || (await this.#store.hasLookalike(username))) {
+    if (isLikeReserved(username) || (await this.#store.hasLookalike(username))) {
       throw new Refusal('exists', `The name ${username} looks like one that is taken. Choose another.`);
     }
     this.#registrations.take(address);
-    return this.#users.create(whole, { unlikeOthers: true });
+    return this.#users.create(whole, { unlikeOthers: true, caller: actor.caller });
   }
 
   /** @throws Refusal `forbidden` unless it is oneself or an admin asks; `conflict` for the last admin. */
@@ -158,18 +184,25 @@ export class Accounts {
   }
 
   /**
-   * Sets a new password; every sign-in made before ends, except by API keys.
+   * Sets a new password; every sign-in made before ends. API keys end with it where an admin resets the password, because
+   * then it is not known in whose hands they are.
    * @throws Refusal `forbidden` when the present one is wrong.
    */
   async setPassword(actor: Actor, id: string, { current, password }: NewPassword, address: string): Promise<void> {
     const user = await this.#requireSelfOrAdmin(actor, id);
     if (current !== undefined) await this.#requireCurrent(user, current, address);
-    else if (!actor.admin) {
+    // An admin too: an open page or a stolen token must not be enough to take the account over.
+    else if (actor.key === user.key) {
       const detail = 'is missing: send {"current": …, "password": …} to change your own password';
       throw new Refusal('malformed', `/current ${detail}.`, { faults: [{ pointer: '/current', detail }] });
     }
-    await this.#users.setPassword(user.username, password);
-    await this.#endings.announce({ userId: user.id, username: user.username });
+    const isReset = actor.key !== user.key;
+    await this.#users.setPassword(user.username, password, { caller: actor.caller, endKeys: isReset });
+    if (isReset) this.#keys.forget();
+    await this.#revocations.announce({
+      ...{ userKey: user.key, userId: user.id, username: user.username },
+      ...(isReset ? { withKeys: true } : {}),
+    });
   }
 
   /**
@@ -189,8 +222,8 @@ export class Accounts {
       await this.#requireOtherAdmin(user);
       if (inheritance.devices === undefined) await this.#requireNoDevices(user);
       await this.#users.leave(user, async () => {
-        const { id: userId, username } = user;
-        await this.#endings.announce({ userId, username, isRemoval: true });
+        const { key: userKey, id: userId, username } = user;
+        await this.#revocations.announce({ userKey, userId, username, isRemoval: true });
         await this.#removeWithDevices(actor, user, heir);
       });
     });
@@ -217,7 +250,7 @@ export class Accounts {
   async #giveAway(actor: Actor, device: string, heir: User | undefined): Promise<void> {
     try {
       if (heir === undefined) await this.#devices.remove(actor, device);
-      else await this.#devices.setOwner(actor, device, heir.username);
+      else await this.#handovers.handOver(actor, device, heir.username);
     } catch (error) {
       // Somebody else has just removed it.
       if (!(error instanceof Refusal) || error.code !== 'not-found') throw error;
@@ -303,5 +336,5 @@ export class Accounts {
 
 /** Not by an API key: what is private to a person is nothing for machines. */
 function isSelf(actor: Actor, user: User): boolean {
-  return actor.key === user.key && actor.limits === undefined;
+  return actor.key === user.key && actor.keyScopes === undefined;
 }

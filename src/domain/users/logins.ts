@@ -1,11 +1,13 @@
 // Checks a username and password for every door (token, MQTT). A verified login is remembered for a while, because
 // clients in the field fetch a token before each call; repeated failures are slowed down. All of it bounded.
 import { createHmac } from 'node:crypto';
-import type { Clock } from '../../base/clock.ts';
 import type { Ids } from '../../base/ids.ts';
-import { LruCache } from '../../base/lru-cache.ts';
+import { LruCache } from '../../base/memory/lru-cache.ts';
 import { Refusal } from '../../base/refusal.ts';
+import { hasCharsMax } from '../../base/text/text-length.ts';
+import type { Clock } from '../../base/time/clock.ts';
 import { limits } from '../../config/limits.ts';
+import type { Callers } from '../callers/callers.ts';
 import type { Passwords } from './passwords.ts';
 import type { User } from './user.ts';
 import type { Users } from './users.ts';
@@ -18,41 +20,52 @@ interface Failures {
 export class Logins {
   readonly #users: Users;
   readonly #passwords: Passwords;
+  readonly #callers: Callers;
   readonly #clock: Clock;
   /** Of this process alone, so that what is remembered says nothing outside it. */
   readonly #key: Uint8Array;
   /** HMAC of name, password and password hash → until when it is remembered. */
   readonly #remembered = new LruCache<string, number>({ weightMax: limits.loginsRememberedMax });
+  /** HMAC of name and address, which are foreign texts, → how often it was wrong. */
   readonly #failures = new LruCache<string, Failures>({ weightMax: limits.loginFailuresTrackedMax });
 
   constructor(parts: {
     readonly users: Users;
     readonly passwords: Passwords;
+    readonly callers: Callers;
     readonly clock: Clock;
     readonly ids: Ids;
   }) {
     this.#users = parts.users;
     this.#passwords = parts.passwords;
+    this.#callers = parts.callers;
     this.#clock = parts.clock;
     this.#key = parts.ids.bytes(32);
   }
 
   /**
    * The user, when the password is right.
-   * @throws Refusal `unauthenticated`, `too-many` after repeated failures, `busy` when too many are being checked.
+   * @throws Refusal `malformed` for what is longer than any name or password, `unauthenticated`, `too-many` after repeated failures, `busy` when too many are being checked.
    */
   async verify(login: {
     readonly username: string;
     readonly password: string;
     readonly address: string;
   }): Promise<User> {
+    // Before anything is looked up, hashed or remembered.
+    assertLength(login.username, 'username', limits.knownUsernameCharsMax);
+    assertLength(login.password, 'password', limits.knownPasswordCharsMax);
     const user = await this.#users.findByName(login.username);
     // The hash is part of what is remembered: a changed password, or a user who is gone, is never remembered.
-    const memory = this.#memoryOf(login, user);
+    const memory = this.#nameOf(login.username, login.password, user?.passwordHash ?? '');
     if (user !== undefined && (this.#remembered.get(memory) ?? 0) > this.#clock.now()) return user;
-    const origin = `${login.username}\n${login.address}`;
+    const origin = this.#nameOf(login.username, login.address);
     this.#assertNotSlowed(origin);
-    const right = await this.#passwords.verify(login.password, user?.passwordHash);
+    const right = await this.#passwords.verify(
+      login.password,
+      user?.passwordHash,
+      this.#callers.ofAddress(login.address),
+    );
     // Others may have failed while this one waited for its turn.
     this.#assertNotSlowed(origin);
     if (!right || user === undefined) {
@@ -64,9 +77,9 @@ export class Logins {
     return user;
   }
 
-  #memoryOf(login: { readonly username: string; readonly password: string }, user: User | undefined): string {
-    const parts = [login.username, login.password, user?.passwordHash ?? ''];
-    return createHmac('sha256', this.#key).update(JSON.stringify(parts)).digest('base64');
+  /** A short name for foreign texts, which says nothing of them. */
+  #nameOf(...texts: readonly string[]): string {
+    return createHmac('sha256', this.#key).update(JSON.stringify(texts)).digest('base64');
   }
 
   #assertNotSlowed(origin: string): void {
@@ -87,4 +100,10 @@ export class Logins {
     const forgotten = before === undefined || now - before.lastMs > limits.loginFailureForgetMs;
     this.#failures.set(origin, { count: forgotten ? 1 : before.count + 1, lastMs: now });
   }
+}
+
+function assertLength(text: string, field: string, charsMax: number): void {
+  if (hasCharsMax(text, charsMax)) return;
+  const detail = `must have at most ${charsMax} characters`;
+  throw new Refusal('malformed', `/${field} ${detail}.`, { faults: [{ pointer: `/${field}`, detail }] });
 }

@@ -1,8 +1,14 @@
-// Passwords as argon2id hashes in PHC form (contract 2). Hashing is bounded: a few at once, a few waiting, then `busy`.
+// Passwords as argon2id hashes in PHC form (contract 2). Hashing is bounded: a few at once;
+// those that wait are shared out among callers, who take turns.
 import { argon2, timingSafeEqual } from 'node:crypto';
 import type { Ids } from '../../base/ids.ts';
 import { Refusal } from '../../base/refusal.ts';
+import { hasCharsMax } from '../../base/text/text-length.ts';
 import { limits } from '../../config/limits.ts';
+import { Caller } from '../callers/caller.ts';
+import { FairQueue } from '../callers/fair-queue.ts';
+import { FairShare } from '../callers/fair-share.ts';
+import { isCommonPassword } from './password-list.ts';
 
 // OWASP's second recommendation for argon2id: 19 MiB, two passes, one lane; some 30 ms on a small machine.
 const memoryKib = 19_456;
@@ -14,27 +20,46 @@ const saltBytes = 16;
 /** What a hash from elsewhere may ask for: 256 MiB, some seconds at most. */
 const foreign = { memoryKibMax: 262_144, passesMax: 16, parallelismMax: 16, bytesMax: 64 };
 
+/** Whether the most common passwords are refused as new ones. */
+export type CommonPasswords = 'refuse' | 'allow';
+
+/** Who hashes where there are no callers: the command line, and the first start. */
+const commandLine = new Caller('command line');
+
 export class Passwords {
   readonly #ids: Ids;
   readonly #lengthMin: number;
-  #underWay = 0;
-  readonly #waiting: (() => void)[] = [];
+  readonly #common: CommonPasswords;
+  readonly #queue = new FairQueue({
+    share: new FairShare('hashes', { aloneMax: limits.hashesWaitingMax, reserve: limits.hashesWaitingReserve }),
+    atOnceMax: limits.hashesAtOnceMax,
+  });
 
-  constructor(options: { readonly ids: Ids; readonly lengthMin: number }) {
+  constructor(options: { readonly ids: Ids; readonly lengthMin: number; readonly common?: CommonPasswords }) {
     this.#ids = options.ids;
     this.#lengthMin = options.lengthMin;
+    this.#common = options.common ?? 'refuse';
   }
 
-  /** @throws Refusal `malformed` when the password is too short or too long. */
-  assertGood(password: string): void {
+  /** @throws Refusal `malformed` when the password is too short, too long or among the most common ones. */
+  assertGood(password: string, { allowCommon = false }: { readonly allowCommon?: boolean | undefined } = {}): void {
+    this.#assertLength(password);
+    if (allowCommon || this.#common === 'allow' || !isCommonPassword(password)) return;
+    throw new Refusal('malformed', 'This password is one of the ten thousand most common ones. Choose another.', {
+      faults: [{ pointer: '/password', detail: 'is one of the most common passwords, which are guessed first' }],
+    });
+  }
+
+  #assertLength(password: string): void {
+    // Looked at first: what follows is done with each character.
+    if (!hasCharsMax(password, limits.passwordCharsMax)) {
+      throw new Refusal('malformed', `A password may have ${limits.passwordCharsMax} characters.`, {
+        faults: [{ pointer: '/password', detail: `must have at most ${limits.passwordCharsMax} characters` }],
+      });
+    }
     if ([...password].length < this.#lengthMin) {
       throw new Refusal('malformed', `A password needs at least ${this.#lengthMin} characters.`, {
         faults: [{ pointer: '/password', detail: `must have at least ${this.#lengthMin} characters` }],
-      });
-    }
-    if (password.length > limits.passwordCharsMax) {
-      throw new Refusal('malformed', `A password may have ${limits.passwordCharsMax} characters.`, {
-        faults: [{ pointer: '/password', detail: `must have at most ${limits.passwordCharsMax} characters` }],
       });
     }
   }
@@ -58,22 +83,26 @@ export class Passwords {
   }
 
   /** @returns a PHC string, `$argon2id$v=19$m=…,t=…,p=…$salt$hash`. */
-  async hash(password: string): Promise<string> {
+  async hash(password: string, caller: Caller = commandLine): Promise<string> {
     const salt = this.#ids.bytes(saltBytes);
-    const tag = await this.#derive(password, { salt, memoryKib, passes, parallelism, tagBytes });
+    const tag = await this.#derive(password, { salt, memoryKib, passes, parallelism, tagBytes }, caller);
     return `$argon2id$v=19$m=${memoryKib},t=${passes},p=${parallelism}$${base64(salt)}$${base64(tag)}`;
   }
 
   /** Compares in constant time. Without a hash it takes as long as with one, so that names cannot be guessed. */
-  async verify(password: string, phc: string | undefined): Promise<boolean> {
+  async verify(password: string, phc: string | undefined, caller: Caller): Promise<boolean> {
     const parameters = parsePhc(phc ?? nobodysHash);
     if (parameters === undefined) return false;
-    const tag = await this.#derive(password, parameters);
+    const tag = await this.#derive(password, parameters, caller);
     return timingSafeEqual(tag, parameters.tag) && phc !== undefined;
   }
 
-  async #derive(password: string, options: DeriveOptions): Promise<Buffer> {
-    await this.#acquire();
+  async #derive(password: string, options: DeriveOptions, caller: Caller): Promise<Buffer> {
+    if (!(await this.#queue.acquire(caller))) {
+      throw new Refusal('busy', 'Too many sign-ins at once. Try again shortly.', {
+        retryAfterS: limits.busyRetryAfterS,
+      });
+    }
     try {
       return await new Promise<Buffer>((resolve, reject) => {
         const parameters = {
@@ -87,21 +116,8 @@ export class Passwords {
         argon2('argon2id', parameters, (error, tag) => (error === null ? resolve(tag) : reject(error)));
       });
     } finally {
-      this.#underWay -= 1;
-      this.#waiting.shift()?.();
+      this.#queue.release();
     }
-  }
-
-  async #acquire(): Promise<void> {
-    if (this.#underWay >= limits.hashesAtOnceMax) {
-      if (this.#waiting.length >= limits.hashesWaitingMax) {
-        throw new Refusal('busy', 'Too many sign-ins at once. Try again shortly.', {
-          retryAfterS: limits.busyRetryAfterS,
-        });
-      }
-      await new Promise<void>((resolve) => this.#waiting.push(resolve));
-    }
-    this.#underWay += 1;
   }
 }
 
@@ -138,5 +154,6 @@ function isBetween(value: number, min: number, max: number): boolean {
 }
 
 function base64(bytes: Uint8Array): string {
-  return Buffer.from(bytes).toString('base64').replace(/=+$/, '');
+  // Padding stands at the end alone.
+  return Buffer.from(bytes).toString('base64').replaceAll('=', '');
 }

@@ -1,6 +1,7 @@
 // The fields of a profile (spec 2.6): which there are, what they may hold, and how a change is put into one.
-import { isCleanText } from '../../base/json.ts';
+
 import { Refusal } from '../../base/refusal.ts';
+import { isStorableText } from '../../base/text/json.ts';
 import { limits } from '../../config/limits.ts';
 import { parsePhone } from './phone.ts';
 import { messagesFrom, type UserProfile } from './user.ts';
@@ -86,7 +87,7 @@ function checked(text: string, pointer: string, { mayBreak = false } = {}): stri
   if (text.length > limits.profileTextCharsMax)
     fault(pointer, `must have at most ${limits.profileTextCharsMax} characters`);
   const lines = mayBreak ? text.replace(/\r?\n/g, ' ') : text;
-  if (/\p{Cc}/u.test(lines) || !isCleanText(text)) fault(pointer, 'must not hold control characters');
+  if (/\p{Cc}/u.test(lines) || !isStorableText(text)) fault(pointer, 'must not hold control characters');
   return text.trim();
 }
 

@@ -1,8 +1,9 @@
 // Counts the accounts that callers make for themselves, so that nobody fills the service with them: so many an hour
 // for each address, and for all together. Called by accounts.ts before the costly part of making one.
-import type { Clock } from '../../base/clock.ts';
-import { LruCache } from '../../base/lru-cache.ts';
+
+import { LruCache } from '../../base/memory/lru-cache.ts';
 import { Refusal } from '../../base/refusal.ts';
+import type { Clock } from '../../base/time/clock.ts';
 import { limits } from '../../config/limits.ts';
 
 interface Window {

@@ -22,7 +22,7 @@ export interface UserStore {
   findByKey(key: UserKey): Promise<User | undefined>;
   findById(id: string): Promise<User | undefined>;
   findByName(username: string): Promise<User | undefined>;
-  /** Is there a user whose name looks like this one (foldName)? */
+  /** Is there a user whose name looks like this one (likenessOf)? */
   hasLookalike(username: string): Promise<boolean>;
   /** Users by name, from `offset` on, at most `limit`. */
   list(query: UserQuery): Promise<User[]>;
@@ -35,12 +35,17 @@ export interface UserStore {
    */
   create(user: NewUser, options?: { readonly unlikeOthers?: boolean }): Promise<void>;
   update(key: UserKey, user: { readonly profile: UserProfile; readonly admin: boolean }): Promise<void>;
-  /** Sets the hash and moves the password version, which ends every token and renewal session made before. */
-  setPassword(key: UserKey, passwordHash: string): Promise<void>;
+  /**
+   * Sets the hash and moves the password version, which ends every token and refresh session made before, and with
+   * `endKeys` every API key.
+   */
+  setPassword(key: UserKey, passwordHash: string, options: { readonly endKeys: boolean }): Promise<void>;
+  /** Moves the version of the key of the user's webhooks. */
+  rotateWebhookKey(key: UserKey, atMs: number): Promise<void>;
   /** The ids of the user's gateways, `limit` at most. */
   listGateways(key: UserKey, limit: number): Promise<string[]>;
   /**
-   * Removes the user with all that is theirs alone: keys, renewal sessions, shares with them. Gateways and projects go
+   * Removes the user with all that is theirs alone: keys, refresh sessions, shares with them. Gateways and projects go
    * to the heir, or along where there is none.
    * @throws Refusal `not-found` when devices are still theirs.
    */

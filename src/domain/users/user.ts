@@ -1,4 +1,5 @@
 // A user: who may sign in, and who owns devices (spec 2.6).
+import type { Caller } from '../callers/caller.ts';
 import type { ScopeSet } from '../permissions/scopes.ts';
 
 /** The number under which the store keeps a user; never shown. */
@@ -38,13 +39,19 @@ export interface User extends UserProfile {
   readonly passwordHash?: string;
   /** Moves with every password change; a token carries the one it was made under. */
   readonly passwordVersion: number;
+  /** Which key messages to their webhooks are signed with (webhook-keys.ts). */
+  readonly webhookVersion: number;
+  /** When that key was changed last, milliseconds since 1970 UTC. */
+  readonly webhookRotatedMs?: number;
 }
 
-/** What an API key leaves of the rights of its owner (contract 2); permissions/narrowing.ts applies it. */
-export interface KeyLimits {
+/** What an API key leaves of the rights of its owner (contract 2); domain/permissions/key-restriction.ts applies it. */
+export interface KeyScopes {
   readonly keyId: string;
   /** Whether it acts as admin, when its owner is one. */
   readonly admin: boolean;
+  /** Whether it reads the figures of the service; only an admin's does. */
+  readonly metrics: boolean;
   readonly scopes: ScopeSet;
   /** The only devices it reaches, by id; undefined: all. */
   readonly devices: ReadonlySet<string> | undefined;
@@ -59,16 +66,20 @@ export interface Actor {
   readonly username: string;
   readonly admin: boolean;
   readonly guest: boolean;
+  /** Among whom scarce things are shared out: the user, or for guests their address. */
+  readonly caller: Caller;
+  /** The session of a web page that the caller's token was got by. */
+  readonly sessionId?: string;
   /** There when the caller came with an API key: it may do no more than this, and never manages accounts. */
-  readonly limits?: KeyLimits;
+  readonly keyScopes?: KeyScopes;
 }
 
 export const guestUsername = 'guest';
 
-/** The actor a signed-in user is, or the user's API key with these limits. */
-export function actorOf(user: User, limits?: KeyLimits): Actor {
+/** The actor a user is as this caller, or the user's API key with these limits. */
+export function actorOf(user: User, caller: Caller, keyScopes?: KeyScopes): Actor {
   const guest = user.username === guestUsername;
-  const admin = user.admin && !guest && limits?.admin !== false;
-  const actor = { key: user.key, userId: user.id, username: user.username, admin, guest };
-  return limits === undefined ? actor : { ...actor, limits };
+  const admin = user.admin && !guest && keyScopes?.admin !== false;
+  const actor = { key: user.key, userId: user.id, username: user.username, admin, guest, caller };
+  return keyScopes === undefined ? actor : { ...actor, keyScopes };
 }

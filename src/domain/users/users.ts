@@ -1,12 +1,25 @@
 // What one can do with users. Users are held in memory for a moment, because every request asks for one; what
 // another process (the command line) changes is seen when that moment has passed.
-import type { Clock } from '../../base/clock.ts';
+
 import type { Ids } from '../../base/ids.ts';
-import { LruCache } from '../../base/lru-cache.ts';
+import { entryBytes, heapBytes, textHeapBytes } from '../../base/memory/heap-bytes.ts';
+import { LruCache } from '../../base/memory/lru-cache.ts';
 import { Refusal } from '../../base/refusal.ts';
+import type { Clock } from '../../base/time/clock.ts';
 import { limits } from '../../config/limits.ts';
+import type { Caller } from '../callers/caller.ts';
+import type { Callers } from '../callers/callers.ts';
+import { remembered } from '../remembered.ts';
 import type { Passwords } from './passwords.ts';
-import { type Actor, actorOf, guestUsername, type User, type UserKey, type UserProfile } from './user.ts';
+import {
+  type Actor,
+  actorOf,
+  guestUsername,
+  type KeyScopes,
+  type User,
+  type UserKey,
+  type UserProfile,
+} from './user.ts';
 import type { NewUser, UserQuery, UserStore } from './user-store.ts';
 import { assertUsername } from './username.ts';
 
@@ -26,13 +39,24 @@ export interface UserDraft extends UserProfile {
   readonly createdTime?: number | undefined;
 }
 
+interface DraftOptions {
+  /** Takes a password that is among the most common ones. */
+  readonly allowCommon?: boolean | undefined;
+}
+
 export class Users {
   readonly #store: UserStore;
   readonly #passwords: Passwords;
   readonly #clock: Clock;
   readonly #ids: Ids;
+  readonly #callers: Callers;
   #changes = 0;
-  readonly #cache = new LruCache<string, Cached>({ weightMax: limits.usersCachedMax });
+  readonly #cache = new LruCache<string, Cached>({
+    weightMax: limits.usersCachedBytesMax,
+    pool: remembered,
+    entriesMax: limits.usersCachedMax,
+    weigh: ({ user }, name) => entryBytes + textHeapBytes(name) + heapBytes(user),
+  });
   /** Users whose removal is under way: nobody finds them any more. */
   readonly #leaving = new Set<UserKey>();
 
@@ -41,16 +65,23 @@ export class Users {
     readonly passwords: Passwords;
     readonly clock: Clock;
     readonly ids: Ids;
+    readonly callers: Callers;
   }) {
     this.#store = parts.store;
     this.#passwords = parts.passwords;
     this.#clock = parts.clock;
     this.#ids = parts.ids;
+    this.#callers = parts.callers;
   }
 
   /** Moves with every change of a user by this process, so that what was concluded from users can be dropped at once. */
   get changes(): number {
     return this.#changes;
+  }
+
+  /** The user as an actor, or the user's API key with these limits. Guest without an address is one caller of its own. */
+  actorOf(user: User, keyScopes?: KeyScopes): Actor {
+    return actorOf(user, this.#callers.ofUser(user), keyScopes);
   }
 
   /** The user if it is in memory and fresh. */
@@ -63,10 +94,13 @@ export class Users {
   }
 
   findById(id: string): Promise<User | undefined> {
+    if (id.length > limits.wordCharsMax) return Promise.resolve(undefined);
     return this.#find(`id:${id}`, () => this.#store.findById(id));
   }
 
   findByName(username: string): Promise<User | undefined> {
+    // Nobody's name is as long: it is neither looked up nor remembered.
+    if (username.length > 2 * limits.knownUsernameCharsMax) return Promise.resolve(undefined);
     return this.#find(`name:${username}`, () => this.#store.findByName(username));
   }
 
@@ -93,10 +127,10 @@ export class Users {
    * Checks all that can be known before a user is made.
    * @throws Refusal `malformed` for a bad name, password or hash, `exists` when the name or id is taken.
    */
-  async assertDraft(draft: UserDraft): Promise<void> {
+  async assertDraft(draft: UserDraft, { allowCommon }: DraftOptions = {}): Promise<void> {
     const { username, password, passwordHash, id } = draft;
     assertUsername(username);
-    if (password !== undefined) this.#passwords.assertGood(password);
+    if (password !== undefined) this.#passwords.assertGood(password, { allowCommon });
     if (passwordHash !== undefined) this.#passwords.assertHash(passwordHash);
     // Also before the first start has made it: who signed in as guest would own what belongs to everybody.
     const isTaken = username === guestUsername || (await this.#store.findByName(username)) !== undefined;
@@ -108,10 +142,13 @@ export class Users {
    * Makes a user; with `unlikeOthers` only where nobody's name looks like theirs.
    * @throws Refusal `malformed` for a bad name or password, `exists` when the name or id is taken.
    */
-  async create(draft: UserDraft, options: { readonly unlikeOthers?: boolean } = {}): Promise<User> {
-    await this.assertDraft(draft);
+  async create(
+    draft: UserDraft,
+    options: DraftOptions & { readonly unlikeOthers?: boolean; readonly caller?: Caller } = {},
+  ): Promise<User> {
+    await this.assertDraft(draft, options);
     const { password, passwordHash, id, createdTime, ...rest } = draft;
-    const hash = password === undefined ? passwordHash : await this.#passwords.hash(password);
+    const hash = password === undefined ? passwordHash : await this.#passwords.hash(password, options.caller);
     return this.#create(
       {
         ...rest,
@@ -149,24 +186,41 @@ export class Users {
     }
   }
 
-  /** Sets a new password; every token and remembered login made before is good for nothing then. */
-  async setPassword(username: string, password: string): Promise<void> {
+  /**
+   * Sets a new password; every token and remembered login made before is good for nothing then, and with `endKeys` every
+   * API key.
+   */
+  async setPassword(
+    username: string,
+    password: string,
+    { caller, endKeys = false }: { readonly caller?: Caller; readonly endKeys?: boolean } = {},
+  ): Promise<void> {
     const user = await this.getByName(username);
     if (user.username === guestUsername)
       throw new Refusal('malformed', 'Guest has no password: it stands for callers who do not sign in.');
     this.#passwords.assertGood(password);
-    const hash = await this.#passwords.hash(password);
+    const hash = await this.#passwords.hash(password, caller);
     try {
-      await this.#store.setPassword(user.key, hash);
+      await this.#store.setPassword(user.key, hash, { endKeys });
     } finally {
       this.#forget(user);
     }
   }
 
+  /** Makes a new key for the user's webhooks; the one before stays good for a while (webhook-keys.ts). */
+  async rotateWebhookKey(user: User): Promise<User> {
+    try {
+      await this.#store.rotateWebhookKey(user.key, this.#clock.now());
+    } finally {
+      this.#forget(user);
+    }
+    return this.getById(user.id);
+  }
+
   /** Makes the users every installation has: guest, and an admin when there is none. */
   async ensureFirst(admin: {
     readonly password: () => string;
-  }): Promise<{ readonly guest: Actor; readonly adminMade: boolean }> {
+  }): Promise<{ readonly guest: User; readonly adminMade: boolean }> {
     let guest = await this.#store.findByName(guestUsername);
     if (guest === undefined) {
       const made = { id: this.#ids.uuid(), createdTime: this.#clock.now() };
@@ -174,8 +228,12 @@ export class Users {
     }
     // The account admin may have been removed since by another admin.
     const adminMade = (await this.#store.countAdmins()) === 0 && (await this.#store.findByName('admin')) === undefined;
-    if (adminMade) await this.create({ username: 'admin', admin: true, password: admin.password() });
-    return { guest: actorOf(guest), adminMade };
+    if (adminMade) {
+      const draft = { username: 'admin', admin: true, password: admin.password() };
+      // The operator's own choice: the start warns of a common one, and does not fail.
+      await this.create(draft, { allowCommon: true });
+    }
+    return { guest, adminMade };
   }
 
   async #create(user: NewUser, options: { readonly unlikeOthers?: boolean } = {}): Promise<User> {

@@ -1,7 +1,7 @@
 // What the columns of an imported file are: as the caller says (`Temp=TC;2=timestamp`), and as their names suggest. For
 // JSON the keys are the columns. Called by import-plan.ts and line-reader.ts.
 import { Refusal } from '../../base/refusal.ts';
-import { isId } from '../ids.ts';
+import { isId } from '../schemas/ids.ts';
 
 /** What a column is, but for the values of one sensor. */
 export const roleWords = [
@@ -84,7 +84,7 @@ export function roleText(role: Role): string {
 /** Names of columns that say what they are, in small letters without blanks; in some languages of loggers. */
 const knownNames: Readonly<Record<Exclude<RoleWord, 'ignore'>, RegExp>> = {
   timestamp:
-    /^(timestamp|time_?stamp.*|datetime|date_?time.*|date\/time|date_?and_?time|timestamp_?utc|ts|epoch|unix(_?time)?|horodatage|zeitstempel|zeitpunkt|fecha_?y_?hora|data_?e_?hora|datum_?zeit|datum\/zeit|datum\/uhrzeit)$/,
+    /^(time_?stamp|date_?time|(date\/time|date_?and_?time|ts|epoch|unix(_?time)?|horodatage|zeitstempel|zeitpunkt|fecha_?y_?hora|data_?e_?hora|datum_?zeit|datum\/zeit|datum\/uhrzeit)$)/,
   date: /^(date|datum|fecha|data|jour|day)$/,
   time: /^(time|uhrzeit|zeit|heure|hora|ora|tijd)$/,
   device: /^(device|device_?id|deviceid|node|node_?id|station|station_?id)$/,
@@ -96,47 +96,81 @@ const knownNames: Readonly<Record<Exclude<RoleWord, 'ignore'>, RegExp>> = {
 /** Columns that count lines. */
 const counters = /^(|#|no\.?|nr\.?|n°|index|record|rec(nbr|_?no)?|id|line|row)$/;
 
-interface Guessing {
+/** A name taken apart. */
+interface NameParts {
+  readonly bare: string;
+  readonly unit: string | undefined;
+  readonly plain: string;
+  readonly word: RoleWord | undefined;
+}
+
+/** What columns are told by, and what was found out of names: those of JSON are read anew whenever a key is new. */
+export class ColumnGuesses {
   readonly mapping: Mapping;
-  readonly knownSensors: readonly KnownSensor[];
+  readonly knownFor: KnownFor;
+  readonly #parts = new Map<string, NameParts>();
+
+  constructor(mapping: Mapping, knownSensors: readonly KnownSensor[]) {
+    this.mapping = mapping;
+    this.knownFor = sensorsByName(knownSensors);
+  }
+
+  /** Bounded by the columns that a file may have. */
+  partsOf(name: string): NameParts {
+    let parts = this.#parts.get(name);
+    if (parts === undefined) {
+      const { bare, unit } = splitUnit(name);
+      const plain = bare.toLowerCase().replace(/\s+/g, '_');
+      parts = { bare, unit, plain, word: wordFor(plain) };
+      this.#parts.set(name, parts);
+    }
+    return parts;
+  }
 }
 
 /** What each column is, by its name; where there is no header, by what is mapped alone. */
-export function readColumns(names: readonly (string | undefined)[], { mapping, knownSensors }: Guessing): Column[] {
-  const plain = names.map(plainName);
-  const isLong = plain.some((name, n) => (mappedRole(mapping, names, n) ?? (knownNames.value.test(name) ? 'value' : '')) === 'value'); // biome-ignore format: one line
+export function readColumns(names: readonly (string | undefined)[], guessing: ColumnGuesses): Column[] {
+  const { mapping, knownFor } = guessing;
+  const parts = names.map((name = '') => guessing.partsOf(name));
+  const plain = parts.map((part) => part.plain);
+  const mapped = mappedRoles(mapping, names);
+  const words = parts.map((part) => part.word);
+  const isLong = plain.some((name, n) => (mapped[n] ?? (knownNames.value.test(name) ? 'value' : '')) === 'value');
   const isMapped = [...mapping.values()].some((role) => typeof role !== 'string');
-  const hasDate = plain.some((name, n) => (mappedRole(mapping, names, n) ?? wordFor(name)) === 'date');
-  const hasTimestamp = plain.some((name, n) => (mappedRole(mapping, names, n) ?? wordFor(name)) === 'timestamp');
+  const hasDate = words.some((word, n) => (mapped[n] ?? word) === 'date');
+  const hasTimestamp = words.some((word, n) => (mapped[n] ?? word) === 'timestamp');
+  const hasTime = words.includes('time');
   const taken = new Set<string>();
   return names.map((name, n) => {
-    const { bare, unit } = splitUnit(name ?? '');
+    const { bare, unit } = parts[n] as NameParts;
     const role = (): Role => {
-      const word = wordFor(plain[n] ?? '');
+      const word = words[n];
       if (name === undefined) return 'ignore';
       if (word === 'time' || word === 'date') {
         if (hasTimestamp) return 'ignore';
         // A lone date or a lone time is both.
-        return hasDate && plain.some((other) => wordFor(other) === 'time') ? word : 'timestamp';
+        return hasDate && hasTime ? word : 'timestamp';
       }
       if (isLong) return word ?? 'ignore';
       if (word !== undefined && ['timestamp', 'device', 'received'].includes(word)) return word;
       if (isMapped || counters.test(plain[n] ?? '')) return 'ignore';
-      const sensor = sensorFor(name, bare, { place: n + 1, knownSensors, taken });
+      const sensor = sensorFor(name, bare, { place: n + 1, knownFor, taken });
       taken.add(sensor);
       return { device: undefined, sensor };
     };
-    return { place: n + 1, name, role: mappedRole(mapping, names, n) ?? role(), unit };
+    return { place: n + 1, name, role: mapped[n] ?? role(), unit };
   });
 }
 
-/** What is said of a column by its name or, where no column has that name, its number. */
-function mappedRole(mapping: Mapping, names: readonly (string | undefined)[], n: number): Role | undefined {
-  const name = names[n]?.trim();
-  const byName = name === undefined ? undefined : mapping.get(name);
-  if (byName !== undefined) return byName;
-  const number = String(n + 1);
-  return names.some((other) => other?.trim() === number) ? undefined : mapping.get(number);
+/** What is said of each column by its name or, where no column has that name, its number. */
+function mappedRoles(mapping: Mapping, names: readonly (string | undefined)[]): (Role | undefined)[] {
+  const trimmed = names.map((name) => name?.trim());
+  const all = new Set(trimmed);
+  return trimmed.map((name, n) => {
+    const byName = name === undefined ? undefined : mapping.get(name);
+    const number = String(n + 1);
+    return byName ?? (all.has(number) ? undefined : mapping.get(number));
+  });
 }
 
 /** @throws Refusal `malformed` where something is said of a column that is not there. */
@@ -154,29 +188,40 @@ function wordFor(plain: string): RoleWord | undefined {
   return roleWords.find((word) => word !== 'ignore' && knownNames[word].test(plain));
 }
 
-function plainName(name: string | undefined): string {
-  return splitUnit(name ?? '')
-    .bare.toLowerCase()
-    .replace(/\s+/g, '_');
-}
-
 /** `Temp (°C)` and `Temp [°C]` are a name and its unit. */
 function splitUnit(name: string): { readonly bare: string; readonly unit: string | undefined } {
-  const parts = /^(.*\S)\s*[([]([^()[\]]{1,30})[)\]]$/.exec(name.trim());
-  return parts === null ? { bare: name.trim(), unit: undefined } : { bare: parts[1] ?? '', unit: parts[2] };
+  const bare = name.trim();
+  const open = Math.max(bare.lastIndexOf('('), bare.lastIndexOf('['));
+  const unit = bare.slice(open + 1, -1);
+  const isUnit = /^[^()[\]]{1,30}$/.test(unit) && (bare.endsWith(')') || bare.endsWith(']'));
+  return open > 0 && isUnit ? { bare: bare.slice(0, open).trimEnd(), unit } : { bare, unit: undefined };
+}
+
+/** The first sensor that a column of some name, and of some name without its unit, is for. */
+type KnownFor = (name: string, bare: string) => KnownSensor | undefined;
+
+function sensorsByName(sensors: readonly KnownSensor[]): KnownFor {
+  const [byId, byName, bySmallId] = [new Map<string, number>(), new Map<string, number>(), new Map<string, number>()];
+  for (const [place, { id, name = '' }] of sensors.entries()) {
+    for (const [map, key] of [[byId, id], [byName, name], [bySmallId, id.toLowerCase()]] as const) {
+      if (!map.has(key)) map.set(key, place);
+    } // biome-ignore format: a table
+  }
+  const first = (map: ReadonlyMap<string, number>, keys: readonly string[]) => {
+    const place = Math.min(...keys.map((key) => map.get(key) ?? sensors.length));
+    return sensors[place];
+  };
+  return (name, bare) =>
+    first(byId, [name, bare]) ?? first(byName, [name, bare]) ?? first(bySmallId, [bare.toLowerCase()]);
 }
 
 /** The sensor whose id or name the column has, or else an id made of its name. */
 function sensorFor(
   name: string,
   bare: string,
-  options: { readonly place: number; readonly knownSensors: readonly KnownSensor[]; readonly taken: Set<string> },
+  options: { readonly place: number; readonly knownFor: KnownFor; readonly taken: Set<string> },
 ): string {
-  const wanted = [name.trim(), bare];
-  const known =
-    options.knownSensors.find(({ id }) => wanted.includes(id)) ??
-    options.knownSensors.find((sensor) => wanted.includes(sensor.name ?? '')) ??
-    options.knownSensors.find(({ id }) => id.toLowerCase() === bare.toLowerCase());
+  const known = options.knownFor(name.trim(), bare);
   if (known !== undefined) return known.id;
   const plain = bare.replaceAll('ß', 'ss').normalize('NFKD').replace(/\p{M}/gu, '');
   const id = [...plain].map((char) => (isId(`x${char}`) ? char : '_')).join('').replace(/_+/g, '_').replace(/^_|_$/g, '').slice(0, 200); // biome-ignore format: one line

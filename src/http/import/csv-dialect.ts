@@ -1,7 +1,7 @@
 // How a CSV file is written, told from its first lines: delimiter, lines before the table, a header line or none, point
 // or comma in numbers. Called by import-plan.ts; what the caller says counts before what is found here.
 import { limits } from '../../config/limits.ts';
-import { type CsvRecord, csvRecords } from '../csv-records.ts';
+import { type CsvRecord, csvRecords } from './csv-records.ts';
 import { isClock, recogniseTimes } from './time-format.ts';
 import { type Decimal, isNumber } from './value-texts.ts';
 

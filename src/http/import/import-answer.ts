@@ -1,14 +1,14 @@
 // What an import answers: its schema, and the record made of plan and report.
 import { Type } from 'typebox';
-import { formatTimestamp } from '../../base/timestamp.ts';
+import { formatTimestamp } from '../../base/time/timestamp.ts';
 import { limits } from '../../config/limits.ts';
-import type { MadeSensor } from '../../domain/datapoints/imports.ts';
-import { toJson } from '../records.ts';
-import { DeviceIdSchema, datapointFields, SensorIdSchema, timestamp } from '../schemas.ts';
+import type { CreatedSensor } from '../../domain/datapoints/import/imports.ts';
+import { toJson } from '../schemas/records.ts';
+import { DeviceIdSchema, datapointFields, SensorIdSchema, timestamp } from '../schemas/schemas.ts';
 import { roleText } from './columns.ts';
 import type { ImportPlan } from './import-plan.ts';
 import type { ImportQuery } from './import-query.ts';
-import type { Imported } from './import-run.ts';
+import type { FileImportResult } from './import-run.ts';
 
 const count = (description: string, example: number) => Type.Integer({ description, examples: [example] });
 const words = (description: string, example: string) => Type.String({ description, examples: [example] });
@@ -119,9 +119,9 @@ export const ImportAnswer = Type.Object(
 );
 
 export function toImportRecord(
-  { plan, report }: Imported,
+  { plan, report }: FileImportResult,
   query: ImportQuery,
-  made: readonly MadeSensor[],
+  made: readonly CreatedSensor[],
 ): Record<string, unknown> {
   const { lines, accepted, refusedCount } = report;
   const isTimed = report.fromMs <= report.toMs;
@@ -141,7 +141,7 @@ export function toImportRecord(
   };
 }
 
-function toFileRecord({ plan, report }: Imported, { timezone }: ImportQuery): object {
+function toFileRecord({ plan, report }: FileImportResult, { timezone }: ImportQuery): object {
   const { dialect } = plan;
   return {
     format: plan.kind,
@@ -169,7 +169,7 @@ function formOf({ dialect, timeFormat }: ImportPlan) {
   };
 }
 
-function toSamples({ report }: Imported): object[] {
+function toSamples({ report }: FileImportResult): object[] {
   return report.samples.map(({ line, device, sensor, reading }) => ({
     line,
     device_id: device === '' ? undefined : device,
@@ -179,7 +179,7 @@ function toSamples({ report }: Imported): object[] {
   }));
 }
 
-function toNextPart({ plan, report }: Imported): object {
+function toNextPart({ plan, report }: FileImportResult): object {
   const { dialect, times } = plan;
   return {
     head_lines: dialect === undefined ? 0 : dialect.skip + Number(dialect.hasHeader),

@@ -2,10 +2,12 @@
 // is gathered, so that a file may be larger than what the service would hold. Used by v2/imports.ts.
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import type { Json } from '../../base/json.ts';
-import { parseJsonText } from '../../base/json-text.ts';
 import { Refusal } from '../../base/refusal.ts';
+import type { Json } from '../../base/text/json.ts';
+import { parseJsonText } from '../../base/text/json-text.ts';
 import { limits } from '../../config/limits.ts';
+import type { ByteReservation } from '../../domain/callers/byte-budget.ts';
+import { readBody } from '../server/body-buffers.ts';
 import type { FileKind } from './import-plan.ts';
 
 export class ImportBody {
@@ -14,15 +16,20 @@ export class ImportBody {
   readonly items: readonly Json[];
   readonly #stream: IncomingMessage | undefined;
   readonly #charset: string;
+  /** Begins a wait for more of the stream; one that lasts too long is ended by the stream's end. */
+  readonly #waiting: (() => ByteReservation) | undefined;
 
   constructor(
     kind: FileKind,
-    content: { readonly items: readonly Json[] } | { readonly stream: IncomingMessage; readonly charset: string },
+    content:
+      | { readonly items: readonly Json[] }
+      | { readonly stream: IncomingMessage; readonly charset: string; readonly waiting: () => ByteReservation },
   ) {
     this.kind = kind;
     this.items = 'items' in content ? content.items : [];
     this.#stream = 'items' in content ? undefined : content.stream;
     this.#charset = 'items' in content ? 'utf-8' : content.charset;
+    this.#waiting = 'items' in content ? undefined : content.waiting;
   }
 
   /** @throws Refusal `malformed`, `too-large`, in the middle too. */
@@ -41,19 +48,44 @@ export class ImportBody {
       }
     };
     let bytes = 0;
+    // Readers look at an unfinished line anew with each piece: what comes byte by byte is put together first.
+    let gathered = '';
+    let failure: Refusal | undefined;
     try {
       // The connection stays, so that it can carry an answer that comes before the end of the body.
-      for await (const chunk of this.#stream.iterator({ destroyOnReturn: false })) {
+      for await (const chunk of this.#pieces(this.#stream)) {
         bytes += (chunk as Buffer).length;
         if (bytes > limits.importBodyBytesMax)
           throw new Refusal('too-large', 'The file is larger than 1 GiB. Send it in parts.');
-        yield decode(chunk as Buffer);
+        gathered += decode(chunk as Buffer);
+        if (gathered.length < limits.importPieceChars) continue;
+        yield gathered;
+        gathered = '';
       }
     } catch (error) {
-      if (error instanceof Refusal) throw error;
-      throw new Refusal('malformed', 'The file broke off before its end.', { cause: error });
+      failure =
+        error instanceof Refusal
+          ? error
+          : new Refusal('malformed', 'The file broke off before its end.', { cause: error });
     }
+    if (gathered !== '') yield gathered;
+    if (failure !== undefined) throw failure;
     yield decode();
+  }
+
+  /** The pieces as they come; only the time for which we wait for one counts as the sender's silence. */
+  async *#pieces(stream: IncomingMessage): AsyncGenerator<unknown> {
+    const pieces = stream.iterator({ destroyOnReturn: false })[Symbol.asyncIterator]();
+    try {
+      for (;;) {
+        const waiting = this.#waiting?.();
+        const next = await pieces.next().finally(() => waiting?.end());
+        if (next.done === true) return;
+        yield next.value;
+      }
+    } finally {
+      await pieces.return?.();
+    }
   }
 
   /** Lets go what was not read. */
@@ -74,23 +106,27 @@ const charsets = ['utf-8', 'utf8', 'us-ascii', 'windows-1252', 'iso-8859-1', 'la
 
 export function registerImportParsers(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body: Buffer, done) => {
-    try {
+  app.addContentTypeParser('application/json', (request: FastifyRequest, payload: IncomingMessage, done) => {
+    const take = (body: Buffer): ImportBody => {
       const items = parseJsonText(body, limits.nestingLevelsMax + 1);
-      done(null, new ImportBody('json', { items: Array.isArray(items) ? (items as readonly Json[]) : [items] }));
-    } catch (error) {
-      done(error as Error);
-    }
+      return new ImportBody('json', { items: Array.isArray(items) ? (items as readonly Json[]) : [items] });
+    };
+    readBody(request, payload, { take, done });
   });
   for (const [type, kind] of Object.entries(types)) {
     app.addContentTypeParser(type, (request, stream, done) => {
       try {
-        done(null, new ImportBody(kind, { stream, charset: charsetOf(request) }));
+        done(null, new ImportBody(kind, { stream, charset: charsetOf(request), waiting: waitingOf(request, stream) }));
       } catch (error) {
         done(error as Error);
       }
     });
   }
+}
+
+function waitingOf(request: FastifyRequest, stream: IncomingMessage): () => ByteReservation {
+  const { byteBudget } = request.server;
+  return () => byteBudget.begin(request.actor.caller, () => stream.destroy());
 }
 
 function charsetOf(request: FastifyRequest): string {

@@ -1,16 +1,25 @@
 // How a file is read that is imported: what the caller says, and for the rest what its first lines show. Made once for
 // a file by import-run.ts; a dry run shows it, so that people can see what will be done before it is done.
-import type { Json } from '../../base/json.ts';
+
 import { Refusal } from '../../base/refusal.ts';
-import { TimeZone } from '../../base/time-zone.ts';
-import { parseTimestamp } from '../../base/timestamp.ts';
+import type { Json } from '../../base/text/json.ts';
+import { TimeZone } from '../../base/time/time-zone.ts';
+import { parseTimestamp } from '../../base/time/timestamp.ts';
 import { limits } from '../../config/limits.ts';
-import { assertMapped, type Column, type KnownSensor, type Mapping, parseMapping, readColumns } from './columns.ts';
+import {
+  assertMapped,
+  type Column,
+  ColumnGuesses,
+  type KnownSensor,
+  type Mapping,
+  parseMapping,
+  readColumns,
+} from './columns.ts';
 import { type CsvDialect, sampleCsv } from './csv-dialect.ts';
 import type { ImportQuery } from './import-query.ts';
 import { LocalTimes } from './local-times.ts';
-import { arrayRows, csvRows, Keys, ndjsonRows, type RowReader } from './rows.ts';
-import { findTimeFormat, recogniseTimes, type TimeFormat, timeFormatRule } from './time-format.ts';
+import { arrayRows, csvRows, KeyColumns, ndjsonRows, type RowReader } from './rows.ts';
+import { parseTimeFormat, recogniseTimes, type TimeFormat } from './time-format.ts';
 import { missingWords, quoted, type ValueForm } from './value-texts.ts';
 
 export type FileKind = 'csv' | 'ndjson' | 'json';
@@ -46,7 +55,7 @@ export interface ImportPlan {
 
 /** @throws Refusal `malformed` for what the caller says and cannot be. */
 export function makePlan(query: ImportQuery, file: ImportFile): ImportPlan {
-  const guessing = { mapping: parseMapping(query.columns), knownSensors: file.knownSensors ?? [] };
+  const guessing = new ColumnGuesses(parseMapping(query.columns), file.knownSensors ?? []);
   const table = file.kind === 'csv' ? csvTable(query, file, guessing.mapping) : jsonTable(query, file);
   const columnsNow = () => readColumns(table.names(), guessing);
   const columns = columnsNow();
@@ -72,14 +81,14 @@ export function makePlan(query: ImportQuery, file: ImportFile): ImportPlan {
   };
 }
 
-interface Table {
+interface ImportTable {
   readonly rows: RowReader;
   readonly dialect: CsvDialect | undefined;
   readonly names: () => readonly (string | undefined)[];
   readonly examples: readonly (readonly (Json | undefined)[])[];
 }
 
-function csvTable(query: ImportQuery, file: ImportFile, mapping: Mapping): Table {
+function csvTable(query: ImportQuery, file: ImportFile, mapping: Mapping): ImportTable {
   const { delimiter, decimal, skip, header } = query;
   const given = {
     delimiter: delimiter === 'auto' ? undefined : delimiter,
@@ -96,8 +105,8 @@ function csvTable(query: ImportQuery, file: ImportFile, mapping: Mapping): Table
   return { dialect: sample, examples, names: () => names, rows: csvRows(sample, query) };
 }
 
-function jsonTable(query: ImportQuery, { kind, sample, isWhole, items }: ImportFile): Table {
-  const keys = new Keys();
+function jsonTable(query: ImportQuery, { kind, sample, isWhole, items }: ImportFile): ImportTable {
+  const keys = new KeyColumns();
   const rows = kind === 'json' ? arrayRows(keys, items) : ndjsonRows(keys, query);
   const first = kind === 'json' ? arrayRows(keys, items.slice(0, limits.importSampleLines)) : ndjsonRows(keys, query);
   const whole = isWhole ? sample : sample.slice(0, sample.lastIndexOf('\n') + 1);
@@ -115,7 +124,7 @@ function remembering(first: readonly Column[], names: () => readonly unknown[], 
 }
 
 /** What stands for time in the first lines. */
-function timesAmong(columns: readonly Column[], examples: Table['examples']): string[] {
+function timesAmong(columns: readonly Column[], examples: ImportTable['examples']): string[] {
   const places = ['timestamp', 'date', 'time'].flatMap((role) => columns.filter((column) => column.role === role));
   if (places.length === 0) return [];
   return examples
@@ -131,12 +140,10 @@ export function textOf(cell: Json | undefined): string {
 
 function formatOf(query: ImportQuery, texts: readonly string[]) {
   if (query.time_format !== undefined && query.time_format !== 'auto') {
-    const format = findTimeFormat(query.time_format);
-    if (format === undefined) fault('time_format', timeFormatRule);
-    return { format, notes: [] };
+    return { format: parseTimeFormat(query.time_format), notes: [] };
   }
   // Times that begin later in the file are as an export writes them.
-  if (texts.length === 0) return { format: findTimeFormat('iso'), notes: [] };
+  if (texts.length === 0) return { format: parseTimeFormat('iso'), notes: [] };
   const found = recogniseTimes(texts);
   const notes = found?.isDoubtful
     ? [`Times are read as ${found.format.name}, the day first. If the month comes first, say so by time_format.`]
@@ -165,12 +172,13 @@ function sensorNotes(query: ImportQuery, columns: readonly Column[], known: Impo
     typeof role === 'string' || role.device !== undefined ? [] : [{ name, unit, id: role.sensor }],
   );
   if (known === undefined) return [];
+  const byId = new Map(known.map((sensor) => [sensor.id, sensor]));
   const notes = own.flatMap(({ name, unit, id }) => {
-    const sensor = known.find((one) => one.id === id);
+    const sensor = byId.get(id);
     if (unit === undefined || sensor?.unit === undefined || sensor.unit === unit) return [];
     return [`Column ${quoted(name ?? '')} goes to sensor ${id}, whose unit is ${quoted(sensor.unit)}.`];
   });
-  const missing = own.map(({ id }) => id).filter((id) => known.every((sensor) => sensor.id !== id));
+  const missing = own.map(({ id }) => id).filter((id) => !byId.has(id));
   if (missing.length === 0 || query.create_sensors) return notes;
   const names = missing.slice(0, 10).join(', ') + (missing.length > 10 ? ', …' : '');
   const advice = 'create_sensors=true makes what is missing; columns says that a column is another sensor, or ignored.';

@@ -1,15 +1,16 @@
 // What a caller says of a file that is imported, as it stands in the query.
 import { type Static, Type } from 'typebox';
 import { limits } from '../../config/limits.ts';
-import { DeviceIdSchema, SensorIdSchema } from '../schemas.ts';
+import { DeviceIdSchema, SensorIdSchema } from '../schemas/schemas.ts';
+import { boundedText } from '../schemas/text-bounds.ts';
 import { delimiters } from './csv-dialect.ts';
-import { timeFormatRule } from './time-format.ts';
+import { timeFormatRule } from './time-pattern.ts';
 import { decimals, missingWords, valueKinds } from './value-texts.ts';
 
 const oneOf = <const T extends readonly string[]>(words: T, fallback: T[number], description: string) =>
   Type.Unsafe<T[number]>({ type: 'string', enum: [...words], default: fallback, description });
 const text = (description: string, examples: readonly string[] = []) =>
-  Type.Optional(Type.String({ description, examples: [...examples] }));
+  Type.Optional(boundedText(limits.queryTextCharsMax, { description, examples: [...examples] }));
 
 export const ImportQuery = Type.Object({
   device: Type.Optional({
@@ -36,7 +37,7 @@ export const ImportQuery = Type.Object({
     'What columns are, by name or by number from 1, separated by `;`: `timestamp`, `date` and `time` apart, `device`, `sensor`, `value`, `received`, `unit`, `ignore` (or `-`), the id of a sensor, or `device/sensor`. `/timestamp` is a sensor of that name. What is not said is told from the names in the header: without a column `value`, each column is a sensor; once one is mapped to a sensor, the others are left out.',
     ['Date=timestamp;Temp (°C)=TC;Hum=field-4/RH;Battery=-'],
   ),
-  timezone: Type.String({
+  timezone: boundedText(limits.wordCharsMax, {
     default: 'UTC',
     description:
       'By whose clocks times are that name no offset: a time zone of the IANA database such as `Europe/Paris`. A time that clocks skipped is refused. One that they showed twice is the first until the series has reached it, then the second.',

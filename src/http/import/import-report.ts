@@ -1,9 +1,9 @@
 // What becomes of a file that is imported, counted as it happens, and told of as far as a report has room. Filled by
 // line-reader.ts and import-run.ts.
-import type { Json } from '../../base/json.ts';
+import type { Json } from '../../base/text/json.ts';
 import { limits } from '../../config/limits.ts';
-import type { ImportLine, RefusedField } from '../../domain/datapoints/import-line.ts';
-import type { BatchOutcome } from '../../domain/datapoints/imports.ts';
+import type { ImportLine, RefusedField } from '../../domain/datapoints/import/import-line.ts';
+import type { BatchOutcome } from '../../domain/datapoints/import/imports.ts';
 
 /** What a column holds. */
 interface ColumnCount {

@@ -1,17 +1,22 @@
 // Reads a file that is imported from its first line to its last and hands its datapoints over in batches, each stored
 // before the next is read. Where it cannot go on, what is stored stays, and the report says where it stopped. Called by
 // v2/imports.ts.
+
+import { yieldToEventLoop } from '../../base/in-batches.ts';
 import { Refusal } from '../../base/refusal.ts';
 import { limits } from '../../config/limits.ts';
-import type { ImportLine } from '../../domain/datapoints/import-line.ts';
-import type { ImportRun as StoredRun } from '../../domain/datapoints/imports.ts';
+import type { ImportLine } from '../../domain/datapoints/import/import-line.ts';
+import type { ImportRun as StoredRun } from '../../domain/datapoints/import/imports.ts';
 import type { ImportBody } from './import-body.ts';
 import { type ImportFile, type ImportPlan, makePlan } from './import-plan.ts';
 import type { ImportQuery } from './import-query.ts';
 import { ImportReport } from './import-report.ts';
 import { LineReader } from './line-reader.ts';
 
-export interface Imported {
+/** Lines between two looks at the clock. */
+const linesLooked = 16;
+
+export interface FileImportResult {
   readonly plan: ImportPlan;
   readonly report: ImportReport;
 }
@@ -21,14 +26,14 @@ export async function importFile(
   body: ImportBody,
   query: ImportQuery,
   options: { readonly run: StoredRun; readonly knownSensors: ImportFile['knownSensors'] },
-): Promise<Imported> {
+): Promise<FileImportResult> {
   const texts = body.texts();
   const { kind, items } = body;
   const { sample, isWhole } = await readSample(texts);
   const plan = makePlan(query, { kind, items, sample, isWhole, knownSensors: options.knownSensors });
   if (plan.problems.length > 0 && !query.dry_run) throw new Refusal('malformed', plan.problems.join(' '));
   const report = new ImportReport();
-  const run = new ImportRun({ plan, report, query, run: options.run });
+  const run = new FileImport({ plan, report, query, run: options.run });
   try {
     await run.readAll(sample, texts);
   } catch (error) {
@@ -52,7 +57,7 @@ async function readSample(
   return { sample, isWhole: false };
 }
 
-class ImportRun {
+class FileImport {
   readonly #plan: ImportPlan;
   readonly #report: ImportReport;
   readonly #reader: LineReader;
@@ -60,6 +65,9 @@ class ImportRun {
   readonly #linesMax: number;
   #batch: ImportLine[] = [];
   #chars = 0;
+  #linesInTurn = 0;
+  /** When it last let others have a turn. */
+  #turnMs = performance.now();
 
   constructor(parts: {
     readonly plan: ImportPlan;
@@ -94,6 +102,7 @@ class ImportRun {
   /** False when there are as many lines as were asked for. */
   async #read(piece: string, options: { readonly isEnd: boolean }): Promise<boolean> {
     for (const row of this.#plan.rows.read(piece, options)) {
+      await this.#breathe();
       this.#report.lines += 1;
       this.#report.nextLine = row.nextLine;
       const lines = this.#reader.read(row);
@@ -102,6 +111,16 @@ class ImportRun {
       if (this.#report.lines >= this.#linesMax) return false;
     }
     return true;
+  }
+
+  /** Lets other work have its turn after some lines, however they come: a piece of a file may be all of it. */
+  async #breathe(): Promise<void> {
+    this.#linesInTurn += 1;
+    if (this.#linesInTurn < linesLooked) return;
+    this.#linesInTurn = 0;
+    if (performance.now() - this.#turnMs < limits.turnMsMax) return;
+    await yieldToEventLoop();
+    this.#turnMs = performance.now();
   }
 
   async #add(line: ImportLine): Promise<void> {
@@ -116,7 +135,7 @@ class ImportRun {
   async #flush(): Promise<void> {
     // A dry run shows how the file is read before all is said that storing it needs.
     const isComplete = this.#plan.problems.length === 0;
-    if (this.#batch.length > 0 && isComplete) this.#report.addOutcome(await this.#run.take(this.#batch));
+    if (this.#batch.length > 0 && isComplete) this.#report.addOutcome(await this.#run.store(this.#batch));
     this.#batch = [];
     this.#chars = 0;
   }

@@ -1,22 +1,23 @@
 // From a row of a file to its datapoints, by the plan: one where a column is the value, else one for each column that is
 // a sensor. What cannot be read is told with its line, and spoils nothing beside it. Called by import-run.ts.
-import type { Json } from '../../base/json.ts';
+
 import { Refusal } from '../../base/refusal.ts';
-import type { ImportLine } from '../../domain/datapoints/import-line.ts';
-import { parseValue } from '../../domain/datapoints/reading.ts';
-import { idRule, isId } from '../ids.ts';
+import type { Json } from '../../base/text/json.ts';
+import type { ImportLine } from '../../domain/datapoints/import/import-line.ts';
+import { parseValue } from '../../domain/datapoints/ingest/reading.ts';
+import { idRule, isId } from '../schemas/ids.ts';
 import type { Column } from './columns.ts';
 import { type ImportPlan, textOf } from './import-plan.ts';
 import type { ImportQuery } from './import-query.ts';
 import type { ImportReport } from './import-report.ts';
 import type { Row } from './rows.ts';
-import { findTimeFormat } from './time-format.ts';
+import { parseTimeFormat } from './time-format.ts';
 import { parseValueText, quoted } from './value-texts.ts';
 
-const iso = findTimeFormat('iso');
+const iso = parseTimeFormat('iso');
 
 /** What a row says of all its values. */
-interface Head {
+interface RowOrigin {
   readonly device: string;
   readonly timestampMs: number;
   readonly receivedMs: number | undefined;
@@ -71,22 +72,22 @@ export class LineReader {
     const value = this.#valueAt(row, this.#columns[place] as Column, { isNullValue: true });
     if (value === undefined) return [];
     const sensor = this.#idOf('sensor', row, this.#query.sensor);
-    const head = this.#headOf(row, sensor);
+    const origin = this.#headOf(row, sensor);
     const unit = this.#textAt(row, 'unit') || undefined;
-    return [this.#toLine(row, head, { sensor, value, column: undefined, name: undefined, unit })];
+    return [this.#toLine(row, origin, { sensor, value, column: undefined, name: undefined, unit })];
   }
 
   #readWide(row: Row): ImportLine[] {
     const lines: ImportLine[] = [];
-    let head: Head | undefined;
+    let origin: RowOrigin | undefined;
     for (const column of this.#sensors) {
       const value = this.#unlessRefused(row, column, () => this.#valueAt(row, column, { isNullValue: false }));
       if (value === undefined) continue;
       // Without its time, the whole row is refused.
-      head ??= this.#headOf(row, '');
-      const { device = head.device, sensor } = column.role;
+      origin ??= this.#headOf(row, '');
+      const { device = origin.device, sensor } = column.role;
       const words = { column: column.place, name: column.name, unit: column.unit };
-      const at = { ...head, device };
+      const at = { ...origin, device };
       const line = this.#unlessRefused(row, column, () => this.#toLine(row, at, { sensor, value, ...words }));
       if (line !== undefined) lines.push(line);
     }
@@ -105,14 +106,14 @@ export class LineReader {
 
   #toLine(
     { line }: Row,
-    { device, timestampMs, receivedMs }: Head,
+    { device, timestampMs, receivedMs }: RowOrigin,
     { value, ...words }: Pick<ImportLine, 'sensor' | 'column' | 'name' | 'unit'> & { readonly value: Json },
   ): ImportLine {
     const reading = { value: parseValue(value, '/value'), timestampMs };
     return { line, device, reading, receivedMs, ...words };
   }
 
-  #headOf(row: Row, series: string): Head {
+  #headOf(row: Row, series: string): RowOrigin {
     const device = this.#places.has('device') || this.#query.device !== undefined ? this.#idOf('device', row, this.#query.device) : ''; // biome-ignore format: one line
     const receivedMs = this.#query.received === 'keep' ? this.#receivedAt(row) : undefined;
     const text = ['timestamp', 'date', 'time'].map((role) => this.#textAt(row, role)).join(' ').trim(); // biome-ignore format: one line
@@ -129,7 +130,7 @@ export class LineReader {
   #receivedAt(row: Row): number | undefined {
     const text = this.#textAt(row, 'received');
     if (text === '') return undefined;
-    const time = iso?.parse(text);
+    const time = iso.parse(text);
     if (time === undefined) throw new Refusal('malformed', `${quoted(text)} is no time such as 2016-06-08T18:20:27Z.`);
     return time.wallMs - (time.offsetMs ?? 0);
   }

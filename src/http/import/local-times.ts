@@ -1,8 +1,8 @@
 // From what a clock showed to UTC, by a time zone, on days of 23 and 25 hours too: a time that was skipped is refused,
 // and of two that were shown alike the second is taken once the first has gone by. Called by line-reader.ts.
 import { Refusal } from '../../base/refusal.ts';
-import type { TimeZone } from '../../base/time-zone.ts';
-import { formatTimestamp } from '../../base/timestamp.ts';
+import type { TimeZone } from '../../base/time/time-zone.ts';
+import { formatTimestamp } from '../../base/time/timestamp.ts';
 import { limits } from '../../config/limits.ts';
 import type { WrittenTime } from './time-format.ts';
 

@@ -1,11 +1,12 @@
 // The rows of a file that is imported, out of its text as it comes in pieces: records of CSV, objects of NDJSON or of a
 // JSON array. Called by import-run.ts; holds no more than a line.
-import type { Json } from '../../base/json.ts';
-import { parseJsonText } from '../../base/json-text.ts';
+
 import { Refusal } from '../../base/refusal.ts';
+import type { Json } from '../../base/text/json.ts';
+import { parseJsonText } from '../../base/text/json-text.ts';
 import { limits } from '../../config/limits.ts';
-import { CsvReader } from '../csv-records.ts';
 import { type CsvDialect, delimiters, skipLines } from './csv-dialect.ts';
+import { CsvReader } from './csv-records.ts';
 
 export interface Row {
   /** From 1. */
@@ -55,7 +56,7 @@ export function csvRows(dialect: CsvDialect, { line }: { readonly line?: number 
 }
 
 /** Keys of objects as columns, in the order in which they are first seen. */
-export class Keys {
+export class KeyColumns {
   readonly names: string[] = [];
   readonly #places = new Map<string, number>();
 
@@ -80,7 +81,7 @@ export class Keys {
   }
 }
 
-export function ndjsonRows(keys: Keys, { line: first }: { readonly line?: number | undefined }): RowReader {
+export function ndjsonRows(keys: KeyColumns, { line: first }: { readonly line?: number | undefined }): RowReader {
   let rest = '';
   let line = first ?? 1;
   let isSkipping = false;
@@ -102,7 +103,7 @@ export function ndjsonRows(keys: Keys, { line: first }: { readonly line?: number
 }
 
 /** Where the text is not needed: the array was read whole. */
-export function arrayRows(keys: Keys, items: readonly Json[]): RowReader {
+export function arrayRows(keys: KeyColumns, items: readonly Json[]): RowReader {
   return {
     *read(_piece, { isEnd }) {
       if (!isEnd) return;
@@ -118,7 +119,7 @@ function parseLine(text: string): Json {
   return parseJsonText(Buffer.from(text), limits.nestingLevelsMax);
 }
 
-function toRow(line: number, keys: Keys, parse: () => Json): Row {
+function toRow(line: number, keys: KeyColumns, parse: () => Json): Row {
   try {
     return { line, nextLine: line + 1, cells: keys.cellsOf(parse()) };
   } catch (error) {

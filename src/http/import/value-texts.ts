@@ -1,8 +1,9 @@
 // What a field of CSV says: nothing, a number with a decimal point or comma, true or false, JSON, or a text. Called by
 // line-reader.ts and, for what a number looks like, by csv-dialect.ts.
-import { isCleanText, type Json, textFault } from '../../base/json.ts';
-import { parseJsonText } from '../../base/json-text.ts';
+
 import { Refusal } from '../../base/refusal.ts';
+import { isStorableText, type Json, textFault } from '../../base/text/json.ts';
+import { parseJsonText } from '../../base/text/json-text.ts';
 import { limits } from '../../config/limits.ts';
 
 export const decimals = ['point', 'comma'] as const;
@@ -16,8 +17,8 @@ export type ValueKind = (typeof valueKinds)[number];
 export const missingWords: readonly string[] = ['na', 'n/a', '#n/a', 'nan', '-', '--', 'none'];
 
 const numbers: Readonly<Record<Decimal, RegExp>> = {
-  point: /^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/,
-  comma: /^[+-]?(\d+,?\d*|,\d+)([eE][+-]?\d+)?$/,
+  point: /^[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?$/,
+  comma: /^[+-]?(\d+(,\d*)?|,\d+)([eE][+-]?\d+)?$/,
 };
 const grouped = /^[+-]?\d{1,3}(\.\d{3})+,\d+$/;
 
@@ -62,7 +63,7 @@ function toNumber(text: string, decimal: Decimal): number {
 }
 
 function cleanText(text: string): string {
-  if (!isCleanText(text)) throw new Refusal('malformed', `value ${textFault(text)}.`);
+  if (!isStorableText(text)) throw new Refusal('malformed', `value ${textFault(text)}.`);
   return text;
 }
 

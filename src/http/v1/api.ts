@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import type { FastifyInstance } from 'fastify';
-import type { OlderVersion } from '../older-versions.ts';
-import type { Services, TypedApp } from '../routes.ts';
+import type { OlderVersion } from '../server/older-versions.ts';
+import type { Services, TypedApp } from '../server/routes.ts';
 import { registerAuth } from './auth.ts';
 import { inOlderWords } from './routes.ts';
 import { toOlderProse } from './words.ts';

@@ -1,13 +1,11 @@
 // Tokens of one minute, and what a caller may do, in the words of version 1 (spec 4.3, contract 2 and 9).
-import type { FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
-import { Refusal } from '../../base/refusal.ts';
 import { limits } from '../../config/limits.ts';
 import { namesOfScopes } from '../../domain/permissions/scopes.ts';
-import { arrayText, sendJsonText } from '../json-array.ts';
-import { answerToken, LoginBody, tokenAnswer } from '../logins.ts';
-import { setPage } from '../paging.ts';
-import { AllOrPage, overload, pageOf, refusals, type Services, type TypedApp, tooMany } from '../routes.ts';
+import { arrayText, sendJsonText } from '../lists/json-array.ts';
+import { setPage } from '../lists/paging.ts';
+import { AllOrPage, overload, pageOf, refusals, type Services, type TypedApp, tooMany } from '../server/routes.ts';
+import { answerToken, basicLogin, LoginBody, tokenAnswer } from '../sign-in/logins.ts';
 import { olderErrors } from './description.ts';
 import { domainPath } from './routes.ts';
 import { toOlderScope } from './words.ts';
@@ -113,12 +111,4 @@ function registerPermissions(app: TypedApp, path: string, hidden: object, { perm
       return sendJsonText(reply, text);
     },
   );
-}
-
-/** @throws Refusal `unauthenticated` when the header is no username and password (RFC 7617). */
-function basicLogin(request: FastifyRequest): { readonly username: string; readonly password: string } {
-  const encoded = /^Basic +([A-Za-z0-9+/_-]+=*) *$/i.exec(request.headers.authorization ?? '')?.[1];
-  const [, username, password] = /^([^:]*):(.*)$/s.exec(Buffer.from(encoded ?? '', 'base64').toString('utf8')) ?? [];
-  if (username !== undefined && password !== undefined) return { username, password };
-  throw new Refusal('unauthenticated', 'Send username and password by HTTP Basic, or by POST as JSON.');
 }

@@ -136,10 +136,16 @@ export function olderErrors(refusals: { readonly [status: string]: object }): { 
   const content = { 'application/json': { schema: ErrorSchema } };
   return Object.fromEntries(
     Object.entries(refusals).map(([status, answer]) => {
-      const description = String((answer as Tree)['description']).replace(/: `errors` names.*$/, '.');
+      const description = withoutFields(String((answer as Tree)['description']));
       return [status, { ...answer, description, content }];
     }),
   );
+}
+
+/** Version 1 names no fields in its errors. */
+function withoutFields(description: string): string {
+  const at = description.indexOf(': `errors` names');
+  return at < 0 ? description : `${description.slice(0, at)}.`;
 }
 
 /** The answers to a create, without its record or with it, as one. */

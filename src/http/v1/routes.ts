@@ -2,8 +2,8 @@
 // has, under their older paths: what comes in is translated before it is checked, what goes out after it was made.
 // Permissions, rules and bounds are thereby the same. Called by api.ts.
 import type { FastifyReply, FastifyRequest, FastifySchema, RouteOptions } from 'fastify';
-import { describeBody } from '../openapi.ts';
-import type { TypedApp } from '../routes.ts';
+import { describeBody } from '../docs/openapi.ts';
+import type { TypedApp } from '../server/routes.ts';
 import { describeInOlderWords, describePath } from './description.ts';
 import {
   toNewerDevice,
@@ -45,8 +45,8 @@ const known = [
   `PUT ${rule}/status`,
 ];
 
-/** Whole families of routes whose words are the same. */
-const asTheyAre = /^\/(users|socials)(\/|$)/;
+/** Whole families of routes whose words are the same, but for what version 2 alone has. */
+const asTheyAre = /^\/(users|socials)(?!.*\/(quota|keys|sessions|received)(\/|$))(\/|$)/;
 
 /** What the path of version 1.0 has before that of 1.1; the domain in it is ignored (contract 9). */
 export const domainPath = '/domains/:domain';
@@ -112,7 +112,12 @@ function toOlderRoute(name: string, route: RouteOptions): RouteOptions {
   const translate = requests[name];
   return {
     ...route,
-    config: { ...route.config, ...describedBy(route, { isHidden: isDomainFixed }) } as never,
+    config: {
+      ...route.config,
+      ...describedBy(route, { isHidden: isDomainFixed }),
+      ...(name === 'GET /devices' ? { toAnsweredRecord: toOlderDevice } : {}),
+      ...(name === 'GET /notifications' ? { toAnsweredRecord: toOlderNotification } : {}),
+    } as never,
     preValidation: [
       (request: FastifyRequest, _reply: FastifyReply, done: () => void) => {
         if (isDomainFixed) delete (request.params as { domain?: string }).domain;

@@ -1,6 +1,7 @@
 // The word map of versions 1 and 1.1 (spec 9.4, contract 9): what version 2 calls a device is a sensor there, what it
 // calls a sensor a measurement, an action a notification. Everything in this folder translates by these words.
 // A word may stand on both sides (a sensor is another thing in each), so each text is translated in one pass.
+import { limits } from '../../config/limits.ts';
 
 type Record = { readonly [key: string]: unknown };
 
@@ -110,6 +111,8 @@ const olderWords: ReadonlyMap<string, string> = new Map([
  * an id and stays as it is, were it one of them: "no sensor device" speaks of a sensor whose id is `device`.
  */
 export function toOlderProse(text: string): string {
+  // Longer ones repeat what a caller sent; to look for words in that may take a square of time.
+  if (text.length > limits.olderProseCharsMax) return text;
   const pieces = besideActuators.reduce((prose, [words, fewer]) => prose.replaceAll(words, fewer), text).split(asSent);
   return pieces.map((piece, index) => (index % 2 === 0 ? toOlderWords(piece) : piece)).join('');
 }

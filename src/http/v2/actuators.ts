@@ -1,12 +1,16 @@
 // The actuators of a device (contract 4).
 import { Refusal } from '../../base/refusal.ts';
+import { limits } from '../../config/limits.ts';
 import { type ActuatorChange, valueTypes } from '../../domain/actuators/actuator.ts';
-import { jsonFieldOf, textFieldOf } from '../bodies.ts';
-import { dropNulls } from '../drop-nulls.ts';
-import { parseMeta } from '../field-values.ts';
-import { pageFrom } from '../paging.ts';
-import { answerCreated, answerDone } from '../preference.ts';
-import { toActuatorDraft, toActuatorRecord } from '../records.ts';
+import { pageFrom } from '../lists/paging.ts';
+import { dropNulls } from '../schemas/drop-nulls.ts';
+import { parseMeta } from '../schemas/field-values.ts';
+import { toActuatorDraft, toActuatorRecord } from '../schemas/records.ts';
+import { ActuatorBody, ActuatorParams, ActuatorSchema, DeviceParams, MetaSchema } from '../schemas/schemas.ts';
+import { jsonField, registerFields, type SingleField, textField } from '../schemas/single-fields.ts';
+import { textBounds } from '../schemas/text-bounds.ts';
+import { jsonFieldOf, textFieldOf } from '../server/bodies.ts';
+import { answerCreated, answerDone } from '../server/preference.ts';
 import {
   AllOrPage,
   conflict,
@@ -17,9 +21,7 @@ import {
   type Services,
   type TypedApp,
   writes,
-} from '../routes.ts';
-import { ActuatorBody, ActuatorParams, ActuatorSchema, DeviceParams, MetaSchema } from '../schemas.ts';
-import { jsonField, registerFields, type SingleField, textField } from '../single-fields.ts';
+} from '../server/routes.ts';
 
 const tags = ['Actuators'];
 const unfit = conflict('The value that the actuator has is not of the new value type.');
@@ -121,12 +123,16 @@ export function registerActuators(app: TypedApp, services: Services): void {
         description:
           'Stores the value and publishes it on the MQTT topic `devices/{device}/actuators/{actuator}/value`. Needs the right to update the device, or `device-data:create` given by a share.',
         params: ActuatorParams,
-        body: jsonField({ description: 'The new value: any JSON of the value type of the actuator.' }, true),
+        body: jsonField(
+          { description: 'The new value: any JSON of the value type of the actuator.' },
+          true,
+          limits.valueBytesMax,
+        ),
         response: writes,
       },
     },
     async (request, reply) => {
-      const value = jsonFieldOf(request.body, 'value');
+      const value = jsonFieldOf(request.body, 'value', { bytesMax: limits.valueBytesMax });
       await actuators.setValue(request.actor, request.params.device, request.params.actuator, value);
       return answerDone(reply) as never;
     },
@@ -142,21 +148,21 @@ const fields: readonly SingleField<ActuatorChange>[] = [
   {
     name: 'name',
     operationId: 'setActuatorName',
-    body: textField('The new name.', 'Valve of the north corner'),
-    change: (body) => ({ name: textFieldOf(body, 'name') }),
+    body: textField('The new name.', 'Valve of the north corner', textBounds.name),
+    change: (body) => ({ name: textFieldOf(body, 'name', textBounds.name) }),
   },
   {
     name: 'actuator_kind',
     operationId: 'setActuatorKind',
     words: 'kind',
-    body: textField('Kind of actuator.', 'valve'),
-    change: (body) => ({ actuatorKind: textFieldOf(body, 'actuator_kind') }),
+    body: textField('Kind of actuator.', 'valve', textBounds.description),
+    change: (body) => ({ actuatorKind: textFieldOf(body, 'actuator_kind', textBounds.description) }),
   },
   {
     name: 'value_type',
     operationId: 'setActuatorValueType',
     words: 'value type',
-    body: textField(`One of ${valueTypes.map((type) => `\`${type}\``).join(', ')}.`, 'bool'),
+    body: textField(`One of ${valueTypes.map((type) => `\`${type}\``).join(', ')}.`, 'bool', textBounds.word),
     refusals: unfit,
     change: valueTypeChange,
   },
@@ -170,7 +176,7 @@ const fields: readonly SingleField<ActuatorChange>[] = [
 ];
 
 function valueTypeChange(body: unknown): ActuatorChange {
-  const text = textFieldOf(body, 'value_type').trim();
+  const text = textFieldOf(body, 'value_type', textBounds.word).trim();
   const valueType = valueTypes.find((known) => known === text);
   if (valueType === undefined)
     throw new Refusal(

@@ -1,32 +1,39 @@
 // Version 2 of the API: all of its routes under /api/v2.
 
-import type { Services, TypedApp } from '../routes.ts';
+import type { Services, TypedApp } from '../server/routes.ts';
+import { registerAuth } from './accounts/auth.ts';
+import { registerKeys } from './accounts/keys.ts';
+import { registerQuotas } from './accounts/quotas.ts';
+import { registerRefreshSessions } from './accounts/refresh-sessions.ts';
+import { registerSignIns } from './accounts/sign-ins.ts';
+import { registerSocials } from './accounts/socials.ts';
+import { registerUsers } from './accounts/users.ts';
 import { registerActuators } from './actuators.ts';
-import { registerAuth } from './auth.ts';
 import { registerBulk } from './bulk.ts';
 import { registerDatapoints } from './datapoints.ts';
 import { registerDevices } from './devices.ts';
 import { registerGateways } from './gateways.ts';
 import { registerHistory } from './history.ts';
 import { registerImports } from './imports.ts';
-import { registerKeys } from './keys.ts';
 import { registerKinds } from './kinds.ts';
 import { registerLive } from './live.ts';
 import { registerNotifications } from './notifications.ts';
 import { registerPermissions } from './permissions.ts';
 import { registerProjects } from './projects.ts';
-import { registerRenewals } from './renewals.ts';
+import { registerReceived } from './received.ts';
 import { registerSensors } from './sensors.ts';
+import { registerSettings } from './settings.ts';
 import { registerShares } from './shares.ts';
-import { registerSocials } from './socials.ts';
-import { registerUsers } from './users.ts';
 
 export function registerV2(app: TypedApp, services: Services): void {
   registerAuth(app, services);
   registerPermissions(app, services);
-  registerRenewals(app, services);
+  registerRefreshSessions(app, services);
   registerKeys(app, services);
   registerUsers(app, services);
+  registerQuotas(app, services);
+  registerSignIns(app, services);
+  registerReceived(app, services);
   registerDevices(app, services);
   registerShares(app, services);
   registerSensors(app, services);
@@ -41,4 +48,5 @@ export function registerV2(app: TypedApp, services: Services): void {
   registerSocials(app, services);
   registerGateways(app, services);
   registerProjects(app, services);
+  registerSettings(app, services);
 }

@@ -1,38 +1,38 @@
 // Reads the body of a bulk request (contract 10), JSON, NDJSON or CSV, into lines that make sense and lines that do
 // not. Beyond the bound of datapoints the whole request is refused.
 import { isUtf8 } from 'node:buffer';
-import type { Json } from '../../base/json.ts';
-import { parseJsonText } from '../../base/json-text.ts';
 import { Refusal } from '../../base/refusal.ts';
+import type { Json } from '../../base/text/json.ts';
+import { parseJsonText } from '../../base/text/json-text.ts';
 import { limits } from '../../config/limits.ts';
-import type { BulkLine, BulkRequest, RefusedLine } from '../../domain/datapoints/bulk.ts';
-import { parseReadings } from '../../domain/datapoints/reading.ts';
-import { LinesBody } from '../bodies.ts';
-import { csvRecords } from '../csv-records.ts';
-import { idRule, isId } from '../ids.ts';
+import type { BulkLine, BulkRequest, RefusedLine } from '../../domain/datapoints/ingest/bulk.ts';
+import { parseReadings } from '../../domain/datapoints/ingest/reading.ts';
+import { csvRecords } from '../import/csv-records.ts';
 import { jsonOrText } from '../import/value-texts.ts';
+import { idRule, isId } from '../schemas/ids.ts';
+import { LinesBody } from '../server/bodies.ts';
 
 const columns = ['device_id', 'sensor_id', 'timestamp', 'value'] as const;
 const required = ['device_id', 'sensor_id', 'value'] as const;
 const lineFeed = 0x0a;
 
-type Column = (typeof columns)[number];
+type BulkColumn = (typeof columns)[number];
 
 /** @throws Refusal `malformed`, `too-large`, `unsupported` for what is refused as a whole. */
 export function toBulkRequest(body: unknown): BulkRequest {
-  const reader = new LineReader();
+  const parser = new BulkLineParser();
   if (body instanceof LinesBody) {
-    if (body.kind === 'csv') readCsv(body.bytes, reader);
-    else readNdjson(body.bytes, reader);
+    if (body.kind === 'csv') readCsv(body.bytes, parser);
+    else readNdjson(body.bytes, parser);
   } else if (typeof body === 'object' && body !== null && !(body instanceof Error)) {
-    readJson(body as Json, reader);
+    readJson(body as Json, parser);
   } else {
     throw new Refusal('malformed', 'The body must be datapoints as a JSON array, NDJSON or CSV.');
   }
-  return reader;
+  return parser;
 }
 
-class LineReader implements BulkRequest {
+class BulkLineParser implements BulkRequest {
   readonly lines: BulkLine[] = [];
   readonly refused: RefusedLine[] = [];
 
@@ -51,13 +51,13 @@ class LineReader implements BulkRequest {
   }
 }
 
-function readJson(body: Json, reader: LineReader): void {
+function readJson(body: Json, parser: BulkLineParser): void {
   // One datapoint alone is a list of one.
   const items: readonly Json[] = Array.isArray(body) ? body : [body];
-  for (const [index, item] of items.entries()) reader.read(index + 1, () => toLine(item));
+  for (const [index, item] of items.entries()) parser.read(index + 1, () => toLine(item));
 }
 
-function readNdjson(bytes: Buffer, reader: LineReader): void {
+function readNdjson(bytes: Buffer, parser: BulkLineParser): void {
   let line = 1;
   for (let at = 0; at < bytes.length; at++) {
     const byte = bytes[at];
@@ -67,14 +67,14 @@ function readNdjson(bytes: Buffer, reader: LineReader): void {
     const found = bytes.indexOf(lineFeed, at);
     const end = found < 0 ? bytes.length : found;
     const text = bytes.subarray(at, end);
-    reader.read(line, () => toLine(parseJsonText(text, limits.nestingLevelsMax)));
+    parser.read(line, () => toLine(parseJsonText(text, limits.nestingLevelsMax)));
     at = end - 1;
   }
 }
 
-function readCsv(bytes: Buffer, reader: LineReader): void {
+function readCsv(bytes: Buffer, parser: BulkLineParser): void {
   if (!isUtf8(bytes)) throw new Refusal('malformed', 'The CSV is not UTF-8.');
-  let places: ReadonlyMap<Column, number> | undefined;
+  let places: ReadonlyMap<BulkColumn, number> | undefined;
   let width = 0;
   for (const { line, fields, fault } of csvRecords(bytes.toString('utf8'))) {
     if (places === undefined) {
@@ -84,7 +84,7 @@ function readCsv(bytes: Buffer, reader: LineReader): void {
       if (header !== undefined) continue;
     }
     const known = places;
-    reader.read(line, () => {
+    parser.read(line, () => {
       if (fault !== undefined) throw new Refusal('malformed', `The line ${fault}.`);
       // Columns behind the last that counts may be missing; spreadsheets leave empty ones away.
       const isShort = required.some((column) => (known.get(column) ?? -1) >= fields.length);
@@ -100,7 +100,7 @@ function widthFault(count: number, width: number): string {
 }
 
 /** The places of the columns where the first line names them, in any order, beside others. */
-function headerOf(fields: readonly string[]): ReadonlyMap<Column, number> | undefined {
+function headerOf(fields: readonly string[]): ReadonlyMap<BulkColumn, number> | undefined {
   const names = fields.map((field) => field.trim().toLowerCase());
   if (names.length === 1 && /device_id *[;\t]/.test(names[0] ?? '')) {
     throw new Refusal('malformed', 'Separate the fields of the CSV by commas, not by semicolons or tabs.');
@@ -114,7 +114,7 @@ function headerOf(fields: readonly string[]): ReadonlyMap<Column, number> | unde
   return new Map(columns.map((column) => [column, names.indexOf(column)]));
 }
 
-function toCsvLine(field: (column: Column) => string): Omit<BulkLine, 'line'> {
+function toCsvLine(field: (column: BulkColumn) => string): Omit<BulkLine, 'line'> {
   const timestamp = field('timestamp').trim();
   return toLine({
     device_id: field('device_id').trim(),

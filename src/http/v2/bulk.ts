@@ -2,11 +2,12 @@
 import { Type } from 'typebox';
 import { Refusal } from '../../base/refusal.ts';
 import { limits } from '../../config/limits.ts';
-import { LinesBody, TextBody } from '../bodies.ts';
-import { PushHeaders, toIdempotencyKey } from '../idempotency.ts';
-import { prefersNoNotify } from '../preference.ts';
-import { conflict, noRoom, overload, refusals, type Services, type TypedApp } from '../routes.ts';
-import { DeviceIdSchema, pushedFields, SensorIdSchema } from '../schemas.ts';
+import { DeviceIdSchema, pushedFields, SensorIdSchema } from '../schemas/schemas.ts';
+import { boundedText } from '../schemas/text-bounds.ts';
+import { LinesBody, TextBody } from '../server/bodies.ts';
+import { PushHeaders, toIdempotencyKey } from '../server/idempotency.ts';
+import { prefersNoNotify } from '../server/preference.ts';
+import { conflict, overload, refusals, type Services, type TypedApp } from '../server/routes.ts';
 import { toBulkRequest } from './bulk-lines.ts';
 
 const BulkDatapoint = Type.Object(
@@ -29,13 +30,13 @@ const BulkBody = Type.Unsafe<unknown>({
       }),
     },
     'application/x-ndjson': {
-      schema: Type.String({
+      schema: boundedText(limits.bodyBytesMax, {
         description: 'A datapoint as JSON on each line; empty lines are passed over.',
         examples: ['{"device_id":"field-3","sensor_id":"TC","timestamp":"2016-06-08T18:20:27Z","value":21.5}\n'],
       }),
     },
     'text/csv': {
-      schema: Type.String({
+      schema: boundedText(limits.bodyBytesMax, {
         description:
           'CSV (RFC 4180). A first line that names `device_id` gives the order of the columns, others are ignored; without one the order is `device_id,sensor_id,timestamp,value`. A `value` that is JSON (`21.5`, `true`, `null`, `"text"`, `{"a":1}` with its quotes doubled) is that JSON, any other is a string; an empty `timestamp` is none.',
         examples: ['device_id,sensor_id,timestamp,value\r\nfield-3,TC,2016-06-08T18:20:27Z,21.5\r\n'],
@@ -86,11 +87,11 @@ export function registerBulk(app: TypedApp, { bulk }: Services): void {
           },
           ...refusals,
           ...overload,
-          ...noRoom,
           ...conflict('The `Idempotency-Key` was used for another body.'),
         },
       },
       config: { takesLines: true },
+      bodyLimit: limits.bodyBytesMax,
       // Lines are checked one by one, so that each is told by its number.
       validatorCompiler: () => () => true,
     },

@@ -1,14 +1,15 @@
 // Pushing datapoints (spec 4.1, contract 5).
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import { Refusal } from '../../base/refusal.ts';
-import type { Ingest } from '../../domain/datapoints/ingest.ts';
-import { parseReadings, parseValue, type Reading } from '../../domain/datapoints/reading.ts';
-import { registerReadingParser, TextBody } from '../bodies.ts';
-import { PushHeaders, toIdempotencyKey } from '../idempotency.ts';
-import { idRule, isId } from '../ids.ts';
-import { answerDone, prefersNoNotify } from '../preference.ts';
-import { conflict, noRoom, type Services, type TypedApp, writes } from '../routes.ts';
-import { PushBody, SensorParams } from '../schemas.ts';
+import { limits } from '../../config/limits.ts';
+import type { Ingest } from '../../domain/datapoints/ingest/ingest.ts';
+import { parseReadings, parseValue, type Reading } from '../../domain/datapoints/ingest/reading.ts';
+import { idRule, isId } from '../schemas/ids.ts';
+import { PushBody, SensorParams } from '../schemas/schemas.ts';
+import { registerReadingParser, TextBody } from '../server/bodies.ts';
+import { PushHeaders, toIdempotencyKey } from '../server/idempotency.ts';
+import { answerDone, prefersNoNotify } from '../server/preference.ts';
+import { conflict, dailyBound, type Services, type TypedApp, writes } from '../server/routes.ts';
 
 const tags = ['Datapoints'];
 
@@ -40,8 +41,9 @@ function registerPush(app: TypedApp, [door, operationId, summary]: (typeof doors
         params: SensorParams,
         headers: PushHeaders,
         body: PushBody,
-        response: { ...writes, ...noRoom, ...conflict('The `Idempotency-Key` was used for another body.') },
+        response: { ...writes, ...dailyBound, ...conflict('The `Idempotency-Key` was used for another body.') },
       },
+      bodyLimit: limits.bodyBytesMax,
       // The domain checks the body itself, in one pass, and names each place. An id that cannot be has no device, so
       // ids are looked at when there is none. Checking all of it beforehand would cost a fifth of a push.
       validatorCompiler: () => () => true,

@@ -1,29 +1,16 @@
 // Devices (spec 4.1, contract 4), their shares (contract 3) and their drop log (contract 8).
 import { Type } from 'typebox';
-import type { Json } from '../../base/json.ts';
 import { Refusal } from '../../base/refusal.ts';
+import type { Json } from '../../base/text/json.ts';
 import { limits } from '../../config/limits.ts';
 import type { DeviceChange } from '../../domain/devices/device.ts';
 import { type DeviceOrder, deviceOrders } from '../../domain/devices/device-store.ts';
-import { jsonFieldOf, textFieldOf } from '../bodies.ts';
-import { dropNulls } from '../drop-nulls.ts';
-import { parseLocation, parseMeta, parseRetentionDays, parseVisibility } from '../field-values.ts';
-import { idRule, isId } from '../ids.ts';
-import { pageFrom, setPage } from '../paging.ts';
-import { answerCreated, answerDone } from '../preference.ts';
-import { toDeviceDraft, toDeviceRecord, toDropRecord } from '../records.ts';
-import {
-  AllOrPage,
-  conflict,
-  creates,
-  PreferHeaders,
-  pageOf,
-  passedOver,
-  refusals,
-  type Services,
-  type TypedApp,
-  writes,
-} from '../routes.ts';
+import { sendRecords } from '../lists/json-array.ts';
+import { pageFrom, setPage } from '../lists/paging.ts';
+import { dropNulls } from '../schemas/drop-nulls.ts';
+import { parseLocation, parseMeta, parseRetentionDays, parseVisibility } from '../schemas/field-values.ts';
+import { idRule, isId } from '../schemas/ids.ts';
+import { toDeviceDraft, toDeviceRecord, toDropRecord } from '../schemas/records.ts';
 import {
   DeviceBody,
   DeviceParams,
@@ -32,17 +19,33 @@ import {
   LocationSchema,
   MetaSchema,
   RetentionSchema,
-} from '../schemas.ts';
-import { jsonField, registerFields, type SingleField, textField } from '../single-fields.ts';
+} from '../schemas/schemas.ts';
+import { jsonField, registerFields, type SingleField, textField } from '../schemas/single-fields.ts';
+import { boundedText, type TextBound, textBounds } from '../schemas/text-bounds.ts';
+import { jsonFieldOf, textFieldOf } from '../server/bodies.ts';
+import { answerCreated, answerDone } from '../server/preference.ts';
+import {
+  AllOrPage,
+  conflict,
+  creates,
+  offsetParameter,
+  PreferHeaders,
+  pageOf,
+  refusals,
+  type Services,
+  type TypedApp,
+  writes,
+} from '../server/routes.ts';
 
 const tags = ['Devices'];
 
 export function registerDevices(app: TypedApp, services: Services): void {
-  const { devices, history, drops } = services;
+  const { devices, handovers, history, drops } = services;
 
   app.post(
     '/devices',
     {
+      bodyLimit: limits.bodyBytesMax,
       preValidation: dropNulls,
       schema: {
         tags,
@@ -78,7 +81,7 @@ export function registerDevices(app: TypedApp, services: Services): void {
         description: 'The devices you may view. `Link` leads to the next page, `X-Total-Count` counts all.',
         querystring: Type.Object({
           q: Type.Optional(
-            Type.String({
+            boundedText(limits.filterCharsMax, {
               description:
                 'Filter: `field==value`, such as `owner==guest`; also `!=`, `>`, `<`, `>=`, `<=`, several values `a,b` (a comma within one is written `%252C`), conditions joined by `;` (and), nested fields with a dot (`location.latitude>5`). Every field of the record works but the values that sensors and actuators have now.',
             }),
@@ -103,7 +106,7 @@ export function registerDevices(app: TypedApp, services: Services): void {
             default: limits.deviceListDefault,
             description: 'Devices a page.',
           }),
-          offset: passedOver('Devices'),
+          offset: offsetParameter('Devices'),
         }),
         response: { 200: pageOf(DeviceSchema, { description: 'A page of devices.', counted: true }), ...refusals },
       },
@@ -112,10 +115,13 @@ export function registerDevices(app: TypedApp, services: Services): void {
       const { limit, offset, search: text, sensor_search: sensorText, ...query } = request.query;
       const page = await devices.list(request.actor, { ...query, limit, offset, search: { text, sensorText } });
       setPage(request, reply, { limit, offset, total: page.total });
-      const latest = await history.latest(page.devices);
-      return page.devices.map((device) =>
-        toDeviceRecord(device, devices.scopesOf(request.actor, device), latest),
-      ) as never;
+      const records = async function* () {
+        for await (const step of page.steps) {
+          const latest = await history.latest(step);
+          yield step.map((device) => toDeviceRecord(device, devices.scopesOf(request.actor, device), latest));
+        }
+      };
+      return (await sendRecords(request, reply as never, records())) as never;
     },
   );
 
@@ -167,14 +173,19 @@ export function registerDevices(app: TypedApp, services: Services): void {
         tags,
         operationId: 'setDeviceOwner',
         summary: 'Hand a device over to another user',
-        description: 'For its owner and admins. The new owner has all rights, the old one none that no share gives.',
+        description:
+          'For its owner and admins, at once. Shares that others gave end with it, and API keys of the old owner name the device no more. For 30 days the new owner sees it under `/users/me/received`, and can bring the shares back or give it back.',
         params: DeviceParams,
-        body: textField('Username of the new owner.', 'awa'),
+        body: textField('Username of the new owner.', 'awa', textBounds.username),
         response: { ...writes, ...conflict('The device is private, and what guest owns is public.') },
       },
     },
     async (request, reply) => {
-      await devices.setOwner(request.actor, request.params.device, textFieldOf(request.body, 'owner'));
+      await handovers.handOver(
+        request.actor,
+        request.params.device,
+        textFieldOf(request.body, 'owner', textBounds.username),
+      );
       return answerDone(reply) as never;
     },
   );
@@ -210,9 +221,14 @@ const searched = (where: string) =>
     }),
   );
 
-const ofText = (name: string, change: (text: string) => DeviceChange) => ({
+const ofText = (
+  name: string,
+  [bound, description, example]: readonly [bound: TextBound, description: string, example: string],
+  change: (text: string) => DeviceChange,
+) => ({
   name,
-  change: (body: unknown) => change(textFieldOf(body, name)),
+  body: textField(description, example, bound),
+  change: (body: unknown) => change(textFieldOf(body, name, bound)),
 });
 
 const ofJson = (name: string, change: (json: Json) => DeviceChange) => ({
@@ -222,27 +238,27 @@ const ofJson = (name: string, change: (json: Json) => DeviceChange) => ({
 
 const fields: readonly SingleField<DeviceChange>[] = [
   {
-    ...ofText('name', (name) => ({ name })),
+    ...ofText('name', [textBounds.name, 'The new name.', 'Field 3, upper half'], (name) => ({ name })),
     operationId: 'setDeviceName',
-    body: textField('The new name.', 'Field 3, upper half'),
   },
   {
-    ...ofText('gateway_id', (id) => ({ gatewayId: parseGatewayId(id) })),
+    ...ofText('gateway_id', [textBounds.id, 'Id of the gateway the device is connected to.', 'gateway-1'], (id) => ({
+      gatewayId: parseGatewayId(id),
+    })),
     operationId: 'setDeviceGateway',
     words: 'gateway',
     note: 'An empty one is none.',
-    body: textField('Id of the gateway the device is connected to.', 'gateway-1'),
   },
   {
-    ...ofText('domain', (domain) => ({ domain })),
+    ...ofText('domain', [textBounds.description, 'The application domain.', 'irrigation'], (domain) => ({ domain })),
     operationId: 'setDeviceDomain',
-    body: textField('The application domain.', 'irrigation'),
   },
   {
-    ...ofText('visibility', (text) => ({ visibility: parseVisibility(text) })),
+    ...ofText('visibility', [textBounds.word, '`public` or `private`.', 'public'], (text) => ({
+      visibility: parseVisibility(text),
+    })),
     operationId: 'setDeviceVisibility',
     note: '`public` or `private`. Guest makes nothing private.',
-    body: textField('`public` or `private`.', 'public'),
   },
   {
     ...ofJson('location', (json) => ({ location: parseLocation(json) })),

@@ -1,17 +1,22 @@
 // Gateways and their heartbeat (spec 2.4 and 4.1, contract 6).
 import { type Static, Type } from 'typebox';
-import type { Json } from '../../base/json.ts';
+import type { Json } from '../../base/text/json.ts';
+import { limits } from '../../config/limits.ts';
 import type { Device } from '../../domain/devices/device.ts';
 import type { GatewayChange, GatewayDraft, SeenGateway } from '../../domain/gateways/gateway.ts';
 import type { Gateways } from '../../domain/gateways/gateways.ts';
 import type { Actor } from '../../domain/users/user.ts';
-import { assertJsonLength, jsonFieldOf, textFieldOf } from '../bodies.ts';
-import { dropNulls } from '../drop-nulls.ts';
-import { parseLocation, parseVisibility } from '../field-values.ts';
-import { arrayText, sendJsonText } from '../json-array.ts';
-import { setPage } from '../paging.ts';
-import { answerDeclared, answerDone } from '../preference.ts';
-import { toDeviceRecord, toGatewayRecord } from '../records.ts';
+import { arrayText, sendJsonText } from '../lists/json-array.ts';
+import { setPage } from '../lists/paging.ts';
+import { dropNulls } from '../schemas/drop-nulls.ts';
+import { parseLocation, parseVisibility } from '../schemas/field-values.ts';
+import { GatewayBody, GatewayParams, GatewaySchema } from '../schemas/gateway-schemas.ts';
+import { toDeviceRecord, toGatewayRecord } from '../schemas/records.ts';
+import { LocationSchema } from '../schemas/schemas.ts';
+import { jsonField, registerFields, type SingleField, textField } from '../schemas/single-fields.ts';
+import { boundedText, textBounds } from '../schemas/text-bounds.ts';
+import { assertJsonLength, jsonFieldOf, textFieldOf } from '../server/bodies.ts';
+import { answerDeclared, answerDone } from '../server/preference.ts';
 import {
   conflict,
   declares,
@@ -22,10 +27,7 @@ import {
   type Services,
   type TypedApp,
   writes,
-} from '../routes.ts';
-import { LocationSchema } from '../schemas.ts';
-import { jsonField, registerFields, type SingleField, textField } from '../single-fields.ts';
-import { GatewayBody, GatewayParams, GatewaySchema } from './gateway-schemas.ts';
+} from '../server/routes.ts';
 
 const tags = ['Gateways'];
 const Full = Type.Optional(
@@ -71,7 +73,7 @@ export function registerGateways(app: TypedApp, services: Services): void {
         querystring: Type.Object({
           full: Full,
           q: Type.Optional(
-            Type.String({
+            boundedText(limits.filterCharsMax, {
               description: 'Filter as for devices, such as `owner==guest` or `last_seen<2026-06-08T18:00:00Z`.',
             }),
           ),
@@ -142,12 +144,16 @@ export function registerGateways(app: TypedApp, services: Services): void {
         summary: 'Hand a gateway over to another user',
         description: 'For its owner and admins.',
         params: GatewayParams,
-        body: textField('Username of the new owner.', 'awa'),
+        body: textField('Username of the new owner.', 'awa', textBounds.username),
         response: { ...writes, ...conflict('What guest owns is public, and this gateway is private.') },
       },
     },
     async (request, reply) => {
-      await gateways.setOwner(request.actor, request.params.gateway, textFieldOf(request.body, 'owner'));
+      await gateways.setOwner(
+        request.actor,
+        request.params.gateway,
+        textFieldOf(request.body, 'owner', textBounds.username),
+      );
       return answerDone(reply) as never;
     },
   );
@@ -210,8 +216,8 @@ const fields: readonly SingleField<GatewayChange>[] = [
   {
     name: 'name',
     operationId: 'setGatewayName',
-    body: textField('The new name.', 'Roof of the school'),
-    change: (body) => ({ name: textFieldOf(body, 'name') }),
+    body: textField('The new name.', 'Roof of the school', textBounds.name),
+    change: (body) => ({ name: textFieldOf(body, 'name', textBounds.name) }),
   },
   {
     name: 'location',
@@ -222,13 +228,13 @@ const fields: readonly SingleField<GatewayChange>[] = [
   {
     name: 'visibility',
     operationId: 'setGatewayVisibility',
-    body: textField('`public` or `private`.', 'public'),
-    change: (body) => ({ visibility: parseVisibility(textFieldOf(body, 'visibility')) }),
+    body: textField('`public` or `private`.', 'public', textBounds.word),
+    change: (body) => ({ visibility: parseVisibility(textFieldOf(body, 'visibility', textBounds.word)) }),
   },
 ];
 
 function toGatewayDraft({ id, name, visibility, location }: Static<typeof GatewayBody>): GatewayDraft {
-  if (location !== undefined) assertJsonLength(location as Json, '/location');
+  if (location !== undefined) assertJsonLength(location as Json, '/location', limits.descriptionBytesMax);
   return {
     id,
     ...(name === undefined ? {} : { name }),

@@ -2,26 +2,27 @@
 // for a chart; as JSON, CSV, NDJSON or Parquet.
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Static, Type } from 'typebox';
-import { splitAtCommas } from '../../base/comma-list.ts';
 import { Refusal } from '../../base/refusal.ts';
-import { TimeZone } from '../../base/time-zone.ts';
-import { parseTimestamp } from '../../base/timestamp.ts';
+import { splitAtCommas } from '../../base/text/comma-list.ts';
+import { TimeZone } from '../../base/time/time-zone.ts';
+import { parseTimestamp } from '../../base/time/timestamp.ts';
 import { limits } from '../../config/limits.ts';
-import { type BucketsAsked, bucketSizeRule, parseBucketSize } from '../../domain/datapoints/buckets.ts';
-import { pointsMin } from '../../domain/datapoints/downsample.ts';
-import type { History, Selection } from '../../domain/datapoints/history.ts';
-import { columnText } from '../column-text.ts';
-import { type AggregateName, aggregateNames, aggregateRows, datapointRows } from '../datapoint-rows.ts';
-import { AggregateSchema, LocatedAggregateSchema, LocatedDatapointSchema } from '../history-schemas.ts';
-import { isId } from '../ids.ts';
-import { damaged, pageOf, passedOver, refusals, type Services, type TypedApp } from '../routes.ts';
-import { type Format, formatOf, parquetType, sendRows, sendSteps } from '../row-streams.ts';
-import { DatapointSchema, SensorParams } from '../schemas.ts';
-import { sendText } from '../text-streams.ts';
+import { type BucketRequest, bucketSizeRule, parseBucketSize } from '../../domain/datapoints/history/buckets.ts';
+import { pointsMin } from '../../domain/datapoints/history/downsample.ts';
+import type { History, Selection } from '../../domain/datapoints/history/history.ts';
+import { columnText } from '../lists/column-text.ts';
+import { type AggregateName, aggregateNames, aggregateRows, datapointRows } from '../lists/datapoint-rows.ts';
+import { type Format, formatOf, parquetType, sendRows, sendSteps } from '../lists/row-streams.ts';
+import { sendText } from '../lists/text-streams.ts';
+import { AggregateSchema, LocatedAggregateSchema, LocatedDatapointSchema } from '../schemas/history-schemas.ts';
+import { isId } from '../schemas/ids.ts';
+import { DatapointSchema, SensorParams } from '../schemas/schemas.ts';
+import { boundedText } from '../schemas/text-bounds.ts';
+import { damaged, offsetParameter, pageOf, refusals, type Services, type TypedApp } from '../server/routes.ts';
 
 const tags = ['Datapoints'];
 
-const optionalText = (description: string) => Type.Optional(Type.String({ description }));
+const optionalText = (description: string) => Type.Optional(boundedText(limits.headerTextCharsMax, { description }));
 const names = aggregateNames.join(', ');
 
 const historyFields = {
@@ -40,7 +41,7 @@ const historyFields = {
         'Rows at most: default 20, maximum 30 000; CSV, NDJSON and Parquet have neither, nor do `bucket` and `points` have a default.',
     }),
   ),
-  offset: passedOver('Rows'),
+  offset: offsetParameter('Rows'),
   dateFrom: optionalText('Earliest time, inclusive, such as `2016-06-08T18:20:27Z`.'),
   dateTo: optionalText('Latest time, inclusive, such as `2016-06-08T18:20:27Z`.'),
   date_from: optionalText('Another name for `dateFrom`.'),
@@ -61,6 +62,14 @@ const historyFields = {
     description:
       'In CSV, writes every value as JSON, texts between quotes and null as `null`, so that an import reads back the same values.',
   }),
+  csv: Type.Optional(
+    Type.Unsafe<'spreadsheet'>({
+      type: 'string',
+      enum: ['spreadsheet'],
+      description:
+        'For files that are opened in a spreadsheet: in CSV, puts an apostrophe before texts that begin with `=`, `+`, `-`, `@`, a tab or a line break and are no numbers, so that none is taken for a formula.',
+    }),
+  ),
   bucket: optionalText(
     'Puts datapoints together by spans of time: a number and a unit, seconds (`s`), minutes (`m`) or hours (`h`) that divide a day, days (`d`), weeks from Monday (`w`), months (`mo`) or years (`y`), such as `15m`, `1h`, `1d`.',
   ),
@@ -84,14 +93,14 @@ const HistoryQueryString = Type.Object(historyFields);
 type HistoryQueryString = Static<typeof HistoryQueryString>;
 
 const SensorsQueryString = Type.Object({
-  device_id: Type.String({
+  device_id: boundedText(limits.queryTextCharsMax, {
     minLength: 1,
     description:
       'Ids of devices, separated by commas; a comma within an id is written `%252C`. All of them must be readable.',
     examples: ['field-3'],
   }),
   sensor_id: Type.Optional(
-    Type.String({
+    boundedText(limits.queryTextCharsMax, {
       minLength: 1,
       description: 'Ids of sensors, separated by commas: of each device, those that it has. Left out: all sensors.',
       examples: ['TC'],
@@ -190,7 +199,7 @@ function rowsResponse(datapoint: object, aggregate: object, csvPlace: string, de
   };
 }
 
-interface Asked {
+interface HistoryRequest {
   readonly query: HistoryQueryString;
   readonly selection: Selection;
   readonly isLocated: boolean;
@@ -200,7 +209,7 @@ async function answer(
   history: History,
   request: FastifyRequest,
   reply: FastifyReply,
-  { query, selection, isLocated }: Asked,
+  { query, selection, isLocated }: HistoryRequest,
 ): Promise<FastifyReply> {
   const { actor } = request;
   const { bucket, points, lastN, offset, calibrated } = query;
@@ -215,21 +224,23 @@ async function answer(
     calibrated,
   };
   const limit = limitOf(query, format);
+  const heldBytes = isLocated ? limits.readBytes : 0;
+  const isForSpreadsheet = query.csv === 'spreadsheet';
   if (bucket !== undefined) {
     const buckets = bucketsOf(bucket, query.timezone);
-    const text = aggregateRows(aggregatesOf(query.aggregate), { isLocated });
+    const text = aggregateRows(aggregatesOf(query.aggregate), { isLocated, isForSpreadsheet });
     const open = (max: number | undefined) => history.aggregate(actor, { ...common, buckets, limit: max });
-    return sendRows(request, reply, format, { text, open, limit, offset });
+    return sendRows(request, reply, format, { text, open, limit, offset, heldBytes });
   }
-  const text = datapointRows({ isLocated, isExact: query.exact });
+  const text = datapointRows({ isLocated, isExact: query.exact, isForSpreadsheet });
   const isText = !isLocated && (format === 'json' || format === 'ndjson');
   if (points !== undefined && isText) {
     const open = (max: number | undefined) => history.thinOutColumns(actor, { ...common, points, limit: max });
-    return sendSteps(request, reply, format, { text: columnText, open, limit, offset });
+    return sendSteps(request, reply, format, { text: columnText, open, limit, offset, heldBytes });
   }
   if (points !== undefined) {
     const open = (max: number | undefined) => history.thinOut(actor, { ...common, points, limit: max });
-    return sendRows(request, reply, format, { text, open, limit, offset });
+    return sendRows(request, reply, format, { text, open, limit, offset, heldBytes });
   }
   // lastN alone is itself the limit; a JSON list without either has the default.
   const all = lastN === undefined || isLocated ? undefined : lastN;
@@ -242,7 +253,7 @@ async function answer(
     return sendText(request, reply, format, { open, limit: rows, offset, giveBack });
   }
   const open = (max: number | undefined) => history.read(actor, { ...common, lastN, limit: max });
-  return sendRows(request, reply, format, { text, open, limit: rows, offset });
+  return sendRows(request, reply, format, { text, open, limit: rows, offset, heldBytes });
 }
 
 /** @throws Refusal `malformed` for parameters that say nothing together. */
@@ -263,7 +274,7 @@ function limitOf({ limit }: HistoryQueryString, format: Format): number | undefi
   return limit;
 }
 
-function bucketsOf(bucket: string, timezone = 'UTC'): BucketsAsked {
+function bucketsOf(bucket: string, timezone = 'UTC'): BucketRequest {
   const size = parseBucketSize(bucket);
   if (size === undefined) fault('bucket', bucketSizeRule);
   // The + of an offset such as +05:30 that was not encoded arrives as a space.

@@ -4,13 +4,15 @@ import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import { Type } from 'typebox';
 import { Refusal } from '../../base/refusal.ts';
 import { limits } from '../../config/limits.ts';
+import { FairShare } from '../../domain/callers/fair-share.ts';
 import type { Actor } from '../../domain/users/user.ts';
 import { ImportAnswer, toImportRecord } from '../import/import-answer.ts';
 import { ImportBody, registerImportParsers } from '../import/import-body.ts';
 import type { ImportFile } from '../import/import-plan.ts';
 import { ImportQuery } from '../import/import-query.ts';
 import { importFile } from '../import/import-run.ts';
-import { conflict, overload, refusals, type Services, type TypedApp } from '../routes.ts';
+import { boundedText, jsonBytes } from '../schemas/text-bounds.ts';
+import { conflict, overload, refusals, type Services, type TypedApp } from '../server/routes.ts';
 
 const description = `Brings in history: a file as a logger writes it, wide (a time and a column for each sensor) or long (a sensor, a time and a value on each line). How it is written is found out from its first lines and told in \`file\`; whatever is found wrongly, say in the query. See what will be done first, by \`dry_run=true\`.
 
@@ -21,20 +23,21 @@ No notification looks at what is imported. The body is read as it comes, up to 1
 const ImportContent = Type.Unsafe<unknown>({
   'x-content': {
     'text/csv': {
-      schema: Type.String({
+      schema: boundedText(limits.importBodyBytesMax, {
         description:
           'CSV (RFC 4180) with commas, semicolons, tabs or bars, in UTF-8 or the charset that `Content-Type` names: `windows-1252`, `iso-8859-1`, `utf-16le`.',
         examples: ['device_id,sensor_id,timestamp,value\r\nfield-3,TC,2016-06-08T18:20:27Z,21.5\r\n'],
       }),
     },
     'application/x-ndjson': {
-      schema: Type.String({
+      schema: boundedText(limits.importBodyBytesMax, {
         description: 'An object on each line, long or wide; its keys are the columns.',
         examples: ['{"device_id":"field-3","sensor_id":"TC","timestamp":"2016-06-08T18:20:27Z","value":21.5}\n'],
       }),
     },
     'application/json': {
       schema: Type.Array(Type.Object({}), {
+        ...jsonBytes(limits.importArrayBytesMax),
         description: 'An array of such objects, at most 16 MiB.',
         examples: [[{ device_id: 'field-3', sensor_id: 'TC', timestamp: '2016-06-08T18:20:27Z', value: 21.5 }]],
       }),
@@ -53,12 +56,13 @@ const ImportHeaders = Type.Object({
 });
 
 export function registerImports(app: TypedApp, services: Services): void {
-  let underWay = 0;
+  const underWay = new FairShare('imports', { aloneMax: limits.importsAtOnceMax, reserve: limits.importsReserve });
   app.register((importing, _options, done) => {
     registerImportParsers(importing);
     importing.withTypeProvider<TypeBoxTypeProvider>().post(
       '/import',
       {
+        bodyLimit: limits.bodyBytesMax,
         schema: {
           tags: ['Datapoints'],
           operationId: 'importDatapoints',
@@ -81,8 +85,8 @@ export function registerImports(app: TypedApp, services: Services): void {
       async (request) => {
         const { query, actor, body } = request;
         if (!(body instanceof ImportBody)) throw new Refusal('malformed', 'Send the file as the body of the request.');
-        if (underWay >= limits.importsAtOnceMax) throw tooManyImports();
-        underWay += 1;
+        const { caller } = actor;
+        if (!underWay.take(caller, 1)) throw tooManyImports();
         try {
           const run = services.imports.begin(() => request.actorNow(), {
             isDry: query.dry_run,
@@ -93,7 +97,7 @@ export function registerImports(app: TypedApp, services: Services): void {
           const knownSensors = await sensorsOf(services, actor, query.device);
           return toImportRecord(await importFile(body, query, { run, knownSensors }), query, run.made) as never;
         } finally {
-          underWay -= 1;
+          underWay.giveBack(caller, 1);
           body.close();
         }
       },

@@ -1,8 +1,8 @@
 // Words to choose from when a sensor or an actuator is described. Public: they are the same for everybody.
 import { Type } from 'typebox';
 import { type Kind, listKinds, type Vocabulary } from '../../domain/kinds/kinds.ts';
-import { pageFrom } from '../paging.ts';
-import { AllOrPage, pageOf, refusals, type TypedApp } from '../routes.ts';
+import { pageFrom } from '../lists/paging.ts';
+import { AllOrPage, pageOf, refusals, type TypedApp } from '../server/routes.ts';
 
 const shared = (id: string, label: string) => ({
   id: Type.String({ description: 'Id of the word.', examples: [id] }),

@@ -5,11 +5,12 @@ import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import { limits } from '../../config/limits.ts';
-import type { LastHad, LiveEvent } from '../../domain/live/live-event.ts';
-import { toDatapointRecord } from '../records.ts';
-import { overload, refusals, type Services, type TypedApp, tooManyStreams } from '../routes.ts';
-import { nothing, unlessStalled } from '../row-streams.ts';
-import { DeviceParams } from '../schemas.ts';
+import type { LiveEvent, ResumePoint } from '../../domain/live/live-event.ts';
+import { nothing, unlessStalled } from '../lists/row-streams.ts';
+import { toDatapointRecord } from '../schemas/records.ts';
+import { DeviceParams } from '../schemas/schemas.ts';
+import { boundedText } from '../schemas/text-bounds.ts';
+import { overload, refusals, type Services, type TypedApp, tooManyStreams } from '../server/routes.ts';
 
 const exampleEvent =
   'id: 4711\nevent: datapoint\ndata: {"device_id":"field-3","sensor_id":"TC","value":21.5,"timestamp":"2016-06-08T18:20:27Z","date_received":"2016-06-08T18:20:28Z"}\n\n';
@@ -35,7 +36,9 @@ export function registerLive(app: TypedApp, { live }: Services): void {
         }),
         headers: Type.Object({
           'last-event-id': Type.Optional(
-            Type.String({ description: 'The id of the last event received: what was missed since is sent first.' }),
+            boundedText(limits.headerTextCharsMax, {
+              description: 'The id of the last event received: what was missed since is sent first.',
+            }),
           ),
         }),
         response: {
@@ -63,15 +66,25 @@ export function registerLive(app: TypedApp, { live }: Services): void {
       }
       const stream = await live.open({
         device,
-        address: request.ip,
         actorNow,
         calibrated: request.query.calibrated,
         last: lastHad(request),
       });
       // A reader that went away does not wait for the next event to be noticed.
-      reply.raw.once('close', () => stream.leave());
-      if (reply.raw.destroyed) stream.leave();
-      const chunks = unlessStalled(text(stream.events(), device), reply as never, limits.liveStallMs);
+      const leave = () => stream.leave();
+      const { socket } = request.raw;
+      // One that has closed its half of the connection has most often closed both.
+      socket.once('end', leave);
+      reply.raw.once('close', () => {
+        socket.off('end', leave);
+        leave();
+      });
+      if (reply.raw.destroyed || socket.readableEnded) leave();
+      const chunks = unlessStalled(text(stream.events(), device), reply as never, {
+        stallMs: limits.liveStallMs,
+        // Live streams have a budget of their own.
+        reservation: undefined,
+      });
       return reply.send(Readable.from(chunks, { objectMode: false }) as never);
     },
   );
@@ -87,7 +100,7 @@ function setHeaders(reply: FastifyReply): void {
 }
 
 /** An id that is none of ours is no position. Earlier releases gave ids without when the datapoint was received. */
-function lastHad(request: FastifyRequest): LastHad | undefined {
+function lastHad(request: FastifyRequest): ResumePoint | undefined {
   const id = String(request.headers['last-event-id'] ?? '');
   const [, seq, receivedMs] = /^(\d{1,15})(?:-(\d{1,15}))?$/.exec(id) ?? [];
   if (seq === undefined) return undefined;

@@ -1,31 +1,33 @@
 // Notifications (spec 4.1, contract 7): the rules, for their author and admins.
 import { type Static, Type } from 'typebox';
 import { Refusal } from '../../base/refusal.ts';
-import { formatTimestamp, parseTimestamp } from '../../base/timestamp.ts';
+import { formatTimestamp, parseTimestamp } from '../../base/time/timestamp.ts';
 import { limits } from '../../config/limits.ts';
+import type { DryRunReport } from '../../domain/notifications/rules/dry-run.ts';
 import {
   type JsonObject,
   type Notification,
   type NotificationChange,
   type NotificationFields,
   statuses,
-} from '../../domain/notifications/notification.ts';
-import type { RehearsalReport } from '../../domain/notifications/rehearsal.ts';
-import { textFieldOf } from '../bodies.ts';
-import { dropNotificationNulls } from '../drop-nulls.ts';
+} from '../../domain/notifications/rules/notification.ts';
+import { sendRecords } from '../lists/json-array.ts';
+import { setPage } from '../lists/paging.ts';
+import { dropNotificationNulls } from '../schemas/drop-nulls.ts';
 import {
+  DryRunBody,
+  DryRunSchema,
   NotificationBody,
   NotificationIdSchema,
   NotificationParams,
   NotificationPatchBody,
   NotificationSchema,
-  RehearsalBody,
-  RehearsalSchema,
-} from '../notification-schemas.ts';
-import { setPage } from '../paging.ts';
-import { answerDeclared, answerDone } from '../preference.ts';
+} from '../schemas/notification-schemas.ts';
+import { textField } from '../schemas/single-fields.ts';
+import { boundedText, textBounds } from '../schemas/text-bounds.ts';
+import { textFieldOf } from '../server/bodies.ts';
+import { answerDeclared, answerDone } from '../server/preference.ts';
 import {
-  conflict,
   creates,
   overload,
   PreferHeaders,
@@ -35,8 +37,7 @@ import {
   type Services,
   type TypedApp,
   writes,
-} from '../routes.ts';
-import { textField } from '../single-fields.ts';
+} from '../server/routes.ts';
 
 const tags = ['Notifications'];
 
@@ -69,7 +70,6 @@ export function registerNotifications(app: TypedApp, services: Services): void {
             content: { 'text/plain': idText, 'application/json': idText },
           },
           ...created,
-          ...conflict('You have as many notifications as one may have.'),
         },
       },
     },
@@ -100,7 +100,10 @@ export function registerNotifications(app: TypedApp, services: Services): void {
       const { q, limit, offset } = request.query;
       const page = await notifications.list(request.actor, { q, limit, offset });
       setPage(request, reply, { limit, offset, total: page.total });
-      return page.notifications.map(toRecord) as never;
+      const records = async function* () {
+        for await (const step of page.steps) yield step.map(toRecord);
+      };
+      return (await sendRecords(request, reply as never, records())) as never;
     },
   );
 
@@ -112,9 +115,9 @@ export function registerNotifications(app: TypedApp, services: Services): void {
         tags,
         operationId: 'testNotification',
         summary: 'Try a notification on stored values',
-        description: `Says when it would have fired and what it would have sent, had it been there; nothing is sent. Name one that is there by its \`id\`, give the fields of one, or both to try it otherwise. It is tried on the oldest ${limits.rehearsedDatapointsMax} datapoints of the range, at the times at which they were measured; \`expires\` and \`status\` do not matter.`,
-        body: RehearsalBody,
-        response: { 200: RehearsalSchema, ...refusals, ...tried },
+        description: `Says when it would have fired and what it would have sent, had it been there; nothing is sent. Name one that is there by its \`id\`, give the fields of one, or both to try it otherwise. It is tried on the oldest ${limits.dryRunDatapointsMax} datapoints of the range, at the times at which they were measured; \`expires\` and \`status\` do not matter.`,
+        body: DryRunBody,
+        response: { 200: DryRunSchema, ...refusals, ...tried },
       },
     },
     async (request) => {
@@ -125,7 +128,7 @@ export function registerNotifications(app: TypedApp, services: Services): void {
         fromMs: from === undefined ? undefined : toMs(from, '/date_from'),
         toMs: to === undefined ? undefined : toMs(to, '/date_to'),
       };
-      const report = await notifications.rehearse(request.actor, { id, patch, ...range });
+      const report = await notifications.dryRun(request.actor, { id, patch, ...range });
       return toReport(report) as never;
     },
   );
@@ -172,7 +175,7 @@ export function registerNotifications(app: TypedApp, services: Services): void {
         operationId: 'setNotificationStatus',
         summary: 'Pause or restart a notification',
         params: NotificationParams,
-        body: textField('`active` or `inactive`.', 'inactive'),
+        body: textField('`active` or `inactive`.', 'inactive', textBounds.word),
         response: writes,
       },
     },
@@ -202,7 +205,7 @@ export function registerNotifications(app: TypedApp, services: Services): void {
 
 const ListQuery = Type.Object({
   q: Type.Optional(
-    Type.String({
+    boundedText(limits.filterCharsMax, {
       description:
         'Filter as for devices: `status==active`, `condition.devices==field-3`, `times_sent>0`, `expires<2036-01-01T00:00:00Z`.',
     }),
@@ -242,7 +245,7 @@ function toMs(text: string, pointer = '/expires'): number {
   throw new Refusal('malformed', `${pointer} ${detail}.`, { faults: [{ pointer, detail }] });
 }
 
-function toReport({ firings, datapoints, isCut }: RehearsalReport): object {
+function toReport({ firings, datapoints, isCut }: DryRunReport): object {
   return {
     firings: firings.map(({ kind, atMs, device, sensor, message, setting }) => ({
       timestamp: formatTimestamp(atMs),
@@ -254,7 +257,7 @@ function toReport({ firings, datapoints, isCut }: RehearsalReport): object {
 }
 
 function toStatus(body: unknown): (typeof statuses)[number] {
-  const text = textFieldOf(body, 'status').trim();
+  const text = textFieldOf(body, 'status', textBounds.word).trim();
   const status = statuses.find((known) => known === text);
   if (status !== undefined) return status;
   throw new Refusal('malformed', `The status is active or inactive, not ${JSON.stringify(text.slice(0, 40))}.`, {

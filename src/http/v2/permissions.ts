@@ -1,11 +1,13 @@
 // What a caller may do, why, and what is shared with whom (spec 4.1, contract 3 and 10).
 import { Type } from 'typebox';
+import { limits } from '../../config/limits.ts';
 import type { Explanation } from '../../domain/devices/sharing.ts';
 import { grantNamesOfScopes, namesOfScopes, type RecordKind, scopesOn } from '../../domain/permissions/scopes.ts';
-import { arrayText, sendJsonText } from '../json-array.ts';
-import { setPage } from '../paging.ts';
-import { AllOrPage, pageOf, recordPage, refusals, type Services, type TypedApp } from '../routes.ts';
-import { DeviceIdSchema, DeviceParams, PermissionSchema, UsernameSchema } from '../schemas.ts';
+import { arrayText, sendJsonText } from '../lists/json-array.ts';
+import { setPage } from '../lists/paging.ts';
+import { DeviceIdSchema, DeviceParams, PermissionSchema, UsernameSchema } from '../schemas/schemas.ts';
+import { boundedText } from '../schemas/text-bounds.ts';
+import { AllOrPage, pageOf, recordPage, refusals, type Services, type TypedApp } from '../server/routes.ts';
 
 const queries: readonly { readonly kind: RecordKind; readonly path: string; readonly operationId: string }[] = [
   { kind: 'device', path: 'devices', operationId: 'listDevicePermissions' },
@@ -145,7 +147,9 @@ export function registerPermissions(app: TypedApp, services: Services): void {
         params: DeviceParams,
         querystring: Type.Object({
           username: Type.Optional(
-            Type.String({ description: 'Whom it is about; left out: you. `guest` is who has no token.' }),
+            boundedText(limits.knownUsernameCharsMax, {
+              description: 'Whom it is about; left out: you. `guest` is who has no token.',
+            }),
           ),
         }),
         response: { 200: ExplanationSchema, ...refusals },

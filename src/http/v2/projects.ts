@@ -1,17 +1,26 @@
 // Projects (contract 6); for their owner and admins.
 import { type Static, Type } from 'typebox';
-import type { Json } from '../../base/json.ts';
 import { Refusal } from '../../base/refusal.ts';
+import type { Json } from '../../base/text/json.ts';
 import { limits } from '../../config/limits.ts';
 import type { Project, ProjectChange, ProjectDraft } from '../../domain/projects/project.ts';
 import type { Actor } from '../../domain/users/user.ts';
-import { jsonFieldOf, textFieldOf } from '../bodies.ts';
-import { dropNulls } from '../drop-nulls.ts';
-import { idRule, isId } from '../ids.ts';
-import { arrayText, sendJsonText } from '../json-array.ts';
-import { setPage } from '../paging.ts';
-import { answerDeclared, answerDone } from '../preference.ts';
-import { toGatewayRecord, toProjectRecord } from '../records.ts';
+import { arrayText, sendJsonText } from '../lists/json-array.ts';
+import { setPage } from '../lists/paging.ts';
+import { dropNulls } from '../schemas/drop-nulls.ts';
+import {
+  DeviceIdsSchema,
+  GatewayIdsSchema,
+  ProjectBody,
+  ProjectParams,
+  ProjectSchema,
+} from '../schemas/gateway-schemas.ts';
+import { idRule, isId } from '../schemas/ids.ts';
+import { toGatewayRecord, toProjectRecord } from '../schemas/records.ts';
+import { jsonField, registerFields, type SingleField, textField } from '../schemas/single-fields.ts';
+import { textBounds } from '../schemas/text-bounds.ts';
+import { jsonFieldOf, textFieldOf } from '../server/bodies.ts';
+import { answerDeclared, answerDone } from '../server/preference.ts';
 import {
   conflict,
   declares,
@@ -22,9 +31,7 @@ import {
   type Services,
   type TypedApp,
   writes,
-} from '../routes.ts';
-import { jsonField, registerFields, type SingleField, textField } from '../single-fields.ts';
-import { DeviceIdsSchema, GatewayIdsSchema, ProjectBody, ProjectParams, ProjectSchema } from './gateway-schemas.ts';
+} from '../server/routes.ts';
 import { deviceArrayText } from './gateways.ts';
 
 const tags = ['Projects'];
@@ -41,6 +48,7 @@ export function registerProjects(app: TypedApp, services: Services): void {
   app.post(
     '/projects',
     {
+      bodyLimit: limits.bodyBytesMax,
       preValidation: dropNulls,
       schema: {
         tags,
@@ -128,32 +136,37 @@ export function registerProjects(app: TypedApp, services: Services): void {
   });
 }
 
+/** Each id with its quotes and its comma. */
+const idListBytesMax = limits.projectIdsMax * (limits.idCharsMax + 3);
+
 const fields: readonly SingleField<ProjectChange>[] = [
   {
     name: 'name',
     operationId: 'setProjectName',
-    body: textField('The new name.', 'Onions of the delta'),
-    change: (body) => ({ name: textFieldOf(body, 'name') }),
+    body: textField('The new name.', 'Onions of the delta', textBounds.name),
+    change: (body) => ({ name: textFieldOf(body, 'name', textBounds.name) }),
   },
   {
     name: 'device_ids',
+    bodyBytesMax: limits.bodyBytesMax,
     operationId: 'setProjectDevices',
     words: 'devices',
-    body: jsonField(DeviceIdsSchema, ['field-3']),
+    body: jsonField(DeviceIdsSchema, ['field-3'], idListBytesMax),
     change: (body) => ({ deviceIds: idsOf(body, 'device_ids') }),
   },
   {
     name: 'gateway_ids',
+    bodyBytesMax: limits.bodyBytesMax,
     operationId: 'setProjectGateways',
     words: 'gateways',
-    body: jsonField(GatewayIdsSchema, ['gateway-1']),
+    body: jsonField(GatewayIdsSchema, ['gateway-1'], idListBytesMax),
     change: (body) => ({ gatewayIds: idsOf(body, 'gateway_ids') }),
   },
 ];
 
 /** @throws Refusal `malformed` for what is no list of ids; null is an empty one. */
 function idsOf(body: unknown, field: string): readonly string[] {
-  const json = jsonFieldOf(body, field, { bytesMax: limits.projectIdsMax * (limits.idCharsMax + 3) }) ?? [];
+  const json = jsonFieldOf(body, field, { bytesMax: idListBytesMax }) ?? [];
   if (!Array.isArray(json) || json.length > limits.projectIdsMax) {
     const detail = `must be an array of at most ${limits.projectIdsMax} ids`;
     throw new Refusal('malformed', `${field} ${detail}.`, { faults: [{ pointer: `/${field}`, detail }] });
@@ -201,7 +214,8 @@ async function* inParts<T>(
   ids: readonly string[],
   find: (ids: readonly string[]) => Promise<readonly T[]>,
 ): AsyncGenerator<readonly T[]> {
-  for (let from = 0; from < ids.length; from += limits.recordStepRows) {
-    yield await find(ids.slice(from, from + limits.recordStepRows));
+  // Whole devices have large descriptions: as few at a time as a usual page has.
+  for (let from = 0; from < ids.length; from += limits.deviceListDefault) {
+    yield await find(ids.slice(from, from + limits.deviceListDefault));
   }
 }

@@ -2,12 +2,23 @@
 import { Refusal } from '../../base/refusal.ts';
 import { parseCalibration } from '../../domain/sensors/calibration.ts';
 import type { SensorChange } from '../../domain/sensors/sensor.ts';
-import { jsonFieldOf, textFieldOf } from '../bodies.ts';
-import { dropNulls } from '../drop-nulls.ts';
-import { parseMeta, parseRetentionDays } from '../field-values.ts';
-import { pageFrom } from '../paging.ts';
-import { answerCreated, answerDone } from '../preference.ts';
-import { toSensorDraft, toSensorRecord } from '../records.ts';
+import { pageFrom } from '../lists/paging.ts';
+import { dropNulls } from '../schemas/drop-nulls.ts';
+import { parseMeta, parseRetentionDays } from '../schemas/field-values.ts';
+import { toSensorDraft, toSensorRecord } from '../schemas/records.ts';
+import {
+  CalibSchema,
+  DeviceParams,
+  MetaSchema,
+  RetentionSchema,
+  SensorBody,
+  SensorParams,
+  SensorSchema,
+} from '../schemas/schemas.ts';
+import { jsonField, registerFields, type SingleField, textField } from '../schemas/single-fields.ts';
+import { type TextBound, textBounds } from '../schemas/text-bounds.ts';
+import { jsonFieldOf, textFieldOf } from '../server/bodies.ts';
+import { answerCreated, answerDone } from '../server/preference.ts';
 import {
   AllOrPage,
   creates,
@@ -17,17 +28,7 @@ import {
   type Services,
   type TypedApp,
   writes,
-} from '../routes.ts';
-import {
-  CalibSchema,
-  DeviceParams,
-  MetaSchema,
-  RetentionSchema,
-  SensorBody,
-  SensorParams,
-  SensorSchema,
-} from '../schemas.ts';
-import { jsonField, registerFields, type SingleField, textField } from '../single-fields.ts';
+} from '../server/routes.ts';
 
 const tags = ['Sensors'];
 
@@ -125,40 +126,50 @@ export function registerSensors(app: TypedApp, services: Services): void {
   });
 }
 
-const ofText = (name: string, change: (text: string) => SensorChange) => ({
+const ofText = (
+  name: string,
+  [bound, description, example]: readonly [bound: TextBound, description: string, example: string],
+  change: (text: string) => SensorChange,
+) => ({
   name,
-  change: (body: unknown) => change(textFieldOf(body, name)),
+  body: textField(description, example, bound),
+  change: (body: unknown) => change(textFieldOf(body, name, bound)),
 });
+
+const kindWords = [textBounds.description, 'Kind of physical sensor.', 'soil thermometer'] as const;
 
 const fields: readonly SingleField<SensorChange>[] = [
   {
-    ...ofText('name', (name) => ({ name })),
+    ...ofText('name', [textBounds.name, 'The new name.', 'Soil temperature, north corner'], (name) => ({ name })),
     operationId: 'setSensorName',
-    body: textField('The new name.', 'Soil temperature, north corner'),
   },
   {
-    ...ofText('sensing_device', (kind) => ({ kind, kindName: 'sensing_device' })),
+    ...ofText('sensing_device', kindWords, (kind) => ({ kind, kindName: 'sensing_device' })),
     operationId: 'setSensorSensingDevice',
     words: 'kind',
-    body: textField('Kind of physical sensor.', 'soil thermometer'),
   },
   {
-    ...ofText('sensor_kind', (kind) => ({ kind, kindName: 'sensor_kind' })),
+    ...ofText('sensor_kind', kindWords, (kind) => ({ kind, kindName: 'sensor_kind' })),
     operationId: 'setSensorKind',
     words: 'kind, under its other name,',
-    body: textField('Kind of physical sensor.', 'soil thermometer'),
   },
   {
-    ...ofText('quantity_kind', (quantityKind) => ({ quantityKind })),
+    ...ofText('quantity_kind', [textBounds.description, 'What is measured.', 'soil temperature'], (quantityKind) => ({
+      quantityKind,
+    })),
     operationId: 'setSensorQuantityKind',
     words: 'quantity kind',
-    body: textField('What is measured.', 'soil temperature'),
   },
   {
-    ...ofText('unit', (unit) => ({ unit })),
+    ...ofText(
+      'unit',
+      [textBounds.description, 'Unit of measurement; the stored values stay as they are.', '°C'],
+      (unit) => ({
+        unit,
+      }),
+    ),
     operationId: 'setSensorUnit',
     words: 'unit',
-    body: textField('Unit of measurement; the stored values stay as they are.', '°C'),
   },
   {
     name: 'calib',

@@ -8,10 +8,10 @@ import {
   type ScopeSet,
   scopesOn,
 } from '../../domain/permissions/scopes.ts';
-import { pageFrom } from '../paging.ts';
-import { answerDone } from '../preference.ts';
-import { AllOrPage, pageOf, refusals, type Services, type TypedApp, writes } from '../routes.ts';
-import { DeviceIdSchema, DeviceParams, ScopesSchema, ShareSchema, UsernameSchema } from '../schemas.ts';
+import { pageFrom } from '../lists/paging.ts';
+import { DeviceIdSchema, DeviceParams, ScopesSchema, ShareSchema, UsernameSchema } from '../schemas/schemas.ts';
+import { answerDone } from '../server/preference.ts';
+import { AllOrPage, pageOf, refusals, type Services, type TypedApp, writes } from '../server/routes.ts';
 
 const tags = ['Sharing'];
 const ShareParams = Type.Object({ device: DeviceIdSchema, username: UsernameSchema });

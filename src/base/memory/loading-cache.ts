@@ -1,0 +1,89 @@
+// Records held in memory and loaded when they are asked for; bounded (I4). A record that changes in the store while it
+// is being read is read again, so that nobody keeps what is out of date.
+import { LruCache } from './lru-cache.ts';
+import type { MemoryPool } from './memory-pool.ts';
+
+export class LoadingCache<K, V> {
+  readonly #load: (key: K) => Promise<V | undefined>;
+  readonly #values: LruCache<K, V>;
+  readonly #loading = new Map<K, Promise<V | undefined>>();
+  readonly #refreshing = new Map<K, Promise<V | undefined>>();
+  #changes = 0;
+
+  constructor(options: {
+    readonly load: (key: K) => Promise<V | undefined>;
+    readonly weightMax: number;
+    readonly entriesMax?: number;
+    readonly weigh?: (value: V, key: K) => number;
+    readonly pool?: MemoryPool;
+  }) {
+    this.#load = options.load;
+    this.#values = new LruCache(options);
+  }
+
+  /** The record if it is in memory. */
+  peek(key: K): V | undefined {
+    return this.#values.get(key);
+  }
+
+  async find(key: K): Promise<V | undefined> {
+    const known = this.#values.get(key);
+    if (known !== undefined) return known;
+    let loading = this.#loading.get(key);
+    if (loading === undefined) {
+      loading = this.#read(key).finally(() => this.#loading.delete(key));
+      this.#loading.set(key, loading);
+    }
+    return loading;
+  }
+
+  /**
+   * Takes in a change of the store, before it is acknowledged. Until then the record stands as it was: were it
+   * forgotten meanwhile, messages on their way could not be checked and would be lost.
+   */
+  async refresh(key: K): Promise<void> {
+    if (this.#values.get(key) === undefined) {
+      this.forget(key);
+      return;
+    }
+    this.#changes += 1;
+    // A read under way begins anew after a change, so that one is enough for all who wait.
+    let refreshing = this.#refreshing.get(key);
+    if (refreshing === undefined) {
+      refreshing = this.#read(key).finally(() => this.#refreshing.delete(key));
+      this.#refreshing.set(key, refreshing);
+    }
+    try {
+      await refreshing;
+    } catch {
+      // The change stands. Who asks next reads again, and is told if that fails.
+      this.forget(key);
+    }
+  }
+
+  /** Forgets the record, because the store has changed. */
+  forget(key: K): void {
+    this.#changes += 1;
+    this.#values.delete(key);
+    this.#loading.delete(key);
+  }
+
+  /** Forgets everything, because anything may have changed. */
+  forgetAll(): void {
+    this.#changes += 1;
+    this.#values.clear();
+    this.#loading.clear();
+  }
+
+  async #read(key: K): Promise<V | undefined> {
+    for (;;) {
+      const changes = this.#changes;
+      const value = await this.#load(key);
+      // A change that was committed while we read may have been missed: then read again.
+      if (changes !== this.#changes) continue;
+      if (value === undefined) this.#values.delete(key);
+      else this.#values.set(key, value);
+      return value;
+    }
+  }
+}

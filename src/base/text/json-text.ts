@@ -1,0 +1,199 @@
+// JSON text from outside into a value the service is willing to keep, for HTTP and MQTT alike. The text is gone through
+// once before it is parsed, so that what is too deep or has too many parts never becomes objects; the value is gone
+// through once behind that, and only where the text says that something in it may be unfit to be kept.
+import { isUtf8 } from 'node:buffer';
+import { randomInt } from 'node:crypto';
+import { limits } from '../../config/limits.ts';
+import { Refusal } from '../refusal.ts';
+import { assertStorable, type Json } from './json.ts';
+
+/** Fewer digits, or an exponent of fewer digits, cannot make a number beyond the range of doubles. */
+const digitsUnbounded = 200;
+const exponentDigitsUnbounded = 3;
+
+/**
+ * Parses JSON bytes.
+ * @throws Refusal `malformed` for anything that is no JSON in UTF-8, is nested deeper than `levelsMax`, holds a number
+ * beyond the range of doubles, a NUL, half a surrogate pair, or a key such as `__proto__`; `too-large` for more arrays,
+ * objects, keys or texts than a body may have.
+ */
+export function parseJsonText(bytes: Buffer, levelsMax: number): Json {
+  if (!isUtf8(bytes)) throw new Refusal('malformed', 'The text is not UTF-8.');
+  const text = bytes.toString('utf8');
+  const isSuspicious = new Scan(text, levelsMax).run();
+  const value = parse(text);
+  if (isSuspicious || text.includes('__proto__') || text.includes('constructor')) {
+    assertStorable(value, { pointer: '', depthMax: levelsMax });
+  }
+  return value;
+}
+
+function parse(text: string): Json {
+  try {
+    return JSON.parse(text) as Json;
+  } catch (error) {
+    throw new Refusal('malformed', reasonOf(error as Error), { cause: error });
+  }
+}
+
+/** Without a word of the text itself, which may be private where the reason is read. */
+function reasonOf({ message }: Error): string {
+  const position = /position (\d+)/.exec(message)?.[1];
+  return position === undefined
+    ? 'The text is not valid JSON.'
+    : `The text is not valid JSON (at position ${position}).`;
+}
+
+const quote = 0x22;
+const backslash = 0x5c;
+const isDigit = (code: number) => code >= 0x30 && code <= 0x39;
+
+/**
+ * Tells about how many different keys a text has: one bit for each hash. A key that is new costs the parser some 3 µs, one
+ * seen before next to nothing. The hash begins with a number of this process, so that nobody can choose keys that share one.
+ */
+class KeyCensus {
+  readonly #bits = new Uint32Array(2 ** 13);
+  count = 0;
+
+  clear(): void {
+    this.#bits.fill(0);
+    this.count = 0;
+  }
+
+  add(hash: number): void {
+    const index = (hash >>> 5) & 0x1fff;
+    const bit = 1 << (hash & 31);
+    if (((this.#bits[index] as number) & bit) !== 0) return;
+    this.#bits[index] = (this.#bits[index] as number) | bit;
+    this.count += 1;
+  }
+}
+
+const census = new KeyCensus();
+const hashSeed = randomInt(2 ** 31);
+/** Characters up to which a key is hashed. */
+const keyCharsHashed = 1024;
+/** A shorter text cannot have more different keys than a body may. */
+const censusCharsMin = 5 * limits.jsonKeysMax;
+
+/** One pass over a text that may be JSON, character by character. */
+class Scan {
+  readonly #text: string;
+  readonly #levelsMax: number;
+  /** Of the keys of a long text. */
+  readonly #census: KeyCensus | undefined;
+  #hash = 0;
+  #nextEscape = -1;
+  #isSuspicious = false;
+
+  constructor(text: string, levelsMax: number) {
+    this.#text = text;
+    this.#levelsMax = levelsMax;
+    if (text.length < censusCharsMin) return;
+    census.clear();
+    this.#census = census;
+  }
+
+  /**
+   * True where a parsed value may hold what is not kept: only an escape can put a NUL or half a surrogate pair (or
+   * `__proto__` unseen) into UTF-8 JSON, only many digits or a long exponent make a number that is infinite.
+   * @throws Refusal `malformed`, `too-large`
+   */
+  run(): boolean {
+    const text = this.#text;
+    let level = 0;
+    let containers = 0;
+    let strings = 0;
+    let entries = 0;
+    for (let i = 0; i < text.length; i++) {
+      const code = text.charCodeAt(i);
+      if (code === quote) {
+        strings += 1;
+        if (strings > limits.jsonStringsMax) refuseMore(limits.jsonStringsMax, 'keys and texts');
+        i = this.#census === undefined ? this.#endOfString(i) : this.#hashString(i);
+      } else if (isDigit(code)) i = this.#endOfNumber(i);
+      else if (code === 0x2c) {
+        entries += 1;
+        if (entries > limits.jsonEntriesMax) refuseMore(limits.jsonEntriesMax, 'entries');
+      } else if (code === 0x3a) this.#countKey();
+      else if (code === 0x7b || code === 0x5b) {
+        level += 1;
+        containers += 1;
+        if (containers > limits.jsonContainersMax) refuseMore(limits.jsonContainersMax, 'arrays and objects');
+        if (level > this.#levelsMax) {
+          throw new Refusal('malformed', `The JSON is nested deeper than ${this.#levelsMax} levels.`);
+        }
+      } else if (code === 0x7d || code === 0x5d) level -= 1;
+    }
+    return this.#isSuspicious;
+  }
+
+  /** What stands before a colon is a key. */
+  #countKey(): void {
+    if (this.#census === undefined) return;
+    this.#census.add(this.#hash);
+    if (this.#census.count > limits.jsonKeysMax) refuseMore(limits.jsonKeysMax, 'different keys');
+  }
+
+  /** The closing quote of the string that begins here, whose hash is noted: it may be a key. */
+  #hashString(start: number): number {
+    const end = this.#endOfString(start);
+    const text = this.#text;
+    if (end - start > keyCharsHashed) {
+      // There is no room for many of these, so that each may count as another.
+      this.#hash = Math.imul(hashSeed ^ start, 0x9e3779b1);
+      return end;
+    }
+    let hash = hashSeed;
+    for (let i = start + 1; i < end; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x9e3779b1);
+    this.#hash = hash ^ (hash >>> 15);
+    return end;
+  }
+
+  /** The closing quote of the string that begins here. */
+  #endOfString(start: number): number {
+    const text = this.#text;
+    // Usual texts have no escape: the engine finds their end faster than any loop here. Each escape is looked for once.
+    if (this.#nextEscape < start) {
+      const next = text.indexOf('\\', start);
+      this.#nextEscape = next < 0 ? text.length : next;
+    }
+    const end = text.indexOf('"', start + 1);
+    if (end < 0) return text.length;
+    if (end < this.#nextEscape) return end;
+    let i = this.#nextEscape;
+    for (; i < text.length; i++) {
+      const code = text.charCodeAt(i);
+      if (code === quote) return i;
+      if (code !== backslash) continue;
+      i += 1;
+      if (text.charCodeAt(i) === 0x75) this.#isSuspicious = true;
+    }
+    return i;
+  }
+
+  /** The last character of the number that begins here, or of a part of it. */
+  #endOfNumber(start: number): number {
+    const text = this.#text;
+    let end = this.#endOfDigits(start);
+    if (end - start >= digitsUnbounded) this.#isSuspicious = true;
+    if (text.charCodeAt(end) === 0x2e) end = this.#endOfDigits(end + 1);
+    if ((text.charCodeAt(end) | 0x20) !== 0x65) return end - 1;
+    const sign = text.charCodeAt(end + 1);
+    const from = sign === 0x2b || sign === 0x2d ? end + 2 : end + 1;
+    end = this.#endOfDigits(from);
+    if (sign !== 0x2d && end - from >= exponentDigitsUnbounded) this.#isSuspicious = true;
+    return end - 1;
+  }
+
+  #endOfDigits(from: number): number {
+    let end = from;
+    while (isDigit(this.#text.charCodeAt(end))) end += 1;
+    return end;
+  }
+}
+
+function refuseMore(max: number, what: string): never {
+  throw new Refusal('too-large', `The JSON has more than ${max} ${what}. Send it in parts.`);
+}

@@ -1,0 +1,112 @@
+// What clocks on the wall show in a time zone of the IANA database, by the Intl of Node.js. Asking Intl costs
+// microseconds, so the offsets at the edges of days are remembered, and within a day is asked only where they differ.
+
+const dayMs = 86_400_000;
+/** Before this no zone had changed its clocks yet; the calendar of Intl is not needed for what lies before. */
+const earliestMs = Date.UTC(1800, 0, 1);
+/** Days whose offsets are remembered for one zone, some 100 bytes each. Beyond: they are forgotten and asked again. */
+const daysMax = 4_000;
+/** Zones remembered, some 50 KiB each beside their days; there are some 600 names. Beyond: they are forgotten and made again. */
+const zonesMax = 32;
+/** No zone is further from UTC, with room for both sides of a change. */
+const reachMs = 26 * 3_600_000;
+
+export class TimeZone {
+  static readonly #known = new Map<string, TimeZone>();
+  readonly #format: Intl.DateTimeFormat;
+  /** Offsets at midnight UTC. */
+  readonly #edges = new Map<number, number>();
+  /** When the clocks changed on a day of UTC, where they did. */
+  readonly #changes = new Map<number, number>();
+
+  private constructor(format: Intl.DateTimeFormat) {
+    this.#format = format;
+  }
+
+  /** The zone of this name, such as `Africa/Dakar`; undefined when there is none. */
+  static find(name: string): TimeZone | undefined {
+    const known = TimeZone.#known.get(name);
+    if (known !== undefined) return known;
+    let format: Intl.DateTimeFormat;
+    try {
+      const numeric = 'numeric';
+      format = new Intl.DateTimeFormat('en-US', {
+        ...{ timeZone: name, calendar: 'gregory', numberingSystem: 'latn', hourCycle: 'h23' },
+        ...{ year: numeric, month: numeric, day: numeric, hour: numeric, minute: numeric, second: numeric },
+      });
+    } catch {
+      return undefined;
+    }
+    const zone = new TimeZone(format);
+    if (TimeZone.#known.size >= zonesMax) TimeZone.#known.clear();
+    TimeZone.#known.set(name, zone);
+    return zone;
+  }
+
+  /** What must be added to UTC to get what the clocks show, milliseconds. */
+  offsetAt(ms: number): number {
+    const day = Math.floor(ms / dayMs) * dayMs;
+    const before = this.#offsetAtEdge(day);
+    const after = this.#offsetAtEdge(day + dayMs);
+    if (before === after) return before;
+    let change = this.#changes.get(day);
+    if (change === undefined) {
+      change = bisect(day, day + dayMs, (at) => this.#ask(at) !== before);
+      this.#changes.set(day, change);
+    }
+    return ms < change ? before : after;
+  }
+
+  /** What the clocks show at this time, as if it were UTC. */
+  wallAt(ms: number): number {
+    return ms + this.offsetAt(ms);
+  }
+
+  /** The first time at which the clocks show `wallMs`, or, where they skip it, the time at which they do. */
+  firstShowing(wallMs: number): number {
+    const fromMs = wallMs - reachMs;
+    const toMs = wallMs + reachMs;
+    const early = wallMs - Math.max(this.offsetAt(fromMs), this.offsetAt(toMs));
+    const late = wallMs - Math.min(this.offsetAt(fromMs), this.offsetAt(toMs));
+    if (early === late || this.wallAt(early) === wallMs) return early;
+    return this.wallAt(late) === wallMs ? late : this.changeWithin(fromMs, toMs);
+  }
+
+  /** When the clocks changed after `fromMs` and up to `toMs`, between which the offset differs. */
+  changeWithin(fromMs: number, toMs: number): number {
+    const before = this.offsetAt(fromMs);
+    return bisect(fromMs, toMs, (at) => this.offsetAt(at) !== before);
+  }
+
+  #offsetAtEdge(day: number): number {
+    const known = this.#edges.get(day);
+    if (known !== undefined) return known;
+    if (this.#edges.size >= daysMax) {
+      this.#edges.clear();
+      this.#changes.clear();
+    }
+    const offset = this.#ask(day);
+    this.#edges.set(day, offset);
+    return offset;
+  }
+
+  #ask(ms: number): number {
+    const at = Math.floor(Math.max(ms, earliestMs) / 1000) * 1000;
+    const [month = 0, day = 0, year = 0, hour = 0, minute = 0, second = 0] = (
+      this.#format.format(at).match(/\d+/g) ?? []
+    ).map(Number);
+    return Date.UTC(year, month - 1, day, hour, minute, second) - at;
+  }
+}
+
+/** The first whole second after `from` at which `holds` is true, which it is at `to` and not at `from`. */
+function bisect(from: number, to: number, holds: (at: number) => boolean): number {
+  let low = Math.floor(from / 1000);
+  let high = Math.ceil(to / 1000);
+  while (high - low > 1) {
+    const middle = Math.floor((low + high) / 2);
+    if (holds(middle * 1000)) high = middle;
+    else low = middle;
+  }
+  return high * 1000;
+}

@@ -1,0 +1,23 @@
+// What of the settings the dashboard is told before anybody signs in. Called by server.ts for each page that asks.
+import type { DashboardSettings } from '../http/dashboard/dashboard.ts';
+import type { Config } from './config.ts';
+
+/** `ports` are those that are open; undefined while the service starts. */
+export function dashboardSettingsOf(
+  config: Config,
+  now: {
+    readonly guestAccess: string;
+    readonly ports: { readonly mqtt?: number; readonly mqtts?: number } | undefined;
+  },
+): DashboardSettings {
+  const { guestAccess, ports } = now;
+  const { selfRegistration, defaultVisibility, passwordLengthMin, tileUrl, tileAttribution } = config;
+  return {
+    ...{ selfRegistration, guestAccess, defaultVisibility, passwordLengthMin },
+    ...(tileUrl === '' ? {} : { tiles: { url: tileUrl, attribution: tileAttribution } }),
+    mqtt: {
+      ...(ports?.mqtt === undefined ? {} : { port: ports.mqtt }),
+      ...(ports?.mqtts === undefined ? {} : { tlsPort: ports.mqtts }),
+    },
+  };
+}

@@ -1,0 +1,251 @@
+// What all bounds of memory add up to: every part that a caller can make grow, as `limits` bound it, what the engine takes beside
+// where a bound counts something else than memory, and the process at rest. Its sum is what `processBytesMax` promises
+// (I4); memory-budget.test.ts holds it to that, and every bound in bytes or characters to a place here.
+import type { limits as known } from './limits.ts';
+
+export type LimitName = keyof typeof known;
+type Limits = { readonly [N in LimitName]: (typeof known)[N] extends number ? number : (typeof known)[N] };
+
+/** A part of the memory of the process. */
+export interface MemoryPart {
+  readonly what: string;
+  readonly bytes: number;
+  /** The bounds it follows from. */
+  readonly of: readonly LimitName[];
+  /** True where it is objects of the main thread's heap, which lie about for a while when nobody has them any more. */
+  readonly isHeap?: boolean;
+}
+
+const MIB = 1024 * 1024;
+
+/** Measured: the engine and the code with all threads started, the pages of a database that each connection holds. */
+const restBytes = 180 * MIB;
+/** Measured, of objects of some size class: an entry of a cache with a short key, beside what it holds. */
+const entryBytes = 240;
+/** A text that is not Latin-1 alone has two bytes a character. */
+const bytesOfChar = 2;
+/**
+ * What lies dead in the heap until a collection, as a part of what lives there: an allowance, not a bound that the engine gives.
+ * The measured sum (test/process/memory.test.ts) lies far below.
+ */
+const garbageShare = 0.15;
+
+/** What of memory grows with what callers do. */
+export function memoryParts(limits: Limits): readonly MemoryPart[] {
+  return [
+    {
+      what: 'the process at rest',
+      bytes: restBytes,
+      of: ['pageCacheBytes', 'pageCacheBytesPassing', 'threadYoungMib'],
+    },
+    ...passing(limits),
+    ...remembered(limits),
+    ...keptInMaps(limits),
+    ...worked(limits),
+  ];
+}
+
+/** All of it together, bytes. */
+export function memorySum(limits: Limits): number {
+  const parts = memoryParts(limits);
+  const heap = parts.reduce((sum, { bytes, isHeap }) => (isHeap === true ? sum + bytes : sum), 0);
+  return parts.reduce((sum, { bytes }) => sum + bytes, heap * garbageShare);
+}
+
+/** What comes in and goes out, and is gone then. */
+function passing(l: Limits): MemoryPart[] {
+  return [
+    {
+      what: 'what is on its way in or out: bodies, packets, the queue, answers, live streams, messages for subscribers',
+      bytes: l.passingBytesMax + l.passingBytesReserve,
+      of: [
+        ...(['passingBytesMax', 'passingBytesReserve', 'receivedBytesMax', 'receivedBytesReserve'] as const),
+        ...(['answerBytesMax', 'answerBytesReserve', 'liveBytesAllMax', 'liveBytesReserve'] as const),
+        ...(['queueBytesMax', 'queueBytesReserve', 'capacityWaiterBytesMax', 'capacityWaiterBytesReserve'] as const),
+        ...(['unreadBytesMax', 'unreadBytesReserve', 'backlogBytesMax', 'backlogBytesReserve'] as const),
+      ],
+    },
+    {
+      what: 'a piece of each body and packet that waits for room',
+      bytes: (l.receivedWaitingMax + l.receivedWaitingReserve) * 64 * 1024,
+      of: [],
+    },
+    { what: 'one body more than its share: the first is taken', bytes: l.bodyBytesMax, of: ['bodyBytesMax'] },
+    {
+      what: 'messages on their way to subscribers, and their copy where they are kept',
+      bytes: 2 * l.deliveryBytesMax,
+      of: ['deliveryBytesMax'],
+    },
+    { what: 'the copy of a commit in the writer', bytes: l.commitBytesMax, of: ['commitBytesMax'] },
+    {
+      what: 'statements that wait, and their copy in the writer',
+      bytes: 2 * l.queueStatementBytesMax,
+      of: ['queueStatementBytesMax'],
+    },
+    {
+      what: 'connections, the first of them',
+      bytes: l.connectionsWithin * l.connectionBytesTls,
+      of: [],
+    },
+  ];
+}
+
+/** What is held of what is stored. */
+function remembered(l: Limits): MemoryPart[] {
+  return [
+    {
+      what: 'what is remembered: devices, topics, users, keys, tokens, gateways, rules, filters and stored sessions',
+      bytes: l.rememberedBytesMax,
+      of: [
+        ...(['rememberedBytesMax', 'directoryBytesMax', 'topicsCachedBytesMax', 'rareTopicsCachedBytesMax'] as const),
+        ...([
+          'wantedTopicsCachedBytesMax',
+          'usersCachedBytesMax',
+          'keysCachedBytesMax',
+          'tokensCachedBytesMax',
+        ] as const),
+        ...(['gatewaysCachedBytesMax', 'ruleBytesMax', 'watchValueBytesMax', 'liveFilterBytesMax'] as const),
+        ...(['storedSessionBytesMax', 'storedMatchesBytesMax'] as const),
+      ],
+      isHeap: true,
+    },
+    {
+      what: 'rules as they are evaluated, and what waits for them',
+      bytes: l.sortedRuleBytesMax + l.watchQueueBytesMax,
+      of: ['sortedRuleBytesMax', 'watchQueueBytesMax'],
+      isHeap: true,
+    },
+    { what: 'names of accounts', bytes: l.accountNamesBytesMax, of: ['accountNamesBytesMax'], isHeap: true },
+    {
+      what: 'statements of the reading connection and of the writing one',
+      bytes: 2 * l.statementsCachedBytesMax,
+      of: ['statementsCachedBytesMax'],
+    },
+    {
+      what: 'datapoints of the log: typed arrays, a segment begun, and four tables of numbers for the first sensors',
+      bytes: l.headRowsMax * headRowBytes + headSegmentBytes + l.sensorsWithin * sensorBytes,
+      of: [],
+    },
+    {
+      what: 'their texts, of which one commit more is taken',
+      bytes: l.headTextCharsMax * bytesOfChar + l.commitBytesMax,
+      of: ['headTextCharsMax', 'sealTextCharsMax'],
+      isHeap: true,
+    },
+  ];
+}
+
+/** Four numbers, and the way back to the datapoint before. */
+const headRowBytes = 4 * 8 + 4;
+const headSegmentBytes = 32_768 * headRowBytes;
+/** Of a sensor that was pushed to: its places in four tables. */
+const sensorBytes = 4 * 8;
+
+/** Maps whose entries have one size, whoever makes them. */
+function keptInMaps(l: Limits): MemoryPart[] {
+  const perUser = 6;
+  return [
+    { what: 'callers', bytes: l.callersMax * 320, of: [], isHeap: true },
+    { what: 'small facts about users', bytes: perUser * l.usersCachedMax * entryBytes, of: [], isHeap: true },
+    { what: 'keys of webhooks', bytes: l.webhookKeysCachedMax * 1_200, of: [] },
+    {
+      what: 'sign-ins',
+      bytes: (l.loginsRememberedMax + l.loginFailuresTrackedMax + l.registrationAddressesMax) * entryBytes,
+      of: [],
+      isHeap: true,
+    },
+    {
+      what: 'gateways seen, allowances of strangers, uses of keys',
+      bytes: (l.gatewaysSeenMax + l.strangerAllowancesMax + l.keysCachedMax) * entryBytes,
+      of: [],
+      isHeap: true,
+    },
+    { what: 'MQTT publishes, to tell repeats', bytes: l.duplicateMemoryMax * 3 * 8, of: [] },
+  ];
+}
+
+/** What work takes while it is done. */
+function worked(l: Limits): MemoryPart[] {
+  return [
+    { what: 'password hashes', bytes: l.hashesAtOnceMax * 20 * MIB, of: [] },
+    {
+      what: 'a body that is being parsed: one at a time',
+      bytes: l.jsonEntriesMax * 16 + l.jsonContainersMax * 56 + l.jsonStringsMax * 32,
+      of: [],
+    },
+    { what: 'memory for large bodies', bytes: l.bodyBuffersMax * l.bodyBufferBytes, of: [] },
+    {
+      what: 'imports: a line, a batch, and what was read',
+      bytes: (l.importsAtOnceMax + l.importsReserve) * bytesOfChar * (l.importLineCharsMax + l.importBatchChars),
+      of: ['importLineCharsMax'],
+    },
+    {
+      what: 'the reader thread: a step, chunks, texts',
+      bytes:
+        l.readBytes + l.decodedBytesMax + l.decodedBufferBytesMax + l.textBufferBytesMax + l.chunkTextCharsWanted * 4,
+      of: ['decodedBytesMax', 'decodedBufferBytesMax', 'textBufferBytesMax'],
+    },
+    {
+      what: 'the sealer thread: texts of some chunks, as they are and as they were packed',
+      bytes: l.chunkTextCharsWanted * 8 + l.decodedBytesMax + l.decodedBufferBytesMax,
+      of: [],
+    },
+    { what: 'chunks in the main thread', bytes: l.decodedBytesShortReads + l.decodedBufferBytesMax, of: [] },
+    { what: 'lists that are read', bytes: l.deviceStepBytes + l.listBytesMax, of: ['listBytesMax'] },
+  ];
+}
+
+/** Bounds in bytes or characters that have no place above, and why they need none. */
+export const boundsOfOneThing: readonly { readonly why: string; readonly of: readonly LimitName[] }[] = [
+  { why: 'what all of it is held to', of: ['processBytesMax'] },
+  {
+    why: 'a field, which is refused where it is longer and is weighed with what holds it',
+    of: [
+      ...(['valueBytesMax', 'nameCharsMax', 'descriptionBytesMax', 'deviceDescriptionBytesMax'] as const),
+      ...(['deviceValueBytesMax', 'wordCharsMax', 'idCharsMax', 'idempotencyKeyCharsMax', 'messageCharsMax'] as const),
+      ...(['notificationBytesMax', 'passwordCharsMax', 'usernameCharsMax', 'knownUsernameCharsMax'] as const),
+      ...(['knownPasswordCharsMax', 'passwordHashCharsMax', 'tokenCharsMax', 'profileTextCharsMax'] as const),
+      ...(['profileListBytesMax', 'sessionAgentCharsMax', 'clientIdCharsMax', 'topicFilterBytesMax'] as const),
+      ...(['topicBytesMax', 'willBytesMax', 'dropCharsMax', 'smallUnitBytesMax'] as const),
+    ],
+  },
+  {
+    why: 'a part of one request, which ends with it; Node.js takes 16 KiB of address and headers',
+    of: [
+      ...(['headerTextCharsMax', 'queryTextCharsMax', 'filterCharsMax', 'searchCharsMax'] as const),
+      ...(['timeFormatCharsMax', 'timeCharsMax', 'olderProseCharsMax', 'expressionCharsMax'] as const),
+    ],
+  },
+  {
+    why: 'a body or a packet, which counts among what is received until it is whole',
+    of: [
+      'smallBodyBytesMax',
+      'importBodyBytesMax',
+      'mqttPacketBytesMax',
+      'filtersPacketBytesMax',
+      'connectPacketBytesMax',
+    ],
+  },
+  {
+    why: 'what waits on one connection: within what a connection takes, or counted for its caller',
+    of: [
+      ...(['proxyHeaderBytesMax', 'fastPathPacketBytesMax', 'fastPathBodyBytesMax', 'fastPathHeadBytesMax'] as const),
+      ...([
+        'fastPathAnswerBytesMax',
+        'fastPathTopicBytesMax',
+        'subscriberBytesMax',
+        'earlyBytesMax',
+        'liveBytesMax',
+      ] as const),
+    ],
+  },
+  {
+    why: 'a message that is being sent, of which there are `sendingAtOnceMax` a channel',
+    of: [
+      ...(['sentCharsMax', 'providerAnswerBytesMax', 'smsCharsMax', 'voiceCharsMax', 'subjectCharsMax'] as const),
+      ...(['directMessageCharsMax', 'telegramCharsMax'] as const),
+    ],
+  },
+  { why: 'on the disk', of: ['diskReserveBytesMax', 'backupWalBytesMax', 'keptAnswerCharsMax', 'chunkTextBytesMax'] },
+  { why: 'of the command line, a process of its own', of: ['importArrayBytesMax', 'importBytesMax'] },
+];

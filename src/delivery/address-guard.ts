@@ -1,0 +1,125 @@
+// Which addresses a webhook may lead to: those of the internet, and networks that a setting allows. Everything else is
+// the inside of somebody's network (routers, databases, the metadata of a cloud), which users must not reach through us.
+// The address that was checked is the one connected to, so a name that answers differently the second time gains nothing.
+import { type LookupAddress, type LookupOptions, lookup as systemLookup } from 'node:dns';
+import { BlockList, isIP, type LookupFunction } from 'node:net';
+import { networkInterfaces } from 'node:os';
+
+export type Resolve = (
+  hostname: string,
+  options: LookupOptions & { readonly all: true },
+  callback: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
+) => void;
+
+/** The ports that this service listens on, as of now. */
+export type OwnPorts = () => readonly number[];
+
+/** The code of the error when all that a name leads to is closed. */
+export const closedCode = 'ECLOSED';
+
+export class AddressGuard {
+  readonly #allowed: BlockList;
+  readonly #resolve: Resolve;
+  readonly #ownPorts: OwnPorts;
+
+  /**
+   * `networks` are allowed whatever they are: `10.1.0.0/16`, `fd00::/8`, or an address alone; but never the metadata of a
+   * cloud, which has its credentials, nor the ports of this service on this machine (`ownPorts`), which trust what is near.
+   */
+  constructor(
+    networks: readonly string[],
+    {
+      resolve = systemLookup,
+      ownPorts = () => [],
+    }: { resolve?: Resolve | undefined; ownPorts?: OwnPorts | undefined } = {},
+  ) {
+    this.#allowed = toList(networks);
+    this.#resolve = resolve;
+    this.#ownPorts = ownPorts;
+  }
+
+  permits(address: string, port: number): boolean {
+    const version = isIP(address);
+    if (version === 0 || address.includes('%')) return false;
+    const inner = version === 4 ? address : innerV4(address);
+    if (metadata.check(inner ?? address, inner === undefined ? 'ipv6' : 'ipv4')) return false;
+    if (this.#ownPorts().includes(port) && isThisMachine(inner ?? address)) return false;
+    if (inner !== undefined) return this.#permitsV4(inner);
+    if (this.#allowed.check(address, 'ipv6')) return true;
+    return internet.check(address, 'ipv6') && !closed.check(address, 'ipv6');
+  }
+
+  /** For `net.connect` to this port: gives the permitted addresses of a name alone. */
+  lookupFor(port: number): LookupFunction {
+    return (hostname, options, callback) => {
+      const { all: wantsAll, ...rest } = options;
+      this.#resolve(hostname, { ...rest, all: true }, (error, addresses) => {
+        const permitted = error === null ? addresses.filter(({ address }) => this.permits(address, port)) : [];
+        const [first] = permitted;
+        if (error !== null) callback(error, '', 4);
+        else if (first === undefined) callback(Object.assign(new Error('not allowed'), { code: closedCode }), '', 4);
+        else if (wantsAll) callback(null, permitted);
+        else callback(null, first.address, first.family);
+      });
+    };
+  }
+
+  #permitsV4(address: string): boolean {
+    return this.#allowed.check(address, 'ipv4') || !closed.check(address, 'ipv4');
+  }
+}
+
+/** IPv4 in the clothes of IPv6: mapped (RFC 4291) and translated (NAT64, RFC 6052). */
+function innerV4(address: string): string | undefined {
+  if (!dressed.check(address, 'ipv6')) return undefined;
+  // URL writes every spelling in the same one, without dots.
+  const groups = new URL(`http://[${address}]`).hostname.slice(1, -1).split(':');
+  const [high = 0, low = 0] = groups.slice(-2).map((group) => Number.parseInt(group === '' ? '0' : group, 16));
+  return [high >> 8, high & 255, low >> 8, low & 255].join('.');
+}
+
+/** Loopback, what stands for any address, and the addresses of the machine's interfaces as they are now. */
+function isThisMachine(address: string): boolean {
+  const family = isIP(address) === 6 ? 'ipv6' : 'ipv4';
+  if (loopback.check(address, family)) return true;
+  const own = new BlockList();
+  for (const entry of Object.values(networkInterfaces()).flat()) {
+    if (entry !== undefined) own.addAddress(entry.address, entry.family === 'IPv6' ? 'ipv6' : 'ipv4');
+  }
+  return own.check(address, family);
+}
+
+function toList(networks: readonly string[]): BlockList {
+  const list = new BlockList();
+  for (const network of networks) {
+    const [address = '', prefix] = network.split('/');
+    const family = isIP(address) === 6 ? 'ipv6' : 'ipv4';
+    if (prefix === undefined) list.addAddress(address, family);
+    else list.addSubnet(address, Number(prefix), family);
+  }
+  return list;
+}
+
+const loopback = toList(['127.0.0.0/8', '0.0.0.0/8', '::1', '::']);
+
+/**
+ * Where clouds give credentials to whoever asks from a machine or container of theirs (AWS, Google, Azure and others; then
+ * AWS ECS and EKS, Alibaba, Oracle, Google by IPv6).
+ */
+const metadata = toList([
+  ...['169.254.169.254', '168.63.129.16', 'fd00:ec2::254'],
+  ...['169.254.170.2', '169.254.170.23', 'fd00:ec2::23', '100.100.100.200', '192.0.0.192', 'fd20:ce::254'],
+]);
+
+const dressed = toList(['::ffff:0:0/96', '64:ff9b::/96']);
+
+/** Of IPv6 only this is the internet (IANA, IPv6 address space). */
+const internet = toList(['2000::/3']);
+
+/** What is no place on the internet (IANA, special-purpose address registries). */
+const closed = toList([
+  ...['0.0.0.0/8', '10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '169.254.0.0/16', '172.16.0.0/12'],
+  ...['192.0.0.0/24', '192.0.2.0/24', '192.88.99.0/24', '192.168.0.0/16', '198.18.0.0/15', '198.51.100.0/24'],
+  ...['203.0.113.0/24', '224.0.0.0/4', '240.0.0.0/4'],
+  ...['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'],
+]);

@@ -1,0 +1,53 @@
+// A queue for work of which only a few pieces run at once: the next piece is that of the next caller, so that one that
+// brings much waits behind itself. Used for password hashes, and for long reads. Keeps true: the work of one caller keeps its order; what waits
+// is bounded, and shared out.
+import type { Caller } from './caller.ts';
+import type { FairShare } from './fair-share.ts';
+
+export class FairQueue {
+  readonly #share: FairShare;
+  readonly #atOnceMax: number;
+  /** Callers with waiting work, whose turn it is first. */
+  readonly #waiting = new Map<Caller, (() => void)[]>();
+  #running = 0;
+
+  constructor(options: { readonly share: FairShare; readonly atOnceMax: number }) {
+    this.#share = options.share;
+    this.#atOnceMax = options.atOnceMax;
+  }
+
+  /**
+   * Resolves when it is the caller's turn; `release` ends it. Each resolved `acquire` needs one `release`.
+   * @param isBegun true for a further step of work that has begun: it has its place whatever the caller's share is.
+   * @returns false when too much work of the caller waits already.
+   */
+  async acquire(caller: Caller, { isBegun = false } = {}): Promise<boolean> {
+    if (this.#running < this.#atOnceMax) {
+      this.#running += 1;
+      return true;
+    }
+    if (isBegun) this.#share.force(caller, 1);
+    else if (!this.#share.take(caller, 1)) return false;
+    await new Promise<void>((resolve) => {
+      const ofCaller = this.#waiting.get(caller);
+      if (ofCaller === undefined) this.#waiting.set(caller, [resolve]);
+      else ofCaller.push(resolve);
+    });
+    return true;
+  }
+
+  release(): void {
+    const [next] = this.#waiting;
+    if (next === undefined) {
+      this.#running -= 1;
+      return;
+    }
+    const [caller, waiting] = next;
+    this.#waiting.delete(caller);
+    const resume = waiting.shift();
+    // Behind all others, if it has more.
+    if (waiting.length > 0) this.#waiting.set(caller, waiting);
+    this.#share.giveBack(caller, 1);
+    resume?.();
+  }
+}

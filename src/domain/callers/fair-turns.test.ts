@@ -1,0 +1,76 @@
+// Pieces of work begin for a bounded time in each turn of the event loop, and those that wait by caller in turns.
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import { Caller } from './caller.ts';
+import { FairTurns } from './fair-turns.ts';
+
+const msMax = 5;
+
+function workFor(ms: number): void {
+  const endMs = performance.now() + ms;
+  while (performance.now() < endMs);
+}
+
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
+suite('turns of work on the main thread', () => {
+  test('the first piece of a turn begins at once, and so does the next while there is time', () => {
+    const turns = new FairTurns({ msMax: 60_000 });
+    const done: number[] = [];
+    for (const n of [1, 2, 3]) turns.run(() => assert.fail('nothing waits'), () => done.push(n)); // biome-ignore format: one line
+    assert.deepEqual(done, [1, 2, 3]);
+  });
+
+  test('what is beyond the time of a turn begins in later turns, callers by turns, each in its own order', async () => {
+    const turns = new FairTurns({ msMax });
+    const [much, little] = [new Caller('much'), new Caller('little')];
+    const done: string[] = [];
+    const bring = (caller: Caller, name: string) =>
+      turns.run(
+        () => caller,
+        () => {
+          done.push(name);
+          workFor(msMax);
+        },
+      );
+    for (const n of [0, 1, 2, 3]) bring(much, `much ${n}`);
+    bring(little, 'little 0');
+    bring(little, 'little 1');
+    assert.deepEqual(done, ['much 0']);
+    let turnsPassed = 0;
+    while (done.length < 6) {
+      const before = done.length;
+      await nextTurn();
+      turnsPassed += 1;
+      assert.ok(done.length - before <= 1, 'one piece takes all the time of a turn');
+    }
+    assert.ok(turnsPassed >= 5);
+    assert.deepEqual(done, ['much 0', 'much 1', 'little 0', 'much 2', 'little 1', 'much 3']);
+  });
+
+  test('what a piece does in promises counts as its time', async () => {
+    const turns = new FairTurns({ msMax });
+    const caller = new Caller('much');
+    let begun = 0;
+    const bring = () =>
+      turns.run(
+        () => caller,
+        () => {
+          begun += 1;
+          void Promise.resolve().then(() => workFor(msMax));
+        },
+      );
+    bring();
+    await undefined;
+    await undefined;
+    bring();
+    bring();
+    assert.equal(begun, 1);
+    await nextTurn();
+    await nextTurn();
+    await nextTurn();
+    assert.equal(begun, 3);
+  });
+});

@@ -1,0 +1,193 @@
+// Datapoints of one sensor as the JSON of API version 2 (contract 5), written from their columns straight into bytes: a
+// list has many thousands, and an object and some texts for each would take several times as long to make, and to clear
+// away. The thread that has read them writes them. Says what http/lists/datapoint-rows.ts says.
+import { type Slice, valueAt } from '../columns.ts';
+
+/** Between the rows of a list, or behind each row of lines. */
+export type Separator = ',' | '\n';
+
+const encoder = new TextEncoder();
+const beforeValue = encoder.encode('{"value":');
+const beforeTimestamp = encoder.encode(',"timestamp":"');
+const beforeReceived = encoder.encode('"date_received":"');
+const comma = 0x2c;
+const point = 0x2e;
+const minus = 0x2d;
+const colon = 0x3a;
+const quote = 0x22;
+const brace = 0x7d;
+const zero = 0x30;
+/** All of the above, two times of at most 27 characters and a number of 25. */
+const rowBytes = 140;
+/** Bytes that a character of a text takes at most. */
+const bytesPerChar = 3;
+const dayMs = 86_400_000;
+
+/** Bytes that the rows of a slice take at most. */
+export function jsonBytesMax({ columns: { texts }, from, to }: Slice): number {
+  let bytes = (to - from) * rowBytes;
+  if (texts === undefined) return bytes;
+  // There may be many short slices of columns with many texts.
+  if (texts.size > to - from)
+    for (let index = from; index < to; index++) bytes += (texts.get(index)?.length ?? 0) * bytesPerChar;
+  else for (const [index, text] of texts) if (index >= from && index < to) bytes += text.length * bytesPerChar;
+  return bytes;
+}
+
+/** Writes rows one behind the other. */
+export class RowWriter {
+  readonly #bytes: Uint8Array;
+  readonly #separator: Separator;
+  #at: number;
+  /** The times written last, and where the received one stands. */
+  readonly #measured = new DayText();
+  readonly #received = new DayText();
+  #receivedMs = Number.NaN;
+  #receivedAt = 0;
+  #receivedEnd = 0;
+  #isFirst = true;
+
+  /** @param bytes with room for all that is added, from `at` on */
+  constructor(bytes: Uint8Array, options: { readonly at: number; readonly separator: Separator }) {
+    this.#bytes = bytes;
+    this.#at = options.at;
+    this.#separator = options.separator;
+  }
+
+  /** Where the next row would begin. */
+  get at(): number {
+    return this.#at;
+  }
+
+  /** Adds a slice; the last row first where it is reversed. */
+  add({ columns, from, to }: Slice, reversed: boolean): void {
+    const bytes = this.#bytes;
+    const { at: times, stamped, received } = columns;
+    let at = this.#at;
+    for (let n = from; n < to; n++) {
+      const index = reversed ? to - 1 - (n - from) : n;
+      if (this.#separator === ',' && !this.#isFirst) bytes[at++] = comma;
+      this.#isFirst = false;
+      at = put(bytes, at, beforeValue);
+      at = putValue(bytes, at, valueAt(columns, index));
+      if (stamped[index] === 1) {
+        at = put(bytes, at, beforeTimestamp);
+        at = this.#measured.put(bytes, at, times[index] as number);
+        bytes[at++] = quote;
+      }
+      bytes[at++] = comma;
+      at = put(bytes, at, beforeReceived);
+      at = this.#putReceived(at, received[index] as number);
+      bytes[at++] = quote;
+      bytes[at++] = brace;
+      if (this.#separator === '\n') bytes[at++] = 0x0a;
+    }
+    this.#at = at;
+  }
+
+  /** Many are received at once. */
+  #putReceived(at: number, ms: number): number {
+    const bytes = this.#bytes;
+    if (ms === this.#receivedMs) {
+      bytes.copyWithin(at, this.#receivedAt, this.#receivedEnd);
+      return at + this.#receivedEnd - this.#receivedAt;
+    }
+    this.#receivedMs = ms;
+    this.#receivedAt = at;
+    this.#receivedEnd = this.#received.put(bytes, at, ms);
+    return this.#receivedEnd;
+  }
+}
+
+/** A number as JSON has it; what is none is kept as its JSON text. */
+function putValue(bytes: Uint8Array, at: number, value: number | string): number {
+  if (typeof value === 'string') return at + encoder.encodeInto(value, bytes.subarray(at)).written;
+  const decimals = decimalsOf(value);
+  if (decimals < 0) return putText(bytes, at, Object.is(value, -0) ? '-0' : String(value));
+  let left = Math.round(Math.abs(value) * (powers[decimals] as number));
+  if (value < 0) bytes[at++] = minus;
+  const end = at + Math.max(digitsOf(left), decimals + 1) + (decimals > 0 ? 1 : 0);
+  for (let place = end - 1; place >= at; place--) {
+    if (decimals > 0 && place === end - 1 - decimals) {
+      bytes[place] = point;
+      continue;
+    }
+    const rest = Math.floor(left / 10);
+    bytes[place] = zero + left - rest * 10;
+    left = rest;
+  }
+  return end;
+}
+
+const powers = [1, 10, 100, 1000];
+/** Numbers up to here are written digit by digit. */
+const digitsMax = 9;
+const plainMax = 10 ** digitsMax;
+
+/** How few decimals a number is written with, up to three; -1 where it has more, or is written in another way. */
+function decimalsOf(value: number): number {
+  for (let decimals = 0; decimals < powers.length; decimals++) {
+    const power = powers[decimals] as number;
+    const whole = Math.round(value * power);
+    if (!(whole < plainMax && whole > -plainMax)) return -1;
+    if (whole / power === value) return Object.is(value, -0) ? -1 : decimals;
+  }
+  return -1;
+}
+
+function digitsOf(whole: number): number {
+  let digits = 1;
+  for (let power = 10; digits < digitsMax && whole >= power; power *= 10) digits += 1;
+  return digits;
+}
+
+function putText(bytes: Uint8Array, at: number, text: string): number {
+  for (let i = 0; i < text.length; i++) bytes[at + i] = text.charCodeAt(i);
+  return at + text.length;
+}
+
+function put(bytes: Uint8Array, at: number, some: Uint8Array): number {
+  for (let i = 0; i < some.length; i++) bytes[at + i] = some[i] as number;
+  return at + some.length;
+}
+
+function putTwo(bytes: Uint8Array, at: number, number: number): number {
+  const tens = Math.floor(number / 10);
+  bytes[at] = zero + tens;
+  bytes[at + 1] = zero + number - tens * 10;
+  return at + 2;
+}
+
+/** Times as `formatTimestamp` writes them; the day, which goes on slowly, is remembered. */
+class DayText {
+  #day = Number.NaN;
+  /** `2016-06-08T` */
+  #text = new Uint8Array(0);
+
+  put(bytes: Uint8Array, start: number, ms: number): number {
+    const day = Math.floor(ms / dayMs);
+    if (day !== this.#day) {
+      this.#day = day;
+      this.#text = encoder.encode(new Date(day * dayMs).toISOString().slice(0, -13));
+    }
+    const inDay = ms - day * dayMs;
+    const second = Math.floor(inDay / 1000);
+    const fraction = inDay - second * 1000;
+    const minute = Math.floor(second / 60);
+    const hour = Math.floor(minute / 60);
+    let at = put(bytes, start, this.#text);
+    at = putTwo(bytes, at, hour);
+    bytes[at++] = colon;
+    at = putTwo(bytes, at, minute - hour * 60);
+    bytes[at++] = colon;
+    at = putTwo(bytes, at, second - minute * 60);
+    if (fraction > 0) {
+      const hundreds = Math.floor(fraction / 100);
+      bytes[at++] = point;
+      bytes[at++] = zero + hundreds;
+      at = putTwo(bytes, at, fraction - hundreds * 100);
+    }
+    bytes[at++] = 0x5a;
+    return at;
+  }
+}

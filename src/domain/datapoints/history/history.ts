@@ -1,0 +1,330 @@
+// Reading datapoints back (contract 5 and 10): ranges, the last N, pages, calibrated or raw; put together by buckets of
+// time; or thinned out for a chart. Of one sensor or of several, merged by time. Everything streams in bounded steps.
+import { Refusal } from '../../../base/refusal.ts';
+import { limits } from '../../../config/limits.ts';
+import type { Device, DeviceId } from '../../devices/device.ts';
+import type { DeviceDirectory } from '../../devices/device-directory.ts';
+import type { Permissions } from '../../permissions/permission.ts';
+import { scope } from '../../permissions/scopes.ts';
+import { calibrate } from '../../sensors/calibration.ts';
+import type { Sensor, SensorId, SensorKey } from '../../sensors/sensor.ts';
+import type { Actor } from '../../users/user.ts';
+import { bytesOfColumns, type Columns, datapointsOf, type Slice } from '../columns.ts';
+import { type ArrivedDatapoint, compareTimes, type Datapoint } from '../datapoint.ts';
+import type { AggregateStep, DatapointStore, OpenThinning } from '../datapoint-store.ts';
+import { type Aggregate, closeBucket, type OpenBucket } from './aggregate.ts';
+import type { BucketRequest } from './buckets.ts';
+import type { Separator } from './column-json.ts';
+import { mergeRuns } from './merge.ts';
+import { readSeries, type SeriesQuery, StepBudget, type StepStart, stepsOf } from './series.ts';
+
+/** Which sensors are read. */
+export interface Selection {
+  readonly devices: readonly DeviceId[];
+  /** Each device is read for those of these that it has, and one of the devices must have each; undefined: all. */
+  readonly sensors: readonly SensorId[] | undefined;
+}
+
+export interface HistoryQuery {
+  readonly selection: Selection;
+  readonly fromMs?: number | undefined;
+  readonly toMs?: number | undefined;
+  readonly descending: boolean;
+  readonly calibrated: boolean;
+  /** Rows at most, of all sensors together; undefined: all. */
+  readonly limit: number | undefined;
+  readonly offset: number;
+}
+
+/** A row and the sensor it is of. */
+export interface SensorRow<T> {
+  readonly device: DeviceId;
+  readonly sensor: SensorId;
+  readonly row: T;
+}
+
+/** Some rows as JSON. */
+export interface TextPiece {
+  /** The rows, with a byte of room before them and another behind. Whoever has read it may give it back to `History`. */
+  readonly text: Uint8Array;
+  /** How many, perhaps none. */
+  readonly rows: number;
+  /** True in the last piece where there are rows beyond the limit. */
+  readonly hasMore: boolean;
+}
+
+interface SelectedSensor {
+  readonly device: Device;
+  readonly sensor: Sensor;
+}
+
+export class History {
+  readonly #directory: DeviceDirectory;
+  readonly #permissions: Permissions;
+  readonly #store: DatapointStore;
+
+  constructor(parts: {
+    readonly directory: DeviceDirectory;
+    readonly permissions: Permissions;
+    readonly store: DatapointStore;
+  }) {
+    this.#directory = parts.directory;
+    this.#permissions = parts.permissions;
+    this.#store = parts.store;
+  }
+
+  /**
+   * Permits the read now and gives the datapoints in steps; `lastN` of each sensor, which come newest first.
+   * @throws Refusal `not-found`, `forbidden`, `malformed` where too many sensors are asked for.
+   */
+  async read(
+    actor: Actor,
+    query: HistoryQuery & { readonly lastN?: number | undefined },
+  ): Promise<AsyncGenerator<SensorRow<Datapoint>[]>> {
+    const { rowsMax, descending } = boundsOf(query);
+    const series = { ...query, descending, rowsMax };
+    const runs = await this.#runs(actor, query.selection, (source, budget) =>
+      rowsOf(this.#series(source, series, budget)),
+    );
+    return pageOf(mergeRuns(runs, byTime(descending)), query);
+  }
+
+  /** The same of one sensor as JSON, made where it is read, without an object for each datapoint. */
+  async readText(
+    actor: Actor,
+    query: HistoryQuery & { readonly lastN?: number | undefined; readonly separator: Separator },
+  ): Promise<AsyncGenerator<TextPiece>> {
+    const source = await this.#permitOne(actor, query.selection);
+    return this.#written(source, query, new StepBudget({ caller: actor.caller, series: 1 }));
+  }
+
+  /** Gives the memory of a text back, for the next one. */
+  giveBack(text: Uint8Array): void {
+    this.#store.giveBack(text);
+  }
+
+  /** Permits the read now and gives a row for each sensor and each bucket that has datapoints. */
+  async aggregate(
+    actor: Actor,
+    query: HistoryQuery & { readonly buckets: BucketRequest },
+  ): Promise<AsyncGenerator<SensorRow<Aggregate>[]>> {
+    const runs = await this.#runs(actor, query.selection, (source, budget) => this.#aggregated(source, query, budget));
+    const direction = query.descending ? -1 : 1;
+    return pageOf(
+      mergeRuns(runs, (a, b) => direction * (a.row.startMs - b.row.startMs)),
+      query,
+    );
+  }
+
+  /** Permits the read now and gives at most `points` datapoints of each sensor, with its extremes and both ends. */
+  async thinOut(
+    actor: Actor,
+    query: HistoryQuery & { readonly points: number },
+  ): Promise<AsyncGenerator<SensorRow<Datapoint>[]>> {
+    const runs = await this.#runs(actor, query.selection, (source, budget) =>
+      rowsOf(this.#thinned(source, query, budget)),
+    );
+    return pageOf(mergeRuns(runs, byTime(query.descending)), query);
+  }
+
+  /** The same of one sensor, as the columns of each step. */
+  async thinOutColumns(
+    actor: Actor,
+    query: HistoryQuery & { readonly points: number },
+  ): Promise<AsyncGenerator<Slice>> {
+    const source = await this.#permitOne(actor, query.selection);
+    const budget = new StepBudget({ caller: actor.caller, series: 1 });
+    return slicesOf(this.#thinned(source, query, budget), query);
+  }
+
+  /** The last pushed datapoint of each sensor of the devices, corrected by its calibration. */
+  async latest(devices: readonly Device[]): Promise<Map<SensorKey, ArrivedDatapoint>> {
+    const sensors = devices.flatMap((device) => [...device.sensors.values()]);
+    const latest = await this.#store.latest(sensors.map((sensor) => sensor.key));
+    for (const { key, calibration } of sensors) {
+      const point = calibration && latest.get(key);
+      if (point) latest.set(key, { ...point, value: calibrate(point.value, calibration) });
+    }
+    return latest;
+  }
+
+  /** Opens a run of rows for each sensor of the selection; they share one budget of memory. */
+  async #runs<T>(
+    actor: Actor,
+    selection: Selection,
+    open: (source: SelectedSensor, budget: StepBudget) => AsyncGenerator<readonly T[]>,
+  ): Promise<AsyncGenerator<SensorRow<T>[]>[]> {
+    const sources = await this.#permit(actor, selection);
+    const budget = new StepBudget({ caller: actor.caller, series: sources.length });
+    return sources.map((source) => located(source, open(source, budget)));
+  }
+
+  async #permitOne(actor: Actor, selection: Selection): Promise<SelectedSensor> {
+    const [source, ...others] = await this.#permit(actor, selection);
+    if (source === undefined || others.length > 0) throw new Error('One sensor is read at a time.');
+    return source;
+  }
+
+  /** The sensors of the selection; all of their devices must be readable. */
+  async #permit(actor: Actor, { devices: ids, sensors }: Selection): Promise<SelectedSensor[]> {
+    if (ids.length > limits.sensorsReadMax) throw tooManySensors();
+    const sources: SelectedSensor[] = [];
+    const missing = new Set(sensors);
+    for (const id of ids) {
+      const device = await this.#directory.get(id);
+      this.#permissions.require(actor, device, scope.dataView);
+      for (const sensor of sensors?.map((name) => device.sensors.get(name)) ?? device.sensors.values()) {
+        if (sensor === undefined) continue;
+        missing.delete(sensor.id);
+        sources.push({ device, sensor });
+      }
+      if (sources.length > limits.sensorsReadMax) throw tooManySensors();
+    }
+    const [absent] = missing;
+    if (absent === undefined) return sources;
+    const where = ids.length === 1 ? `Device ${ids[0]} has` : 'None of the devices has';
+    throw new Refusal('not-found', `${where} ${ids.length === 1 ? 'no' : 'a'} sensor ${absent}.`);
+  }
+
+  #series({ sensor }: SelectedSensor, query: SeriesQuery, budget: StepBudget): AsyncGenerator<Columns> {
+    return readSeries(this.#store, sensor, query, budget);
+  }
+
+  async *#written(
+    { sensor }: SelectedSensor,
+    query: HistoryQuery & { readonly lastN?: number | undefined; readonly separator: Separator },
+    budget: StepBudget,
+  ): AsyncGenerator<TextPiece> {
+    const { fromMs, toMs, limit, offset, separator } = query;
+    const { rowsMax, descending } = boundsOf({ ...query, limit: limit === undefined ? undefined : limit + 1 });
+    const made = { ...madeOf(sensor, query), fromMs, toMs, descending, separator };
+    // One more than is shown tells whether there is more.
+    let [toRead, toSkip, toShow] = [rowsMax, offset, limit ?? Number.POSITIVE_INFINITY];
+    const ask = (start: StepStart) => {
+      const rows = { limit: Math.min(limits.textStepRows, toRead), skip: toSkip, rowsMax: toShow };
+      return this.#store.readText({ ...made, ...start, ...rows }, budget.caller);
+    };
+    for await (const { text, rows, count } of stepsOf(ask, { bytesOf: ({ text }) => text.length, budget })) {
+      const skipped = Math.min(toSkip, count);
+      toRead -= count;
+      toSkip -= skipped;
+      toShow -= rows;
+      yield { text, rows, hasMore: count - skipped > rows };
+      if (toRead <= 0) return;
+    }
+  }
+
+  async *#aggregated(
+    { sensor }: SelectedSensor,
+    query: HistoryQuery & { readonly buckets: BucketRequest },
+    budget: StepBudget,
+  ): AsyncGenerator<readonly Aggregate[]> {
+    const { fromMs, toMs, descending, buckets } = query;
+    const made = { ...madeOf(sensor, query), fromMs, toMs, descending, buckets };
+    const wanted = limits.foldRowsWanted / budget.series;
+    let limit = Math.max(limits.mainThreadReadRows, Math.floor(limits.foldStepRows / 4 / budget.series));
+    let open: OpenBucket | undefined;
+    const ask = (start: StepStart) => this.#store.aggregate({ ...made, ...start, limit, open }, budget.caller);
+    for await (const step of stepsOf(ask, { bytesOf: bytesOfAggregates, budget })) {
+      open = step.open;
+      const perRow = step.count / Math.max(1, step.rows.length);
+      limit = Math.ceil(Math.min(limits.foldStepRows, Math.max(limits.mainThreadReadRows, wanted * perRow)));
+      if (step.rows.length > 0) yield step.rows;
+    }
+    if (open !== undefined) yield [closeBucket(open)];
+  }
+
+  async *#thinned(
+    { sensor }: SelectedSensor,
+    query: HistoryQuery & { readonly points: number },
+    budget: StepBudget,
+  ): AsyncGenerator<Columns> {
+    const { fromMs, toMs, descending, points } = query;
+    const made = { ...madeOf(sensor, query), fromMs, toMs, descending, points, limit: limits.foldStepRows };
+    let open: OpenThinning | undefined;
+    const ask = (start: StepStart) => this.#store.thinOut({ ...made, ...start, open }, budget.caller);
+    for await (const step of stepsOf(ask, { bytesOf: ({ columns }) => bytesOfColumns(columns), budget })) {
+      open = step.open;
+      if (step.columns.count > 0) yield step.columns;
+    }
+  }
+}
+
+/** What all that is made of a series where it is read begins with. */
+function madeOf({ key, calibration }: Sensor, { calibrated }: HistoryQuery) {
+  return { sensor: key, calibration: calibrated ? calibration : undefined };
+}
+
+function bytesOfAggregates({ rows }: AggregateStep): number {
+  let bytes = rows.length * aggregateBytes;
+  for (const { first, last } of rows)
+    for (const value of [first, last]) if (typeof value === 'string') bytes += 2 * value.length;
+  return bytes;
+}
+
+/** About what a row takes in memory, texts apart. */
+const aggregateBytes = 150;
+
+/** How many rows of each sensor are read, and from which end. */
+function boundsOf({ lastN, limit, offset, descending }: HistoryQuery & { readonly lastN?: number | undefined }) {
+  const rowsMax = Math.min(lastN ?? Number.POSITIVE_INFINITY, (limit ?? Number.POSITIVE_INFINITY) + offset);
+  return { rowsMax, descending: lastN !== undefined || descending };
+}
+
+/** The rows of a page, as they lie in their steps. */
+async function* slicesOf(
+  steps: AsyncGenerator<Columns>,
+  { limit, offset }: Pick<HistoryQuery, 'limit' | 'offset'>,
+): AsyncGenerator<Slice> {
+  let skip = offset;
+  let left = limit ?? Number.POSITIVE_INFINITY;
+  for await (const columns of steps) {
+    const from = Math.min(skip, columns.count);
+    const to = Math.min(columns.count, from + left);
+    skip -= from;
+    left -= to - from;
+    if (to > from) yield { columns, from, to };
+    if (left <= 0) return;
+  }
+}
+
+async function* rowsOf(steps: AsyncGenerator<Columns>): AsyncGenerator<Datapoint[]> {
+  for await (const columns of steps) yield datapointsOf(columns);
+}
+
+async function* located<T>(
+  { device, sensor }: SelectedSensor,
+  steps: AsyncGenerator<readonly T[]>,
+): AsyncGenerator<SensorRow<T>[]> {
+  for await (const rows of steps) yield rows.map((row) => ({ device: device.id, sensor: sensor.id, row }));
+}
+
+/** By time; equal times by when they were received; and what was received together by the sensor's id, device by device. */
+function byTime(descending: boolean): (a: SensorRow<Datapoint>, b: SensorRow<Datapoint>) => number {
+  const direction = descending ? -1 : 1;
+  return (a, b) => direction * compareTimes(a.row, b.row) || compareSensors(a, b);
+}
+
+function compareSensors(a: SensorRow<unknown>, b: SensorRow<unknown>): number {
+  if (a.device !== b.device || a.sensor === b.sensor) return 0;
+  return a.sensor < b.sensor ? -1 : 1;
+}
+
+async function* pageOf<T>(
+  steps: AsyncGenerator<T[]>,
+  { limit, offset }: Pick<HistoryQuery, 'limit' | 'offset'>,
+): AsyncGenerator<T[]> {
+  let skip = offset;
+  let left = limit ?? Number.POSITIVE_INFINITY;
+  for await (const rows of steps) {
+    const shown = rows.slice(skip, skip + left);
+    skip -= Math.min(skip, rows.length);
+    left -= shown.length;
+    if (shown.length > 0) yield shown;
+    if (left <= 0) return;
+  }
+}
+
+function tooManySensors(): Refusal {
+  return new Refusal('malformed', `One request reads at most ${limits.sensorsReadMax} sensors. Ask for fewer.`);
+}

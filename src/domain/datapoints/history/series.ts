@@ -1,0 +1,103 @@
+// The datapoints of one sensor, read from the store in steps that are bounded in rows and in bytes, however long the
+// range and however large the values. Several series that are read side by side share one budget.
+import { reportReleasedBytes } from '../../../base/memory/garbage-collection.ts';
+import { limits } from '../../../config/limits.ts';
+import type { Caller } from '../../callers/caller.ts';
+import { type Calibration, calibrateColumn } from '../../sensors/calibration.ts';
+import type { Sensor } from '../../sensors/sensor.ts';
+import { bytesOfColumns, type Columns } from '../columns.ts';
+import type { DatapointStore, Position, RangeQuery } from '../datapoint-store.ts';
+
+export interface SeriesQuery extends Pick<RangeQuery, 'fromMs' | 'toMs' | 'descending' | 'valuesOnly'> {
+  readonly calibrated: boolean;
+  /** Datapoints at most; undefined: the whole range. */
+  readonly rowsMax?: number | undefined;
+}
+
+/** For whom the series of one request are read, and how much they hold in memory together. */
+export class StepBudget {
+  readonly caller: Caller;
+  /** How many series share it. */
+  readonly series: number;
+  #heldBytes = 0;
+
+  constructor(options: { readonly caller: Caller; readonly series: number }) {
+    this.caller = options.caller;
+    this.series = options.series;
+  }
+
+  /** Says what a series holds now instead of `before`. */
+  replace(before: number, now: number): void {
+    this.#heldBytes += now - before;
+  }
+
+  /** Bytes for the next step of a series that holds so many: its share, or what the others leave. */
+  bytesFor(held: number): number {
+    return Math.max(limits.readBytes / this.series, Math.min(limits.readBytes - this.#heldBytes + held, stepBytes));
+  }
+}
+
+/** Bytes of a step at most, so that other work comes between. */
+const stepBytes = limits.readBytes / 4;
+
+/** Where a step of a read begins, and what it may hold. */
+export interface StepStart {
+  readonly after: Position | undefined;
+  readonly bytesMax: number;
+}
+
+/** Asks for step after step; what the one before holds is let go when the next is asked for. */
+export async function* stepsOf<Step extends { readonly next: Position | undefined }>(
+  ask: (start: StepStart) => Promise<Step>,
+  { bytesOf, budget }: { readonly bytesOf: (step: Step) => number; readonly budget: StepBudget },
+): AsyncGenerator<Step> {
+  let bytes = 0;
+  let after: Position | undefined;
+  try {
+    for (;;) {
+      const step = await ask({ after, bytesMax: budget.bytesFor(bytes) });
+      const held = bytesOf(step);
+      budget.replace(bytes, held);
+      bytes = held;
+      yield step;
+      if (step.next === undefined) return;
+      after = step.next;
+      // Other callers come between two steps of a long read.
+      await nextLoopTurn();
+    }
+  } finally {
+    budget.replace(bytes, 0);
+  }
+}
+
+/** Gives the datapoints in steps. */
+export async function* readSeries(
+  store: DatapointStore,
+  sensor: Sensor,
+  query: SeriesQuery,
+  budget: StepBudget,
+): AsyncGenerator<Columns> {
+  const { fromMs, toMs, descending, calibrated, valuesOnly } = query;
+  const calibration = calibrated ? sensor.calibration : undefined;
+  const range = { sensor: sensor.key, fromMs, toMs, descending, valuesOnly };
+  let left = query.rowsMax ?? Number.POSITIVE_INFINITY;
+  if (left <= 0) return;
+  const ask = (start: StepStart) =>
+    store.read({ ...range, ...start, limit: Math.min(limits.objectStepRows, left) }, budget.caller);
+  for await (const { columns } of stepsOf(ask, { bytesOf: ({ columns }) => bytesOfColumns(columns), budget })) {
+    left -= columns.count;
+    if (columns.count > 0) yield calibration === undefined ? columns : corrected(columns, calibration);
+    reportReleasedBytes(bytesOfColumns(columns));
+    if (left <= 0) return;
+  }
+}
+
+export function nextLoopTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
+function corrected(columns: Columns, calibration: Calibration): Columns {
+  const values = new Float64Array(columns.count);
+  calibrateColumn({ values: columns.values, from: 0, to: columns.count }, calibration, values);
+  return { ...columns, values };
+}

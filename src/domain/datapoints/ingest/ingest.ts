@@ -1,0 +1,143 @@
+// Step 1 of the way of a datapoint: find the sensor, permit, check, stamp `date_received`, hand to the writer.
+// Every door that takes datapoints ends here.
+
+import { Refusal } from '../../../base/refusal.ts';
+import type { Clock } from '../../../base/time/clock.ts';
+import type { Caller } from '../../callers/caller.ts';
+import type { Device, DeviceId } from '../../devices/device.ts';
+import type { DeviceDirectory } from '../../devices/device-directory.ts';
+import type { Permissions } from '../../permissions/permission.ts';
+import { scope } from '../../permissions/scopes.ts';
+import type { PushCharge } from '../../quotas/push-charge.ts';
+import type { PushCharges } from '../../quotas/push-charges.ts';
+import type { Sensor, SensorId } from '../../sensors/sensor.ts';
+import type { Actor } from '../../users/user.ts';
+import type { PushReceipt } from '../datapoint-batch.ts';
+import type { DatapointStore } from '../datapoint-store.ts';
+import type { AppendCallback } from './append.ts';
+import { IdempotencyGuard, type IdempotencyKey } from './idempotency-guard.ts';
+import { Push, type PushExtras } from './push.ts';
+import type { Readings } from './reading.ts';
+import type { Writer } from './writer.ts';
+
+/** A push to one sensor, as a door hands it over. */
+export interface SensorPush extends PushExtras {
+  readonly device: DeviceId;
+  readonly sensor: SensorId;
+  readonly readings: Readings;
+  /** Without readings too it takes its turn, and is done after all that came before. */
+  readonly isInLine?: boolean;
+}
+
+export class Ingest {
+  readonly #directory: DeviceDirectory;
+  readonly #permissions: Permissions;
+  readonly #writer: Writer;
+  readonly #clock: Clock;
+  readonly #charges: PushCharges;
+  readonly #idempotencyGuard: IdempotencyGuard<void>;
+
+  constructor(parts: {
+    readonly directory: DeviceDirectory;
+    readonly permissions: Permissions;
+    readonly writer: Writer;
+    readonly store: DatapointStore;
+    readonly clock: Clock;
+    readonly receiptHours: number;
+    readonly charges: PushCharges;
+  }) {
+    this.#directory = parts.directory;
+    this.#permissions = parts.permissions;
+    this.#writer = parts.writer;
+    this.#clock = parts.clock;
+    this.#charges = parts.charges;
+    this.#idempotencyGuard = new IdempotencyGuard(parts);
+  }
+
+  /**
+   * Stores a push; resolves after the commit (I1).
+   * @throws Refusal `not-found`, `forbidden`, `busy`, `storage`.
+   */
+  accept(actor: Actor, push: SensorPush): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.submit(actor, push, (error) => (error === undefined ? resolve() : reject(error)));
+    });
+  }
+
+  /** As `accept`, for those to whom a promise costs too much. */
+  submit(actor: Actor, push: SensorPush, done: AppendCallback): void {
+    const device = this.#directory.peek(push.device);
+    // The usual push finds its device in memory and goes on without waiting.
+    if (device !== undefined) this.#append(actor, device, push, done);
+    else this.#directory.get(push.device).then((found) => this.#append(actor, found, push, done), done);
+  }
+
+  /** The sensor that a push goes to, if its device is in memory and the actor may push to it. */
+  peekSensor(actor: Actor, device: DeviceId, sensorId: SensorId): SensorRef | undefined {
+    const found = this.#directory.peek(device);
+    if (found === undefined || (this.#permissions.scopesOf(actor, found) & scope.dataCreate) === 0) return undefined;
+    const sensor = found.sensors.get(sensorId);
+    if (sensor === undefined || this.#directory.isLeaving(device, sensorId)) return undefined;
+    const charge = this.#charges.of(actor, found);
+    return this.#charges.refusalOf(charge, actor.caller) === undefined ? { device: found, sensor, charge } : undefined;
+  }
+
+  /** Stores pushes of one caller whose places were found with `peekPlace` in this turn of the event loop, all of them or none. */
+  submitAll(caller: Caller, pushes: readonly Push[], done: AppendCallback): void {
+    this.#writer.submit({ caller, pushes }, done);
+  }
+
+  /**
+   * Stores a push once, however often it is repeated within 24 hours under the same key.
+   * @throws Refusal `conflict` when the key came with another body before.
+   */
+  async acceptOnce(actor: Actor, push: SensorPush, key: IdempotencyKey): Promise<void> {
+    const device = await this.#directory.get(push.device);
+    // With the sensor's own number: a sensor that was removed and made again has stored nothing yet.
+    const part = this.resolve(actor, device, push.sensor).sensor.key;
+    const first = async (receipt: PushReceipt) => {
+      const sensorRef = this.resolve(actor, device, push.sensor);
+      const pushes = [new Push(sensorRef, push.readings, this.#clock.now(), push)];
+      await this.#writer.append({ caller: actor.caller, pushes, receipt });
+    };
+    return this.#idempotencyGuard.run({ caller: actor.caller.key, key, part, first, again: () => {} });
+  }
+
+  #append(actor: Actor, device: Device, push: SensorPush, done: AppendCallback): void {
+    let sensorRef: SensorRef;
+    try {
+      sensorRef = this.resolve(actor, device, push.sensor);
+    } catch (error) {
+      done(error);
+      return;
+    }
+    if (push.readings.length === 0 && push.isInLine !== true) done();
+    else {
+      const pushes = [new Push(sensorRef, push.readings, this.#clock.now(), push)];
+      this.#writer.submit({ caller: actor.caller, pushes }, done);
+    }
+  }
+
+  /**
+   * Where a push goes; bulk.ts asks for each of its own.
+   * @throws Refusal `not-found`, `forbidden`, `quota`, `too-many`.
+   */
+  resolve(actor: Actor, device: Device, sensorId: SensorId): SensorRef {
+    this.#permissions.require(actor, device, scope.dataCreate);
+    const sensor = device.sensors.get(sensorId);
+    if (sensor === undefined || this.#directory.isLeaving(device.id, sensorId)) {
+      throw new Refusal('not-found', `Device ${device.id} has no sensor ${sensorId}.`);
+    }
+    const charge = this.#charges.of(actor, device);
+    const refusal = this.#charges.refusalOf(charge, actor.caller);
+    if (refusal !== undefined) throw refusal;
+    return { device, sensor, charge };
+  }
+}
+
+/** A sensor that the actor may push to. */
+export interface SensorRef {
+  readonly device: Device;
+  readonly sensor: Sensor;
+  readonly charge: PushCharge;
+}

@@ -1,0 +1,177 @@
+// The readings that most devices send, `{"value":21.5}` or `{"value":21.5,"timestamp":"2016-06-08T18:20:27.873Z"}`, alone
+// or in an array, read straight from their bytes: a fraction of the cost of the general way. Whatever looks different in
+// the least is left to that; what is read here reads the same there (plain-reading.test.ts).
+import { limits } from '../../../config/limits.ts';
+import { PlainReadings } from './plain-readings.ts';
+import type { Reading } from './reading.ts';
+
+const valueKey = Buffer.from('"value":');
+const timestampKey = Buffer.from('"timestamp":');
+const openBrace = 0x7b;
+const closeBrace = 0x7d;
+const openBracket = 0x5b;
+const closeBracket = 0x5d;
+const comma = 0x2c;
+const quote = 0x22;
+const space = 0x20;
+const zero = 0x30;
+
+/**
+ * Value and timestamp of the reading that was scanned last; one for all, because a result for each would cost as much as
+ * scanning, and in an array of numbers, because each would be an object of its own elsewhere.
+ */
+const scanned = new Float64Array(2);
+const valueAt = 0;
+const timestampAt = 1;
+/** Those of the array that is being scanned. */
+const scannedValues = new Float64Array(limits.pushDatapointsMax);
+const scannedTimestamps = new Float64Array(limits.pushDatapointsMax);
+
+/** The reading that the bytes hold, or undefined when they have another form. */
+export function parsePlainReading(bytes: Uint8Array, start: number, end: number): Reading | undefined {
+  const last = scanReading(bytes, skipSpace(bytes, start), end);
+  if (last < 0 || (last !== end && skipSpace(bytes, last) !== end)) return undefined;
+  return { value: scanned[valueAt] as number, timestampMs: scanned[timestampAt] as number };
+}
+
+/** The readings of an array that the bytes hold, or undefined when they have another form or are too many. */
+export function parsePlainReadings(bytes: Uint8Array): PlainReadings | undefined {
+  const end = bytes.length;
+  const first = skipSpace(bytes, 0);
+  if (bytes[first] !== openBracket) return undefined;
+  let count = 0;
+  for (let at = skipSpace(bytes, first + 1); count < limits.pushDatapointsMax; ) {
+    at = scanReading(bytes, at, end);
+    if (at < 0) return undefined;
+    scannedValues[count] = scanned[valueAt] as number;
+    scannedTimestamps[count++] = scanned[timestampAt] as number;
+    at = skipSpace(bytes, at);
+    if (bytes[at] === comma) at = skipSpace(bytes, at + 1);
+    else if (bytes[at] === closeBracket && skipSpace(bytes, at + 1) === end) {
+      return new PlainReadings(scannedValues.slice(0, count), scannedTimestamps.slice(0, count));
+    } else return undefined;
+  }
+  return undefined;
+}
+
+/** Scans one reading; gives the index behind it, or -1 when it has another form. */
+function scanReading(bytes: Uint8Array, start: number, end: number): number {
+  if (bytes[start] !== openBrace) return -1;
+  scanned[valueAt] = Number.NaN;
+  scanned[timestampAt] = Number.NaN;
+  for (let at = skipSpace(bytes, start + 1); ; at = skipSpace(bytes, at + 1)) {
+    // A name that comes twice is left to the general way, as is one without a value.
+    if (isUnknown(valueAt) && startsWith(bytes, at, end, valueKey)) {
+      at = scanNumber(bytes, skipSpace(bytes, at + valueKey.length), end);
+    } else if (isUnknown(timestampAt) && startsWith(bytes, at, end, timestampKey)) {
+      at = scanTimestamp(bytes, skipSpace(bytes, at + timestampKey.length), end);
+    } else return -1;
+    if (at < 0) return -1;
+    at = skipSpace(bytes, at);
+    if (at >= end) return -1;
+    if (bytes[at] === closeBrace) return isUnknown(valueAt) ? -1 : at + 1;
+    if (bytes[at] !== comma) return -1;
+  }
+}
+
+function scanNumber(bytes: Uint8Array, start: number, end: number): number {
+  const isNegative = bytes[start] === 0x2d;
+  const first = isNegative ? start + 1 : start;
+  let at = first;
+  let mantissa = 0;
+  let point = -1;
+  for (; at < end; at++) {
+    const digit = (bytes[at] as number) - zero;
+    if (digit >= 0 && digit <= 9) mantissa = mantissa * 10 + digit;
+    else if (bytes[at] === 0x2e && point < 0 && at > first) point = at;
+    else break;
+  }
+  const digits = at - first - (point < 0 ? 0 : 1);
+  const decimals = point < 0 ? 0 : at - point - 1;
+  // Up to 15 digits both parts are exact, and so is the one rounding of their division.
+  if (digits === 0 || digits > 15 || (point >= 0 && decimals === 0)) return -1;
+  if (digits - decimals > 1 && bytes[first] === zero) return -1;
+  const size = decimals === 0 ? mantissa : mantissa / (powersOfTen[decimals] as number);
+  scanned[valueAt] = isNegative ? -size : size;
+  return at;
+}
+
+const powersOfTen = Array.from({ length: 16 }, (_, n) => 10 ** n);
+
+/** Scans `"2016-06-08T18:20:27Z"` or `"2016-06-08T18:20:27.873Z"`. */
+function scanTimestamp(bytes: Uint8Array, start: number, end: number): number {
+  const length = bytes[start + 21] === quote ? 20 : 24;
+  const at = start + 1 + length;
+  if (bytes[start] !== quote || at >= end || bytes[at] !== quote) return -1;
+  return scanTime(bytes, start + 1, length) ? at + 1 : -1;
+}
+
+function isUnknown(which: number): boolean {
+  return Number.isNaN(scanned[which] as number);
+}
+
+/** Scans what stands between the quotes, milliseconds since 1970 UTC; false for anything else. */
+function scanTime(bytes: Uint8Array, at: number, length: number): boolean {
+  if (bytes[at + 4] !== 0x2d || bytes[at + 7] !== 0x2d || bytes[at + 10] !== 0x54) return false;
+  if (bytes[at + 13] !== 0x3a || bytes[at + 16] !== 0x3a || bytes[at + length - 1] !== 0x5a) return false;
+  const year = two(bytes, at) * 100 + two(bytes, at + 2);
+  const month = two(bytes, at + 5);
+  const day = two(bytes, at + 8);
+  const hour = two(bytes, at + 11);
+  const minute = two(bytes, at + 14);
+  const second = two(bytes, at + 17);
+  let ms = 0;
+  if (length === 24) {
+    if (bytes[at + 19] !== 0x2e) return false;
+    ms = two(bytes, at + 20) * 10 + (two(bytes, at + 21) % 10);
+  }
+  // NaN compares as false, so that whatever is no digit ends here.
+  const isUsual =
+    year >= 1000 && month >= 1 && day >= 1 && day <= daysOf(year, month) && hour <= 23 && minute <= 59 && second <= 59;
+  if (!isUsual || !(ms <= 999)) return false;
+  const timeMs = ((hour * 60 + minute) * 60 + second) * 1000 + ms;
+  scanned[timestampAt] = daysSince1970(year, month, day) * 86_400_000 + timeMs;
+  return true;
+}
+
+const daysOfMonths = [0, 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+
+/** Days of a month; 0 where there is no such month. */
+function daysOf(year: number, month: number): number {
+  if (month === 2 && year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0)) return 29;
+  return daysOfMonths[month] ?? 0;
+}
+
+/** Two decimal digits; NaN where there are none. */
+function two(bytes: Uint8Array, at: number): number {
+  const tens = (bytes[at] as number) - zero;
+  const ones = (bytes[at + 1] as number) - zero;
+  return tens >= 0 && tens <= 9 && ones >= 0 && ones <= 9 ? tens * 10 + ones : Number.NaN;
+}
+
+/** Days of the Gregorian calendar, by counting years from March on. */
+function daysSince1970(year: number, month: number, day: number): number {
+  const y = month <= 2 ? year - 1 : year;
+  const era = Math.floor(y / 400);
+  const yearOfEra = y - era * 400;
+  const dayOfYear = Math.floor((153 * (month + (month > 2 ? -3 : 9)) + 2) / 5) + day - 1;
+  const dayOfEra = yearOfEra * 365 + Math.floor(yearOfEra / 4) - Math.floor(yearOfEra / 100) + dayOfYear;
+  return era * 146_097 + dayOfEra - 719_468;
+}
+
+/** Behind the white space of JSON: writers set it behind colons and commas, or each reading in a line of its own. */
+function skipSpace(bytes: Uint8Array, at: number): number {
+  let next = at;
+  while (isSpace(bytes[next])) next += 1;
+  return next;
+}
+
+function isSpace(byte: number | undefined): boolean {
+  return byte === space || byte === 0x0a || byte === 0x0d || byte === 0x09;
+}
+
+function startsWith(bytes: Uint8Array, at: number, end: number, text: Uint8Array): boolean {
+  if (at + text.length >= end) return false;
+  for (let i = 0; i < text.length; i++) if (bytes[at + i] !== text[i]) return false;
+  return true;
+}

@@ -1,0 +1,49 @@
+// One push to one sensor, from the moment it is permitted until the readers of the feed have had it.
+import type { Device } from '../../devices/device.ts';
+import type { PushCharge } from '../../quotas/push-charge.ts';
+import type { Sensor } from '../../sensors/sensor.ts';
+import type { PublishMark } from '../datapoint-batch.ts';
+import type { CommittedPush, OriginalMessage } from '../feed.ts';
+import type { Readings } from './reading.ts';
+
+/** What belongs to a push beside its readings. */
+export interface PushExtras {
+  readonly original?: OriginalMessage | undefined;
+  readonly publish?: PublishMark | undefined;
+  readonly many?: boolean | undefined;
+  readonly isQuiet?: boolean | undefined;
+}
+
+/** A class, because tens of thousands a second are made and all look the same to the engine then. */
+export class Push implements CommittedPush {
+  readonly kind = 'sensor';
+  readonly device: Device;
+  readonly sensor: Sensor;
+  /** Told of the readings when they are committed. */
+  readonly charge: PushCharge | undefined;
+  readonly readings: Readings;
+  readonly receivedMs: number;
+  readonly original: OriginalMessage | undefined;
+  readonly publish: PublishMark | undefined;
+  readonly many: boolean;
+  readonly isQuiet: boolean;
+  /** Set by the writer at the commit. */
+  firstSeq = 0;
+
+  constructor(
+    sensorRef: { readonly device: Device; readonly sensor: Sensor; readonly charge?: PushCharge },
+    readings: Readings,
+    receivedMs: number,
+    extras: PushExtras,
+  ) {
+    this.device = sensorRef.device;
+    this.sensor = sensorRef.sensor;
+    this.charge = sensorRef.charge;
+    this.readings = readings;
+    this.receivedMs = receivedMs;
+    this.original = extras.original;
+    this.publish = extras.publish;
+    this.many = extras.many === true;
+    this.isQuiet = extras.isQuiet === true;
+  }
+}

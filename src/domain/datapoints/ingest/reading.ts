@@ -1,0 +1,78 @@
+// What arrived at a door, checked: the datapoints of one push to one sensor, in the order in which they were sent.
+
+import { Refusal } from '../../../base/refusal.ts';
+import type { Json } from '../../../base/text/json.ts';
+import { parseTimestamp } from '../../../base/time/timestamp.ts';
+import { limits } from '../../../config/limits.ts';
+import { type StoredValue, storedValue } from '../datapoint.ts';
+
+export interface Reading {
+  readonly value: StoredValue;
+  /** Milliseconds since 1970 UTC, NaN where the sender had no clock. */
+  readonly timestampMs: number;
+}
+
+/** The readings of one push, in order; an array is one. */
+export interface Readings extends Iterable<Reading> {
+  readonly length: number;
+  at(index: number): Reading | undefined;
+  map<T>(of: (reading: Reading, index: number) => T): T[];
+}
+
+/**
+ * Reads the body of a push: `{value, timestamp?}` or an array of such objects (contract 5).
+ * @throws Refusal `malformed` or `too-large`, naming each place by JSON pointer.
+ */
+export function parseReadings(body: unknown): Reading[] {
+  if (!Array.isArray(body)) return [parseReading(body, '')];
+  if (body.length > limits.pushDatapointsMax) {
+    throw new Refusal(
+      'too-large',
+      `One push takes ${limits.pushDatapointsMax} datapoints, not ${body.length}. Send them in parts.`,
+    );
+  }
+  return body.map((item, index) => parseReading(item, `/${index}`));
+}
+
+/** Reads one `{value, timestamp?}`; unknown fields, `date_received` among them, are ignored. */
+function parseReading(body: unknown, pointer: string): Reading {
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
+    fault(pointer, 'must be an object with a "value", such as {"value": 21.5}');
+  }
+  const { value, timestamp } = body as { value?: Json; timestamp?: unknown };
+  if (value === undefined) fault(`${pointer}/value`, 'is missing: a datapoint needs a value (null is one)');
+  return { value: parseValue(value, `${pointer}/value`), timestampMs: parseReadingTimestamp(timestamp, pointer) };
+}
+
+/** Turns a value of any JSON type (parsed by base/text/json-text.ts, so fit to be kept) into what is kept. */
+export function parseValue(value: Json, pointer: string): StoredValue {
+  const stored = storedValue(value);
+  if (
+    typeof stored === 'string' &&
+    stored.length * 3 > limits.valueBytesMax &&
+    Buffer.byteLength(stored) > limits.valueBytesMax
+  ) {
+    throw new Refusal(
+      'too-large',
+      `${pointer || 'The text'} has ${Buffer.byteLength(stored)} bytes; a value takes ${limits.valueBytesMax}.`,
+      {
+        faults: [{ pointer, detail: `must have at most ${limits.valueBytesMax} bytes as JSON` }],
+      },
+    );
+  }
+  return stored;
+}
+
+function parseReadingTimestamp(timestamp: unknown, pointer: string): number {
+  if (timestamp === undefined || timestamp === null) return Number.NaN;
+  if (typeof timestamp !== 'string') fault(`${pointer}/timestamp`, 'must be a string such as "2016-06-08T18:20:27Z"');
+  const ms = parseTimestamp(timestamp);
+  if (ms === undefined) {
+    fault(`${pointer}/timestamp`, 'is no timestamp; write RFC 3339 such as "2016-06-08T18:20:27.873Z"');
+  }
+  return ms;
+}
+
+function fault(pointer: string, detail: string): never {
+  throw new Refusal('malformed', `${pointer || 'The body'} ${detail}.`, { faults: [{ pointer, detail }] });
+}

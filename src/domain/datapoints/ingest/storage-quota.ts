@@ -1,0 +1,165 @@
+// Whether there is room for more datapoints: under the cap on the data folder, and on a disk that is not nearly full. It
+// looks about once a second, so that a push asks a boolean. What makes room (removals, retention) and all else goes on.
+import type { Log } from '../../../base/log.ts';
+import { Refusal } from '../../../base/refusal.ts';
+
+/** What the data takes and what the disk still has, bytes. */
+export interface DataUsage {
+  readonly usedBytes: number;
+  /** Of the disk: free, for us. */
+  readonly freeBytes: number;
+  /** Of the disk: all of it. */
+  readonly diskBytes: number;
+  /** Of what the data takes on the disk: space that was given back, and is used first. */
+  readonly reusableBytes: number;
+}
+
+export interface StorageQuotaBounds {
+  readonly diskReserveBytesMax: number;
+  readonly diskReserveShare: number;
+  readonly diskWorkBytes: number;
+  readonly storageRecoveredShare: number;
+  readonly storageMeasuredMs: number;
+  readonly storageFullRetryAfterS: number;
+}
+
+export class StorageQuota {
+  readonly #measure: () => Promise<DataUsage>;
+  readonly #compact: () => Promise<void>;
+  readonly #bytesMax: number | undefined;
+  readonly #bounds: StorageQuotaBounds;
+  readonly #log: Log;
+  #timer: NodeJS.Timeout | undefined;
+  #isClosed = false;
+  #reason: string | undefined;
+  #usage: DataUsage | undefined;
+  #refused = 0;
+  #isCompacting = false;
+  #reportedFull: boolean | undefined;
+  readonly #onChange: (isFull: boolean) => Promise<void>;
+
+  constructor(parts: {
+    readonly measure: () => Promise<DataUsage>;
+    /** Has the store bring what it holds into its smallest form; asked for while there is no room. */
+    readonly compact: () => Promise<void>;
+    /** The cap; undefined: as much as the disk has. */
+    readonly bytesMax: number | undefined;
+    /** Called at the first look, and when it becomes full or has room again; tried again with the next look when it fails. */
+    readonly onChange?: (isFull: boolean) => Promise<void>;
+    readonly bounds: StorageQuotaBounds;
+    readonly log: Log;
+  }) {
+    this.#measure = parts.measure;
+    this.#compact = parts.compact;
+    this.#bytesMax = parts.bytesMax;
+    this.#bounds = parts.bounds;
+    this.#log = parts.log;
+    this.#onChange = parts.onChange ?? (async () => {});
+  }
+
+  /** Looks for the first time, and from then on by itself. */
+  async start(): Promise<void> {
+    await this.refresh();
+    if (this.#isClosed) return;
+    this.#timer = setTimeout(() => void this.start(), this.#bounds.storageMeasuredMs);
+    this.#timer.unref();
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+  }
+
+  /** Why there is no room, for people; undefined while there is. */
+  get fullReason(): string | undefined {
+    return this.#reason;
+  }
+
+  get bytesMax(): number | undefined {
+    return this.#bytesMax;
+  }
+
+  /** As it was when it looked last. */
+  get usage(): DataUsage | undefined {
+    return this.#usage;
+  }
+
+  /** Datapoints refused since the start. */
+  get refusedDatapoints(): number {
+    return this.#refused;
+  }
+
+  /** The refusal of so many datapoints; undefined where there is room. */
+  refusalOf(datapoints: number): Refusal | undefined {
+    if (this.#reason === undefined) return undefined;
+    this.#refused += datapoints;
+    return new Refusal(
+      'full',
+      `There is no room for more datapoints: ${this.#reason}. Nothing of this request was stored.`,
+      { retryAfterS: this.#bounds.storageFullRetryAfterS },
+    );
+  }
+
+  /** Measures now. Where that fails, what was known before holds: a disk that refuses is heard of by the commits. */
+  async refresh(): Promise<void> {
+    try {
+      this.#usage = await this.#measure();
+    } catch (error) {
+      if (!this.#isClosed) this.#log.warn({ err: error }, 'the free disk space could not be measured');
+      return;
+    }
+    const before = this.#reason;
+    this.#reason = this.#judge(this.#usage, before === undefined ? 1 : 1 - this.#bounds.storageRecoveredShare);
+    if (before === undefined && this.#reason !== undefined) {
+      this.#log.warn(
+        { ...this.#usage, bytesMax: this.#bytesMax },
+        'the storage quota is reached: datapoints are refused',
+      );
+    }
+    await this.#tell(this.#reason !== undefined);
+    if (this.#reason !== undefined) void this.#compactStorage();
+    if (before !== undefined && this.#reason === undefined)
+      this.#log.info({ ...this.#usage }, 'the storage quota is no longer reached: datapoints are accepted');
+  }
+
+  async #tell(isFull: boolean): Promise<void> {
+    if (this.#reportedFull === isFull) return;
+    try {
+      await this.#onChange(isFull);
+      this.#reportedFull = isFull;
+    } catch (error) {
+      if (!this.#isClosed)
+        this.#log.debug({ err: error }, 'the store was not told whether the storage quota is reached');
+    }
+  }
+
+  /** What is removed, and what is not compressed yet, may take its room until the store gets to it by itself. */
+  async #compactStorage(): Promise<void> {
+    if (this.#isCompacting) return;
+    this.#isCompacting = true;
+    try {
+      await this.#compact();
+    } catch (error) {
+      // A full disk may refuse this as well; it is asked for again with the next look.
+      this.#log.debug({ err: error }, 'compacting the data failed');
+    }
+    this.#isCompacting = false;
+  }
+
+  /** `share`: of what is allowed counts only so much, so that it does not open and close with every push. */
+  #judge({ usedBytes, freeBytes, diskBytes, reusableBytes }: DataUsage, share: number): string | undefined {
+    const { diskReserveBytesMax, diskReserveShare, diskWorkBytes } = this.#bounds;
+    if (this.#bytesMax !== undefined && usedBytes >= this.#bytesMax * share) {
+      return `the data takes ${inWords(usedBytes)} of the ${inWords(this.#bytesMax)} it may take`;
+    }
+    const reserveBytes = Math.min(diskReserveBytesMax, diskBytes * diskReserveShare) / share;
+    const workBytes = Math.min(diskWorkBytes, reserveBytes / 2);
+    if (freeBytes >= workBytes && freeBytes + reusableBytes >= reserveBytes) return undefined;
+    return `the disk has ${inWords(freeBytes)} left`;
+  }
+}
+
+function inWords(bytes: number): string {
+  const gigabytes = bytes / 1e9;
+  return gigabytes >= 1 ? `${gigabytes.toFixed(2)} GB` : `${(bytes / 1e6).toFixed(1)} MB`;
+}

@@ -1,0 +1,197 @@
+// The order of pushes when the queue is full, and what becomes of them where a reader of the feed fails; what a full queue means
+// to callers is in test/process/overload.test.ts.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { limits } from '../../../config/limits.ts';
+import { Caller } from '../../callers/caller.ts';
+import { countRows, type DatapointBatch, rowNumbers } from '../datapoint-batch.ts';
+import type { DatapointStore } from '../datapoint-store.ts';
+import { Feed } from '../feed.ts';
+import type { Push } from './push.ts';
+import { Writer } from './writer.ts';
+
+const bounds = {
+  ...{ queueDatapointsMax: 10, queueDatapointsReserve: 4, queueBytesMax: 100_000, queueBytesReserve: 10_000 },
+  ...{
+    commitDatapointsMax: 10,
+    commitBytesMax: 1_000_000,
+    catchUpDatapointsMax: 3,
+    capacityWaiterBytesMax: 10,
+    capacityWaiterBytesReserve: 2,
+    capacityWaiterBytes: 1,
+  },
+  ...{ busyRetryAfterS: 1, gatherMsMax: 1, commitPacing: limits.commitPacing },
+};
+const storageQuota = { refusalOf: () => undefined };
+const unexpected = (error: unknown) => assert.fail(String(error));
+
+test('a small push does not overtake a large one that waits for room', async () => {
+  const disk = new Disk();
+  const caller = new Caller('a');
+  const { stored } = disk;
+  const writer = new Writer({ store: disk.store, feed: new Feed(unexpected), storageQuota, bounds });
+  // As a door with back-pressure does it.
+  const push = async (first: number, count: number): Promise<void> => {
+    for (;;) {
+      const pushes = [makePush(Array.from({ length: count }, (_, n) => first + n))];
+      try {
+        return await writer.append({ caller, pushes });
+      } catch {
+        await writer.waitForCapacity(caller);
+      }
+    }
+  };
+  const done = Promise.all([push(0, 8), push(8, 5), push(13, 1), push(14, 2)]);
+  for (let commits = 0; commits < 2; commits++) {
+    await disk.commit();
+  }
+  await done;
+  assert.deepEqual(
+    stored,
+    Array.from({ length: 16 }, (_, n) => n),
+  );
+});
+
+test('what is committed is acknowledged and told to the others, whatever a reader of the feed does', async () => {
+  const store = { append: async () => 1 } as unknown as DatapointStore;
+  const errors: unknown[] = [];
+  const told: unknown[] = [];
+  const feed = new Feed((error) => errors.push(error));
+  feed.subscribe(() => {
+    throw new Error('a reader that fails');
+  });
+  feed.subscribe((committed) => told.push(committed));
+  const writer = new Writer({ store, feed, storageQuota, bounds });
+  const push = makePush([1, 2]);
+  await writer.append({ pushes: [push] });
+  assert.deepEqual([told, errors.map(String)], [[push], ['Error: a reader that fails']]);
+  assert.equal(writer.storedDatapoints, 2);
+});
+
+test('pushes of a stream that is spared commits share one', async () => {
+  const commits: number[] = [];
+  const store = {
+    append: async (batch: DatapointBatch) => {
+      commits.push(countRows(batch));
+      return 1;
+    },
+  } as unknown as DatapointStore;
+  // Spared from the second commit on.
+  const commitPacing = {
+    ...limits.commitPacing,
+    everyMs: 2_000,
+    datapointsMin: 0,
+    sparedMs: 60_000,
+  };
+  const writer = new Writer({ store, feed: new Feed(unexpected), storageQuota, bounds: { ...bounds, commitPacing } });
+  const push = (count: number) => writer.append({ pushes: [makePush(Array(count).fill(1))] });
+  await push(1);
+  const waiting = [push(1)];
+  for (let turns = 0; turns < 5; turns++) await new Promise((resolve) => setImmediate(resolve));
+  waiting.push(push(2));
+  await Promise.all(waiting);
+  assert.deepEqual(commits, [1, 3]);
+});
+
+test('a caller that fills the queue is refused, another one is not, and goes into the next commit', async () => {
+  const disk = new Disk();
+  const caller = new Caller('a');
+  const writer = new Writer({ store: disk.store, feed: new Feed(unexpected), storageQuota, bounds });
+  const other = new Caller('b');
+  const refused: number[] = [];
+  const push = (by: Caller, first: number, count: number) => {
+    const pushes = [makePush(Array.from({ length: count }, (_, n) => first + n))];
+    return writer.append({ caller: by, pushes }).catch(() => void refused.push(first));
+  };
+  const flood = [push(caller, 0, 6), push(caller, 6, 4)];
+  while (!disk.isBusy) await new Promise((resolve) => setImmediate(resolve));
+  flood.push(push(caller, 100, 3), push(caller, 103, 1));
+  const done = push(other, 200, 1);
+  await disk.commit();
+  await disk.commit();
+  await done;
+  assert.ok(disk.stored.includes(200), String(disk.stored));
+  await writer.idle();
+  await Promise.all(flood);
+  // The small one of the flooding caller does not overtake its large one.
+  assert.deepEqual(refused, [100, 103]);
+  const again = push(caller, 300, 1);
+  await disk.commit();
+  await again;
+  assert.deepEqual(refused, [100, 103]);
+});
+
+test('work of the service itself is done after all that came before, though little ones go first', async () => {
+  const disk = new Disk();
+  const caller = new Caller('a');
+  const wide = { ...bounds, queueDatapointsMax: 100, queueDatapointsReserve: 50 };
+  const writer = new Writer({ store: disk.store, feed: new Feed(unexpected), storageQuota, bounds: wide });
+  const done: string[] = [];
+  const append = (name: string, by: Caller | undefined, count: number) =>
+    writer
+      .append({ ...(by === undefined ? {} : { caller: by }), pushes: [makePush(Array(count).fill(1))] })
+      .then(() => void done.push(name));
+  const all = [append('first', caller, 9), append('second', new Caller('b'), 3), append('barrier', undefined, 0)];
+  all.push(append('late', new Caller('c'), 1));
+  for (let commits = 0; commits < 3 && done.length < 4; commits++) await disk.commit();
+  await Promise.all(all);
+  assert.deepEqual(done, ['second', 'first', 'barrier', 'late']);
+});
+
+test('while the store catches up, what is small goes on, and what is large waits for its end in its place', async () => {
+  const disk = new Disk();
+  const flooding = new Caller('a');
+  const writer = new Writer({ store: disk.store, feed: new Feed(unexpected), storageQuota, bounds });
+  const push = (by: Caller, first: number, count: number) =>
+    writer.append({ caller: by, pushes: [makePush(Array.from({ length: count }, (_, n) => first + n))] });
+  disk.changing.isCatchingUp = true;
+  // The small one of the flooding caller stays behind its large one.
+  const flood = [push(flooding, 0, 5), push(flooding, 5, 1)];
+  for (const value of [100, 101]) {
+    const small = push(new Caller('b'), value, 1);
+    await disk.commit();
+    await small;
+  }
+  assert.deepEqual(disk.stored, [100, 101]);
+  disk.changing.isCatchingUp = false;
+  disk.changing.onCaughtUp();
+  await disk.commit();
+  await Promise.all(flood);
+  assert.deepEqual(disk.stored, [100, 101, 0, 1, 2, 3, 4, 5]);
+});
+
+/** A store whose commits end when a test says so. */
+class Disk {
+  readonly stored: number[] = [];
+  #commit: (() => void) | undefined;
+  readonly changing = {
+    isCatchingUp: false,
+    onCaughtUp: () => {},
+    append: (batch: DatapointBatch) =>
+      new Promise<number>((resolve) => {
+        this.#commit = () => {
+          for (let at = 3; at < batch.rows.length; at += rowNumbers) this.stored.push(batch.rows[at] as number);
+          resolve(0);
+        };
+      }),
+  };
+  readonly store = this.changing as unknown as DatapointStore;
+
+  get isBusy(): boolean {
+    return this.#commit !== undefined;
+  }
+
+  /** Ends a commit, this one or the next. */
+  async commit(): Promise<void> {
+    for (let turns = 0; this.#commit === undefined && turns < 10_000; turns++)
+      await new Promise((resolve) => setImmediate(resolve));
+    assert.ok(this.#commit !== undefined, 'something waits for a commit');
+    this.#commit();
+    this.#commit = undefined;
+  }
+}
+
+function makePush(values: readonly number[]): Push {
+  const readings = values.map((value) => ({ value, timestampMs: Number.NaN }));
+  return { device: {}, sensor: { key: 1 }, readings, receivedMs: 0 } as unknown as Push;
+}

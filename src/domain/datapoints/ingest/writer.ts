@@ -1,0 +1,297 @@
+// Gathers pushes into one commit: all that waits while a commit is under way goes into the next. Called by ingest
+// alone. Keeps I1 (callers resume after the commit), I2 and I3 (the feed sees pushes after their commit, in its
+// order) and I4 (a bounded queue that refuses with `busy`). The queue is shared out among callers: one that floods it is
+// refused while the others find room, and the pushes of one caller never overtake each other.
+import { Refusal } from '../../../base/refusal.ts';
+import type { Caller } from '../../callers/caller.ts';
+import { FairShare } from '../../callers/fair-share.ts';
+import { BatchBuilder, countRows, type DatapointBatch } from '../datapoint-batch.ts';
+import type { DatapointStore } from '../datapoint-store.ts';
+import type { Feed } from '../feed.ts';
+import type { AppendCallback, AppendRequest } from './append.ts';
+import { CommitPacing, type CommitPacingBounds } from './commit-pacing.ts';
+import { PlainReadings } from './plain-readings.ts';
+import type { StorageQuota } from './storage-quota.ts';
+import { type QueuedAppend, serviceCaller, takeFairShare } from './writer-queue.ts';
+
+export interface WriterBounds {
+  readonly queueDatapointsMax: number;
+  readonly queueDatapointsReserve: number;
+  readonly queueBytesMax: number;
+  readonly queueBytesReserve: number;
+  readonly commitDatapointsMax: number;
+  readonly catchUpDatapointsMax: number;
+  readonly commitBytesMax: number;
+  readonly capacityWaiterBytesMax: number;
+  readonly capacityWaiterBytesReserve: number;
+  readonly capacityWaiterBytes: number;
+  readonly busyRetryAfterS: number;
+  readonly gatherMsMax: number;
+  readonly commitPacing: CommitPacingBounds;
+}
+
+export class Writer {
+  readonly #store: DatapointStore;
+  readonly #feed: Feed;
+  readonly #storageQuota: Pick<StorageQuota, 'refusalOf'>;
+  readonly #bounds: WriterBounds;
+  readonly #pacing: CommitPacing;
+  readonly #datapointShare: FairShare;
+  readonly #byteShare: FairShare;
+  readonly #waiterShare: FairShare;
+  #queue: QueuedAppend[] = [];
+  #committing = false;
+  #stored = 0;
+  #capacityWaiters: { readonly caller: Caller; readonly bytes: number; readonly resume: () => void }[] = [];
+  #idleWaiters: (() => void)[] = [];
+  #moreCame: (() => void) | undefined;
+  #isHeldUp: () => boolean = () => false;
+  /** Moves each time there may be room again. */
+  #round = 1;
+  /** Pushes that are enough for a commit. */
+  #gatherMin = 1;
+
+  constructor(parts: {
+    readonly store: DatapointStore;
+    readonly feed: Feed;
+    readonly storageQuota: Pick<StorageQuota, 'refusalOf'>;
+    readonly bounds: WriterBounds;
+    /** The memory for all that is on its way in or out. */
+    readonly passing?: FairShare;
+  }) {
+    this.#store = parts.store;
+    this.#storageQuota = parts.storageQuota;
+    this.#feed = parts.feed;
+    this.#bounds = parts.bounds;
+    this.#pacing = new CommitPacing(parts.bounds.commitPacing);
+    const { bounds } = parts;
+    this.#datapointShare = new FairShare('queuedDatapoints', {
+      aloneMax: bounds.queueDatapointsMax,
+      reserve: bounds.queueDatapointsReserve,
+    });
+    this.#byteShare = new FairShare('queuedBytes', {
+      aloneMax: bounds.queueBytesMax,
+      reserve: bounds.queueBytesReserve,
+      within: parts.passing,
+    });
+    this.#waiterShare = new FairShare('capacityWaiterBytes', {
+      aloneMax: bounds.capacityWaiterBytesMax,
+      reserve: bounds.capacityWaiterBytesReserve,
+      within: parts.passing,
+    });
+  }
+
+  /** Datapoints accepted and not yet committed. */
+  get waitingDatapoints(): number {
+    return this.#datapointShare.held;
+  }
+
+  /** Datapoints committed since the start. */
+  get storedDatapoints(): number {
+    return this.#stored;
+  }
+
+  /**
+   * Resolves after the commit.
+   * @throws Refusal `busy` when the caller's share of the queue is full, `full` when there is no room on the disk, `storage` when it refuses.
+   */
+  append(append: AppendRequest): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.submit(append, (error) => (error === undefined ? resolve() : reject(error)));
+    });
+  }
+
+  /** As `append`, for those to whom a promise costs too much. */
+  submit(append: AppendRequest, done: AppendCallback): void {
+    const datapoints = countDatapoints(append);
+    const refusal = datapoints === 0 ? undefined : this.#storageQuota.refusalOf(datapoints);
+    if (refusal !== undefined) {
+      done(refusal);
+      return;
+    }
+    const slots = Math.max(datapoints, 1);
+    const bytes = countBytes(append);
+    const caller = append.caller ?? serviceCaller;
+    if (caller.refusedInRound === this.#round || this.#isHeldUp() || !this.#admit(caller, slots, bytes)) {
+      // Until there may be room again nothing else of this caller is taken: a small push must not overtake a large one of
+      // the same client that waits (I3).
+      if (caller !== serviceCaller) caller.refusedInRound = this.#round;
+      done(
+        new Refusal(
+          'busy',
+          'More datapoints arrive than can be stored. Nothing of this request was stored; send it again.',
+          { retryAfterS: this.#bounds.busyRetryAfterS },
+        ),
+      );
+      return;
+    }
+    const { commitDatapointsMax, commitBytesMax } = this.#bounds;
+    const load = Math.max(slots, Math.ceil((bytes / commitBytesMax) * commitDatapointsMax));
+    this.#queue.push({ append, caller, slots, load, bytes, done });
+    this.#moreCame?.();
+    this.#wake();
+  }
+
+  #admit(caller: Caller, slots: number, bytes: number): boolean {
+    const isAllowed = this.#datapointShare.allows(caller, slots) && this.#byteShare.allows(caller, bytes);
+    // One push is taken whatever its size, or it could never be stored.
+    if (!isAllowed && this.#datapointShare.held > 0 && caller !== serviceCaller) return false;
+    this.#datapointShare.force(caller, slots);
+    this.#byteShare.force(caller, bytes);
+    return true;
+  }
+
+  /**
+   * Resolves when the queue may have room again: the back-pressure of MQTT.
+   * @param payloadBytes of the message that waits.
+   * @throws Refusal `busy` when too many messages of the caller wait already.
+   */
+  waitForCapacity(caller: Caller, payloadBytes = 0): Promise<void> {
+    const bytes = this.#bounds.capacityWaiterBytes + payloadBytes;
+    if (!this.#waiterShare.take(caller, bytes)) {
+      return Promise.reject(new Refusal('busy', 'Too many messages wait to be stored.'));
+    }
+    return new Promise((resume) => this.#capacityWaiters.push({ caller, bytes, resume }));
+  }
+
+  /** Refuses new datapoints while `isHeldUp` says so; who makes it so calls `roomAgain` when it is over. */
+  holdUpWhile(isHeldUp: () => boolean): void {
+    this.#isHeldUp = isHeldUp;
+  }
+
+  /** Wakes who waits for room. */
+  capacityReturned(): void {
+    this.#round += 1;
+    if (this.#capacityWaiters.length === 0) return;
+    for (const { caller, bytes, resume } of this.#capacityWaiters.splice(0)) {
+      this.#waiterShare.giveBack(caller, bytes);
+      resume();
+    }
+  }
+
+  /** Resolves when nothing waits any more. */
+  idle(): Promise<void> {
+    if (this.waitingDatapoints === 0 && !this.#committing) return Promise.resolve();
+    return new Promise((resolve) => this.#idleWaiters.push(resolve));
+  }
+
+  #wake(): void {
+    if (this.#committing) return;
+    this.#committing = true;
+    // The commit starts after all input of this turn of the event loop has been taken in, so that it gathers it.
+    setImmediate(() => void this.#commitAll());
+  }
+
+  async #commitAll(): Promise<void> {
+    while (this.#queue.length > 0) {
+      await this.#gather();
+      await this.#pacing.wait(this.waitingDatapoints);
+      const group = this.#take();
+      if (group.length === 0) {
+        await this.#moreOrCaughtUp();
+        continue;
+      }
+      this.#gatherMin = group.length * 2;
+      await this.#commit(group);
+    }
+    this.#committing = false;
+    if (this.waitingDatapoints === 0) for (const resume of this.#idleWaiters.splice(0)) resume();
+  }
+
+  /**
+   * Waits while more comes in, because a commit costs as much as dozens of datapoints: until twice what the last
+   * commit held, or a turn of the event loop that brought nothing, or `gatherMsMax`. Who comes alone waits one turn.
+   */
+  async #gather(): Promise<void> {
+    const untilMs = performance.now() + this.#bounds.gatherMsMax;
+    let before = -1;
+    while (this.#queue.length !== before && this.#queue.length < this.#gatherMin && performance.now() < untilMs) {
+      before = this.#queue.length;
+      await new Promise<void>((resolve) => setImmediate(resolve));
+    }
+  }
+
+  #take(): QueuedAppend[] {
+    const { commitDatapointsMax, catchUpDatapointsMax } = this.#bounds;
+    const room = this.#store.isCatchingUp
+      ? { loadMax: catchUpDatapointsMax, takesLarge: false }
+      : { loadMax: commitDatapointsMax, takesLarge: true };
+    const { group, rest } = takeFairShare(this.#queue, room);
+    this.#queue = rest;
+    return group;
+  }
+
+  /** All that waits is too large while the store catches up: goes on with the next push, which may be small, or when it has. */
+  async #moreOrCaughtUp(): Promise<void> {
+    await new Promise<void>((resolve) => {
+      this.#moreCame = resolve;
+      this.#store.onCaughtUp = resolve;
+    });
+    this.#moreCame = undefined;
+  }
+
+  async #commit(group: readonly QueuedAppend[]): Promise<void> {
+    let failure: unknown;
+    try {
+      const batch = toBatch(group);
+      this.#pacing.commitBegins(countRows(batch));
+      this.#publish(group, await this.#store.append(batch));
+    } catch (error) {
+      failure = error;
+    }
+    for (const { caller, slots, bytes, done } of group) {
+      this.#datapointShare.giveBack(caller, slots);
+      this.#byteShare.giveBack(caller, bytes);
+      done(failure);
+    }
+    this.capacityReturned();
+  }
+
+  #publish(group: readonly QueuedAppend[], firstSeq: number): void {
+    let seq = firstSeq;
+    for (const { append, caller } of group) {
+      for (const push of append.pushes) {
+        push.firstSeq = seq;
+        seq += push.readings.length;
+        push.charge?.add(push.readings, caller);
+        this.#feed.publish(push);
+      }
+    }
+    this.#stored += seq - firstSeq;
+  }
+}
+
+function toBatch(group: readonly QueuedAppend[]): DatapointBatch {
+  let datapoints = 0;
+  for (const { append } of group) datapoints += countDatapoints(append);
+  const batch = new BatchBuilder(datapoints);
+  for (const { append } of group) {
+    for (const { sensor, readings, receivedMs, publish, isQuiet } of append.pushes) {
+      if (readings instanceof PlainReadings) batch.addPlain(sensor.key, receivedMs, readings);
+      else for (const reading of readings) batch.add(sensor.key, reading.timestampMs, receivedMs, reading.value);
+      if (publish !== undefined) batch.addPublish(publish, receivedMs);
+      if (isQuiet) batch.addQuiet(readings.length);
+    }
+    if (append.receipt !== undefined) batch.addReceipt(append.receipt);
+  }
+  return batch.build();
+}
+
+function countDatapoints(append: AppendRequest): number {
+  let count = 0;
+  for (const push of append.pushes) count += push.readings.length;
+  return count;
+}
+
+function countBytes(append: AppendRequest): number {
+  let bytes = 0;
+  for (const push of append.pushes) {
+    if (push.readings instanceof PlainReadings) {
+      bytes += push.readings.length * 40;
+      continue;
+    }
+    bytes += push.original?.bytes ?? 0;
+    for (const { value } of push.readings) bytes += typeof value === 'number' ? 40 : 40 + value.length * 2;
+  }
+  return bytes;
+}

@@ -1,0 +1,171 @@
+// Removes datapoints that are older than their sensor keeps them, in rounds, a bounded step at a time with pauses. What
+// there is to do it asks the store anew in each round, so a stop or a crash loses nothing; who is most overdue comes
+// first. It never touches the last value of a sensor, nor what has not been sealed yet.
+
+import type { Log } from '../../base/log.ts';
+import { isTransient, Refusal } from '../../base/refusal.ts';
+import type { Clock } from '../../base/time/clock.ts';
+import { Schedule } from '../../base/time/schedule.ts';
+import type { SensorKey } from '../sensors/sensor.ts';
+import type { DatapointStore } from './datapoint-store.ts';
+
+/** A sensor and for how many days its datapoints are kept; 0: for ever; undefined: as the service is set. */
+export interface SensorRetention {
+  readonly sensor: SensorKey;
+  readonly days: number | undefined;
+}
+
+/** What of the registry retention needs. */
+export interface RetentionStore {
+  /** Sensors behind `after`, by key, one step. */
+  listSensors(step: { readonly after: SensorKey; readonly limit: number }): Promise<SensorRetention[]>;
+}
+
+export interface RetentionBounds {
+  readonly retentionRoundMs: number;
+  readonly retentionRetryMs: number;
+  readonly retentionSensorsStep: number;
+  readonly retentionStepsInTurn: number;
+}
+
+interface Overdue {
+  readonly sensor: SensorKey;
+  readonly beforeMs: number;
+}
+
+const dayMs = 24 * 3_600_000;
+
+export class RetentionJob {
+  readonly #store: Pick<DatapointStore, 'removeBefore' | 'oldest'>;
+  readonly #retentionStore: RetentionStore;
+  readonly #defaultDays: number | undefined;
+  readonly #bounds: RetentionBounds;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  #timer: NodeJS.Timeout | undefined;
+  #running: Promise<void> | undefined;
+  #dueMs: number;
+  #isClosed = false;
+  #removed = 0;
+
+  constructor(parts: {
+    readonly store: Pick<DatapointStore, 'removeBefore' | 'oldest'>;
+    readonly retentionStore: RetentionStore;
+    /** For sensors and devices that do not say; undefined: for ever. */
+    readonly defaultDays: number | undefined;
+    readonly bounds: RetentionBounds;
+    readonly clock: Clock;
+    readonly log: Log;
+  }) {
+    this.#store = parts.store;
+    this.#retentionStore = parts.retentionStore;
+    this.#defaultDays = parts.defaultDays;
+    this.#bounds = parts.bounds;
+    this.#clock = parts.clock;
+    this.#log = parts.log;
+    this.#dueMs = parts.clock.now() + parts.bounds.retentionRetryMs;
+  }
+
+  start(): void {
+    this.#timer = setTimeout(() => this.#wake(), this.#bounds.retentionRetryMs);
+    this.#timer.unref();
+  }
+
+  /** Ends after the step that is under way. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+    await this.#running;
+  }
+
+  /** Datapoints removed since the start. */
+  get removedDatapoints(): number {
+    return this.#removed;
+  }
+
+  /** Resolves when no round is due or under way. */
+  async idle(): Promise<void> {
+    while (!this.#isClosed && (this.#running !== undefined || this.#clock.now() >= this.#dueMs)) {
+      this.#running ??= this.#round();
+      await this.#running;
+    }
+  }
+
+  #wake(): void {
+    if (this.#isClosed) return;
+    if (this.#clock.now() >= this.#dueMs) this.#running ??= this.#round();
+    this.start();
+  }
+
+  async #round(): Promise<void> {
+    // The next is planned first: one that fails is tried again sooner.
+    this.#dueMs = this.#clock.now() + this.#bounds.retentionRoundMs;
+    const before = this.#removed;
+    try {
+      await this.#removeAll(await this.#findOverdue());
+    } catch (error) {
+      this.#dueMs = this.#clock.now() + this.#bounds.retentionRetryMs;
+      if (!(error instanceof Refusal && isTransient(error)))
+        this.#log.error({ err: error }, 'removing expired datapoints failed; it is tried again');
+    }
+    this.#running = undefined;
+    const removed = this.#removed - before;
+    if (removed > 0) this.#log.info({ datapoints: removed }, 'expired datapoints were removed');
+  }
+
+  /** Those with datapoints that are too old, the most overdue first. */
+  async #findOverdue(): Promise<Schedule<Overdue>> {
+    const overdue = new Schedule<Overdue>();
+    const nowMs = this.#clock.now();
+    for (let after: SensorKey = 0; !this.#isClosed; ) {
+      const sensors = await this.#retentionStore.listSensors({ after, limit: this.#bounds.retentionSensorsStep });
+      const kept = sensors.flatMap(({ sensor, days = this.#defaultDays ?? 0 }) =>
+        days === 0 ? [] : [{ sensor, beforeMs: nowMs - days * dayMs }],
+      );
+      await this.#enter(kept, overdue);
+      const last = sensors.at(-1);
+      if (last === undefined || sensors.length < this.#bounds.retentionSensorsStep) break;
+      after = last.sensor;
+    }
+    return overdue;
+  }
+
+  async #enter(kept: readonly Overdue[], overdue: Schedule<Overdue>): Promise<void> {
+    const oldest = await this.#store.oldest(kept.map(({ sensor }) => sensor));
+    for (const entry of kept) {
+      const oldestMs = oldest.get(entry.sensor);
+      // Earliest first in the timetable is what is furthest beyond its time.
+      if (oldestMs !== undefined && oldestMs < entry.beforeMs) overdue.add(oldestMs - entry.beforeMs, entry);
+    }
+  }
+
+  /** In turns, so that one sensor with very much to remove does not keep the others waiting. */
+  async #removeAll(overdue: Schedule<Overdue>): Promise<void> {
+    for (let entry = overdue.take(0); entry !== undefined && !this.#isClosed; entry = overdue.take(0)) {
+      try {
+        if (await this.#removeSome(entry)) await this.#enter([entry], overdue);
+      } catch (error) {
+        if (error instanceof Refusal && isTransient(error)) throw error;
+        // One sensor whose datapoints are damaged does not keep the others from it.
+        this.#log.error({ err: error, sensor: entry.sensor }, 'expired datapoints of a sensor could not be removed');
+      }
+    }
+  }
+
+  /** One turn of a sensor; true when there may be more. */
+  async #removeSome({ sensor, beforeMs }: Overdue): Promise<boolean> {
+    for (let step = 0; step < this.#bounds.retentionStepsInTurn && !this.#isClosed; step++) {
+      const startMs = performance.now();
+      const removed = await this.#store.removeBefore(sensor, beforeMs);
+      if (removed === 0) return false;
+      this.#removed += removed;
+      // Half of the time is for others.
+      await pause(performance.now() - startMs);
+    }
+    return true;
+  }
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms).unref());
+}

@@ -1,0 +1,112 @@
+// Handing devices over (contract 3). The change holds at once: the shares that others gave end with it, and API keys of the
+// former owner lose the device. For a while the new owner may bring the shares back, or give the device back as it was,
+// so that nobody has to keep what a stranger puts on them.
+
+import { Refusal } from '../../base/refusal.ts';
+import type { Clock } from '../../base/time/clock.ts';
+import { limits } from '../../config/limits.ts';
+import type { Permissions } from '../permissions/permission.ts';
+import { assertMayOwn } from '../permissions/visibility.ts';
+import type { Actor } from '../users/user.ts';
+import type { Users } from '../users/users.ts';
+import type { Device, DeviceId } from './device.ts';
+import type { DeviceDirectory } from './device-directory.ts';
+import type { ModificationStamp } from './device-store.ts';
+import type { Handover, HandoverStore } from './handover-store.ts';
+
+export class Handovers {
+  readonly #store: HandoverStore;
+  readonly #directory: DeviceDirectory;
+  readonly #permissions: Permissions;
+  readonly #users: Users;
+  readonly #clock: Clock;
+  readonly #onKeysChanged: () => void;
+
+  /** `onKeysChanged` is called when API keys may name fewer or more devices than before. */
+  constructor(parts: {
+    readonly store: HandoverStore;
+    readonly directory: DeviceDirectory;
+    readonly permissions: Permissions;
+    readonly users: Users;
+    readonly clock: Clock;
+    readonly onKeysChanged: () => void;
+  }) {
+    this.#store = parts.store;
+    this.#directory = parts.directory;
+    this.#permissions = parts.permissions;
+    this.#users = parts.users;
+    this.#clock = parts.clock;
+    this.#onKeysChanged = parts.onKeysChanged;
+  }
+
+  /** Hands the device over; the present owner and admins may. */
+  async handOver(actor: Actor, id: DeviceId, username: string): Promise<void> {
+    this.#permissions.requireNoKey(actor, 'owners');
+    const device = await this.#directory.get(id);
+    this.#permissions.requireOwner(actor, device);
+    const owner = await this.#users.getByName(username);
+    assertMayOwn(owner.username, device);
+    if (owner.key === device.ownerKey) return;
+    const options = { forgetBeforeMs: this.#sinceMs() };
+    await this.#change(device, (stamp) => this.#store.handOver(stamp, owner.key, options));
+  }
+
+  /** What the actor was handed and may still give back, newest first. */
+  async listReceived(actor: Actor): Promise<Handover[]> {
+    this.#requireSignedIn(actor);
+    return this.#store.listReceived(actor.key, this.#sinceMs());
+  }
+
+  /** Shares the device again as its former owner did. @throws Refusal `not-found`, `forbidden` */
+  async keepShares(actor: Actor, id: DeviceId): Promise<void> {
+    const { device, handover } = await this.#received(actor, id);
+    await this.#change(device, () => this.#store.keepShares(handover));
+  }
+
+  /** Gives the device back as it was. @throws Refusal `not-found`; `conflict` when the former owner is gone. */
+  async giveBack(actor: Actor, id: DeviceId): Promise<void> {
+    const { device, handover } = await this.#received(actor, id);
+    const { former } = handover;
+    if (former === undefined) {
+      throw new Refusal(
+        'conflict',
+        `Who had ${id} before is no user any more. Hand it to somebody else, or delete it.`,
+      );
+    }
+    assertMayOwn(former.username, device);
+    await this.#change(device, (stamp) => this.#store.giveBack(stamp, former.key));
+  }
+
+  async #received(actor: Actor, id: DeviceId): Promise<{ readonly device: Device; readonly handover: Handover }> {
+    this.#requireSignedIn(actor);
+    const device = await this.#directory.find(id);
+    const handover = device && (await this.#store.find(device.key));
+    const isOpen = handover?.receiver === actor.key && handover.atMs >= this.#sinceMs();
+    // Who was not handed it learns nothing of it, not even that it is there.
+    if (device === undefined || handover === undefined || !isOpen || device.ownerKey !== actor.key) {
+      throw new Refusal('not-found', `You were not handed ${id} within the last ${limits.handoverDays} days.`);
+    }
+    return { device, handover };
+  }
+
+  #requireSignedIn(actor: Actor): void {
+    this.#permissions.requireNoKey(actor, 'owners');
+    this.#permissions.requireGuestAllowed(actor);
+    if (actor.guest) throw new Refusal('forbidden', 'Sign in to see what you were handed.');
+  }
+
+  #sinceMs(): number {
+    return this.#clock.now() - limits.handoverDays * dayMs;
+  }
+
+  async #change(device: Device, write: (stamp: ModificationStamp) => Promise<void>): Promise<void> {
+    try {
+      await write({ device: device.key, atMs: this.#clock.now() });
+    } finally {
+      this.#onKeysChanged();
+      await this.#directory.refresh(device.id);
+    }
+  }
+}
+
+const dayMs = 24 * 3_600_000;

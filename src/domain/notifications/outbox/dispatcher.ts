@@ -1,0 +1,153 @@
+// Decides whether a message may go to its recipient (contract 7: who may send to whom, whose cap counts) and hands it to
+// the sender of its channel; an actuator is set in the name of the author, with the rights they have then. Called by the
+// outbox alone.
+
+import { isTransient, Refusal } from '../../../base/refusal.ts';
+import type { Clock } from '../../../base/time/clock.ts';
+import { limits } from '../../../config/limits.ts';
+import type { Actuators } from '../../actuators/actuators.ts';
+import { guestUsername, type User, type UserKey } from '../../users/user.ts';
+import type { Users } from '../../users/users.ts';
+import type { NotificationCounters } from '../notification-counters.ts';
+import type { Channel } from '../rules/notification.ts';
+import { actuatorChannel } from './message.ts';
+import type { ActuatorSetting } from './message-builder.ts';
+import type { CapCharge, DueMessage, MessageOutcome, MessageStore } from './message-store.ts';
+import type { Sender, SendOutcome } from './sender.ts';
+
+/** A message that may go. */
+export interface Envelope {
+  readonly kind: 'envelope';
+  readonly message: DueMessage;
+  readonly author: User;
+  readonly recipient: User;
+  readonly charge: CapCharge | undefined;
+}
+
+type DispatchDecision = Envelope | { readonly kind: 'outcome'; readonly outcome: MessageOutcome };
+
+const paidChannels: readonly string[] = ['sms', 'voice', 'twitter'];
+const dayMs = 86_400_000;
+
+export class Dispatcher {
+  readonly #store: MessageStore;
+  readonly #users: Users;
+  readonly #actuators: Actuators;
+  readonly #counters: NotificationCounters;
+  readonly #clock: Clock;
+  readonly #paidPerDayMax: number;
+
+  constructor(parts: {
+    readonly messageStore: MessageStore;
+    readonly users: Users;
+    readonly actuators: Actuators;
+    readonly counters: NotificationCounters;
+    readonly clock: Clock;
+    /** Paid messages that count for one user on a day. */
+    readonly paidPerDayMax: number;
+  }) {
+    this.#store = parts.messageStore;
+    this.#users = parts.users;
+    this.#actuators = parts.actuators;
+    this.#counters = parts.counters;
+    this.#clock = parts.clock;
+    this.#paidPerDayMax = parts.paidPerDayMax;
+  }
+
+  /** `charged` counts the paid messages that are packed together and on no disk yet. */
+  async prepare(
+    message: DueMessage,
+    sender: Sender | undefined,
+    charged: Map<string, number>,
+  ): Promise<DispatchDecision> {
+    const author = await this.#users.findByKey(message.author);
+    if (author === undefined) return outcome(message, 'failed', 'its author has gone');
+    if (message.channel === actuatorChannel) {
+      return { kind: 'envelope', message, author, recipient: author, charge: undefined };
+    }
+    const recipient = await this.#users.findByName(message.username);
+    if (recipient === undefined || recipient.username === guestUsername) {
+      return outcome(message, 'failed', 'no such user');
+    }
+    const unwelcome = await this.#unwelcome(author, recipient);
+    if (unwelcome !== undefined) return outcome(message, 'undelivered', unwelcome);
+    // Before the caps: what cannot go counts for nobody, and uses up nothing.
+    if (sender?.closedBecause !== undefined) return outcome(message, 'undelivered', sender.closedBecause);
+    // One that was tried before has been counted.
+    if (!paidChannels.includes(message.channel) || message.attempts > 0) {
+      return { kind: 'envelope', message, author, recipient, charge: undefined };
+    }
+    const charge = { day: Math.floor(this.#clock.now() / dayMs), users: [...new Set([author.key, recipient.key])] };
+    const capped = await this.#capped(charge, charged);
+    if (capped !== undefined) {
+      this.#counters.capped += 1;
+      const whose = capped === recipient.key ? recipient.username : author.username;
+      const reason = `${whose} has reached the cap of ${this.#paidPerDayMax} paid messages a day`;
+      return outcome(message, 'undelivered', reason);
+    }
+    return { kind: 'envelope', message, author, recipient, charge };
+  }
+
+  /** Tries once. */
+  async deliver(
+    { message, author, recipient }: Envelope,
+    sender: Sender | undefined,
+    stop: AbortSignal,
+  ): Promise<SendOutcome> {
+    if (message.channel === actuatorChannel) return this.#set(author, message.text);
+    if (sender === undefined) return { kind: 'undelivered', reason: `nothing sends by ${message.channel}` };
+    const { phone, email, twitter, telegram, webhook, webhookRotatedMs } = recipient;
+    const to = {
+      ...{ id: recipient.id, username: recipient.username, webhookVersion: recipient.webhookVersion },
+      ...(webhookRotatedMs === undefined ? {} : { webhookRotatedMs }),
+      ...(phone === undefined ? {} : { phone }),
+      ...(email === undefined ? {} : { email }),
+      ...(twitter === undefined ? {} : { twitter }),
+      ...(telegram === undefined ? {} : { telegram }),
+      ...(webhook === undefined ? {} : { webhook }),
+    };
+    const { id, text } = message;
+    // A sender has its own time-out; should it ever forget, it must not hold its place for good.
+    const signal = AbortSignal.any([stop, AbortSignal.timeout(limits.sendMsMax)]);
+    return sender.send({ id, channel: message.channel as Channel, to, text }, signal);
+  }
+
+  async #set(author: User, text: string): Promise<SendOutcome> {
+    const { device_id, actuator_id, actuator_value } = JSON.parse(text) as ActuatorSetting;
+    try {
+      await this.#actuators.setValue(this.#users.actorOf(author), device_id, actuator_id, actuator_value);
+      return { kind: 'sent' };
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      return { kind: isTransient(error) ? 'retry' : 'failed', reason: error.message };
+    }
+  }
+
+  /** Why the recipient takes no messages of the author. */
+  async #unwelcome(author: User, recipient: User): Promise<string | undefined> {
+    if (author.key === recipient.key || recipient.messages_from === undefined) return undefined;
+    switch (recipient.messages_from) {
+      case 'everyone':
+        return undefined;
+      case 'self':
+        return `${recipient.username} takes no messages of others`;
+      case 'sharers':
+        if (await this.#store.shareDevice(author.key, recipient.key)) return undefined;
+        return `${recipient.username} takes messages only of those they share a device with`;
+    }
+  }
+
+  /** Counts the message for those it counts for; the one whose cap is reached, if there is one. */
+  async #capped({ day, users }: CapCharge, charged: Map<string, number>): Promise<UserKey | undefined> {
+    const counts = await this.#store.countPaid(day, users);
+    const countOf = (user: UserKey) => (counts.get(user) ?? 0) + (charged.get(`${day} ${user}`) ?? 0);
+    const capped = users.find((user) => countOf(user) >= this.#paidPerDayMax);
+    if (capped === undefined)
+      for (const user of users) charged.set(`${day} ${user}`, (charged.get(`${day} ${user}`) ?? 0) + 1);
+    return capped;
+  }
+}
+
+function outcome({ id }: DueMessage, state: 'failed' | 'undelivered', reason: string): DispatchDecision {
+  return { kind: 'outcome', outcome: { id, state, reason } };
+}

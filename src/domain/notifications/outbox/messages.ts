@@ -1,0 +1,132 @@
+// What one can do with messages (contract 7): look at one's own, send one by hand, take one back. They wait in the same
+// outbox as those of rules, under the same rules and caps. Guest's messages are guest's.
+
+import type { Ids } from '../../../base/ids.ts';
+import { Refusal } from '../../../base/refusal.ts';
+import { isStorableText, textFault } from '../../../base/text/json.ts';
+import type { Clock } from '../../../base/time/clock.ts';
+import { limits } from '../../../config/limits.ts';
+import { parseFilter } from '../../devices/filter.ts';
+import type { Permissions } from '../../permissions/permission.ts';
+import type { Actor } from '../../users/user.ts';
+import type { NotificationCounters } from '../notification-counters.ts';
+import { actuatorChannel, firstState, type Message, type MessageId, newMessageId } from './message.ts';
+import type { MessageBuilder } from './message-builder.ts';
+import type { MessageStore } from './message-store.ts';
+
+export interface MessagePage {
+  readonly messages: readonly Message[];
+  /** Messages that match, on all pages. */
+  readonly total: number;
+}
+
+/** Something to be sent by hand. */
+export interface MessageDraft {
+  readonly usernames: readonly string[];
+  readonly channels: readonly string[];
+  readonly text: string;
+}
+
+export class Messages {
+  readonly #store: MessageStore;
+  readonly #permissions: Permissions;
+  readonly #builder: MessageBuilder;
+  readonly #ids: Ids;
+  readonly #counters: NotificationCounters;
+  readonly #clock: Clock;
+  readonly #onMessages: (channels: ReadonlySet<string>) => void;
+
+  constructor(parts: {
+    readonly messageStore: MessageStore;
+    readonly permissions: Permissions;
+    readonly messages: MessageBuilder;
+    readonly ids: Ids;
+    readonly counters: NotificationCounters;
+    readonly clock: Clock;
+    /** Told of the channels of messages that have been written. */
+    readonly onMessages: (channels: ReadonlySet<string>) => void;
+  }) {
+    this.#store = parts.messageStore;
+    this.#permissions = parts.permissions;
+    this.#builder = parts.messages;
+    this.#ids = parts.ids;
+    this.#counters = parts.counters;
+    this.#clock = parts.clock;
+    this.#onMessages = parts.onMessages;
+  }
+
+  /**
+   * Puts one message for each user and channel into the outbox, all of them or none.
+   * @throws Refusal `malformed`, `too-large`; `too-many` when the author has sent as many as they may in this minute.
+   */
+  async send(actor: Actor, { usernames, channels, text }: MessageDraft): Promise<MessageId[]> {
+    this.#permissions.requireRules(actor);
+    assertText(text);
+    const recipients = [...new Set(usernames)].flatMap((username) => {
+      return [...new Set(channels)].map((channel) => ({ username, channel }));
+    });
+    if (!this.#builder.mayMake(actor, recipients.length * (1 + text.length / 1024))) {
+      throw new Refusal('too-many', 'You send more messages than one may in a minute.', { retryAfterS: 60 });
+    }
+    const createdMs = this.#clock.now();
+    const messages = recipients.map((recipient) => ({
+      id: newMessageId(this.#ids),
+      ...recipient,
+      text,
+      ...firstState(recipient.channel, actor),
+      createdMs,
+    }));
+    if (messages.length > 0) await this.#store.create(actor.key, messages);
+    for (const { channel, state } of messages) this.#counters.end(channel, state);
+    this.#onMessages(new Set(channels));
+    return messages.map(({ id }) => id);
+  }
+
+  /** @throws Refusal `malformed`, `not-found`, `forbidden` */
+  async get(actor: Actor, text: string): Promise<Message> {
+    const id = parseMessageId(text);
+    const message = await this.#store.find(id);
+    if (message === undefined || message.channel === actuatorChannel) {
+      this.#permissions.requireRules(actor);
+      throw new Refusal('not-found', `There is no message ${id}.`);
+    }
+    this.#permissions.requireAuthor(actor, { ...message, noun: 'message' });
+    return message;
+  }
+
+  /** A page of one's own, newest first; for admins of everybody's. */
+  async list(
+    actor: Actor,
+    { q, limit, offset }: { readonly q?: string | undefined; readonly limit: number; readonly offset: number },
+  ): Promise<MessagePage> {
+    const readable = this.#permissions.rulesOf(actor);
+    const filter = parseFilter(q);
+    if (readable === 'none') return { messages: [], total: 0 };
+    const query = { author: readable === 'all' ? undefined : actor.key, filter };
+    const total = await this.#store.count(query);
+    return { messages: total <= offset ? [] : await this.#store.list({ ...query, limit, offset }), total };
+  }
+
+  /** Removes the message; one that waits is not sent any more. */
+  async remove(actor: Actor, text: string): Promise<void> {
+    const { id } = await this.get(actor, text);
+    await this.#store.remove(id);
+  }
+}
+
+/** @throws Refusal `malformed` when the text cannot be the id of a message. */
+function parseMessageId(text: string): MessageId {
+  if (/^[0-9a-f]{24}$/i.test(text)) return text.toLowerCase();
+  const detail = 'must be the id of a message: 24 hex digits';
+  throw new Refusal('malformed', `/message ${detail}.`, { faults: [{ pointer: '/message', detail }] });
+}
+
+function assertText(text: string): void {
+  if (!isStorableText(text)) {
+    const detail = textFault(text);
+    throw new Refusal('malformed', `/message ${detail}.`, { faults: [{ pointer: '/message', detail }] });
+  }
+  if (text.length <= limits.messageCharsMax) return;
+  const detail = `must have at most ${limits.messageCharsMax} characters, not ${text.length}`;
+  throw new Refusal('too-large', `/message ${detail}.`, { faults: [{ pointer: '/message', detail }] });
+}

@@ -1,0 +1,265 @@
+// The outbox: takes messages that wait to their channels. That a message is being tried is on disk before anything
+// leaves the service, and it has the same id at every try: it is tried again only where no answer is known. Woken when
+// messages are written, and when one is due again; it does not poll.
+
+import type { Ids } from '../../../base/ids.ts';
+import type { Log } from '../../../base/log.ts';
+import type { Clock } from '../../../base/time/clock.ts';
+import { limits } from '../../../config/limits.ts';
+import { nextLoopTurn } from '../../datapoints/history/series.ts';
+import type { UserKey } from '../../users/user.ts';
+import type { NotificationCounters } from '../notification-counters.ts';
+import type { Channel } from '../rules/notification.ts';
+import { ChannelQueue } from './channel-queue.ts';
+import type { Dispatcher, Envelope } from './dispatcher.ts';
+import { actuatorChannel } from './message.ts';
+import type { DueMessage, MessageOutcome, MessageStore } from './message-store.ts';
+import type { Sender, SendOutcome } from './sender.ts';
+
+/** What became of a message of a channel. */
+type ChannelOutcome = MessageOutcome & { readonly channel: string };
+
+export class Outbox {
+  readonly #store: MessageStore;
+  readonly #dispatcher: Dispatcher;
+  readonly #counters: NotificationCounters;
+  readonly #clock: Clock;
+  readonly #ids: Ids;
+  readonly #log: Log;
+  readonly #queues: readonly ChannelQueue[];
+  readonly #stop = new AbortController();
+  #outcomes: ChannelOutcome[] = [];
+  #pumping: Promise<void> | undefined;
+  #isWoken = false;
+  #alarm: NodeJS.Timeout | undefined;
+  /** True after a failure, until it was tried again. */
+  #isRetrying = false;
+  #isClosed = false;
+  #idleWaiters: (() => void)[] = [];
+
+  constructor(parts: {
+    readonly messageStore: MessageStore;
+    readonly dispatcher: Dispatcher;
+    readonly senders: ReadonlyMap<Channel, Sender>;
+    readonly counters: NotificationCounters;
+    readonly clock: Clock;
+    readonly ids: Ids;
+    readonly log: Log;
+  }) {
+    this.#store = parts.messageStore;
+    this.#dispatcher = parts.dispatcher;
+    this.#counters = parts.counters;
+    this.#clock = parts.clock;
+    this.#ids = parts.ids;
+    this.#log = parts.log;
+    this.#queues = [
+      new ChannelQueue(actuatorChannel, undefined),
+      ...[...parts.senders].map(([name, sender]) => new ChannelQueue(name, sender)),
+    ];
+  }
+
+  /** Goes on with what was left at the last stop. */
+  async start(): Promise<void> {
+    await this.#store.requeue();
+    this.#wake();
+  }
+
+  /** Something new waits on these channels. */
+  wakeFor(channels: ReadonlySet<string>): void {
+    for (const queue of this.#queues) if (channels.has(queue.channel)) queue.dueMs = Number.NEGATIVE_INFINITY;
+    this.#wake();
+  }
+
+  #wake(): void {
+    this.#isWoken = true;
+    if (this.#isClosed || this.#pumping !== undefined) return;
+    clearTimeout(this.#alarm);
+    this.#pumping = this.#pump().finally(() => {
+      this.#pumping = undefined;
+      if (this.#isWoken) this.#wake();
+      else this.#rest();
+    });
+  }
+
+  /** Messages that wait, by channel. */
+  countWaiting(): Promise<ReadonlyMap<string, number>> {
+    return this.#store.countWaiting();
+  }
+
+  /** Resolves when nothing is under way and nothing is due that may go. */
+  async idle(): Promise<void> {
+    this.#wake();
+    if (this.#isClosed || this.#isAtRest) return;
+    await new Promise<void>((resolve) => this.#idleWaiters.push(resolve));
+  }
+
+  /** Gives what is under way a moment, then cuts it off: it is tried again at the next start. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearTimeout(this.#alarm);
+    const cut = setTimeout(() => this.#stop.abort(), limits.outboxStopMs);
+    await this.#pumping;
+    while (!this.#isAtRest) {
+      if (this.#outcomes.length > 0) await this.#record([], []).catch(() => {});
+      else await new Promise<void>((resolve) => this.#idleWaiters.push(resolve));
+    }
+    clearTimeout(cut);
+    this.#rest();
+  }
+
+  get #isAtRest(): boolean {
+    const isPumping = (this.#pumping !== undefined || this.#isRetrying) && !this.#isClosed;
+    return !isPumping && this.#outcomes.length === 0 && this.#queues.every(({ count }) => count === 0);
+  }
+
+  #rest(): void {
+    if (this.#isAtRest || this.#isClosed) for (const resume of this.#idleWaiters.splice(0)) resume();
+  }
+
+  async #pump(): Promise<void> {
+    // In the next turn, so that what was written and answered meanwhile goes together.
+    await nextLoopTurn();
+    try {
+      while (!this.#isClosed) {
+        this.#isWoken = false;
+        const due = await this.#listDue();
+        if (due.length === 0 && this.#outcomes.length === 0) break;
+        await this.#sendAll(due);
+      }
+      this.#isRetrying = false;
+      if (!this.#isClosed) this.#setAlarm();
+    } catch (error) {
+      this.#log.error({ err: error }, 'messages could not be taken from the outbox; it is tried again');
+      for (const queue of this.#queues) queue.dueMs = Number.NEGATIVE_INFINITY;
+      this.#isWoken = false;
+      this.#isRetrying = true;
+      this.#wakeAt(this.#clock.now() + limits.watchRetryMs);
+    }
+  }
+
+  async #listDue(): Promise<{ readonly queue: ChannelQueue; readonly message: DueMessage }[]> {
+    const due: { queue: ChannelQueue; message: DueMessage }[] = [];
+    const nowMs = this.#clock.now();
+    for (const queue of this.#queues) {
+      if (queue.dueMs > nowMs) continue;
+      // Of one author no more can be tried at once; those of others are looked for in the next round.
+      const limit = Math.min(queue.capacityAt(nowMs), limits.sendingPerAuthorMax);
+      if (limit <= 0) continue;
+      const left = new Map<UserKey, number>();
+      const messages = await this.#store.listDue({ channel: queue.channel, nowMs, limit, without: queue.full });
+      if (messages.length === 0 && queue.full.length === 0) await this.#lookAhead(queue);
+      for (const message of messages) {
+        const { author } = message;
+        const mayGo = left.get(author) ?? limits.sendingPerAuthorMax - (queue.sendingByAuthor.get(author) ?? 0);
+        if (mayGo > 0) due.push({ queue, message });
+        left.set(author, mayGo - 1);
+      }
+    }
+    return due;
+  }
+
+  async #sendAll(due: readonly { readonly queue: ChannelQueue; readonly message: DueMessage }[]): Promise<void> {
+    const envelopes: { queue: ChannelQueue; envelope: Envelope }[] = [];
+    const decided: ChannelOutcome[] = [];
+    const charged = new Map<string, number>();
+    for (const { queue, message } of due) {
+      const decision = await this.#dispatcher.prepare(message, queue.sender, charged);
+      if (decision.kind === 'outcome') decided.push({ ...decision.outcome, channel: queue.channel });
+      else envelopes.push({ queue, envelope: decision });
+    }
+    const claimed = await this.#record(
+      envelopes.map(({ envelope }) => envelope),
+      decided,
+    );
+    for (const { queue, envelope } of envelopes) if (claimed.has(envelope.message.id)) this.#send(queue, envelope);
+  }
+
+  /** Writes down what is going to be tried and what has come of tries. */
+  async #record(envelopes: readonly Envelope[], decided: readonly ChannelOutcome[]): Promise<ReadonlySet<string>> {
+    const tried = this.#outcomes;
+    this.#outcomes = [];
+    const outcomes = [...tried, ...decided];
+    try {
+      const claims = envelopes.map(({ message: { id }, charge }) => ({ id, charge }));
+      const claimed = await this.#store.settle({ claims, outcomes, atMs: this.#clock.now() });
+      for (const { channel, state } of outcomes) this.#counters.end(channel, state);
+      return claimed;
+    } catch (error) {
+      this.#outcomes = [...tried, ...this.#outcomes];
+      throw error;
+    }
+  }
+
+  #send(queue: ChannelQueue, envelope: Envelope): void {
+    const { author } = envelope.message;
+    queue.begin(author, this.#clock.now());
+    void this.#dispatcher
+      .deliver(envelope, queue.sender, this.#stop.signal)
+      // A sender never rejects; where one does all the same, that is no reason to stop.
+      .catch((error: unknown): SendOutcome => {
+        this.#log.error({ err: error, channel: queue.channel }, 'a sender failed');
+        return { kind: 'retry', reason: 'an error in the service' };
+      })
+      .then((sendOutcome) => {
+        queue.end(author);
+        const outcome = this.#outcomeOf(envelope, sendOutcome);
+        this.#outcomes.push({ ...outcome, channel: queue.channel });
+        if (sendOutcome.kind === 'retry' || sendOutcome.kind === 'failed') this.#counters.fail(queue.channel);
+        queue.dueMs = Math.min(queue.dueMs, outcome.dueMs ?? Number.POSITIVE_INFINITY);
+        if (this.#isClosed) this.#rest();
+        else this.#wake();
+      });
+  }
+
+  #outcomeOf({ message: { id, attempts }, charge }: Envelope, sendOutcome: SendOutcome): MessageOutcome {
+    const { kind } = sendOutcome;
+    if (kind === 'sent') return { id, state: 'sent', code: sendOutcome.code };
+    if (kind === 'undelivered') return { id, state: 'undelivered', reason: sendOutcome.reason, refund: charge };
+    const { reason, code } = sendOutcome;
+    if (kind === 'failed') return { id, state: 'failed', reason, code };
+    const tries = attempts + 1;
+    if (tries >= limits.sendAttemptsMax) return { id, state: 'failed', reason: `${reason} (${tries} times)`, code };
+    return {
+      id,
+      state: 'queued',
+      reason,
+      code,
+      dueMs: this.#clock.now() + this.#pauseMs(tries, sendOutcome.retryAfterS),
+    };
+  }
+
+  /** Twice as long after each try, and never the same for two messages, so that they do not come back together. */
+  #pauseMs(tries: number, retryAfterS = 0): number {
+    const [high = 0, low = 0] = this.#ids.bytes(2);
+    const share = 0.5 + (high * 256 + low) / 131_072;
+    const backoffMs = Math.min(limits.sendRetryMsMin * 2 ** (tries - 1), limits.sendRetryMsMax) * share;
+    return Math.ceil(Math.max(backoffMs, Math.min(retryAfterS * 1000, limits.sendRetryMsMax)));
+  }
+
+  /** Finds out when the next of those that wait is due; what is written meanwhile is looked for all the same. */
+  async #lookAhead(queue: ChannelQueue): Promise<void> {
+    queue.dueMs = Number.POSITIVE_INFINITY;
+    const dueMs = await this.#store.nextDueMs(queue.channel);
+    // Outcomes that are not written yet count too, whatever their channel.
+    const waiting = this.#outcomes.flatMap((outcome) => outcome.dueMs ?? []);
+    queue.dueMs = Math.min(queue.dueMs, dueMs ?? Number.POSITIVE_INFINITY, ...waiting);
+  }
+
+  /** Wakes when the next message is due, or may go. */
+  #setAlarm(): void {
+    let next = Number.POSITIVE_INFINITY;
+    for (const queue of this.#queues) {
+      // A queue that is full is woken by what is under way.
+      if (queue.count >= limits.sendingAtOnceMax || queue.full.length > 0) continue;
+      next = Math.min(next, Math.max(queue.dueMs, queue.capacityAtMs));
+    }
+    if (next !== Number.POSITIVE_INFINITY) this.#wakeAt(next);
+  }
+
+  #wakeAt(atMs: number): void {
+    clearTimeout(this.#alarm);
+    const waitMs = Math.min(Math.max(atMs - this.#clock.now(), 1), limits.watchAlarmMsMax);
+    this.#alarm = setTimeout(() => this.#wake(), waitMs);
+    this.#alarm.unref();
+  }
+}

@@ -1,0 +1,190 @@
+// Replays a rule over stored datapoints and says when it would have fired and what it would have sent, without sending
+// anything (beyond spec.md). Decides by firing.ts, as the watcher does; the time of a datapoint is when it was measured,
+// because a history that was brought in was received all at once. Bounded in datapoints and in what it tells.
+
+import { Refusal } from '../../../base/refusal.ts';
+import type { Json } from '../../../base/text/json.ts';
+import { limits } from '../../../config/limits.ts';
+import { datapointsOf } from '../../datapoints/columns.ts';
+import { compareTimes, type Datapoint, jsonValue, orderOf, type StoredValue } from '../../datapoints/datapoint.ts';
+import type { DatapointStore } from '../../datapoints/datapoint-store.ts';
+import { nextLoopTurn } from '../../datapoints/history/series.ts';
+import type { Device, DeviceId } from '../../devices/device.ts';
+import type { DeviceDirectory } from '../../devices/device-directory.ts';
+import type { Permissions } from '../../permissions/permission.ts';
+import { scope } from '../../permissions/scopes.ts';
+import { calibrate } from '../../sensors/calibration.ts';
+import type { Sensor } from '../../sensors/sensor.ts';
+import type { Actor } from '../../users/user.ts';
+import { textOf } from '../outbox/message-builder.ts';
+import type { Lookup } from './expression-evaluation.ts';
+import { applyDatapoint, applyTime, type FiringContext, type FiringEvent, newDeviceState } from './firing.ts';
+import { assertFields, type NotificationFields } from './notification.ts';
+import { type Rule, toRule } from './rule.ts';
+
+export interface DryRunQuery {
+  /** Bounds of the time of measuring, inclusive, milliseconds since 1970 UTC. */
+  readonly fromMs?: number | undefined;
+  readonly toMs?: number | undefined;
+}
+
+export interface DryRunFiring {
+  readonly kind: FiringEvent['kind'];
+  readonly atMs: number;
+  readonly device: DeviceId;
+  readonly sensor: string;
+  /** What would have been sent, or the setting of an actuator; absent where there is nothing. */
+  readonly message?: string;
+  readonly setting?: Json;
+}
+
+export interface DryRunReport {
+  /** In order of time. */
+  readonly firings: readonly DryRunFiring[];
+  /** Datapoints that were looked at. */
+  readonly datapoints: number;
+  /** True when there is more than is looked at, or told, at once. */
+  readonly isCut: boolean;
+}
+
+interface SensorDatapoint {
+  readonly device: Device;
+  readonly sensor: Sensor;
+  readonly point: Datapoint;
+}
+
+export class DryRun {
+  readonly #directory: DeviceDirectory;
+  readonly #permissions: Permissions;
+  readonly #store: DatapointStore;
+
+  constructor(parts: {
+    readonly directory: DeviceDirectory;
+    readonly permissions: Permissions;
+    readonly store: DatapointStore;
+  }) {
+    this.#directory = parts.directory;
+    this.#permissions = parts.permissions;
+    this.#store = parts.store;
+  }
+
+  /** @throws Refusal `malformed`; `not-found` or `forbidden` where a device cannot be read by the actor. */
+  async run(actor: Actor, fields: NotificationFields, query: DryRunQuery): Promise<DryRunReport> {
+    this.#permissions.requireRules(actor);
+    assertFields(fields);
+    const rule = toRule(fields);
+    const devices: Device[] = [];
+    for (const id of rule.devices) {
+      const device = await this.#directory.get(id);
+      this.#permissions.require(actor, device, scope.dataView);
+      devices.push(device);
+    }
+    const { points, isCut } = await this.#read(actor, rule, devices, query);
+    const run = new DryRunState(rule);
+    for (const [n, located] of points.entries()) {
+      run.take(located);
+      if (run.isFull) return { firings: run.firings, datapoints: n + 1, isCut: true };
+      if (n % limits.watchTurnRules === limits.watchTurnRules - 1) await nextLoopTurn();
+    }
+    run.end(query.toMs ?? points.at(-1)?.point.receivedMs);
+    return { firings: run.firings, datapoints: points.length, isCut };
+  }
+
+  /** The datapoints of all sensors that the rule needs, oldest first, as many as are looked at. */
+  async #read(
+    { caller }: Actor,
+    rule: Rule,
+    devices: readonly Device[],
+    { fromMs, toMs }: DryRunQuery,
+  ): Promise<{ readonly points: SensorDatapoint[]; readonly isCut: boolean }> {
+    const sensors = devices.flatMap((device) => {
+      return rule.values.flatMap((id) => {
+        const sensor = device.sensors.get(id);
+        return sensor === undefined ? [] : [{ device, sensor }];
+      });
+    });
+    if (sensors.length > limits.dryRunSensorsMax) {
+      const detail = `The notification needs ${sensors.length} sensors; it can be tried on ${limits.dryRunSensorsMax} at once.`;
+      throw new Refusal('too-large', detail);
+    }
+    const max = limits.dryRunDatapointsMax;
+    let points: SensorDatapoint[] = [];
+    // Of each sensor as many as could be among the oldest of all.
+    let untilMs = Number.POSITIVE_INFINITY;
+    for (const { device, sensor } of sensors) {
+      const until = Math.min(toMs ?? Number.POSITIVE_INFINITY, untilMs);
+      const query = { sensor: sensor.key, fromMs, descending: false, limit: max };
+      const bounded = { ...query, toMs: until === Number.POSITIVE_INFINITY ? undefined : until };
+      const { columns } = await this.#store.read(bounded, caller);
+      if (columns.count === max) untilMs = Math.min(untilMs, columns.at[max - 1] as number);
+      for (const point of datapointsOf(columns)) points.push({ device, sensor, point });
+      if (points.length < 2 * max) continue;
+      points = oldest(points, max);
+      untilMs = Math.min(untilMs, orderOf((points.at(-1) as SensorDatapoint).point));
+      await nextLoopTurn();
+    }
+    const kept = oldest(points, max).filter(({ point }) => orderOf(point) <= untilMs);
+    return { points: kept, isCut: kept.length < points.length || untilMs !== Number.POSITIVE_INFINITY };
+  }
+}
+
+function oldest(points: SensorDatapoint[], max: number): SensorDatapoint[] {
+  return points.sort((a, b) => compareTimes(a.point, b.point)).slice(0, max);
+}
+
+/** One replay. */
+class DryRunState {
+  readonly firings: DryRunFiring[] = [];
+  readonly #rule: Rule;
+  readonly #standing = { lastFiredMs: undefined as number | undefined };
+  readonly #memories = new Map<DeviceId, ReturnType<typeof newDeviceState>>();
+  readonly #values = new Map<string, StoredValue>();
+  readonly #devices = new Map<DeviceId, Device>();
+
+  constructor(rule: Rule) {
+    this.#rule = rule;
+  }
+
+  get isFull(): boolean {
+    return this.firings.length >= limits.dryRunFiringsMax;
+  }
+
+  take({ device, sensor, point }: SensorDatapoint): void {
+    this.#devices.set(device.id, device);
+    applyTime(this.#caseOf(device), orderOf(point));
+    this.#values.set(`${device.id} ${sensor.id}`, point.value);
+    if (!this.#rule.sensors.includes(sensor.id)) return;
+    applyDatapoint(this.#caseOf(device), { sensor: sensor.id, atMs: orderOf(point), lookup: this.#lookup(device) });
+  }
+
+  /** What time alone would have made happen by then. */
+  end(atMs: number | undefined): void {
+    if (atMs !== undefined) for (const device of this.#devices.values()) applyTime(this.#caseOf(device), atMs);
+    this.firings.sort((a, b) => a.atMs - b.atMs);
+  }
+
+  #caseOf(device: Device): FiringContext {
+    const memory = this.#memories.get(device.id) ?? newDeviceState();
+    this.#memories.set(device.id, memory);
+    const emit = (event: FiringEvent) => {
+      if (this.isFull) return false;
+      const text = textOf({ rule: this.#rule, event, lookup: this.#lookup(device) });
+      this.firings.push({ ...event, device: device.id, ...this.#said(event, text) });
+      return true;
+    };
+    return { rule: this.#rule, memory, standing: this.#standing, emit };
+  }
+
+  #said({ kind }: FiringEvent, text: string | undefined): Pick<DryRunFiring, 'message' | 'setting'> {
+    if (text === undefined) return {};
+    const isSetting = kind === 'fires' && this.#rule.action.kind === 'actuation';
+    return isSetting ? { setting: JSON.parse(text) as Json } : { message: text };
+  }
+
+  #lookup(device: Device): Lookup {
+    return (id) => {
+      const value = this.#values.get(`${device.id} ${id}`);
+      return value === undefined ? undefined : jsonValue(calibrate(value, device.sensors.get(id)?.calibration));
+    };
+  }
+}

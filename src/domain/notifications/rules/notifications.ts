@@ -1,0 +1,243 @@
+// What one can do with notifications (spec 4.1, contract 7). A rule belongs to its author: they and admins read and
+// change it. Guest's rules are guest's, and so everybody's who does not sign in.
+
+import type { Ids } from '../../../base/ids.ts';
+import { inOffsetSteps } from '../../../base/in-batches.ts';
+import { Refusal } from '../../../base/refusal.ts';
+import type { Json } from '../../../base/text/json.ts';
+import type { Clock } from '../../../base/time/clock.ts';
+import { limits } from '../../../config/limits.ts';
+import { parseFilter } from '../../devices/filter.ts';
+import type { Permissions } from '../../permissions/permission.ts';
+import type { GuestShares } from '../../quotas/guest-shares.ts';
+import type { Actor, UserKey } from '../../users/user.ts';
+import type { Watcher } from '../watching/watcher.ts';
+import type { DryRun, DryRunQuery, DryRunReport } from './dry-run.ts';
+import {
+  assertFields,
+  isJsonObject,
+  isWrapped,
+  type JsonObject,
+  type Notification,
+  type NotificationChange,
+  type NotificationFields,
+  type NotificationId,
+  parseNotificationId,
+  type Status,
+} from './notification.ts';
+import type { NotificationStore } from './notification-store.ts';
+import { textsOf } from './rule.ts';
+
+export interface NotificationPage {
+  /** Those of the page, in steps that are small enough to be held at once. */
+  readonly steps: AsyncGenerator<readonly Notification[]>;
+  /** Notifications that match, on all pages. */
+  readonly total: number;
+}
+
+/** What a caller asks to be changed; null takes a field away, in a condition and an action too (RFC 7396). */
+export type NotificationPatch = NotificationChange;
+
+/** Who evaluates rules: changes of them go through here. */
+export type RuleChanges = Pick<Watcher, 'add' | 'change' | 'reserve'>;
+
+/** What a rule is tried with where nothing is said. */
+const blank: NotificationFields = {
+  condition: {},
+  action: { usernames: [], channels: [], message: '' },
+  status: 'active',
+  throttlingS: 0,
+};
+
+/** A change of these makes what was remembered of devices meaningless. */
+const anew = ['condition', 'hysteresis', 'forS', 'silenceS'] as const;
+
+export class Notifications {
+  readonly #store: NotificationStore;
+  readonly #permissions: Permissions;
+  readonly #shares: GuestShares;
+  readonly #ids: Ids;
+  readonly #clock: Clock;
+  readonly #watcher: RuleChanges;
+  readonly #dryRun: DryRun;
+
+  constructor(parts: {
+    readonly store: NotificationStore;
+    readonly permissions: Permissions;
+    readonly shares: GuestShares;
+    readonly ids: Ids;
+    readonly clock: Clock;
+    readonly watcher: RuleChanges;
+    readonly dryRun: DryRun;
+  }) {
+    this.#store = parts.store;
+    this.#permissions = parts.permissions;
+    this.#shares = parts.shares;
+    this.#ids = parts.ids;
+    this.#clock = parts.clock;
+    this.#watcher = parts.watcher;
+    this.#dryRun = parts.dryRun;
+  }
+
+  /** @throws Refusal `malformed`, `quota`. */
+  async create(actor: Actor, fields: NotificationFields): Promise<NotificationId> {
+    this.#permissions.requireRules(actor);
+    assertFields(fields);
+    const id = Buffer.from(this.#ids.bytes(12)).toString('hex');
+    const sinceMs = this.#clock.now();
+    // What came before it was made does not concern it (contract 7: never at creation).
+    const release = this.#reserve(actor.key, fields);
+    try {
+      await this.#shares.take(actor, { rules: 1 }, () =>
+        this.#watcher.add(id, ({ newest: afterSeq }) =>
+          this.#store.create(id, actor.key, fields, { afterSeq, sinceMs }),
+        ),
+      );
+    } finally {
+      release();
+    }
+    return id;
+  }
+
+  /** @throws Refusal `malformed`, `not-found`, `forbidden` */
+  async get(actor: Actor, text: string): Promise<Notification> {
+    const id = parseNotificationId(text);
+    const notification = await this.#store.find(id);
+    if (notification === undefined) throw new Refusal('not-found', `There is no notification ${id}.`);
+    this.#permissions.requireAuthor(actor, notification);
+    return notification;
+  }
+
+  /** A page of one's own; for admins of everybody's. */
+  async list(
+    actor: Actor,
+    { q, limit, offset }: { readonly q?: string | undefined; readonly limit: number; readonly offset: number },
+  ): Promise<NotificationPage> {
+    const readable = this.#permissions.rulesOf(actor);
+    const filter = parseFilter(q);
+    const author = readable === 'all' ? undefined : actor.key;
+    const total = readable === 'none' ? 0 : await this.#store.count({ author, filter });
+    const read = async (step: { readonly limit: number; readonly offset: number }) =>
+      total <= step.offset ? [] : this.#store.list({ author, filter, ...step });
+    return { steps: inOffsetSteps(read, { limit, offset, stepRows: limits.notificationStepRows }), total };
+  }
+
+  /** Merges the patch into the rule; what comes out is checked as if it were new. */
+  async update(actor: Actor, id: string, patch: NotificationPatch): Promise<void> {
+    const notification = await this.get(actor, id);
+    const condition = isJsonObject(patch.condition) ? merge(notification.condition, patch.condition) : patch.condition;
+    const action = isJsonObject(patch.action) ? mergeAction(notification.action, patch.action) : patch.action;
+    for (const [field, value] of Object.entries({ condition, action })) {
+      if (value !== null) continue;
+      const detail = 'cannot be taken away';
+      throw new Refusal('malformed', `/${field} ${detail}.`, { faults: [{ pointer: `/${field}`, detail }] });
+    }
+    const change: NotificationChange = {
+      ...patch,
+      ...(condition === undefined ? {} : { condition }),
+      ...(action === undefined ? {} : { action }),
+      ...(patch.status === null ? { status: 'active' } : {}),
+      ...(patch.throttlingS === null ? { throttlingS: 0 } : {}),
+    };
+    const fields = Object.entries({ ...notification, ...change }).filter(([, value]) => value !== null);
+    assertFields(Object.fromEntries(fields) as unknown as NotificationFields);
+    await this.#change(notification, change);
+  }
+
+  /**
+   * Says when a rule would have fired, and what it would have sent; nothing is sent. Fields of a rule that is there
+   * may be tried otherwise.
+   * @throws Refusal `malformed`, `not-found`, `forbidden`
+   */
+  async dryRun(
+    actor: Actor,
+    { id, patch, ...query }: DryRunQuery & { readonly id?: string | undefined; readonly patch: NotificationPatch },
+  ): Promise<DryRunReport> {
+    this.#permissions.requireRules(actor);
+    const before = id === undefined ? blank : await this.get(actor, id);
+    const fields = Object.entries({ ...before, ...patch }).filter(([, value]) => value !== null && value !== undefined);
+    return this.#dryRun.run(actor, Object.fromEntries(fields) as unknown as NotificationFields, query);
+  }
+
+  async setStatus(actor: Actor, id: string, status: Status): Promise<void> {
+    const notification = await this.get(actor, id);
+    await this.#change(notification, { status });
+  }
+
+  async remove(actor: Actor, id: string): Promise<void> {
+    const notification = await this.get(actor, id);
+    await this.#watcher.change(notification.id, () => this.#store.remove(notification.id));
+  }
+
+  /** A rule that is started again, or says something else, has seen nothing yet; its counters stay. */
+  async #change(before: Notification, change: NotificationChange): Promise<void> {
+    const isStarted = change.status === 'active' && before.status !== 'active';
+    const isAnew = isStarted || anew.some((field) => change[field] !== undefined);
+    const sinceMs = this.#clock.now();
+    const isLarger = isStarted || change.condition !== undefined || change.action !== undefined;
+    const fields = { ...before, ...change } as Notification;
+    const release = isLarger ? this.#reserve(before.authorKey, fields, before) : () => {};
+    try {
+      await this.#watcher.change(before.id, ({ newest, seen }) =>
+        this.#store.update(before.id, change, { afterSeq: isStarted ? newest : seen, sinceMs, isAnew }),
+      );
+    } finally {
+      release();
+    }
+  }
+
+  /**
+   * Takes memory for a rule that is to be active, or for what it grows by; the function given back ends that.
+   * @throws Refusal `busy`.
+   */
+  #reserve(author: UserKey, fields: NotificationFields, before?: NotificationFields): () => void {
+    if (fields.status !== 'active') return () => {};
+    return this.#watcher.reserve(
+      author,
+      toWeighed(fields),
+      before?.status === 'active' ? toWeighed(before) : undefined,
+    );
+  }
+
+  /** True when the rule is no longer sent, whatever its status. */
+  isExpired({ expiresMs }: Notification): boolean {
+    return expiresMs !== undefined && this.#clock.now() >= expiresMs;
+  }
+}
+
+/** What of a rule decides what it takes in memory. */
+function toWeighed({ condition, action }: NotificationFields) {
+  const [conditionJson, actionJson] = [JSON.stringify(condition), JSON.stringify(action)];
+  return { devices: textsOf(condition['devices']), conditionJson, actionJson };
+}
+
+/** An action of the other form or another type replaces the whole: the fields of both together would mean nothing. */
+function mergeAction(action: JsonObject, patch: JsonObject): JsonObject {
+  return isOfOneForm(action, patch) ? mergeActuation(action, patch) : merge({}, patch);
+}
+
+function isOfOneForm(action: JsonObject, patch: JsonObject): boolean {
+  if (patch['type'] !== undefined) return isWrapped(action) && patch['type'] === action['type'];
+  return !isWrapped(action) || !flatFields.some((field) => patch[field] !== undefined);
+}
+
+const flatFields = ['usernames', 'channels', 'message'];
+
+/** Null is a value to set an actuator to, and so is an object, whole. */
+function mergeActuation(action: JsonObject, patch: JsonObject): JsonObject {
+  const value = patch['value'];
+  const merged = merge(action, patch);
+  if (!isJsonObject(value) || value['actuator_value'] === undefined) return merged;
+  return { ...merged, value: { ...(merged['value'] as JsonObject), actuator_value: value['actuator_value'] } };
+}
+
+/** JSON merge patch (RFC 7396). */
+function merge(target: JsonObject, patch: JsonObject): JsonObject {
+  const merged: Record<string, Json> = { ...target };
+  for (const [key, value] of Object.entries(patch)) {
+    const known = merged[key];
+    if (value === null) delete merged[key];
+    else merged[key] = isJsonObject(value) ? merge(isJsonObject(known) ? known : {}, value) : value;
+  }
+  return merged;
+}

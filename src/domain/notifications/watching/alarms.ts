@@ -1,0 +1,62 @@
+// When rules are to look at a device again because time alone makes something happen (`for`, `silence`). Wakes the watcher
+// when the next is due; whoever takes them asks what there is to do.
+import type { Clock } from '../../../base/time/clock.ts';
+import { Schedule } from '../../../base/time/schedule.ts';
+import { limits } from '../../../config/limits.ts';
+import type { DeviceId } from '../../devices/device.ts';
+import { dueMs } from '../rules/firing.ts';
+import type { RuleEntry } from './rule-index.ts';
+
+/** A rule is to look at a device again. */
+export interface Alarm {
+  readonly entry: RuleEntry;
+  readonly device: DeviceId;
+}
+
+export class Alarms {
+  readonly #clock: Clock;
+  readonly #alarms = new Schedule<Alarm>();
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  get isDue(): boolean {
+    return (this.#alarms.nextMs ?? Number.POSITIVE_INFINITY) <= this.#clock.now();
+  }
+
+  /** Sees to it that the rule looks at the device again when time makes something due. */
+  arrange(entry: RuleEntry, device: DeviceId): void {
+    if (entry.isGone || !entry.hasMemory) return;
+    const at = dueMs({ rule: entry.rule, memory: entry.memoryOf(device) });
+    if (at !== undefined && entry.planAlarm(device, at)) this.#alarms.add(at, { entry, device });
+  }
+
+  /** Takes those that are due, at most `max`; who takes one arranges the next. */
+  take(max: number): Alarm[] {
+    const due: Alarm[] = [];
+    while (due.length < max) {
+      const alarm = this.#alarms.take(this.#clock.now());
+      if (alarm === undefined) break;
+      if (!alarm.entry.isGone) due.push(alarm);
+    }
+    for (const { entry, device } of due) entry.alarmTaken(device);
+    return due;
+  }
+
+  /** Calls back when the next is due, unless something else comes before. */
+  wait(wake: () => void): void {
+    const next = this.#alarms.nextMs;
+    if (next === undefined) return;
+    const waitMs = Math.min(Math.max(next - this.#clock.now(), 0), limits.watchAlarmMsMax);
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(wake, waitMs);
+    this.#timer.unref();
+  }
+
+  /** Calls back no more, until told to wait again. */
+  stop(): void {
+    clearTimeout(this.#timer);
+  }
+}

@@ -1,0 +1,92 @@
+// What one step of the evaluator knows of the devices that it looks at, and what it has concluded and not yet written.
+import { jsonValue, type StoredValue } from '../../datapoints/datapoint.ts';
+import type { Device, DeviceId } from '../../devices/device.ts';
+import { calibrate } from '../../sensors/calibration.ts';
+import type { Sensor, SensorId, SensorKey } from '../../sensors/sensor.ts';
+import type { Actor, UserKey } from '../../users/user.ts';
+import type { Lookup } from '../rules/expression-evaluation.ts';
+import type { DeviceRules, RuleEntry, SensorRules } from './rule-index.ts';
+import type { RecordedFiring, WatchRecord } from './watch-store.ts';
+
+/** A sensor whose values rules need. */
+export interface WatchedSensor {
+  readonly watched: WatchedDevice;
+  readonly sensor: Sensor;
+  /** Those that its datapoints concern. */
+  readonly rules: SensorRules;
+  /** The last value; undefined where nothing was ever pushed. */
+  value: StoredValue | undefined;
+  isMoved: boolean;
+}
+
+/** A device whose rules look. Kept from step to step, without the values. */
+export class WatchedDevice {
+  readonly device: Device;
+  /** True where time alone may make one of its rules fire. */
+  readonly hasTimes: boolean;
+  readonly watches: readonly WatchedSensor[];
+  readonly #bySensor: DeviceRules['bySensor'];
+  readonly #watches: ReadonlyMap<SensorId, WatchedSensor>;
+
+  constructor(device: Device, { bySensor, hasTimes }: DeviceRules) {
+    this.device = device;
+    this.hasTimes = hasTimes;
+    this.#bySensor = bySensor;
+    this.watches = [...bySensor].flatMap(([id, rules]) => {
+      const sensor = device.sensors.get(id);
+      return sensor === undefined ? [] : [{ watched: this, sensor, rules, value: undefined, isMoved: false }];
+    });
+    this.#watches = new Map(this.watches.map((watch) => [watch.sensor.id, watch]));
+  }
+
+  /** False where the device or the rules are no longer as they were. */
+  isOf(device: Device, rules: DeviceRules): boolean {
+    return this.device === device && this.#bySensor === rules.bySensor;
+  }
+
+  /** Last values as reads show them. */
+  readonly lookup: Lookup = (id) => {
+    const watch = this.#watches.get(id);
+    return watch?.value === undefined ? undefined : jsonValue(calibrate(watch.value, watch.sensor.calibration));
+  };
+}
+
+export class EvaluationStep {
+  /** The devices it has come to; undefined: nobody looks at it any more. */
+  readonly watcheds = new Map<DeviceId, WatchedDevice | undefined>();
+  readonly watches = new Map<SensorKey, WatchedSensor>();
+  readonly actors = new Map<UserKey, Actor | undefined>();
+  /** Sensors of which a value came in this step. */
+  readonly moved: WatchedSensor[] = [];
+  firings: { readonly entry: RuleEntry; readonly firing: RecordedFiring }[] = [];
+  memories = new Map<string, WatchRecord['memories'][number]>();
+  rulesLookedAt = 0;
+
+  get hasNews(): boolean {
+    return this.firings.length > 0 || this.memories.size > 0;
+  }
+
+  enter(watched: WatchedDevice): void {
+    this.watcheds.set(watched.device.id, watched);
+    for (const watch of watched.watches) {
+      watch.isMoved = false;
+      this.watches.set(watch.sensor.key, watch);
+    }
+  }
+
+  /** Lets go of the values: they are bounded elsewhere. */
+  leave(): void {
+    for (const watch of this.watches.values()) {
+      watch.value = undefined;
+      watch.isMoved = false;
+    }
+  }
+
+  /** The sensor has another value. */
+  move(watch: WatchedSensor, value: StoredValue): void {
+    watch.value = value;
+    if (watch.isMoved) return;
+    watch.isMoved = true;
+    this.moved.push(watch);
+  }
+}

@@ -1,0 +1,310 @@
+// The active rules in memory, by device and sensor: a datapoint of a device without rules costs one look. What a rule
+// says is parsed when something first concerns it. Bounded in bytes (I4): the rules by `ruleBytesMax`, of which an author has
+// at most a multiple of what is free; what is made of them by `sortedRuleBytesMax`, beyond which the oldest is made anew.
+import { FairBudget } from '../../../base/memory/fair-budget.ts';
+import { entryBytes, textHeapBytes } from '../../../base/memory/heap-bytes.ts';
+import { Refusal } from '../../../base/refusal.ts';
+import { limits } from '../../../config/limits.ts';
+import type { DeviceId } from '../../devices/device.ts';
+import { remembered } from '../../remembered.ts';
+import type { SensorId } from '../../sensors/sensor.ts';
+import type { UserKey } from '../../users/user.ts';
+import type { Expression } from '../rules/expression.ts';
+import { newDeviceState, parseDeviceState, type RuleDeviceState, type RuleState } from '../rules/firing.ts';
+import { isInNoFireRange, type NoFireRange, noFireRangeOf } from '../rules/no-fire-range.ts';
+import type { JsonObject, NotificationFields, NotificationId } from '../rules/notification.ts';
+import { type Rule, toRule } from '../rules/rule.ts';
+import type { WatchedRule } from './watch-store.ts';
+
+/** A rule that is watched, and where it stands. */
+export class RuleEntry {
+  readonly record: WatchedRule;
+  readonly standing: RuleState;
+  timesSent: number;
+  /** Datapoints up to this seq do not concern it any more. */
+  afterSeq: number;
+  /** True when it is no longer in the index. */
+  isGone = false;
+  #rule: Rule | undefined;
+  #hasMemory: boolean | undefined;
+  // Most rules have neither, and there may be hundreds of thousands.
+  #memories: Map<DeviceId, RuleDeviceState> | undefined;
+  /** When it is to look at a device again at the latest. */
+  #alarmsMs: Map<DeviceId, number> | undefined;
+
+  constructor(record: WatchedRule) {
+    this.record = record;
+    this.standing = { lastFiredMs: record.lastFiredMs };
+    this.timesSent = record.timesSent;
+    this.afterSeq = record.afterSeq;
+    if (record.memories.length > 0)
+      this.#memories = new Map(record.memories.map(({ device, memory }) => [device, parseDeviceState(memory)]));
+  }
+
+  get rule(): Rule {
+    this.#rule ??= toRule(fieldsOf(this.record));
+    return this.#rule;
+  }
+
+  /** What was parsed is parsed anew when it is needed. */
+  forgetParsed(): void {
+    this.#rule = undefined;
+  }
+
+  /** True when what happened before matters for what happens next. */
+  get hasMemory(): boolean {
+    this.#hasMemory ??= remembers(this.rule);
+    return this.#hasMemory;
+  }
+
+  /** Until when no datapoint can make it fire, whatever its value: it is throttled. */
+  get asleepUntilMs(): number {
+    const { lastFiredMs } = this.standing;
+    const { throttlingMs } = this.rule;
+    const isThrottled = !this.hasMemory && lastFiredMs !== undefined && throttlingMs > 0;
+    return isThrottled ? lastFiredMs + throttlingMs : Number.NEGATIVE_INFINITY;
+  }
+
+  /** False where it looks at the device by then anyway. */
+  planAlarm(device: DeviceId, atMs: number): boolean {
+    const planned = this.#alarmsMs?.get(device);
+    if (planned !== undefined && planned <= atMs) return false;
+    this.#alarmsMs ??= new Map();
+    this.#alarmsMs.set(device, atMs);
+    return true;
+  }
+
+  alarmTaken(device: DeviceId): void {
+    this.#alarmsMs?.delete(device);
+  }
+
+  memoryOf(device: DeviceId): RuleDeviceState {
+    if (!this.hasMemory) return newDeviceState();
+    this.#memories ??= new Map();
+    let memory = this.#memories.get(device);
+    if (memory === undefined) {
+      memory = newDeviceState();
+      this.#memories.set(device, memory);
+    }
+    return memory;
+  }
+}
+
+function fieldsOf({ conditionJson, actionJson, throttlingS, expiresMs, extras }: WatchedRule): NotificationFields {
+  return {
+    condition: JSON.parse(conditionJson) as JsonObject,
+    action: JSON.parse(actionJson) as JsonObject,
+    status: 'active',
+    throttlingS,
+    ...extras,
+    ...(expiresMs === undefined ? {} : { expiresMs }),
+  };
+}
+
+function remembers({ rearm, forMs, silenceMs, recoveryMessage }: Rule): boolean {
+  return rearm !== undefined || forMs > 0 || silenceMs !== undefined || recoveryMessage !== undefined;
+}
+
+/** The rules that the datapoints of one sensor concern. */
+export class SensorRules {
+  readonly entries: RuleEntry[] = [];
+  /** Until when none of them can fire, whatever comes, as far as that is known. */
+  asleepUntilMs = Number.NEGATIVE_INFINITY;
+  readonly #sensor: SensorId;
+  /** Null where it takes more than a number to tell. */
+  #noFireRange: NoFireRange | null | undefined;
+
+  constructor(sensor: SensorId) {
+    this.#sensor = sensor;
+  }
+
+  /** True where none of them can fire, nor has anything to remember, because of the value that came, as reads show it. */
+  isCalmAt(value: number): boolean {
+    if (this.#noFireRange === undefined) this.#noFireRange = this.#findCalm() ?? null;
+    return this.#noFireRange !== null && isInNoFireRange(value, this.#noFireRange);
+  }
+
+  #findCalm(): NoFireRange | undefined {
+    const expressions: Expression[] = [];
+    for (const { hasMemory, rule } of this.entries) {
+      if (hasMemory) return undefined;
+      if (rule.expression !== undefined) expressions.push(rule.expression);
+    }
+    return noFireRangeOf(expressions, this.#sensor);
+  }
+}
+
+/** The rules of one device. */
+export class DeviceRules {
+  readonly rules = new Set<RuleEntry>();
+  #bySensor: ReadonlyMap<SensorId, SensorRules> | undefined;
+  #authors: readonly UserKey[] | undefined;
+  #hasTimes: boolean | undefined;
+  readonly #onSorted: (rules: DeviceRules, bytes: number) => void;
+
+  /** @param onSorted told when what takes so many bytes was made of the rules. */
+  constructor(onSorted: (rules: DeviceRules, bytes: number) => void = () => {}) {
+    this.#onSorted = onSorted;
+  }
+
+  /** By sensor; one whose values are needed and that makes no rule look has none. */
+  get bySensor(): ReadonlyMap<SensorId, SensorRules> {
+    if (this.#bySensor === undefined) {
+      const bySensor = this.#sort();
+      this.#bySensor = bySensor;
+      this.#onSorted(this, this.#sortedBytes(bySensor));
+    }
+    return this.#bySensor;
+  }
+
+  /** Lets go of what was made of the rules. */
+  forgetSorted(): void {
+    this.changed();
+    for (const entry of this.rules) entry.forgetParsed();
+  }
+
+  /** True where time alone may make one of them fire. */
+  get hasTimes(): boolean {
+    this.#hasTimes ??= [...this.rules].some(({ record }) => record.hasTimes);
+    return this.#hasTimes;
+  }
+
+  get authors(): readonly UserKey[] {
+    this.#authors ??= [...new Set([...this.rules].map(({ record }) => record.author))];
+    return this.#authors;
+  }
+
+  changed(): void {
+    this.#authors = undefined;
+    this.#hasTimes = undefined;
+    this.#bySensor = undefined;
+  }
+
+  #sortedBytes(bySensor: ReadonlyMap<SensorId, SensorRules>): number {
+    let bytes = bySensor.size * sortedSensorBytes;
+    for (const { record } of this.rules) bytes += parsedBytesEach * (record.conditionJson.length + entryBytes);
+    return bytes;
+  }
+
+  #sort(): ReadonlyMap<SensorId, SensorRules> {
+    const bySensor = new Map<SensorId, SensorRules>();
+    for (const entry of this.rules) {
+      for (const sensor of entry.rule.values) if (!bySensor.has(sensor)) bySensor.set(sensor, new SensorRules(sensor));
+      for (const sensor of entry.rule.sensors) bySensor.get(sensor)?.entries.push(entry);
+    }
+    return bySensor;
+  }
+}
+
+/** Bytes of memory, measured: of a rule and of each of its devices, beside its texts; of a sensor of a device that was sorted. */
+const ruleBytes = 400;
+const ruleDeviceBytes = 300;
+const sortedSensorBytes = 300;
+/** What a character of a condition takes when it has been parsed, about. */
+const parsedBytesEach = 4;
+
+/** What of a rule decides what it takes in memory. */
+type Weighed = Pick<WatchedRule, 'devices' | 'conditionJson' | 'actionJson'>;
+
+function weightOf({ devices, conditionJson, actionJson }: Weighed): number {
+  return ruleBytes + textHeapBytes(conditionJson) + textHeapBytes(actionJson) + devices.length * ruleDeviceBytes;
+}
+
+export class RuleIndex {
+  readonly #devices = new Map<DeviceId, DeviceRules>();
+  readonly #entries = new Map<NotificationId, RuleEntry>();
+  readonly #budget = new FairBudget<UserKey>(limits.ruleBytesMax, {
+    multiple: limits.ruleBytesMultiple,
+    pool: remembered,
+  });
+  /** Devices whose rules were sorted, the oldest first, and the bytes of each. */
+  readonly #sorted = new Map<DeviceRules, number>();
+  #sortedBytes = 0;
+
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  of(device: DeviceId): DeviceRules | undefined {
+    return this.#devices.get(device);
+  }
+
+  find(id: NotificationId): RuleEntry | undefined {
+    return this.#entries.get(id);
+  }
+
+  entries(): IterableIterator<RuleEntry> {
+    return this.#entries.values();
+  }
+
+  /**
+   * Takes memory for a rule that is about to be stored, or for what it grows by; the function given back returns it, and is
+   * called once the rule is in the index, or will not be.
+   * @throws Refusal `busy` where the rules there are leave no room for it.
+   */
+  reserve(author: UserKey, rule: Weighed, before?: Weighed): () => void {
+    const bytes = weightOf(rule) - (before === undefined ? 0 : weightOf(before));
+    if (bytes <= 0) return () => {};
+    if (!this.#budget.take(author, bytes))
+      throw new Refusal('busy', 'There is no memory for more active rules. Stop or remove some of yours.', {
+        retryAfterS: limits.rulesRetryAfterS,
+      });
+    return () => this.#budget.giveBack(author, bytes);
+  }
+
+  add(record: WatchedRule): RuleEntry {
+    this.remove(record.id);
+    const entry = new RuleEntry(record);
+    this.#entries.set(record.id, entry);
+    // Those that are stored are all watched.
+    this.#budget.count(record.author, weightOf(record));
+    for (const device of new Set(record.devices)) {
+      const rules = this.#devices.get(device) ?? new DeviceRules((sorted, bytes) => this.#noteSorted(sorted, bytes));
+      this.#devices.set(device, rules);
+      rules.rules.add(entry);
+      rules.changed();
+    }
+    return entry;
+  }
+
+  remove(id: NotificationId): void {
+    const entry = this.#entries.get(id);
+    if (entry === undefined) return;
+    entry.isGone = true;
+    this.#entries.delete(id);
+    this.#budget.giveBack(entry.record.author, weightOf(entry.record));
+    for (const device of entry.record.devices) {
+      const rules = this.#devices.get(device);
+      rules?.rules.delete(entry);
+      rules?.changed();
+      if (rules === undefined || rules.rules.size > 0) continue;
+      this.#devices.delete(device);
+      this.#forgetSorted(rules);
+    }
+  }
+
+  /** Empties the index. */
+  clear(): void {
+    for (const { record } of this.#entries.values()) this.#budget.giveBack(record.author, weightOf(record));
+    this.#devices.clear();
+    this.#entries.clear();
+    this.#sorted.clear();
+    this.#sortedBytes = 0;
+  }
+
+  #noteSorted(rules: DeviceRules, bytes: number): void {
+    this.#forgetSorted(rules);
+    for (const oldest of this.#sorted.keys()) {
+      if (this.#sortedBytes + bytes <= limits.sortedRuleBytesMax) break;
+      this.#forgetSorted(oldest);
+      oldest.forgetSorted();
+    }
+    this.#sorted.set(rules, bytes);
+    this.#sortedBytes += bytes;
+  }
+
+  #forgetSorted(rules: DeviceRules): void {
+    this.#sortedBytes -= this.#sorted.get(rules) ?? 0;
+    this.#sorted.delete(rules);
+  }
+}

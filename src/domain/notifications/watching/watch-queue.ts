@@ -1,0 +1,66 @@
+// Pushes that wait for the watcher of rules, in order of arrival. Bounded (I4): where it is full the watcher reads what it
+// has not seen from the store.
+import type { SeenPush } from './evaluator.ts';
+
+export class WatchQueue {
+  readonly #datapointsMax: number;
+  readonly #bytesMax: number;
+  #pushes: SeenPush[] = [];
+  #datapoints = 0;
+  #bytes = 0;
+
+  constructor({ datapointsMax, bytesMax }: { readonly datapointsMax: number; readonly bytesMax: number }) {
+    this.#datapointsMax = datapointsMax;
+    this.#bytesMax = bytesMax;
+  }
+
+  /** Datapoints that wait. */
+  get datapoints(): number {
+    return this.#datapoints;
+  }
+
+  get isEmpty(): boolean {
+    return this.#pushes.length === 0;
+  }
+
+  /** False where there is no room; one push alone may be larger than all the room. */
+  add(push: SeenPush): boolean {
+    const { length } = push.readings;
+    const bytes = bytesOf(push);
+    const isTooMuch = this.#datapoints + length > this.#datapointsMax || this.#bytes + bytes > this.#bytesMax;
+    if (isTooMuch && this.#pushes.length > 0) return false;
+    this.#datapoints += length;
+    this.#bytes += bytes;
+    this.#pushes.push(push);
+    return true;
+  }
+
+  /** Takes the oldest pushes, of so many datapoints or a few more. */
+  take(datapoints: number): SeenPush[] {
+    let count = 0;
+    let taken = 0;
+    while (count < this.#pushes.length && taken < datapoints) {
+      const push = this.#pushes[count++] as SeenPush;
+      taken += push.readings.length;
+      this.#bytes -= bytesOf(push);
+    }
+    this.#datapoints -= taken;
+    if (count < this.#pushes.length) return this.#pushes.splice(0, count);
+    const all = this.#pushes;
+    this.#pushes = [];
+    return all;
+  }
+
+  clear(): void {
+    this.#pushes = [];
+    this.#datapoints = 0;
+    this.#bytes = 0;
+  }
+}
+
+/** About what it takes in memory. */
+function bytesOf({ readings }: SeenPush): number {
+  let bytes = 200;
+  for (const { value } of readings) bytes += typeof value === 'number' ? 50 : 50 + value.length * 2;
+  return bytes;
+}

@@ -1,0 +1,400 @@
+// The watcher of rules: sees every committed datapoint that concerns one, in order of arrival, and makes rules fire (I5).
+// It follows the feed, which only enqueues (I4); where too much waits, and after a stop, it reads what it has not seen
+// from the store. What it concludes is written in one unit with how far it has come. Changes of rules take turns with
+// its steps, so that a datapoint is looked at with the rule as it was before a change or after, never with neither.
+
+import type { Log } from '../../../base/log.ts';
+import type { Clock } from '../../../base/time/clock.ts';
+import { limits } from '../../../config/limits.ts';
+import type { DatapointStore, FollowedDatapoint } from '../../datapoints/datapoint-store.ts';
+import type { CommittedPush, Feed } from '../../datapoints/feed.ts';
+import { nextLoopTurn } from '../../datapoints/history/series.ts';
+import type { SensorKey } from '../../sensors/sensor.ts';
+import type { NotificationId } from '../rules/notification.ts';
+import { Alarms } from './alarms.ts';
+import type { Evaluator, SeenPush } from './evaluator.ts';
+import type { RuleEntry, RuleIndex } from './rule-index.ts';
+import { WatchQueue } from './watch-queue.ts';
+import type { WatchStore } from './watch-store.ts';
+
+/** How a change of a rule finds the datapoints. */
+export interface SeqSource {
+  /** The newest there is. */
+  readonly newest: number;
+  /** All up to this one have been looked at. */
+  readonly seen: number;
+}
+
+export class Watcher {
+  readonly #feed: Feed;
+  readonly #store: DatapointStore;
+  readonly #watchStore: WatchStore;
+  readonly #evaluator: Evaluator;
+  readonly #index: RuleIndex;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  readonly #alarms: Alarms;
+  readonly #queue = new WatchQueue({ datapointsMax: limits.watchQueueMax, bytesMax: limits.watchQueueBytesMax });
+  /** True while what is to be looked at is read from the store, not from the queue. */
+  #isBehind = true;
+  /** True once the rules are in memory and there are any. */
+  #isFollowing = false;
+  /** All up to this seq has been looked at. */
+  #seenSeq = 0;
+  /** Seq of the last datapoint that the feed told of. */
+  #toldSeq = 0;
+  #followedSeq = 0;
+  #recordedMs = 0;
+  /** When it last had nothing left to do, by a clock that only runs forward. */
+  #restedMs = Number.NEGATIVE_INFINITY;
+  #running: Promise<void> | undefined;
+  #turn: Promise<unknown> = Promise.resolve();
+  /** Present from a failure until it is tried again. */
+  #retry: PromiseWithResolvers<void> | undefined;
+  #isClosed = false;
+  #unsubscribe: () => void = () => {};
+
+  constructor(parts: {
+    readonly feed: Feed;
+    readonly store: DatapointStore;
+    readonly watchStore: WatchStore;
+    readonly evaluator: Evaluator;
+    readonly index: RuleIndex;
+    readonly clock: Clock;
+    readonly log: Log;
+  }) {
+    this.#feed = parts.feed;
+    this.#store = parts.store;
+    this.#watchStore = parts.watchStore;
+    this.#evaluator = parts.evaluator;
+    this.#index = parts.index;
+    this.#clock = parts.clock;
+    this.#alarms = new Alarms(parts.clock);
+    this.#log = parts.log;
+  }
+
+  /** Takes the rules into memory and goes on from where it was at the last stop. */
+  async start(): Promise<void> {
+    this.#unsubscribe = this.#feed.subscribe((committed) => {
+      if (committed.kind === 'sensor') this.#take(committed);
+    });
+    this.#toldSeq = this.#store.lastSeq;
+    await this.#load();
+    if (this.#index.size === 0) this.#store.follow(undefined);
+    else await this.#follow();
+    this.#wake();
+  }
+
+  /** Takes memory for a rule that is about to be stored (rule-index.ts). @throws Refusal `busy`. */
+  reserve(...rule: Parameters<RuleIndex['reserve']>): () => void {
+    return this.#index.reserve(...rule);
+  }
+
+  /**
+   * Makes a change of a rule, between two steps, and takes it in before it is acknowledged. `write` is told from which
+   * datapoint on the rule is as it is then.
+   */
+  async change<T>(id: NotificationId, write: (seqs: SeqSource) => Promise<T>): Promise<T> {
+    return this.#exclusively(async () => {
+      const newest = this.#store.lastSeq;
+      // Before the first rule is there, so that nothing that comes after it can escape.
+      if (!this.#isFollowing) this.#begin(newest);
+      await this.#lookUpTo(newest);
+      try {
+        return await write({ newest, seen: this.#position() });
+      } finally {
+        await this.#refresh(id);
+      }
+    });
+  }
+
+  /** Takes in a rule that `write` makes; many may be made at once. */
+  async add<T>(id: NotificationId, write: (seqs: Pick<SeqSource, 'newest'>) => Promise<T>): Promise<T> {
+    const newest = this.#store.lastSeq;
+    if (!this.#isFollowing) await this.#exclusively(async () => this.#isFollowing || this.#begin(newest));
+    try {
+      return await write({ newest });
+    } finally {
+      await this.#exclusively(() => this.#refresh(id));
+    }
+  }
+
+  /** What came before a change is looked at with the rule as it was, unless too much of it waits. */
+  async #lookUpTo(seq: number): Promise<void> {
+    try {
+      for (let steps = 0; this.#position() < seq && steps < limits.watchStepsBeforeChange; steps++) await this.#step();
+    } catch (error) {
+      this.#log.error({ err: error }, 'notifications could not be evaluated; they are evaluated again');
+      await this.#startAnew();
+      this.#wake();
+    }
+  }
+
+  /** Datapoints in memory that wait to be looked at. */
+  get waitingDatapoints(): number {
+    return this.#queue.datapoints;
+  }
+
+  /** How many datapoints have been stored since the last that has been looked at, whomever they concern. */
+  get behindDatapoints(): number {
+    return this.#isFollowing ? Math.max(this.#store.lastSeq - this.#position(), 0) : 0;
+  }
+
+  /** Resolves when everything there is has been looked at, and all that time has made due; what failed, once it has not. */
+  async idle(): Promise<void> {
+    await this.#turn;
+    while (!this.#isClosed && (this.#hasWork() || this.#running !== undefined || this.#retry !== undefined)) {
+      this.#wake();
+      await (this.#running ?? this.#retry?.promise);
+    }
+  }
+
+  /** Finishes its step and writes down how far it has come. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#unsubscribe();
+    this.#alarms.stop();
+    this.#retry?.resolve();
+    await this.#running;
+    await this.#exclusively(async () => {
+      if (!this.#isFollowing || this.#isBehind) return;
+      await this.#watchStore.record({ firings: [], memories: [], followedSeq: this.#position() });
+    }).catch((error: unknown) =>
+      this.#log.warn({ err: error }, 'the position of the watcher of notifications could not be saved'),
+    );
+  }
+
+  /** The feed's reader: what no rule concerns costs one look. */
+  #take(push: CommittedPush): void {
+    const { readings, firstSeq } = push;
+    if (readings.length === 0) return;
+    this.#toldSeq = firstSeq + readings.length - 1;
+    if (!this.#isFollowing || this.#isBehind) {
+      if (this.#isFollowing) this.#wake();
+      return;
+    }
+    const rules = this.#index.of(push.device.id);
+    if (rules?.bySensor.has(push.sensor.id) === true) this.#enqueue(push);
+    else if (this.#toldSeq - this.#followedSeq > limits.watchFollowStep && this.#isAtRest) this.#tellFollowed();
+  }
+
+  #enqueue(push: CommittedPush): void {
+    if (!this.#queue.add(push)) this.#fallBehind();
+    this.#wake();
+  }
+
+  #fallBehind(): void {
+    this.#isBehind = true;
+    this.#queue.clear();
+  }
+
+  get #isAtRest(): boolean {
+    return this.#running === undefined && this.#queue.isEmpty && !this.#isBehind;
+  }
+
+  /** All up to this seq has been looked at. */
+  #position(): number {
+    if (!this.#isBehind && this.#queue.isEmpty) this.#seenSeq = Math.max(this.#seenSeq, this.#toldSeq);
+    return this.#seenSeq;
+  }
+
+  #tellFollowed(): void {
+    this.#followedSeq = this.#position();
+    this.#store.follow(this.#followedSeq);
+  }
+
+  #wake(): void {
+    if (this.#running !== undefined || this.#isClosed || this.#retry !== undefined) return;
+    this.#alarms.stop();
+    this.#running = this.#run().finally(() => {
+      this.#running = undefined;
+      if (this.#isClosed || this.#retry !== undefined) return;
+      if (this.#hasWork()) this.#wake();
+      else this.#alarms.wait(() => this.#wake());
+    });
+  }
+
+  #hasWork(): boolean {
+    return this.#isFollowing && (this.#isBehind || !this.#queue.isEmpty || this.#alarms.isDue);
+  }
+
+  /**
+   * What one commit brings is looked at together, in the next turn; while commit follows on commit, those of a few
+   * milliseconds are, because a step costs as much as dozens of datapoints.
+   */
+  async #gather(): Promise<void> {
+    const isRestless = performance.now() - this.#restedMs < limits.watchGatherMs;
+    if (!isRestless || this.#isBehind) await nextLoopTurn();
+    else await new Promise<void>((resolve) => setTimeout(resolve, limits.watchGatherMs));
+  }
+
+  async #run(): Promise<void> {
+    await this.#gather();
+    try {
+      while (!this.#isClosed && (await this.#exclusively(() => this.#step()))) await nextLoopTurn();
+      this.#restedMs = performance.now();
+    } catch (error) {
+      this.#log.error({ err: error }, 'notifications could not be evaluated; they are evaluated again');
+      await this.#exclusively(() => this.#startAnew());
+      if (!this.#isClosed) this.#tryAgain();
+    }
+  }
+
+  #tryAgain(): void {
+    const retry = Promise.withResolvers<void>();
+    const timer = setTimeout(retry.resolve, limits.watchRetryMs);
+    this.#retry = retry;
+    void retry.promise.then(() => {
+      clearTimeout(timer);
+      this.#retry = undefined;
+      this.#wake();
+    });
+  }
+
+  /** One step; false when there was nothing to do. */
+  async #step(): Promise<boolean> {
+    if (!this.#isFollowing) return false;
+    if (this.#isBehind) return this.#catchUp();
+    if (this.#queue.isEmpty) return this.#takeAlarms();
+    const pushes = this.#queue.take(limits.watchStepDatapoints);
+    await this.#look(pushes);
+    this.#seenSeq = Math.max(this.#seenSeq, lastSeqOf(pushes));
+    // Where nothing that concerns a rule is left, all that the feed told of has been looked at.
+    this.#tellFollowed();
+    return true;
+  }
+
+  /** Reads on behind what was looked at; back to the feed where there is nothing left. */
+  async #catchUp(): Promise<boolean> {
+    const toldSeq = this.#toldSeq;
+    const points = await this.#store.readBehind(this.#seenSeq);
+    const first = points[0];
+    const last = points.at(-1);
+    if (first === undefined || last === undefined) {
+      // Nothing is left of what had been told before the read; what was told since is read next.
+      this.#seenSeq = Math.max(this.#seenSeq, toldSeq);
+      this.#isBehind = this.#toldSeq > this.#seenSeq;
+      this.#tellFollowed();
+      return true;
+    }
+    const missed = first.seq - this.#seenSeq - 1;
+    if (missed > 0) {
+      this.#log.error(
+        { datapoints: missed },
+        'datapoints were not looked at by notifications: they were too far behind, or are damaged',
+      );
+    }
+    const sensorRefs = await this.#watchStore.sensorRefsOf([...new Set(points.map(({ sensor }) => sensor))]);
+    await this.#look(points.flatMap((point) => this.#toPush(point, sensorRefs) ?? []));
+    this.#seenSeq = last.seq;
+    this.#followedSeq = last.seq;
+    this.#store.follow(last.seq);
+    return true;
+  }
+
+  /** What was read from the store, where it concerns a rule. */
+  #toPush(point: FollowedDatapoint, sensorRefs: SensorRefs): SeenPush | undefined {
+    const key = point.sensor as SensorKey;
+    const sensorRef = sensorRefs.get(key);
+    if (sensorRef === undefined || this.#index.of(sensorRef.device)?.bySensor.has(sensorRef.sensor) !== true)
+      return undefined;
+    const { seq, receivedMs, timestampMs = Number.NaN, value, isQuiet } = point;
+    const readings = [{ value, timestampMs }];
+    return { device: { id: sensorRef.device }, sensor: { key }, readings, receivedMs, firstSeq: seq, isQuiet };
+  }
+
+  async #look(pushes: readonly SeenPush[]): Promise<void> {
+    if (pushes.length === 0) return;
+    const nowMs = this.#clock.now();
+    const isNoted = nowMs - this.#recordedMs > limits.watchNotedMs;
+    if (isNoted) this.#recordedMs = nowMs;
+    await this.#evaluator.look(pushes, {
+      seenSeq: this.#seenSeq,
+      isNoted,
+      onTouched: (entry, device) => this.#alarms.arrange(entry, device),
+    });
+  }
+
+  async #takeAlarms(): Promise<boolean> {
+    const due = this.#alarms.take(limits.watchStepDatapoints);
+    if (due.length === 0) return false;
+    await this.#evaluator.lookAtTime(due, { upToSeq: this.#position() });
+    for (const { entry, device } of due) this.#alarms.arrange(entry, device);
+    return true;
+  }
+
+  #begin(seq: number): void {
+    this.#seenSeq = seq;
+    this.#toldSeq = Math.max(this.#toldSeq, seq);
+    this.#followedSeq = seq;
+    this.#isFollowing = true;
+    // From the store at first, because the feed may have told of something since.
+    this.#fallBehind();
+    this.#store.follow(seq);
+  }
+
+  /** Goes on from where the disk says it was. */
+  async #follow(): Promise<void> {
+    // What came before every rule concerns none.
+    let earliest = Number.POSITIVE_INFINITY;
+    for (const { afterSeq } of this.#index.entries()) earliest = Math.min(earliest, afterSeq);
+    this.#begin(Math.min(Math.max((await this.#store.followedSeq()) ?? 0, earliest), this.#store.lastSeq));
+  }
+
+  async #load(): Promise<void> {
+    for (let after = 0; ; ) {
+      const rules = await this.#watchStore.listRules({ after, limit: limits.watchLoadStep });
+      for (const rule of rules) await this.#add(this.#index.add(rule));
+      if (rules.length < limits.watchLoadStep) return;
+      after = (rules.at(-1) as { key: number }).key;
+      await nextLoopTurn();
+    }
+  }
+
+  /** Has a rule that remembers something look at its devices in time. */
+  async #add(entry: RuleEntry): Promise<void> {
+    if (!entry.record.hasTimes) return;
+    for (const device of entry.rule.devices) {
+      await this.#evaluator.prepare(entry, device);
+      this.#alarms.arrange(entry, device);
+    }
+  }
+
+  async #refresh(id: NotificationId): Promise<void> {
+    const rule = await this.#watchStore.findRule(id);
+    if (rule === undefined) this.#index.remove(id);
+    else await this.#add(this.#index.add(rule));
+    this.#evaluator.forgetValues();
+    // What waits was chosen by the sensors that rules concerned before.
+    if (!this.#queue.isEmpty) this.#fallBehind();
+  }
+
+  async #reload(): Promise<void> {
+    this.#index.clear();
+    this.#evaluator.forgetValues();
+    await this.#load();
+    if (this.#isFollowing) this.#fallBehind();
+  }
+
+  /** After a failure: nothing that was concluded and not written is left. */
+  async #startAnew(): Promise<void> {
+    try {
+      await this.#reload();
+    } catch (error) {
+      this.#log.error({ err: error }, 'the rules of notifications could not be read');
+    }
+  }
+
+  #exclusively<T>(work: () => Promise<T>): Promise<T> {
+    const result = this.#turn.then(work);
+    this.#turn = result.catch(() => {});
+    return result;
+  }
+}
+
+type SensorRefs = Awaited<ReturnType<WatchStore['sensorRefsOf']>>;
+
+function lastSeqOf(pushes: readonly SeenPush[]): number {
+  const last = pushes.at(-1);
+  return last === undefined ? 0 : last.firstSeq + last.readings.length - 1;
+}

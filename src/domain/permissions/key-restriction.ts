@@ -1,0 +1,28 @@
+// What an API key leaves of the rights of its owner: a part of the one permission function (I6), for every kind of
+// record. Called by permission.ts alone, so that no door can pass it by.
+import type { Actor } from '../users/user.ts';
+import { noScopes, type RecordKind, type ScopeSet, scopesOn } from './scopes.ts';
+
+/** What is left of the scopes held on a record; all of them where the actor did not come with a key. */
+export function restrictedToKey(
+  { keyScopes }: Actor,
+  record: { readonly kind: RecordKind; readonly id: string },
+  held: ScopeSet,
+): ScopeSet {
+  if (keyScopes === undefined) return held;
+  if (record.kind === 'device' && keyScopes.devices?.has(record.id) === false) return noScopes;
+  return held & keyScopes.scopes;
+}
+
+/** The same for a list: what is left of the scopes looked for, and the only ids that count. */
+export function audienceOfKey(
+  { keyScopes }: Actor,
+  wanted: ScopeSet,
+): { readonly wanted: ScopeSet; readonly only?: readonly string[] } {
+  if (keyScopes === undefined) return { wanted };
+  const left = wanted & keyScopes.scopes;
+  const isOfDevices = (wanted & scopesOn.device) !== 0;
+  return isOfDevices && keyScopes.devices !== undefined
+    ? { wanted: left, only: [...keyScopes.devices] }
+    : { wanted: left };
+}

@@ -1,0 +1,102 @@
+// Shares out by address what guests have together, so that one stranger cannot use up what the others have: an address may
+// take as much as is left for the others afterwards, so one alone gets half. Asked before guests create something or begin a
+// stored session; datapoints ask push-charges.ts, by the same rule. The store refuses what is beyond the whole (0017).
+
+import { Refusal } from '../../base/refusal.ts';
+import type { Clock } from '../../base/time/clock.ts';
+import { type GuestQuotaKind, GuestUsage } from '../callers/guest-usage.ts';
+import type { Actor } from '../users/user.ts';
+import type { QuotaStore } from './quota-store.ts';
+
+const dayMs = 86_400_000;
+
+export type GuestAmounts = { readonly [K in GuestQuotaKind]?: number };
+
+export class GuestShares {
+  readonly #store: QuotaStore;
+  readonly #clock: Clock;
+  /** Let in and not done yet, so that many at a time do not pass together. */
+  readonly #pending = new Map<GuestQuotaKind, number>();
+
+  constructor(parts: { readonly store: QuotaStore; readonly clock: Clock }) {
+    this.#store = parts.store;
+    this.#clock = parts.clock;
+  }
+
+  /**
+   * Does the work that takes so much of a guest's stock; what a signed-in user does is not counted here.
+   * @throws Refusal `quota` where the address has its share.
+   */
+  async take<T>(actor: Actor, amounts: GuestAmounts, work: () => Promise<T>): Promise<T> {
+    const taken = actor.guest ? (Object.entries(amounts) as [GuestQuotaKind, number][]).filter(([, n]) => n > 0) : [];
+    if (taken.length === 0) return work();
+    const report = await this.#store.find(actor.key);
+    const day = Math.floor(this.#clock.now() / dayMs);
+    const { caller } = actor;
+    caller.ofGuest ??= new GuestUsage();
+    const usage = caller.ofGuest;
+    for (const [kind, amount] of taken) {
+      const { used: stored = 0, limit = undefined } = report?.[kind] ?? {};
+      if (limit === undefined) continue;
+      const used = stored + (this.#pending.get(kind) ?? 0);
+      const held = heldOf(usage.on(day, kind), used);
+      const isWhole = stored + amount > limit;
+      if (!isWhole && held + amount > limit - used - amount + 1) throw shareRefusal(kind, used, limit);
+    }
+    for (const [kind, amount] of taken) {
+      usage.add(day, kind, amount);
+      this.#addPending(kind, amount);
+    }
+    try {
+      return await work();
+    } catch (error) {
+      for (const [kind, amount] of taken) usage.add(day, kind, -amount);
+      throw error;
+    } finally {
+      for (const [kind, amount] of taken) this.#addPending(kind, -amount);
+    }
+  }
+
+  /**
+   * Counts what changes a stock of which the caller knows how much there is: bytes of retained messages.
+   * @returns false where the address has its share; then nothing is counted.
+   */
+  takeOf(
+    { guest, caller }: Actor,
+    kind: GuestQuotaKind,
+    { amount, used, limit }: { readonly amount: number; readonly used: number; readonly limit: number },
+  ): boolean {
+    if (!guest || amount === 0) return true;
+    const day = Math.floor(this.#clock.now() / dayMs);
+    caller.ofGuest ??= new GuestUsage();
+    const held = heldOf(caller.ofGuest.on(day, kind), used);
+    if (amount > 0 && held + amount > limit - used - amount) return false;
+    caller.ofGuest.add(day, kind, Math.max(held + amount, 0) - caller.ofGuest.on(day, kind));
+    return true;
+  }
+
+  /** After a guest has removed something: who makes and removes things all day long keeps their share. */
+  giveBack(actor: Actor, amounts: GuestAmounts): void {
+    const usage = actor.guest ? actor.caller.ofGuest : undefined;
+    if (usage === undefined) return;
+    const day = Math.floor(this.#clock.now() / dayMs);
+    for (const [kind, amount] of Object.entries(amounts) as [GuestQuotaKind, number][]) {
+      usage.add(day, kind, -Math.min(amount, usage.on(day, kind)));
+    }
+  }
+
+  #addPending(kind: GuestQuotaKind, amount: number): void {
+    this.#pending.set(kind, (this.#pending.get(kind) ?? 0) + amount);
+  }
+}
+
+/** What was taken and is gone again is given back: nobody has more than all have. */
+export function heldOf(taken: number, used: number): number {
+  return Math.max(0, Math.min(taken, used));
+}
+
+export function shareRefusal(kind: string, used: number, limit: number): Refusal {
+  const detail =
+    'Callers from your address have their share of what all callers without an account may have together. Sign in, remove something, or try again tomorrow (UTC).';
+  return new Refusal('quota', detail, { quota: { kind, used, limit } });
+}

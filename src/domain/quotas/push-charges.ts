@@ -1,0 +1,209 @@
+// Who is charged for datapoints: the user who pushes them (guest for all who do not sign in), and, where a push came in only
+// because the device is public, the device's allowance for strangers beside that, which never stops its owner. Counted in memory
+// as commits come, on an object that is found without a look-up, and written every few seconds; a crash loses no more.
+
+import type { Log } from '../../base/log.ts';
+import { LruCache } from '../../base/memory/lru-cache.ts';
+import { Refusal } from '../../base/refusal.ts';
+import type { Clock } from '../../base/time/clock.ts';
+import { limits } from '../../config/limits.ts';
+import type { Caller } from '../callers/caller.ts';
+import type { Device } from '../devices/device.ts';
+import type { DeviceKey } from '../devices/device-key.ts';
+import type { Permissions } from '../permissions/permission.ts';
+import type { Actor, UserKey } from '../users/user.ts';
+import { heldOf, shareRefusal } from './guest-shares.ts';
+import { PushAccount, PushCharge, StrangerAllowance } from './push-charge.ts';
+import type { QuotaStore } from './quota-store.ts';
+
+const dayMs = 86_400_000;
+
+export class PushCharges {
+  readonly #store: QuotaStore;
+  readonly #permissions: Permissions;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  readonly #strangerBytesMax: number;
+  readonly #accounts = new LruCache<UserKey, PushAccount>({ weightMax: limits.usersCachedMax });
+  readonly #allowances = new LruCache<DeviceKey, StrangerAllowance>({ weightMax: limits.strangerAllowancesMax });
+  /** The day on which strangers' shares were counted last; days since 1970 UTC. */
+  #day = 0;
+  #due: PushCharge[] = [];
+  #timer: NodeJS.Timeout | undefined;
+  #writing: Promise<void> = Promise.resolve();
+
+  constructor(parts: {
+    readonly store: QuotaStore;
+    readonly permissions: Permissions;
+    readonly clock: Clock;
+    readonly log: Log;
+    readonly strangerBytesMax: number;
+  }) {
+    this.#store = parts.store;
+    this.#permissions = parts.permissions;
+    this.#clock = parts.clock;
+    this.#log = parts.log;
+    this.#strangerBytesMax = parts.strangerBytesMax;
+  }
+
+  /** What a push of the actor to the device is charged to; whether it may come is `refusalOf`. */
+  of(actor: Actor, device: Device): PushCharge {
+    const last = device.lastCharge;
+    if (last !== undefined && last.user === actor.key) return last;
+    device.charges ??= new Map();
+    let charge = device.charges.get(actor.key);
+    if (charge === undefined) {
+      const isStranger = this.#permissions.isStranger(actor, device);
+      const counts = {
+        account: this.#accountOf(actor),
+        strangers: isStranger ? this.#allowanceOf(device.key) : undefined,
+      };
+      charge = new PushCharge({ device: device.key, user: actor.key }, counts, (due) => this.#noteDue(due));
+      device.charges.set(actor.key, charge);
+    }
+    device.lastCharge = charge;
+    return charge;
+  }
+
+  /** Why the caller may push no more there; undefined where more may come. */
+  refusalOf({ account, strangers }: PushCharge, caller: Caller): Refusal | undefined {
+    if (account.isShared || strangers !== undefined) {
+      const refusal = this.#shareRefusal({ account, strangers }, caller);
+      if (refusal !== undefined) return refusal;
+    }
+    if (account.usedBytes >= account.bytesMax) {
+      return Refusal.ofQuota({ kind: 'datapoint_bytes', used: account.usedBytes, limit: account.bytesMax });
+    }
+    if (strangers !== undefined && strangers.usedBytes >= this.#strangerBytesMax) {
+      const quota = { kind: 'stranger_bytes', used: strangers.usedBytes, limit: this.#strangerBytesMax };
+      const detail =
+        'Callers who have no right of their own on this public device have pushed as many datapoints as they may together. Its owner goes on, and can share it with you.';
+      return new Refusal('quota', detail, { quota });
+    }
+    return account.dayMax === Number.POSITIVE_INFINITY ? undefined : this.#dailyRefusal(account);
+  }
+
+  /** An address of guests, and one among a device's strangers, may have as much as is left for the others. */
+  #shareRefusal(
+    { account, strangers }: Pick<PushCharge, 'account' | 'strangers'>,
+    caller: Caller,
+  ): Refusal | undefined {
+    const { usedBytes: used, bytesMax: limit } = account;
+    const isTaking = account.isShared && caller.ofGuest !== undefined && used < limit && used > limit / 2;
+    if (isTaking && heldOf(caller.ofGuest?.on(this.#today(), 'datapoint_bytes') ?? 0, used) > limit - used) {
+      return shareRefusal('datapoint_bytes', used, limit);
+    }
+    if (strangers === undefined || strangers.takenBy(caller) <= this.#strangerBytesMax - strangers.usedBytes) return;
+    this.#turnDay();
+    if (strangers.usedBytes >= this.#strangerBytesMax || strangers.takenBy(caller) === 0) return;
+    const detail =
+      'You have your share of what callers who have no right of their own on this public device may push. Its owner goes on, and can share it with you.';
+    const quota = { kind: 'stranger_bytes', used: strangers.usedBytes, limit: this.#strangerBytesMax };
+    return new Refusal('quota', detail, { quota });
+  }
+
+  /** On another day every stranger begins anew. */
+  #turnDay(): void {
+    const day = this.#today();
+    if (this.#day === day) return;
+    this.#day = day;
+    for (const [, allowance] of this.#allowances.entries()) allowance.forget();
+  }
+
+  /** Reads limits of the user anew, because an admin has set them. */
+  refresh(user: UserKey): void {
+    const account = this.#accounts.get(user);
+    if (account !== undefined) void this.#load(user, account);
+  }
+
+  /** Writes all that was counted. */
+  async flush(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    const due = this.#due;
+    this.#due = [];
+    this.#writing = this.#writing.then(() => this.#write(due));
+    await this.#writing;
+  }
+
+  #noteDue(charge: PushCharge): void {
+    this.#due.push(charge);
+    if (this.#timer !== undefined) return;
+    this.#timer = setTimeout(() => void this.flush(), limits.chargesWrittenMs);
+    this.#timer.unref();
+  }
+
+  async #write(due: readonly PushCharge[]): Promise<void> {
+    this.#turnDay();
+    const day = this.#today();
+    const users = new Set<UserKey>();
+    for (let from = 0; from < due.length; from += limits.chargesWrittenMax) {
+      const some = due.slice(from, from + limits.chargesWrittenMax).map((charge) => charge.take());
+      for (const { user } of some) users.add(user);
+      try {
+        await this.#store.addCharges(some, day);
+      } catch (error) {
+        // Counted in memory all the same until the next start.
+        this.#log.warn({ err: error }, 'what was pushed could not be counted for quotas');
+      }
+    }
+    // What retention and removals have given back is seen here.
+    for (const user of users) {
+      const account = this.#accounts.get(user);
+      if (account !== undefined && account.bytesMax !== Number.POSITIVE_INFINITY) await this.#load(user, account);
+    }
+  }
+
+  #accountOf({ key: user, guest }: Actor): PushAccount {
+    let account = this.#accounts.get(user);
+    if (account === undefined) {
+      account = new PushAccount({ isShared: guest });
+      this.#accounts.set(user, account);
+      void this.#load(user, account);
+    }
+    return account;
+  }
+
+  async #load(user: UserKey, account: PushAccount): Promise<void> {
+    const before = account.usedBytes;
+    const beforeDay = account.dayDatapoints;
+    const report = await this.#store.find(user).catch(() => undefined);
+    if (report === undefined) return;
+    const { datapoint_bytes: bytes, datapoints_per_day: daily } = report;
+    account.usedBytes = bytes.used + (account.usedBytes - before);
+    account.bytesMax = bytes.limit ?? Number.POSITIVE_INFINITY;
+    account.day = this.#today();
+    account.dayDatapoints = daily.used + (account.dayDatapoints - beforeDay);
+    account.dayMax = daily.limit ?? Number.POSITIVE_INFINITY;
+  }
+
+  #allowanceOf(device: DeviceKey): StrangerAllowance {
+    const known = this.#allowances.get(device);
+    if (known !== undefined) return known;
+    const allowance = new StrangerAllowance();
+    this.#allowances.set(device, allowance);
+    this.#store.strangerBytesOf(device).then(
+      (bytes) => {
+        allowance.usedBytes += bytes;
+      },
+      () => this.#allowances.delete(device),
+    );
+    return allowance;
+  }
+
+  #dailyRefusal(account: PushAccount): Refusal | undefined {
+    const day = this.#today();
+    if (account.day !== day) {
+      account.day = day;
+      account.dayDatapoints = 0;
+    }
+    if (account.dayDatapoints < account.dayMax) return undefined;
+    const retryAfterS = Math.ceil(((day + 1) * dayMs - this.#clock.now()) / 1000);
+    const detail = `${account.dayMax} datapoints may be pushed a day (UTC), and have been today.`;
+    return new Refusal('too-many', detail, { retryAfterS });
+  }
+
+  #today(): number {
+    return Math.floor(this.#clock.now() / dayMs);
+  }
+}

@@ -1,0 +1,99 @@
+// What each user has and may have. Who owns a record is charged for it. The store counts and refuses by itself, in the
+// commit of the change, so that no door and no race passes a quota; here quotas are read, and set by admins.
+import type { Log } from '../../base/log.ts';
+import { type QuotaKind, type QuotaLimits, quotaKinds } from '../../base/quota-kinds.ts';
+import { Refusal } from '../../base/refusal.ts';
+import type { Permissions } from '../permissions/permission.ts';
+import type { Actor, User, UserKey } from '../users/user.ts';
+import type { Users } from '../users/users.ts';
+import type { QuotaExceptions, QuotaReport } from './quota.ts';
+import type { QuotaStore } from './quota-store.ts';
+
+export class Quotas {
+  readonly #store: QuotaStore;
+  readonly #users: Users;
+  readonly #permissions: Permissions;
+  readonly #log: Log;
+  readonly #listeners: ((user: UserKey) => void)[] = [];
+
+  constructor(parts: {
+    readonly store: QuotaStore;
+    readonly users: Users;
+    readonly permissions: Permissions;
+    readonly log: Log;
+  }) {
+    this.#store = parts.store;
+    this.#users = parts.users;
+    this.#permissions = parts.permissions;
+    this.#log = parts.log;
+  }
+
+  /** Writes the defaults; admins have no quotas. */
+  async start(defaults: { readonly guest: QuotaLimits; readonly user: QuotaLimits }): Promise<void> {
+    const none = Object.fromEntries(quotaKinds.map((kind) => [kind, undefined])) as QuotaLimits;
+    await this.#store.putDefaults({ ...defaults, admin: none });
+  }
+
+  /** What the user may have; undefined: no bound. For who keeps a kind by themselves. */
+  async limitsOf(user: Pick<User, 'key'>): Promise<QuotaLimits> {
+    const report = await this.#find(user.key);
+    return Object.fromEntries(quotaKinds.map((kind) => [kind, report[kind].limit])) as QuotaLimits;
+  }
+
+  /**
+   * Checks before something is handed over; the store checks again in the commit.
+   * @throws Refusal `quota`
+   */
+  async requireWithinQuota(user: Pick<User, 'key'>, amounts: { readonly [K in QuotaKind]?: number }): Promise<void> {
+    const report = await this.#find(user.key);
+    for (const kind of quotaKinds) {
+      const { used, limit } = report[kind];
+      const amount = amounts[kind] ?? 0;
+      if (amount > 0 && limit !== undefined && used + amount > limit) throw Refusal.ofQuota({ kind, used, limit });
+    }
+  }
+
+  /** One's own; with an API key too. */
+  async ofActor(actor: Actor): Promise<QuotaReport> {
+    this.#permissions.requireGuestAllowed(actor);
+    return this.#find(actor.key);
+  }
+
+  /** @throws Refusal `not-found`, `forbidden` unless it is oneself or an admin asks. */
+  async of(actor: Actor, id: string): Promise<QuotaReport> {
+    this.#permissions.requireGuestAllowed(actor);
+    const user = await this.#users.getById(id);
+    if (actor.admin || user.key === actor.key) return this.#find(user.key);
+    throw new Refusal('forbidden', 'Only the user and admins see what somebody has.');
+  }
+
+  /** For admins, who see the quotas of a list of users; for others an empty map. */
+  async ofAll(actor: Actor, users: readonly User[]): Promise<ReadonlyMap<UserKey, QuotaReport>> {
+    return actor.admin ? this.#store.list(users.map(({ key }) => key)) : new Map();
+  }
+
+  /**
+   * Sets limits for one user. What they have already stays, above a limit too.
+   * @throws Refusal `not-found`, `forbidden`
+   */
+  async set(actor: Actor, id: string, exceptions: QuotaExceptions): Promise<void> {
+    this.#permissions.requireNoKey(actor, 'users');
+    this.#permissions.requireGuestAllowed(actor);
+    const user = await this.#users.getById(id);
+    if (!actor.admin) throw new Refusal('forbidden', 'Only an admin sets quotas.');
+    await this.#store.putExceptions(user.key, exceptions);
+    this.#log.info({ admin: actor.username, username: user.username, quotas: exceptions }, 'quotas of a user were set');
+    for (const listener of this.#listeners) listener(user.key);
+  }
+
+  /** Calls the listener after the quotas of a user were set. */
+  onChange(listener: (user: UserKey) => void): void {
+    this.#listeners.push(listener);
+  }
+
+  async #find(user: UserKey): Promise<QuotaReport> {
+    const report = await this.#store.find(user);
+    if (report === undefined) throw new Refusal('not-found', 'The user was removed meanwhile.');
+    return report;
+  }
+}

@@ -1,0 +1,84 @@
+// What callers without a token may do, as an admin chose while the service runs; or as its operator fixed it
+// (DUNDUN_GUEST_ACCESS), which wins. A change is kept first, then holds at once for every door, because all of them ask the
+// same Permissions.
+import type { Log } from '../../base/log.ts';
+import { Refusal } from '../../base/refusal.ts';
+import type { GuestAccess, Permissions } from '../permissions/permission.ts';
+import type { SessionRevocations } from '../users/session-revocations.ts';
+import type { Actor, User } from '../users/user.ts';
+import type { SettingStore } from './setting-store.ts';
+
+export interface GuestAccessState {
+  readonly access: GuestAccess;
+  /** True where the operator has fixed it. */
+  readonly isFixed: boolean;
+  /** True once an admin has chosen, or the operator. */
+  readonly isAnswered: boolean;
+}
+
+const name = 'guest-access';
+const unlessChosen: GuestAccess = 'full';
+
+export class GuestAccessSetting {
+  readonly #store: SettingStore;
+  readonly #permissions: Permissions;
+  readonly #revocations: SessionRevocations;
+  readonly #guest: User;
+  readonly #log: Log;
+  readonly #fixed: GuestAccess | undefined;
+  #isChosen = false;
+
+  constructor(parts: {
+    readonly store: SettingStore;
+    readonly permissions: Permissions;
+    readonly revocations: SessionRevocations;
+    readonly guest: User;
+    readonly log: Log;
+    /** As the operator fixed it; undefined: admins choose. */
+    readonly fixed: GuestAccess | undefined;
+  }) {
+    this.#store = parts.store;
+    this.#permissions = parts.permissions;
+    this.#revocations = parts.revocations;
+    this.#guest = parts.guest;
+    this.#log = parts.log;
+    this.#fixed = parts.fixed;
+  }
+
+  /** Has what was chosen before hold again. Before any door opens. */
+  async start(): Promise<void> {
+    const chosen = (await this.#store.find(name)) as GuestAccess | undefined;
+    this.#isChosen = chosen !== undefined;
+    this.#permissions.guestAccess = this.#fixed ?? chosen ?? unlessChosen;
+  }
+
+  /** @throws Refusal `forbidden` for all but admins. */
+  get(actor: Actor): GuestAccessState {
+    this.#permissions.requireSettings(actor);
+    const isFixed = this.#fixed !== undefined;
+    return { access: this.#permissions.guestAccess, isFixed, isAnswered: isFixed || this.#isChosen };
+  }
+
+  /** @throws Refusal `forbidden` for all but admins, `conflict` where the operator has fixed it. */
+  async set(actor: Actor, access: GuestAccess): Promise<void> {
+    this.#permissions.requireSettings(actor);
+    if (this.#fixed !== undefined) {
+      throw new Refusal(
+        'conflict',
+        `The operator of this service has fixed guest access to ${this.#fixed} (DUNDUN_GUEST_ACCESS). It is changed there.`,
+      );
+    }
+    await this.#store.save(name, access);
+    const before = this.#permissions.guestAccess;
+    this.#isChosen = true;
+    this.#permissions.guestAccess = access;
+    this.#log.info({ by: actor.username, before, access }, 'audit: guest access was chosen');
+    // Connections over MQTT that are there already.
+    if (access === 'none')
+      await this.#revocations.announce({
+        userKey: this.#guest.key,
+        userId: this.#guest.id,
+        username: this.#guest.username,
+      });
+  }
+}

@@ -1,0 +1,199 @@
+// Makes a backup of a data folder, beside a running server or without one. It reads one moment of the database in steps
+// with pauses, checks the copy as `dundun check` does, seals it, and only then gives it its name; whatever ends it before
+// leaves at most a file that is called partial and has no seal.
+import { closeSync, fdatasyncSync, openSync, statSync } from 'node:fs';
+import { open, readdir, rename, rm } from 'node:fs/promises';
+import { basename, dirname, join, resolve, sep } from 'node:path';
+import { backup, type DatabaseSync } from 'node:sqlite';
+import { Refusal } from '../../../base/refusal.ts';
+import { limits } from '../../../config/limits.ts';
+import { type CheckReport, runChecks } from '../check/run-checks.ts';
+import { openConnection } from '../database/connection.ts';
+import { formOf, migratedInMemory } from '../database/migrate.ts';
+import { type OnBytes, type Seal, sealFile } from './backup-file.ts';
+import { openFolderForReading } from './open-data.ts';
+
+export interface BackupOptions {
+  readonly folder: string;
+  readonly file: string;
+  /** Whether a file of that name may be replaced. */
+  readonly isForced: boolean;
+  /** Whether a copy in which the checks find something is kept as well. */
+  readonly keepsDamaged: boolean;
+  readonly nowMs: number;
+  readonly onStep: (step: BackupStep, done?: number, all?: number) => void;
+}
+
+export type BackupStep = 'copying' | 'checking' | 'sealing';
+
+export interface BackupResult {
+  readonly seal: Seal;
+  readonly reports: readonly CheckReport[];
+}
+
+/** What SQLite keeps beside a database while somebody writes to it or reads it. */
+const besideSuffixes = ['-journal', '-wal', '-shm'];
+const leftover = new RegExp(`\\.\\d+\\.partial(${besideSuffixes.join('|')})?$`);
+
+/**
+ * Makes the backup; where the checks find something and damaged ones are not kept, no file is left and `seal` is undefined.
+ * @throws Refusal `exists`, `conflict`, `storage`.
+ */
+export async function makeBackup(
+  options: BackupOptions,
+): Promise<BackupResult | { readonly reports: readonly CheckReport[]; readonly seal: undefined }> {
+  const file = resolve(options.file);
+  assertPlace(file, options);
+  await removeLeftovers(file);
+  const partial = `${file}.${process.pid}.partial`;
+  await (await open(partial, 'wx', 0o600)).close();
+  try {
+    await copyDatabase(options, partial);
+    options.onStep('checking');
+    const { reports, form } = await checkCopy(partial);
+    const isWhole = reports.every(({ findings }) => findings.length === 0);
+    if (!isWhole && !options.keepsDamaged) return { reports, seal: undefined };
+    const onBytes: OnBytes = (done, all) => options.onStep('sealing', done, all);
+    const seal = await sealFile(partial, { madeMs: options.nowMs, form, onBytes });
+    if (!options.isForced) assertFree(file);
+    await rename(partial, file);
+    await syncFolder(dirname(file));
+    return { reports, seal };
+  } finally {
+    for (const suffix of ['', ...besideSuffixes]) await rm(partial + suffix, { force: true });
+  }
+}
+
+function assertPlace(file: string, { folder, isForced }: BackupOptions): void {
+  if (!isForced) assertFree(file);
+  if (`${file}${sep}`.startsWith(resolve(folder) + sep)) {
+    throw new Refusal(
+      'conflict',
+      `${file} lies in the data folder itself. Choose a place outside, best on another disk.`,
+    );
+  }
+}
+
+function assertFree(file: string): void {
+  const found = statSync(file, { throwIfNoEntry: false });
+  if (found === undefined) return;
+  throw new Refusal('exists', `${file} is there already. Choose another name, or replace it with --force.`);
+}
+
+/** What runs that were cut off have left beside the file. */
+async function removeLeftovers(file: string): Promise<void> {
+  const ours = (name: string) => name.startsWith(`${basename(file)}.`) && leftover.test(name);
+  for (const name of (await readdir(dirname(file))).filter(ours)) {
+    const pid = Number(/\.(\d+)\.partial/.exec(name)?.[1]);
+    if (!isAlive(pid)) await rm(join(dirname(file), name), { force: true });
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== 'ESRCH';
+  }
+}
+
+async function copyDatabase({ folder, onStep }: BackupOptions, partial: string): Promise<void> {
+  const { database, path } = openFolderForReading(folder);
+  const target = openSync(partial, 'r+');
+  try {
+    // One moment for the whole copy. Without it SQLite begins anew whenever somebody else has written.
+    database.exec('BEGIN');
+    database.prepare('SELECT 1 FROM sqlite_schema').get();
+    const pace = new Pace({ walPath: `${path}-wal`, target });
+    await backup(database, partial, {
+      rate: limits.backupStepPages,
+      progress: ({ totalPages, remainingPages }) => {
+        pace.step();
+        onStep('copying', totalPages - remainingPages, totalPages);
+      },
+    });
+  } finally {
+    closeSync(target);
+    letGo(database, path);
+  }
+}
+
+/** Ends the read, and moves what has gathered in the write-ahead log meanwhile, so that no commit of the server has to. */
+function letGo(database: DatabaseSync, path: string): void {
+  if (database.isTransaction) database.exec('ROLLBACK');
+  database.close();
+  if ((statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0) < limits.walPagesMax * 4096) return;
+  let mover: DatabaseSync | undefined;
+  try {
+    mover = openConnection(path, { readOnly: false });
+    mover.exec('PRAGMA wal_checkpoint(PASSIVE)');
+  } catch {
+    // Then the server does it, as it does without a backup; the copy is whole either way.
+  } finally {
+    mover?.close();
+  }
+}
+
+/** Keeps a copy from standing in the way of the server on the same machine. Called between two steps. */
+class Pace {
+  readonly #walPath: string;
+  readonly #walBytesAtStart: number;
+  readonly #target: number;
+  readonly #sleeper = new Int32Array(new SharedArrayBuffer(4));
+  #copiedBytes = 0;
+  #lastMs = performance.now();
+
+  constructor(parts: { readonly walPath: string; readonly target: number }) {
+    this.#walPath = parts.walPath;
+    this.#target = parts.target;
+    this.#walBytesAtStart = this.#walBytes();
+  }
+
+  step(): void {
+    this.#copiedBytes += limits.backupStepPages * 4096;
+    if (this.#copiedBytes >= limits.backupSyncBytes) {
+      fdatasyncSync(this.#target);
+      this.#copiedBytes = 0;
+    }
+    const grownBytes = this.#walBytes() - this.#walBytesAtStart;
+    if (grownBytes > limits.backupWalBytesMax) {
+      const grown = Math.round(grownBytes / 1024 / 1024);
+      throw new Refusal(
+        'busy',
+        `Gave up: the service wrote ${grown} MiB meanwhile, which wait for the backup to end. Back up when it is quieter.`,
+      );
+    }
+    // In steps of one thread: nothing else is to happen meanwhile.
+    if (grownBytes < limits.backupWalBytesMax / 2) {
+      Atomics.wait(this.#sleeper, 0, 0, Math.min(performance.now() - this.#lastMs, limits.backupPauseMsMax));
+    }
+    this.#lastMs = performance.now();
+  }
+
+  #walBytes(): number {
+    return statSync(this.#walPath, { throwIfNoEntry: false })?.size ?? 0;
+  }
+}
+
+async function checkCopy(path: string): Promise<{ readonly reports: CheckReport[]; readonly form: string }> {
+  const database = openConnection(path, { readOnly: false });
+  const example = await migratedInMemory();
+  try {
+    // Without a write-ahead log the file is all there is, and opens where nothing can be written beside it.
+    database.exec('PRAGMA journal_mode = DELETE');
+    return { reports: runChecks(database, { example }), form: formOf(database).last };
+  } finally {
+    example.close();
+    database.close();
+  }
+}
+
+/** A name is on the disk when its folder is. */
+export async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}

@@ -1,0 +1,42 @@
+// Opens the data of a folder, or a backup, for reading alone: beside a running server or without one, as the user who may
+// read it. Called by backup and check.
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import type { DatabaseSync } from 'node:sqlite';
+import { Refusal } from '../../../base/refusal.ts';
+import { databaseFile, openConnection } from '../database/connection.ts';
+import { assertRestored } from '../database/data-folder.ts';
+import { unusable } from '../database/folder-lock.ts';
+import { formOf } from '../database/migrate.ts';
+
+/** @throws Refusal `not-found` where there is no data, `conflict` where it is not of this version or before, `storage`. */
+export function openFolderForReading(folder: string): { readonly database: DatabaseSync; readonly path: string } {
+  const path = join(folder, databaseFile);
+  if (!existsSync(path)) {
+    throw new Refusal('not-found', `There is no data in ${folder}. Name the data folder with DUNDUN_DATA_DIR.`);
+  }
+  assertRestored(folder);
+  return { database: openFileForReading(path), path };
+}
+
+/** @throws Refusal `conflict` where it is not of this version or before, `storage`. */
+export function openFileForReading(path: string): DatabaseSync {
+  try {
+    const database = openConnection(path, { readOnly: true });
+    assertKnownForm(database, path);
+    return database;
+  } catch (error) {
+    throw error instanceof Refusal ? error : unusable(path, error);
+  }
+}
+
+/** @throws Refusal `conflict` */
+function assertKnownForm(database: DatabaseSync, path: string): void {
+  const { form, last } = formOf(database);
+  if (form === 'foreign') throw new Refusal('conflict', `${path} is no database of Dundun.`);
+  if (form !== 'newer') return;
+  throw new Refusal(
+    'conflict',
+    `${path} was written by a newer Dundun (${last}). Use that one, or one that is newer still.`,
+  );
+}

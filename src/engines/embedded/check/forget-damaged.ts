@@ -1,0 +1,91 @@
+// Removes what cannot be read any more from a data folder, because a person said so: until then reads of its span are
+// refused. Called by `dundun check --forget-damaged`, beside a running server too: sealing that had planned with one of
+// these chunks plans anew.
+import { statSync } from 'node:fs';
+import type { DatabaseSync } from 'node:sqlite';
+import { Refusal } from '../../../base/refusal.ts';
+import { decodeChunk } from '../../shared/codec/chunk-codec.ts';
+import { CorruptChunk } from '../../shared/codec/corrupt-chunk.ts';
+import { openFolderForReading } from '../backup/open-data.ts';
+import { openConnection } from '../database/connection.ts';
+import { formOf } from '../database/migrate.ts';
+import { countInBounds, DamagedRow, type LogRow, logColumns, toPiece } from '../log/log.ts';
+
+interface Forgotten {
+  /** Chunks and rows of the log. */
+  readonly parts: number;
+  readonly datapoints: number;
+}
+
+interface Damaged {
+  readonly chunks: readonly number[];
+  /** Seqs with which they begin, by table. */
+  readonly rows: readonly { readonly table: 'log' | 'kept_log'; readonly firstSeq: number }[];
+}
+
+/** @throws Refusal `conflict` where it is a backup, or not in the form of this version. */
+export function forgetDamaged(folder: string): Forgotten {
+  if (statSync(folder, { throwIfNoEntry: false })?.isFile() === true) {
+    throw new Refusal('conflict', 'A backup stays as it is. Restore it first, then run this on the data folder.');
+  }
+  const { database: reader, path } = openFolderForReading(folder);
+  let damaged: Damaged;
+  try {
+    if (formOf(reader).form !== 'present') {
+      throw new Refusal('conflict', 'The data is that of an earlier release. Start the service once, then run this.');
+    }
+    damaged = { chunks: damagedChunks(reader), rows: [...damagedRows(reader)] };
+  } finally {
+    reader.close();
+  }
+  const writer = openConnection(path, { readOnly: false });
+  try {
+    return forget(writer, damaged);
+  } finally {
+    writer.close();
+  }
+}
+
+function damagedChunks(database: DatabaseSync): number[] {
+  const damaged: number[] = [];
+  for (const { id, bytes } of database.prepare('SELECT id, bytes FROM chunk').iterate()) {
+    try {
+      decodeChunk(bytes as Uint8Array);
+    } catch (error) {
+      if (!(error instanceof CorruptChunk)) throw error;
+      damaged.push(id as number);
+    }
+  }
+  return damaged;
+}
+
+function* damagedRows(database: DatabaseSync): Generator<Damaged['rows'][number]> {
+  for (const table of ['log', 'kept_log'] as const) {
+    for (const row of database.prepare(`SELECT ${logColumns} FROM ${table}`).iterate()) {
+      const piece = toPiece(row as unknown as LogRow);
+      if (piece instanceof DamagedRow) yield { table, firstSeq: piece.firstSeq };
+    }
+  }
+}
+
+function forget(database: DatabaseSync, damaged: Damaged): Forgotten {
+  const remove = database.prepare('DELETE FROM chunk WHERE id = ? RETURNING count');
+  database.exec('BEGIN IMMEDIATE');
+  const chunks = damaged.chunks.flatMap((id) => remove.all(id));
+  chunks.push(...database.prepare('DELETE FROM damaged_chunk RETURNING count').all());
+  // What was set aside may wait for the rules as well.
+  const rows = new Map<unknown, unknown>();
+  for (const { table, firstSeq } of damaged.rows) {
+    // The row stays, empty, because seqs go on without a gap: in the log up to the next row, whatever number it says.
+    const next = `SELECT min(next.first_seq) - log.first_seq FROM log AS next WHERE next.first_seq > log.first_seq`;
+    const count = table === 'log' ? `coalesce((${next}), ${countInBounds})` : countInBounds;
+    const empty = `UPDATE ${table} SET rows = x'', texts = NULL, checksum = NULL, datapoints = ${count}
+      WHERE first_seq = ? RETURNING datapoints`;
+    for (const { datapoints } of database.prepare(empty).all(firstSeq)) rows.set(firstSeq, datapoints);
+  }
+  const aside = database.prepare(`DELETE FROM damaged_log RETURNING first_seq, ${countInBounds} AS datapoints`).all();
+  for (const { first_seq: firstSeq, datapoints } of aside) rows.set(firstSeq, datapoints);
+  database.exec('COMMIT');
+  const counts = [...chunks.map(({ count }) => count), ...rows.values()].map(Number);
+  return { parts: counts.length, datapoints: counts.reduce((sum, count) => sum + count, 0) };
+}

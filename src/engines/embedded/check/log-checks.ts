@@ -1,0 +1,110 @@
+// The log: are its rows what the writer writes, without a gap, and what lies behind it counted right?
+import type { DatabaseSync } from 'node:sqlite';
+import { DamagedRow, faultIn, type LogPiece, type LogRow, logColumns, toPiece } from '../log/log.ts';
+import { isLogColumn } from '../log/publish-marks.ts';
+import type { Check } from './check.ts';
+
+const forgetMarks = 'Set its publishes to NULL; repeats of those messages may be stored twice.';
+const oneByOne =
+  'Restore a backup; or go on without what is in this row by `dundun check --forget-damaged`. All others are whole.';
+const restore = 'Restore a backup; what is in this row is lost.';
+
+export const logChecks: readonly Check[] = [
+  {
+    name: 'log',
+    asks: 'rows of the log can be read, each with as many datapoints as it says',
+    *run(database) {
+      for (const table of ['log', 'kept_log']) {
+        for (const row of rowsOf(database, table)) {
+          const piece = toPiece(row);
+          if (piece instanceof DamagedRow) {
+            const what = `Row ${row.firstSeq} of ${table}, with ${row.datapoints} datapoints, is damaged. ${piece.fault}`;
+            yield { what, where: { table }, advice: oneByOne };
+            continue;
+          }
+          const fault = faultIn(piece);
+          if (fault !== undefined)
+            yield { what: `Row ${row.firstSeq} of ${table} ${fault}.`, where: { table }, advice: restore };
+        }
+      }
+      for (const { firstSeq, datapoints } of rowsOf(database, 'damaged_log')) {
+        const what = `Row ${firstSeq} of the log, with ${datapoints} datapoints, was found damaged before and is kept aside.`;
+        yield { what, where: { table: 'damaged_log' }, advice: oneByOne };
+      }
+    },
+  },
+  {
+    name: 'order of the log',
+    asks: 'no datapoint is missing between what has been sealed and the end of the log, and none is there twice',
+    *run(database) {
+      const where = { table: 'log' };
+      let next = counter(database, 'sealed_seq') + 1;
+      for (const { first_seq: first, datapoints } of database
+        .prepare('SELECT first_seq, datapoints FROM log ORDER BY first_seq')
+        .iterate()) {
+        if (Number(first) !== next)
+          yield { what: `The log goes on at ${first} where ${next} should come.`, where, advice: 'Restore a backup.' };
+        next = Number(first) + Number(datapoints);
+      }
+    },
+  },
+  {
+    name: 'counters',
+    asks: 'nobody has read further than there are datapoints',
+    *run(database) {
+      const last = Number(
+        database.prepare('SELECT max(first_seq + datapoints - 1) AS seq FROM log').get()?.['seq'] ?? 0,
+      );
+      const end = Math.max(last, counter(database, 'sealed_seq'));
+      const advice = `Stop the service and set the value back to ${end}: notifications would miss what comes up to there.`;
+      const followed = counter(database, 'followed_seq');
+      if (followed > end)
+        yield {
+          what: `Notifications have looked at datapoint ${followed}, and the last is ${end}.`,
+          where: { table: 'counter' },
+          advice,
+        };
+      for (const { first_seq: first, last_seq: lastQuiet } of database
+        .prepare('SELECT * FROM quiet_run WHERE last_seq < first_seq OR last_seq > ?')
+        .iterate(end)) {
+        yield {
+          what: `The quiet run ${first} to ${lastQuiet} is none.`,
+          where: { table: 'quiet_run' },
+          advice: 'Remove that row.',
+        };
+      }
+    },
+  },
+  {
+    name: 'repeats',
+    asks: 'what is remembered to tell repeats can be read',
+    *run(database) {
+      const advice = 'Remove that row; repeats of those messages may be stored twice.';
+      for (const { id } of database.prepare('SELECT id FROM mqtt_publish WHERE length(marks) % 16 <> 0').iterate())
+        yield { what: `Row ${id} of mqtt_publish has half a mark.`, where: { table: 'mqtt_publish' }, advice };
+      for (const { seq, publishes } of database
+        .prepare('SELECT first_seq AS seq, publishes FROM log WHERE publishes IS NOT NULL')
+        .iterate()) {
+        if (isLogColumn(publishes)) continue;
+        yield { what: `Row ${seq} of log has half a mark.`, where: { table: 'log' }, advice: forgetMarks };
+      }
+    },
+  },
+];
+
+function* rowsOf(database: DatabaseSync, table: string): Generator<LogRow> {
+  const rows = database.prepare(`SELECT ${logColumns} FROM ${table} ORDER BY first_seq`);
+  for (const row of rows.iterate()) yield row as unknown as LogRow;
+}
+
+/** Rows that can be read at all. */
+export function* piecesOf(database: DatabaseSync, table: string): Generator<LogPiece> {
+  for (const row of rowsOf(database, table)) {
+    const piece = toPiece(row);
+    if (!(piece instanceof DamagedRow) && faultIn(piece) === undefined) yield piece;
+  }
+}
+
+function counter(database: DatabaseSync, name: string): number {
+  return Number(database.prepare('SELECT value FROM counter WHERE name = ?').get(name)?.['value'] ?? 0);
+}

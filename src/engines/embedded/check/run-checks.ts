@@ -1,0 +1,74 @@
+// Looks whether a database is whole: a list of small named checks, each of which says what it found, where, and what to
+// do. Called by `dundun check`, and by backup and restore on their copies. It only reads; each check sees one moment, and
+// lets go of it when it ends, so that the write-ahead log of a running server is not held for longer.
+import type { DatabaseSync } from 'node:sqlite';
+import { limits } from '../../../config/limits.ts';
+import { formOf } from '../database/migrate.ts';
+import { adviceOnDamage, type Check, type Finding } from './check.ts';
+import { datapointChecks } from './datapoint-checks.ts';
+import { logChecks } from './log-checks.ts';
+import { registryChecks } from './registry-checks.ts';
+import { structureChecks } from './structure-checks.ts';
+
+export interface CheckReport {
+  readonly name: string;
+  readonly asks: string;
+  readonly findings: readonly Finding[];
+  readonly elapsedMs: number;
+}
+
+export interface CheckOptions {
+  /** An empty database in the present form. */
+  readonly example: DatabaseSync;
+  readonly onStart?: (check: Check, place: { readonly number: number; readonly count: number }) => void;
+}
+
+const checks: readonly Check[] = [...structureChecks, ...registryChecks, ...logChecks, ...datapointChecks];
+
+/** Runs all checks that fit the form of the database. */
+export function runChecks(database: DatabaseSync, { example, onStart }: CheckOptions): CheckReport[] {
+  const isOlder = formOf(database).form === 'older';
+  const fitting = checks.filter(({ isForAnyForm }) => isForAnyForm === true || !isOlder);
+  return fitting.map((check, index) => {
+    onStart?.(check, { number: index + 1, count: fitting.length });
+    const startMs = performance.now();
+    const findings = findAll(check, database, example);
+    return { name: check.name, asks: check.asks, findings, elapsedMs: Math.round(performance.now() - startMs) };
+  });
+}
+
+function findAll(check: Check, database: DatabaseSync, example: DatabaseSync): Finding[] {
+  const findings: Finding[] = [];
+  database.exec('BEGIN');
+  try {
+    for (const finding of check.run(database, example)) {
+      if (findings.length === limits.checkFindingsMax) {
+        findings.push({ what: `There is more than the ${findings.length} that are told.`, advice: finding.advice });
+        break;
+      }
+      findings.push(named(finding, database));
+    }
+  } catch (error) {
+    if (!isDamage(error)) throw error;
+    findings.push({ what: `Reading stopped: ${(error as Error).message}.`, advice: adviceOnDamage });
+  } finally {
+    if (database.isTransaction) database.exec('ROLLBACK');
+  }
+  return findings;
+}
+
+/** With the ids that people know the sensor by. */
+function named(finding: Finding, database: DatabaseSync): Finding {
+  if (finding.where?.sensor === undefined) return finding;
+  const ids = database
+    .prepare(
+      'SELECT device.id AS deviceId, sensor.id AS sensorId FROM sensor JOIN device ON device.key = sensor.device WHERE sensor.key = ?',
+    )
+    .get(finding.where.sensor);
+  return { ...finding, where: { ...finding.where, ...ids } };
+}
+
+/** Whether the database itself is broken (SQLITE_CORRUPT, SQLITE_NOTADB), and not the way to it. */
+export function isDamage(error: unknown): boolean {
+  return [11, 26].includes(((error as { errcode?: number } | undefined)?.errcode ?? 0) & 0xff);
+}

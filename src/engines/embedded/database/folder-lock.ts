@@ -1,0 +1,53 @@
+// One server a data folder. The lock is an exclusive transaction on a file of its own: the operating system takes
+// it back when the process ends, however it ends.
+import { accessSync, constants, existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { Refusal } from '../../../base/refusal.ts';
+import { databaseFile } from './connection.ts';
+
+/** The lock inside the data folder. */
+export const lockFile = 'lock';
+
+/**
+ * Locks the folder; the function given back unlocks it.
+ * @throws Refusal `conflict` when another server holds it, `storage` when it cannot be used.
+ */
+export function lockFolder(folder: string): () => void {
+  assertWritable(folder);
+  let database: DatabaseSync | undefined;
+  try {
+    database = new DatabaseSync(join(folder, lockFile), { timeout: 0 });
+    database.exec('PRAGMA journal_mode = DELETE; BEGIN EXCLUSIVE');
+  } catch (error) {
+    database?.close();
+    const { errcode = 0 } = error as { errcode?: number };
+    if ((errcode & 0xff) !== sqliteBusy) throw unusable(folder, error);
+    throw new Refusal(
+      'conflict',
+      `Another Dundun already uses the data folder ${folder}. Stop it, or choose another DUNDUN_DATA_DIR.`,
+    );
+  }
+  const held = database;
+  return () => held.close();
+}
+
+/** The refusal of a folder or file that the operating system or SQLite does not let us use. */
+export function unusable(place: string, error: unknown): Refusal {
+  return new Refusal('storage', `Cannot use the data folder ${place}: ${(error as Error).message}.`, { cause: error });
+}
+
+/** SQLite opens what it may not write for reading alone, and would fail with the first push. */
+function assertWritable(folder: string): void {
+  try {
+    accessSync(folder, constants.W_OK);
+    for (const file of [lockFile, databaseFile]) {
+      const path = join(folder, file);
+      if (existsSync(path)) accessSync(path, constants.W_OK);
+    }
+  } catch (error) {
+    throw unusable(folder, error);
+  }
+}
+
+const sqliteBusy = 5;

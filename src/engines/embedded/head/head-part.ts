@@ -1,0 +1,56 @@
+// What of a sensor is in the head, and how much of it a step of a read can need: the rest need not be copied to the thread
+// that reads.
+
+import { lowerBound, upperBound } from '../../../base/sorted-numbers.ts';
+import type { Columns } from '../../../domain/datapoints/columns.ts';
+import type { RangeQuery } from '../../../domain/datapoints/datapoint-store.ts';
+
+/** Datapoints of a sensor that are in the head, by time. */
+export interface HeadPart extends Columns {
+  readonly seqs: Float64Array;
+}
+
+/** What a step of a read may need of it. */
+export type NeededPart = Pick<RangeQuery, 'sensor' | 'fromMs' | 'toMs' | 'after' | 'descending' | 'limit'>;
+
+/** All of a range, whatever is made of it. */
+export function wholeRange({ sensor, fromMs, toMs }: Pick<RangeQuery, 'sensor' | 'fromMs' | 'toMs'>): NeededPart {
+  return { sensor, fromMs, toMs, descending: false, limit: Number.POSITIVE_INFINITY };
+}
+
+/**
+ * The datapoints that may come in a step: as many as it takes at most behind the ones that its position passes over, and
+ * one more, which tells that there is a next step. Going down, all of a time or none, because their number tells where
+ * the next step goes on.
+ */
+export function headPartFor(query: NeededPart, part: HeadPart): HeadPart {
+  const { from, to } = query.descending ? spanDown(query, part) : spanUp(query, part);
+  if (from === 0 && to === part.count) return part;
+  const texts = new Map<number, string>();
+  for (const [index, text] of part.texts ?? []) if (index >= from && index < to) texts.set(index - from, text);
+  return {
+    count: to - from,
+    at: part.at.slice(from, to),
+    received: part.received.slice(from, to),
+    stamped: part.stamped.slice(from, to),
+    values: part.values.slice(from, to),
+    seqs: part.seqs.slice(from, to),
+    texts: texts.size === 0 ? undefined : texts,
+  };
+}
+
+function spanUp({ fromMs, toMs, after, limit }: NeededPart, { at, count }: HeadPart) {
+  const firstMs = Math.max(fromMs ?? Number.NEGATIVE_INFINITY, after?.order ?? Number.NEGATIVE_INFINITY);
+  const from = lowerBound(at, firstMs, 0, count);
+  const end = upperBound(at, toMs ?? Number.POSITIVE_INFINITY, from, count);
+  return { from, to: Math.min(end, from + limit + (after?.index ?? 0) + 1) };
+}
+
+function spanDown({ fromMs, toMs, after, limit }: NeededPart, { at, count }: HeadPart) {
+  const lastMs = Math.min(toMs ?? Number.POSITIVE_INFINITY, after?.order ?? Number.POSITIVE_INFINITY);
+  const to = upperBound(at, lastMs, 0, count);
+  const start = lowerBound(at, fromMs ?? Number.NEGATIVE_INFINITY, 0, to);
+  const passed = after === undefined ? to : lowerBound(at, after.order, start, to);
+  const from = Math.max(start, passed - limit - 1);
+  return { from: from < to ? lowerBound(at, at[from] as number, start, to) : from, to };
+}

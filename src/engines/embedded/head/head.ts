@@ -1,0 +1,327 @@
+// What is still in the log, held in memory, so that reads see it without searching the log: the datapoints as they came,
+// one after the other, each with the way back to the one before it of the same sensor. Bounded by `headRowsMax`, beyond
+// which the writer holds commits back until sealing has made room.
+import { limits } from '../../../config/limits.ts';
+import { makeColumns } from '../../../domain/datapoints/columns.ts';
+import type { ArrivedDatapoint } from '../../../domain/datapoints/datapoint.ts';
+import { type DatapointBatch, rowNumbers } from '../../../domain/datapoints/datapoint-batch.ts';
+import type { SensorKey } from '../../../domain/sensors/sensor.ts';
+import type { HeadPart, NeededPart } from './head-part.ts';
+import { NumberTable } from './number-table.ts';
+import { SelectedSeqs } from './selected-seqs.ts';
+
+/** Datapoints of one piece of memory. */
+const segmentRows = 32_768;
+
+class Segment {
+  readonly rows = new Float64Array(segmentRows * rowNumbers);
+  /**
+   * How many seqs back the sensor's datapoint before is, 0 where there is none, times two; and one more where none of its
+   * datapoints before has a later time.
+   */
+  readonly back = new Uint32Array(segmentRows);
+
+  /** Gives the memory back now; left to the collector, it would stay for long. Nobody may use the segment any more. */
+  free(): void {
+    for (const { buffer } of [this.rows, this.back]) (buffer as ArrayBuffer).transfer(0);
+  }
+}
+
+export class Head {
+  readonly #segments: Segment[] = [];
+  /** Those that have been sealed, to be filled again. */
+  readonly #spare: Segment[] = [];
+  /** Seq of the first place of the first segment. */
+  #origin = 1;
+  /** Up to here all has been sealed. */
+  #sealedSeq = 0;
+  #nextSeq = 1;
+  readonly #lastOf = new NumberTable();
+  /** The latest time of each sensor's datapoints since it last had none here. */
+  readonly #latest = new NumberTable();
+  /** The earliest of those behind `#turnSeq`, and of those before, as far as they may be here; less `timeEnd`. */
+  #earliest = new NumberTable();
+  #earliestBefore = new NumberTable();
+  #turnSeq = 0;
+  /** Values that are no numbers, by seq, in order. */
+  readonly #texts = new Map<number, string>();
+  readonly #selected = new SelectedSeqs();
+  #sorted:
+    | { readonly sensor: SensorKey; readonly lastSeq: number; readonly span: TimeSpan; readonly part: HeadPart }
+    | undefined;
+
+  /** Datapoints held. */
+  get rows(): number {
+    return this.#nextSeq - 1 - this.#sealedSeq;
+  }
+
+  /** Seq of the last datapoint that was added. */
+  get lastSeq(): number {
+    return this.#nextSeq - 1;
+  }
+
+  /** Tells each sensor that has something behind `seq`, and when the last of it was received. */
+  eachBehind(seq: number, visit: (sensor: SensorKey, receivedMs: number) => void): void {
+    const behind = Math.max(seq, this.#sealedSeq);
+    this.#lastOf.each((sensor, last) => {
+      if (last > behind) visit(sensor as SensorKey, this.#receivedAt(last));
+    });
+  }
+
+  /** Begins anew behind a seq. */
+  startBehind(seq: number): void {
+    this.#sealedSeq = seq;
+    this.#nextSeq = seq + 1;
+    this.#origin = seq + 1;
+    this.#segments.length = 0;
+    this.#spare.length = 0;
+  }
+
+  add({ rows, texts }: Pick<DatapointBatch, 'rows' | 'texts'>, firstSeq: number): void {
+    let text = 0;
+    let seq = firstSeq;
+    for (let from = 0; from < rows.length; ) {
+      const offset = (seq - this.#origin) % segmentRows;
+      const segment = this.#segmentOf(seq);
+      const count = Math.min(rows.length / rowNumbers - from / rowNumbers, segmentRows - offset);
+      const some = rows.subarray(from, from + count * rowNumbers);
+      segment.rows.set(some, offset * rowNumbers);
+      text = this.#link(some, { segment, offset, seq, texts, text });
+      from += count * rowNumbers;
+      seq += count;
+    }
+    this.#nextSeq = seq;
+  }
+
+  #link(
+    rows: Float64Array,
+    at: {
+      readonly segment: Segment;
+      readonly offset: number;
+      readonly seq: number;
+      readonly texts: readonly string[];
+      readonly text: number;
+    },
+  ): number {
+    const { back } = at.segment;
+    let { text, seq, offset } = at;
+    for (let from = 0; from < rows.length; from += rowNumbers) {
+      const sensor = rows[from] as number;
+      const before = this.#lastOf.replace(sensor, seq);
+      const isInOrder = this.#noteTime(sensor, timeOf(rows, from), before <= this.#sealedSeq);
+      back[offset] = (before > this.#sealedSeq ? seq - before : 0) * 2 + isInOrder;
+      if (Number.isNaN(rows[from + 3] as number)) this.#texts.set(seq, at.texts[text++] as string);
+      seq += 1;
+      offset += 1;
+    }
+    return text;
+  }
+
+  /** 1 where no datapoint of the sensor has a later time, else 0. */
+  #noteTime(sensor: number, ms: number, isFirst: boolean): 0 | 1 {
+    const least = this.#earliest.get(sensor);
+    if (least === 0 || ms - timeEnd < least) this.#earliest.replace(sensor, ms - timeEnd);
+    if (!isFirst && ms < this.#latest.get(sensor)) return 0;
+    this.#latest.replace(sensor, ms);
+    return 1;
+  }
+
+  /** True where no datapoint of the sensor that is here is of that time or before. */
+  #isAllBehind(sensor: number, ms: number): boolean {
+    const least = Math.min(this.#earliest.get(sensor), this.#earliestBefore.get(sensor));
+    return least !== 0 && ms - timeEnd < least;
+  }
+
+  /** Forgets what has been sealed up to this seq. */
+  sealed(seq: number): void {
+    if (seq <= this.#sealedSeq) return;
+    this.#sealedSeq = Math.min(seq, this.#nextSeq - 1);
+    if (this.#sealedSeq >= this.#turnSeq) {
+      this.#earliestBefore = this.#earliest;
+      this.#earliest = new NumberTable();
+      this.#turnSeq = this.#nextSeq - 1;
+    }
+    const gone = Math.min(Math.floor((this.#sealedSeq + 1 - this.#origin) / segmentRows), this.#segments.length);
+    this.#spare.push(...this.#segments.splice(0, gone));
+    // As many as are filled now may soon be needed again, and where little comes, none.
+    const kept = this.rows < segmentRows ? 0 : this.#segments.length;
+    for (const segment of this.#spare.splice(kept)) segment.free();
+    this.#origin += gone * segmentRows;
+    for (const one of this.#texts.keys()) {
+      if (one > this.#sealedSeq) break;
+      this.#texts.delete(one);
+    }
+    this.#sorted = undefined;
+  }
+
+  latest(sensor: SensorKey): ArrivedDatapoint | undefined {
+    const seq = this.#lastOf.get(sensor);
+    return seq > this.#sealedSeq ? this.#pointAt(seq) : undefined;
+  }
+
+  /** The datapoint that came last among those up to this seq. */
+  latestUpTo(sensor: SensorKey, seq: number): ArrivedDatapoint | undefined {
+    for (let [one, back] = [this.#lastOf.get(sensor), 1]; back > 0 && one > this.#sealedSeq; one -= back) {
+      if (one <= seq) return this.#pointAt(one);
+      back = this.#backAt(one) >>> 1;
+    }
+    return undefined;
+  }
+
+  /**
+   * The datapoints of a sensor that a read may need, by time; equal times in order of arrival. There may be more of them,
+   * where that is easier.
+   */
+  partFor(needed: NeededPart): HeadPart {
+    const { sensor } = needed;
+    const lastSeq = this.#lastOf.get(sensor);
+    if (lastSeq <= this.#sealedSeq || this.#isAllBehind(sensor, needed.toMs ?? Number.POSITIVE_INFINITY))
+      return emptyPart;
+    const known = this.#sorted;
+    const span = spanOf(needed);
+    if (known !== undefined && known.sensor === sensor && known.lastSeq === lastSeq && isWithin(span, known.span))
+      return known.part;
+    const isWhole = this.#take(lastSeq, needed, span);
+    const part = this.#columnsOf(this.#selected.seqs);
+    this.#selected.clear();
+    // The steps of one long read ask for the same again.
+    if (isWhole && part.count > rememberedMin) this.#sorted = { sensor, lastSeq, span, part };
+    return part;
+  }
+
+  /** True where the part may be asked for again: it must not be handed over to another thread. */
+  isKept(part: HeadPart): boolean {
+    return part === emptyPart || part === this.#sorted?.part;
+  }
+
+  /**
+   * Takes the seqs of what is needed, by time, from the end of the sensor's datapoints back to where nothing more can be.
+   * Going down, all of a time or none.
+   * @returns true where that is all there is in the span.
+   */
+  #take(lastSeq: number, { after, descending, limit }: NeededPart, { firstMs, lastMs }: TimeSpan): boolean {
+    const selected = this.#selected;
+    selected.clear();
+    // One more than is asked for tells whether there is more; what has been passed over lies at one time.
+    let [wanted, same] = [descending ? limit + 1 : Number.POSITIVE_INFINITY, 0];
+    let isWhole = true;
+    for (let seq = lastSeq, back = 1; back > 0 && seq > this.#sealedSeq; seq -= back) {
+      const entry = this.#backAt(seq);
+      const ms = this.#timeAt(seq);
+      back = entry >>> 1;
+      // None before is later than this one.
+      if ((entry & 1) === 1) {
+        if (ms < firstMs) break;
+        if (this.#isEnough({ ms, wanted, passed: same, limit })) {
+          isWhole = false;
+          break;
+        }
+        if (selected.count - same >= wanted) wanted = 2 * selected.count;
+      }
+      if (ms < firstMs || ms > lastMs) continue;
+      selected.add(seq, ms);
+      if (descending && ms === after?.order) same += 1;
+    }
+    selected.sort();
+    return isWhole;
+  }
+
+  /** True where more than the limit are later than a time. */
+  #isEnough(at: { readonly ms: number; readonly wanted: number; readonly passed: number; readonly limit: number }) {
+    return this.#selected.count - at.passed >= at.wanted && this.#selected.countBehind(at.ms) - at.passed > at.limit;
+  }
+
+  #columnsOf(ordered: Float64Array): HeadPart {
+    const columns = makeColumns(ordered.length);
+    const seqs = ordered.slice();
+    const texts = new Map<number, string>();
+    for (let index = 0; index < ordered.length; index++) {
+      const seq = ordered[index] as number;
+      const { rows } = this.#segmentAt(seq);
+      const at = this.#offsetOf(seq);
+      columns.at[index] = timeOf(rows, at);
+      columns.stamped[index] = Number.isNaN(rows[at + 1] as number) ? 0 : 1;
+      columns.received[index] = rows[at + 2] as number;
+      const number = rows[at + 3] as number;
+      columns.values[index] = number;
+      if (Number.isNaN(number)) texts.set(index, this.#texts.get(seq) as string);
+    }
+    return { ...columns, seqs, texts: texts.size === 0 ? undefined : texts };
+  }
+
+  #backAt(seq: number): number {
+    return this.#segmentAt(seq).back[(seq - this.#origin) % segmentRows] as number;
+  }
+
+  #pointAt(seq: number): ArrivedDatapoint {
+    const { rows, at } = this.#rowAt(seq);
+    const timestampMs = rows[at + 1] as number;
+    const number = rows[at + 3] as number;
+    return {
+      seq,
+      timestampMs: Number.isNaN(timestampMs) ? undefined : timestampMs,
+      receivedMs: rows[at + 2] as number,
+      value: Number.isNaN(number) ? (this.#texts.get(seq) as string) : number,
+    };
+  }
+
+  #receivedAt(seq: number): number {
+    const { rows, at } = this.#rowAt(seq);
+    return rows[at + 2] as number;
+  }
+
+  #timeAt(seq: number): number {
+    return timeOf(this.#segmentAt(seq).rows, this.#offsetOf(seq));
+  }
+
+  #rowAt(seq: number): { readonly rows: Float64Array; readonly at: number } {
+    return { rows: this.#segmentAt(seq).rows, at: this.#offsetOf(seq) };
+  }
+
+  /** Of the numbers of a row in its segment. */
+  #offsetOf(seq: number): number {
+    return ((seq - this.#origin) % segmentRows) * rowNumbers;
+  }
+
+  #segmentAt(seq: number): Segment {
+    return this.#segments[Math.floor((seq - this.#origin) / segmentRows)] as Segment;
+  }
+
+  /** The segment of a seq that is to be written. */
+  #segmentOf(seq: number): Segment {
+    const number = Math.floor((seq - this.#origin) / segmentRows);
+    while (this.#segments.length <= number) this.#segments.push(this.#spare.pop() ?? new Segment());
+    return this.#segments[number] as Segment;
+  }
+}
+
+/** Times are below this. */
+const timeEnd = 8.64e15 + 1;
+
+/** Times between which a step may need datapoints. */
+interface TimeSpan {
+  readonly firstMs: number;
+  readonly lastMs: number;
+}
+
+function spanOf({ fromMs = -timeEnd, toMs = timeEnd, after, descending }: NeededPart): TimeSpan {
+  if (after === undefined) return { firstMs: fromMs, lastMs: toMs };
+  return descending
+    ? { firstMs: fromMs, lastMs: Math.min(toMs, after.order) }
+    : { firstMs: Math.max(fromMs, after.order), lastMs: toMs };
+}
+
+function isWithin(one: TimeSpan, other: TimeSpan): boolean {
+  return one.firstMs >= other.firstMs && one.lastMs <= other.lastMs;
+}
+
+/** The time of the row at a place: measured, or received where there is none. */
+function timeOf(rows: Float64Array, at: number): number {
+  const timestampMs = rows[at + 1] as number;
+  return Number.isNaN(timestampMs) ? (rows[at + 2] as number) : timestampMs;
+}
+
+/** Parts smaller than that are sorted anew each time. */
+const rememberedMin = limits.readStepRows;
+
+const emptyPart: HeadPart = { ...makeColumns(0), seqs: new Float64Array(0), texts: undefined };

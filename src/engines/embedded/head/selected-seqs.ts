@@ -1,0 +1,94 @@
+// Which datapoints of the head a read takes: their seqs and times, found from the end back, and put in order. One list serves
+// all reads of a thread, so that none makes arrays of its own.
+
+const initialCapacity = 1024;
+/** Memory for more than that is given back after the read. */
+const capacityKeptMax = 64 * 1024;
+/** Places that datapoints are moved by, one by one, before the list is sorted as a whole: most came nearly in order. */
+const movesPerSeq = 8;
+
+export class SelectedSeqs {
+  #seqs = new Float64Array(initialCapacity);
+  #times = new Float64Array(initialCapacity);
+  #count = 0;
+  #isInOrder = true;
+
+  get count(): number {
+    return this.#count;
+  }
+
+  /** Good until the next `clear`. */
+  get seqs(): Float64Array {
+    return this.#seqs.subarray(0, this.#count);
+  }
+
+  clear(): void {
+    this.#count = 0;
+    this.#isInOrder = true;
+    if (this.#seqs.length <= capacityKeptMax) return;
+    this.#seqs = new Float64Array(initialCapacity);
+    this.#times = new Float64Array(initialCapacity);
+  }
+
+  /** Adds one that was received before those that are here. */
+  add(seq: number, ms: number): void {
+    if (this.#count === this.#seqs.length) {
+      this.#seqs = enlarged(this.#seqs);
+      this.#times = enlarged(this.#times);
+    }
+    if (this.#count > 0 && ms > (this.#times[this.#count - 1] as number)) this.#isInOrder = false;
+    this.#seqs[this.#count] = seq;
+    this.#times[this.#count] = ms;
+    this.#count += 1;
+  }
+
+  /** How many are later than a time. */
+  countBehind(ms: number): number {
+    let count = 0;
+    for (let index = 0; index < this.#count; index++) if ((this.#times[index] as number) > ms) count += 1;
+    return count;
+  }
+
+  /** Puts them in order of their times; equal times by seq. */
+  sort(): void {
+    this.seqs.reverse();
+    this.#times.subarray(0, this.#count).reverse();
+    if (!this.#isInOrder && !this.#sortByMoving()) this.#sortAsWhole();
+  }
+
+  /** False where it would take too long; what has been moved stays where it is. */
+  #sortByMoving(): boolean {
+    const [seqs, times] = [this.#seqs, this.#times];
+    let moves = movesPerSeq * this.#count;
+    for (let index = 1; index < this.#count; index++) {
+      const ms = times[index] as number;
+      const seq = seqs[index] as number;
+      let target = index;
+      for (; target > 0 && (times[target - 1] as number) > ms; target--) {
+        times[target] = times[target - 1] as number;
+        seqs[target] = seqs[target - 1] as number;
+      }
+      times[target] = ms;
+      seqs[target] = seq;
+      moves -= index - target;
+      if (moves < 0) return false;
+    }
+    return true;
+  }
+
+  #sortAsWhole(): void {
+    const [seqs, times] = [this.#seqs.slice(0, this.#count), this.#times.slice(0, this.#count)];
+    const order = Uint32Array.from({ length: this.#count }, (_, index) => index);
+    order.sort((a, b) => (times[a] as number) - (times[b] as number) || (seqs[a] as number) - (seqs[b] as number));
+    for (let index = 0; index < this.#count; index++) {
+      this.#seqs[index] = seqs[order[index] as number] as number;
+      this.#times[index] = times[order[index] as number] as number;
+    }
+  }
+}
+
+function enlarged(numbers: Float64Array): Float64Array<ArrayBuffer> {
+  const larger = new Float64Array(2 * numbers.length);
+  larger.set(numbers);
+  return larger;
+}

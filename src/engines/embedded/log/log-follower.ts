@@ -1,0 +1,141 @@
+// Datapoints of all sensors in order of arrival, for those who fell behind the feed or come back after a stop: read from
+// the log, and from what of it was kept when it was sealed (replay-backlog.ts). The main thread's side; it only reads, and says
+// through shared memory how far it has come.
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { limits } from '../../../config/limits.ts';
+import { rowNumbers } from '../../../domain/datapoints/datapoint-batch.ts';
+import type { FollowedDatapoint } from '../../../domain/datapoints/datapoint-store.ts';
+import type { SensorKey } from '../../../domain/sensors/sensor.ts';
+import { countInBounds, DamagedRow, type LogRow, logColumns, toPiece } from './log.ts';
+
+/** Rows of the log read in one step: many where each commit was small. */
+const rowsAtOnce = 500;
+/** Rows of the log in which the datapoint before is looked for. */
+const rowsLookedBack = 100;
+
+/** How far the datapoints have been followed, as writer and follower share it: at first as far as the disk tells. */
+export function sharedFollowedSeq(reader: DatabaseSync): SharedArrayBuffer {
+  const row = reader
+    .prepare(
+      `SELECT coalesce((SELECT value FROM counter WHERE name = 'followed_seq'),
+        CASE WHEN EXISTS (SELECT 1 FROM notification) THEN 0 ELSE -1 END) AS seq`,
+    )
+    .get();
+  const followed = new SharedArrayBuffer(BigInt64Array.BYTES_PER_ELEMENT);
+  new BigInt64Array(followed)[0] = BigInt(row?.['seq'] as number);
+  return followed;
+}
+
+/** What a datapoint of a sensor is known by where it has no seq. */
+export function keyOf({
+  timestampMs,
+  receivedMs,
+  value,
+}: Omit<FollowedDatapoint, 'seq' | 'sensor' | 'isQuiet'>): string {
+  return `${receivedMs} ${timestampMs ?? ''} ${typeof value} ${value}`;
+}
+
+export class LogFollower {
+  readonly #followed: BigInt64Array;
+  readonly #pieces: StatementSync;
+  readonly #piecesBack: StatementSync;
+  readonly #quiet: StatementSync;
+  readonly #last: StatementSync;
+  readonly #mark: StatementSync;
+
+  constructor(reader: DatabaseSync, followed: SharedArrayBuffer) {
+    this.#followed = new BigInt64Array(followed);
+    // A row may hold what lies behind the seq although it begins before; no row is longer than that.
+    const rows = (table: string) =>
+      `SELECT ${logColumns} FROM ${table} WHERE first_seq > ?1 - ${limits.logRowDatapointsMax} AND first_seq + ${countInBounds} - 1 > ?1`;
+    this.#pieces = reader.prepare(`${rows('kept_log')} UNION ALL ${rows('log')} ORDER BY 1 LIMIT ${rowsAtOnce}`);
+    const before = (table: string) => `SELECT ${logColumns} FROM ${table} WHERE first_seq <= ?1`;
+    this.#piecesBack = reader.prepare(
+      `${before('kept_log')} UNION ALL ${before('log')} ORDER BY 1 DESC LIMIT ${rowsLookedBack}`,
+    );
+    this.#quiet = reader.prepare('SELECT last_seq FROM quiet_run WHERE first_seq <= ? ORDER BY first_seq DESC LIMIT 1');
+    this.#last = reader.prepare(
+      `SELECT max(coalesce((SELECT max(first_seq) FROM log), 0), coalesce((SELECT value + 1 FROM counter WHERE name = 'sealed_seq'), 1)) AS first,
+        (SELECT ${countInBounds} FROM log ORDER BY first_seq DESC LIMIT 1) AS datapoints`,
+    );
+    this.#mark = reader.prepare("SELECT value FROM counter WHERE name = 'followed_seq'");
+  }
+
+  follow(seq: number | undefined): void {
+    Atomics.store(this.#followed, 0, BigInt(seq ?? -1));
+  }
+
+  followedSeq(): number | undefined {
+    return this.#mark.get()?.['value'] as number | undefined;
+  }
+
+  lastSeq(): number {
+    const { first, datapoints } = this.#last.get() as { first: number; datapoints: number | null };
+    return first + (datapoints ?? 0) - 1;
+  }
+
+  /** When a datapoint was received; undefined where it is not kept. */
+  receivedMsOf(seq: number): number | undefined {
+    const row = this.#pieces.get(seq - 1) as LogRow | undefined;
+    if (row === undefined || row.firstSeq > seq) return undefined;
+    const piece = toPiece(row);
+    return piece instanceof DamagedRow ? undefined : piece.rows[(seq - row.firstSeq) * rowNumbers + 2];
+  }
+
+  /** The datapoint of a sensor that came last up to a seq, if it came shortly before and is kept. */
+  latestUpTo(sensor: SensorKey, seq: number): FollowedDatapoint | undefined {
+    for (const row of this.#piecesBack.iterate(seq) as Iterable<unknown>) {
+      const found = [...this.#pointsOf(row as LogRow)].findLast((point) => point.sensor === sensor && point.seq <= seq);
+      if (found !== undefined) return found;
+    }
+    return undefined;
+  }
+
+  /** Some of what came behind a seq; nothing where there is nothing more. What cannot be read is passed over. */
+  readBehind(seq: number): FollowedDatapoint[] {
+    const points: FollowedDatapoint[] = [];
+    for (let behind = seq; ; ) {
+      let rows = 0;
+      for (const row of this.#pieces.iterate(behind) as Iterable<unknown>) {
+        rows += 1;
+        behind = Math.max(behind, (row as LogRow).firstSeq);
+        for (const point of this.#pointsOf(row as LogRow)) if (point.seq > seq) points.push(point);
+        if (points.length >= limits.readStepRows) break;
+      }
+      if (points.length > 0 || rows < rowsAtOnce) return points;
+    }
+  }
+
+  /** The sensor's datapoints behind a seq: how many of them look alike. */
+  countBehind(sensor: SensorKey, seq: number): Map<string, number> {
+    const counts = new Map<string, number>();
+    let points = this.readBehind(seq);
+    for (let last = points.at(-1); last !== undefined; last = points.at(-1)) {
+      for (const point of points) {
+        if (point.sensor === sensor) counts.set(keyOf(point), (counts.get(keyOf(point)) ?? 0) + 1);
+      }
+      points = this.readBehind(last.seq);
+    }
+    return counts;
+  }
+
+  *#pointsOf(row: LogRow): Generator<FollowedDatapoint> {
+    const piece = toPiece(row);
+    if (piece instanceof DamagedRow) return;
+    const { firstSeq, rows, texts } = piece;
+    let text = 0;
+    for (let at = 0; at < rows.length; at += rowNumbers) {
+      const seq = firstSeq + at / rowNumbers;
+      const timestampMs = rows[at + 1] as number;
+      const number = rows[at + 3] as number;
+      yield {
+        seq,
+        sensor: rows[at] as SensorKey,
+        timestampMs: Number.isNaN(timestampMs) ? undefined : timestampMs,
+        receivedMs: rows[at + 2] as number,
+        value: Number.isNaN(number) ? (texts[text++] as string) : number,
+        isQuiet: Number(this.#quiet.get(seq)?.['last_seq'] ?? 0) >= seq,
+      };
+    }
+  }
+}

@@ -1,0 +1,276 @@
+// The log: datapoints in the order in which they arrived, many to a row, in the bytes in which they came or, where a row has
+// few, packed (decision 23). Only the writer
+// thread appends to it and takes from it; it is read at start, to rebuild what is held in memory. Rows are kept short of
+// `logRowDatapointsMax`, so that they can be read in steps. Each has a checksum: one that is damaged is told of, and left out.
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { crc32 } from 'node:zlib';
+import { reportReleasedBytes } from '../../../base/memory/garbage-collection.ts';
+import { limits } from '../../../config/limits.ts';
+import { type DatapointBatch, rowNumbers } from '../../../domain/datapoints/datapoint-batch.ts';
+import { CorruptChunk } from '../../shared/codec/corrupt-chunk.ts';
+import { packBatch, unpackBatch } from '../../shared/log/packed-batch.ts';
+
+/** A row of the log. */
+export interface LogPiece extends Pick<DatapointBatch, 'rows' | 'texts'> {
+  readonly firstSeq: number;
+}
+
+const bytesOfDatapoint = rowNumbers * Float64Array.BYTES_PER_ELEMENT;
+/** Milliseconds beyond which there are no dates. */
+const timeMsMax = 8.64e15;
+
+/** Datapoints of a piece. */
+function countOf({ rows }: LogPiece): number {
+  return rows.length / rowNumbers;
+}
+
+/** Cuts a batch whose first datapoint has this seq into pieces. */
+export function cutBatch({ rows, texts }: DatapointBatch, firstSeq: number): LogPiece[] {
+  const step = limits.logRowDatapointsMax * rowNumbers;
+  if (rows.length <= step) return rows.length === 0 ? [] : [{ firstSeq, rows, texts }];
+  const pieces: LogPiece[] = [];
+  let text = 0;
+  for (let at = 0; at < rows.length; at += step) {
+    const some = rows.subarray(at, at + step);
+    const textsOfSome = texts.slice(text, text + countTexts(some));
+    text += textsOfSome.length;
+    pieces.push({ firstSeq: firstSeq + at / rowNumbers, rows: some, texts: textsOfSome });
+  }
+  return pieces;
+}
+
+function countTexts(rows: Float64Array): number {
+  let count = 0;
+  for (let at = 3; at < rows.length; at += rowNumbers) if (Number.isNaN(rows[at] as number)) count += 1;
+  return count;
+}
+
+/** Rows read at once, which takes half as long as one by one where each holds a single datapoint; and bytes, about. */
+const rowsAtOnce = 100;
+const bytesAtOnce = 512 * 1024;
+
+/**
+ * What is in the log up to a seq, oldest first. Where rows may go meanwhile it is to be read in a transaction.
+ * @param onDamaged hears of each row that cannot be read, and is passed over for
+ */
+export function* readLog(
+  database: DatabaseSync,
+  { upTo, onDamaged }: { readonly upTo: number; readonly onDamaged: (row: DamagedRow) => void },
+): Generator<LogPiece> {
+  const rows = database.prepare(
+    `SELECT ${logColumns} FROM log WHERE first_seq > ? AND first_seq <= ? ORDER BY first_seq LIMIT ?`,
+  );
+  for (let after = 0, wanted = 1; ; ) {
+    const some = rows.all(after, upTo, wanted) as unknown as LogRow[];
+    let bytes = 0;
+    for (const row of some) {
+      bytes += row.datapoints * bytesOfDatapoint + (row.texts?.length ?? 0);
+      const piece = toPiece(row);
+      if (piece instanceof DamagedRow) onDamaged(piece);
+      else yield piece;
+    }
+    reportReleasedBytes(bytes);
+    if (some.length < wanted) return;
+    after = (some.at(-1) as LogRow).firstSeq;
+    wanted = Math.max(1, Math.min(rowsAtOnce, Math.floor((bytesAtOnce * some.length) / bytes)));
+  }
+}
+
+/** How many datapoints a row has, in SQL: within its bounds also where that number is damaged, so that seqs go on. */
+export const countInBounds = `max(1, min(datapoints, ${limits.logRowDatapointsMax}))`;
+
+/** Datapoints in the log up to a seq; of those that can be read never too few. */
+export function countLog(database: DatabaseSync, upTo: number): number {
+  const row = database.prepare(`SELECT total(${countInBounds}) AS count FROM log WHERE first_seq <= ?`).get(upTo);
+  return Number(row?.['count']);
+}
+
+/** Seq of the last datapoint of the log; 0 where it is empty. */
+export function lastLoggedSeq(database: DatabaseSync): number {
+  const row = database
+    .prepare(`SELECT first_seq + ${countInBounds} - 1 AS seq FROM log ORDER BY first_seq DESC LIMIT 1`)
+    .get();
+  return Number(row?.['seq'] ?? 0);
+}
+
+/** A row of the log as it lies in the table. */
+export interface LogRow {
+  readonly firstSeq: number;
+  readonly datapoints: number;
+  /** Packed where they are fewer bytes than the datapoints have in memory. */
+  readonly rows: Uint8Array;
+  readonly texts: string | null;
+  /** Of all of it; null where the row was written by a release that made none, or is forgotten. */
+  readonly checksum: number | null;
+}
+
+/** What a `LogRow` is read from. */
+export const logColumns = 'first_seq AS firstSeq, datapoints, rows, texts, checksum';
+
+/** A row whose bytes have changed on the disk. Of which sensors its datapoints are cannot be known. */
+export class DamagedRow {
+  readonly firstSeq: number;
+  /** In which way, as a sentence. */
+  readonly fault: string;
+
+  constructor(firstSeq: number, fault: string) {
+    this.firstSeq = firstSeq;
+    this.fault = fault;
+  }
+}
+
+/** Damaged rows that were met, in little memory however many they are. */
+export class Damage {
+  readonly firstSeqs: number[] = [];
+  readonly #told: string[] = [];
+
+  add({ firstSeq, fault }: DamagedRow): void {
+    this.firstSeqs.push(firstSeq);
+    if (this.#told.length === limits.damagedRowsLogged) return;
+    this.#told.push(
+      `Row ${firstSeq} of the log is damaged. ${fault} Its datapoints cannot be read, and are kept aside; all others are whole. "dundun check" tells more.`,
+    );
+  }
+
+  /** What is to be said of them. */
+  describe(): string[] {
+    const more = this.firstSeqs.length - this.#told.length;
+    if (more === 0) return [...this.#told];
+    return [...this.#told, `${more} more rows of the log are damaged. "dundun check" lists them.`];
+  }
+}
+
+/**
+ * What a row holds, which is nothing where a person has said that it is to be forgotten; or what is wrong with it.
+ * @throws Error where that cannot be told now, as without memory
+ */
+export function toPiece(row: LogRow): LogPiece | DamagedRow {
+  try {
+    return readRow(row);
+  } catch (error) {
+    if (error instanceof CorruptChunk) return new DamagedRow(row.firstSeq, error.message);
+    throw error;
+  }
+}
+
+/** @throws CorruptChunk */
+function readRow({ firstSeq, datapoints, rows, texts, checksum }: LogRow): LogPiece {
+  if (!(rows instanceof Uint8Array)) throw new CorruptChunk('It has no bytes.');
+  if (rows.length === 0) return { firstSeq, rows: new Float64Array(0), texts: [] };
+  if (checksum !== null && checksum !== checksumOf({ firstSeq, datapoints, rows, texts }))
+    throw new CorruptChunk('The checksum is wrong.');
+  if (!(datapoints >= 1 && datapoints <= limits.logRowDatapointsMax))
+    throw new CorruptChunk(`It says that it has ${datapoints} datapoints.`);
+  if (rows.length !== datapoints * bytesOfDatapoint) {
+    return { firstSeq, rows: unpackBatch(rows, datapoints), texts: [] };
+  }
+  const piece = { firstSeq, rows: toNumbers(rows), texts: texts === null ? [] : parseTexts(texts) };
+  // Of a row without a checksum it is asked whether it can be true.
+  const fault = checksum === null ? faultIn(piece) : undefined;
+  if (fault !== undefined) throw new CorruptChunk(`It ${fault}.`);
+  return piece;
+}
+
+function parseTexts(texts: string): string[] {
+  const parsed = isJson(texts) ? JSON.parse(texts) : undefined;
+  if (!Array.isArray(parsed)) throw new CorruptChunk('Its texts are no list.');
+  return parsed;
+}
+
+/** What is wrong with what could be read, behind "It" or the name of the row; undefined: nothing that can be seen. */
+export function faultIn({ rows, texts }: Pick<LogPiece, 'rows' | 'texts'>): string | undefined {
+  for (let at = 0; at < rows.length; at += rowNumbers) {
+    const [sensor, timestamp, received] = [rows[at] as number, rows[at + 1] as number, rows[at + 2] as number];
+    if (!Number.isSafeInteger(sensor) || sensor < 1) return `has a datapoint of the sensor ${sensor}`;
+    if (!isDateMs(received) || !(Number.isNaN(timestamp) || isDateMs(timestamp))) return 'has a datapoint of no time';
+  }
+  const due = countTexts(rows);
+  if (texts.length !== due) return `has ${texts.length} texts where ${due} belong`;
+  return texts.every(isJson) ? undefined : 'has a value that is no JSON';
+}
+
+function isDateMs(ms: number): boolean {
+  return Number.isInteger(ms) && Math.abs(ms) <= timeMsMax;
+}
+
+function isJson(text: unknown): boolean {
+  try {
+    JSON.parse(text as string);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Over what says how many datapoints there are and where they begin, too: packed bytes may be read for another number of them. */
+function checksumOf({ firstSeq, datapoints, rows, texts }: Omit<LogRow, 'checksum'>): number {
+  const sum = crc32(rows, crc32(new Uint8Array(Float64Array.of(firstSeq, datapoints).buffer)));
+  return texts === null ? sum : crc32(texts, sum);
+}
+
+/** A Float64Array needs its bytes aligned; those of a row have a buffer to themselves, as a rule. */
+function toNumbers(bytes: Uint8Array): Float64Array {
+  const { buffer, byteOffset, byteLength } = bytes.byteOffset % 8 === 0 ? bytes : bytes.slice();
+  return new Float64Array(buffer, byteOffset, byteLength / 8);
+}
+
+/** Writes the log; every method inside a transaction. */
+export class LogWriter {
+  readonly #insert: StatementSync;
+  readonly #oldest: StatementSync;
+  readonly #remove: StatementSync;
+  readonly #rowWith: StatementSync;
+  readonly #rowBehind: StatementSync;
+
+  constructor(database: DatabaseSync) {
+    this.#insert = database.prepare(
+      'INSERT INTO log (first_seq, datapoints, rows, texts, publishes, checksum) VALUES (?, ?, ?, ?, ?, ?)',
+    );
+    this.#oldest = database.prepare(
+      `SELECT first_seq AS firstSeq, ${countInBounds} AS datapoints FROM log WHERE first_seq <= ? ORDER BY first_seq LIMIT ?`,
+    );
+    this.#remove = database.prepare('DELETE FROM log WHERE first_seq <= ?');
+    this.#rowWith = database.prepare(
+      `SELECT first_seq + ${countInBounds} - 1 AS seq FROM log WHERE first_seq <= ? ORDER BY first_seq DESC LIMIT 1`,
+    );
+    this.#rowBehind = database.prepare(
+      `SELECT first_seq + ${countInBounds} - 1 AS seq FROM log WHERE first_seq > ? ORDER BY first_seq LIMIT 1`,
+    );
+  }
+
+  /** @param publishes marks of MQTT publishes to be stored beside (publish-marks.ts) */
+  append(piece: LogPiece, publishes?: Uint8Array): void {
+    const { buffer, byteOffset, byteLength } = piece.rows;
+    const isFew = countOf(piece) <= limits.logPackedDatapointsMax && piece.texts.length === 0;
+    const rows = (isFew ? packBatch(piece.rows) : undefined) ?? new Uint8Array(buffer, byteOffset, byteLength);
+    const texts = piece.texts.length === 0 ? null : JSON.stringify(piece.texts);
+    const { firstSeq } = piece;
+    const datapoints = countOf(piece);
+    const checksum = checksumOf({ firstSeq, datapoints, rows, texts });
+    this.#insert.run(firstSeq, datapoints, rows, texts, publishes ?? null, checksum);
+  }
+
+  /** Seq of the last datapoint of the row that holds one; of the next row, where what was there is damaged and none does. */
+  endOfRowWith(seq: number): number {
+    const row = this.#rowWith.get(seq) ?? this.#rowBehind.get(seq);
+    return row === undefined ? seq : (row['seq'] as number);
+  }
+
+  /** Up to which seq, and not beyond the one given, the oldest pieces reach that can go in one step; undefined: there are none. */
+  stepUpTo(seq: number): number | undefined {
+    let step: number | undefined;
+    let left: number = limits.clearDatapointsStep;
+    for (const row of this.#oldest.iterate(seq, limits.clearRowsStep) as Iterable<unknown>) {
+      const { firstSeq, datapoints } = row as { firstSeq: number; datapoints: number };
+      step = firstSeq + datapoints - 1;
+      left -= datapoints;
+      if (left <= 0) break;
+    }
+    return step === undefined ? undefined : Math.min(step, seq);
+  }
+
+  /** Takes away the pieces that begin at or before this seq. */
+  removeUpTo(seq: number): void {
+    this.#remove.run(seq);
+  }
+}

@@ -1,0 +1,59 @@
+// What of the log must stay readable in order of arrival after it was sealed: the rows that the watcher of rules has
+// not come to (I5), bounded by `replayBacklogDatapointsMax`; and which datapoints no rule looks at. Called by the writer thread
+// inside its transactions; where the watcher stands goes to disk with each pass of sealing.
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { limits } from '../../../config/limits.ts';
+import { quietNumbers } from '../../../domain/datapoints/datapoint-batch.ts';
+import { countInBounds } from './log.ts';
+
+export class ReplayBacklog {
+  readonly #followedSeq: () => number;
+  readonly #addQuiet: StatementSync;
+  readonly #copy: StatementSync;
+  readonly #forget: StatementSync;
+  readonly #forgetQuiet: StatementSync;
+  readonly #mark: StatementSync;
+
+  /** `followedSeq` says up to where the datapoints have been followed; -1 where nobody follows. */
+  constructor(database: DatabaseSync, followedSeq: () => number) {
+    this.#followedSeq = followedSeq;
+    this.#addQuiet = database.prepare('INSERT INTO quiet_run (first_seq, last_seq) VALUES (?, ?)');
+    this.#copy = database.prepare(
+      `INSERT INTO kept_log (first_seq, datapoints, rows, texts, checksum)
+        SELECT first_seq, datapoints, rows, texts, checksum FROM log WHERE first_seq <= ? AND first_seq + ${countInBounds} > ?`,
+    );
+    const forget = (table: string, last: string) =>
+      database.prepare(
+        `DELETE FROM ${table} WHERE first_seq IN (SELECT first_seq FROM ${table}
+          WHERE first_seq <= ?1 AND ${last} <= ?1 ORDER BY first_seq LIMIT ${limits.clearRowsStep})`,
+      );
+    this.#forget = forget('kept_log', `first_seq + ${countInBounds} - 1`);
+    this.#forgetQuiet = forget('quiet_run', 'last_seq');
+    this.#mark = database.prepare(
+      `INSERT INTO counter (name, value) VALUES ('followed_seq', ?)
+        ON CONFLICT (name) DO UPDATE SET value = max(value, excluded.value)`,
+    );
+  }
+
+  /** Notes which datapoints of a batch, whose first has this seq, are quiet. */
+  addQuiet(quiet: readonly number[], firstSeq: number): void {
+    for (let at = 0; at < quiet.length; at += quietNumbers) {
+      const first = firstSeq + (quiet[at] as number);
+      this.#addQuiet.run(first, first + (quiet[at + 1] as number) - 1);
+    }
+  }
+
+  /**
+   * Before the log up to `sealedSeq` goes: keeps what has not been followed, and forgets some of what has.
+   * @returns true when there is more to forget.
+   */
+  keep(sealedSeq: number): boolean {
+    const followedSeq = this.#followedSeq();
+    const isFollowed = followedSeq >= 0;
+    if (isFollowed) this.#mark.run(followedSeq);
+    if (isFollowed && followedSeq < sealedSeq) this.#copy.run(sealedSeq, followedSeq + 1);
+    const past = Math.max(isFollowed ? followedSeq : sealedSeq, sealedSeq - limits.replayBacklogDatapointsMax);
+    const forgotten = [this.#forget, this.#forgetQuiet].map((statement) => Number(statement.run(past).changes));
+    return forgotten.some((rows) => rows === limits.clearRowsStep);
+  }
+}

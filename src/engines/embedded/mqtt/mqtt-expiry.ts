@@ -1,0 +1,64 @@
+// Ends stored MQTT sessions whose clients have been away for too long, in rounds, by the service's clock. When each client
+// went away is stored with its session, so that a restart changes nothing.
+
+import type { Log } from '../../../base/log.ts';
+import type { Clock } from '../../../base/time/clock.ts';
+import { limits } from '../../../config/limits.ts';
+import type { MqttSessions } from './mqtt-sessions.ts';
+
+export class MqttExpiry {
+  readonly #sessions: Pick<MqttSessions, 'endExpired'>;
+  readonly #clock: Clock;
+  readonly #log: Log | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #running: Promise<void> | undefined;
+  #dueMs: number;
+  #isClosed = false;
+
+  constructor(parts: {
+    readonly sessions: Pick<MqttSessions, 'endExpired'>;
+    readonly clock: Clock;
+    readonly log: Log | undefined;
+  }) {
+    this.#sessions = parts.sessions;
+    this.#clock = parts.clock;
+    this.#log = parts.log;
+    this.#dueMs = parts.clock.now() + limits.sessionExpiryRoundMs;
+  }
+
+  start(): void {
+    if (this.#isClosed) return;
+    this.#timer = setTimeout(() => {
+      if (this.#clock.now() >= this.#dueMs) this.#running ??= this.#round();
+      this.start();
+    }, limits.sessionExpiryRoundMs);
+    this.#timer.unref();
+  }
+
+  /** Resolves when no round is due or under way. */
+  async idle(): Promise<void> {
+    while (!this.#isClosed && (this.#running !== undefined || this.#clock.now() >= this.#dueMs)) {
+      this.#running ??= this.#round();
+      await this.#running;
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+    await this.#running;
+  }
+
+  async #round(): Promise<void> {
+    const nowMs = this.#clock.now();
+    this.#dueMs = nowMs + limits.sessionExpiryRoundMs;
+    try {
+      const sessions = await this.#sessions.endExpired(nowMs);
+      if (sessions > 0) this.#log?.info({ sessions }, 'expired MQTT sessions were removed');
+    } catch (error) {
+      // The disk may refuse for a while; the next round tries again.
+      this.#log?.debug({ err: error }, 'removing expired MQTT sessions failed; it is tried again');
+    }
+    this.#running = undefined;
+  }
+}

@@ -1,0 +1,73 @@
+// A packet as the broker hands it over, and as the tables hold it. Nothing of it is lost: what has no column of its
+// own travels in `rest`.
+import { deserialize, serialize } from 'node:v8';
+import type { UserKey } from '../../../domain/users/user.ts';
+import type { SqlValue } from '../threads/writer-protocol.ts';
+
+export interface StoredPacket {
+  cmd?: string | undefined;
+  topic?: string | undefined;
+  payload?: string | Uint8Array | undefined;
+  qos?: number | undefined;
+  retain?: boolean | undefined;
+  dup?: boolean | undefined;
+  messageId?: number | undefined;
+  /** Broker and number by which the broker tells messages apart. */
+  brokerId?: string | null | undefined;
+  brokerCounter?: number | undefined;
+  /** Who published it. */
+  user?: UserKey | undefined;
+  [more: string]: unknown;
+}
+
+/** Who a packet is for or from. The broker hands over its connection, or at times an object with the id alone. */
+export interface PacketClient {
+  readonly id: string;
+  /** False on the connection of a persistent session, true on that of a clean one. */
+  readonly clean?: boolean;
+}
+
+/** The columns every table of packets has. */
+export interface PacketRow {
+  readonly topic: string;
+  readonly payload: string | Uint8Array;
+  readonly qos: number;
+  readonly rest: Uint8Array | null;
+}
+
+/** The values of the columns topic, payload and rest. */
+export function packetColumns(packet: StoredPacket): readonly [topic: string, payload: SqlValue, rest: SqlValue] {
+  return [packet.topic ?? '', ownBytes(packet.payload ?? new Uint8Array(0)), restOf(packet)];
+}
+
+/** What the columns hold, as fields of a packet. */
+export function packetFields(row: PacketRow): StoredPacket {
+  const { topic, payload, qos, rest } = row;
+  const bytes = typeof payload === 'string' ? payload : Buffer.from(payload.buffer, payload.byteOffset, payload.length);
+  return { topic, payload: bytes, qos, ...(rest === null ? undefined : (deserialize(rest) as StoredPacket)) };
+}
+
+/**
+ * A payload is mostly a view into the bytes read from a socket. It goes to the writer's thread alone: a view would
+ * take all of those bytes along.
+ */
+function ownBytes(payload: string | Uint8Array): string | Uint8Array {
+  if (typeof payload === 'string' || payload.byteLength === payload.buffer.byteLength) return payload;
+  return new Uint8Array(payload);
+}
+
+function restOf(packet: StoredPacket): Uint8Array | null {
+  let rest: StoredPacket | undefined;
+  for (const [name, value] of Object.entries(packet)) {
+    if (hasColumn.has(name) || value === undefined || typeof value === 'function') continue;
+    rest ??= {};
+    rest[name] = value;
+  }
+  return rest === undefined ? null : new Uint8Array(serialize(rest));
+}
+
+// What has a column, is given anew when the packet is read, or concerns only the way it came.
+const hasColumn = new Set([
+  ...['cmd', 'topic', 'payload', 'qos', 'retain', 'dup', 'messageId', 'length'],
+  ...['brokerId', 'brokerCounter', 'clientId', 'nl', 'user'],
+]);

@@ -1,0 +1,47 @@
+// The quotas of MQTT as they are in the tables (migration 0017), held in memory for a moment, because they are asked for with
+// every message that is kept. Called by what MQTT stores, through mqtt-usage.ts.
+import type { DatabaseSync } from 'node:sqlite';
+import { LruCache } from '../../../base/memory/lru-cache.ts';
+import type { Clock } from '../../../base/time/clock.ts';
+import { limits } from '../../../config/limits.ts';
+import type { UserKey } from '../../../domain/users/user.ts';
+import { StatementCache } from '../database/statement-cache.ts';
+import type { MqttQuota } from './mqtt-usage.ts';
+
+interface CachedQuota {
+  readonly quota: MqttQuota;
+  readonly atMs: number;
+}
+
+export class MqttQuotaReads {
+  readonly #statements: StatementCache;
+  readonly #clock: Clock;
+  readonly #known = new LruCache<UserKey, CachedQuota>({ weightMax: limits.usersCachedMax });
+
+  constructor(reader: DatabaseSync, clock: Clock) {
+    this.#statements = new StatementCache(reader);
+    this.#clock = clock;
+  }
+
+  of(user: UserKey): MqttQuota {
+    const nowMs = this.#clock.now();
+    const known = this.#known.get(user);
+    if (known !== undefined && nowMs - known.atMs < limits.userFreshMs) return known.quota;
+    const rows = this.#statements.prepare(`SELECT kind, max FROM quota WHERE user = ? AND kind IN
+      ('mqtt_sessions', 'mqtt_session_bytes', 'retained_bytes')`);
+    const found = rows.all(user) as { kind: string; max: number | null }[];
+    const max = (kind: string) => found.find((row) => row.kind === kind)?.max ?? Number.POSITIVE_INFINITY;
+    const quota = {
+      sessions: max('mqtt_sessions'),
+      sessionBytes: max('mqtt_session_bytes'),
+      retainedBytes: max('retained_bytes'),
+    };
+    this.#known.set(user, { quota, atMs: nowMs });
+    return quota;
+  }
+
+  /** An admin has set another quota. */
+  forget(user: UserKey): void {
+    this.#known.delete(user);
+  }
+}

@@ -1,0 +1,115 @@
+// Opens the embedded store in a data folder: takes the folder's lock, migrates, starts the writer thread and gives
+// out the parts that the service is wired from. Nothing outside this folder knows which engine it is.
+import { join } from 'node:path';
+import type { DatabaseSync } from 'node:sqlite';
+import { Kysely } from 'kysely';
+import type { Registry } from '../shared/registry/registry.ts';
+import type { Tables } from '../shared/registry/tables.ts';
+import { databaseFile, openConnection } from './database/connection.ts';
+import { makeFolder } from './database/data-folder.ts';
+import { writeFailureOf } from './database/database-error.ts';
+import { NodeSqliteDialect } from './database/dialect.ts';
+import { lockFolder, unusable } from './database/folder-lock.ts';
+import { migrate } from './database/migrate.ts';
+import { moveEarlierDatapoints } from './database/upgrade.ts';
+import { SqliteDatapointStore } from './datapoint-store.ts';
+import { sharedFollowedSeq } from './log/log-follower.ts';
+import { SearchThread } from './threads/search-thread-client.ts';
+import { refusalOf, SqliteWriter } from './threads/writer.ts';
+import type { SqlValue } from './threads/writer-protocol.ts';
+
+export interface EmbeddedStore {
+  readonly registry: Registry;
+  readonly datapoints: SqliteDatapointStore;
+  readonly writer: SqliteWriter;
+  /** The main thread's read connection. */
+  readonly reader: DatabaseSync;
+  close(): Promise<void>;
+}
+
+/** @throws Refusal `conflict` when another server uses the folder. */
+export async function openEmbeddedStore(folder: string): Promise<EmbeddedStore> {
+  makeFolder(folder);
+  const unlock = lockFolder(folder);
+  try {
+    const path = join(folder, databaseFile);
+    await migrateFolder(folder);
+    moveEarlierDatapoints(path);
+    const reader = openConnection(path, { readOnly: true });
+    // Before the writer starts, because it may begin with sealing, and must keep what has not been followed.
+    const followed = sharedFollowedSeq(reader);
+    const writer = new SqliteWriter({ path, followed });
+    const datapoints = new SqliteDatapointStore({ writer, reader, followed, path });
+    await datapoints.start();
+    const read = new Kysely<Tables>({ dialect: new NodeSqliteDialect(reader) });
+    const search = new SearchThread({ path, lastSeen: datapoints.lastSeen });
+    const registry: Registry = {
+      read,
+      search: async (query, options) => (await search.run(toStatement(query.compile()), options)) as never,
+      write: (queries, options) =>
+        writer.write(
+          queries.map((query) => toStatement(query.compile())),
+          options,
+        ),
+    };
+    const close = async () => {
+      await writer.close();
+      await search.close();
+      await datapoints.close();
+      await read.destroy();
+      reader.close();
+      unlock();
+    };
+    return { registry, datapoints, writer, reader, close };
+  } catch (error) {
+    unlock();
+    throw error;
+  }
+}
+
+/**
+ * Opens the registry alone for a command-line verb, beside a running server or without one: it writes by itself,
+ * in short transactions, and needs no lock.
+ */
+export async function openRegistryAlone(folder: string): Promise<{ registry: Registry; close(): void }> {
+  makeFolder(folder);
+  await migrateFolder(folder);
+  const database = openConnection(join(folder, databaseFile), { readOnly: false });
+  const read = new Kysely<Tables>({ dialect: new NodeSqliteDialect(database) });
+  const registry: Registry = {
+    read,
+    search: async (query) => (await read.executeQuery(query.compile())).rows,
+    write: async (queries) => {
+      database.exec('BEGIN IMMEDIATE');
+      try {
+        const changes = queries.map((query) => {
+          const { sql, parameters } = toStatement(query.compile());
+          return Number(database.prepare(sql).run(...parameters).changes);
+        });
+        database.exec('COMMIT');
+        return changes;
+      } catch (error) {
+        database.exec('ROLLBACK');
+        const failure = writeFailureOf(error);
+        throw ['exists', 'quota', 'growth'].includes(failure.kind) ? refusalOf(failure) : error;
+      }
+    },
+  };
+  return { registry, close: () => database.close() };
+}
+
+function toStatement(query: { readonly sql: string; readonly parameters: readonly unknown[] }) {
+  return { sql: query.sql, parameters: query.parameters as readonly SqlValue[] };
+}
+
+async function migrateFolder(folder: string): Promise<void> {
+  let database: DatabaseSync | undefined;
+  try {
+    database = openConnection(join(folder, databaseFile), { readOnly: false });
+    await migrate(database);
+  } catch (error) {
+    throw unusable(folder, error);
+  } finally {
+    database?.close();
+  }
+}

@@ -1,0 +1,147 @@
+// Reads chunks of a sensor from the database, decoded. Chunks of one sensor do not overlap: in the order (first, last,
+// id) each begins where the one before has ended, or later, or at the same time where more came at one time than a chunk
+// holds.
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { Refusal } from '../../../base/refusal.ts';
+import type { Columns } from '../../../domain/datapoints/columns.ts';
+import type { SensorKey } from '../../../domain/sensors/sensor.ts';
+import { decodeChunk } from '../../shared/codec/chunk-codec.ts';
+import { CorruptChunk } from '../../shared/codec/corrupt-chunk.ts';
+import type { ChunkSpan } from '../../shared/sealing/chunk-plan.ts';
+import { DecodedChunks } from './decoded-chunks.ts';
+
+interface ChunkRow extends Omit<ChunkSpan, 'size'> {
+  readonly bytes: Uint8Array;
+}
+
+interface SealedUpTo {
+  readonly all: number;
+  readonly some: number | null;
+}
+
+export class ChunkReader {
+  readonly #up: StatementSync;
+  readonly #down: StatementSync;
+  readonly #spans: StatementSync;
+  readonly #bytes: StatementSync;
+  readonly #sealed: StatementSync;
+  readonly #aside: StatementSync;
+  readonly #ids: StatementSync;
+  /** Chunks read last; the steps of a long read go through one several times. */
+  readonly #decoded: DecodedChunks;
+
+  /** @param options bytes of decoded chunks held for later reads */
+  constructor(database: DatabaseSync, options: { readonly decodedBytesMax: number }) {
+    this.#decoded = new DecodedChunks({ bytesMax: options.decodedBytesMax });
+    const columns = 'SELECT id, first, last, count, bytes FROM chunk WHERE sensor = ?1';
+    // The chunk before the first that begins at the bound may reach over it.
+    this.#up = database.prepare(
+      `${columns} AND first >= coalesce((SELECT max(first) FROM chunk WHERE sensor = ?1 AND first < ?2), ?2)
+        AND first <= ?3 ORDER BY first, last, id`,
+    );
+    this.#down = database.prepare(`${columns} AND first <= ?2 ORDER BY first DESC, last DESC, id DESC`);
+    this.#spans = database.prepare(
+      'SELECT id, first, last, count, length(bytes) AS size FROM chunk WHERE sensor = ? AND first <= ? ORDER BY first DESC, last DESC, id DESC',
+    );
+    this.#bytes = database.prepare('SELECT bytes FROM chunk WHERE id = ?');
+    this.#sealed = database.prepare(
+      `SELECT coalesce((SELECT value FROM counter WHERE name = 'sealed_seq'), 0) AS "all",
+        (SELECT up_to FROM sealing WHERE next_sensor > ?) AS some`,
+    );
+    this.#aside = database.prepare(
+      'SELECT first, last FROM damaged_chunk WHERE sensor = ? AND first <= ? AND last >= ? LIMIT 1',
+    );
+    this.#ids = database.prepare(
+      'SELECT device.id AS device, sensor.id AS sensor FROM sensor JOIN device ON device.key = sensor.device WHERE sensor.key = ?',
+    );
+  }
+
+  /** Up to this seq the datapoints of a sensor are in chunks, those behind it in the log. */
+  sealedSeq(sensor: number): number {
+    const { all, some } = this.#sealed.get(sensor) as unknown as SealedUpTo;
+    return Math.max(all, some ?? 0);
+  }
+
+  /**
+   * Damaged chunks that sealing has set aside are left out by no read of their span.
+   * @throws Refusal `damaged`
+   */
+  assertNoneAside(sensor: SensorKey, { fromMs, toMs }: Omit<ChunkRange, 'received'>): void {
+    const span = this.#aside.get(sensor, toMs, fromMs) as { first: number; last: number } | undefined;
+    if (span !== undefined) throw this.#damaged(sensor, span, new CorruptChunk('It was set aside.'));
+  }
+
+  /** The chunks that reach into a range, first to last; `received` false leaves out when datapoints were received. */
+  *readUp(sensor: SensorKey, range: ChunkRange): Generator<UnopenedChunk> {
+    for (const row of this.#up.iterate(sensor, range.fromMs, range.toMs) as Iterable<unknown>) {
+      const chunk = row as ChunkRow;
+      if (chunk.last >= range.fromMs) yield this.#unopened(sensor, chunk, range.received);
+    }
+  }
+
+  /** The same, last to first. */
+  *readDown(sensor: SensorKey, range: ChunkRange): Generator<UnopenedChunk> {
+    for (const row of this.#down.iterate(sensor, range.toMs) as Iterable<unknown>) {
+      const chunk = row as ChunkRow;
+      if (chunk.last < range.fromMs) return;
+      yield this.#unopened(sensor, chunk, range.received);
+    }
+  }
+
+  #unopened(sensor: SensorKey, chunk: ChunkRow, received: boolean): UnopenedChunk {
+    return { first: chunk.first, last: chunk.last, open: () => this.#decode(sensor, chunk, received) };
+  }
+
+  /** Where the chunks of a sensor lie that begin at or before a time, last to first. */
+  *spans(sensor: SensorKey, toMs: number): Generator<ChunkSpan> {
+    for (const row of this.#spans.iterate(sensor, toMs) as Iterable<unknown>) yield row as ChunkSpan;
+  }
+
+  /** A whole chunk; undefined where it is there no more. @throws CorruptChunk */
+  decode(span: ChunkSpan): Columns | undefined {
+    const row = this.#bytes.get(span.id) as { bytes: Uint8Array } | undefined;
+    return row && decodeChunk(row.bytes);
+  }
+
+  /** A chunk without when its datapoints were received. @throws Refusal `damaged` */
+  open(sensor: SensorKey, span: ChunkSpan): Columns {
+    const { bytes } = this.#bytes.get(span.id) as { bytes: Uint8Array };
+    return this.#decode(sensor, { ...span, bytes }, false);
+  }
+
+  /** Tells that what was opened, and not copied, is in use no more. */
+  endOfRead(): void {
+    this.#decoded.endOfRead();
+  }
+
+  #decode(sensor: SensorKey, { id, bytes, first, last }: ChunkRow, received: boolean): Columns {
+    try {
+      return this.#decoded.take(received ? id : -id, bytes, { received });
+    } catch (error) {
+      if (!(error instanceof CorruptChunk)) throw error;
+      throw this.#damaged(sensor, { first, last }, error);
+    }
+  }
+
+  #damaged(sensor: SensorKey, { first, last }: { first: number; last: number }, cause: CorruptChunk): Refusal {
+    const ids = this.#ids.get(sensor) as { device: string; sensor: string } | undefined;
+    const whose = ids === undefined ? 'a sensor' : `sensor ${ids.sensor} of device ${ids.device}`;
+    const span = `${new Date(first).toISOString()} and ${new Date(last).toISOString()}`;
+    return new Refusal(
+      'damaged',
+      `Datapoints of ${whose} between ${span} are damaged on disk and cannot be read; those before and after can. dundun check tells more.`,
+      { cause: new Error(`Chunk of sensor ${sensor}: ${cause.message}`, { cause }) },
+    );
+  }
+}
+
+export interface UnopenedChunk extends Pick<ChunkSpan, 'first' | 'last'> {
+  /** @throws Refusal `damaged` */
+  open(): Columns;
+}
+
+export interface ChunkRange {
+  readonly fromMs: number;
+  readonly toMs: number;
+  readonly received: boolean;
+}

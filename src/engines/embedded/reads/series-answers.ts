@@ -1,0 +1,116 @@
+// What is made of a series where it is read, so that the answer is small: rows of buckets, a choice for a chart, JSON. Used
+// by the thread that reads, over what chunks were decoded to, without a copy.
+
+import { type Columns, columnsOf, type Slice } from '../../../domain/datapoints/columns.ts';
+import type {
+  AggregateQuery,
+  AggregateStep,
+  TextQuery,
+  TextStep,
+  ThinQuery,
+  ThinStep,
+} from '../../../domain/datapoints/datapoint-store.ts';
+import { Aggregation } from '../../../domain/datapoints/history/aggregate.ts';
+import { jsonBytesMax, RowWriter } from '../../../domain/datapoints/history/column-json.ts';
+import { Downsampling, type Span, selectedPoints } from '../../../domain/datapoints/history/downsample.ts';
+import { type Calibration, calibrateColumn } from '../../../domain/sensors/calibration.ts';
+import { gather } from '../../shared/codec/gathering.ts';
+import type { HeadPart } from '../head/head-part.ts';
+import type { SeriesReader } from './series-reader.ts';
+
+/** Gives memory of at least so many bytes. */
+export type TextBuffer = (bytes: number) => Uint8Array<ArrayBuffer>;
+
+/** @throws Refusal `damaged` */
+export function aggregateStep(series: SeriesReader, query: AggregateQuery, head: HeadPart): AggregateStep {
+  return series.inSnapshot(() => {
+    const { slices, next } = series.take({ ...query, valuesOnly: true }, head);
+    const aggregation = new Aggregation(query);
+    const correct = correctionBy(query.calibration);
+    for (const slice of slices) aggregation.add(correct(slice));
+    const { rows, open } = aggregation;
+    return { rows, count: countOf(slices), open, next };
+  });
+}
+
+/** @throws Refusal `damaged` */
+export function thinStep(series: SeriesReader, query: ThinQuery, head: HeadPart): ThinStep {
+  return series.inSnapshot(() => {
+    const { points, calibration, descending } = query;
+    const open = query.open ?? { span: spanOf(series, query, head), column: undefined };
+    const { slices, next } = series.take(query, head);
+    const { span } = open;
+    if (span === undefined) return { columns: columnsIn(slices, query), open: next && open, next };
+    const downsampling = new Downsampling({ points, span, descending, open: open.column });
+    const correct = correctionBy(calibration);
+    for (const slice of slices) downsampling.add(correct(slice));
+    const column = downsampling.open;
+    if (next !== undefined) return { columns: columnsOf(downsampling.points), open: { span, column }, next };
+    const last = column === undefined ? [] : selectedPoints(column, descending);
+    return { columns: columnsOf([...downsampling.points, ...last]), open: undefined, next };
+  });
+}
+
+/** @throws Refusal `damaged` */
+export function textStep(series: SeriesReader, query: TextQuery, head: HeadPart, allocate: TextBuffer): TextStep {
+  return series.inSnapshot(() => {
+    const { separator, descending, calibration } = query;
+    const { slices, next } = series.take(query, head);
+    const shown = pageOf(slices, query).map(correctionBy(calibration));
+    const buffer = allocate(shown.reduce((bytes, slice) => bytes + jsonBytesMax(slice), 2));
+    const writer = new RowWriter(buffer, { at: 1, separator });
+    for (const slice of shown) writer.add(slice, descending);
+    return { text: buffer.subarray(0, writer.at + 1), rows: countOf(shown), count: countOf(slices), next };
+  });
+}
+
+function countOf(slices: readonly Slice[]): number {
+  return slices.reduce((count, { from, to }) => count + to - from, 0);
+}
+
+/** The rows of a page, as they lie in their slices. */
+function pageOf(slices: readonly Slice[], { skip, rowsMax, descending }: TextQuery): Slice[] {
+  const shown: Slice[] = [];
+  let [left, room] = [skip, rowsMax];
+  for (const { columns, from, to } of slices) {
+    const passed = Math.min(left, to - from);
+    const rows = Math.min(room, to - from - passed);
+    left -= passed;
+    room -= rows;
+    if (rows === 0) continue;
+    const first = descending ? to - passed - rows : from + passed;
+    shown.push({ columns, from: first, to: first + rows });
+  }
+  return shown;
+}
+
+function columnsIn(slices: readonly Slice[], { descending, calibration }: ThinQuery): Columns {
+  const columns = gather(slices, { reversed: descending, isCopy: true });
+  return correctionBy(calibration)({ columns, from: 0, to: columns.count }).columns;
+}
+
+/** Times of the first and the last datapoint; undefined where there are so few that all of them stay. */
+function spanOf(series: SeriesReader, query: ThinQuery, head: HeadPart): Span | undefined {
+  if (series.countWithin(query, head, query.points) <= query.points) return undefined;
+  const end = (descending: boolean) => {
+    const { slices } = series.take({ ...query, descending, limit: 1, valuesOnly: true }, head);
+    return slices.map(({ columns, from }) => columns.at[from] as number)[0] as number;
+  };
+  return { fromMs: end(false), toMs: end(true) };
+}
+
+/** Corrects the values of the slices of one step; where nothing is corrected, they stay as they are. */
+function correctionBy(calibration: Calibration | undefined): (slice: Slice) => Slice {
+  if (calibration === undefined) return (slice) => slice;
+  // Many slices may be of the same columns, where late datapoints lie between others.
+  const known = new Map<Columns, Columns>();
+  return ({ columns, from, to }) => {
+    let corrected = known.get(columns);
+    if (corrected === undefined) {
+      corrected = { ...columns, values: new Float64Array(columns.count) };
+      known.set(columns, corrected);
+    }
+    calibrateColumn({ values: columns.values, from, to }, calibration, corrected.values);
+    return { columns: corrected, from, to };
+  };
+}

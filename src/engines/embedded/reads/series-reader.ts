@@ -1,0 +1,299 @@
+// One step of a read of one sensor: its chunks, and what of it is still in the log, as one series. Used by the main
+// thread for short reads and by the reader thread for long ones. What the log's part holds is told by the caller; which of
+// it has been sealed meanwhile is told by the same snapshot of the database that the chunks come from, so that no
+// datapoint is missed or seen twice, whatever is sealed meanwhile.
+import type { DatabaseSync } from 'node:sqlite';
+import { lowerBound, upperBound } from '../../../base/sorted-numbers.ts';
+import { bytesOfRow, type Columns, type Slice } from '../../../domain/datapoints/columns.ts';
+import type { Position, RangeQuery, RangeStep } from '../../../domain/datapoints/datapoint-store.ts';
+import { gather, mergeDown, mergeUp, type Piece } from '../../shared/codec/gathering.ts';
+import type { HeadPart } from '../head/head-part.ts';
+import { ChunkReader, type UnopenedChunk } from './chunk-reader.ts';
+
+const earliest = -8_640_000_000_000_001;
+const latest = 8_640_000_000_000_001;
+
+/** A step that is not yet gathered. */
+export interface SelectedStep extends Pick<RangeStep, 'next'> {
+  readonly slices: readonly Slice[];
+}
+
+export class SeriesReader {
+  readonly #database: DatabaseSync;
+  readonly #chunks: ChunkReader;
+
+  /** @param options bytes of decoded chunks held for later reads */
+  constructor(database: DatabaseSync, options: { readonly decodedBytesMax: number }) {
+    this.#database = database;
+    this.#chunks = new ChunkReader(database, options);
+  }
+
+  /** @throws Refusal `damaged` */
+  read(query: RangeQuery, head: HeadPart): RangeStep {
+    return this.inSnapshot(() => {
+      const { slices, next } = this.take(query, head);
+      // A copy, which may be handed to another thread: what chunks were decoded to is kept for the next read.
+      return { columns: gather(slices, { reversed: query.descending, isCopy: true }), next };
+    });
+  }
+
+  /**
+   * The datapoints of a step as they lie in chunks and in the head; going down, the last slice first. Within `inSnapshot`,
+   * and good as long as that.
+   * @throws Refusal `damaged`
+   */
+  take(query: RangeQuery, head: HeadPart): SelectedStep {
+    const step = query.descending ? this.#readDown(query, head) : this.#readUp(query, head);
+    this.#chunks.assertNoneAside(query.sensor, spanOf(query, step));
+    return step;
+  }
+
+  /** Datapoints in the range; what lies in the middle of it is not opened. @throws Refusal `damaged` */
+  count(
+    { sensor, fromMs = earliest, toMs = latest }: Pick<RangeQuery, 'sensor' | 'fromMs' | 'toMs'>,
+    head: HeadPart,
+    max: number,
+  ): number {
+    return this.inSnapshot(() => this.countWithin({ sensor, fromMs, toMs }, head, max));
+  }
+
+  /** The same within `inSnapshot`. */
+  countWithin(
+    { sensor, fromMs = earliest, toMs = latest }: Pick<RangeQuery, 'sensor' | 'fromMs' | 'toMs'>,
+    head: HeadPart,
+    max: number,
+  ): number {
+    this.#chunks.assertNoneAside(sensor, { fromMs, toMs });
+    const logged = this.#logged(sensor, head, { fromMs, toMs });
+    let count = logged.to - logged.from;
+    for (const span of this.#chunks.spans(sensor, toMs)) {
+      if (span.last < fromMs || count > max) break;
+      if (span.first >= fromMs && span.last <= toMs) count += span.count;
+      else {
+        const { from, to } = within(this.#chunks.open(sensor, span), { fromMs, toMs });
+        count += to - from;
+      }
+    }
+    return count;
+  }
+
+  /** Calls what sees one state of the database, whatever is sealed meanwhile. */
+  inSnapshot<T>(read: () => T): T {
+    this.#database.exec('BEGIN');
+    try {
+      return read();
+    } finally {
+      this.#chunks.endOfRead();
+      this.#database.exec('COMMIT');
+    }
+  }
+
+  #readUp(query: RangeQuery, head: HeadPart): SelectedStep {
+    const { sensor, after, fromMs = earliest, toMs = latest, valuesOnly } = query;
+    const range = { fromMs: Math.max(fromMs, after?.order ?? earliest), toMs, received: valuesOnly !== true };
+    const logged = this.#logged(sensor, head, range);
+    const taker = new Taker(query);
+    const chunks = piecesOf(this.#chunks.readUp(sensor, range), (chunk) => ({
+      edgeMs: chunk.first,
+      open: () => (taker.isFull() ? undefined : within(chunk.open(), range)),
+    }));
+    let skip = after?.index ?? 0;
+    for (const slice of mergeUp(chunks, logged)) {
+      let { from } = slice;
+      // What lies at the time of the position comes first, and of that so much has been read.
+      while (skip > 0 && from < slice.to && slice.columns.at[from] === after?.order) {
+        from += 1;
+        skip -= 1;
+      }
+      if (taker.take({ ...slice, from }) !== undefined) return taker.stepUp(after);
+    }
+    return taker.hasLeft ? taker.stepUp(after) : taker.end();
+  }
+
+  #readDown(query: RangeQuery, head: HeadPart): SelectedStep {
+    const { sensor, after, fromMs = earliest, toMs = latest, valuesOnly } = query;
+    const range = { fromMs, toMs: Math.min(toMs, after?.order ?? latest), received: valuesOnly !== true };
+    const logged = this.#logged(sensor, head, range);
+    const taker = new Taker(query);
+    const chunks = piecesOf(this.#chunks.readDown(sensor, range), (chunk) => ({
+      edgeMs: chunk.last > range.toMs ? Number.POSITIVE_INFINITY : chunk.last,
+      // Of the time taken last it is counted how many are left.
+      open: () => (taker.isFull(chunk.last) ? undefined : within(chunk.open(), range)),
+    }));
+    let isFull = false;
+    for (const slice of behind(mergeDown(chunks, logged), after)) {
+      const rest: Slice | undefined = isFull ? slice : taker.take(slice);
+      isFull = rest !== undefined;
+      if (rest !== undefined && !taker.countLeft(rest)) break;
+    }
+    return isFull || taker.hasLeft ? taker.stepDown() : taker.end();
+  }
+
+  /** What of the log's part is in the range and has not been sealed. */
+  #logged(sensor: number, head: HeadPart, range: { readonly fromMs: number; readonly toMs: number }): Slice {
+    const sealedSeq = this.#chunks.sealedSeq(sensor);
+    if (areBehind(head.seqs, sealedSeq)) return within(head, range);
+    const slices: Slice[] = [];
+    for (const [index, seq] of head.seqs.entries()) {
+      if (seq > sealedSeq) slices.push({ columns: head, from: index, to: index + 1 });
+    }
+    return within(gather(slices), range);
+  }
+}
+
+function areBehind(seqs: Float64Array, seq: number): boolean {
+  for (let index = 0; index < seqs.length; index++) if ((seqs[index] as number) <= seq) return false;
+  return true;
+}
+
+/** What a step tells of: from where it began to where the next goes on. */
+function spanOf(
+  { fromMs = earliest, toMs = latest, after, descending }: RangeQuery,
+  { next }: Pick<RangeStep, 'next'>,
+) {
+  return descending
+    ? { fromMs: next?.order ?? fromMs, toMs: Math.min(toMs, after?.order ?? latest) }
+    : { fromMs: Math.max(fromMs, after?.order ?? earliest), toMs: next?.order ?? toMs };
+}
+
+function within(columns: Columns, { fromMs, toMs }: { readonly fromMs: number; readonly toMs: number }): Slice {
+  const from = lowerBound(columns.at, fromMs, 0, columns.count);
+  return { columns, from, to: upperBound(columns.at, toMs, from, columns.count) };
+}
+
+function* piecesOf(chunks: Iterable<UnopenedChunk>, toPiece: (chunk: UnopenedChunk) => Piece): Generator<Piece> {
+  for (const chunk of chunks) yield toPiece(chunk);
+}
+
+/** Leaves out of slices that go down what lies on the read side of the position. */
+function* behind(slices: Iterable<Slice>, after: Position | undefined): Generator<Slice> {
+  // How many there are of the position's time is known only when all of them have been seen.
+  let same: Slice[] = [];
+  let count = 0;
+  for (const slice of slices) {
+    if (after === undefined || (slice.columns.at[slice.to - 1] as number) < after.order) {
+      yield* firstOf(same, after?.index ?? 0, count);
+      same = [];
+      yield slice;
+      continue;
+    }
+    const from = lowerBound(slice.columns.at, after.order, slice.from, slice.to);
+    same.push({ ...slice, from });
+    count += slice.to - from;
+    if (from === slice.from) continue;
+    yield* firstOf(same, after.index, count);
+    same = [];
+    yield { ...slice, to: from };
+  }
+  yield* firstOf(same, after?.index ?? 0, count);
+}
+
+/** Of slices that go down, with so many datapoints together, the first so many by arrival. */
+function* firstOf(slices: readonly Slice[], wanted: number, count: number): Generator<Slice> {
+  let skip = count - wanted;
+  for (const { columns, from, to } of slices) {
+    const gone = Math.max(0, Math.min(skip, to - from));
+    skip -= gone;
+    if (to - gone > from) yield { columns, from, to: to - gone };
+  }
+}
+
+/** Takes slices until a step is full. */
+class Taker {
+  readonly #limit: number;
+  readonly #bytesMax: number;
+  readonly #isReversed: boolean;
+  readonly #slices: Slice[] = [];
+  #count = 0;
+  #bytes = 0;
+  /** Of the time taken last, how many lie before it in order of arrival. */
+  #left = 0;
+  /** A slice did not fit as a whole. */
+  #isCut = false;
+  #hasLeft = false;
+
+  constructor({ limit, bytesMax = Number.POSITIVE_INFINITY, descending }: RangeQuery) {
+    this.#limit = limit;
+    this.#bytesMax = bytesMax;
+    this.#isReversed = descending;
+  }
+
+  /** True when there was a chunk that it needed no more. */
+  get hasLeft(): boolean {
+    return this.#hasLeft;
+  }
+
+  /** Takes what fits, from the beginning or, going down, from the end; gives what does not fit. */
+  take({ columns, from, to }: Slice): Slice | undefined {
+    const rowsAllowed = this.#rowsAllowed({ columns, from, to });
+    const [start, end] = this.#isReversed ? [to - rowsAllowed, to] : [from, from + rowsAllowed];
+    if (rowsAllowed > 0) this.#slices.push({ columns, from: start, to: end });
+    this.#count += rowsAllowed;
+    if (rowsAllowed === to - from) return undefined;
+    this.#isCut = true;
+    return this.#isReversed ? { columns, from, to: start } : { columns, from: end, to };
+  }
+
+  /**
+   * Asked before a chunk is opened: true when the step needs none of it, and what it holds is left for the next. One that
+   * holds nothing but what is left may be damaged.
+   */
+  isFull(lastMs = Number.NEGATIVE_INFINITY): boolean {
+    const isFull = (this.#count === this.#limit || this.#isCut) && (!this.#isReversed || lastMs < this.#lastMs());
+    if (isFull) this.#hasLeft = true;
+    return isFull;
+  }
+
+  /** Counts what lies at the time taken last; false when all has been seen. */
+  countLeft({ columns, from, to }: Slice): boolean {
+    const ms = this.#lastMs();
+    const first = lowerBound(columns.at, ms, from, to);
+    this.#left += to - first;
+    return first === from;
+  }
+
+  stepUp(after: Position | undefined): SelectedStep {
+    const order = this.#lastMs();
+    let index = after?.order === order ? after.index : 0;
+    for (const { columns, from, to } of this.#slices.toReversed()) {
+      const first = lowerBound(columns.at, order, from, to);
+      index += to - first;
+      if (first > from) break;
+    }
+    return { slices: this.#slices, next: { order, index } };
+  }
+
+  stepDown(): SelectedStep {
+    return { slices: this.#slices, next: { order: this.#lastMs(), index: this.#left } };
+  }
+
+  end(): SelectedStep {
+    return { slices: this.#slices, next: undefined };
+  }
+
+  #lastMs(): number {
+    const { columns, from, to } = this.#slices.at(-1) as Slice;
+    return columns.at[this.#isReversed ? from : to - 1] as number;
+  }
+
+  /** How many datapoints of a slice fit; at least one into an empty step. */
+  #rowsAllowed({ columns, from, to }: Slice): number {
+    const rows = Math.min(to - from, this.#limit - this.#count);
+    if (this.#bytesMax === Number.POSITIVE_INFINITY) return rows;
+    if (columns.texts === undefined) {
+      const free = Math.floor((this.#bytesMax - this.#bytes) / bytesOfRow);
+      const fitting = Math.min(rows, Math.max(free, this.#count === 0 ? 1 : 0));
+      this.#bytes += fitting * bytesOfRow;
+      return fitting;
+    }
+    const order = (n: number) => (this.#isReversed ? to - 1 - n : from + n);
+    let fitting = 0;
+    while (fitting < rows) {
+      const bytes = bytesOfRow + 2 * (columns.texts?.get(order(fitting))?.length ?? 0);
+      if (this.#bytes + bytes > this.#bytesMax && this.#count + fitting > 0) break;
+      this.#bytes += bytes;
+      fitting += 1;
+    }
+    return fitting;
+  }
+}

@@ -1,0 +1,30 @@
+// Inserts chunks, inside the caller's transaction.
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import type { SealedChunk } from '../threads/seal-protocol.ts';
+import type { SqlValue } from '../threads/writer-protocol.ts';
+
+/** What is written of a chunk. */
+export const chunkColumns = ['sensor', 'first', 'last', 'count', 'numbers', 'min', 'max', 'sum', 'bytes'] as const;
+
+export class ChunkWriter {
+  readonly #insert: StatementSync;
+
+  constructor(database: DatabaseSync) {
+    this.#insert = database.prepare(
+      `INSERT INTO chunk (${chunkColumns.join(', ')}) VALUES (${chunkColumns.map(() => '?').join(', ')})`,
+    );
+  }
+
+  add(chunk: SealedChunk): void {
+    this.#insert.run(...chunkParameters(chunk));
+  }
+}
+
+/** A chunk's values in the order of its columns. */
+export function chunkParameters({ sensor, summary, bytes }: SealedChunk): SqlValue[] {
+  const { first, last, count, numbers, min, max, sum } = summary;
+  const some = numbers > 0;
+  // A sum beyond all numbers is none.
+  const kept = some && Number.isFinite(sum) ? sum : null;
+  return [sensor, first, last, count, numbers, some ? min : null, some ? max : null, kept, bytes];
+}

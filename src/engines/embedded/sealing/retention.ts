@@ -1,0 +1,115 @@
+// Removes sealed datapoints that are older than they are to be kept, one bounded step at a time, among the other commits
+// of the writer: chunks as a whole, and of the one that reaches over the bound its older part. What is still in the log
+// is passed over until it has been sealed.
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { lowerBound } from '../../../base/sorted-numbers.ts';
+import { limits } from '../../../config/limits.ts';
+import type { Columns } from '../../../domain/datapoints/columns.ts';
+import type { SensorKey } from '../../../domain/sensors/sensor.ts';
+import { decodeChunk } from '../../shared/codec/chunk-codec.ts';
+import { CorruptChunk } from '../../shared/codec/corrupt-chunk.ts';
+import { gather } from '../../shared/codec/gathering.ts';
+import { writeChunk } from '../../shared/sealing/written-chunk.ts';
+import type { SqliteWriter } from '../threads/writer.ts';
+import type { Statement } from '../threads/writer-protocol.ts';
+import { chunkColumns, chunkParameters } from './chunk-writer.ts';
+
+interface OldChunk {
+  readonly id: number;
+  readonly last: number;
+  readonly count: number;
+}
+
+export class Retention {
+  readonly #writer: SqliteWriter;
+  readonly #oldest: StatementSync;
+  readonly #old: StatementSync;
+  readonly #bytes: StatementSync;
+  readonly #aside: StatementSync;
+
+  constructor(parts: { readonly writer: SqliteWriter; readonly reader: DatabaseSync }) {
+    this.#writer = parts.writer;
+    this.#oldest = parts.reader.prepare(
+      `SELECT min(at) AS at FROM (SELECT min(first) AS at FROM chunk WHERE sensor = ?1
+        UNION ALL SELECT min(last) FROM damaged_chunk WHERE sensor = ?1)`,
+    );
+    this.#old = parts.reader.prepare(
+      `SELECT id, last, count FROM chunk WHERE sensor = ? AND first < ? ORDER BY first, last, id LIMIT ${limits.retentionChunksMax}`,
+    );
+    this.#bytes = parts.reader.prepare('SELECT bytes FROM chunk WHERE id = ?');
+    this.#aside = parts.reader.prepare('SELECT count FROM damaged_chunk WHERE sensor = ? AND last < ?');
+  }
+
+  async removeBefore(sensor: SensorKey, beforeMs: number): Promise<number> {
+    const old = this.#old.all(sensor, beforeMs) as unknown as OldChunk[];
+    const whole = old.filter(({ last }) => last < beforeMs);
+    const statements = whole.map(({ id }) => removal(id));
+    const counts = whole.map(({ count }) => count);
+    const cut = old.find(({ last }) => last >= beforeMs);
+    const part = cut && this.#cut(sensor, cut, { beforeMs, into: statements });
+    if (part !== undefined) counts.push(part);
+    const aside = this.#aside.all(sensor, beforeMs).reduce((sum, row) => sum + Number(row['count']), 0);
+    if (aside > 0) statements.push({ sql: asideSql, parameters: [sensor, beforeMs] });
+    if (statements.length === 0) return 0;
+    const going = counts.reduce((sum, count) => sum + count, aside);
+    statements.push({ sql: creditSql, parameters: [going, sensor] });
+    // A chunk that sealing has replaced meanwhile is not there any more, and its part comes with the next step.
+    const removals = (await this.#writer.write(statements)).filter((_, index) => statements[index]?.sql === removalSql);
+    return counts.reduce((sum, count, index) => sum + (removals[index] === 1 ? count : 0), aside);
+  }
+
+  oldest(sensors: readonly SensorKey[]): Map<SensorKey, number> {
+    const found = new Map<SensorKey, number>();
+    for (const sensor of sensors) {
+      const at = this.#oldest.get(sensor)?.['at'] as number | null | undefined;
+      if (typeof at === 'number') found.set(sensor, at);
+    }
+    return found;
+  }
+
+  /**
+   * Puts a chunk of what stays in the place of one, unless it is gone; gives how many go. One that is damaged stays until
+   * it is too old as a whole.
+   */
+  #cut(
+    sensor: SensorKey,
+    { id }: OldChunk,
+    { beforeMs, into }: { readonly beforeMs: number; readonly into: Statement[] },
+  ): number | undefined {
+    const columns = this.#decode(id);
+    if (columns === undefined) return undefined;
+    const from = lowerBound(columns.at, beforeMs, 0, columns.count);
+    const kept = gather([{ columns, from, to: columns.count }]);
+    const chunk = { sensor, ...writeChunk(kept) };
+    into.push({ sql: replacementSql, parameters: [...chunkParameters(chunk), id] }, removal(id));
+    return from;
+  }
+
+  /** undefined where sealing has replaced it since it was found, or where it is damaged. */
+  #decode(id: number): Columns | undefined {
+    const row = this.#bytes.get(id);
+    try {
+      return row && decodeChunk(row['bytes'] as Uint8Array);
+    } catch (error) {
+      if (error instanceof CorruptChunk) return undefined;
+      throw error;
+    }
+  }
+}
+
+const asideSql = 'DELETE FROM damaged_chunk WHERE sensor = ? AND last < ?';
+
+/** What goes is given back to those who are charged for the device, by their shares. */
+const creditSql = `UPDATE push_charge SET
+    bytes = bytes - CAST(bytes * gone.share AS INTEGER), datapoints = datapoints - CAST(datapoints * gone.share AS INTEGER)
+  FROM (SELECT sensor.device, min(1.0, ?1 * 1.0 / max(1, (SELECT sum(datapoints) FROM push_charge
+    WHERE device = sensor.device))) AS share FROM sensor WHERE sensor.key = ?2) AS gone
+  WHERE push_charge.device = gone.device`;
+
+const removalSql = 'DELETE FROM chunk WHERE id = ?';
+const replacementSql = `INSERT INTO chunk (${chunkColumns.join(', ')})
+  SELECT ${chunkColumns.map(() => '?').join(', ')} WHERE EXISTS (SELECT 1 FROM chunk WHERE id = ?)`;
+
+function removal(id: number): Statement {
+  return { sql: removalSql, parameters: [id] };
+}

@@ -1,0 +1,93 @@
+// Writes units of sealing, inside a transaction: the only place that changes the table of chunks but for removals. A
+// datapoint leaves the log when all of its pass are in chunks; until then `sealing` says which sensors' are there already,
+// and from then on `sealed_seq`, so that each is read in one place.
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { toColumn } from '../database/value-column.ts';
+import type { LogWriter } from '../log/log.ts';
+import type { PublishMarks } from '../log/publish-marks.ts';
+import type { ReplayBacklog } from '../log/replay-backlog.ts';
+import type { SealedLatest, SealUnit } from '../threads/seal-protocol.ts';
+import { ChunkWriter } from './chunk-writer.ts';
+
+export class SealWriter {
+  readonly #log: LogWriter;
+  readonly #backlog: ReplayBacklog;
+  readonly #marks: PublishMarks;
+  readonly #chunks: ChunkWriter;
+  readonly #remove: StatementSync;
+  readonly #setAside: StatementSync;
+  readonly #setRowAside: StatementSync;
+  readonly #latest: StatementSync;
+  readonly #begin: StatementSync;
+  readonly #isBegun: StatementSync;
+  readonly #advance: StatementSync;
+  readonly #end: StatementSync;
+  readonly #sealed: StatementSync;
+
+  constructor(
+    database: DatabaseSync,
+    { log, backlog, marks }: { readonly log: LogWriter; readonly backlog: ReplayBacklog; readonly marks: PublishMarks },
+  ) {
+    this.#log = log;
+    this.#backlog = backlog;
+    this.#marks = marks;
+    this.#chunks = new ChunkWriter(database);
+    this.#remove = database.prepare('DELETE FROM chunk WHERE id = ?');
+    this.#setAside = database.prepare(
+      'INSERT INTO damaged_chunk (sensor, first, last, count, bytes) SELECT sensor, first, last, count, bytes FROM chunk WHERE id = ?',
+    );
+    this.#setRowAside = database.prepare(
+      `INSERT OR IGNORE INTO damaged_log (first_seq, datapoints, rows, texts, checksum)
+        SELECT first_seq, datapoints, rows, texts, checksum FROM log WHERE first_seq = ? AND length(rows) > 0`,
+    );
+    this.#latest = database.prepare(
+      'INSERT OR REPLACE INTO latest (sensor, at, seq, stamped, received, value) VALUES (?, ?, ?, ?, ?, ?)',
+    );
+    this.#begin = database.prepare('INSERT INTO sealing (up_to, next_sensor) VALUES (?, ?)');
+    this.#advance = database.prepare('UPDATE sealing SET next_sensor = ? WHERE up_to = ? AND next_sensor = ?');
+    this.#isBegun = database.prepare('SELECT 1 FROM sealing');
+    this.#end = database.prepare('DELETE FROM sealing');
+    this.#sealed = database.prepare("INSERT OR REPLACE INTO counter (name, value) VALUES ('sealed_seq', ?)");
+  }
+
+  /**
+   * False when a chunk that is to be replaced is there no more, or the unit does not go on where the pass is: then the
+   * transaction is to be rolled back.
+   */
+  write(unit: SealUnit): boolean {
+    if (!this.#goOn(unit)) return false;
+    for (const firstSeq of unit.damage?.firstSeqs ?? []) this.#setRowAside.run(firstSeq);
+    for (const id of unit.damaged) this.#setAside.run(id);
+    for (const id of unit.replaced) if (this.#remove.run(id).changes === 0) return false;
+    for (const chunk of unit.chunks) this.#chunks.add(chunk);
+    for (const latest of unit.latest) this.#setLatest(latest);
+    return true;
+  }
+
+  /** A unit that was planned before another was taken in would store its datapoints twice. */
+  #goOn({ upTo, fromSensor, nextSensor }: SealUnit): boolean {
+    if (this.#advance.run(nextSensor, upTo, fromSensor).changes > 0) return true;
+    if (fromSensor > 0 || this.#isBegun.get() !== undefined) return false;
+    this.#begin.run(upTo, nextSensor);
+    return true;
+  }
+
+  /**
+   * Takes some of the log away when a pass has written all of it, and ends the pass with the last of it: up to a million
+   * rows in one transaction would keep others waiting.
+   * @returns up to which seq it is gone, and whether that is all.
+   */
+  clearSome(upTo: number): { readonly sealedSeq: number; readonly isDone: boolean } {
+    const seq = this.#log.stepUpTo(upTo) ?? upTo;
+    const hasMore = this.#backlog.keep(seq);
+    this.#marks.keep(seq, upTo);
+    this.#log.removeUpTo(seq);
+    this.#sealed.run(seq);
+    if (seq >= upTo) this.#end.run();
+    return { sealedSeq: seq, isDone: seq >= upTo && !hasMore };
+  }
+
+  #setLatest({ sensor, at, seq, stamped, received, value }: SealedLatest): void {
+    this.#latest.run(sensor, at, seq, stamped, received, typeof value === 'number' ? toColumn(value) : value);
+  }
+}

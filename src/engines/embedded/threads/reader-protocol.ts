@@ -1,0 +1,44 @@
+// What the main thread and the reader thread say to each other.
+import type { RefusalCode } from '../../../base/refusal.ts';
+import type {
+  AggregateQuery,
+  AggregateStep,
+  RangeQuery,
+  RangeStep,
+  TextQuery,
+  TextStep,
+  ThinQuery,
+  ThinStep,
+} from '../../../domain/datapoints/datapoint-store.ts';
+import type { HeadPart } from '../head/head-part.ts';
+
+/** What can be asked, and what the answer is. */
+export interface Reads {
+  readonly range: { readonly query: RangeQuery; readonly step: RangeStep };
+  readonly buckets: { readonly query: AggregateQuery; readonly step: AggregateStep };
+  readonly thin: { readonly query: ThinQuery; readonly step: ThinStep };
+  readonly text: { readonly query: TextQuery; readonly step: TextStep };
+}
+
+type OrderOf<Kind extends keyof Reads> = {
+  readonly id: number;
+  readonly kind: Kind;
+  readonly query: Reads[Kind]['query'];
+  /** What of the sensor is in the log, and may be needed. */
+  readonly part: HeadPart;
+};
+
+export type ReadRequest = { readonly [Kind in keyof Reads]: OrderOf<Kind> }[keyof Reads];
+
+/** Memory of a text that nobody reads any more. */
+export interface ReleasedText {
+  readonly spent: ArrayBuffer;
+}
+
+export type ReadResponse =
+  | { readonly id: number; readonly step: Reads[keyof Reads]['step'] }
+  | {
+      readonly id: number;
+      readonly refusal: { readonly code: RefusalCode; readonly message: string; readonly cause: string };
+    }
+  | { readonly id: number; readonly fault: string };

@@ -1,0 +1,59 @@
+// The reader thread: reads long steps of series with a connection of its own, and makes of them what was asked for, so that
+// neither ingest nor other requests wait while chunks are decoded.
+import { parentPort, workerData } from 'node:worker_threads';
+import { Refusal } from '../../../base/refusal.ts';
+import { limits } from '../../../config/limits.ts';
+import { buffersOf } from '../../../domain/datapoints/columns.ts';
+import { openConnection } from '../database/connection.ts';
+import { aggregateStep, textStep, thinStep } from '../reads/series-answers.ts';
+import { SeriesReader } from '../reads/series-reader.ts';
+import type { ReadRequest, ReadResponse, Reads, ReleasedText } from './reader-protocol.ts';
+import { TextBufferPool } from './text-buffers.ts';
+
+if (parentPort === null) throw new Error('The reader runs in a thread of its own.');
+const port = parentPort;
+const { path } = workerData as { path: string };
+const database = openConnection(path, { readOnly: true, cacheBytes: limits.pageCacheBytesPassing });
+const series = new SeriesReader(database, { decodedBytesMax: limits.decodedBytesMax });
+const texts = new TextBufferPool();
+
+port.on('message', (message: ReadRequest | ReleasedText) => {
+  if ('spent' in message) {
+    texts.giveBack(message.spent);
+    return;
+  }
+  const { id } = message;
+  try {
+    const [step, buffers] = read(message);
+    answer({ id, step }, buffers);
+  } catch (error) {
+    const { message: said } = error as Error;
+    if (error instanceof Refusal)
+      answer({ id, refusal: { code: error.code, message: said, cause: String(error.cause) } });
+    else answer({ id, fault: said });
+  }
+});
+
+/** The answer, and the memory of it that is handed over, not copied. */
+function read({ kind, query, part }: ReadRequest): [step: Reads[keyof Reads]['step'], buffers: ArrayBuffer[]] {
+  switch (kind) {
+    case 'range': {
+      const step = series.read(query, part);
+      return [step, buffersOf(step.columns)];
+    }
+    case 'buckets':
+      return [aggregateStep(series, query, part), []];
+    case 'thin': {
+      const step = thinStep(series, query, part);
+      return [step, buffersOf(step.columns)];
+    }
+    case 'text': {
+      const step = textStep(series, query, part, (bytes) => texts.take(bytes));
+      return [step, [step.text.buffer as ArrayBuffer]];
+    }
+  }
+}
+
+function answer(message: ReadResponse, handedOver: ArrayBuffer[] = []): void {
+  port.postMessage(message, handedOver);
+}

@@ -1,0 +1,68 @@
+// The sealer thread: compresses what the writer thread then writes. It only reads the database, and works one unit
+// ahead of the writer, so that ingest waits for neither.
+import { getPriority, setPriority } from 'node:os';
+import { parentPort, workerData } from 'node:worker_threads';
+import { collectWhenIdle } from '../../../base/memory/garbage-collection.ts';
+import { limits } from '../../../config/limits.ts';
+import { openConnection } from '../database/connection.ts';
+import { writeFailureOf } from '../database/database-error.ts';
+import { SealingPass } from '../sealing/sealing.ts';
+import type { SealerCommand, SealerMessage, SealUnit } from './seal-protocol.ts';
+
+if (parentPort === null) throw new Error('The sealer runs in a thread of its own.');
+const sealerNiceness = 10;
+yieldToOthers();
+const port = parentPort;
+const { path } = workerData as { path: string };
+const pass = new SealingPass(openConnection(path, { readOnly: true, cacheBytes: limits.pageCacheBytesPassing }));
+/** Of the last order to begin one. */
+let number = 0;
+let units: Iterator<SealUnit> | undefined;
+let ahead: SealUnit | undefined;
+
+port.on('message', (command: SealerCommand) => {
+  try {
+    if (command.kind === 'pass') {
+      number = command.pass;
+      units = pass.units(command.upTo);
+      ahead = undefined;
+    }
+    handOver();
+  } catch (error) {
+    units = undefined;
+    ahead = undefined;
+    post({ kind: 'failed', pass: number, failure: writeFailureOf(error) });
+  }
+});
+
+function handOver(): void {
+  const unit = ahead ?? next();
+  ahead = undefined;
+  if (unit === undefined) return;
+  post({ kind: 'unit', pass: number, unit });
+  ahead = next();
+  if (ahead === undefined) setImmediate(collectWhenIdle);
+}
+
+function next(): SealUnit | undefined {
+  const step = units?.next();
+  if (step?.done !== false) units = undefined;
+  return step?.done === false ? step.value : undefined;
+}
+
+function post(message: SealerMessage): void {
+  port.postMessage(message);
+}
+
+/**
+ * On Linux a priority is a thread's: whoever waits for an answer goes before what can wait. Where all cores are busy the log
+ * grows meanwhile, and when it is full, commits wait for this thread, so that it gets its turn.
+ */
+function yieldToOthers(): void {
+  if (process.platform !== 'linux') return;
+  try {
+    setPriority(Math.max(getPriority(), sealerNiceness));
+  } catch {
+    // Where that may not be set, the thread seals as well without.
+  }
+}

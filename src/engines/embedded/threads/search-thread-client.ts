@@ -1,0 +1,140 @@
+// The main thread's end of the search thread, which is started with the first search. One search runs at a time; who
+// waits is served in turns by caller, so that one who asks for much waits for itself. Keeps true: what waits is bounded
+// in all and for each caller, and a thread that gives no answer is replaced.
+import { Worker } from 'node:worker_threads';
+import { Refusal } from '../../../base/refusal.ts';
+import { limits } from '../../../config/limits.ts';
+import type { HeadLastSeen } from '../head/head-last-seen.ts';
+import type { SearchRequest, SearchResponse } from './search-protocol.ts';
+import type { SqlValue } from './writer-protocol.ts';
+
+interface Search {
+  readonly sql: string;
+  readonly parameters: readonly SqlValue[];
+  readonly resolve: (rows: readonly unknown[]) => void;
+  readonly reject: (error: Error) => void;
+}
+
+export class SearchThread {
+  readonly #path: string;
+  readonly #lastSeen: HeadLastSeen;
+  /** Searches that wait, by caller; the caller whose turn is next comes first. */
+  readonly #waiting = new Map<string, Search[]>();
+  #waitingCount = 0;
+  #running: (Search & { readonly id: number; readonly timer: NodeJS.Timeout }) | undefined;
+  #worker: Worker | undefined;
+  #lastId = 0;
+  #isClosed = false;
+
+  constructor(parts: { readonly path: string; readonly lastSeen: HeadLastSeen }) {
+    this.#path = parts.path;
+    this.#lastSeen = parts.lastSeen;
+  }
+
+  /** The rows of a query. @throws Refusal `busy` when too many wait, or the search took too long. */
+  run(
+    query: { readonly sql: string; readonly parameters: readonly SqlValue[] },
+    { caller }: { readonly caller: string },
+  ): Promise<readonly unknown[]> {
+    if (this.#isClosed) return Promise.reject(stopping());
+    const own = this.#waiting.get(caller);
+    if (this.#waitingCount >= limits.searchesWaitingMax || (own?.length ?? 0) >= limits.searchesPerCallerMax) {
+      return Promise.reject(busy('More lists are asked for than can be answered. Send the request again.'));
+    }
+    return new Promise((resolve, reject) => {
+      const search = { ...query, resolve, reject };
+      if (own === undefined) this.#waiting.set(caller, [search]);
+      else own.push(search);
+      this.#waitingCount += 1;
+      this.#startNext();
+    });
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    const worker = this.#worker;
+    this.#end(stopping());
+    for (const searches of this.#waiting.values()) for (const { reject } of searches) reject(stopping());
+    this.#waiting.clear();
+    this.#waitingCount = 0;
+    await worker?.terminate();
+  }
+
+  #startNext(): void {
+    if (this.#running !== undefined) return;
+    const search = this.#takeNext();
+    if (search === undefined) return;
+    this.#worker ??= this.#start();
+    this.#lastId += 1;
+    const id = this.#lastId;
+    const { sql, parameters } = search;
+    const heard = sql.includes('device_heard(') ? this.#lastSeen.since() : undefined;
+    // For what no row is asked about: sorting, or a single row that takes for ever.
+    const timer = setTimeout(() => this.#giveUp(), limits.searchMsMax + limits.searchEndMsMax).unref();
+    this.#running = { ...search, id, timer };
+    const request: SearchRequest = { id, sql, parameters, heard };
+    this.#worker.postMessage(request, heard === undefined ? [] : [heard.buffer as ArrayBuffer]);
+  }
+
+  #takeNext(): Search | undefined {
+    const [turn] = this.#waiting;
+    if (turn === undefined) return undefined;
+    const [caller, searches] = turn;
+    const search = searches.shift();
+    this.#waiting.delete(caller);
+    // Behind all others.
+    if (searches.length > 0) this.#waiting.set(caller, searches);
+    this.#waitingCount -= 1;
+    return search;
+  }
+
+  #start(): Worker {
+    const worker = new Worker(new URL('./search-thread.ts', import.meta.url), {
+      workerData: { path: this.#path },
+      resourceLimits: { maxYoungGenerationSizeMb: limits.threadYoungMib },
+    });
+    worker.on('message', (response: SearchResponse) => this.#take(response));
+    worker.on('error', (error) => {
+      if (this.#worker === worker) this.#end(error as Error);
+    });
+    worker.unref();
+    return worker;
+  }
+
+  #take(response: SearchResponse): void {
+    const running = this.#running;
+    if (running?.id !== response.id) return;
+    clearTimeout(running.timer);
+    this.#running = undefined;
+    if ('rows' in response) running.resolve(response.rows);
+    else running.reject('refusal' in response ? busy(response.refusal) : new Error(response.fault));
+    this.#startNext();
+  }
+
+  #giveUp(): void {
+    const worker = this.#worker;
+    this.#end(busy('The list took too long to find. Ask with a narrower filter, or later.'));
+    worker?.terminate().catch(() => {});
+  }
+
+  /** The thread is gone; the next search starts another, which is told anew what was heard. */
+  #end(error: Error): void {
+    const running = this.#running;
+    this.#worker = undefined;
+    this.#running = undefined;
+    this.#lastSeen.forget();
+    if (running !== undefined) {
+      clearTimeout(running.timer);
+      running.reject(error);
+    }
+    if (!this.#isClosed) this.#startNext();
+  }
+}
+
+function busy(message: string): Refusal {
+  return new Refusal('busy', message, { retryAfterS: limits.busyRetryAfterS });
+}
+
+function stopping(): Refusal {
+  return busy('The service is stopping. Send the request again.');
+}

@@ -1,0 +1,66 @@
+// The thread in which lists are searched: callers take turns, and a search that takes too long is ended.
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, suite, test } from 'node:test';
+import { Refusal } from '../../../base/refusal.ts';
+import { limits } from '../../../config/limits.ts';
+import { openConnection } from '../database/connection.ts';
+import { migrate } from '../database/migrate.ts';
+import { Head } from '../head/head.ts';
+import { HeadLastSeen } from '../head/head-last-seen.ts';
+import { SearchThread } from './search-thread-client.ts';
+
+suite('searches', () => {
+  let folder: string;
+  let search: SearchThread;
+  const run = (sql: string, caller: string) => search.run({ sql, parameters: [] }, { caller });
+  const numbers = (count: number) => `WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n LIMIT ${count})`;
+  const some = `${numbers(20_000)} SELECT count(*) AS count FROM n`;
+
+  before(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'dundun-search-'));
+    const path = join(folder, 'search.sqlite');
+    const database = openConnection(path, { readOnly: false });
+    await migrate(database);
+    database.close();
+    search = new SearchThread({ path, lastSeen: new HeadLastSeen(new Head()) });
+  });
+  after(async () => {
+    await search.close();
+    rmSync(folder, { recursive: true });
+  });
+
+  test('a caller waits for one search of another, however many that one has asked for', async () => {
+    const order: string[] = [];
+    const ask = (caller: string) => run(some, caller).then(() => order.push(caller));
+    await Promise.all([...Array.from({ length: 40 }, () => ask('greedy')), ask('modest'), ask('modest')]);
+    // The first runs already when the others come, and the greedy one is still before the modest one then.
+    assert.deepEqual(order.slice(0, 5), ['greedy', 'greedy', 'modest', 'greedy', 'modest']);
+  });
+
+  test('a caller who lets too many wait is refused, and others are not', async () => {
+    const asked = Array.from({ length: limits.searchesPerCallerMax + 2 }, () => run('SELECT 1', 'greedy'));
+    const other = run('SELECT 2 AS two', 'modest');
+    const outcomes = await Promise.allSettled(asked);
+    const refused = outcomes.filter(({ status }) => status === 'rejected');
+    assert.equal(refused.length, 1);
+    assert.deepEqual(
+      (await other).map((row) => ({ ...(row as object) })),
+      [{ two: 2 }],
+    );
+  });
+
+  test('one that takes too long is ended, and the next one is answered', async () => {
+    const endless = `${numbers(1_000_000_000)} SELECT count(*) FROM n WHERE (x & 63) <> 0 OR within_time() = 1`;
+    const isBusy = (error: unknown) => error instanceof Refusal && error.code === 'busy' && error.retryAfterS === 1;
+    await assert.rejects(run(endless, 'a'), isBusy);
+    assert.equal((await run('SELECT 1', 'a')).length, 1);
+  });
+
+  test('a fault of a query is told, and the next one is answered', async () => {
+    await assert.rejects(run('SELECT * FROM absent', 'a'), /no such table/);
+    assert.equal((await run('SELECT 1', 'a')).length, 1);
+  });
+});

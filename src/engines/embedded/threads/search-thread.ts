@@ -1,0 +1,41 @@
+// The search thread: runs the queries of lists and counts, whose time grows with what is stored, on a connection of its
+// own. A query asks `within_time()` again and again (engines/shared/registry/queries/time-guard.ts) and is ended when its time is up: node:sqlite
+// cannot interrupt one from outside. Started by search-thread-client.ts.
+import { parentPort, workerData } from 'node:worker_threads';
+import { Refusal } from '../../../base/refusal.ts';
+import { limits } from '../../../config/limits.ts';
+import { openConnection } from '../database/connection.ts';
+import { StatementCache } from '../database/statement-cache.ts';
+import { LastSeenIndex } from '../reads/last-seen-index.ts';
+import type { SearchRequest, SearchResponse } from './search-protocol.ts';
+
+if (parentPort === null) throw new Error('Searches run in a thread of their own.');
+const port = parentPort;
+const { path } = workerData as { path: string };
+const database = openConnection(path, { readOnly: true });
+const statements = new StatementCache(database);
+const lastSeen = new LastSeenIndex(database);
+let endMs = Number.POSITIVE_INFINITY;
+
+database.function('within_time', () => {
+  if (performance.now() > endMs) throw tooLong();
+  return 1;
+});
+
+port.on('message', (request: SearchRequest) => {
+  endMs = performance.now() + limits.searchMsMax;
+  try {
+    if (request.heard !== undefined) lastSeen.update(request.heard);
+    const rows = statements.prepare(request.sql).all(...request.parameters);
+    port.postMessage({ id: request.id, rows } satisfies SearchResponse);
+  } catch (error) {
+    const { message } = error as Error;
+    const isRefusal = error instanceof Refusal;
+    port.postMessage({ id: request.id, ...(isRefusal ? { refusal: message } : { fault: message }) } as SearchResponse);
+  }
+});
+
+function tooLong(): Refusal {
+  const seconds = limits.searchMsMax / 1000;
+  return new Refusal('busy', `The list took longer than ${seconds} s to find. Ask with a narrower filter, or later.`);
+}

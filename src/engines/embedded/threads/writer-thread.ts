@@ -1,0 +1,256 @@
+// The writer thread: the only place that writes to the database while the service runs. Everything that has
+// arrived when a commit begins goes into that commit; answers leave after it reached the disk (I1).
+// Between commits it takes in what the sealer thread has made of the log, and purges removed sensors, in slices short
+// enough to keep ingest waiting little.
+import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
+import { collectAfterStart, reportReleasedBytes } from '../../../base/memory/garbage-collection.ts';
+import { limits } from '../../../config/limits.ts';
+import { countRows } from '../../../domain/datapoints/datapoint-batch.ts';
+import { openConnection } from '../database/connection.ts';
+import { writeFailureOf } from '../database/database-error.ts';
+import { FreeSpace } from '../database/free-space.ts';
+import { StatementCache } from '../database/statement-cache.ts';
+import { DatapointWriter } from '../log/datapoint-writer.ts';
+import { SealControl } from '../sealing/seal-control.ts';
+import { WriteState } from './write-state.ts';
+import type {
+  CommitOutcome,
+  CommitReport,
+  Statement,
+  WriteFailure,
+  WriteRequest,
+  WriterOptions,
+} from './writer-protocol.ts';
+
+if (parentPort === null) throw new Error('The writer runs in a thread of its own.');
+const port = parentPort;
+const { path, followed: sharedFollowed } = workerData as WriterOptions;
+const database = openConnection(path, { readOnly: false });
+const statements = new StatementCache(database);
+const followed = new BigInt64Array(sharedFollowed);
+const datapoints = new DatapointWriter(database, { followedSeq: () => Number(Atomics.load(followed, 0)) });
+const freeSpace = new FreeSpace(database);
+const countSensors = () => Number(database.prepare('SELECT count(*) AS count FROM sensor').get()?.['count']);
+const sealing = new SealControl({
+  path,
+  datapoints,
+  countSensors,
+  onSealed,
+  onFailure: reportSealingFailure,
+  onDamaged: (damaged) => report({ outcomes: [], damaged }),
+});
+const state = new WriteState(database, (reason) => report({ outcomes: [], refuses: reason ?? null }));
+const begin = database.prepare('BEGIN IMMEDIATE');
+const commit = database.prepare('COMMIT');
+/** What the main thread was last told of it. */
+let toldCatchingUp = false;
+/** Work that waits until sealing has made room in the log; in order. Bounded by what the main thread lets wait. */
+const held: WriteRequest[] = [];
+/** Who waits until the log is sealed up to a seq. */
+let sealWaiters: { readonly id: number; readonly seq: number }[] = [];
+let quietTimer: NodeJS.Timeout | undefined;
+let isPurging = false;
+/** Nothing has come for `sealQuietMs`. */
+let isAtRest = false;
+
+port.on('message', (first: WriteRequest) => {
+  const works = [first];
+  for (let next = receiveMessageOnPort(port); next !== undefined; next = receiveMessageOnPort(port)) {
+    works.push(next.message as WriteRequest);
+  }
+  clearTimeout(quietTimer);
+  isAtRest = false;
+  const isClosing = works.some((work) => work.kind === 'close');
+  if (mustWait(works) && !isClosing) {
+    held.push(...works);
+    sealing.begin();
+  } else {
+    take([...held.splice(0), ...works]);
+    if (isClosing) void close();
+  }
+});
+
+/**
+ * The head is full, or sealing is behind and there is much to store: memory stays bounded (I4). Small batches go on while
+ * sealing is behind, so that who pushes much holds up nobody else. Where sealing fails, callers are to hear of that instead.
+ */
+function mustWait(works: readonly WriteRequest[]): boolean {
+  if (sealing.failure !== undefined) return false;
+  return held.length > 0 || datapoints.isHeadFull || (sealing.isBehind && works.some(isLarge));
+}
+
+function isLarge(work: WriteRequest): boolean {
+  return work.kind === 'datapoints' && countRows(work.batch) > limits.catchUpDatapointsMax;
+}
+
+function take(works: readonly WriteRequest[]): void {
+  const startMs = performance.now();
+  const outcomes = commitAll(works);
+  report({ outcomes, commitMs: performance.now() - startMs });
+  for (const work of works) if (work.kind === 'datapoints') reportReleasedBytes(work.batch.rows.byteLength);
+  for (const { kind, id } of works) if (kind === 'seal') waitForSeal(id);
+  if (sealing.isDue) sealing.begin();
+  if (datapoints.purgeDue) schedulePurge();
+  awaitQuiet();
+}
+
+function commitAll(works: readonly WriteRequest[]): CommitOutcome[] {
+  try {
+    begin.run();
+    const outcomes = works.map(execute);
+    commit.run();
+    datapoints.committed();
+    return outcomes;
+  } catch (error) {
+    if (database.isTransaction) database.exec('ROLLBACK');
+    datapoints.rolledBack();
+    const failure = writeFailureOf(error);
+    if (failure.kind === 'storage') state.diskRefused(failure.message);
+    return works.map(({ id }) => ({ id, failure }));
+  }
+}
+
+function execute(work: WriteRequest): CommitOutcome {
+  if (work.kind === 'datapoints') {
+    const failure = datapoints.isHeadFull && work.batch.rows.length > 0 ? whyUnsealed() : undefined;
+    if (failure !== undefined) return { id: work.id, failure };
+    return { id: work.id, firstSeq: datapoints.append(work.batch) };
+  }
+  // Who waits for sealing is answered when it is done.
+  if (work.kind !== 'statements') return { id: 0 };
+  if (work.purge) datapoints.sensorsRemoved();
+  database.exec('SAVEPOINT work');
+  try {
+    const changes = work.statements.map(run);
+    database.exec('RELEASE work');
+    return { id: work.id, changes };
+  } catch (error) {
+    const failure = writeFailureOf(error);
+    // A full disk fails the whole commit; a broken rule fails this unit alone.
+    if (failure.kind === 'storage') throw error;
+    database.exec('ROLLBACK TO work; RELEASE work');
+    return { id: work.id, failure };
+  }
+}
+
+/** Why the log is not sealed; undefined where it is, or is tried to be. */
+function whyUnsealed(): WriteFailure | undefined {
+  const { failure } = sealing;
+  if (failure === undefined) return undefined;
+  state.sealingFails();
+  return { kind: 'unsealed', message: failure.message };
+}
+
+function run(statement: Statement): number {
+  return Number(statements.prepare(statement.sql).run(...statement.parameters).changes);
+}
+
+function waitForSeal(id: number): void {
+  sealWaiters.push({ id, seq: datapoints.lastSeq });
+  answerSealed();
+  if (sealWaiters.length > 0) sealing.begin();
+}
+
+function answerSealed(): void {
+  const outcomes = sealWaiters.filter(({ seq }) => seq <= datapoints.sealedSeq).map(({ id }) => ({ id }));
+  sealWaiters = sealWaiters.filter(({ seq }) => seq > datapoints.sealedSeq);
+  if (outcomes.length > 0) report({ outcomes });
+}
+
+function onSealed(sealedSeq: number): void {
+  state.sealed();
+  report({ outcomes: [], sealedSeq });
+  answerSealed();
+  if (held.length > 0) take(held.splice(0));
+  if (sealWaiters.length > 0 || sealing.isDue) sealing.begin();
+  else awaitQuiet();
+  if (datapoints.purgeDue) schedulePurge();
+}
+
+/** What a pass leaves of a long log is sealed too, if nothing else comes. */
+function awaitQuiet(): void {
+  clearTimeout(quietTimer);
+  quietTimer = setTimeout(sealQuietLog, limits.sealQuietMs);
+}
+
+function sealQuietLog(): void {
+  isAtRest = true;
+  if (datapoints.logRows >= limits.sealQuietRowsMin) sealing.begin();
+}
+
+const hourly = setInterval(() => sealing.begin(), limits.sealEveryMs);
+
+const shrinking = setInterval(() => {
+  try {
+    freeSpace.tend({ isAtRest });
+  } catch (error) {
+    reportMaintenanceFailure(error);
+  }
+}, limits.freePagesEveryMs);
+
+function schedulePurge(): void {
+  if (isPurging) return;
+  isPurging = true;
+  setImmediate(purgeSome);
+}
+
+function purgeSome(): void {
+  isPurging = false;
+  // A turn that was planned before the thread was told to end.
+  if (!database.isOpen) return;
+  try {
+    datapoints.purgeDue = datapoints.purge();
+    if (datapoints.purgeDue) schedulePurge();
+  } catch (error) {
+    reportMaintenanceFailure(error);
+    setTimeout(() => datapoints.purgeDue && schedulePurge(), limits.sealRetryMs).unref();
+  }
+}
+
+/** What was to be done stays as it is until it is tried again. */
+function reportMaintenanceFailure(error: unknown): void {
+  if (database.isTransaction) database.exec('ROLLBACK');
+  reportFailure(writeFailureOf(error));
+}
+
+/** The log stays as it is, and reads go on from it. */
+function reportSealingFailure(failure: WriteFailure): void {
+  if (datapoints.isHeadFull) state.sealingFails();
+  report({ outcomes: sealWaiters.map(({ id }) => ({ id, failure })) });
+  sealWaiters = [];
+  reportFailure(failure);
+  if (held.length > 0) take(held.splice(0));
+}
+
+function reportFailure(failure: WriteFailure): void {
+  if (failure.kind === 'storage') state.diskRefused(failure.message);
+  report({ outcomes: [{ id: 0, failure }] });
+}
+
+async function close(): Promise<void> {
+  clearTimeout(quietTimer);
+  clearInterval(hourly);
+  clearInterval(shrinking);
+  state.close();
+  await sealing.close();
+  try {
+    database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+  } catch (error) {
+    // All is in the write-ahead log, from which the next start goes on.
+    reportMaintenanceFailure(error);
+  }
+  database.close();
+  port.postMessage({ outcomes: [], closed: true });
+  port.close();
+}
+
+function report(message: CommitReport): void {
+  const isCatchingUp = sealing.isBehind && sealing.failure === undefined;
+  port.postMessage(isCatchingUp === toldCatchingUp ? message : { ...message, isCatchingUp });
+  toldCatchingUp = isCatchingUp;
+}
+
+if (datapoints.purgeDue) schedulePurge();
+if (sealing.isDue) sealing.begin();
+awaitQuiet();
+setImmediate(collectAfterStart);

@@ -1,0 +1,234 @@
+// The main thread's end of the writer thread. Every write of the service goes through here: datapoints, registry
+// and MQTT sessions share its commits. Bounded (I4); resolves after the commit (I1).
+import { Worker } from 'node:worker_threads';
+import { PendingRequests } from '../../../base/pending-requests.ts';
+import { Refusal } from '../../../base/refusal.ts';
+import { limits } from '../../../config/limits.ts';
+import type { DatapointBatch } from '../../../domain/datapoints/datapoint-batch.ts';
+import type {
+  CommitOutcome,
+  CommitReport,
+  Statement,
+  WriteFailure,
+  WriteRequest,
+  WriterOptions,
+} from './writer-protocol.ts';
+
+interface QueuedWrite {
+  readonly resolve: (outcome: CommitOutcome) => void;
+  readonly reject: (error: unknown) => void;
+  readonly statements: number;
+  /** Of the statements. */
+  readonly bytes: number;
+  readonly committed?: ((firstSeq: number) => void) | undefined;
+}
+
+export class SqliteWriter {
+  readonly #worker: Worker;
+  readonly #waiting = new PendingRequests<QueuedWrite>();
+  readonly #closed: Promise<void>;
+  #statements = 0;
+  #statementBytes = 0;
+  #failed: Error | undefined;
+  #closing = false;
+  #refusesBecause: string | undefined;
+  #refused = 0;
+  #isCatchingUp = false;
+  /** Called when datapoints have left the log, with the seq up to which they have. */
+  onSealed: (seq: number) => void = () => {};
+  /** Called when sealing has caught up. */
+  onCaughtUp: () => void = () => {};
+  /** Called with the duration of each commit, for the metrics. */
+  onCommit: (durationMs: number) => void = () => {};
+  /** Called when something that is stored turned out to be damaged. */
+  onDamaged: (what: string) => void = () => {};
+  /** Called when the thread died or housekeeping failed. */
+  onFailure: (error: Error, options: { readonly fatal: boolean }) => void = () => {};
+
+  constructor(options: WriterOptions) {
+    this.#worker = new Worker(new URL('./writer-thread.ts', import.meta.url), {
+      workerData: options,
+      resourceLimits: { maxYoungGenerationSizeMb: limits.threadYoungMib },
+    });
+    this.#worker.on('message', (report: CommitReport) => this.#take(report));
+    this.#worker.on('error', (error) => this.#die(error as Error));
+    this.#closed = new Promise((resolve) => {
+      this.#worker.once('exit', () => {
+        this.#end(new Error('The writer has ended.'));
+        resolve();
+      });
+    });
+  }
+
+  /** Why writes are refused, or datapoints among them, for people; undefined while they are not. */
+  get refusesBecause(): string | undefined {
+    return this.#refusesBecause;
+  }
+
+  /** True while sealing is behind: batches of more than `catchUpDatapointsMax` wait for it. */
+  get isCatchingUp(): boolean {
+    return this.#isCatchingUp;
+  }
+
+  /** Units of writes refused since the start because of that. */
+  get refusedUnits(): number {
+    return this.#refused;
+  }
+
+  /**
+   * Stores datapoints, and what belongs into their commit; returns the seq of the first. `committed` is called at
+   * once when the commit is known, before any later report of the thread is looked at.
+   */
+  async append(batch: DatapointBatch, committed: (firstSeq: number) => void): Promise<number> {
+    const outcome = await this.#send({ id: 0, kind: 'datapoints', batch }, { statements: 1, bytes: 0 }, committed);
+    return outcome.firstSeq ?? 0;
+  }
+
+  /**
+   * Runs the statements as one unit: all of them or none. `purge` says that sensors were marked for purging, `isWeighed: false`
+   * that their bytes are bounded where they come from.
+   * @returns how many rows each statement changed.
+   * @throws Refusal `exists` where an id is taken, `busy` when too many wait, `storage` when the disk refuses.
+   */
+  async write(
+    statements: readonly Statement[],
+    options: { readonly purge?: boolean; readonly isWeighed?: boolean } = {},
+  ): Promise<readonly number[]> {
+    const bytes = options.isWeighed === false ? 0 : bytesOf(statements);
+    // A unit is taken whatever its size while there is room at all, or a large one could never be written; and small ones
+    // go on beside it, bounded by their number.
+    const isTooMuch = bytes > limits.smallUnitBytesMax && this.#statementBytes >= limits.queueStatementBytesMax;
+    if (isTooMuch || this.#statements + statements.length > limits.queueStatementsMax) {
+      throw new Refusal('busy', 'More changes arrive than can be stored. Send the request again.', {
+        retryAfterS: limits.busyRetryAfterS,
+      });
+    }
+    const work: WriteRequest = { id: 0, kind: 'statements', statements, purge: options.purge === true };
+    return (await this.#send(work, { statements: statements.length, bytes })).changes ?? [];
+  }
+
+  /** Moves all of the log into chunks now; for tests and measurements. */
+  async seal(): Promise<void> {
+    await this.#send({ id: 0, kind: 'seal' }, { statements: 1, bytes: 0 });
+  }
+
+  /** Finishes what was handed over, then closes the database; what comes now is refused. */
+  async close(): Promise<void> {
+    this.#closing = true;
+    if (this.#failed === undefined) this.#worker.postMessage({ id: 0, kind: 'close' } satisfies WriteRequest);
+    await this.#closed;
+  }
+
+  #send(
+    work: WriteRequest,
+    { statements, bytes }: Pick<QueuedWrite, 'statements' | 'bytes'>,
+    committed?: (firstSeq: number) => void,
+  ): Promise<CommitOutcome> {
+    if (this.#failed !== undefined) return Promise.reject(storageRefusal(this.#failed));
+    if (this.#closing) return Promise.reject(new Refusal('busy', 'The service is stopping. Send the request again.'));
+    this.#statements += statements;
+    this.#statementBytes += bytes;
+    return new Promise((resolve, reject) => {
+      const id = this.#waiting.add({ resolve, reject, statements, bytes, committed });
+      // The batch is copied, not handed over: the head takes it in after the commit.
+      this.#worker.postMessage({ ...work, id });
+    });
+  }
+
+  #take(report: CommitReport): void {
+    if (report.commitMs !== undefined) this.onCommit(report.commitMs);
+    if (report.damaged !== undefined) this.onDamaged(report.damaged);
+    if (report.refuses !== undefined) this.#refusesBecause = report.refuses ?? undefined;
+    if (report.isCatchingUp !== undefined) this.#isCatchingUp = report.isCatchingUp;
+    for (const outcome of report.outcomes) this.#answer(outcome);
+    if (report.sealedSeq !== undefined) this.onSealed(report.sealedSeq);
+    if (report.isCatchingUp === false) this.onCaughtUp();
+  }
+
+  #answer(outcome: CommitOutcome): void {
+    const waiting = this.#waiting.take(outcome.id);
+    if (waiting === undefined) {
+      if (outcome.failure !== undefined) this.onFailure(new Error(outcome.failure.message), { fatal: false });
+      return;
+    }
+    this.#statements -= waiting.statements;
+    this.#statementBytes -= waiting.bytes;
+    const { failure } = outcome;
+    if (failure === undefined) {
+      waiting.committed?.(outcome.firstSeq ?? 0);
+      waiting.resolve(outcome);
+    } else {
+      if (failure.kind === 'storage' || failure.kind === 'unsealed') this.#refused += 1;
+      waiting.reject(refusalOf(failure));
+    }
+  }
+
+  #die(error: Error): void {
+    this.#end(error);
+    this.onFailure(error, { fatal: true });
+  }
+
+  /** Nobody is left waiting for a thread that is gone, and nobody waits for it anew. */
+  #end(cause: Error): void {
+    this.#failed ??= cause;
+    this.#refusesBecause = 'the writer has ended';
+    // What waits for it is to hear of that.
+    this.#isCatchingUp = false;
+    this.onCaughtUp();
+    for (const { reject } of this.#waiting.takeAll()) reject(storageRefusal(cause));
+  }
+}
+
+export function refusalOf({ kind, message }: WriteFailure): Error {
+  if (kind === 'exists') return new Refusal('exists', 'This id is taken.', { cause: message });
+  if (kind === 'quota') return quotaRefusal(message);
+  if (kind === 'growth') return growthRefusal();
+  if (kind === 'gone') return new Refusal('not-found', 'The record was removed meanwhile.', { cause: message });
+  if (kind === 'unsealed') return unsealedRefusal(new Error(message));
+  return kind === 'storage' ? storageRefusal(new Error(message)) : new Error(message);
+}
+
+/** @param message `quota <kind> <used> <limit>`, as the triggers of migration 0017 say it. */
+function quotaRefusal(message: string): Refusal {
+  const [, kind = '', used, limit] = message.split(' ');
+  return Refusal.ofQuota({ kind, used: Number(used), limit: Number(limit) });
+}
+
+function growthRefusal(): Refusal {
+  return new Refusal(
+    'full',
+    'There is no room for more: the data or the disk is full. Nothing of this request was stored. What is removed or made smaller makes room.',
+    { retryAfterS: limits.storageFullRetryAfterS },
+  );
+}
+
+function storageRefusal(cause: Error): Refusal {
+  return new Refusal(
+    'storage',
+    'The storage refused to write. Nothing of this request was stored; send it again later.',
+    { cause, retryAfterS: limits.storageRetryAfterS },
+  );
+}
+
+function unsealedRefusal(cause: Error): Refusal {
+  return new Refusal(
+    'storage',
+    'No more datapoints can be held until the storage can compress those it has, which fails. Nothing of this request was stored; send it again later.',
+    { cause, retryAfterS: limits.storageRetryAfterS },
+  );
+}
+
+/** About what statements take in memory until they are committed, their copy in the other thread apart. */
+function bytesOf(statements: readonly Statement[]): number {
+  let bytes = 0;
+  for (const { parameters } of statements) {
+    bytes += statementBytes;
+    for (const parameter of parameters) {
+      if (typeof parameter === 'string') bytes += 2 * parameter.length;
+      else if (parameter instanceof Uint8Array) bytes += parameter.length;
+    }
+  }
+  return bytes;
+}
+
+const statementBytes = 200;

@@ -1,0 +1,79 @@
+// The values of a chunk: integers of so many decimals where that gives them back bit for bit, else doubles as their
+// upper and lower halves; beside them the odd numbers, and the texts of what is no number.
+
+import type { Columns } from '../../../domain/datapoints/columns.ts';
+import type { ByteReader } from './byte-reader.ts';
+import type { ByteWriter } from './byte-writer.ts';
+import { CorruptChunk } from './corrupt-chunk.ts';
+import { decimalsMax, scaleToIntegers, scaleToValues } from './decimals.ts';
+import { readIndexes, writeIndexes } from './indexes.ts';
+import { scratch } from './scratch.ts';
+import { type ArrayAllocator, allocateNew, readSeries } from './series-decoder.ts';
+import { planSeries } from './series-encoder.ts';
+import { readTexts, writeTexts } from './text-section.ts';
+
+/** In place of the count of decimals: the values are doubles. */
+const asDoubles = 15;
+const hasOdd = 16;
+const hasTexts = 32;
+const isLittleEndian = new Uint8Array(Uint16Array.of(1).buffer)[0] === 1;
+const [lower, upper] = isLittleEndian ? [0, 1] : [1, 0];
+
+type Values = Pick<Columns, 'values' | 'texts'>;
+
+export function writeValues(out: ByteWriter, { values, texts }: Values): void {
+  const textFlag = texts === undefined || texts.size === 0 ? 0 : hasTexts;
+  const scaled = scaleToIntegers(values);
+  if (scaled === undefined) {
+    out.byte(asDoubles | textFlag);
+    writeHalves(out, values);
+  } else {
+    out.byte(scaled.decimals | (scaled.odd.length > 0 ? hasOdd : 0) | textFlag);
+    planSeries(scaled.integers, [1, 0]).write(out);
+    if (scaled.odd.length > 0) {
+      writeIndexes(out, scaled.odd);
+      for (const index of scaled.odd) out.float64(values[index]!);
+    }
+  }
+  if (texts !== undefined && textFlag !== 0) writeTexts(out, texts);
+}
+
+export function readValues(reader: ByteReader, count: number, allocate?: ArrayAllocator): Values {
+  const header = reader.byte();
+  const decimals = header & 15;
+  const isDoubles = decimals === asDoubles;
+  if (header > 63 || (decimals > decimalsMax && !isDoubles)) throw new CorruptChunk('The values have unknown flags.');
+  const values = isDoubles ? readHalves(reader, count, allocate) : readSeries(reader, count, allocate);
+  if (!isDoubles) scaleToValues(values, decimals);
+  if ((header & hasOdd) !== 0) for (const index of readIndexes(reader, count)) values[index] = reader.float64();
+  if ((header & hasTexts) === 0) return { values, texts: undefined };
+  const texts = readTexts(reader, count);
+  for (const index of texts.keys()) values[index] = Number.NaN;
+  return { values, texts };
+}
+
+function writeHalves(out: ByteWriter, values: Float64Array): void {
+  const filled = values.slice();
+  for (let i = 0; i < filled.length; i++) if (Number.isNaN(filled[i]!)) filled[i] = i > 0 ? filled[i - 1]! : 0;
+  const words = new Int32Array(filled.buffer);
+  const upperHalves = scratch.take(filled.length);
+  const lowerHalves = scratch.take(filled.length);
+  for (let i = 0; i < filled.length; i++) {
+    upperHalves[i] = words[2 * i + upper]!;
+    lowerHalves[i] = words[2 * i + lower]! >>> 0;
+  }
+  planSeries(upperHalves, [1, 0]).write(out);
+  planSeries(lowerHalves, [0]).write(out);
+}
+
+function readHalves(reader: ByteReader, count: number, allocate: ArrayAllocator = allocateNew): Float64Array {
+  const upperHalves = readSeries(reader, count);
+  const lowerHalves = readSeries(reader, count);
+  const values = allocate(count);
+  const words = new Int32Array(values.buffer, values.byteOffset, 2 * count);
+  for (let i = 0; i < count; i++) {
+    words[2 * i + upper] = upperHalves[i]!;
+    words[2 * i + lower] = lowerHalves[i]!;
+  }
+  return values;
+}

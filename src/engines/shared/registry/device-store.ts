@@ -1,0 +1,322 @@
+// Devices in the registry, with their sensors, actuators and shares.
+import { type Compilable, type Expression, type Selectable, type SqlBool, sql } from 'kysely';
+import type { BatchRange } from '../../../base/in-batches.ts';
+import type { Json } from '../../../base/text/json.ts';
+import type { ActuatorChange, ActuatorDraft } from '../../../domain/actuators/actuator.ts';
+import type { Device, DeviceChange, DeviceDraft, DeviceId, Visibility } from '../../../domain/devices/device.ts';
+import type { DeviceKey } from '../../../domain/devices/device-key.ts';
+import type {
+  DeviceListQuery,
+  DeviceStore,
+  ExpectedActuator,
+  ModificationStamp,
+  Share,
+  ShareDirection,
+  ShareOfDevice,
+} from '../../../domain/devices/device-store.ts';
+import type { Audience } from '../../../domain/permissions/permission.ts';
+import type { ScopeSet } from '../../../domain/permissions/scopes.ts';
+import type { SensorChange, SensorDraft, SensorKey } from '../../../domain/sensors/sensor.ts';
+import type { UserKey } from '../../../domain/users/user.ts';
+import { actuatorColumns, sensorColumns, toDevice } from './device-rows.ts';
+import { audienceCondition, callerOf } from './queries/audience.ts';
+import { deviceConditions, orderOf, searchConditions } from './queries/device-filter.ts';
+import { withinTime } from './queries/time-guard.ts';
+import type { Registry } from './registry.ts';
+import type { DeviceTable } from './tables.ts';
+
+export class SqlDeviceStore implements DeviceStore {
+  readonly #registry: Registry;
+
+  constructor(registry: Registry) {
+    this.#registry = registry;
+  }
+
+  async find(id: DeviceId): Promise<Device | undefined> {
+    const rows = await this.#devices().where('device.id', '=', id).execute();
+    return (await this.#withParts(rows))[0];
+  }
+
+  async listKeys({ audience, filter, search, order, limit, offset }: DeviceListQuery): Promise<DeviceKey[]> {
+    // Keys alone: what is passed over is counted in an index, without its rows.
+    const page = this.#db
+      .selectFrom('device')
+      .select('device.key')
+      .where(this.#conditions({ audience, filter, search }))
+      .orderBy(orderOf(order, filter))
+      .offset(offset)
+      // The engine counts rows in 64 bits; a page beyond that is all of them.
+      .limit(Math.min(limit ?? -1, Number.MAX_SAFE_INTEGER));
+    return (await this.#registry.search(page, callerOf(audience))).map(({ key }) => key as DeviceKey);
+  }
+
+  async listByKeys(keys: readonly DeviceKey[]): Promise<Device[]> {
+    if (keys.length === 0) return [];
+    const found = await this.#withParts(await this.#devices().where('device.key', 'in', keys).execute());
+    const byKey = new Map(found.map((device) => [device.key, device]));
+    return keys.flatMap((key) => byKey.get(key) ?? []);
+  }
+
+  async listOfGateway(
+    gateway: string,
+    { audience, after, limit, offset }: BatchRange & { readonly audience: Audience },
+  ): Promise<Device[]> {
+    const behind = this.#devices().where('device.gateway_id', '=', gateway).where('device.key', '>', after);
+    const visible = behind.where(withinTime('device')).where(audienceCondition('device', audience));
+    const page = visible.orderBy('device.key').limit(limit).offset(offset);
+    return this.#withParts(await this.#registry.search(page, callerOf(audience)));
+  }
+
+  async listByIds(ids: readonly DeviceId[]): Promise<Device[]> {
+    if (ids.length === 0) return [];
+    return this.#withParts(await this.#devices().where('device.id', 'in', ids).execute());
+  }
+
+  async count(query: Pick<DeviceListQuery, 'audience' | 'filter' | 'search'>): Promise<number> {
+    const counted = this.#db
+      .selectFrom('device')
+      .select(sql<number>`count(*)`.as('count'))
+      .where(this.#conditions(query));
+    const [row] = await this.#registry.search(counted, callerOf(query.audience));
+    return row?.count ?? 0;
+  }
+
+  async create(draft: DeviceDraft & { visibility: Visibility }, owner: UserKey, atMs: number): Promise<void> {
+    const { id, sensors, actuators, ...fields } = draft;
+    const insert = this.#db.insertInto('device').values({
+      ...(toColumns(fields) as { visibility: string }),
+      id,
+      owner,
+      date_created: atMs,
+      date_modified: atMs,
+    });
+    const device = sql<number>`(SELECT key FROM device WHERE id = ${id})`;
+    await this.#registry.write([
+      insert,
+      ...sensors.map((sensor) => this.#insertSensor(device, sensor)),
+      ...actuators.map((actuator) => this.#insertActuator(device, actuator)),
+    ]);
+  }
+
+  async update(stamp: ModificationStamp, change: DeviceChange): Promise<void> {
+    await this.#registry.write([this.#mark(stamp, toColumns(change))]);
+  }
+
+  async remove(device: DeviceKey, sensors: readonly SensorKey[]): Promise<void> {
+    const parts = (['share', 'handover', 'drop_log', 'actuator', 'sensor'] as const).map((table) =>
+      this.#db.deleteFrom(table).where('device', '=', device),
+    );
+    await this.#registry.write(
+      [
+        ...sensors.map((sensor) => this.#purge(sensor)),
+        ...parts,
+        this.#db.deleteFrom('device').where('key', '=', device),
+      ],
+      { purge: true },
+    );
+  }
+
+  async putSensor(stamp: ModificationStamp, draft: SensorDraft): Promise<void> {
+    await this.#registry.write([this.#insertSensor(sql.lit(stamp.device), draft), this.#mark(stamp)]);
+  }
+
+  async updateSensor(stamp: ModificationStamp, sensor: SensorKey, change: SensorChange): Promise<void> {
+    const update = this.#db.updateTable('sensor').set(sensorColumns(change)).where('key', '=', sensor);
+    await this.#registry.write([update, this.#mark(stamp)]);
+  }
+
+  async removeSensor(stamp: ModificationStamp, sensor: SensorKey): Promise<void> {
+    const remove = this.#db.deleteFrom('sensor').where('key', '=', sensor);
+    await this.#registry.write([this.#purge(sensor), remove, this.#mark(stamp)], { purge: true });
+  }
+
+  async putActuator(stamp: ModificationStamp, draft: ActuatorDraft, expected: ExpectedActuator): Promise<boolean> {
+    const put = this.#insertActuator(sql.lit(stamp.device), draft, expected);
+    const [changed] = await this.#registry.write([put, this.#mark(stamp)]);
+    return changed === 1;
+  }
+
+  async updateActuator(
+    stamp: ModificationStamp,
+    actuator: number,
+    change: ActuatorChange,
+    expected: ExpectedActuator,
+  ): Promise<boolean> {
+    const update = this.#db
+      .updateTable('actuator')
+      .set(actuatorColumns(change))
+      .where('key', '=', actuator)
+      .where(isAsSeen(expected));
+    const [changed] = await this.#registry.write([update, this.#mark(stamp)]);
+    return changed === 1;
+  }
+
+  async removeActuator(stamp: ModificationStamp, actuator: number): Promise<void> {
+    await this.#registry.write([this.#db.deleteFrom('actuator').where('key', '=', actuator), this.#mark(stamp)]);
+  }
+
+  async listShares(device: DeviceKey): Promise<Share[]> {
+    return this.#db
+      .selectFrom('share')
+      .innerJoin('user', 'user.key', 'share.user')
+      .select(['user.username', 'share.scopes'])
+      .where('share.device', '=', device)
+      .orderBy('user.username')
+      .execute();
+  }
+
+  async listSharesOf(
+    direction: ShareDirection,
+    { limit, offset }: { readonly limit: number; readonly offset: number },
+  ): Promise<ShareOfDevice[]> {
+    const rows = await this.#sharesOf(direction)
+      .innerJoin('user as owner', 'owner.key', 'device.owner')
+      .innerJoin('user as holder', 'holder.key', 'share.user')
+      .leftJoin('user as giver', 'giver.key', 'share.given_by')
+      .select(['device.id as device', 'device.name as deviceName', 'owner.username as owner', 'share.scopes'])
+      .select(['holder.username as username', 'giver.username as givenBy'])
+      .orderBy('device.key')
+      .orderBy('holder.username')
+      .limit(limit)
+      .offset(offset)
+      .execute();
+    return rows.map(({ deviceName, givenBy, ...row }) => ({
+      ...row,
+      ...(deviceName === null ? {} : { deviceName }),
+      ...(givenBy === null ? {} : { givenBy }),
+    }));
+  }
+
+  async countSharesOf(direction: ShareDirection): Promise<number> {
+    const counted = this.#sharesOf(direction).select(sql<number>`count(*)`.as('count'));
+    return (await counted.executeTakeFirstOrThrow()).count;
+  }
+
+  async findGiver(device: DeviceKey, user: UserKey): Promise<string | undefined> {
+    const share = this.#db.selectFrom('share').innerJoin('user', 'user.key', 'share.given_by').select('user.username');
+    const row = await share.where('share.device', '=', device).where('share.user', '=', user).executeTakeFirst();
+    return row?.username;
+  }
+
+  async putShare(device: DeviceKey, user: UserKey, share: { scopes: ScopeSet; givenBy: UserKey }): Promise<void> {
+    const columns = { scopes: share.scopes, given_by: share.givenBy };
+    const insert = this.#db.insertInto('share').values({ device, user, ...columns });
+    await this.#registry.write([
+      insert.onConflict((conflict) => conflict.columns(['device', 'user']).doUpdateSet(columns)),
+    ]);
+  }
+
+  async removeShare(device: DeviceKey, user: UserKey): Promise<void> {
+    await this.#registry.write([this.#db.deleteFrom('share').where('device', '=', device).where('user', '=', user)]);
+  }
+
+  get #db() {
+    return this.#registry.read;
+  }
+
+  #devices() {
+    return this.#db
+      .selectFrom('device')
+      .innerJoin('user', 'user.key', 'device.owner')
+      .selectAll('device')
+      .select('user.username as owner_name');
+  }
+
+  #sharesOf(direction: ShareDirection) {
+    const shares = this.#db.selectFrom('share').innerJoin('device', 'device.key', 'share.device');
+    if ('ownedBy' in direction) return shares.where('device.owner', '=', direction.ownedBy);
+    return shares.where('share.user', '=', direction.sharedWith);
+  }
+
+  #conditions({
+    audience,
+    filter,
+    search = {},
+  }: Pick<DeviceListQuery, 'audience' | 'filter' | 'search'>): Expression<SqlBool> {
+    return sql.join(
+      [
+        withinTime('device'),
+        audienceCondition('device', audience),
+        ...deviceConditions(filter),
+        ...searchConditions(search),
+      ],
+      sql` AND `,
+    ) as unknown as Expression<SqlBool>;
+  }
+
+  async #withParts(rows: (Selectable<DeviceTable> & { owner_name: string })[]): Promise<Device[]> {
+    const keys = rows.map((row) => row.key);
+    if (keys.length === 0) return [];
+    const of = <T extends { device: number }>(parts: T[]) => Map.groupBy(parts, (part) => part.device);
+    const sensors = of(
+      await this.#db.selectFrom('sensor').selectAll().where('device', 'in', keys).orderBy('key').execute(),
+    );
+    const actuators = of(
+      await this.#db.selectFrom('actuator').selectAll().where('device', 'in', keys).orderBy('key').execute(),
+    );
+    const shares = of(await this.#db.selectFrom('share').selectAll().where('device', 'in', keys).execute());
+    return rows.map((row) =>
+      toDevice(row, sensors.get(row.key) ?? [], actuators.get(row.key) ?? [], shares.get(row.key) ?? []),
+    );
+  }
+
+  #mark(stamp: ModificationStamp, columns: Record<string, unknown> = {}): Compilable {
+    return this.#db
+      .updateTable('device')
+      .set({ ...columns, date_modified: stamp.atMs })
+      .where('key', '=', stamp.device);
+  }
+
+  #insertSensor(device: Expression<number>, draft: SensorDraft): Compilable {
+    const columns = sensorColumns(draft);
+    const insert = this.#db
+      .insertInto('sensor')
+      .values({ ...columns, kind_name: draft.kindName, device, id: draft.id });
+    return insert.onConflict((conflict) =>
+      conflict.columns(['device', 'id']).doUpdateSet({ ...noDescription.sensor, ...columns }),
+    );
+  }
+
+  #insertActuator(device: Expression<number>, draft: ActuatorDraft, expected: ExpectedActuator = {}): Compilable {
+    const columns = actuatorColumns(draft);
+    const insert = this.#db.insertInto('actuator').values({ ...columns, device, id: draft.id });
+    return insert.onConflict((conflict) =>
+      conflict
+        .columns(['device', 'id'])
+        .doUpdateSet({ ...noDescription.actuator, ...columns })
+        .where(isAsSeen(expected)),
+    );
+  }
+
+  #purge(sensor: SensorKey): Compilable {
+    return this.#db.insertInto('purge').values({ sensor });
+  }
+}
+
+// Posting an existing id replaces its whole description (contract 4), so what is not given is taken away. The
+// datapoints of a sensor, for how long they are kept, and the value of an actuator are not part of the description.
+const noDescription = {
+  sensor: { name: null, kind: null, quantity_kind: null, unit: null, calib: null, meta: null },
+  actuator: { name: null, actuator_kind: null, value_type: null, meta: null },
+};
+
+function toColumns(change: DeviceChange): Record<string, unknown> {
+  const columns: Record<string, unknown> = {};
+  const text = (json: Json | undefined) => (json === undefined ? null : JSON.stringify(json));
+  if ('gatewayId' in change) columns['gateway_id'] = change.gatewayId ?? null;
+  if ('name' in change) columns['name'] = change.name ?? null;
+  if ('domain' in change) columns['domain'] = change.domain ?? null;
+  if (change.visibility !== undefined) columns['visibility'] = change.visibility;
+  if ('location' in change) columns['location'] = text(change.location);
+  if ('meta' in change) columns['meta'] = text(change.meta);
+  if ('retentionDays' in change) columns['retention_days'] = change.retentionDays ?? null;
+  if ('deployed' in change) columns['deployed'] = change.deployed === undefined ? null : Number(change.deployed);
+  return columns;
+}
+
+function isAsSeen({ valueType, valueJson }: ExpectedActuator): Expression<SqlBool> {
+  const conditions = [sql<SqlBool>`1 = 1`];
+  if (valueType !== undefined) conditions.push(sql`actuator.value_type IS NOT DISTINCT FROM ${valueType}`);
+  if (valueJson !== undefined) conditions.push(sql`actuator.value IS NOT DISTINCT FROM ${valueJson}`);
+  return sql`(${sql.join(conditions, sql` AND `)})`;
+}

@@ -1,0 +1,49 @@
+// The drop log of devices in the registry: why an MQTT message was not stored. Bounded for each device.
+import { sql } from 'kysely';
+import { limits } from '../../../config/limits.ts';
+import type { DeviceKey } from '../../../domain/devices/device-key.ts';
+import type { Drop, DropStore } from '../../../domain/devices/drop-log.ts';
+import type { Registry } from './registry.ts';
+
+export class SqlDropStore implements DropStore {
+  readonly #registry: Registry;
+
+  constructor(registry: Registry) {
+    this.#registry = registry;
+  }
+
+  async append(device: DeviceKey, drop: Drop): Promise<void> {
+    const { atMs: at, topic, username, reason } = drop;
+    const db = this.#registry.read;
+    const boundary = sql<number>`(SELECT key FROM drop_log WHERE device = ${device} ORDER BY key DESC LIMIT 1 OFFSET ${sql.lit(limits.dropsPerDeviceMax)})`;
+    // The device may have been removed since the message came; then there is nobody to tell.
+    const insert = db
+      .insertInto('drop_log')
+      .columns(['device', 'at', 'topic', 'username', 'reason'])
+      .expression(
+        db
+          .selectFrom('device')
+          .select([
+            'key',
+            sql.val(at).as('at'),
+            sql.val(topic).as('topic'),
+            sql.val(username).as('username'),
+            sql.val(reason).as('reason'),
+          ])
+          .where('key', '=', device),
+      );
+    await this.#registry.write([
+      insert,
+      db.deleteFrom('drop_log').where('device', '=', device).where('key', '<=', boundary),
+    ]);
+  }
+
+  async list(device: DeviceKey): Promise<Drop[]> {
+    return this.#registry.read
+      .selectFrom('drop_log')
+      .select(['at as atMs', 'topic', 'username', 'reason'])
+      .where('device', '=', device)
+      .orderBy('key', 'desc')
+      .execute();
+  }
+}

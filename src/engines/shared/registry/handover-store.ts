@@ -1,0 +1,143 @@
+// Handovers of devices in the registry. What a device had is read and taken away in one transaction.
+import { type RawBuilder, sql } from 'kysely';
+import type { DeviceKey } from '../../../domain/devices/device-key.ts';
+import type { ModificationStamp } from '../../../domain/devices/device-store.ts';
+import type { Handover, HandoverStore } from '../../../domain/devices/handover-store.ts';
+import type { UserKey } from '../../../domain/users/user.ts';
+import type { Registry } from './registry.ts';
+
+export class SqlHandoverStore implements HandoverStore {
+  readonly #registry: Registry;
+
+  constructor(registry: Registry) {
+    this.#registry = registry;
+  }
+
+  async handOver(
+    stamp: ModificationStamp,
+    owner: UserKey,
+    { forgetBeforeMs }: { readonly forgetBeforeMs: number },
+  ): Promise<void> {
+    const { device, atMs } = stamp;
+    await this.#write([
+      sql`DELETE FROM handover WHERE at < ${forgetBeforeMs}`,
+      sql`INSERT INTO handover (device, former, receiver, at, shares, keys)
+        SELECT device.key, device.owner, ${owner}, ${atMs},
+          (SELECT json_group_array(json_array(share.user, share.scopes, share.given_by)) FROM share
+            WHERE share.device = device.key),
+          (SELECT json_group_array(api_key.id) FROM api_key WHERE api_key.user = device.owner
+            AND EXISTS (SELECT 1 FROM json_each(api_key.devices) WHERE value = device.id))
+        FROM device WHERE device.key = ${device} AND device.owner <> ${owner}
+        ON CONFLICT (device) DO UPDATE SET former = excluded.former, receiver = excluded.receiver, at = excluded.at,
+          shares = excluded.shares, keys = excluded.keys`,
+      sql`UPDATE api_key SET devices = (SELECT json_group_array(value) FROM json_each(devices)
+          WHERE value <> ${idOf(device)})
+        WHERE user = (SELECT owner FROM device WHERE key = ${device} AND owner <> ${owner})
+          AND EXISTS (SELECT 1 FROM json_each(devices) WHERE value = ${idOf(device)})`,
+      // The new owner's own share, if any, would say less than ownership does.
+      sql`DELETE FROM share WHERE device = ${device} AND (user = ${owner} OR given_by IS NOT ${owner})`,
+      sql`UPDATE device SET owner = ${owner}, date_modified = ${atMs} WHERE key = ${device}`,
+    ]);
+  }
+
+  async listReceived(receiver: UserKey, sinceMs: number): Promise<Handover[]> {
+    const rows = this.#handovers().where('handover.receiver', '=', receiver).where('handover.at', '>=', sinceMs);
+    return Promise.all(
+      (await rows.orderBy('handover.at', 'desc').orderBy('device.key').execute()).map((row) => this.#toHandover(row)),
+    );
+  }
+
+  async find(device: DeviceKey): Promise<Handover | undefined> {
+    const row = await this.#handovers().where('handover.device', '=', device).executeTakeFirst();
+    return row && this.#toHandover(row);
+  }
+
+  async keepShares({ deviceKey, receiver }: Handover): Promise<void> {
+    await this.#write([
+      this.#putShares(deviceKey, { owner: receiver, givenBy: sql`${receiver}` }),
+      sql`DELETE FROM handover WHERE device = ${deviceKey}`,
+    ]);
+  }
+
+  async giveBack({ device, atMs }: ModificationStamp, former: UserKey): Promise<void> {
+    const keys = sql`(SELECT value FROM handover, json_each(handover.keys) WHERE handover.device = ${device})`;
+    await this.#write([
+      sql`DELETE FROM share WHERE device = ${device}`,
+      this.#putShares(device, { owner: former, givenBy: sql`(SELECT key FROM user WHERE key = value ->> 2)` }),
+      sql`UPDATE api_key SET devices = json_insert(devices, '$[#]', ${idOf(device)})
+        WHERE user = ${former} AND devices IS NOT NULL AND id IN ${keys}`,
+      sql`UPDATE device SET owner = ${former}, date_modified = ${atMs} WHERE key = ${device}`,
+      sql`DELETE FROM handover WHERE device = ${device}`,
+    ]);
+  }
+
+  /** The shares that are remembered, of users who are there; what was shared anew since stays as it is. */
+  #putShares(
+    device: DeviceKey,
+    { owner, givenBy }: { readonly owner: UserKey; readonly givenBy: RawBuilder<unknown> },
+  ) {
+    return sql`INSERT INTO share (device, user, scopes, given_by)
+      SELECT handover.device, value ->> 0, value ->> 1, ${givenBy} FROM handover, json_each(handover.shares)
+      WHERE handover.device = ${device} AND value ->> 0 IN (SELECT key FROM user) AND value ->> 0 <> ${owner}
+      ON CONFLICT (device, user) DO NOTHING`;
+  }
+
+  #handovers() {
+    return this.#db
+      .selectFrom('handover')
+      .innerJoin('device', 'device.key', 'handover.device')
+      .leftJoin('user', 'user.key', 'handover.former')
+      .select(['device.key as deviceKey', 'device.id as device', 'device.name as deviceName'])
+      .select(['handover.former', 'user.username', 'handover.receiver', 'handover.at as atMs', 'handover.shares']);
+  }
+
+  async #toHandover(row: Row): Promise<Handover> {
+    const shares = JSON.parse(row.shares) as readonly (readonly [number, number, number | null])[];
+    const users = this.#db.selectFrom('user').select(['key', 'username']);
+    const names = new Map(
+      (shares.length === 0
+        ? []
+        : await users
+            .where(
+              'key',
+              'in',
+              shares.map(([key]) => key),
+            )
+            .execute()
+      ).map(({ key, username }) => [key, username]),
+    );
+    const { device, deviceKey, deviceName, former, username, receiver, atMs } = row;
+    return {
+      ...{ device, deviceKey, receiver, atMs },
+      ...(deviceName === null ? {} : { deviceName }),
+      ...(former === null || username === null ? {} : { former: { key: former, username } }),
+      shares: shares.flatMap(([key, scopes]) => {
+        const name = names.get(key);
+        return name === undefined ? [] : [{ username: name, scopes }];
+      }),
+    };
+  }
+
+  async #write(statements: readonly RawBuilder<unknown>[]): Promise<void> {
+    await this.#registry.write(statements.map((statement) => ({ compile: () => statement.compile(this.#db) })));
+  }
+
+  get #db() {
+    return this.#registry.read;
+  }
+}
+
+interface Row {
+  readonly device: string;
+  readonly deviceKey: number;
+  readonly deviceName: string | null;
+  readonly former: number | null;
+  readonly username: string | null;
+  readonly receiver: number;
+  readonly atMs: number;
+  readonly shares: string;
+}
+
+function idOf(device: DeviceKey) {
+  return sql`(SELECT id FROM device WHERE key = ${device})`;
+}

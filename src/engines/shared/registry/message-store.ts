@@ -1,0 +1,273 @@
+// Messages in the registry: what people look at, and the outbox. What is done with many is one statement that takes them
+// as JSON, so that a thousand a second cost little more than a few.
+import { type Compilable, type Expression, type RawBuilder, type SqlBool, sql } from 'kysely';
+import type { Filter } from '../../../domain/devices/filter.ts';
+import {
+  actuatorChannel,
+  type Message,
+  type MessageId,
+  type MessageState,
+  type NewMessage,
+} from '../../../domain/notifications/outbox/message.ts';
+import type {
+  CapCharge,
+  Claim,
+  DueMessage,
+  MessageOutcome,
+  MessageQuery,
+  MessageStore,
+} from '../../../domain/notifications/outbox/message-store.ts';
+import type { UserKey } from '../../../domain/users/user.ts';
+import { Trimming } from './message-rows.ts';
+import { callerOfAuthor } from './queries/audience.ts';
+import { compare, compareNothing, compareTime } from './queries/comparison.ts';
+import { FixedQuery, field, parameter } from './queries/fixed-query.ts';
+import { withinTime } from './queries/time-guard.ts';
+import type { Registry } from './registry.ts';
+
+export class SqlMessageStore implements MessageStore {
+  readonly #registry: Registry;
+  readonly #trimming: Trimming;
+  readonly #insert: FixedQuery;
+  readonly #due: FixedQuery<DueMessage>;
+  readonly #nextDue: FixedQuery<{ readonly due: number | null }>;
+  readonly #claim: FixedQuery;
+  readonly #claimed: FixedQuery<Claim>;
+  readonly #outcomes: readonly FixedQuery[];
+  readonly #forgetCounts: FixedQuery;
+  readonly #count: FixedQuery;
+
+  constructor(registry: Registry) {
+    this.#registry = registry;
+    this.#trimming = new Trimming(registry);
+    this.#insert = new FixedQuery(registry, insertMessages);
+    this.#due = new FixedQuery(registry, dueMessages);
+    this.#nextDue = new FixedQuery(registry, nextDue);
+    this.#claim = new FixedQuery(registry, claimMessages);
+    this.#claimed = new FixedQuery(registry, claimedMessages);
+    this.#outcomes = outcomeQueries.map((query) => new FixedQuery(registry, query));
+    this.#forgetCounts = new FixedQuery(registry, forgetCounts);
+    this.#count = new FixedQuery(registry, countPaidMessages);
+  }
+
+  async find(id: MessageId): Promise<Message | undefined> {
+    const row = await this.#messages().where('message.id', '=', id).executeTakeFirst();
+    return row && toMessage(row);
+  }
+
+  async list(query: MessageQuery & { readonly limit: number; readonly offset: number }): Promise<Message[]> {
+    const page = this.#messages()
+      .where((eb) => eb.and(conditionsOf(query)))
+      .orderBy('message.key', 'desc')
+      .limit(query.limit)
+      .offset(query.offset);
+    const rows = await this.#registry.search(page, callerOfAuthor(query));
+    return rows.map(toMessage);
+  }
+
+  async count(query: MessageQuery): Promise<number> {
+    const counted = this.#registry.read
+      .selectFrom('message')
+      .select(sql<number>`count(*)`.as('count'))
+      .where((eb) => eb.and([shown, ...conditionsOf(query)]));
+    const [row] = await this.#registry.search(counted, callerOfAuthor(query));
+    return row?.count ?? 0;
+  }
+
+  async create(author: UserKey, messages: readonly NewMessage[]): Promise<void> {
+    const rows = messages.map((message) => [
+      ...[message.id, message.username, message.channel, message.text, message.state, message.reason ?? null],
+      ...[message.createdMs, message.state === 'queued' ? null : message.createdMs],
+    ]);
+    const trim = this.#trimming.isDue(author, messages.length);
+    await this.#registry.write([
+      this.#insert.with(JSON.stringify(rows), author),
+      ...(trim ? this.#trimming.trim(author, messages[0]?.createdMs ?? 0) : []),
+    ]);
+  }
+
+  async remove(id: MessageId): Promise<void> {
+    await this.#registry.write([this.#registry.read.deleteFrom('message').where('id', '=', id)]);
+  }
+
+  async requeue(): Promise<void> {
+    const tried = this.#registry.read.selectFrom('message').select('key').where('state', '=', 'sending');
+    if ((await tried.limit(1).execute()).length === 0) return;
+    const update = this.#registry.read.updateTable('message').set({ state: 'queued' }).where('state', '=', 'sending');
+    await this.#registry.write([update]);
+  }
+
+  async listDue({ channel, nowMs, limit, without }: Parameters<MessageStore['listDue']>[0]): Promise<DueMessage[]> {
+    return this.#due.read(channel, nowMs, JSON.stringify(without), limit);
+  }
+
+  async nextDueMs(channel: string): Promise<number | undefined> {
+    return (await this.#nextDue.read(channel))[0]?.due ?? undefined;
+  }
+
+  async countWaiting(): Promise<Map<string, number>> {
+    const rows = await this.#registry.read
+      .selectFrom('message')
+      .select(['channel', sql<number>`count(*)`.as('waiting')])
+      .where(sql<SqlBool>`state = 'queued'`)
+      .groupBy('channel')
+      .execute();
+    return new Map(rows.map(({ channel, waiting }) => [channel, waiting]));
+  }
+
+  async settle({ claims, outcomes, atMs }: Parameters<MessageStore['settle']>[0]): Promise<ReadonlySet<MessageId>> {
+    const writes: Compilable[] = [];
+    if (outcomes.length > 0) {
+      const rows = JSON.stringify(outcomes.map(outcomeRow));
+      writes.push(...this.#outcomes.map((query) => query.with(rows, atMs)));
+    }
+    for (const { refund } of outcomes) if (refund !== undefined) writes.push(...this.#charge(refund, -1));
+    for (const { charge } of claims) if (charge !== undefined) writes.push(...this.#charge(charge, 1));
+    const ids = JSON.stringify(claims.map(({ id }) => id));
+    if (claims.length > 0) writes.push(this.#claim.with(ids));
+    const changes = writes.length === 0 ? [] : await this.#registry.write(writes, { isWeighed: false });
+    if (claims.length === 0 || changes.at(-1) === claims.length) return new Set(claims.map(({ id }) => id));
+    return new Set((await this.#claimed.read(ids)).map(({ id }) => id));
+  }
+
+  /** Counts a paid message; what was counted days ago is of no use any more. */
+  #charge({ day, users }: CapCharge, by: 1 | -1): Compilable[] {
+    return [this.#forgetCounts.with(day - 2), this.#count.with(day, by, JSON.stringify(users))];
+  }
+
+  async countPaid(day: number, users: readonly UserKey[]): Promise<Map<UserKey, number>> {
+    const rows = await this.#registry.read
+      .selectFrom('paid_message')
+      .select(['user', 'count'])
+      .where('day', '=', day)
+      .where('user', 'in', users)
+      .execute();
+    return new Map(rows.map(({ user, count: counted }) => [user, counted]));
+  }
+
+  async shareDevice(one: UserKey, other: UserKey): Promise<boolean> {
+    const query = sql`SELECT 1 FROM share INNER JOIN device ON device.key = share.device
+      WHERE (share.user = ${one} AND device.owner = ${other}) OR (share.user = ${other} AND device.owner = ${one}) LIMIT 1`;
+    return (await query.execute(this.#registry.read)).rows.length > 0;
+  }
+
+  #messages() {
+    return this.#registry.read
+      .selectFrom('message')
+      .innerJoin('user', 'user.key', 'message.author')
+      .leftJoin('notification', 'notification.key', 'message.notification')
+      .selectAll('message')
+      .select(['user.username as author_name', 'notification.id as notification_id'])
+      .where(shown);
+  }
+}
+
+const insertMessages = sql`INSERT INTO message
+    (id, author, username, channel, text, state, reason, created, due, finished)
+  SELECT ${field(0)}, ${parameter(1)}, ${field(1)}, ${field(2)}, ${field(3)}, ${field(4)}, ${field(5)}, ${field(6)},
+    ${field(6)}, ${field(7)} FROM json_each(${parameter(0)}) AS entry`;
+
+// The state stands in the text, because only then the index of those that wait is used.
+const dueMessages = sql<DueMessage>`SELECT id, author, username, channel, text, attempts FROM message
+  WHERE channel = ${parameter(0)} AND state = 'queued' AND due <= ${parameter(1)}
+    AND author NOT IN (SELECT value FROM json_each(${parameter(2)}))
+  ORDER BY due, key LIMIT ${parameter(3)}`;
+
+const nextDue = sql<{ readonly due: number | null }>`SELECT min(due) AS due FROM message
+  WHERE channel = ${parameter(0)} AND state = 'queued'`;
+
+const amongIds = sql`id IN (SELECT value FROM json_each(${parameter(0)}))`;
+const claimMessages = sql`UPDATE message SET state = 'sending', attempts = attempts + 1
+  WHERE ${amongIds} AND state = 'queued'`;
+const claimedMessages = sql<Claim>`SELECT id FROM message WHERE ${amongIds} AND state = 'sending'`;
+
+function outcomeRow({ id, state, reason, code, dueMs }: MessageOutcome): unknown[] {
+  return [id, state, reason ?? null, code ?? null, dueMs ?? null];
+}
+
+const atMs = parameter(1);
+const told = sql`(SELECT ${field(0)} AS id, ${field(1)} AS state, ${field(2)} AS reason, ${field(3)} AS code,
+  ${field(4)} AS due FROM json_each(${parameter(0)}) AS entry)`;
+const toldRules = (isSent: SqlBool) => sql`(SELECT message.notification AS key, told.reason, told.code
+  FROM ${told} AS told INNER JOIN message ON message.id = told.id
+  WHERE message.notification IS NOT NULL AND (told.state = 'sent') = ${sql.lit(isSent ? 1 : 0)} GROUP BY message.notification)`;
+
+/**
+ * What came of tries, in the messages and in the rules that they are of: the rules first, because a message that was
+ * removed meanwhile says nothing of its rule any more.
+ */
+const outcomeQueries = [
+  sql`UPDATE notification SET last_success = ${atMs}, last_success_code = told.code
+    FROM ${toldRules(true)} AS told WHERE notification.key = told.key`,
+  sql`UPDATE notification SET last_failure = ${atMs}, last_failure_code = told.code, last_failure_reason = told.reason
+    FROM ${toldRules(false)} AS told WHERE notification.key = told.key`,
+  sql`UPDATE message SET state = told.state, reason = told.reason, code = told.code, due = coalesce(told.due, message.due),
+      finished = CASE told.state WHEN 'queued' THEN NULL ELSE ${atMs} END
+    FROM ${told} AS told WHERE message.id = told.id AND message.state IN ('queued', 'sending')`,
+];
+
+const forgetCounts = sql`DELETE FROM paid_message WHERE day < ${parameter(0)}`;
+const countPaidMessages = sql`INSERT INTO paid_message (day, user, count) SELECT ${parameter(0)}, user.key, max(${parameter(1)}, 0) FROM user
+    WHERE user.key IN (SELECT value FROM json_each(${parameter(2)}))
+  ON CONFLICT (day, user) DO UPDATE SET count = max(count + ${parameter(1)}, 0)`;
+
+interface Row {
+  readonly id: string;
+  readonly author: number;
+  readonly author_name: string;
+  readonly notification_id: string | null;
+  readonly username: string;
+  readonly channel: string;
+  readonly text: string;
+  readonly state: string;
+  readonly reason: string | null;
+  readonly code: string | null;
+  readonly attempts: number;
+  readonly created: number;
+  readonly finished: number | null;
+}
+
+function toMessage(row: Row): Message {
+  const { id, username, channel, text, attempts } = row;
+  return {
+    ...{ id, username, channel, text, attempts },
+    // To people one that is being tried still waits.
+    state: row.state === 'sending' ? 'queued' : (row.state as MessageState),
+    authorKey: row.author,
+    author: row.author_name,
+    createdMs: row.created,
+    ...(row.notification_id === null ? {} : { notification: row.notification_id }),
+    ...(row.reason === null ? {} : { reason: row.reason }),
+    ...(row.code === null ? {} : { code: row.code }),
+    ...(row.finished === null ? {} : { finishedMs: row.finished }),
+  };
+}
+
+const shown = sql<SqlBool>`message.channel <> ${sql.lit(actuatorChannel)}`;
+
+function conditionsOf({ author, filter }: MessageQuery): Expression<SqlBool>[] {
+  const own = author === undefined ? [] : [sql<SqlBool>`message.author = ${author}`];
+  return [withinTime('message'), ...own, ...filterConditions(filter)];
+}
+
+const columns: Record<string, RawBuilder<unknown>> = {
+  id: sql`message.id`,
+  username: sql`message.username`,
+  channel: sql`message.channel`,
+  message: sql`message.text`,
+  status: sql`CASE message.state WHEN 'sending' THEN 'queued' ELSE message.state END`,
+  reason: sql`message.reason`,
+  code: sql`message.code`,
+  attempts: sql`message.attempts`,
+  owner: sql`(SELECT user.username FROM user WHERE user.key = message.author)`,
+  notification: sql`(SELECT notification.id FROM notification WHERE notification.key = message.notification)`,
+};
+
+function filterConditions(filter: Filter): Expression<SqlBool>[] {
+  return filter.map((condition) => {
+    const name = condition.path.join('.');
+    if (name === 'timestamp') return compareTime(sql`message.created`, condition);
+    const column = Object.hasOwn(columns, name) ? columns[name] : undefined;
+    return column === undefined ? compareNothing(condition) : compare(column, condition, (value) => value);
+  });
+}

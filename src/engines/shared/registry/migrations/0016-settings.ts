@@ -1,0 +1,6 @@
+// What admins choose while the service runs, such as what callers without a token may do.
+import { type Kysely, sql } from 'kysely';
+
+export async function up(db: Kysely<unknown>): Promise<void> {
+  await sql.raw('CREATE TABLE setting (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID').execute(db);
+}

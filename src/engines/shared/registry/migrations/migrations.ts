@@ -1,0 +1,47 @@
+// All migrations, by number. A new one is added at the end; one that has been released is never changed.
+import type { Migration } from 'kysely/migration';
+import * as ground from './0001-ground.ts';
+import * as mqttSessions from './0002-mqtt-sessions.ts';
+import * as usersAndKeys from './0003-users-and-keys.ts';
+import * as gatewaysAndProjects from './0004-gateways-and-projects.ts';
+import * as notifications from './0005-notifications.ts';
+import * as logOfBatches from './0006-log-of-batches.ts';
+import * as deviceList from './0008-device-list.ts';
+import * as outbox from './0009-outbox.ts';
+import * as receiptAnswer from './0010-receipt-answer.ts';
+import * as retention from './0011-retention.ts';
+import * as chunks from './0012-chunks.ts';
+import * as deviceOrder from './0013-device-order.ts';
+import * as packedLog from './0014-packed-log.ts';
+import * as logChecksums from './0015-log-checksums.ts';
+import * as settings from './0016-settings.ts';
+import * as quotas from './0017-quotas.ts';
+import * as pushCharges from './0018-push-charges.ts';
+import * as mqttOwners from './0019-mqtt-owners.ts';
+import * as webhookKeys from './0020-webhook-keys.ts';
+import * as nameSkeletons from './0021-name-skeletons.ts';
+import * as handoversAndSessions from './0022-handovers-and-sessions.ts';
+
+export const migrations: Record<string, Migration> = {
+  '0001-ground': ground,
+  '0002-mqtt-sessions': mqttSessions,
+  '0003-users-and-keys': usersAndKeys,
+  '0004-gateways-and-projects': gatewaysAndProjects,
+  '0005-notifications': notifications,
+  '0006-log-of-batches': logOfBatches,
+  '0008-device-list': deviceList,
+  '0009-outbox': outbox,
+  '0010-receipt-answer': receiptAnswer,
+  '0011-retention': retention,
+  '0012-chunks': chunks,
+  '0013-device-order': deviceOrder,
+  '0014-packed-log': packedLog,
+  '0015-log-checksums': logChecksums,
+  '0016-settings': settings,
+  '0017-quotas': quotas,
+  '0018-push-charges': pushCharges,
+  '0019-mqtt-owners': mqttOwners,
+  '0020-webhook-keys': webhookKeys,
+  '0021-name-skeletons': nameSkeletons,
+  '0022-handovers-and-sessions': handoversAndSessions,
+};

@@ -1,0 +1,39 @@
+// Who may see what, as SQL conditions: the same rule as Permissions.scopesOf (I6), for each kind of record.
+import { type RawBuilder, type SqlBool, sql } from 'kysely';
+import type { Audience } from '../../../../domain/permissions/permission.ts';
+import type { RecordKind } from '../../../../domain/permissions/scopes.ts';
+import type { UserKey } from '../../../../domain/users/user.ts';
+
+/** Among whom searches take turns. */
+export function callerOf({ caller = '' }: Audience): { readonly caller: string } {
+  return { caller };
+}
+
+/** The same where a list is of one author, or of all for an admin. */
+export function callerOfAuthor({ author }: { readonly author?: UserKey | undefined }): { readonly caller: string } {
+  return { caller: author === undefined ? 'admins' : `author ${author}` };
+}
+
+/** The rows of the kind's table that the audience may see. */
+export function audienceCondition(kind: RecordKind, audience: Audience): RawBuilder<SqlBool> {
+  if (audience.only === undefined) return whoseCondition(kind, audience);
+  if (audience.only.length === 0) return sql`1 = 0`;
+  return sql`(${sql.ref(`${kind}.id`)} IN (${sql.join(audience.only)}) AND ${whoseCondition(kind, audience)})`;
+}
+
+function whoseCondition(kind: RecordKind, audience: Audience): RawBuilder<SqlBool> {
+  if (audience.all) return sql`1 = 1`;
+  const conditions: RawBuilder<SqlBool>[] = [];
+  // A project has no visibility: it is private.
+  if (audience.public && kind !== 'project') conditions.push(sql`${sql.ref(`${kind}.visibility`)} = 'public'`);
+  if (audience.user !== undefined) {
+    conditions.push(sql`${sql.ref(`${kind}.owner`)} = ${audience.user}`);
+    // Devices alone are shared.
+    if (kind === 'device') {
+      conditions.push(
+        sql`device.key IN (SELECT share.device FROM share WHERE share.user = ${audience.user} AND (share.scopes & ${audience.shared}) <> 0)`,
+      );
+    }
+  }
+  return conditions.length === 0 ? sql`1 = 0` : sql`(${sql.join(conditions, sql` OR `)})`;
+}

@@ -1,0 +1,51 @@
+// A query whose text is always the same: compiled once, so that what is asked a thousand times a second costs what the
+// engine needs. Its parameters are known by their place: `parameter(0)` is the first that is put in.
+import { CompiledQuery, type RawBuilder, sql } from 'kysely';
+import type { Registry } from '../registry.ts';
+
+class ParameterSlot {
+  readonly index: number;
+
+  constructor(index: number) {
+    this.index = index;
+  }
+}
+
+export function parameter(index: number): RawBuilder<unknown> {
+  return sql`${new ParameterSlot(index)}`;
+}
+
+export class FixedQuery<Row = unknown> {
+  readonly #registry: Registry;
+  readonly #sql: string;
+  readonly #slots: readonly number[];
+
+  /** Everything but `parameter(…)` belongs to the text. */
+  constructor(registry: Registry, query: RawBuilder<Row>) {
+    this.#registry = registry;
+    const compiled = query.compile(registry.read);
+    this.#sql = compiled.sql;
+    this.#slots = compiled.parameters.map((slot) => (slot as ParameterSlot).index);
+  }
+
+  /** For `registry.write`. */
+  with(...parameters: readonly unknown[]): { compile(): CompiledQuery<Row> } {
+    return { compile: () => this.#compile(parameters) };
+  }
+
+  async read(...parameters: readonly unknown[]): Promise<Row[]> {
+    return (await this.#registry.read.executeQuery(this.#compile(parameters))).rows;
+  }
+
+  #compile(parameters: readonly unknown[]): CompiledQuery<Row> {
+    return CompiledQuery.raw(
+      this.#sql,
+      this.#slots.map((slot) => parameters[slot]),
+    ) as CompiledQuery<Row>;
+  }
+}
+
+/** A field of an entry of a JSON array of arrays. */
+export function field(n: number): RawBuilder<unknown> {
+  return sql`json_extract(entry.value, ${sql.lit(`$[${n}]`)})`;
+}

@@ -1,0 +1,80 @@
+// Secrets the service makes for itself and keeps with its data, such as the key that signs tokens. One that was rotated has
+// a second row `<name>-former`: the time until which it is good, as 8 bytes, and behind them the secret.
+import type { RotatedSecret } from '../../../base/rotated-secret.ts';
+import type { Registry } from './registry.ts';
+
+const timeBytes = 8;
+
+export class SqlSecretStore {
+  readonly #registry: Registry;
+
+  constructor(registry: Registry) {
+    this.#registry = registry;
+  }
+
+  /** The secret of that name; made by `make` and kept when there is none. */
+  async getOrCreate(name: string, make: () => Uint8Array): Promise<Uint8Array> {
+    const found = await this.#find(name);
+    if (found !== undefined) return found;
+    const insert = this.#registry.read.insertInto('secret').values({ name, value: make() });
+    await this.#registry.write([insert.onConflict((conflict) => conflict.column('name').doNothing())]);
+    return (await this.#find(name)) as Uint8Array;
+  }
+
+  /** The secret of that name, and the one before. @throws where there is none. */
+  async getRotated(name: string): Promise<RotatedSecret> {
+    const rows = await this.#registry.read
+      .selectFrom('secret')
+      .selectAll()
+      .where('name', 'in', [name, formerOf(name)])
+      .execute();
+    const secretOf = (wanted: string) => rows.find((row) => row.name === wanted)?.value;
+    const present = secretOf(name);
+    if (present === undefined) throw new Error(`There is no secret ${name} in the store.`);
+    const kept = secretOf(formerOf(name));
+    return { present, former: kept === undefined ? undefined : parseFormer(kept) };
+  }
+
+  /**
+   * Replaces the secret in one commit. The one it replaces is good until then beside the new one; a secret that was
+   * former already is forgotten.
+   */
+  async rotate(name: string, value: Uint8Array, formerGoodUntilMs: number): Promise<void> {
+    const present = await this.#find(name);
+    const rows = [{ name, value }];
+    if (present !== undefined) rows.push({ name: formerOf(name), value: formerRow(present, formerGoodUntilMs) });
+    await this.#registry.write(
+      rows.map((row) =>
+        this.#registry.read
+          .insertInto('secret')
+          .values(row)
+          .onConflict((conflict) => conflict.column('name').doUpdateSet({ value: row.value })),
+      ),
+    );
+  }
+
+  async #find(name: string): Promise<Uint8Array | undefined> {
+    const row = await this.#registry.read
+      .selectFrom('secret')
+      .select('value')
+      .where('name', '=', name)
+      .executeTakeFirst();
+    return row?.value;
+  }
+}
+
+function formerOf(name: string): string {
+  return `${name}-former`;
+}
+
+function formerRow(value: Uint8Array, goodUntilMs: number): Uint8Array {
+  const row = Buffer.alloc(timeBytes + value.length);
+  row.writeDoubleBE(goodUntilMs);
+  row.set(value, timeBytes);
+  return row;
+}
+
+function parseFormer(row: Uint8Array): NonNullable<RotatedSecret['former']> {
+  const goodUntilMs = new DataView(row.buffer, row.byteOffset, row.byteLength).getFloat64(0);
+  return { value: row.slice(timeBytes), goodUntilMs };
+}

@@ -1,0 +1,310 @@
+// The tables of the registry as Kysely sees them. JSON columns hold text; times are milliseconds since 1970 UTC.
+import type { Generated } from 'kysely';
+
+export interface UserTable {
+  key: Generated<number>;
+  id: string;
+  username: string;
+  /** The name in lower case and normal form (foldName), by which names are searched. */
+  folded: string;
+  /** What the name looks like (likenessOf), folded and as it is shown. */
+  skeleton: string;
+  skeleton_shown: string;
+  /** The profile fields of spec 2.6 as JSON. */
+  profile: string;
+  admin: number;
+  created_time: number;
+  /** PHC string; null: nobody signs in with this name. */
+  password_hash: string | null;
+  password_version: Generated<number>;
+  /** Of the key of their webhooks; 0: the one that hangs on the name. */
+  webhook_version: Generated<number>;
+  /** When that key was changed last, milliseconds since 1970 UTC. */
+  webhook_rotated: number | null;
+}
+
+export interface DeviceTable {
+  key: Generated<number>;
+  id: string;
+  owner: number;
+  visibility: string;
+  gateway_id: string | null;
+  name: string | null;
+  domain: string | null;
+  location: string | null;
+  meta: string | null;
+  deployed: number | null;
+  retention_days: Generated<number | null>;
+  date_created: number;
+  date_modified: number;
+}
+
+export interface SensorTable {
+  key: Generated<number>;
+  device: number;
+  id: string;
+  name: string | null;
+  kind: string | null;
+  /** The field name the kind was given by: `sensing_device` or `sensor_kind`. */
+  kind_name: string;
+  quantity_kind: string | null;
+  unit: string | null;
+  calib: string | null;
+  meta: string | null;
+  retention_days: Generated<number | null>;
+}
+
+export interface ActuatorTable {
+  key: Generated<number>;
+  device: number;
+  id: string;
+  name: string | null;
+  actuator_kind: string | null;
+  value_type: string | null;
+  value: string | null;
+  meta: string | null;
+}
+
+export interface ShareTable {
+  device: number;
+  user: number;
+  /** Bits of domain/permissions/scopes.ts. */
+  scopes: number;
+  /** The user who gave it; null: not known, or gone since. */
+  given_by: number | null;
+}
+
+export interface GatewayTable {
+  key: Generated<number>;
+  id: string;
+  owner: number;
+  visibility: string;
+  name: string | null;
+  location: string | null;
+  date_created: number;
+  date_modified: number;
+  last_seen: number | null;
+}
+
+export interface ProjectTable {
+  key: Generated<number>;
+  id: string;
+  owner: number;
+  name: string | null;
+  /** Ids as a JSON array. */
+  device_ids: string;
+  gateway_ids: string;
+}
+
+export interface DropTable {
+  key: Generated<number>;
+  device: number;
+  at: number;
+  topic: string;
+  username: string;
+  reason: string;
+}
+
+export interface SecretTable {
+  name: string;
+  value: Uint8Array;
+}
+
+export interface SettingTable {
+  name: string;
+  value: string;
+}
+
+export interface ApiKeyTable {
+  key: Generated<number>;
+  id: string;
+  user: number;
+  /** Of the key; the key itself is not kept. */
+  hash: string;
+  name: string;
+  /** JSON arrays; null where none were named. */
+  scopes: string | null;
+  devices: string | null;
+  date_created: number;
+  expires: number | null;
+}
+
+export interface ApiKeyUseTable {
+  api_key: number;
+  at: number;
+}
+
+export interface RefreshSessionTable {
+  key: Generated<number>;
+  /** Shown to the user; good for nothing but to end the session. */
+  id: string;
+  /** Of the part of the cookie that stays; the cookie itself is not kept. */
+  family: string;
+  /** Of the whole cookie as it is now, and as it was before it was used last. */
+  hash: string;
+  previous: string | null;
+  user: number;
+  password_version: number;
+  date_created: number;
+  last_used: number;
+  /** When it is over unless it is used before. */
+  expires: number;
+  /** When it is over however much it is used. */
+  ends: number;
+  agent: string | null;
+  address: string | null;
+}
+
+export interface HandoverTable {
+  device: number;
+  /** Null when they were removed since. */
+  former: number | null;
+  receiver: number;
+  at: number;
+  /** `[[user, scopes, given_by], …]` as JSON. */
+  shares: string;
+  /** Ids of API keys as a JSON array. */
+  keys: string;
+}
+
+export interface PurgeTable {
+  sensor: number;
+}
+
+export interface NotificationTable {
+  key: Generated<number>;
+  id: string;
+  author: number;
+  description: string | null;
+  /** As JSON, as given. */
+  condition: string;
+  action: string;
+  status: string;
+  throttling: number;
+  expires: number | null;
+  times_sent: Generated<number>;
+  last_notification: number | null;
+  last_success: number | null;
+  last_success_code: string | null;
+  last_failure: number | null;
+  last_failure_code: string | null;
+  last_failure_reason: string | null;
+  after_seq: Generated<number>;
+  watched_since: Generated<number>;
+  hysteresis: string | null;
+  hold: number | null;
+  silence: number | null;
+  recovery_message: string | null;
+}
+
+export interface NotificationMemoryTable {
+  notification: number;
+  device: string;
+  memory: string;
+}
+
+export interface MessageTable {
+  key: Generated<number>;
+  id: string;
+  author: number;
+  notification: number | null;
+  seq: number | null;
+  created: number;
+  username: string;
+  channel: string;
+  text: string;
+  state: string;
+  reason: string | null;
+  code: string | null;
+  attempts: Generated<number>;
+  due: number;
+  finished: number | null;
+}
+
+export interface PaidMessageTable {
+  day: number;
+  user: number;
+  count: number;
+}
+
+/** How much of each kind a user has; kept by triggers (migration 0017), of MQTT and datapoints by who stores them. */
+export interface UsageTable {
+  user: number;
+  devices: number;
+  sensors: number;
+  gateways: number;
+  projects: number;
+  rules: number;
+  keys: number;
+  description_bytes: number;
+  datapoint_bytes: number;
+  mqtt_sessions: number;
+  mqtt_session_bytes: number;
+  retained_bytes: number;
+  /** Days since 1970 UTC, and the datapoints pushed on that day. */
+  day: number;
+  day_datapoints: number;
+}
+
+export interface QuotaDefaultTable {
+  /** `guest`, `user` or `admin`. */
+  class: string;
+  kind: string;
+  /** null: no bound. */
+  max: number | null;
+}
+
+export interface QuotaExceptionTable {
+  user: number;
+  kind: string;
+  /** null: no bound. */
+  max: number | null;
+}
+
+/** A view: what holds for each user. */
+export interface QuotaTable extends QuotaExceptionTable {
+  is_exception: number;
+}
+
+export interface GrowthTable {
+  /** 0: the data may not grow. */
+  allowed: number;
+}
+
+/** What each user has pushed to each device, as it is counted for quotas. */
+export interface PushChargeTable {
+  device: number;
+  user: number;
+  /** 1: pushed only because the device is public. */
+  stranger: number;
+  datapoints: number;
+  bytes: number;
+}
+
+export interface Tables {
+  push_charge: PushChargeTable;
+  usage: UsageTable;
+  quota_default: QuotaDefaultTable;
+  quota_exception: QuotaExceptionTable;
+  quota: QuotaTable;
+  growth: GrowthTable;
+  user: UserTable;
+  device: DeviceTable;
+  sensor: SensorTable;
+  actuator: ActuatorTable;
+  share: ShareTable;
+  gateway: GatewayTable;
+  project: ProjectTable;
+  drop_log: DropTable;
+  secret: SecretTable;
+  setting: SettingTable;
+  api_key: ApiKeyTable;
+  api_key_use: ApiKeyUseTable;
+  renewal: RefreshSessionTable;
+  handover: HandoverTable;
+  purge: PurgeTable;
+  notification: NotificationTable;
+  notification_memory: NotificationMemoryTable;
+  message: MessageTable;
+  paid_message: PaidMessageTable;
+}

@@ -1,0 +1,45 @@
+// What each user has in the registry, counted from the records themselves: what the counters of the table `usage` are
+// begun with (migration 0017), and held against by `dundun check`.
+
+/** The kinds that are counted from records of the registry, by the names of their columns in `usage`. */
+export const registryKinds = [
+  ...(['devices', 'sensors', 'gateways', 'projects', 'rules', 'keys'] as const),
+  'description_bytes' as const,
+];
+
+const size = (...columns: readonly string[]) =>
+  columns.map((column) => `coalesce(octet_length(${column}), 0)`).join(' + ');
+
+const deviceText = size('device.id', 'gateway_id', 'device.name', 'domain', 'location', 'device.meta');
+const sensorText = size(...['sensor.id', 'sensor.name', 'kind', 'quantity_kind', 'unit', 'calib', 'sensor.meta']);
+const actuatorText = size(...['actuator.id', 'actuator.name', 'actuator_kind', 'value_type', 'value', 'actuator.meta']);
+
+const sums = [
+  ['gateway', 'owner', size('id', 'name', 'location')],
+  ['project', 'owner', size('id', 'name', 'device_ids', 'gateway_ids')],
+  ['notification', 'author', size('id', 'description', 'condition', 'action', 'recovery_message')],
+  ['api_key', 'user', size('id', 'name', 'scopes', 'devices')],
+] as const;
+
+const count = (table: string, owner: string) => `(SELECT count(*) FROM ${table} WHERE ${table}.${owner} = user.key)`;
+
+/** A row for each user: `user`, and a column for each registry kind. */
+const select = `SELECT user.key AS user,
+  ${count('device', 'owner')} AS devices,
+  (SELECT count(*) FROM sensor JOIN device ON device.key = sensor.device WHERE device.owner = user.key) AS sensors,
+  ${count('gateway', 'owner')} AS gateways,
+  ${count('project', 'owner')} AS projects,
+  ${count('notification', 'author')} AS rules,
+  ${count('api_key', 'user')} AS keys,
+  coalesce((SELECT sum(${deviceText}) FROM device WHERE device.owner = user.key), 0)
+  + coalesce((SELECT sum(${sensorText}) FROM sensor JOIN device ON device.key = sensor.device WHERE device.owner = user.key), 0)
+  + coalesce((SELECT sum(${actuatorText}) FROM actuator JOIN device ON device.key = actuator.device WHERE device.owner = user.key), 0)
+  ${sums.map(([table, owner, text]) => `+ coalesce((SELECT sum(${text}) FROM ${table} WHERE ${table}.${owner} = user.key), 0)`).join('\n  ')}
+  AS description_bytes
+FROM user`;
+
+export const countedUsage = {
+  select,
+  insert: `INSERT INTO usage (user, ${registryKinds.join(', ')})
+    SELECT user, ${registryKinds.join(', ')} FROM (${select})`,
+};

@@ -1,0 +1,236 @@
+// What the watcher of rules remembers, in the registry. The firings of one unit are one statement for all messages and one
+// for all rules; both change nothing where a rule is no longer as it was when its first firing was decided.
+import { type Compilable, sql } from 'kysely';
+import type { DeviceId } from '../../../domain/devices/device.ts';
+import type { NotificationFields, NotificationId } from '../../../domain/notifications/rules/notification.ts';
+import { textsOf } from '../../../domain/notifications/rules/rule.ts';
+import type {
+  RecordedFiring,
+  RuleExtras,
+  RuleKey,
+  WatchedRule,
+  WatchRecord,
+  WatchStore,
+} from '../../../domain/notifications/watching/watch-store.ts';
+import type { SensorKey } from '../../../domain/sensors/sensor.ts';
+import { Trimming } from './message-rows.ts';
+import { FixedQuery, field, parameter } from './queries/fixed-query.ts';
+import type { Registry } from './registry.ts';
+
+interface Row {
+  readonly key: number;
+  readonly id: string;
+  readonly author: number;
+  readonly condition: string;
+  readonly action: string;
+  readonly throttling: number;
+  readonly expires: number | null;
+  readonly hysteresis: string | null;
+  readonly hold: number | null;
+  readonly silence: number | null;
+  readonly recovery_message: string | null;
+  readonly times_sent: number;
+  readonly last_notification: number | null;
+  readonly after_seq: number;
+  readonly watched_since: number;
+}
+
+export class SqlWatchStore implements WatchStore {
+  readonly #registry: Registry;
+  readonly #trimming: Trimming;
+  readonly #insertMessages: FixedQuery;
+  readonly #updateRules: FixedQuery;
+  readonly #recorded: FixedQuery<{ readonly key: RuleKey }>;
+  readonly #putMemories: FixedQuery;
+  readonly #putFollowed: FixedQuery;
+
+  constructor(registry: Registry) {
+    this.#registry = registry;
+    this.#trimming = new Trimming(registry);
+    this.#insertMessages = new FixedQuery(registry, insertMessages);
+    this.#updateRules = new FixedQuery(registry, updateRules);
+    this.#recorded = new FixedQuery(registry, recordedRules);
+    this.#putMemories = new FixedQuery(registry, putMemories);
+    this.#putFollowed = new FixedQuery(registry, putFollowed);
+  }
+
+  async listRules({ after, limit }: { readonly after: number; readonly limit: number }): Promise<WatchedRule[]> {
+    const rows = await this.#rules().where('key', '>', after).orderBy('key').limit(limit).execute();
+    return this.#withMemories(rows);
+  }
+
+  async findRule(id: NotificationId): Promise<WatchedRule | undefined> {
+    const [rule] = await this.#withMemories(await this.#rules().where('id', '=', id).execute());
+    return rule;
+  }
+
+  async sensorRefsOf(sensors: readonly SensorKey[]): ReturnType<WatchStore['sensorRefsOf']> {
+    const rows = await this.#registry.read
+      .selectFrom('sensor')
+      .innerJoin('device', 'device.key', 'sensor.device')
+      .select(['sensor.key', 'sensor.id as sensor', 'device.id as device'])
+      .where('sensor.key', 'in', sql<number>`(SELECT value FROM json_each(${JSON.stringify(sensors)}))`)
+      .execute();
+    return new Map(rows.map(({ key, device, sensor }) => [key, { device, sensor }]));
+  }
+
+  async record({ firings, memories, followedSeq }: WatchRecord): Promise<readonly RecordedFiring[]> {
+    const writes: Compilable[] = [];
+    const rules = standings(firings);
+    // The messages before the rules move on, because then these are no longer as they were.
+    const messages = firings.flatMap((firing) => messageRows(firing, rules.get(firing.rule)?.before ?? 0));
+    if (messages.length > 0) writes.push(this.#insertMessages.with(JSON.stringify(messages)));
+    const told = rules.size === 0 ? -1 : writes.push(this.#updateRules.with(rulesJson(rules))) - 1;
+    if (memories.length > 0) {
+      const rows = memories.map(({ rule, device, memory }) => [rule, device, memory]);
+      writes.push(this.#putMemories.with(JSON.stringify(rows)));
+    }
+    for (const { author, messages: made } of firings)
+      if (this.#trimming.isDue(author, made.length))
+        writes.push(...this.#trimming.trim(author, made[0]?.createdMs ?? 0));
+    if (followedSeq !== undefined) writes.push(this.#putFollowed.with(followedSeq));
+    const changes = await this.#registry.write(writes, { isWeighed: false });
+    if (told < 0 || changes[told] === rules.size) return [];
+    const recorded = await this.#recorded.read(rulesJson(rules));
+    const keys = new Set(recorded.map(({ key }) => key));
+    return firings.filter(({ rule }) => !keys.has(rule));
+  }
+
+  #rules() {
+    return this.#registry.read
+      .selectFrom('notification')
+      .select(['key', 'id', 'author', 'condition', 'action', 'throttling', 'expires', 'hysteresis', 'hold', 'silence'])
+      .select(['recovery_message', 'times_sent', 'last_notification', 'after_seq', 'watched_since'])
+      .where('status', '=', 'active');
+  }
+
+  async #withMemories(rows: readonly Row[]): Promise<WatchedRule[]> {
+    const remembering = rows.filter(hasMemory).map(({ key }) => key);
+    const kept = await this.#registry.read
+      .selectFrom('notification_memory')
+      .selectAll()
+      .where('notification', 'in', sql<number>`(SELECT value FROM json_each(${JSON.stringify(remembering)}))`)
+      .execute();
+    const memories = Map.groupBy(kept, ({ notification }) => notification);
+    return rows.map((row) => ({ ...toRule(row), memories: memories.get(row.key) ?? [] }));
+  }
+}
+
+function hasMemory({
+  hysteresis,
+  hold,
+  silence,
+  recovery_message,
+}: Pick<Row, 'hysteresis' | 'hold' | 'silence' | 'recovery_message'>): boolean {
+  return hysteresis !== null || hold !== null || silence !== null || recovery_message !== null;
+}
+
+function toRule(row: Row): Omit<WatchedRule, 'memories'> {
+  const condition = JSON.parse(row.condition) as NotificationFields['condition'];
+  return {
+    key: row.key,
+    id: row.id,
+    author: row.author,
+    devices: textsOf(condition['devices']) as readonly DeviceId[],
+    hasTimes: row.hold !== null || row.silence !== null,
+    conditionJson: row.condition,
+    actionJson: row.action,
+    throttlingS: row.throttling,
+    expiresMs: row.expires ?? undefined,
+    extras: extrasOf(row),
+    timesSent: row.times_sent,
+    lastFiredMs: row.last_notification ?? undefined,
+    afterSeq: row.after_seq,
+    watchedSinceMs: row.watched_since,
+  };
+}
+
+const noExtras: RuleExtras = {};
+
+function extrasOf({ hysteresis, hold, silence, recovery_message }: Row): RuleExtras {
+  if (!hasMemory({ hysteresis, hold, silence, recovery_message })) return noExtras;
+  return {
+    ...(hysteresis === null ? {} : { hysteresis }),
+    ...(hold === null ? {} : { forS: hold }),
+    ...(silence === null ? {} : { silenceS: silence }),
+    ...(recovery_message === null ? {} : { recoveryMessage: recovery_message }),
+  };
+}
+
+/** Where a rule stands before and after what it did in one unit. */
+interface RuleStanding {
+  /** `times_sent` when the first of it was decided. */
+  readonly before: number;
+  fired: number;
+  lastMs?: number;
+  seq: number;
+  /** What is decided already never comes to the outbox, which tells the rule of the others. */
+  successMs?: number;
+  failureMs?: number;
+  failureReason?: string;
+}
+
+/** A recovery changes nothing of the rule itself, but is recorded only where the rule is as it was. */
+function standings(firings: readonly RecordedFiring[]): Map<RuleKey, RuleStanding> {
+  const rules = new Map<RuleKey, RuleStanding>();
+  for (const { rule, timesSent, isCounted, atMs, seq, messages } of firings) {
+    const standing = rules.get(rule) ?? { before: timesSent, fired: 0, seq: 0 };
+    rules.set(rule, standing);
+    if (!isCounted) continue;
+    standing.fired += 1;
+    standing.lastMs = atMs;
+    standing.seq = Math.max(standing.seq, seq ?? 0);
+    if (messages.some(({ state }) => state === 'sent')) standing.successMs = atMs;
+    const reason = messages.find(({ state }) => state === 'failed' || state === 'undelivered')?.reason;
+    if (reason === undefined) continue;
+    standing.failureMs = atMs;
+    standing.failureReason = reason;
+  }
+  return rules;
+}
+
+function rulesJson(rules: ReadonlyMap<RuleKey, RuleStanding>): string {
+  const rows = [...rules].map(([key, { before, fired, seq, ...told }]) => {
+    const { lastMs = null, successMs = null, failureMs = null, failureReason = null } = told;
+    return [key, before, fired, lastMs, seq, successMs, failureMs, failureReason];
+  });
+  return JSON.stringify(rows);
+}
+
+function messageRows({ rule, seq, messages }: RecordedFiring, before: number): unknown[] {
+  return messages.map(({ id, username, channel, text, state, reason, createdMs }) => {
+    const finishedMs = state === 'queued' ? null : createdMs;
+    return [rule, before, id, seq ?? null, username, channel, text, state, reason ?? null, createdMs, finishedMs];
+  });
+}
+
+/** Both are joined in the order of the entries, and only to rules that are as they were when it was decided. */
+const entries = sql`json_each(${parameter(0)}) AS entry CROSS JOIN notification ON notification.key = ${field(0)}`;
+const asDecided = sql`notification.status = 'active' AND notification.times_sent = ${field(1)}`;
+
+const insertMessages = sql`INSERT INTO message
+    (author, notification, id, seq, username, channel, text, state, reason, created, due, finished)
+  SELECT notification.author, notification.key, ${field(2)}, ${field(3)}, ${field(4)}, ${field(5)}, ${field(6)},
+    ${field(7)}, ${field(8)}, ${field(9)}, ${field(9)}, ${field(10)}
+  FROM ${entries} WHERE ${asDecided}`;
+
+const updateRules = sql`UPDATE notification SET times_sent = times_sent + told.fired,
+    last_notification = coalesce(told.last, last_notification),
+    after_seq = max(after_seq, told.seq),
+    last_success = coalesce(told.success, last_success),
+    last_failure = coalesce(told.failure, last_failure),
+    last_failure_code = CASE WHEN told.failure IS NULL THEN last_failure_code END,
+    last_failure_reason = coalesce(told.reason, last_failure_reason)
+  FROM (SELECT ${field(0)} AS key, ${field(1)} AS before, ${field(2)} AS fired, ${field(3)} AS last, ${field(4)} AS seq,
+    ${field(5)} AS success, ${field(6)} AS failure, ${field(7)} AS reason FROM json_each(${parameter(0)}) AS entry) AS told
+  WHERE notification.key = told.key AND notification.status = 'active' AND notification.times_sent = told.before`;
+
+/** Which of them have come to where they stand after it; changes of rules take turns with it. */
+const recordedRules = sql<{ readonly key: RuleKey }>`SELECT notification.key FROM ${entries}
+  WHERE notification.status = 'active' AND notification.times_sent = ${field(1)} + ${field(2)}`;
+
+const putMemories = sql`INSERT OR REPLACE INTO notification_memory (notification, device, memory)
+  SELECT notification.key, ${field(1)}, ${field(2)} FROM ${entries}`;
+
+const putFollowed = sql`INSERT INTO counter (name, value) VALUES ('followed_seq', ${parameter(0)})
+  ON CONFLICT (name) DO UPDATE SET value = max(value, excluded.value)`;

@@ -1,0 +1,73 @@
+// Makes a chunk and reads it back before anybody lets go of its datapoints: from then on it is all that there is of them.
+// That finds what no checksum can, because a checksum says of wrong bytes as well that they are what was written.
+import type { Columns } from '../../../domain/datapoints/columns.ts';
+import { decodeChunk, encodeChunk } from '../codec/chunk-codec.ts';
+import { type ChunkSummary, summarize } from '../codec/chunk-summary.ts';
+
+export interface WrittenChunk {
+  readonly summary: ChunkSummary;
+  readonly bytes: Uint8Array<ArrayBuffer>;
+}
+
+/**
+ * A chunk of these datapoints, with what its row says of it.
+ * @throws Error when it does not read back as what was to be written: then nothing is stored, and nothing is to be let go
+ * @throws RangeError as `encodeChunk`
+ */
+export function writeChunk(columns: Columns): WrittenChunk {
+  const chunk = { summary: summarize(columns), bytes: encodeChunk(columns) };
+  const what = differenceOf(chunk, columns);
+  if (what !== undefined) throw new Error(`A chunk of ${columns.count} datapoints reads back with another ${what}.`);
+  return chunk;
+}
+
+/** What of a chunk is not as in the columns; undefined where all is. @throws CorruptChunk */
+export function differenceOf({ summary, bytes }: WrittenChunk, columns: Columns): string | undefined {
+  let used = 0;
+  const allocate = (count: number) => roomOf(used++, count);
+  const back = decodeChunk(bytes, { allocate });
+  const found = summarize(back);
+  for (const name of Object.keys(summary) as (keyof ChunkSummary)[])
+    if (found[name] !== summary[name] && !Object.is(found[name], summary[name])) return `summary (${name})`;
+  if (back.count !== columns.count) return 'count';
+  for (const name of ['at', 'received', 'stamped'] as const)
+    if (!areSame(back[name], columns[name], columns.count, areEqual)) return name;
+  if (!areSame(back.values, columns.values, columns.count, Object.is)) return 'values';
+  return areSameTexts(back.texts, columns.texts) ? undefined : 'texts';
+}
+
+/** Bit for bit, or each as `isSame` says: a NaN stands for a text whatever it is made of, and a time of -0 is one of 0. */
+function areSame(
+  a: Float64Array | Uint8Array,
+  b: Float64Array | Uint8Array,
+  count: number,
+  isSame: (one: unknown, other: unknown) => boolean,
+): boolean {
+  if (bytesOf(a, count).equals(bytesOf(b, count))) return true;
+  for (let i = 0; i < count; i++) if (!isSame(a[i], b[i])) return false;
+  return true;
+}
+
+function areEqual(one: unknown, other: unknown): boolean {
+  return one === other;
+}
+
+function bytesOf({ buffer, byteOffset, BYTES_PER_ELEMENT }: Float64Array | Uint8Array, count: number): Buffer {
+  return Buffer.from(buffer as ArrayBuffer, byteOffset, count * BYTES_PER_ELEMENT);
+}
+
+function areSameTexts(a: Columns['texts'], b: Columns['texts']): boolean {
+  if ((a?.size ?? 0) !== (b?.size ?? 0)) return false;
+  if (b !== undefined) for (const [index, text] of b) if (a?.get(index) !== text) return false;
+  return true;
+}
+
+/** Memory of what is read back, used again for the next chunk. */
+const arrays: Float64Array[] = [];
+
+function roomOf(index: number, count: number): Float64Array {
+  const known = arrays[index];
+  const array = known !== undefined && known.length >= count ? known : new Float64Array(count);
+  arrays[index] = array;
+  return array.subarray(0, count);
+}

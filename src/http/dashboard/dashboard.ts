@@ -1,0 +1,106 @@
+// Serves the built dashboard: its page at `/` and at every address of its own that a browser asks for as HTML, its files
+// below /assets, and at /dashboard.json what it must know before anybody signs in. Called by http-server. The page may
+// run scripts and styles of this service alone (docs/decisions/0019); no other answer has these headers.
+import { randomBytes } from 'node:crypto';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import packageJson from '../../../package.json' with { type: 'json' };
+import { type Asset, type DashboardFiles, encodingFor } from './dashboard-files.ts';
+
+const hidden = { hide: true } as never;
+
+/** What the dashboard must know before anybody signs in. */
+export interface DashboardSettings {
+  readonly selfRegistration: boolean;
+  readonly guestAccess: string;
+  readonly defaultVisibility: string;
+  readonly passwordLengthMin: number;
+  readonly tiles?: { readonly url: string; readonly attribution: string };
+  /** Plain MQTT may be switched off, and MQTT over TLS has no port without a certificate. */
+  readonly mqtt: { readonly port?: number; readonly tlsPort?: number };
+}
+
+export interface Dashboard {
+  /** Absent where it is not built. */
+  readonly files: DashboardFiles | undefined;
+  readonly facts: () => DashboardSettings;
+}
+
+export function registerDashboard(app: FastifyInstance, { files, facts }: Dashboard): void {
+  app.get('/dashboard.json', { schema: hidden }, (_request, reply) =>
+    reply.header('cache-control', 'no-store').send({ version: packageJson.version, ...facts() }),
+  );
+  if (files === undefined) return;
+  const policy = contentPolicy(facts().tiles?.url);
+  app.get('/', { schema: hidden }, (_request, reply) => sendPage(reply, files, policy));
+  for (const [path, asset] of files.assets) {
+    app.get(path, { schema: hidden }, (request, reply) => sendAsset(request, reply, asset));
+  }
+}
+
+/** Whether an unknown path is one of the dashboard: a browser goes there, and it is below none of the API's. */
+function isPageRequest({ method, url, headers }: FastifyRequest): boolean {
+  const goes = method === 'GET' || method === 'HEAD';
+  return goes && /\btext\/html\b/i.test(headers.accept ?? '') && !reserved.test(url);
+}
+
+/** Paths whose unknown children are faults of a client, or files that are missing, and never a page. */
+const reserved = /^\/(api|docs|openapi\.json|health|metrics|mqtt|assets|dashboard\.json)([/?.]|$)/i;
+
+/** The answer to an unknown path of the dashboard; false where there is none. */
+export function answerWithPage(request: FastifyRequest, reply: FastifyReply, { files, facts }: Dashboard): boolean {
+  if (files === undefined || !isPageRequest(request)) return false;
+  sendPage(reply.code(200), files, contentPolicy(facts().tiles?.url));
+  return true;
+}
+
+function sendPage(reply: FastifyReply, files: DashboardFiles, policy: (nonce: string) => string): FastifyReply {
+  const nonce = randomBytes(16).toString('base64');
+  return reply
+    .type('text/html; charset=utf-8')
+    .headers({
+      // The nonce is good for one page.
+      'cache-control': 'no-store',
+      'content-security-policy': policy(nonce),
+      'referrer-policy': 'same-origin',
+      'x-content-type-options': 'nosniff',
+      'x-frame-options': 'DENY',
+      vary: 'Accept',
+    })
+    .serializer(String)
+    .send(files.page.replaceAll('%NONCE%', nonce));
+}
+
+function sendAsset(request: FastifyRequest, reply: FastifyReply, { type, isHashed, variants }: Asset): FastifyReply {
+  const encoding = encodingFor(request.headers['accept-encoding'], variants);
+  reply.type(type).headers({
+    'cache-control': isHashed ? 'public, max-age=31536000, immutable' : 'public, max-age=3600',
+    'x-content-type-options': 'nosniff',
+    vary: 'Accept-Encoding',
+  });
+  if (encoding !== 'identity') reply.header('content-encoding', encoding);
+  return reply.send(variants[encoding]);
+}
+
+/** Scripts and styles of this service, or with the page's own nonce; no other host but that of the map's tiles. */
+function contentPolicy(tileUrl: string | undefined): (nonce: string) => string {
+  const tiles = tileUrl === undefined ? '' : ` ${originOf(tileUrl)}`;
+  return (nonce) =>
+    [
+      "default-src 'none'",
+      `script-src 'self' 'nonce-${nonce}'`,
+      `style-src 'self' 'nonce-${nonce}'`,
+      `img-src 'self' data: blob:${tiles}`,
+      "font-src 'self'",
+      "connect-src 'self'",
+      "manifest-src 'self'",
+      "base-uri 'none'",
+      "form-action 'self'",
+      "frame-ancestors 'none'",
+    ].join('; ');
+}
+
+/** `https://{s}.tiles.example/{z}/{x}/{y}.png` may be at any subdomain. */
+function originOf(tileUrl: string): string {
+  const { origin } = new URL(tileUrl.replace('{s}', 'wildcard-subdomain'));
+  return origin.replace('wildcard-subdomain', '*');
+}

@@ -1,0 +1,70 @@
+// The interactive reference at /docs: Scalar's renderer, served from here, so that the page works without internet and
+// calls no other host (docs/decisions/0003). Called by http-server. Its headers are those of this page alone.
+import { createHash, randomBytes } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { promisify } from 'node:util';
+import { gunzip } from 'node:zlib';
+import helmet from '@fastify/helmet';
+import type { FastifyInstance, FastifyPluginAsync } from 'fastify';
+import { takesEncoding } from '../dashboard/accepted-encoding.ts';
+import { referencePage } from './reference-page.ts';
+
+const hidden = { hide: true } as never;
+const config = { isReference: true, takesBasic: true };
+
+export async function registerDocs(app: FastifyInstance): Promise<void> {
+  const script = await readFile(new URL('vendor/scalar/standalone.js.gz', import.meta.url));
+  const hash = createHash('sha256').update(script).digest('base64url').slice(0, 16);
+  const scriptPath = `/docs/reference-${hash}.js`;
+  // Kept from the first request of somebody who takes no gzip on: to make it anew takes 3 MB and some 30 ms each time.
+  let plain: Promise<Buffer> | undefined;
+  const page: FastifyPluginAsync = async (scope) => {
+    await registerHeaders(scope);
+    scope.get('/docs', { schema: hidden, config }, async (_request, reply) => {
+      const nonce = randomBytes(16).toString('base64');
+      await reply.helmet({ contentSecurityPolicy: contentPolicy(nonce) });
+      reply.type('text/html; charset=utf-8').header('cache-control', 'no-store').serializer(String);
+      return reply.send(referencePage({ scriptPath, nonce }));
+    });
+    scope.get(scriptPath, { schema: hidden, config }, async (request, reply) => {
+      reply
+        .type('text/javascript; charset=utf-8')
+        .header('cache-control', 'public, max-age=31536000, immutable')
+        .header('vary', 'Accept-Encoding');
+      if (!takesEncoding(request.headers['accept-encoding'], 'gzip')) {
+        plain ??= promisify(gunzip)(script);
+        return reply.send(await plain);
+      }
+      return reply.header('content-encoding', 'gzip').send(script);
+    });
+  };
+  await app.register(page);
+}
+
+async function registerHeaders(scope: FastifyInstance): Promise<void> {
+  await scope.register(helmet, {
+    global: false,
+    // Whether a host speaks TLS alone is for those who run it to say.
+    strictTransportSecurity: false,
+    // On plain HTTP, as in most local networks, a browser ignores these two and complains of them.
+    crossOriginOpenerPolicy: false,
+    originAgentCluster: false,
+  });
+}
+
+/** One script and nothing else runs; it calls this service alone. Scalar writes its styles into the page itself. */
+function contentPolicy(nonce: string) {
+  return {
+    useDefaults: false,
+    directives: {
+      defaultSrc: ["'none'"],
+      scriptSrc: [`'nonce-${nonce}'`],
+      styleSrc: ["'unsafe-inline'"],
+      imgSrc: ["'self'", 'data:'],
+      connectSrc: ["'self'"],
+      baseUri: ["'none'"],
+      formAction: ["'none'"],
+      frameAncestors: ["'none'"],
+    },
+  };
+}

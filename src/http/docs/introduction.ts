@@ -1,0 +1,72 @@
+// What the reference says before and between its operations: shown by /docs, carried by /openapi.json.
+
+/** What stands above the operations; `address` is where the service is reached. */
+export const introduction = (address: string) => `Dundun keeps what your devices measure, and hands it out again.
+
+> **An acknowledgement means stored.** A 2xx answer here, and a PUBACK over MQTT, goes out after the commit reached
+> the disk. No answer, or an error? Send it again: with an \`Idempotency-Key\` a repeat stores nothing twice.
+
+## First steps
+
+All of this works without a token. What is created so belongs to \`guest\` and is public.
+
+\`\`\`sh
+API=${address}/api/v2
+JSON='Content-Type: application/json'
+
+# 1. A device with a sensor
+curl $API/devices -H "$JSON" \\
+  -d '{"id":"field-3","sensors":[{"id":"TC"}]}'
+
+# 2. A value
+curl $API/devices/field-3/sensors/TC/values \\
+  -H "$JSON" -d '{"value": 21.5}'
+
+# 3. What came in last
+curl "$API/devices/field-3/sensors/TC/values?lastN=5"
+\`\`\`
+
+For devices of your own, ask for a token (\`POST /api/v2/auth/token\`) and send it with every call as
+\`Authorization: Bearer <token>\`. Machines take an API key (\`POST /api/v2/auth/keys\`) in its place: it lasts, and may be
+narrowed to some devices and rights.
+
+## What holds everywhere
+
+- **Bodies** are JSON in UTF-8. A single field is also taken as \`text/plain\` with the bare value. Unknown fields are
+  ignored; a field without a value is left out, never \`null\`.
+- **Writes** answer 204 without a body. With \`Prefer: return=representation\` a create answers 201 with the record.
+- **Ids** are chosen by whoever creates the record: 1 to 256 printable ASCII characters without spaces and without
+  \`& ? / # + < > " ' = ; ( )\`.
+- **Times** are RFC 3339. In: any offset, none means UTC. Out: UTC, to the millisecond.
+- **Lists** take \`limit\` and \`offset\`; \`Link\` leads to the next page, \`X-Total-Count\` counts all.
+- **Errors** are problem details (RFC 9457) that say what was wrong and what would be right.
+- **Bounds** of a request: a body of 16 MiB where datapoints, devices, projects or files are sent, else 1 MiB, 30 000 datapoints, 64 KiB a value, 32 levels of nesting.
+
+## MQTT
+
+The same values travel over MQTT 3.1.1: publish \`{"value": 21.5}\` to \`devices/field-3/sensors/TC/value\`, subscribe to
+\`devices/field-3/sensors/+/value\`. Sign in with your username and password, or an API key in place of
+the password; without them you are \`guest\`.
+`;
+
+/** The groups of operations, in the order in which they are shown; each tag of a route is one of them. */
+export const tags = [
+  { name: 'Authentication', description: 'Tokens, and what a caller may do.' },
+  { name: 'Users', description: 'Accounts: who they are, and their passwords.' },
+  { name: 'API keys', description: 'Keys by which machines sign in, narrowed to what they need.' },
+  { name: 'Devices', description: 'What stands in the field: a place, an owner, sensors and actuators.' },
+  { name: 'Sensors', description: 'What a device measures: kind, quantity, unit, calibration.' },
+  {
+    name: 'Datapoints',
+    description: 'The values: push them, import files of them, read them as JSON, CSV, NDJSON or Parquet.',
+  },
+  { name: 'Kinds', description: 'Words to choose from: kinds of sensors and actuators, quantities, units.' },
+  { name: 'Actuators', description: 'What a device can be told to do.' },
+  { name: 'Notifications', description: 'Rules: what to send, or to set, when values meet a condition.' },
+  { name: 'Messages', description: 'What notifications and people send: what waits, what went, what could not go.' },
+  { name: 'Gateways', description: 'What carries readings to the service, and whether it is there.' },
+  { name: 'Projects', description: 'Devices and gateways that somebody looks at together.' },
+  { name: 'Sharing', description: 'Letting chosen people see, change or feed a device.' },
+  { name: 'Settings', description: 'What admins choose for the whole service.' },
+  { name: 'Service', description: 'Whether the service lives and takes work, and its figures.' },
+] as const;

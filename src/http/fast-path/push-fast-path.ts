@@ -1,0 +1,156 @@
+// The fast path of usual pushes: one plain reading as JSON to a sensor whose device is in memory, by somebody who may push to
+// it and was seen a moment ago. It goes from the bytes of the connection to the writer without Node.js's server and the
+// framework, and is answered after its commit (I1). Everything else, and every request that is not as usual in the least or
+// cannot be stored, goes to them as it came: so what is refused, and how that is said, stands in one place
+// (docs/decisions/0006-fast-path.md). How the bytes of a connection are divided: push-connection.ts.
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { Server as TlsServer } from 'node:tls';
+import type { Clock } from '../../base/time/clock.ts';
+import { limits } from '../../config/limits.ts';
+import type { Caller } from '../../domain/callers/caller.ts';
+import type { AppendCallback } from '../../domain/datapoints/ingest/append.ts';
+import type { Ingest } from '../../domain/datapoints/ingest/ingest.ts';
+import { parsePlainReading } from '../../domain/datapoints/ingest/plain-reading.ts';
+import { Push } from '../../domain/datapoints/ingest/push.ts';
+import type { Actor } from '../../domain/users/user.ts';
+import type { Authentication } from '../sign-in/auth.ts';
+import { PushConnection, type PushGroup, type PushHandler } from './push-connection.ts';
+import { HeaderCache, type RequestHead, type RequestHeaders, readHead } from './request-head.ts';
+
+export interface PushFastPathParts {
+  readonly ingest: Ingest;
+  readonly authentication: Authentication;
+  readonly clock: Clock;
+  /** True from the moment at which new requests are refused. */
+  readonly isClosing: () => boolean;
+}
+
+const devices = '/api/v2/devices/';
+const sensors = '/sensors/';
+const values = '/values';
+const nobodyTellsOfIt = {};
+
+export class PushFastPath implements PushHandler {
+  readonly headers = new HeaderCache();
+  readonly #parts: PushFastPathParts;
+  readonly #server: Server;
+  readonly #connections = new Map<Socket, PushConnection>();
+  #storing = 0;
+  #whenDrained: (() => void) | undefined;
+  #answer = '';
+  #answerSecond = Number.NaN;
+
+  private constructor(server: Server, parts: PushFastPathParts) {
+    this.#server = server;
+    this.#parts = parts;
+  }
+
+  /** Has all connections of the server pass by here from now on. */
+  static open(server: Server, parts: PushFastPathParts): PushFastPath {
+    const fastPath = new PushFastPath(server, parts);
+    // After Node.js's own listener, which makes the connection one of HTTP.
+    server.on(server instanceof TlsServer ? 'secureConnection' : 'connection', (socket: Socket) => {
+      const connection = PushConnection.open(socket, fastPath);
+      if (connection === undefined) return;
+      fastPath.#connections.set(socket, connection);
+      socket.once('close', () => fastPath.#connections.delete(socket));
+    });
+    server.prependListener('request', ({ socket }: IncomingMessage, response: ServerResponse) =>
+      fastPath.#connections.get(socket)?.onRequest(response),
+    );
+    // Node.js does not know of a request that it would wait for.
+    server.on('timeout', (socket: Socket) => {
+      if (!fastPath.isStoringOf(socket)) socket.destroy();
+    });
+    return fastPath;
+  }
+
+  get isClosing(): boolean {
+    return this.#parts.isClosing();
+  }
+
+  /** True while pushes are on their way to the disk. */
+  get isStoring(): boolean {
+    return this.#storing > 0;
+  }
+
+  /** True while pushes of the connection are. */
+  isStoringOf(socket: Socket): boolean {
+    return this.#connections.get(socket)?.isStoring === true;
+  }
+
+  /** Once closing: gives Node.js the pushes that are not there whole, and resolves when all others have been answered. */
+  drained(): Promise<void> {
+    for (const connection of this.#connections.values()) connection.giveBegun();
+    return new Promise((resolve) => {
+      if (this.#storing === 0) resolve();
+      else this.#whenDrained = resolve;
+    });
+  }
+
+  takeFrom(bytes: Buffer, socket: Socket, into: PushGroup): number {
+    let end = 0;
+    while (end < bytes.length && into.pushes.length < limits.fastPathPushesMax && !this.isClosing) {
+      const head = readHead(bytes, end, this.headers);
+      const push =
+        head === undefined || head.end > bytes.length ? undefined : this.#pushOf(head, bytes, { socket, into });
+      if (head === undefined || push === undefined) break;
+      into.pushes.push(push);
+      end = head.end;
+    }
+    return end;
+  }
+
+  store({ caller, pushes }: PushGroup, done: AppendCallback): void {
+    this.#storing += 1;
+    this.#parts.ingest.submitAll(caller as Caller, pushes, (error) => {
+      this.#storing -= 1;
+      done(error);
+      if (this.#storing === 0) this.#whenDrained?.();
+    });
+  }
+
+  /** As Node.js's server writes it. */
+  answerOf(pushes: number): string {
+    const nowMs = this.#parts.clock.now();
+    const second = Math.floor(nowMs / 1000);
+    if (second !== this.#answerSecond) {
+      const date = new Date(nowMs).toUTCString();
+      const timeout = Math.floor(this.#server.keepAliveTimeout / 1000);
+      this.#answer = `HTTP/1.1 204 No Content\r\nx-content-type-options: nosniff\r\nDate: ${date}\r\nConnection: keep-alive\r\nKeep-Alive: timeout=${timeout}\r\n\r\n`;
+      this.#answerSecond = second;
+    }
+    return pushes === 1 ? this.#answer : this.#answer.repeat(pushes);
+  }
+
+  /** The push that a request is, if nothing is unusual about it. */
+  #pushOf(
+    { method, target, facts, bodyAt, end }: RequestHead,
+    bytes: Buffer,
+    { socket, into }: { readonly socket: Socket; readonly into: PushGroup },
+  ): Push | undefined {
+    if (method !== 'POST' || !facts.isUsual) return undefined;
+    const actor = this.#actorOf(facts, socket);
+    if (actor === undefined || (into.caller !== undefined && into.caller !== actor.caller)) return undefined;
+    if (!target.startsWith(devices) || !target.endsWith(values) || target.includes('%')) return undefined;
+    const middle = target.indexOf('/', devices.length);
+    if (!target.startsWith(sensors, middle)) return undefined;
+    // What has another slash or a query in it is no id of a sensor in memory; one may hold what another has escaped.
+    const device = target.slice(devices.length, middle);
+    const sensor = target.slice(middle + sensors.length, -values.length);
+    const sensorRef = this.#parts.ingest.peekSensor(actor, device, sensor);
+    if (sensorRef === undefined) return undefined;
+    const reading = parsePlainReading(bytes, bodyAt, end);
+    if (reading === undefined) return undefined;
+    into.caller = actor.caller;
+    return new Push(sensorRef, [reading], this.#parts.clock.now(), nobodyTellsOfIt);
+  }
+
+  /** Whose request it is; undefined where that is not known at once. */
+  #actorOf({ authorization, forwardedFor }: RequestHeaders, socket: Socket): Actor | undefined {
+    const { authentication } = this.#parts;
+    if (authorization === undefined) return authentication.guestOf(socket, forwardedFor);
+    return authentication.peek(socket, authorization);
+  }
+}

@@ -1,0 +1,127 @@
+// How datapoints and aggregates are written in lists: as records, lines of CSV and columns of Parquet. Rows of several sensors carry
+// the ids of device and sensor.
+import { formatTimestamp } from '../../base/time/timestamp.ts';
+import type { Datapoint, StoredValue } from '../../domain/datapoints/datapoint.ts';
+import type { Aggregate } from '../../domain/datapoints/history/aggregate.ts';
+import type { SensorRow } from '../../domain/datapoints/history/history.ts';
+import { toJson } from '../schemas/records.ts';
+import { csvLineOf, exactValueText, spreadsheetCell, valueText } from './csv.ts';
+import type { ParquetColumn } from './parquet.ts';
+import type { RowText } from './row-streams.ts';
+
+export const aggregateNames = ['min', 'max', 'avg', 'sum', 'count', 'first', 'last'] as const;
+export type AggregateName = (typeof aggregateNames)[number];
+
+/**
+ * Rows of datapoints; `isExact` where CSV must tell a text from a number, and nothing from an empty text;
+ * `isForSpreadsheet` where no cell of CSV may be taken for a formula.
+ */
+export function datapointRows(options: {
+  readonly isLocated: boolean;
+  readonly isExact: boolean;
+  readonly isForSpreadsheet: boolean;
+}): RowText<SensorRow<Datapoint>> {
+  const { isLocated } = options;
+  const textOf = options.isExact ? exactValueText : valueText;
+  const fieldsOf = ({ row }: SensorRow<Datapoint>) => [
+    row.timestampMs === undefined ? '' : formatTimestamp(row.timestampMs),
+    formatTimestamp(row.receivedMs),
+    textOf(row.value),
+  ];
+  const lineOf = lineWriter(options);
+  const header = ['timestamp', 'date_received', 'value'];
+  return {
+    csvHeader: csvLineOf(isLocated ? ['device_id', 'sensor_id', ...header] : header),
+    csvLine: isLocated
+      ? (located) => lineOf([located.device, located.sensor, ...fieldsOf(located)])
+      : (located) => lineOf(fieldsOf(located)),
+    json: isLocated
+      ? ({ device, sensor, row }) =>
+          `{"device_id":${JSON.stringify(device)},"sensor_id":${JSON.stringify(sensor)},${datapointFields(row)}}`
+      : ({ row }) => `{${datapointFields(row)}}`,
+    columns: [
+      ...(isLocated ? placeColumns : []),
+      { name: 'timestamp', kind: 'time', of: ({ row }) => row.timestampMs },
+      { name: 'date_received', kind: 'time', of: ({ row }) => row.receivedMs },
+      ...valueColumns<SensorRow<Datapoint>>('value', ({ row }) => row.value),
+    ],
+  };
+}
+
+function lineWriter({ isForSpreadsheet }: { readonly isForSpreadsheet: boolean }) {
+  return isForSpreadsheet ? (fields: readonly string[]) => csvLineOf(fields.map(spreadsheetCell)) : csvLineOf;
+}
+
+/** The fields of `toDatapointRecord` as JSON; written by hand, because a list may have millions. */
+function datapointFields({ value, timestampMs, receivedMs }: Datapoint): string {
+  const measured = timestampMs === undefined ? '' : `,"timestamp":"${formatTimestamp(timestampMs)}"`;
+  return `"value":${jsonText(value)}${measured},"date_received":"${formatTimestamp(receivedMs)}"`;
+}
+
+/** What is no number is kept as its JSON text. */
+function jsonText(value: StoredValue): string {
+  if (typeof value === 'string') return value;
+  return Object.is(value, -0) ? '-0' : String(value);
+}
+
+const placeColumns: readonly ParquetColumn<SensorRow<unknown>>[] = [
+  { name: 'device_id', kind: 'text', of: ({ device }) => device },
+  { name: 'sensor_id', kind: 'text', of: ({ sensor }) => sensor },
+];
+
+/** Numbers in a column of doubles; any other value as JSON in a column beside it. */
+function valueColumns<T>(name: string, of: (row: T) => StoredValue | undefined): ParquetColumn<T>[] {
+  return [
+    { name, kind: 'number', of: (row) => numberOf(of(row)) },
+    { name: `${name}_json`, kind: 'text', of: (row) => jsonTextOf(of(row)) },
+  ];
+}
+
+function numberOf(value: StoredValue | undefined): number | undefined {
+  return typeof value === 'number' ? value : undefined;
+}
+
+function jsonTextOf(value: StoredValue | undefined): string | undefined {
+  return typeof value === 'string' ? value : undefined;
+}
+
+/** Rows of buckets with what was asked for, in the order of the names above. */
+export function aggregateRows(
+  asked: readonly AggregateName[],
+  options: { readonly isLocated: boolean; readonly isForSpreadsheet: boolean },
+): RowText<SensorRow<Aggregate>> {
+  const lineOf = lineWriter(options);
+  const names = aggregateNames.filter((name) => asked.includes(name));
+  const place = ({ device, sensor }: SensorRow<Aggregate>) =>
+    options.isLocated ? { device_id: device, sensor_id: sensor } : {};
+  return {
+    csvHeader: csvLineOf([...(options.isLocated ? ['device_id', 'sensor_id'] : []), 'timestamp', ...names]),
+    csvLine: (located) => {
+      const fields = names.map((name) => aggregateText(located.row[name]));
+      return lineOf([...Object.values(place(located)), formatTimestamp(located.row.startMs), ...fields]);
+    },
+    json: (located) => {
+      const record: Record<string, unknown> = { ...place(located), timestamp: formatTimestamp(located.row.startMs) };
+      for (const name of names) {
+        const value = located.row[name];
+        if (value !== undefined) record[name] = toJson(value);
+      }
+      return JSON.stringify(record);
+    },
+    columns: [
+      ...(options.isLocated ? placeColumns : []),
+      { name: 'timestamp', kind: 'time', of: ({ row }) => row.startMs },
+      ...names.flatMap((name) => aggregateColumns(name)),
+    ],
+  };
+}
+
+/** The first and the last value of a bucket may be any JSON; the others are numbers. */
+function aggregateColumns(name: AggregateName): ParquetColumn<SensorRow<Aggregate>>[] {
+  if (name === 'first' || name === 'last') return valueColumns(name, ({ row }) => row[name]);
+  return [{ name, kind: name === 'count' ? 'count' : 'number', of: ({ row }) => row[name] }];
+}
+
+function aggregateText(value: StoredValue | undefined): string {
+  return value === undefined ? '' : valueText(value);
+}

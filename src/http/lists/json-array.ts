@@ -1,0 +1,82 @@
+// JSON of any length, sent piece by piece, each when the one before has gone out: constant memory.
+import { Readable } from 'node:stream';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { limits } from '../../config/limits.ts';
+
+/** The text of an array, in pieces; the text of an entry may come in pieces itself. */
+export async function* arrayText<T>(
+  entries: AsyncIterable<T>,
+  textOf: (entry: T) => string | AsyncIterable<string>,
+): AsyncGenerator<string> {
+  let piece = '[';
+  let isFirst = true;
+  for await (const entry of entries) {
+    if (!isFirst) piece += ',';
+    isFirst = false;
+    const text = textOf(entry);
+    if (typeof text === 'string') {
+      piece += text;
+    } else {
+      yield piece;
+      piece = '';
+      yield* text;
+    }
+    if (piece.length < pieceCharsMin) continue;
+    yield piece;
+    piece = '';
+  }
+  yield `${piece}]`;
+}
+
+/** Answers with JSON whose text comes in pieces. What fails on the way cuts the answer, so that nobody takes a part for the whole. */
+export function sendJsonText(
+  reply: { type(type: string): { send(payload: unknown): unknown } },
+  text: AsyncIterable<string>,
+): never {
+  return reply.type('application/json; charset=utf-8').send(Readable.from(text, { objectMode: false })) as never;
+}
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** What the records of a list become before they go out, where they have other words than version 2's. */
+    toAnsweredRecord?: (record: object) => object;
+  }
+}
+
+/** Answers with a list of records that is read in steps: one that is small is made whole, a larger one is streamed. */
+export async function sendRecords(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  steps: AsyncGenerator<readonly object[]>,
+): Promise<unknown> {
+  const { toAnsweredRecord = (record: object) => record } = request.routeOptions.config;
+  if (request.method !== 'HEAD') await request.server.answerBudget.claim(request, reply, limits.answerCountedBytesMin);
+  const texts: string[] = [];
+  let chars = 0;
+  for (;;) {
+    const { value: records, done } = await steps.next();
+    if (done === true)
+      return reply
+        .type(jsonType)
+        .serializer(String)
+        .send(`[${texts.join(',')}]`);
+    for (const record of records) {
+      const text = JSON.stringify(toAnsweredRecord(record));
+      texts.push(text);
+      chars += text.length;
+    }
+    request.answerClaim?.setTo(Math.max(chars, limits.answerCountedBytesMin));
+    if (chars > limits.listBytesMax) break;
+  }
+  const all = async function* () {
+    yield* texts.splice(0);
+    for await (const records of steps) for (const record of records) yield JSON.stringify(toAnsweredRecord(record));
+  };
+  return sendJsonText(
+    reply,
+    arrayText(all(), (text) => text),
+  );
+}
+
+const jsonType = 'application/json; charset=utf-8';
+const pieceCharsMin = 16 * 1024;

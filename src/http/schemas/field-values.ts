@@ -1,0 +1,48 @@
+// The new values of single fields that records of several kinds have, read from what was sent (contract 1).
+
+import { Refusal } from '../../base/refusal.ts';
+import type { Json } from '../../base/text/json.ts';
+import { limits } from '../../config/limits.ts';
+
+/** @throws Refusal `malformed` */
+export function parseVisibility(text: string): 'public' | 'private' {
+  const visibility = text.trim();
+  if (visibility === 'public' || visibility === 'private') return visibility;
+  throw new Refusal('malformed', `The visibility is public or private, not ${JSON.stringify(text.slice(0, 40))}.`);
+}
+
+/** @throws Refusal `malformed` when it is no position; null takes it away. */
+export function parseLocation(json: Json): Json | undefined {
+  if (json === null) return undefined;
+  const { latitude, longitude } = asObject(json, 'location');
+  if (isWithin(latitude, 90) && isWithin(longitude, 180)) return json;
+  throw new Refusal(
+    'malformed',
+    'The location is {"latitude": <number>, "longitude": <number>}, in degrees: both, within ±90 and ±180.',
+  );
+}
+
+function isWithin(degrees: Json | undefined, max: number): boolean {
+  return typeof degrees === 'number' && Math.abs(degrees) <= max;
+}
+
+/** @throws Refusal `malformed` when it is no object; null takes it away. */
+export function parseMeta(json: Json): Json | undefined {
+  return json === null ? undefined : (asObject(json, 'meta') as Json);
+}
+
+/** @throws Refusal `malformed` when it is no number of days; null takes it away. */
+export function parseRetentionDays(json: Json): number | undefined {
+  if (json === null) return undefined;
+  if (typeof json === 'number' && Number.isInteger(json) && json >= 0 && json <= limits.retentionDaysMax) return json;
+  throw new Refusal(
+    'malformed',
+    `retention_days is a whole number of days from 0 (for ever) to ${limits.retentionDaysMax}.`,
+  );
+}
+
+function asObject(json: Json, field: string): { readonly [key: string]: Json } {
+  if (typeof json === 'object' && json !== null && !Array.isArray(json))
+    return json as { readonly [key: string]: Json };
+  throw new Refusal('malformed', `${field} is a JSON object.`);
+}

@@ -1,0 +1,187 @@
+// Between version 2's records on the wire, which version 1 renames, and the domain's devices, sensors and datapoints.
+
+import { Refusal } from '../../base/refusal.ts';
+import type { Json } from '../../base/text/json.ts';
+import { formatTimestamp } from '../../base/time/timestamp.ts';
+import { limits } from '../../config/limits.ts';
+import type { Actuator, ActuatorDraft, ValueType } from '../../domain/actuators/actuator.ts';
+import { type Datapoint, jsonValue, type StoredValue } from '../../domain/datapoints/datapoint.ts';
+import type { Device, DeviceDraft } from '../../domain/devices/device.ts';
+import type { Drop } from '../../domain/devices/drop-log.ts';
+import type { SeenGateway } from '../../domain/gateways/gateway.ts';
+import { type ScopeSet, scope } from '../../domain/permissions/scopes.ts';
+import type { Project } from '../../domain/projects/project.ts';
+import { parseCalibration } from '../../domain/sensors/calibration.ts';
+import type { Sensor, SensorDraft, SensorKey } from '../../domain/sensors/sensor.ts';
+import { assertJsonLength } from '../server/bodies.ts';
+import type { ActuatorBody, DeviceBody, SensorBody } from './schemas.ts';
+
+export function toDeviceDraft(body: DeviceBody): DeviceDraft {
+  const { id, gateway_id: gatewayId, name, domain, visibility, location, meta, deployed } = body;
+  const { retention_days: retentionDays } = body;
+  const sensors = (body.sensors ?? []).map((sensor, index) => toSensorDraft(sensor, `/sensors/${index}`));
+  const actuators = (body.actuators ?? []).map((actuator, index) => toActuatorDraft(actuator, `/actuators/${index}`));
+  assertDistinct(sensors, '/sensors');
+  assertDistinct(actuators, '/actuators');
+  assertDescriptions({ location, meta }, '');
+  return {
+    id,
+    sensors,
+    actuators,
+    ...defined({
+      gatewayId: gatewayId === '' ? undefined : gatewayId,
+      name,
+      domain,
+      visibility,
+      deployed,
+      retentionDays,
+    }),
+    ...defined({ location: location as Json | undefined, meta: meta as Json | undefined }),
+  };
+}
+
+export function toSensorDraft(body: SensorBody, pointer: string): SensorDraft {
+  const { id, name, sensing_device, sensor_kind, quantity_kind: quantityKind, unit, meta } = body;
+  const { retention_days: retentionDays } = body;
+  const calib = body.calib as Json | undefined;
+  assertDescriptions({ calib, meta }, pointer);
+  return {
+    id,
+    kindName: sensing_device === undefined && sensor_kind !== undefined ? 'sensor_kind' : 'sensing_device',
+    ...defined({
+      name,
+      kind: sensing_device ?? sensor_kind,
+      quantityKind,
+      unit,
+      calib,
+      meta: meta as Json | undefined,
+      retentionDays,
+    }),
+    ...defined({ calibration: calib === undefined ? undefined : parseCalibration(calib, `${pointer}/calib`) }),
+  };
+}
+
+export function toActuatorDraft(body: ActuatorBody, pointer: string): ActuatorDraft {
+  const { id, name, actuator_kind: actuatorKind, value, meta } = body;
+  const valueType = (body.actuator_value_type ?? body.value_type) as ValueType | undefined;
+  assertDescriptions({ meta }, pointer);
+  if (value !== undefined) assertJsonLength(value as Json, `${pointer}/value`, limits.valueBytesMax);
+  return {
+    id,
+    ...defined({ name, actuatorKind, valueType, meta: meta as Json | undefined }),
+    ...defined({ valueJson: value === undefined ? undefined : JSON.stringify(value) }),
+  };
+}
+
+/** A device as the holder of `scopes` may see it, with the last datapoints of its sensors. */
+export function toDeviceRecord(device: Device, scopes: ScopeSet, latest: ReadonlyMap<SensorKey, Datapoint>): object {
+  const received = [...device.sensors.values()].map((sensor) => latest.get(sensor.key)?.receivedMs ?? 0);
+  return {
+    id: device.id,
+    gateway_id: device.gatewayId,
+    name: device.name,
+    domain: device.domain,
+    visibility: device.visibility,
+    location: device.location,
+    meta: device.meta,
+    deployed: device.deployed,
+    retention_days: device.retentionDays,
+    sensors: [...device.sensors.values()].map((sensor) => toSensorRecord(sensor, scopes, latest)),
+    actuators: [...device.actuators.values()].map((actuator) => toActuatorRecord(actuator, scopes)),
+    owner: device.owner,
+    date_created: formatTimestamp(device.dateCreatedMs),
+    date_modified: formatTimestamp(Math.max(device.dateModifiedMs, ...received)),
+  };
+}
+
+export function toSensorRecord(sensor: Sensor, scopes: ScopeSet, latest: ReadonlyMap<SensorKey, Datapoint>): object {
+  const point = (scopes & scope.dataView) === 0 ? undefined : latest.get(sensor.key);
+  const lastValue = point && toDatapointRecord(point);
+  return {
+    id: sensor.id,
+    name: sensor.name,
+    [sensor.kindName]: sensor.kind,
+    quantity_kind: sensor.quantityKind,
+    unit: sensor.unit,
+    calib: sensor.calib,
+    meta: sensor.meta,
+    retention_days: sensor.retentionDays,
+    last_value: lastValue,
+    value: lastValue,
+  };
+}
+
+/** The order of keys is part of the contract: a microcontroller in the field parses by position. */
+export function toActuatorRecord(actuator: Actuator, scopes: ScopeSet): object {
+  const visible = (scopes & scope.dataView) !== 0 && actuator.valueJson !== undefined;
+  return {
+    actuator_value_type: actuator.valueType,
+    value: visible ? JSON.parse(actuator.valueJson as string) : undefined,
+    actuator_kind: actuator.actuatorKind,
+    name: actuator.name,
+    id: actuator.id,
+    meta: actuator.meta,
+  };
+}
+
+/** JSON knows -0, but `JSON.stringify` writes it as 0. */
+const negativeZero = (JSON as unknown as { rawJSON(text: string): Json }).rawJSON('-0');
+
+export function toJson(value: StoredValue): Json {
+  return Object.is(value, -0) ? negativeZero : jsonValue(value);
+}
+
+export function toDatapointRecord(point: Datapoint): {
+  value: Json;
+  timestamp: string | undefined;
+  date_received: string;
+} {
+  return {
+    value: toJson(point.value),
+    timestamp: point.timestampMs === undefined ? undefined : formatTimestamp(point.timestampMs),
+    date_received: formatTimestamp(point.receivedMs),
+  };
+}
+
+export function toGatewayRecord(gateway: SeenGateway): object {
+  const { id, name, owner, visibility, location, connected, lastSeenMs } = gateway;
+  return {
+    ...{ id, name, owner, visibility, location },
+    date_created: formatTimestamp(gateway.dateCreatedMs),
+    date_modified: formatTimestamp(gateway.dateModifiedMs),
+    connected,
+    last_seen: lastSeenMs === undefined ? undefined : formatTimestamp(lastSeenMs),
+  };
+}
+
+export function toProjectRecord({ id, name, owner, deviceIds, gatewayIds }: Project): object {
+  return { id, name, owner, device_ids: deviceIds, gateway_ids: gatewayIds };
+}
+
+export function toDropRecord(drop: Drop): object {
+  return { timestamp: formatTimestamp(drop.atMs), topic: drop.topic, username: drop.username, reason: drop.reason };
+}
+
+type Defined<T> = { [F in keyof T]?: Exclude<T[F], undefined> };
+
+/** Leaves out what is undefined, for types that know absence but not undefined. */
+function defined<T extends object>(fields: T): Defined<T> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Defined<T>;
+}
+
+function assertDescriptions(fields: Record<string, unknown>, pointer: string): void {
+  for (const [field, value] of Object.entries(fields)) {
+    if (value !== undefined) assertJsonLength(value as Json, `${pointer}/${field}`, limits.descriptionBytesMax);
+  }
+}
+
+function assertDistinct(parts: readonly { readonly id: string }[], pointer: string): void {
+  const seen = new Set<string>();
+  for (const [index, { id }] of parts.entries()) {
+    if (seen.has(id)) {
+      const detail = `The id ${id} occurs twice.`;
+      throw new Refusal('malformed', detail, { faults: [{ pointer: `${pointer}/${index}/id`, detail }] });
+    }
+    seen.add(id);
+  }
+}

@@ -1,0 +1,91 @@
+// Fields that are changed one at a time: `PUT <record>/<field>` with the new value as text or as JSON (spec 4.1, contract 1).
+// Every kind of record gets these routes from here.
+import type { Static, TSchema } from 'typebox';
+import { Type } from 'typebox';
+import { limits } from '../../config/limits.ts';
+import type { Actor } from '../../domain/users/user.ts';
+import { answerDone } from '../server/preference.ts';
+import { type TypedApp, writes } from '../server/routes.ts';
+import { boundedText, jsonBytes, type TextBound } from './text-bounds.ts';
+
+/** The body of an update of a text field: the bare text, or a JSON string. */
+export const textField = (description: string, example: string, bound: TextBound) => {
+  const keywords =
+    'charsMax' in bound ? { maxLength: bound.charsMax } : { maxLength: bound.bytesMax, ...jsonBytes(bound.bytesMax) };
+  const form = (words: string) =>
+    Type.String({ ...keywords, description: `${description} ${words}`, examples: [example] });
+  return Type.Unsafe<unknown>({
+    ...{ type: 'string', ...keywords },
+    'x-content': {
+      'text/plain': { schema: form('The bare text.') },
+      'application/json': { schema: form('A JSON string.') },
+    },
+  });
+};
+
+/** The body of an update of a field that holds JSON, or text that holds the JSON; `shape` describes, the domain checks. */
+export const jsonField = (shape: object, example: unknown, bytesMax: number = limits.descriptionBytesMax) =>
+  Type.Unsafe<unknown>({
+    'x-content': {
+      'application/json': { schema: { ...jsonBytes(bytesMax), ...shape, examples: [example] } },
+      'text/plain': {
+        schema: boundedText(limits.bodyBytesMax, {
+          description: 'The same JSON, sent as text.',
+          examples: [JSON.stringify(example)],
+        }),
+      },
+    },
+  });
+
+/** A field of a record, with what its new value makes of the record. */
+export interface SingleField<Change> {
+  readonly name: string;
+  readonly operationId: string;
+  /** What the field is called in a sentence, where its name is no word. */
+  readonly words?: string;
+  readonly note?: string;
+  readonly body: ReturnType<typeof textField>;
+  /** Answers that this field may have beside those of every write. */
+  readonly refusals?: object;
+  /** Bytes of the body, where they are more than most. */
+  readonly bodyBytesMax?: number;
+  /** @throws Refusal `malformed` */
+  readonly change: (body: unknown) => Change;
+}
+
+/** Adds the routes of a record's fields. */
+export function registerFields<Change, Params extends TSchema>(
+  app: TypedApp,
+  record: {
+    readonly tags: readonly string[];
+    /** The path of the record. */
+    readonly path: string;
+    /** The record in a sentence, such as "a device". */
+    readonly words: string;
+    readonly params: Params;
+    readonly fields: readonly SingleField<Change>[];
+    readonly update: (actor: Actor, params: Static<Params>, change: Change) => Promise<unknown>;
+  },
+): void {
+  for (const { name, operationId, words = name, note, body, bodyBytesMax, refusals, change } of record.fields) {
+    app.put(
+      `${record.path}/${name}`,
+      {
+        ...(bodyBytesMax === undefined ? {} : { bodyLimit: bodyBytesMax }),
+        schema: {
+          tags: record.tags,
+          operationId,
+          summary: `Change the ${words} of ${record.words}`,
+          ...(note === undefined ? {} : { description: note }),
+          params: record.params,
+          body,
+          response: { ...writes, ...refusals },
+        },
+      },
+      async (request, reply) => {
+        await record.update(request.actor, request.params as Static<Params>, change(request.body));
+        return answerDone(reply as never) as never;
+      },
+    );
+  }
+}

@@ -1,0 +1,160 @@
+// Request bodies: JSON and text in UTF-8, with a charset or without; what a single-field update holds.
+
+import { isUtf8 } from 'node:buffer';
+import type { IncomingMessage } from 'node:http';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { reportReleasedBytes } from '../../base/memory/garbage-collection.ts';
+import { Refusal } from '../../base/refusal.ts';
+import { isStorableText, type Json, textFault } from '../../base/text/json.ts';
+import { parseJsonText } from '../../base/text/json-text.ts';
+import { limits } from '../../config/limits.ts';
+import type { ByteBudget } from '../../domain/callers/byte-budget.ts';
+import { parsePlainReading, parsePlainReadings } from '../../domain/datapoints/ingest/plain-reading.ts';
+import { parseReadings } from '../../domain/datapoints/ingest/reading.ts';
+import { assertTextBound, type TextBound } from '../schemas/text-bounds.ts';
+import { readBody } from './body-buffers.ts';
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** True where NDJSON and CSV are taken. */
+    takesLines?: boolean;
+  }
+  interface FastifyRequest {
+    /** The body as it came, kept only where an Idempotency-Key needs it. */
+    rawBody: Buffer | undefined;
+  }
+}
+
+/** A text/plain body, kept apart from a JSON string. */
+export class TextBody {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
+/** A body of lines, as it came: UTF-8 is looked at line by line. */
+export class LinesBody {
+  readonly kind: 'csv' | 'ndjson';
+  readonly bytes: Buffer;
+
+  constructor(kind: 'csv' | 'ndjson', bytes: Buffer) {
+    this.kind = kind;
+    this.bytes = bytes;
+  }
+}
+
+const lineTypes = {
+  'text/csv': 'csv',
+  'application/x-ndjson': 'ndjson',
+  'application/ndjson': 'ndjson',
+  'application/jsonl': 'ndjson',
+} as const;
+
+export function registerBodyParsers(app: FastifyInstance, byteBudget: ByteBudget): void {
+  app.decorate('byteBudget', byteBudget);
+  app.removeAllContentTypeParsers();
+  app.decorateRequest('rawBody');
+  addJsonParser(app, (body) => parseJsonText(body, limits.nestingLevelsMax));
+  app.addContentTypeParser('text/plain', (request: FastifyRequest, payload: IncomingMessage, done) => {
+    const take = (body: Buffer): TextBody | undefined => {
+      if (!hasBody(request)) return undefined;
+      assertPlainUtf8(request);
+      if (request.headers['idempotency-key'] !== undefined) request.rawBody = Buffer.from(body);
+      return new TextBody(parseText(body));
+    };
+    readBody(request, payload, { take, done });
+  });
+  for (const [type, kind] of Object.entries(lineTypes)) {
+    app.addContentTypeParser(type, (request: FastifyRequest, payload: IncomingMessage, done) => {
+      const take = (body: Buffer): LinesBody => {
+        if (request.routeOptions.config.takesLines !== true)
+          throw new Refusal('unsupported', `${type} is not taken here.`);
+        assertPlainUtf8(request);
+        if (request.headers['idempotency-key'] !== undefined) request.rawBody = body;
+        return new LinesBody(kind, body);
+      };
+      readBody(request, payload, { take, done, isKept: true });
+    });
+  }
+}
+
+/** Has JSON bodies read into readings, the usual one straight from its bytes. */
+export function registerReadingParser(app: FastifyInstance): void {
+  app.removeContentTypeParser('application/json');
+  addJsonParser(app, (body) => {
+    const plain = parsePlainReading(body, 0, body.length);
+    if (plain !== undefined) return [plain];
+    return parsePlainReadings(body) ?? parseReadings(parseJsonText(body, limits.nestingLevelsMax));
+  });
+}
+
+function addJsonParser(app: FastifyInstance, parse: (body: Buffer) => unknown): void {
+  app.addContentTypeParser('application/json', (request: FastifyRequest, payload: IncomingMessage, done) => {
+    const take = (body: Buffer): unknown => {
+      assertPlainUtf8(request);
+      if (request.headers['idempotency-key'] !== undefined) request.rawBody = Buffer.from(body);
+      // The pieces in which it came.
+      reportReleasedBytes(body.length);
+      // A DELETE or GET may carry the header and no body.
+      return body.length === 0 ? undefined : parse(body);
+    };
+    readBody(request, payload, { take, done });
+  });
+}
+
+/** A text may be empty; a request without any body holds none (RFC 9112 section 6). */
+function hasBody({ headers }: FastifyRequest): boolean {
+  return headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined;
+}
+
+function parseText(body: Buffer): string {
+  if (!isUtf8(body)) throw new Refusal('malformed', 'The text is not UTF-8.');
+  const text = body.toString('utf8');
+  if (!isStorableText(text)) throw new Refusal('malformed', `The text ${textFault(text)}.`);
+  return text;
+}
+
+function assertPlainUtf8(request: FastifyRequest): void {
+  const encoding = request.headers['content-encoding'];
+  if (encoding !== undefined && encoding !== 'identity') {
+    throw new Refusal('unsupported', `Bodies are taken as they are, not in the encoding ${encoding}.`);
+  }
+  const type = request.headers['content-type'] ?? '';
+  if (!type.includes(';')) return;
+  const charset = /;\s*charset\s*=\s*"?([^\s;"]+)"?/i.exec(type)?.[1]?.toLowerCase();
+  if (charset === undefined || charset === 'utf-8' || charset === 'utf8' || charset === 'us-ascii') return;
+  throw new Refusal('unsupported', `The charset must be UTF-8, not ${charset}.`);
+}
+
+/** The new value of a text field: text/plain with the bare value, or a JSON string. */
+export function textFieldOf(body: unknown, field: string, bound: TextBound): string {
+  if (body === undefined || body === null) {
+    throw new Refusal('malformed', `${field} needs a body with its new value: text/plain, or a JSON string.`);
+  }
+  const text = body instanceof TextBody ? body.text.replace(/\r?\n$/, '') : body;
+  if (typeof text !== 'string') {
+    throw new Refusal('malformed', `${field} must be a text: text/plain with the bare value, or a JSON string.`);
+  }
+  assertTextBound(text, `/${field}`, bound);
+  return text;
+}
+
+/** The new value of a JSON field: application/json, or text/plain that holds the JSON. */
+export function jsonFieldOf(body: unknown, field: string, options: { readonly bytesMax?: number } = {}): Json {
+  if (body === undefined) throw new Refusal('malformed', `${field} needs a body with its new value as JSON.`);
+  const json =
+    body instanceof TextBody ? parseJsonText(Buffer.from(body.text), limits.nestingLevelsMax) : (body as Json);
+  assertJsonLength(json, `/${field}`, options.bytesMax ?? limits.descriptionBytesMax);
+  return json;
+}
+
+/** @throws Refusal `too-large` */
+export function assertJsonLength(json: Json, pointer: string, bytesMax: number): void {
+  const bytes = Buffer.byteLength(JSON.stringify(json));
+  if (bytes <= bytesMax) return;
+  throw new Refusal('too-large', `${pointer} has ${bytes} bytes as JSON; this field takes ${bytesMax}.`, {
+    faults: [{ pointer, detail: `must have at most ${bytesMax} bytes as JSON` }],
+  });
+}

@@ -1,0 +1,184 @@
+// Memory for large bodies that is used again and again: a few buffers, each for one body at a time, from its first piece
+// until it has been read. In memory of its own each piece and each body would outlive some collections, and lie about by the
+// hundred megabytes until the engine looks among what is old. Used by bodies.ts.
+import type { IncomingMessage } from 'node:http';
+import { errorCodes, type FastifyRequest } from 'fastify';
+import { Refusal } from '../../base/refusal.ts';
+import { limits } from '../../config/limits.ts';
+import type { ByteBudget, ByteReservation } from '../../domain/callers/byte-budget.ts';
+import { trackRequest } from './request-work.ts';
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** What bodies that have not come whole may hold together. */
+    byteBudget: ByteBudget;
+  }
+}
+
+/** Those that hold no body now. */
+const free: Buffer[] = [];
+let made = 0;
+
+/** A body as it comes in. */
+class BodyBuffer {
+  readonly #wantsMemory: boolean;
+  #memory: Buffer | undefined;
+  #pieces: Buffer[] = [];
+  /** Where short pieces are put together, and how much of it is filled. */
+  #block: Buffer | undefined;
+  #blockBytes = 0;
+  #bytes = 0;
+
+  /** Small bodies, those of unknown length, and those for which no memory is left come in pieces. */
+  constructor(length: number, isKept: boolean) {
+    this.#wantsMemory = !isKept && length > limits.bodyBufferBytesMin && length <= limits.bodyBufferBytes;
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** False when it is more than was said. */
+  add(piece: Buffer): boolean {
+    // Not before something comes: it may be that nothing ever does, and nobody says so.
+    if (this.#wantsMemory && this.#bytes === 0) this.#memory = free.pop() ?? make();
+    const memory = this.#memory;
+    this.#bytes += piece.length;
+    if (memory === undefined) this.#addPiece(piece);
+    else if (this.#bytes > memory.length) return false;
+    else piece.copy(memory, this.#bytes - piece.length);
+    return true;
+  }
+
+  /** A body that comes byte by byte takes little more memory than its bytes. */
+  #addPiece(piece: Buffer): void {
+    if (this.#pieces.length === 0 || piece.length >= limits.bodyPieceBytesMin) {
+      this.#closeBlock();
+      this.#pieces.push(piece);
+      return;
+    }
+    if (this.#block !== undefined && this.#blockBytes + piece.length > this.#block.length) this.#closeBlock();
+    this.#block ??= Buffer.allocUnsafeSlow(limits.bodyBlockBytes);
+    piece.copy(this.#block, this.#blockBytes);
+    this.#blockBytes += piece.length;
+  }
+
+  #closeBlock(): void {
+    if (this.#block !== undefined) this.#pieces.push(this.#block.subarray(0, this.#blockBytes));
+    this.#block = undefined;
+    this.#blockBytes = 0;
+  }
+
+  /** Good until `end`. */
+  whole(): Buffer {
+    this.#closeBlock();
+    return this.#memory?.subarray(0, this.#bytes) ?? Buffer.concat(this.#pieces);
+  }
+
+  end(): void {
+    this.#pieces = [];
+    this.#block = undefined;
+    if (this.#memory !== undefined) free.push(this.#memory);
+    this.#memory = undefined;
+  }
+}
+
+function make(): Buffer | undefined {
+  if (made >= limits.bodyBuffersMax) return undefined;
+  made += 1;
+  return Buffer.allocUnsafeSlow(limits.bodyBufferBytes);
+}
+
+/**
+ * Reads the body of a request; `take` has it for as long as it runs, and what it gives is handed to `done`, which also
+ * gets what it throws.
+ */
+export function readBody(
+  request: FastifyRequest,
+  payload: IncomingMessage,
+  {
+    take,
+    done,
+    isKept = false,
+  }: {
+    /** True where the body is held longer than `take` runs: then it has memory of its own. */
+    readonly isKept?: boolean;
+    readonly take: (body: Buffer) => unknown;
+    readonly done: (error: Error | null, taken?: unknown) => void;
+  },
+): void {
+  const length = Number(request.headers['content-length']);
+  // What a path takes is looked up only where it may matter: that costs more than the rest of a small body.
+  const bytesMax = length <= limits.smallBodyBytesMax ? limits.smallBodyBytesMax : request.routeOptions.bodyLimit;
+  if (length > bytesMax) {
+    done(new errorCodes.FST_ERR_CTP_BODY_TOO_LARGE());
+    return;
+  }
+  const gathering = new BodyBuffer(length, isKept);
+  const budget = request.server.byteBudget;
+  const caller = request.actor?.caller ?? budget.callerAt(request.ip);
+  let reservation: ByteReservation | undefined;
+  let isOver = false;
+  const end = (finish: () => void): void => {
+    if (isOver) return;
+    isOver = true;
+    payload.removeListener('data', onData);
+    try {
+      finish();
+    } finally {
+      gathering.end();
+      reservation?.end();
+    }
+  };
+  const onData = (piece: Buffer): void => {
+    // What comes in one piece is held for this turn of the event loop alone.
+    if (reservation !== undefined || piece.length !== length) {
+      reservation ??= budget.begin(caller, () => payload.destroy());
+      if (!budget.take(reservation, piece.length)) {
+        void waitForRoom(reservation, piece);
+        return;
+      }
+    }
+    add(piece);
+  };
+  /** Reads on when there is room, so that the sender waits meanwhile. */
+  const waitForRoom = async (waiting: ByteReservation, piece: Buffer): Promise<void> => {
+    payload.pause();
+    const isRoom = await budget.wait(waiting, piece.length);
+    if (isOver) return;
+    if (!isRoom) return end(() => done(tooMuchAtOnce()));
+    add(piece);
+    payload.resume();
+  };
+  const add = (piece: Buffer): void => {
+    if (gathering.add(piece) && gathering.bytes <= bytesMax) return;
+    end(() => done(new errorCodes.FST_ERR_CTP_BODY_TOO_LARGE()));
+  };
+  payload.on('data', onData);
+  payload.once('end', () =>
+    end(() => {
+      if (!Number.isNaN(length) && gathering.bytes !== length) {
+        done(new errorCodes.FST_ERR_CTP_INVALID_CONTENT_LENGTH());
+        return;
+      }
+      let taken: unknown;
+      try {
+        trackRequest(request);
+        taken = take(gathering.whole());
+      } catch (error) {
+        done(error as Error);
+        return;
+      }
+      done(null, taken);
+    }),
+  );
+  payload.once('error', (error: Error) => end(() => done(Object.assign(error, { statusCode: 400 }))));
+  payload.once('close', () => end(() => {}));
+  payload.resume();
+}
+
+function tooMuchAtOnce(): Refusal {
+  return new Refusal('busy', 'More is being sent at once than can be held. Send the request again shortly.', {
+    retryAfterS: limits.busyRetryAfterS,
+  });
+}

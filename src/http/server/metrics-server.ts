@@ -1,0 +1,56 @@
+// The figures for Prometheus on a port of their own (DUNDUN_METRICS_PORT), without a token: for a network in which nobody
+// else is. Opened by server.ts; on the service's own port they are for admins and keys alone (health.ts).
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Registry as MetricsRegistry } from 'prom-client';
+import { AcceptedSockets } from '../../base/network/sockets.ts';
+import { limits } from '../../config/limits.ts';
+
+export class MetricsServer {
+  readonly #server: Server;
+  readonly #accepted: AcceptedSockets;
+  readonly #options: { readonly host: string; readonly port: number };
+
+  constructor(parts: {
+    readonly options: { readonly host: string; readonly port: number };
+    readonly metrics: MetricsRegistry;
+  }) {
+    const { metrics } = parts;
+    this.#options = parts.options;
+    this.#server = createServer(
+      { headersTimeout: limits.metricsMsMax, requestTimeout: limits.metricsMsMax },
+      (request, response) => {
+        request.resume();
+        response.setHeader('x-content-type-options', 'nosniff');
+        const path = (request.url ?? '').split('?')[0];
+        const isRead = request.method === 'GET' || request.method === 'HEAD';
+        if (path !== '/metrics' || !isRead) {
+          response.writeHead(path === '/metrics' ? 405 : 404, { 'content-type': 'text/plain; charset=utf-8' });
+          response.end(path === '/metrics' ? 'Only GET and HEAD.\n' : 'There is /metrics here and nothing else.\n');
+          return;
+        }
+        metrics.metrics().then(
+          (text) => response.writeHead(200, { 'content-type': metrics.contentType }).end(text),
+          () => response.writeHead(500).end(),
+        );
+      },
+    );
+    this.#server.maxConnections = limits.metricsConnectionsMax;
+    this.#accepted = new AcceptedSockets(this.#server);
+  }
+
+  /** Starts to listen; the port it has. @throws Error when the port is in use. */
+  async start(): Promise<number> {
+    await new Promise<void>((resolve, reject) => {
+      this.#server.once('error', reject);
+      this.#server.listen(this.#options, resolve);
+    });
+    return (this.#server.address() as AddressInfo).port;
+  }
+
+  async close(): Promise<void> {
+    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    this.#accepted.cutAll();
+    await closed;
+  }
+}

@@ -1,0 +1,202 @@
+// What the routes of every version are built from: the services they call, and what their schemas have in common.
+
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
+import type {
+  FastifyBaseLogger,
+  FastifyInstance,
+  RawReplyDefaultExpression,
+  RawRequestDefaultExpression,
+  RawServerDefault,
+} from 'fastify';
+import { Type } from 'typebox';
+import { limits } from '../../config/limits.ts';
+import type { Actuators } from '../../domain/actuators/actuators.ts';
+import type { History } from '../../domain/datapoints/history/history.ts';
+import type { Imports } from '../../domain/datapoints/import/imports.ts';
+import type { Bulk } from '../../domain/datapoints/ingest/bulk.ts';
+import type { Ingest } from '../../domain/datapoints/ingest/ingest.ts';
+import type { Devices } from '../../domain/devices/devices.ts';
+import type { DropLog } from '../../domain/devices/drop-log.ts';
+import type { Handovers } from '../../domain/devices/handovers.ts';
+import type { Sharing } from '../../domain/devices/sharing.ts';
+import type { Gateways } from '../../domain/gateways/gateways.ts';
+import type { Keys } from '../../domain/keys/keys.ts';
+import type { Live } from '../../domain/live/live.ts';
+import type { Messages } from '../../domain/notifications/outbox/messages.ts';
+import type { Notifications } from '../../domain/notifications/rules/notifications.ts';
+import type { PermissionQueries } from '../../domain/permissions/permission-queries.ts';
+import type { Projects } from '../../domain/projects/projects.ts';
+import type { Quotas } from '../../domain/quotas/quotas.ts';
+import type { Sensors } from '../../domain/sensors/sensors.ts';
+import type { GuestAccessSetting } from '../../domain/settings/guest-access.ts';
+import type { Accounts } from '../../domain/users/accounts.ts';
+import type { Logins } from '../../domain/users/logins.ts';
+import type { RefreshSessions } from '../../domain/users/refresh-sessions.ts';
+import { ProblemSchema } from '../schemas/schemas.ts';
+import { boundedText } from '../schemas/text-bounds.ts';
+import type { Tokens } from '../sign-in/tokens.ts';
+
+export interface Services {
+  readonly devices: Devices;
+  readonly handovers: Handovers;
+  readonly sensors: Sensors;
+  readonly actuators: Actuators;
+  readonly gateways: Gateways;
+  readonly projects: Projects;
+  readonly sharing: Sharing;
+  readonly permissionQueries: PermissionQueries;
+  readonly ingest: Ingest;
+  readonly bulk: Bulk;
+  readonly imports: Imports;
+  readonly history: History;
+  readonly live: Live;
+  readonly drops: DropLog;
+  readonly notifications: Notifications;
+  readonly messages: Messages;
+  readonly logins: Logins;
+  readonly tokens: Tokens;
+  readonly refreshSessions: RefreshSessions;
+  readonly accounts: Accounts;
+  readonly keys: Keys;
+  readonly guestAccess: GuestAccessSetting;
+  readonly quotas: Quotas;
+}
+
+/** A Fastify instance that takes its types from TypeBox schemas. */
+export type TypedApp = FastifyInstance<
+  RawServerDefault,
+  RawRequestDefaultExpression,
+  RawReplyDefaultExpression,
+  FastifyBaseLogger,
+  TypeBoxTypeProvider
+>;
+
+const problem = (description: string, headers: Readonly<Record<string, object>> = {}) => ({
+  description,
+  ...(Object.keys(headers).length === 0 ? {} : { headers }),
+  content: { 'application/problem+json': { schema: ProblemSchema } },
+});
+
+const retryAfter = {
+  'Retry-After': { type: 'string', description: 'Seconds to wait before trying again.', examples: ['1'] },
+};
+
+/** The answers any route may give when it refuses. */
+export const refusals = {
+  400: problem('Malformed: `errors` names the fields.'),
+  401: problem('The token is not valid.', {
+    'WWW-Authenticate': { type: 'string', description: 'Always `Bearer`: get a new token.' },
+  }),
+  403: problem('You lack a right; or, where `type` is `urn:dundun:problem:quota`, a quota does not allow it.'),
+  404: problem('There is no such record.'),
+};
+
+/** What a route that stores something may answer besides. */
+export const overload = {
+  413: problem('Larger than a bound.'),
+  415: problem('The body is neither `application/json` nor, where it is taken, `text/plain`; or it is not UTF-8.'),
+  503: problem(
+    'The queue is full or the disk refused; nothing was stored. `Retry-After` says when to try again.',
+    retryAfter,
+  ),
+  507: problem('There is no room for more; nothing was stored. Remove what is not needed.', retryAfter),
+};
+
+/** What a route that reads datapoints may answer besides. */
+export const damaged = {
+  500: problem('Datapoints of the span are damaged on disk: the detail says of which sensor, from when to when.'),
+};
+
+/** What a route that takes datapoints may answer besides. */
+export const dailyBound = {
+  429: problem('As many datapoints were pushed today as an operator allows.', retryAfter),
+};
+
+/** A login that failed too often. */
+export const tooMany = { 429: problem('Too many wrong logins for this user or from this address.', retryAfter) };
+
+/** More messages than one may send. */
+export const tooFast = { 429: problem('You send more than one may in a minute.', retryAfter) };
+
+/** More streams than an address may have. */
+export const tooManyStreams = {
+  429: problem('Live streams are scarce, and the caller has its share of them.', retryAfter),
+};
+
+export const conflict = (description: string) => ({ 422: problem(description) });
+
+const location = { Location: { type: 'string', description: 'Path of the record.' } };
+const noContent = Type.Null({ description: 'Done, and committed to disk.' });
+
+/** The answers of a route that changes or removes a record. */
+export const writes = { 204: noContent, ...refusals, ...overload };
+
+/** The answers of a route that adds a record: 201 with it where `Prefer` asks for that, else 204. */
+export const creates = (record: object) => {
+  const headers = location;
+  return {
+    204: { type: 'null', description: 'Created, and committed to disk.', headers },
+    201: {
+      description: 'Created; the answer to `Prefer: return=representation`.',
+      headers: { ...headers, 'Preference-Applied': { type: 'string', description: '`return=representation`.' } },
+      content: { 'application/json': { schema: record } },
+    },
+    ...refusals,
+    ...overload,
+  };
+};
+
+/** The answers of a route that adds a record and answers 200, without a body or with the id. */
+export const declares = (record: object, options: { readonly withId: boolean }) => {
+  const { 204: _, ...others } = creates(record);
+  const words = 'Created, and committed to disk.';
+  if (!options.withId) return { ...others, 200: { type: 'null', description: words, headers: location } };
+  const content = {
+    'text/plain': { schema: Type.String({ description: 'The id.' }) },
+    'application/json': { schema: Type.String({ description: 'The id as a JSON string.' }) },
+  };
+  return { ...others, 200: { description: words, headers: location, content } };
+};
+
+/** A page of a list, with the headers that lead to the others. */
+export const pageOf = (entry: object, options: { readonly description: string; readonly counted: boolean }) => ({
+  description: options.description,
+  headers: {
+    ...(options.counted ? { 'X-Total-Count': { type: 'integer', description: 'Entries of all pages together.' } } : {}),
+    Link: { type: 'string', description: 'The pages after and before this one (RFC 8288), `rel="next"` and `"prev"`.' },
+  },
+  content: { 'application/json': { schema: { type: 'array', items: entry } } },
+});
+
+export const PreferHeaders = Type.Object({
+  prefer: Type.Optional(
+    boundedText(limits.headerTextCharsMax, {
+      description: '`return=representation` makes a create answer 201 with the record.',
+    }),
+  ),
+});
+
+/** Where a page of a list begins. */
+export const offsetParameter = (words: string) =>
+  Type.Integer({ minimum: 0, maximum: limits.listEntriesMax, default: 0, description: `${words} passed over.` });
+
+/** The page of a list of records other than devices (contract 1). */
+export const recordPage = (words: string) => ({
+  limit: Type.Integer({
+    minimum: 1,
+    maximum: limits.recordListMax,
+    default: limits.recordListMax,
+    description: `${words} a page.`,
+  }),
+  offset: offsetParameter(words),
+});
+
+/** The query of a list that is given whole unless a limit is named. */
+export const AllOrPage = Type.Object({
+  limit: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: limits.listEntriesMax, description: 'Entries at most; without it, all.' }),
+  ),
+  offset: Type.Optional(
+    Type.Integer({ minimum: 0, maximum: limits.listEntriesMax, description: 'Entries passed over.' }),
+  ),
+});

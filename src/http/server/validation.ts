@@ -1,0 +1,47 @@
+// Checks requests against their schemas: bodies exactly as they are, query strings and headers (which are all text)
+// turned into the types their schema names (contract 1). A schema that leaves an input without a bound is no schema here.
+import { Ajv, type ValidateFunction } from 'ajv';
+import addFormats from 'ajv-formats';
+import type { FastifySchemaCompiler } from 'fastify';
+import { Refusal } from '../../base/refusal.ts';
+import { assertBounded, bytesMaxKeyword, keepsBytesMax } from '../schemas/text-bounds.ts';
+import { TextBody } from './bodies.ts';
+
+type ValidationResult = boolean | { readonly error: Error };
+
+export function makeValidatorCompiler(): FastifySchemaCompiler<object> {
+  const options = {
+    allErrors: false,
+    strict: false,
+    removeAdditional: false,
+    useDefaults: true,
+    // Faults tell of the schema that they break: whether its bound is one in bytes.
+    verbose: true,
+  } as const;
+  const exact = new Ajv({ ...options, coerceTypes: false });
+  const coercing = new Ajv({ ...options, coerceTypes: true });
+  for (const ajv of [exact, coercing]) {
+    (addFormats as unknown as (target: Ajv) => void)(ajv);
+    ajv.addKeyword({ keyword: bytesMaxKeyword, schemaType: 'number', validate: keepsBytesMax, errors: false });
+  }
+  return ({ schema, method, url, httpPart }) => {
+    assertBounded(schema, `${method} ${url} ${httpPart}`);
+    return httpPart === 'body' ? bodyValidator(schema, exact.compile(schema)) : coercing.compile(schema);
+  };
+}
+
+/** A record is JSON alone. Text, or no body at all (null here), is for a single field to read as it sees fit. */
+function bodyValidator(schema: object, validate: ValidateFunction): ValidateFunction {
+  const isRecord = (schema as { readonly type?: unknown }).type === 'object';
+  const check = (body: unknown): ValidationResult => {
+    if (body instanceof TextBody) return isRecord ? { error: notJson } : true;
+    if (body === null && !isRecord) return true;
+    const valid = validate(body) as boolean;
+    judge.errors = validate.errors ?? null;
+    return valid;
+  };
+  const judge = check as unknown as ValidateFunction;
+  return judge;
+}
+
+const notJson = new Refusal('unsupported', 'The body must be JSON. Send it with Content-Type: application/json.');

@@ -1,0 +1,231 @@
+// Who asks: from the Authorization header to an actor. No header: guest. Anything but a good token: 401, on every
+// route (contract 2).
+import type { Socket } from 'node:net';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { entryBytes, heapBytes, textHeapBytes } from '../../base/memory/heap-bytes.ts';
+import { LruCache } from '../../base/memory/lru-cache.ts';
+import type { TrustedProxies } from '../../base/network/trusted-proxies.ts';
+import { Refusal } from '../../base/refusal.ts';
+import type { Clock } from '../../base/time/clock.ts';
+import { limits } from '../../config/limits.ts';
+import type { Callers } from '../../domain/callers/callers.ts';
+import { isKeyText, type Keys } from '../../domain/keys/keys.ts';
+import type { Permissions } from '../../domain/permissions/permission.ts';
+import { remembered } from '../../domain/remembered.ts';
+import type { RefreshSessions } from '../../domain/users/refresh-sessions.ts';
+import { type Actor, actorOf, type User } from '../../domain/users/user.ts';
+import type { Users } from '../../domain/users/users.ts';
+import type { Claims, Tokens } from './tokens.ts';
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** True where HTTP Basic is taken: the route reads the header itself. */
+    takesBasic?: boolean;
+    /** True for the doors through which one comes in; they are open where callers without a token are turned away. */
+    isOpen?: boolean;
+  }
+  interface FastifyRequest {
+    /** Who asks; set before any handler of the API runs. */
+    actor: Actor;
+    /** Who asks, as they are by now: for answers that last. @throws Refusal `unauthenticated` */
+    actorNow(): Promise<Actor>;
+  }
+}
+
+/** Who stands behind an Authorization header, for as long as a user's record counts as fresh. */
+interface CachedActor {
+  readonly actor: Actor;
+  readonly expiresMs: number;
+  readonly freshUntilMs: number;
+  /** The count of changes of users and keys at which this was true. */
+  readonly changes: number;
+}
+
+/** Under which a connection remembers the header it sent last, and who stands behind it. */
+const lastSeen = Symbol('last seen');
+
+/** Longer headers are read anew with each request, so that connections do not hold them. */
+const forwardedForCharsKept = 256;
+
+/** Under which a connection remembers the guest behind it, and the X-Forwarded-For that came with it. */
+const lastGuest = Symbol('last guest');
+
+type AuthenticatedSocket = Socket & {
+  [lastSeen]?: { readonly header: string; readonly known: CachedActor };
+  [lastGuest]?: { readonly forwardedFor: string | undefined; readonly actor: Actor };
+};
+
+export class Authentication {
+  readonly #users: Users;
+  readonly #tokens: Tokens;
+  readonly #keys: Keys;
+  readonly #refreshSessions: RefreshSessions;
+  readonly #callers: Callers;
+  readonly #proxies: TrustedProxies;
+  readonly #guest: User;
+  readonly #permissions: Permissions;
+  readonly #clock: Clock;
+  readonly #known = new LruCache<string, CachedActor>({
+    weightMax: limits.tokensCachedBytesMax,
+    pool: remembered,
+    weigh: ({ actor }, header) => 4 * entryBytes + textHeapBytes(header) + heapBytes(actor.keyScopes),
+  });
+
+  constructor(parts: {
+    readonly users: Users;
+    readonly tokens: Tokens;
+    readonly keys: Keys;
+    readonly refreshSessions: RefreshSessions;
+    readonly callers: Callers;
+    readonly proxies: TrustedProxies;
+    readonly guest: User;
+    readonly permissions: Permissions;
+    readonly clock: Clock;
+  }) {
+    this.#users = parts.users;
+    this.#tokens = parts.tokens;
+    this.#keys = parts.keys;
+    this.#refreshSessions = parts.refreshSessions;
+    this.#callers = parts.callers;
+    this.#proxies = parts.proxies;
+    this.#guest = parts.guest;
+    this.#permissions = parts.permissions;
+    this.#clock = parts.clock;
+  }
+
+  /** Makes every request to the API know its actor, before anything else is said about it. */
+  register(app: FastifyInstance): void {
+    app.decorateRequest('actor');
+    const actorNow = (request: FastifyRequest) => this.#actorNow(request);
+    app.decorateRequest('actorNow', function (this: FastifyRequest) {
+      return actorNow(this);
+    });
+    app.addHook('onRequest', (request, _reply, done) => {
+      // A path may be written with escapes; the route it leads to may not.
+      if (!needsActor.test(request.url) && !needsActor.test(request.routeOptions.url ?? '')) {
+        done();
+        return;
+      }
+      const header = tokenHeaderOf(request);
+      if (header === undefined) {
+        request.actor = this.guestOf(request.raw.socket, forwardedForOf(request));
+        // Before anything else is said: who may not come in is not told either which records there are.
+        if (!isOpen(request)) this.#permissions.requireGuestAllowed(request.actor);
+        done();
+        return;
+      }
+      const known = this.peek(request.raw.socket, header);
+      if (known !== undefined) {
+        request.actor = known;
+        done();
+        return;
+      }
+      this.#authenticate(request, header).then(() => done(), done);
+    });
+  }
+
+  /** @throws Refusal `unauthenticated` for a header that is no good token or key. */
+  async require(request: FastifyRequest, header: string): Promise<void> {
+    if (this.peek(request.raw.socket, header) === undefined) await this.#authenticate(request, header);
+  }
+
+  async #actorNow(request: FastifyRequest): Promise<Actor> {
+    const header = request.headers.authorization;
+    if (header === undefined) return this.guestOf(request.raw.socket, forwardedForOf(request));
+    const known = this.peek(request.raw.socket, header);
+    if (known !== undefined) return known;
+    await this.#authenticate(request, header);
+    return request.actor;
+  }
+
+  /** Guest at the address of the client, which behind a proxy may change with each request of a connection. */
+  guestOf(connection: AuthenticatedSocket, forwardedFor: string | undefined): Actor {
+    const last = connection[lastGuest];
+    if (last !== undefined && last.forwardedFor === forwardedFor) return last.actor;
+    const address = this.#proxies.clientOf(connection.remoteAddress, forwardedFor);
+    const actor = actorOf(this.#guest, this.#callers.ofAddress(address));
+    if ((forwardedFor?.length ?? 0) <= forwardedForCharsKept) connection[lastGuest] = { forwardedFor, actor };
+    return actor;
+  }
+
+  /** The actor of a header seen a moment ago; the usual case, and cheap. */
+  peek(connection: AuthenticatedSocket, header: string): Actor | undefined {
+    const last = connection[lastSeen];
+    // To compare with the header before costs a tenth of looking it up among all.
+    if (last !== undefined && last.header === header && this.#isGood(last.known)) return last.known.actor;
+    const known = this.#known.get(header);
+    if (known === undefined || !this.#isGood(known)) return undefined;
+    connection[lastSeen] = { header, known };
+    return known.actor;
+  }
+
+  #isGood({ freshUntilMs, expiresMs, changes }: CachedActor): boolean {
+    const nowMs = this.#clock.now();
+    return nowMs < freshUntilMs && nowMs < expiresMs && changes === this.#changes;
+  }
+
+  /** Moves with every change of a user, a key or a session. */
+  get #changes(): number {
+    return this.#users.changes + this.#keys.changes + this.#refreshSessions.changes;
+  }
+
+  async #authenticate(request: FastifyRequest, header: string): Promise<void> {
+    // Before anything is looked for in it, or remembered.
+    const token = header.length > limits.tokenCharsMax ? undefined : bearerToken(header);
+    if (token === undefined) throw new Refusal('unauthenticated', 'Send the token as `Authorization: Bearer <token>`.');
+    const changes = this.#changes;
+    const { actor, expiresMs } = isKeyText(token) ? await this.#byKey(token) : await this.#byToken(token);
+    request.actor = actor;
+    this.#known.set(header, { actor, expiresMs, freshUntilMs: this.#clock.now() + limits.userFreshMs, changes });
+  }
+
+  async #byKey(text: string): Promise<{ readonly actor: Actor; readonly expiresMs: number }> {
+    const { user, keyScopes, expiresMs } = await this.#keys.verify(text);
+    return { actor: this.#users.actorOf(user, keyScopes), expiresMs };
+  }
+
+  async #byToken(token: string): Promise<{ readonly actor: Actor; readonly expiresMs: number }> {
+    const claims = await this.#tokens.verify(token);
+    const user = await this.#users.findById(claims.userId);
+    if (user === undefined || !isCurrent(user, claims)) {
+      throw new Refusal(
+        'unauthenticated',
+        'The token is no longer good: the user is gone or has a new password. Get a new one.',
+      );
+    }
+    const { sessionId } = claims;
+    if (sessionId !== undefined && !(await this.#refreshSessions.isOn(sessionId))) {
+      throw new Refusal('unauthenticated', 'The session of this token is over. Sign in with username and password.');
+    }
+    const actor = this.#users.actorOf(user);
+    return { actor: sessionId === undefined ? actor : { ...actor, sessionId }, expiresMs: claims.expiresS * 1000 };
+  }
+}
+
+/** As Node.js gives it: several headers of this name joined. */
+function forwardedForOf(request: FastifyRequest): string | undefined {
+  return request.headers['x-forwarded-for'] as string | undefined;
+}
+
+/** The Authorization header, unless it is for the route to read. */
+function tokenHeaderOf(request: FastifyRequest): string | undefined {
+  const header = request.headers.authorization;
+  const isBasic = header !== undefined && /^Basic /i.test(header);
+  return isBasic && request.routeOptions.config?.takesBasic === true ? undefined : header;
+}
+
+function isOpen(request: FastifyRequest): boolean {
+  return request.is404 || request.routeOptions.config?.isOpen === true;
+}
+
+function isCurrent(user: User, claims: Claims): boolean {
+  return user.passwordVersion === claims.passwordVersion;
+}
+
+/** The API, the heartbeat of gateways, which is also at the root, and the figures. */
+const needsActor = /^\/(?:(?:api|gateways)\/|metrics(?:[/?]|$))/;
+
+/** Deployed clients put quotes around the token: they took the JSON string for the token. */
+function bearerToken(header: string): string | undefined {
+  return /^Bearer +"?([^\s"]+)"?$/i.exec(header)?.[1];
+}

@@ -1,0 +1,65 @@
+// The keys that tokens are signed with: the present one, and while it is good the one before (`dundun secret rotate token`).
+// Read from the store at most once a second, when a token is made or checked, so that a rotation beside the running server
+// is noticed. Keeps true: `good()` gives the same object as long as the same keys are good.
+import { createHash } from 'node:crypto';
+import type { RotatedSecret } from '../../base/rotated-secret.ts';
+import type { Clock } from '../../base/time/clock.ts';
+import { limits } from '../../config/limits.ts';
+
+export interface TokenKey {
+  /** Stands in the head of each token that the key has signed. */
+  readonly kid: string;
+  readonly secret: Uint8Array;
+}
+
+export interface ValidTokenKeys {
+  /** The present one comes first. */
+  readonly all: readonly TokenKey[];
+  readonly present: TokenKey;
+}
+
+export class TokenKeys {
+  readonly #find: () => Promise<RotatedSecret>;
+  readonly #clock: Clock;
+  #good: ValidTokenKeys | undefined;
+  #freshUntilMs = Number.NEGATIVE_INFINITY;
+  #reading: Promise<ValidTokenKeys> | undefined;
+
+  constructor(parts: { readonly find: () => Promise<RotatedSecret>; readonly clock: Clock }) {
+    this.#find = parts.find;
+    this.#clock = parts.clock;
+  }
+
+  async good(): Promise<ValidTokenKeys> {
+    if (this.#good !== undefined && this.#clock.now() < this.#freshUntilMs) return this.#good;
+    this.#reading ??= this.#read().finally(() => {
+      this.#reading = undefined;
+    });
+    return this.#reading;
+  }
+
+  async #read(): Promise<ValidTokenKeys> {
+    const nowMs = this.#clock.now();
+    const { present, former } = await this.#find();
+    const isFormerGood = former !== undefined && nowMs < former.goodUntilMs;
+    const good = goodKeys(present, isFormerGood ? former.value : undefined);
+    if (this.#good === undefined || !isSame(this.#good, good)) this.#good = good;
+    const freshUntilMs = nowMs + limits.userFreshMs;
+    this.#freshUntilMs = isFormerGood ? Math.min(freshUntilMs, former.goodUntilMs) : freshUntilMs;
+    return this.#good;
+  }
+}
+
+function goodKeys(presentSecret: Uint8Array, formerSecret: Uint8Array | undefined): ValidTokenKeys {
+  const present = keyOf(presentSecret);
+  return { present, all: formerSecret === undefined ? [present] : [present, keyOf(formerSecret)] };
+}
+
+/** The kid tells nothing of the secret, which is 32 random bytes. */
+function keyOf(secret: Uint8Array): TokenKey {
+  return { secret, kid: createHash('sha256').update('kid').update(secret).digest('base64url').slice(0, 11) };
+}
+
+function isSame(some: ValidTokenKeys, others: ValidTokenKeys): boolean {
+  return some.all.map(({ kid }) => kid).join() === others.all.map(({ kid }) => kid).join();
+}

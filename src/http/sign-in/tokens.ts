@@ -1,0 +1,113 @@
+// Tokens: signed JWTs (contract 2). Verified tokens are remembered until they expire, so that a client that uses one
+// token for many calls pays for its signature once; all are forgotten when the keys change (token-keys.ts).
+import { decodeProtectedHeader, errors, type JWTPayload, jwtVerify, SignJWT } from 'jose';
+import { entryBytes, heapBytes, textHeapBytes } from '../../base/memory/heap-bytes.ts';
+import { LruCache } from '../../base/memory/lru-cache.ts';
+import { Refusal } from '../../base/refusal.ts';
+import type { Clock } from '../../base/time/clock.ts';
+import { limits } from '../../config/limits.ts';
+import { remembered } from '../../domain/remembered.ts';
+import type { User } from '../../domain/users/user.ts';
+import type { TokenKey, TokenKeys, ValidTokenKeys } from './token-keys.ts';
+
+/** What a good token says; the rest is looked up as it is now. */
+export interface Claims {
+  readonly userId: string;
+  readonly passwordVersion: number;
+  /** The session of a web page that it was got by, if any. */
+  readonly sessionId: string | undefined;
+  /** Seconds since 1970 UTC. */
+  readonly expiresS: number;
+}
+
+const issuer = 'dundun';
+
+export class Tokens {
+  readonly #keys: TokenKeys;
+  readonly #clock: Clock;
+  readonly #verified = new LruCache<string, Claims>({
+    weightMax: limits.tokensCachedBytesMax,
+    pool: remembered,
+    weigh: (claims, token) => entryBytes + textHeapBytes(token) + heapBytes(claims),
+  });
+
+  /** Those that all in `#verified` were verified under. */
+  #verifiedUnder: ValidTokenKeys | undefined;
+
+  constructor(options: { readonly keys: TokenKeys; readonly clock: Clock }) {
+    this.#keys = options.keys;
+    this.#clock = options.clock;
+  }
+
+  /** `sessionId` where the token is got by the session of a web page, and ends with it. */
+  async issue(user: User, lifetimeS: number, sessionId?: string): Promise<string> {
+    const nowS = Math.floor(this.#clock.now() / 1000);
+    const session = sessionId === undefined ? {} : { sid: sessionId };
+    const { present } = await this.#keys.good();
+    return new SignJWT({ preferred_username: user.username, admin: user.admin, pv: user.passwordVersion, ...session })
+      .setProtectedHeader({ alg: 'HS256', typ: 'JWT', kid: present.kid })
+      .setIssuer(issuer)
+      .setSubject(user.id)
+      .setIssuedAt(nowS)
+      .setExpirationTime(nowS + lifetimeS)
+      .sign(present.secret);
+  }
+
+  /** @throws Refusal `unauthenticated` for a token that is bad, foreign or expired. */
+  async verify(token: string): Promise<Claims> {
+    const keys = await this.#keys.good();
+    if (keys !== this.#verifiedUnder) {
+      this.#verified.clear();
+      this.#verifiedUnder = keys;
+    }
+    const known = this.#verified.get(token);
+    if (known !== undefined && known.expiresS * 1000 > this.#clock.now()) return known;
+    const payload = await this.#payloadOf(token, keys).catch((error: unknown) => {
+      const expired = error instanceof errors.JWTExpired;
+      throw new Refusal(
+        'unauthenticated',
+        expired ? 'The token has expired. Get a new one.' : 'The token is not valid. Get a new one.',
+        { cause: error },
+      );
+    });
+    const claims = {
+      userId: String(payload.sub),
+      passwordVersion: Number(payload['pv']),
+      sessionId: typeof payload['sid'] === 'string' ? payload['sid'] : undefined,
+      expiresS: Number(payload.exp),
+    };
+    // The keys may have changed meanwhile.
+    if (keys === this.#verifiedUnder) this.#verified.set(token, claims);
+    return claims;
+  }
+
+  /** @throws an error of jose where none of the keys has signed it. */
+  async #payloadOf(token: string, keys: ValidTokenKeys): Promise<JWTPayload> {
+    const [first, ...others] = keysFor(token, keys);
+    if (first === undefined) throw new errors.JWSSignatureVerificationFailed();
+    let result = this.#check(token, first);
+    for (const key of others) {
+      result = result.catch((error: unknown) => {
+        if (error instanceof errors.JWSSignatureVerificationFailed) return this.#check(token, key);
+        throw error;
+      });
+    }
+    return result;
+  }
+
+  async #check(token: string, key: TokenKey): Promise<JWTPayload> {
+    const { payload } = await jwtVerify(token, key.secret, {
+      algorithms: ['HS256'],
+      issuer,
+      requiredClaims: ['sub', 'exp'],
+      currentDate: new Date(this.#clock.now()),
+    });
+    return payload;
+  }
+}
+
+/** The one that the token names; all for a token without `kid`, which earlier versions made. */
+function keysFor(token: string, { all }: ValidTokenKeys): readonly TokenKey[] {
+  const { kid } = decodeProtectedHeader(token);
+  return kid === undefined ? all : all.filter((key) => key.kid === kid);
+}

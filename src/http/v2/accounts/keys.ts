@@ -1,0 +1,104 @@
+// API keys (contract 2): each user makes, lists and revokes their own. The key itself is in one answer only, and
+// never in a list, an error or a log.
+import { Refusal } from '../../../base/refusal.ts';
+import { formatTimestamp, parseTimestamp } from '../../../base/time/timestamp.ts';
+import type { ApiKey, KeyDraft, KeyScopeName } from '../../../domain/keys/key.ts';
+import { pageFrom } from '../../lists/paging.ts';
+import { KeyBody, KeyParams, KeySchema, MadeKeySchema } from '../../schemas/account-schemas.ts';
+import { dropNulls } from '../../schemas/drop-nulls.ts';
+import { answerDone } from '../../server/preference.ts';
+import { AllOrPage, overload, pageOf, refusals, type Services, type TypedApp, writes } from '../../server/routes.ts';
+
+const tags = ['API keys'];
+
+export function registerKeys(app: TypedApp, { keys }: Services): void {
+  app.get(
+    '/auth/keys',
+    {
+      schema: {
+        tags,
+        operationId: 'listKeys',
+        summary: 'List your API keys',
+        description: 'In the order they were made, without the keys themselves.',
+        querystring: AllOrPage,
+        response: { 200: pageOf(KeySchema, { description: 'The keys.', counted: true }), ...refusals },
+      },
+    },
+    async (request, reply) => {
+      const all = await keys.list(request.actor);
+      return pageFrom(request, reply as never, all, request.query).map(toKeyRecord) as never;
+    },
+  );
+
+  app.post(
+    '/auth/keys',
+    {
+      preValidation: dropNulls,
+      schema: {
+        tags,
+        operationId: 'createKey',
+        summary: 'Make an API key',
+        description:
+          'For machines: sent as `Authorization: Bearer <key>`, or over MQTT as the password. It is shown this once. A key never manages keys, users, passwords or shares. Needs a token.',
+        body: KeyBody,
+        response: {
+          200: MadeKeySchema,
+          ...refusals,
+          ...overload,
+        },
+      },
+    },
+    async (request, reply) => {
+      const made = await keys.create(request.actor, toKeyDraft(request.body));
+      reply.header('cache-control', 'no-store').header('location', `/api/v2/auth/keys/${made.id}`);
+      return made as never;
+    },
+  );
+
+  app.delete(
+    '/auth/keys/:key',
+    {
+      schema: {
+        tags,
+        operationId: 'deleteKey',
+        summary: 'Revoke an API key',
+        description: 'At once: calls with it are refused, MQTT connections that stand on it are cut.',
+        params: KeyParams,
+        response: writes,
+      },
+    },
+    async (request, reply) => {
+      await keys.remove(request.actor, request.params.key.toLowerCase());
+      return answerDone(reply) as never;
+    },
+  );
+}
+
+function toKeyDraft({ name, scopes, devices, expires }: KeyBody): KeyDraft {
+  return {
+    name,
+    scopes: scopes === undefined ? undefined : ([...new Set(scopes)] as KeyScopeName[]),
+    devices: devices === undefined ? undefined : [...new Set(devices)],
+    expiresMs: expires === undefined ? undefined : toTime(expires),
+  };
+}
+
+function toTime(text: string): number {
+  const ms = parseTimestamp(text);
+  if (ms !== undefined) return ms;
+  const detail = 'must be a timestamp such as 2099-01-01T00:00:00Z';
+  throw new Refusal('malformed', `/expires ${detail}.`, { faults: [{ pointer: '/expires', detail }] });
+}
+
+export function toKeyRecord(key: ApiKey): object {
+  const time = (ms: number | undefined) => (ms === undefined ? undefined : formatTimestamp(ms));
+  return {
+    id: key.id,
+    name: key.name,
+    scopes: key.scopes,
+    devices: key.devices,
+    expires: time(key.expiresMs),
+    date_created: time(key.dateCreatedMs),
+    last_used: time(key.lastUsedMs),
+  };
+}

@@ -1,0 +1,393 @@
+// Users (spec 4.1, contract 2): who there is, accounts made, changed and removed. What is seen of whom, and who may
+// change what, is decided in domain/users/accounts.ts.
+import { type Static, Type } from 'typebox';
+import { Refusal } from '../../../base/refusal.ts';
+import type { Json } from '../../../base/text/json.ts';
+import { formatTimestamp } from '../../../base/time/timestamp.ts';
+import { limits } from '../../../config/limits.ts';
+import type { AccountChange, NewPassword } from '../../../domain/users/accounts.ts';
+import { type ProfileChange, profileListFields, profileTextFields } from '../../../domain/users/profile.ts';
+import { type Actor, messagesFrom, type User } from '../../../domain/users/user.ts';
+import { sendRecords } from '../../lists/json-array.ts';
+import { setPage } from '../../lists/paging.ts';
+import {
+  AdminSchema,
+  listField,
+  PasswordBody,
+  profileExamples,
+  profileFields,
+  UserBody,
+  UserChangeBody,
+  UserParams,
+  UserSchema,
+  WebhookKeySchema,
+} from '../../schemas/account-schemas.ts';
+import { dropNulls } from '../../schemas/drop-nulls.ts';
+import { jsonField, registerFields, type SingleField, textField } from '../../schemas/single-fields.ts';
+import { assertTextBound, boundedText, textBounds } from '../../schemas/text-bounds.ts';
+import { jsonFieldOf, TextBody, textFieldOf } from '../../server/bodies.ts';
+import { answerDeclared, answerDone } from '../../server/preference.ts';
+import {
+  conflict,
+  declares,
+  PreferHeaders,
+  pageOf,
+  recordPage,
+  refusals,
+  type Services,
+  type TypedApp,
+  tooMany,
+  writes,
+} from '../../server/routes.ts';
+import { toBoundedQuotas } from './quotas.ts';
+
+const tags = ['Users'];
+
+export function registerUsers(app: TypedApp, services: Services): void {
+  registerReads(app, services);
+  registerCreate(app, services);
+  registerChanges(app, services);
+  registerWebhookKey(app, services);
+  registerRemoval(app, services);
+}
+
+function registerReads(app: TypedApp, { accounts, quotas }: Services): void {
+  app.get(
+    '/users',
+    {
+      schema: {
+        tags,
+        operationId: 'listUsers',
+        summary: 'List users',
+        description: 'By username. What is shown of each depends on who asks.',
+        querystring: Type.Object({
+          username: Type.Optional(
+            Type.String({
+              maxLength: limits.knownUsernameCharsMax,
+              description: 'Only users whose name holds this text, whatever the case.',
+            }),
+          ),
+          full: Type.Optional(
+            Type.Boolean({ description: 'True: for admins, how much each user has and may have.', examples: [true] }),
+          ),
+          ...recordPage('Users'),
+        }),
+        response: { 200: pageOf(UserSchema, { description: 'A page of users.', counted: true }), ...refusals },
+      },
+    },
+    async (request, reply) => {
+      const { steps, total } = await accounts.list(request.actor, request.query);
+      setPage(request, reply as never, { ...request.query, total });
+      const records = async function* () {
+        for await (const users of steps) {
+          const reports = request.query.full === true ? await quotas.ofAll(request.actor, users) : new Map();
+          yield users.map((user) => ({
+            ...toUserRecord(accounts, request.actor, user),
+            quota: toBoundedQuotas(reports.get(user.key)),
+          }));
+        }
+      };
+      return (await sendRecords(request, reply as never, records())) as never;
+    },
+  );
+
+  app.get(
+    '/users/me',
+    {
+      schema: {
+        tags,
+        operationId: 'getOwnUser',
+        summary: 'Read who you are',
+        description: 'Without a token you are `guest`.',
+        response: { 200: UserSchema, ...refusals },
+      },
+    },
+    async (request) => {
+      const user = await accounts.get(request.actor, request.actor.userId);
+      return toUserRecord(accounts, request.actor, user) as never;
+    },
+  );
+
+  app.get(
+    '/users/:user',
+    {
+      schema: {
+        tags,
+        operationId: 'getUser',
+        summary: 'Read a user',
+        description: 'What is shown depends on who asks.',
+        params: UserParams,
+        response: { 200: UserSchema, ...refusals },
+      },
+    },
+    async (request) => {
+      const user = await accounts.get(request.actor, request.params.user.toLowerCase());
+      return toUserRecord(accounts, request.actor, user) as never;
+    },
+  );
+}
+
+function registerCreate(app: TypedApp, { accounts }: Services): void {
+  app.post(
+    '/users',
+    {
+      // Who may make accounts is decided there.
+      config: { isOpen: true },
+      preValidation: dropNulls,
+      schema: {
+        tags,
+        operationId: 'createUser',
+        summary: 'Make an account',
+        description:
+          'For admins; for anybody where the service is set so (`DUNDUN_SELF_REGISTRATION`). Answers with the id: as text, or as a JSON string where `Accept` asks for that. An admin may bring along an `id` and a `passwordHash`.',
+        headers: PreferHeaders,
+        body: UserBody,
+        response: {
+          ...declares(UserSchema, { withId: true }),
+          ...conflict('The name or the id is taken.'),
+          ...tooMany,
+        },
+      },
+    },
+    async (request, reply) => {
+      const { admin = false, id, ...body } = request.body;
+      const draft = { ...body, admin, id: id?.toLowerCase() };
+      const user = await accounts.create(request.actor, draft as Parameters<typeof accounts.create>[1], request.ip);
+      return answerDeclared(request, reply as never, {
+        location: `/api/v2/users/${user.id}`,
+        id: user.id,
+        record: async () => toUserRecord(accounts, request.actor, user),
+      }) as never;
+    },
+  );
+}
+
+function registerChanges(app: TypedApp, { accounts }: Services): void {
+  app.put(
+    '/users/:user',
+    {
+      preValidation: dropNulls,
+      schema: {
+        tags,
+        operationId: 'updateUser',
+        summary: 'Change fields of an account',
+        description: 'For the user and admins; `admin` for admins alone.',
+        params: UserParams,
+        body: UserChangeBody,
+        response: { ...writes, ...conflict('The last admin stays one.') },
+      },
+    },
+    async (request, reply) => {
+      const id = request.params.user.toLowerCase();
+      await accounts.update(request.actor, id, toAccountChange(request.body));
+      return answerDone(reply) as never;
+    },
+  );
+
+  registerFields(app, {
+    ...{ tags, path: '/users/:user', words: 'an account', params: UserParams, fields },
+    update: (actor, { user }, change) => accounts.update(actor, user.toLowerCase(), change),
+  });
+
+  app.put(
+    '/users/:user/password',
+    {
+      schema: {
+        tags,
+        operationId: 'setUserPassword',
+        summary: 'Set a new password',
+        description:
+          'Ends every token, session and MQTT connection that stands on the old one, and API keys too where an admin resets the password of somebody else. Your own needs the present one.',
+        params: UserParams,
+        body: PasswordBody,
+        response: { ...writes, ...tooMany },
+      },
+    },
+    async (request, reply) => {
+      const id = request.params.user.toLowerCase();
+      await accounts.setPassword(request.actor, id, toNewPassword(request.body), request.ip);
+      return answerDone(reply) as never;
+    },
+  );
+}
+
+function registerWebhookKey(app: TypedApp, { accounts }: Services): void {
+  app.post(
+    '/users/:user/webhook_key',
+    {
+      schema: {
+        tags,
+        operationId: 'rotateWebhookKey',
+        summary: "Make a new key for a user's webhooks",
+        description:
+          'For the user and admins. For a day messages are signed with the key before too, so that receivers have time to change over.',
+        params: UserParams,
+        response: { 200: WebhookKeySchema, ...refusals },
+      },
+    },
+    async (request) => {
+      const { key, previousUntilMs } = await accounts.rotateWebhookKey(
+        request.actor,
+        request.params.user.toLowerCase(),
+      );
+      const previous_until = formatTimestamp(previousUntilMs);
+      return (key === undefined ? { previous_until } : { webhook_key: key, previous_until }) as never;
+    },
+  );
+}
+
+function registerRemoval(app: TypedApp, { accounts }: Services): void {
+  app.delete(
+    '/users/:user',
+    {
+      schema: {
+        tags,
+        operationId: 'deleteUser',
+        summary: 'Remove an account',
+        description:
+          'For admins. Tokens, API keys, MQTT sessions and shares of the user go with it. Who owns devices or gateways goes only when it is said what becomes of them; projects share their fate.',
+        params: UserParams,
+        querystring: Type.Object({
+          devices: Type.Optional(
+            Type.Unsafe<'delete' | 'transfer'>({
+              type: 'string',
+              enum: ['delete', 'transfer'],
+              description: 'What becomes of their devices: they go too, or are handed over.',
+              examples: ['transfer'],
+            }),
+          ),
+          to: Type.Optional(
+            boundedText(limits.knownUsernameCharsMax, {
+              description: 'Username of who gets the devices that are handed over.',
+              examples: ['binta'],
+            }),
+          ),
+        }),
+        response: { ...writes, ...conflict('The user owns devices, is guest, or is the last admin.') },
+      },
+    },
+    async (request, reply) => {
+      await accounts.remove(request.actor, request.params.user.toLowerCase(), request.query);
+      return answerDone(reply) as never;
+    },
+  );
+}
+
+type ProfileField = SingleField<AccountChange>;
+
+const emptied = 'An empty one takes it away. For the user and admins.';
+
+const textFields = profileTextFields.map(
+  (name): ProfileField => ({
+    name,
+    operationId: `setUser${capital(name)}`,
+    words: { firstName: 'first name', lastName: 'last name', email: 'e-mail address' }[name],
+    note: emptied,
+    body: textField(emptied, profileExamples[name], textBounds.profileEntry),
+    change: (body): ProfileChange => ({ [name]: textFieldOf(body, name, textBounds.profileEntry) }),
+  }),
+);
+
+const listWords = {
+  phone: 'phone numbers',
+  address: 'addresses',
+  facebook: 'Facebook ids',
+  twitter: 'Twitter ids',
+  telegram: 'Telegram chats',
+  webhook: 'webhook addresses',
+};
+
+const listFields = profileListFields.map(
+  (name): ProfileField => ({
+    name,
+    operationId: `setUser${capital(name)}`,
+    words: listWords[name],
+    note: `The whole list as a JSON array, or one entry alone as text. ${emptied}`,
+    body: listField(profileFields[name], profileExamples[name]),
+    change: (body): ProfileChange => ({ [name]: toList(body, name) }),
+  }),
+);
+
+const fields: readonly ProfileField[] = [
+  ...textFields,
+  ...listFields,
+  {
+    name: 'messages_from',
+    operationId: 'setUserMessagesFrom',
+    words: 'choice who may send messages',
+    note: `One of ${messagesFrom.join(', ')}. ${emptied}`,
+    body: textField(emptied, profileExamples.messages_from, textBounds.word),
+    change: (body): ProfileChange => ({ messages_from: textFieldOf(body, 'messages_from', textBounds.word) }),
+  },
+  {
+    name: 'admin',
+    operationId: 'setUserAdmin',
+    words: 'admin right',
+    note: 'For admins; the last one stays an admin.',
+    body: jsonField(AdminSchema, false),
+    refusals: conflict('The last admin stays one.'),
+    change: (body) => ({ admin: toBoolean(jsonFieldOf(body, 'admin')) }),
+  },
+];
+
+/** The user with the fields that the view shows (contract 2), in the order of spec.md. */
+function toUserRecord(accounts: Services['accounts'], actor: Actor, user: User): object {
+  const view = accounts.viewOf(actor, user);
+  const { id, username, createdTime, firstName, lastName } = user;
+  if (view === 'name') return { id, username };
+  if (view === 'person') return { id, createdTime, username, firstName, lastName };
+  const { email, phone, address, facebook, twitter, telegram, webhook, messages_from, admin } = user;
+  const webhook_key = accounts.findWebhookKey(actor, user);
+  const reached = { email, phone, address, facebook, twitter, telegram, webhook, webhook_key, messages_from };
+  return { id, createdTime, username, firstName, lastName, ...reached, admin };
+}
+
+function toAccountChange(body: Static<typeof UserChangeBody>): AccountChange {
+  if (!Object.hasOwn(body, 'password') && !Object.hasOwn(body, 'passwordHash')) return body;
+  throw new Refusal('malformed', 'A password is changed at …/password.', {
+    faults: [{ pointer: '/password', detail: 'is changed at …/password' }],
+  });
+}
+
+function toNewPassword(body: unknown): NewPassword {
+  if (body instanceof TextBody || typeof body === 'string')
+    return { password: textFieldOf(body, 'password', textBounds.password) };
+  const { current, password } = (body ?? {}) as { readonly current?: unknown; readonly password?: unknown };
+  if (typeof password !== 'string') throw notText('password');
+  assertTextBound(password, '/password', textBounds.password);
+  if (current === undefined || current === null) return { password };
+  if (typeof current !== 'string') throw notText('current');
+  assertTextBound(current, '/current', textBounds.password);
+  return { current, password };
+}
+
+function notText(field: string): Refusal {
+  const detail = 'must be a text: send {"current": …, "password": …}, or as an admin the bare new password';
+  return new Refusal('malformed', `/${field} ${detail}.`, { faults: [{ pointer: `/${field}`, detail }] });
+}
+
+/** A JSON array of texts; a text alone is a list of one, an empty one none. */
+function toList(body: unknown, field: string): readonly string[] {
+  const isArrayText = body instanceof TextBody && body.text.trimStart().startsWith('[');
+  if (body instanceof TextBody && !isArrayText) return toEntries(textFieldOf(body, field, textBounds.profileEntry));
+  const json = jsonFieldOf(body, field, { bytesMax: limits.profileListBytesMax });
+  if (typeof json === 'string') return toEntries(json);
+  if (json === null) return [];
+  if (Array.isArray(json) && json.every((entry: Json) => typeof entry === 'string')) return json as readonly string[];
+  const detail = 'must be a JSON array of texts, or one text';
+  throw new Refusal('malformed', `/${field} ${detail}.`, { faults: [{ pointer: `/${field}`, detail }] });
+}
+
+function toEntries(text: string): readonly string[] {
+  return text.trim() === '' ? [] : [text];
+}
+
+function toBoolean(json: Json): boolean {
+  if (json === true || json === 'true') return true;
+  if (json === false || json === 'false') return false;
+  throw new Refusal('malformed', 'admin is true or false.');
+}
+
+function capital(name: string): string {
+  return name.charAt(0).toUpperCase() + name.slice(1);
+}

@@ -1,0 +1,384 @@
+// The fast path: PUBLISH packets that end in the domain without any doubt go there straight from the buffer in which
+// they came, and are acknowledged together after their commit (I1). Everything else, and every packet that is not as
+// usual in the least, goes on to the broker in its turn. What is decided here is decided alike in publishing.ts; only
+// the way there is shorter: no packet objects, no promises, one write for the acknowledgements of a commit
+// (docs/decisions/0006-fast-path.md).
+import type { Client } from 'aedes';
+import { entryBytes, textHeapBytes } from '../base/memory/heap-bytes.ts';
+import { LruCache } from '../base/memory/lru-cache.ts';
+import { Refusal } from '../base/refusal.ts';
+import { parseJsonText } from '../base/text/json-text.ts';
+import type { Clock } from '../base/time/clock.ts';
+import { limits } from '../config/limits.ts';
+import { CallerTurns } from '../domain/callers/caller-turns.ts';
+import type { PublishMark } from '../domain/datapoints/datapoint-batch.ts';
+import type { OriginalMessage } from '../domain/datapoints/feed.ts';
+import type { Ingest } from '../domain/datapoints/ingest/ingest.ts';
+import { parsePlainReading } from '../domain/datapoints/ingest/plain-reading.ts';
+import { Push } from '../domain/datapoints/ingest/push.ts';
+import { parseReadings, type Reading } from '../domain/datapoints/ingest/reading.ts';
+import { remembered } from '../domain/remembered.ts';
+import { type DuplicateDetector, publishMark, seedsOf, sessionNumber, type TopicSeeds } from './duplicate-detector.ts';
+import { PacketFrame } from './packets/packet-frame.ts';
+import type { Published } from './publishing.ts';
+import { holdReading, isReadingHeld, onceDone, readNext, readOn, watchReading } from './reading.ts';
+import type { ClientSession } from './sessions.ts';
+import { parseTopic, withoutSlash } from './topics.ts';
+
+/** A connection of aedes, with what its types do not show. */
+interface AedesConnection {
+  readonly closed: boolean;
+  readonly connected: boolean;
+  readonly version: number | null;
+  readonly conn: { write(bytes: Uint8Array): boolean; unshift(bytes: Uint8Array): void; readonly destroyed: boolean };
+  /** Packets whose work is under way; nothing more is read while there are any. */
+  _parsingBatch: number;
+  readonly _keepaliveInterval: number;
+  readonly _keepaliveTimer: { refresh(): void } | null;
+  readonly _parser: Parser;
+  waitForDrain(done: (error?: Error | null) => void): void;
+}
+
+interface Parser {
+  /** Packets that wait until the connection is accepted; null from then on. */
+  readonly _queue: readonly object[] | null;
+  readonly _list: { readonly length: number };
+  readonly _stateCounter: number;
+  readonly packet: { readonly length: number };
+  parse(bytes: Buffer): number;
+}
+
+/** The state of the parser in which the length of a packet is known and its bytes are gathered. */
+const ofPayload = 2;
+
+/** A topic of a sensor. */
+interface SensorTopic {
+  readonly device: string;
+  readonly sensor: string;
+  readonly many: boolean;
+  readonly seeds: TopicSeeds;
+}
+
+export interface FastPathParts {
+  readonly ingest: Ingest;
+  readonly duplicates: DuplicateDetector;
+  readonly clock: Clock;
+  readonly sessionOf: (client: Client) => ClientSession | undefined;
+  /** Decides about a message at length; resolves when it may be acknowledged. */
+  readonly decide: (session: ClientSession, published: Published) => Promise<void>;
+  /** Told when messages are taken in, and when that has come to its end. */
+  readonly begun: () => void;
+  readonly ended: () => void;
+  /** Told of what could not be stored. */
+  readonly failed: (session: ClientSession, error: Error) => void;
+}
+
+export class FastPath {
+  readonly #parts: FastPathParts;
+  readonly #topics = new LruCache<string, SensorTopic | null>({
+    weightMax: limits.topicsCachedBytesMax,
+    pool: remembered,
+    entriesMax: limits.topicsCachedMax,
+    weigh: (_, topic) => 2 * entryBytes + textHeapBytes(topic),
+  });
+
+  /**
+   * Of the packets that the broker has. Usual publishes are not among them: they cost little more than their bytes, and
+   * their places in the queue of ingest are shared out.
+   */
+  readonly #turns = new CallerTurns({ msMax: limits.turnMsMax });
+  /** Bytes of a packet that is to be continued here. */
+  readonly #restOf = new WeakMap<object, () => number>();
+
+  constructor(parts: FastPathParts) {
+    this.#parts = parts;
+  }
+
+  /** Whether a packet of the client has come in part. */
+  hasBegun(client: Client): boolean {
+    if (isReadingHeld(client)) return false;
+    const { _list, _stateCounter } = (client as unknown as AedesConnection)._parser;
+    return _list.length > 0 || _stateCounter > 0 || (this.#restOf.get(client)?.() ?? 0) > 0;
+  }
+
+  /** Lets what the client sends pass by here first. */
+  attach(client: Client): void {
+    const connection = client as unknown as AedesConnection;
+    const parser = connection._parser;
+    const toBroker = parser.parse.bind(parser);
+    watchReading(client);
+    let rest: Buffer | undefined;
+    this.#restOf.set(client, () => rest?.length ?? 0);
+    // Never called within itself, though the broker reads on as soon as a packet is done with, which may be within the
+    // piece at hand: a read takes all that has come, and more comes in a later turn of the event loop alone.
+    parser.parse = (chunk) => {
+      const bytes = rest === undefined ? chunk : Buffer.concat([rest, chunk]);
+      rest = undefined;
+      const behind = isSteady(connection) ? bytes : this.#goOn(client, connection, bytes, toBroker);
+      if (behind !== undefined) rest = this.#take(client, connection, behind, toBroker);
+      return 0;
+    };
+  }
+
+  /**
+   * Before the connection is accepted all goes to the broker, and so does the rest of a packet that the broker gathers; gives
+   * what comes behind that.
+   */
+  #goOn(
+    client: Client,
+    connection: AedesConnection,
+    bytes: Buffer,
+    toBroker: (bytes: Buffer) => number,
+  ): Buffer | undefined {
+    const { packet, _list, _stateCounter, _queue } = connection._parser;
+    const owed = packet.length - _list.length;
+    const session = this.#parts.sessionOf(client);
+    if (_queue !== null || _stateCounter !== ofPayload || owed > bytes.length || session === undefined) {
+      toBroker(bytes);
+      return undefined;
+    }
+    if (!this.#turns.isOpen) {
+      this.#hold(client, session, bytes);
+      return undefined;
+    }
+    this.#turns.do(() => toBroker(bytes.subarray(0, owed)));
+    if (owed === bytes.length) return undefined;
+    if (isSteady(connection)) return bytes.subarray(owed);
+    toBroker(bytes.subarray(owed));
+    return undefined;
+  }
+
+  /**
+   * Puts bytes back before those that have not been read, and reads on when it is the caller's turn: behind the packets
+   * that the broker has, so that none that is usual overtakes them (I3).
+   */
+  #hold(client: Client, session: ClientSession, bytes: Buffer): void {
+    holdReading(client);
+    client.conn.unshift(bytes);
+    onceDone(client, () => this.#turns.wait(session.actor.caller, () => readOn(client)));
+  }
+
+  /** Takes in what came; what is left of a packet is given back, to be continued. */
+  #take(
+    client: Client,
+    connection: AedesConnection,
+    bytes: Buffer,
+    toBroker: (bytes: Buffer) => number,
+  ): Buffer | undefined {
+    const session = this.#parts.sessionOf(client);
+    if (session === undefined) {
+      toBroker(bytes);
+      return undefined;
+    }
+    const frame = new PacketFrame();
+    let group = new Group(session, bytes);
+    let at = 0;
+    while (at < bytes.length) {
+      const state = frame.look(bytes, at);
+      if (state !== 'whole') {
+        this.#submit(connection, group);
+        const isSmall = state === 'partial' && frame.end - at <= limits.fastPathPacketBytesMax;
+        // A copy, so that a few bytes do not keep all of the buffer.
+        if (isSmall) return Buffer.from(bytes.subarray(at));
+        toBroker(bytes.subarray(at));
+        return undefined;
+      }
+      at = frame.end;
+      if (this.#add(group, frame)) continue;
+      this.#submit(connection, group);
+      group = new Group(session, bytes);
+      if (!this.#turns.isOpen) {
+        this.#hold(client, session, bytes.subarray(frame.start));
+        return undefined;
+      }
+      const { start, end } = frame;
+      this.#turns.do(() => toBroker(bytes.subarray(start, end)));
+      if (isSteady(connection)) continue;
+      if (at < bytes.length) toBroker(bytes.subarray(at));
+      return undefined;
+    }
+    this.#submit(connection, group);
+    return undefined;
+  }
+
+  /** Adds a usual message to the group; false when it is another. */
+  #add(group: Group, frame: PacketFrame): boolean {
+    // Neither DUP nor retained, and QoS 0 or 1.
+    if (!frame.isPublish || (frame.flags & 0b1101) !== 0) return false;
+    if (frame.qos === 1 && frame.packetId === 0) return false;
+    const { bytes, session } = group;
+    const topic = this.#topicOf(bytes, frame);
+    if (topic === null) return false;
+    const sensorRef = this.#parts.ingest.peekSensor(session.actor, topic.device, topic.sensor);
+    if (sensorRef === undefined) return false;
+    const readings = readingsOf(bytes, frame, topic.many);
+    if (readings === undefined) return false;
+    const { payloadStart: start, end, packetId } = frame;
+    let publish: PublishMark | undefined;
+    if (frame.qos === 1) {
+      session.number ??= sessionNumber(session.actor.userId, session.clientId);
+      publish = publishMark(session.number, packetId, topic.seeds, { part: sensorRef.sensor.key, bytes, start, end });
+      this.#parts.duplicates.begin(publish);
+      group.packetIds.push(packetId);
+    }
+    const original = new BufferedMessage(bytes, start, end, frame.qos as 0 | 1);
+    const extras = { original, publish, many: topic.many };
+    group.pushes.push(new Push(sensorRef, readings, this.#parts.clock.now(), extras));
+    group.starts.push(frame.start);
+    return true;
+  }
+
+  #submit(connection: AedesConnection, group: Group): void {
+    if (group.pushes.length === 0) return;
+    connection._parsingBatch += group.pushes.length;
+    if (connection._keepaliveInterval > 0) connection._keepaliveTimer?.refresh();
+    this.#parts.begun();
+    this.#parts.ingest.submitAll(group.session.actor.caller, group.pushes, (failure) => {
+      const nowMs = this.#parts.clock.now();
+      for (const { publish } of group.pushes)
+        if (publish !== undefined) this.#parts.duplicates.end(publish, nowMs, failure);
+      if (failure === undefined) this.#acknowledge(connection, group);
+      else this.#takeAtLength(connection, group, failure);
+    });
+  }
+
+  /** While the queue is full, each message waits for its turn (back-pressure). */
+  #takeAtLength(connection: AedesConnection, group: Group, failure: unknown): void {
+    if (!(failure instanceof Refusal) || failure.code !== 'busy') {
+      this.#fail(connection, group, failure as Error);
+      return;
+    }
+    const decisions = group.published().map((published) => this.#parts.decide(group.session, published));
+    Promise.all(decisions).then(
+      () => this.#acknowledge(connection, group),
+      (error: Error) => this.#fail(connection, group, error),
+    );
+  }
+
+  /** One write for all that the commit holds of this connection. */
+  #acknowledge(connection: AedesConnection, group: Group): void {
+    const next = () => {
+      connection._parsingBatch -= group.pushes.length - 1;
+      readNext(connection as unknown as Client);
+    };
+    this.#parts.ended();
+    if (connection.closed || connection.conn.destroyed) return;
+    if (group.packetIds.length === 0 || connection.conn.write(acknowledgements(group.packetIds))) next();
+    else connection.waitForDrain((error) => (error ? undefined : next()));
+  }
+
+  /** Cuts the client, so that what was not stored is not acknowledged and comes again. */
+  #fail(connection: AedesConnection, group: Group, error: Error): void {
+    this.#parts.failed(group.session, error);
+    this.#parts.ended();
+    if (!connection.closed) readNext(connection as unknown as Client, error);
+  }
+
+  #topicOf(bytes: Buffer, { topicStart, topicEnd }: PacketFrame): SensorTopic | null {
+    const length = topicEnd - topicStart;
+    if (length > limits.fastPathTopicBytesMax) return null;
+    // A name for the bytes, whatever they spell.
+    const name = bytes.toString('latin1', topicStart, topicEnd);
+    let topic = this.#topics.get(name);
+    if (topic === undefined) {
+      topic = toSensorTopic(bytes.toString('utf8', topicStart, topicEnd));
+      this.#topics.set(name, topic);
+    }
+    return topic;
+  }
+}
+
+function isSteady({ connected, closed, version, _parser }: AedesConnection): boolean {
+  if (!connected || closed || version === null || version > 4) return false;
+  return _parser._queue === null && _parser._stateCounter === 0 && _parser._list.length === 0;
+}
+
+function toSensorTopic(text: string): SensorTopic | null {
+  const topic = parseTopic(text);
+  if (topic.kind !== 'sensor') return null;
+  const { device, sensor, many } = topic;
+  return { device, sensor, many, seeds: seedsOf(withoutSlash(text)) };
+}
+
+function readingsOf(bytes: Buffer, { payloadStart, end }: PacketFrame, many: boolean): readonly Reading[] | undefined {
+  const plain = parsePlainReading(bytes, payloadStart, end);
+  if (plain !== undefined) return [plain];
+  try {
+    const body = parseJsonText(bytes.subarray(payloadStart, end), limits.nestingLevelsMax);
+    const readings = Array.isArray(body) && !many ? [] : parseReadings(body);
+    return readings.length === 0 ? undefined : readings;
+  } catch {
+    // At length it is found out once more, and noted for the owner.
+    return undefined;
+  }
+}
+
+/** PUBACK after PUBACK. */
+function acknowledgements(packetIds: readonly number[]): Buffer {
+  const bytes = Buffer.allocUnsafe(packetIds.length * 4);
+  let at = 0;
+  for (const id of packetIds) {
+    bytes[at] = 0x40;
+    bytes[at + 1] = 2;
+    bytes[at + 2] = id >> 8;
+    bytes[at + 3] = id & 0xff;
+    at += 4;
+  }
+  return bytes;
+}
+
+/** What came in one piece on one connection. */
+class Group {
+  readonly session: ClientSession;
+  readonly bytes: Buffer;
+  readonly pushes: Push[] = [];
+  /** Of those with QoS 1, in order. */
+  readonly packetIds: number[] = [];
+  /** Where each packet begins. */
+  readonly starts: number[] = [];
+
+  constructor(session: ClientSession, bytes: Buffer) {
+    this.session = session;
+    this.bytes = bytes;
+  }
+
+  /** The packets once more, as the broker would have them. */
+  published(): Published[] {
+    const frame = new PacketFrame();
+    return this.starts.map((start) => {
+      frame.look(this.bytes, start);
+      return {
+        topic: this.bytes.toString('utf8', frame.topicStart, frame.topicEnd),
+        payload: this.bytes.subarray(frame.payloadStart, frame.end),
+        qos: frame.qos as 0 | 1,
+        retain: false,
+        dup: false,
+        ...(frame.qos === 0 ? {} : { messageId: frame.packetId }),
+      };
+    });
+  }
+}
+
+/** A message within the buffer in which it came. */
+class BufferedMessage implements OriginalMessage {
+  readonly #buffer: Buffer;
+  readonly #start: number;
+  readonly #end: number;
+  readonly qos: 0 | 1;
+  readonly retain = false;
+
+  constructor(buffer: Buffer, start: number, end: number, qos: 0 | 1) {
+    this.#buffer = buffer;
+    this.#start = start;
+    this.#end = end;
+    this.qos = qos;
+  }
+
+  get payload(): Uint8Array {
+    return this.#buffer.subarray(this.#start, this.#end);
+  }
+
+  get bytes(): number {
+    return this.#end - this.#start;
+  }
+}

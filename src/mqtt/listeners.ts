@@ -1,0 +1,85 @@
+// The ports of MQTT: plain, perhaps behind proxies that name the client, and TLS. Used by mqtt-server.ts alone, which takes
+// each connection from here. Keeps true: every connection that was accepted has an end, signed in or not.
+import { createServer as createTcpServer, type Server, type ServerOpts, type Socket } from 'node:net';
+import { createServer as createTlsServer, type Server as TlsServer } from 'node:tls';
+import { Listening } from '../base/network/listening.ts';
+import { AcceptedSockets, type ConnectionAdmission } from '../base/network/sockets.ts';
+import { limits } from '../config/limits.ts';
+import type { MqttOptions, MqttPorts } from './mqtt-options.ts';
+import { ProxiedSockets, type ProxiedSocketsParts } from './proxy/proxied-sockets.ts';
+
+export interface ListenersParts extends ProxiedSocketsParts {
+  readonly options: MqttOptions;
+  readonly connections: ConnectionAdmission;
+}
+
+export class Listeners {
+  readonly #parts: ListenersParts;
+  readonly #socketOptions: ServerOpts = {
+    noDelay: true,
+    highWaterMark: limits.subscriberBytesMax + 64 * 1024,
+    // Who has gone without a word, and has no keep-alive of MQTT, is found out by the system.
+    keepAlive: true,
+    keepAliveInitialDelay: limits.tcpKeepAliveMs,
+  };
+  readonly #proxied: ProxiedSockets;
+  readonly #servers: Server[] = [];
+  readonly #listening: Listening[] = [];
+  readonly #accepted: AcceptedSockets[] = [];
+  #tlsServer: TlsServer | undefined;
+
+  constructor(parts: ListenersParts) {
+    this.#parts = parts;
+    this.#proxied = new ProxiedSockets(parts);
+  }
+
+  /** The server of MQTT over TLS, once it was started. */
+  get tlsServer(): TlsServer | undefined {
+    return this.#tlsServer;
+  }
+
+  /** Opens the ports. @throws Error when one is in use. */
+  async start(): Promise<MqttPorts> {
+    return { ...(await this.#startPlain()), ...(await this.#startTls()) };
+  }
+
+  /** Takes no new connections. */
+  close(): void {
+    for (const listening of this.#listening) listening.close();
+    for (const server of this.#servers) server.close();
+    this.#proxied.close();
+  }
+
+  /** Cuts every connection. */
+  cutAll(): void {
+    for (const sockets of this.#accepted) sockets.cutAll();
+  }
+
+  async #startPlain(): Promise<MqttPorts> {
+    const { port, proxyProtocol } = this.#parts.options;
+    if (port === undefined) return {};
+    const take = (socket: Socket) => (proxyProtocol ? this.#proxied.take(socket) : this.#take(socket));
+    return { mqtt: await this.#listen(createTcpServer(this.#socketOptions, take), port) };
+  }
+
+  async #startTls(): Promise<MqttPorts> {
+    const { tls } = this.#parts.options;
+    if (tls === undefined) return {};
+    const options = { ...this.#socketOptions, ...tls.options, handshakeTimeout: limits.tlsHandshakeMsMax };
+    const server = createTlsServer(options, (socket) => this.#take(socket));
+    this.#tlsServer = server;
+    return { mqtts: await this.#listen(server, tls.port) };
+  }
+
+  #take(socket: Socket): void {
+    this.#parts.accept(socket, this.#parts.proxies.clientOf(socket.remoteAddress, undefined));
+  }
+
+  #listen(server: Server, port: number): Promise<number> {
+    this.#servers.push(server);
+    this.#accepted.push(new AcceptedSockets(server, { connectionAdmission: this.#parts.connections }));
+    const listening = new Listening(server, this.#socketOptions);
+    this.#listening.push(listening);
+    return listening.open({ port, host: this.#parts.options.host });
+  }
+}

@@ -1,0 +1,23 @@
+// What the MQTT edge is told, and what it tells of itself.
+import type { TlsOptions } from 'node:tls';
+
+export interface MqttOptions {
+  readonly host: string;
+  /** Undefined: no plain MQTT. */
+  readonly port: number | undefined;
+  /** True where connections of plain MQTT begin with a header of the PROXY protocol. */
+  readonly proxyProtocol: boolean;
+  readonly tls: { readonly port: number; readonly options: TlsOptions } | undefined;
+}
+
+/** The ports that are open. */
+export interface MqttPorts {
+  readonly mqtt?: number;
+  readonly mqtts?: number;
+}
+
+/** Counts for the metrics. */
+export interface MqttCounts {
+  connections: number;
+  slowCut: number;
+}

@@ -1,0 +1,14 @@
+// The address of each MQTT client: that of the client itself, also where a trusted proxy passed the connection on. Noted by
+// mqtt-server.ts when a connection is accepted; asked for where something is counted by address, such as failed logins.
+import type { Duplex } from 'node:stream';
+import type { Client } from 'aedes';
+
+const addresses = new WeakMap<Duplex, string>();
+
+export function noteAddress(connection: Duplex, address: string): void {
+  addresses.set(connection, address);
+}
+
+export function addressOf(client: Client): string {
+  return addresses.get(client.conn) ?? '';
+}

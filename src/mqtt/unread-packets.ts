@@ -1,0 +1,85 @@
+// What subscribers have been sent and do not read: shared out by caller, in bytes, and bounded in time. Called by
+// mqtt-server.ts for each connection. Keeps true: what waits for subscribers is bounded in all (I4), and no datapoint is
+// refused for it, because what is counted here no longer counts as being delivered.
+import type { Client } from 'aedes';
+import { limits } from '../config/limits.ts';
+import type { Caller } from '../domain/callers/caller.ts';
+import { FairShare } from '../domain/callers/fair-share.ts';
+import type { ClientSession } from './sessions.ts';
+
+/** What aedes's types do not show: called when a connection has too much waiting to take more. */
+interface DrainableClient {
+  waitForDrain(done: (error: Error | null) => void): void;
+}
+
+export class UnreadPackets {
+  readonly #share: FairShare;
+  readonly #held = new Map<Client, { readonly caller: Caller; bytes: number }>();
+  readonly #sessionOf: (client: Client) => ClientSession | undefined;
+  readonly #onSlow: (session: ClientSession) => void;
+  readonly #onHeld: () => void;
+
+  constructor(parts: {
+    /** The memory for all that is on its way in or out. */
+    readonly passing: FairShare;
+    readonly sessionOf: (client: Client) => ClientSession | undefined;
+    /** Told of a subscriber that is cut. */
+    readonly onSlow: (session: ClientSession) => void;
+    /** Told when more waits here, and so less elsewhere. */
+    readonly onHeld: () => void;
+  }) {
+    const { unreadBytesMax: aloneMax, unreadBytesReserve: reserve } = limits;
+    this.#share = new FairShare('unreadBytes', { aloneMax, reserve, within: parts.passing });
+    this.#sessionOf = parts.sessionOf;
+    this.#onSlow = parts.onSlow;
+    this.#onHeld = parts.onHeld;
+  }
+
+  /** Bytes that wait for subscribers whose connections take no more. */
+  get bytes(): number {
+    return this.#share.held;
+  }
+
+  /** Counts what waits for the client from the moment on in which its connection takes no more. */
+  watch(client: Client): void {
+    const waiter = client as unknown as DrainableClient;
+    const waitForDrain = waiter.waitForDrain.bind(client);
+    waiter.waitForDrain = (done) => {
+      waitForDrain(done);
+      this.#note(client);
+    };
+  }
+
+  #note(client: Client): void {
+    const session = this.#sessionOf(client);
+    // Before the sign-in nothing is delivered.
+    if (session === undefined) return;
+    const { caller } = session.actor;
+    const held = this.#held.get(client);
+    const more = client.conn.writableLength - (held?.bytes ?? 0);
+    if (more <= 0) return;
+    if (!this.#share.allows(caller, more)) {
+      this.#onSlow(session);
+      client.conn.destroy();
+      return;
+    }
+    this.#share.force(caller, more);
+    if (held !== undefined) held.bytes += more;
+    else this.#hold(client, { caller, bytes: more });
+    this.#onHeld();
+  }
+
+  #hold(client: Client, held: { readonly caller: Caller; bytes: number }): void {
+    this.#held.set(client, held);
+    const end = () => {
+      client.conn.off('drain', later);
+      client.conn.off('close', later);
+      this.#held.delete(client);
+      this.#share.giveBack(held.caller, held.bytes);
+    };
+    // Those that wait for the connection are told in this turn: what they wait for counts somewhere until then.
+    const later = () => void setImmediate(() => this.#held.get(client) === held && end());
+    client.conn.on('drain', later);
+    client.conn.on('close', later);
+  }
+}

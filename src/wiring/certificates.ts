@@ -1,0 +1,146 @@
+// The TLS certificate and key: read at the start, and anew on SIGHUP and when the files change, for every server that speaks
+// TLS, without cutting a connection. A pair that is broken or half written is logged, and the one before stays in use.
+// Made by server.ts. The files are looked at again and again, because notices of changes are lost on many file systems.
+import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { readFile, stat } from 'node:fs/promises';
+import { createSecureContext, type SecureContextOptions, Server as TlsServer } from 'node:tls';
+import type { Log } from '../base/log.ts';
+import type { Clock } from '../base/time/clock.ts';
+import type { Config } from '../config/config.ts';
+import { limits } from '../config/limits.ts';
+
+export interface CertificateFiles {
+  readonly certFile: string;
+  readonly keyFile: string;
+}
+
+/** TLS 1.2 and 1.3 with keys for one connection alone (ECDHE) and authenticated encryption (AEAD). */
+const secure: SecureContextOptions = {
+  minVersion: 'TLSv1.2',
+  ciphers: [
+    ...['TLS_AES_256_GCM_SHA384', 'TLS_CHACHA20_POLY1305_SHA256', 'TLS_AES_128_GCM_SHA256'],
+    ...['ECDHE-ECDSA-AES128-GCM-SHA256', 'ECDHE-RSA-AES128-GCM-SHA256'],
+    ...['ECDHE-ECDSA-AES256-GCM-SHA384', 'ECDHE-RSA-AES256-GCM-SHA384'],
+    ...['ECDHE-ECDSA-CHACHA20-POLY1305', 'ECDHE-RSA-CHACHA20-POLY1305'],
+  ].join(':'),
+};
+
+export class Certificates {
+  readonly #files: CertificateFiles;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  readonly #servers: TlsServer[] = [];
+  #options: SecureContextOptions;
+  /** What the files looked like when they were last read. */
+  #seen = '';
+  /** Another look of theirs, and since when they have it. */
+  #changed: { readonly look: string; readonly sinceMs: number } | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #reading: Promise<void> | undefined;
+  #isClosed = false;
+
+  /** @throws Error when the files cannot be used. */
+  constructor(parts: { readonly files: CertificateFiles; readonly clock: Clock; readonly log: Log }) {
+    this.#files = parts.files;
+    this.#clock = parts.clock;
+    this.#log = parts.log;
+    this.#options = optionsOf(readFileSync(parts.files.certFile), readFileSync(parts.files.keyFile));
+  }
+
+  /** Undefined where no certificate is set. @throws Error when it cannot be used. */
+  static open(
+    { tlsCert, tlsKey }: Config,
+    parts: { readonly clock: Clock; readonly log: Log },
+  ): Certificates | undefined {
+    return tlsCert === '' ? undefined : new Certificates({ ...parts, files: { certFile: tlsCert, keyFile: tlsKey } });
+  }
+
+  /** What a server is made with. */
+  get options(): SecureContextOptions {
+    return this.#options;
+  }
+
+  /** Has the server get every later certificate. */
+  keepFresh(server: TlsServer): void {
+    this.#servers.push(server);
+    // It may have been made with an earlier one.
+    server.setSecureContext(this.#options);
+  }
+
+  /** Looks at the files from now on; those of the servers that speak TLS get what comes. */
+  async start(servers: readonly unknown[]): Promise<void> {
+    for (const server of servers) if (server instanceof TlsServer) this.keepFresh(server);
+    this.#seen = await this.#look();
+    this.#plan();
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+    await this.#reading;
+  }
+
+  /** Reads both files now, whether or not they changed. */
+  reload(): Promise<void> {
+    if (this.#isClosed) return Promise.resolve();
+    const reading = (this.#reading ?? Promise.resolve()).then(() => this.#read());
+    this.#reading = reading;
+    return reading;
+  }
+
+  /** Reads files that have changed and then stayed as they are for a moment, so that nobody is writing them. */
+  async look(): Promise<void> {
+    const look = await this.#look();
+    const nowMs = this.#clock.now();
+    if (look === this.#seen) this.#changed = undefined;
+    else if (this.#changed?.look !== look) this.#changed = { look, sinceMs: nowMs };
+    else if (nowMs - this.#changed.sinceMs >= limits.certificateSettleMs) await this.reload();
+  }
+
+  #plan(): void {
+    if (this.#isClosed) return;
+    this.#timer = setTimeout(() => {
+      void this.look().finally(() => this.#plan());
+    }, limits.certificateLookMs);
+    this.#timer.unref();
+  }
+
+  /** Text that is another whenever a file is another; a link that leads elsewhere counts too. */
+  async #look(): Promise<string> {
+    const { certFile, keyFile } = this.#files;
+    const looks = [certFile, keyFile].map((file) =>
+      stat(file).then(
+        ({ ino, size, mtimeMs, ctimeMs }) => `${ino} ${size} ${mtimeMs} ${ctimeMs}`,
+        (error: NodeJS.ErrnoException) => error.code ?? 'none',
+      ),
+    );
+    return (await Promise.all(looks)).join(', ');
+  }
+
+  async #read(): Promise<void> {
+    const { certFile, keyFile } = this.#files;
+    // Looked at first: what is written during the reading is another look, and is read again.
+    this.#seen = await this.#look();
+    this.#changed = undefined;
+    try {
+      const options = optionsOf(await readFile(certFile), await readFile(keyFile));
+      for (const server of this.#servers) server.setSecureContext(options);
+      this.#options = options;
+      const { validTo } = new X509Certificate(options.cert as Buffer);
+      this.#log.info({ certFile, validTo }, 'the TLS certificate was read anew');
+    } catch (error) {
+      const reason = (error as Error).message;
+      this.#log.error({ certFile, keyFile, reason }, 'the TLS certificate cannot be used; the one before stays');
+    }
+  }
+}
+
+/** @throws Error when they are no certificate and key that belong together. */
+function optionsOf(cert: Buffer, key: Buffer): SecureContextOptions {
+  if (!new X509Certificate(cert).checkPrivateKey(createPrivateKey(key)))
+    throw new Error('the key is not that of the certificate');
+  const options = { ...secure, cert, key };
+  createSecureContext(options);
+  return options;
+}

@@ -1,0 +1,39 @@
+// What the doors of the service are opened with: addresses, ports, encryption; and the port of the figures. Called by
+// server.ts alone.
+import type { Log } from '../base/log.ts';
+import type { Config } from '../config/config.ts';
+import type { HttpOptions } from '../http/server/http-server.ts';
+import { MetricsServer } from '../http/server/metrics-server.ts';
+import type { Metrics } from '../metrics.ts';
+import type { Certificates } from './certificates.ts';
+
+export function httpOptions(config: Config, certificates: Certificates | undefined): HttpOptions {
+  const { httpPort: port, corsOrigins, baseUrl, hstsS, docsAccess } = config;
+  const guardsDocs = docsAccess === 'guests';
+  return { host: hostOf(config), port, corsOrigins, baseUrl, hstsS, guardsDocs, tls: certificates?.options };
+}
+
+/** One listener a port: `localhost` may be two addresses, and Fastify would open a second server that nobody watches over. */
+export function hostOf({ httpHost }: Config): string {
+  return httpHost === 'localhost' ? '127.0.0.1' : httpHost;
+}
+
+export async function openMetrics(
+  { metricsPort: port, metricsHost: host }: Config,
+  { registry: metrics }: Metrics,
+  closers: (() => Promise<void>)[],
+): Promise<{ readonly metrics?: number }> {
+  if (port === undefined) return {};
+  const server = new MetricsServer({ options: { host, port }, metrics });
+  closers.push(() => server.close());
+  return { metrics: await server.start() };
+}
+
+export function warnOfPlainText(config: Config, log: Log): void {
+  const isLoopback = /^(127\.|::1$|localhost$)/.test(config.httpHost);
+  if (config.tlsCert !== '' || isLoopback) return;
+  log.warn(
+    { host: config.httpHost },
+    'HTTP and MQTT are not encrypted: set DUNDUN_TLS_CERT and DUNDUN_TLS_KEY, or put a TLS proxy before them',
+  );
+}
