@@ -1,6 +1,6 @@
 // Preloaded (LD_PRELOAD) into a process, it makes one folder behave as on a disk that can lose power: calls go through
 // to the kernel as they are, and of every change that no fsync has covered it notes what was there before. After a
-// SIGKILL test/support/power-cut.ts takes back any part of these. Built and used by test/support/lossy-disk.ts.
+// SIGKILL test/support/crash/power-cut.ts takes back any part of these. Built and used by test/support/crash/lossy-disk.ts.
 //
 // Must stay true: a change is noted before it is made, in one write to a file that outlives the process, so a kill at
 // any moment leaves nothing unnoted; what was synced is never taken back. What it cannot follow (writing through a

@@ -1,10 +1,10 @@
 // A sensor that keeps its datapoints for a day, and a client that pushes to it what is new and what is years old, so that
 // a kill meets retention; afterwards it tells whether all that is new is there, and of what is old nothing twice.
 import assert from 'node:assert/strict';
-import type { Dice } from './dice.ts';
-import { Ledger } from './ledger.ts';
+import { Ledger } from './crash/ledger.ts';
+import { push } from './crash/pushers.ts';
+import type { SeededRandom } from './dice.ts';
 import { call, readValues } from './process.ts';
-import { push } from './pushers.ts';
 
 const sensor = 'aging';
 const border = '2024-01-01T00:00:00Z';
@@ -12,13 +12,13 @@ const oldTimes = ['2019-12-31T23:59:59.999Z', '2020-01-01T00:00:00Z', '2021-06-0
 
 export class Aging {
   readonly #device: string;
-  readonly #dice: Dice;
+  readonly #random: SeededRandom;
   readonly #new: Ledger;
   readonly #old: Ledger;
 
-  constructor(device: string, dice: Dice) {
+  constructor(device: string, random: SeededRandom) {
     this.#device = device;
-    this.#dice = dice;
+    this.#random = random;
     this.#new = new Ledger(device, { read: `dateFrom=${border}` });
     this.#old = new Ledger(device, { read: `dateTo=${border}` });
   }
@@ -32,9 +32,9 @@ export class Aging {
       throw error;
     }
     for (;;) {
-      const fresh = this.#new.enter(sensor, this.#dice.between(1, 101));
-      const time = oldTimes[this.#dice.between(0, oldTimes.length)] as string;
-      const old = this.#old.enter(sensor, this.#dice.between(1, 301), time);
+      const fresh = this.#new.enter(sensor, this.#random.between(1, 101));
+      const time = oldTimes[this.#random.between(0, oldTimes.length)] as string;
+      const old = this.#old.enter(sensor, this.#random.between(1, 301), time);
       await push({ server, ledger: this.#new }, fresh);
       await push({ server, ledger: this.#old }, old);
       if (old.told === 'open') return;

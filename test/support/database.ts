@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { limits } from '../../src/config/limits.ts';
-import { databaseFile } from '../../src/storage/sqlite/connection.ts';
+import { databaseFile } from '../../src/engines/embedded/database/connection.ts';
 
 /** Runs a query on the file in the data folder, and leaves it as it is; what is in the write-ahead log counts. */
 export function query(folder: string, sql: string): Record<string, unknown>[] {

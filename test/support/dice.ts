@@ -1,5 +1,5 @@
 // Chance that can be repeated: the same seed throws the same. A test prints its seed; DUNDUN_TEST_SEED sets it.
-export class Dice {
+export class SeededRandom {
   readonly seed: number;
   #state: number;
 

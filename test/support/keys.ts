@@ -1,6 +1,6 @@
 // API keys for tests, made at the public door.
-import { make } from './calls.ts';
-import { Client } from './mqtt-client.ts';
+import { make } from './api/calls.ts';
+import { Client } from './mqtt/mqtt-client.ts';
 import type { TestServer } from './test-server.ts';
 
 export interface MadeKey {

@@ -1,11 +1,13 @@
 // The people of the tests. They are made the way the command line makes them, straight into the data folder; one
 // password hash serves all of them, because each costs tens of milliseconds.
-import { type Clock, systemClock } from '../../src/base/clock.ts';
+
 import { randomIds } from '../../src/base/ids.ts';
+import { type Clock, systemClock } from '../../src/base/time/clock.ts';
+import { Callers } from '../../src/domain/callers/callers.ts';
 import { Passwords } from '../../src/domain/users/passwords.ts';
 import { Users } from '../../src/domain/users/users.ts';
-import { SqlUserStore } from '../../src/storage/sql/user-store.ts';
-import { openRegistryAlone } from '../../src/storage/sqlite/open.ts';
+import { openRegistryAlone } from '../../src/engines/embedded/open.ts';
+import { SqlUserStore } from '../../src/engines/shared/registry/user-store.ts';
 
 /** Who calls: a user by name, or `guest`, which sends no token. */
 export type As = string;
@@ -36,7 +38,10 @@ export async function addUsers(folder: string, names: readonly string[], clock: 
 export async function setPassword(folder: string, username: string, newPassword: string): Promise<void> {
   const { registry, close } = await openRegistryAlone(folder);
   const store = new SqlUserStore(registry);
-  await new Users({ store, passwords, clock: systemClock, ids: randomIds }).setPassword(username, newPassword);
+  await new Users({ store, passwords, clock: systemClock, ids: randomIds, callers: new Callers() }).setPassword(
+    username,
+    newPassword,
+  );
   close();
 }
 

@@ -8,7 +8,7 @@ import { join, resolve } from 'node:path';
 import { after } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import type { limits } from '../../src/config/limits.ts';
-import { type ApiDocument, documentedAnswers } from './documented-answers.ts';
+import { type ApiDocument, documentedAnswers } from './api/documented-answers.ts';
 
 export const root = resolve(import.meta.dirname, '../..');
 export const adminPassword = 'correct horse battery';
@@ -17,6 +17,7 @@ export interface Ports {
   readonly http: number;
   readonly mqtt?: number;
   readonly mqtts?: number;
+  readonly metrics?: number;
 }
 
 export interface Exit {
@@ -55,6 +56,7 @@ function environment(settings: Settings): Settings {
     DUNDUN_HTTP_PORT: '0',
     DUNDUN_MQTT_PORT: '0',
     DUNDUN_MQTT_TLS_PORT: '0',
+    DUNDUN_METRICS_PORT: '0',
     DUNDUN_ADMIN_PASSWORD: adminPassword,
     ...settings,
   };
@@ -238,6 +240,13 @@ async function send(dundun: { readonly url: string }, path: string, options: Cal
   if (json === undefined) return fetch(`${dundun.url}${path}`, { method, headers });
   headers['content-type'] = 'application/json';
   return fetch(`${dundun.url}${path}`, { method, headers, body: JSON.stringify(json) });
+}
+
+/** What the service tells Prometheus. */
+export async function figuresOf({ ports }: { readonly ports: Ports }): Promise<string> {
+  const answer = await fetch(`http://127.0.0.1:${ports.metrics}/metrics`);
+  assert.equal(answer.status, 200);
+  return answer.text();
 }
 
 /** A token for the login, or the status with which it was refused. */

@@ -11,9 +11,9 @@ import {
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
-import { TurnedClock } from '../../src/base/clock.ts';
-import type { Channel } from '../../src/domain/notifications/notification.ts';
-import type { Delivery, OutgoingMessage, Recipient, Sender } from '../../src/domain/notifications/sender.ts';
+import { TurnedClock } from '../../src/base/time/clock.ts';
+import type { OutgoingMessage, Recipient, Sender, SendOutcome } from '../../src/domain/notifications/outbox/sender.ts';
+import type { Channel } from '../../src/domain/notifications/rules/notification.ts';
 
 export interface Reply {
   readonly status: number;
@@ -92,13 +92,12 @@ const never = new AbortController().signal;
 let made = 0;
 
 /** A message to somebody who is reached there. */
-export function messageTo(
-  to: Omit<Recipient, 'username'>,
-  channel: Channel,
-  said = 'Field 3 is dry: 12 %',
-): OutgoingMessage {
+/** The one whom test messages go to. */
+export const awa = { id: '6f1f0c1e-0000-4000-8000-000000000001', username: 'awa', webhookVersion: 1 };
+
+export function messageTo(to: Partial<Recipient>, channel: Channel, said = 'Field 3 is dry: 12 %'): OutgoingMessage {
   made += 1;
-  return { id: `message-${made}`, channel, to: { username: 'awa', ...to }, text: said };
+  return { id: `message-${made}`, channel, to: { ...awa, ...to }, text: said };
 }
 
 /** What one try comes to; none of the secrets is ever told. */
@@ -106,14 +105,14 @@ export async function send(
   sender: Sender,
   message: OutgoingMessage,
   { secrets = [], signal = never }: { readonly secrets?: readonly string[]; readonly signal?: AbortSignal } = {},
-): Promise<Delivery> {
-  const delivery = await sender.send(message, signal);
-  const told = JSON.stringify(delivery);
+): Promise<SendOutcome> {
+  const sendOutcome = await sender.send(message, signal);
+  const told = JSON.stringify(sendOutcome);
   const { phone = [], twitter = [], telegram = [], webhook = [], email = [] } = message.to;
   for (const secret of [...secrets, ...[phone, twitter, telegram, webhook, email].flat()]) {
     assert.ok(!told.includes(secret), `${secret} is told: ${told}`);
   }
-  return delivery;
+  return sendOutcome;
 }
 
 export interface Spoken {
@@ -128,9 +127,9 @@ export interface Spoken {
 export function troubleTests({ provider, sender, message, secrets }: Spoken): void {
   const retries = async (trouble: Trouble, msMax = 20_000) => {
     provider().reply = trouble;
-    const delivery = await send(sender(msMax), message(), { secrets });
-    assert.equal(delivery.kind, 'retry', JSON.stringify(delivery));
-    return delivery as Extract<Delivery, { readonly kind: 'retry' }>;
+    const sendOutcome = await send(sender(msMax), message(), { secrets });
+    assert.equal(sendOutcome.kind, 'retry', JSON.stringify(sendOutcome));
+    return sendOutcome as Extract<SendOutcome, { readonly kind: 'retry' }>;
   };
 
   test('a provider that is silent is given up after a while, and tried again', async () => {
@@ -168,8 +167,8 @@ export function troubleTests({ provider, sender, message, secrets }: Spoken): vo
   for (const status of [500, 502, 503, 504]) {
     test(`${status} is tried again`, async () => {
       provider().reply = { status, text: '<h1>awa +221770000000</h1>' };
-      const delivery = await send(sender(20_000), message(), { secrets });
-      assert.deepEqual({ ...delivery, reason: '' }, { kind: 'retry', reason: '', code: String(status) });
+      const sendOutcome = await send(sender(20_000), message(), { secrets });
+      assert.deepEqual({ ...sendOutcome, reason: '' }, { kind: 'retry', reason: '', code: String(status) });
     });
   }
 

@@ -3,9 +3,9 @@ import type { DatabaseSync } from 'node:sqlite';
 import { type Columns, valueAt } from '../../src/domain/datapoints/columns.ts';
 import type { StoredValue } from '../../src/domain/datapoints/datapoint.ts';
 import { rowNumbers } from '../../src/domain/datapoints/datapoint-batch.ts';
-import { ChunkReader } from '../../src/storage/sqlite/chunk-reader.ts';
-import { readLog } from '../../src/storage/sqlite/log.ts';
-import { decodeChunk } from '../../src/storage/timeseries/chunk-codec.ts';
+import { readLog } from '../../src/engines/embedded/log/log.ts';
+import { ChunkReader } from '../../src/engines/embedded/reads/chunk-reader.ts';
+import { decodeChunk } from '../../src/engines/shared/codec/chunk-codec.ts';
 import { openDatabase } from './database.ts';
 
 export type Rows = Readonly<Record<string, readonly unknown[]>>;
@@ -23,6 +23,8 @@ const moving = new Set([
     'quiet_run',
     'kysely_migration',
     'kysely_migration_lock',
+    'push_charge',
+    'usage',
   ],
   'api_key_use',
 ]);

@@ -8,13 +8,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import pino from 'pino';
-import { TurnedClock } from '../../src/base/clock.ts';
+import { TurnedClock } from '../../src/base/time/clock.ts';
 import { parseConfig } from '../../src/config/config.ts';
 import type { Env } from '../../src/config/env.ts';
-import { type RunningServer, type Surroundings, startServer } from '../../src/server.ts';
-import { databaseFile } from '../../src/storage/sqlite/connection.ts';
+import { databaseFile } from '../../src/engines/embedded/database/connection.ts';
+import { type RunningServer, type ServerOverrides, startServer } from '../../src/server.ts';
+import { type ApiDocument, documentedAnswers } from './api/documented-answers.ts';
 import { openDatabase } from './database.ts';
-import { type ApiDocument, documentedAnswers } from './documented-answers.ts';
 import { type As, addUsers, password, people } from './people.ts';
 import { type Rows, readRows } from './rows.ts';
 
@@ -27,6 +27,8 @@ export interface Carries {
   /** Sent as it is; name its type in `headers`. */
   readonly body?: string | Uint8Array;
   readonly headers?: Readonly<Record<string, string>>;
+  /** The address of this machine to call from, such as 127.0.0.2. */
+  readonly from?: string;
 }
 
 export interface Answer {
@@ -48,21 +50,21 @@ export class TestServer {
   /** What the server logged as an error since it was last looked at; there must be none at the end. */
   readonly errors: string[] = [];
   readonly #settings: Env;
-  readonly #surroundings: Surroundings;
+  readonly #overrides: ServerOverrides;
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 32 });
   readonly #tokens = new Map<As, { readonly token: string; readonly goodUntilMs: number }>();
   #running: RunningServer | undefined;
 
-  private constructor(folder: string, settings: Env, surroundings: Surroundings) {
+  private constructor(folder: string, settings: Env, overrides: ServerOverrides) {
     this.folder = folder;
     this.#settings = settings;
-    this.#surroundings = surroundings;
+    this.#overrides = overrides;
   }
 
   /** Starts a server; `settings` are environment variables such as DUNDUN_GUEST_ACCESS. */
-  static async start(settings: Env = {}, surroundings: Surroundings = {}): Promise<TestServer> {
+  static async start(settings: Env = {}, overrides: ServerOverrides = {}): Promise<TestServer> {
     const folder = await mkdtemp(join(tmpdir(), 'dundun-test-'));
-    const server = new TestServer(folder, settings, surroundings);
+    const server = new TestServer(folder, settings, overrides);
     try {
       await addUsers(folder, people, server.clock);
       await server.#start();
@@ -137,8 +139,9 @@ export class TestServer {
     const { body, type } = bodyOf(carries);
     const headers = { ...(type === undefined ? {} : { 'content-type': type }), ...carries.headers };
     const { port, hostname } = new URL(this.url);
+    const origin = carries.from === undefined ? {} : { localAddress: carries.from };
     return new Promise((resolve, reject) => {
-      const sent = request({ agent: this.#agent, hostname, port, method, path, headers }, (response) => {
+      const sent = request({ agent: this.#agent, hostname, port, method, path, headers, ...origin }, (response) => {
         buffer(response).then((bytes) => {
           const json = /json/.test(response.headers['content-type'] ?? '') && bytes.length > 0;
           const text = bytes.toString('utf8');
@@ -177,7 +180,7 @@ export class TestServer {
       ...settings,
     };
     const log = pino({ level: 'error', base: null }, { write: (line: string) => this.#note(line) });
-    this.#running = await startServer(parseConfig(env), { ...this.#surroundings, clock: this.clock, log });
+    this.#running = await startServer(parseConfig(env), { ...this.#overrides, clock: this.clock, log });
     // Now, because a test may have the server stop or overloaded when its first answer comes.
     await documentedAnswers(() => this.#document());
   }

@@ -1,0 +1,92 @@
+// Attacks on what is shared out among callers: memory of bodies, password hashes, live streams, places in the ingest queue.
+import { type Attack, type AttackTarget, openSocket, pace, settled } from './harness/attack.ts';
+import { heard } from './harness/attacker.ts';
+
+const stranger = '127.0.0.3';
+const mib = 1024 * 1024;
+
+export const attacks: readonly Attack[] = [
+  {
+    name: 'begins forty bodies, sends 15 of 16 MB of each, and falls silent',
+    against: 'shares',
+    metBy: 'what is received shares one budget, and what stands still is cut (domain/callers/byte-budget.ts)',
+    run: async (target) => {
+      const piece = Buffer.alloc(mib, ' ');
+      const sockets = Array.from({ length: 40 }, () => openSocket(target.http, { from: stranger }));
+      await Promise.all(sockets.map(settled));
+      for (const socket of sockets) {
+        socket.resume().write(requestHead('/api/v2/auth/token', 16 * mib));
+        for (let n = 0; n < 15 && !target.isOver(); n++) socket.write(piece);
+        await pace(20);
+      }
+      while (!target.isOver()) await pace(50);
+      for (const socket of sockets) socket.destroy();
+    },
+  },
+  {
+    name: 'signs in under invented names on a hundred and forty connections',
+    against: 'shares',
+    metBy: 'addresses take turns in the queue of password hashes (domain/callers/fair-queue.ts)',
+    run: async (target) => {
+      let names = 0;
+      const attempt = async () => {
+        while (!target.isOver()) {
+          names += 1;
+          const body = JSON.stringify({ username: `invented-${names}`, password: 'wrong password' });
+          const socket = openSocket(target.http, { from: stranger });
+          socket.write(`${requestHead('/api/v2/auth/token', body.length)}${body}`);
+          await heard(socket);
+          socket.destroy();
+        }
+      };
+      await Promise.all(Array.from({ length: 140 }, attempt));
+    },
+  },
+  {
+    name: 'opens fifteen hundred live streams and reads none',
+    against: 'shares',
+    metBy: 'who has most live streams loses the oldest (domain/live/live.ts)',
+    prepare: (target) => makePublicDevice(target, 'followed'),
+    run: async (target) => {
+      const sockets = [];
+      for (let n = 0; n < 1_500 && !target.isOver(); n++) {
+        const socket = openSocket(target.http, { from: stranger });
+        socket.write('GET /api/v2/devices/followed/live HTTP/1.1\r\nHost: d\r\n\r\n');
+        sockets.push(socket);
+        if (n % 50 === 49) await settled(socket);
+      }
+      while (!target.isOver()) await pace(50);
+      for (const socket of sockets) socket.destroy();
+    },
+  },
+  {
+    name: 'pushes arrays of thirty thousand datapoints on eight connections without a pause',
+    against: 'shares',
+    metBy: 'places in the ingest queue are shared out, and who pushes little goes first (writer.ts, writer-queue.ts)',
+    prepare: (target) => makePublicDevice(target, 'flooded'),
+    run: async (target) => {
+      const body = Buffer.from(JSON.stringify(Array.from({ length: 30_000 }, (_, n) => ({ value: n }))));
+      const flood = async () => {
+        const socket = openSocket(target.http, { from: stranger });
+        await settled(socket);
+        while (!target.isOver() && !socket.destroyed) {
+          socket.write(requestHead('/api/v2/devices/flooded/sensors/s/values', body.length));
+          socket.write(body);
+          await heard(socket);
+        }
+        socket.destroy();
+      };
+      await Promise.all(Array.from({ length: 8 }, flood));
+    },
+  },
+];
+
+function requestHead(path: string, bytes: number): string {
+  return `POST ${path} HTTP/1.1\r\nHost: d\r\nContent-Type: application/json\r\nContent-Length: ${bytes}\r\n\r\n`;
+}
+
+async function makePublicDevice(target: AttackTarget, id: string): Promise<void> {
+  const headers = { 'content-type': 'application/json', authorization: `Bearer ${target.adminToken}` };
+  const body = JSON.stringify({ id, visibility: 'public', sensors: [{ id: 's' }] });
+  await fetch(`${target.url}/api/v2/devices`, { method: 'POST', headers, body });
+}

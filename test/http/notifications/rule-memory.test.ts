@@ -1,0 +1,63 @@
+// Active rules are held in memory, and weighed: no rule takes far more there than it says, and where there is no memory for
+// more, a new one is refused and all that are there go on.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { limits } from '../../../src/config/limits.ts';
+import { make } from '../../support/api/calls.ts';
+import { TestServer } from '../../support/test-server.ts';
+
+// Two rules of five devices fit, and what is made of one device with two rules.
+Object.assign(limits, { ruleBytesMax: 40_000, ruleBytesMultiple: 3, sortedRuleBytesMax: 4_000 });
+
+const action = { usernames: ['owner'], channels: ['none'], message: 'now {id}' };
+const devices = ['d0', 'd1', 'd2', 'd3', 'd4'];
+let server: TestServer;
+
+before(async () => {
+  server = await TestServer.start();
+  for (const id of devices) {
+    await make(server, { as: 'owner', call: 'POST /devices', json: { id, sensors: [{ id: 's' }] }, expect: 204 });
+  }
+});
+after(() => server.stop());
+
+const ruleOf = (more: object = {}) => ({ condition: { devices, sensors: ['s'], expression: 's>1' }, action, ...more });
+const create = (as: string, rule: object) => server.call(as, 'POST', '/notifications', { json: rule });
+
+async function push(device: string, value: number): Promise<void> {
+  const path = `/devices/${device}/sensors/s/values`;
+  assert.equal((await server.call('owner', 'POST', path, { json: { value } })).status, 204);
+}
+
+test('where rules take all memory of their author, more are 503, others have theirs, and what is given back is free', async () => {
+  const ids: string[] = [];
+  let refused: Awaited<ReturnType<typeof create>> | undefined;
+  while (refused === undefined && ids.length < 100) {
+    const made = await create('owner', ruleOf());
+    if (made.status === 200) ids.push(made.text);
+    else refused = made;
+  }
+  assert.equal(refused?.status, 503);
+  assert.ok(Number(refused?.headers['retry-after']) > 0);
+  assert.ok(ids.length >= 10, `${ids.length} rules`);
+  // One that is not active takes none.
+  const idle = await create('owner', ruleOf({ status: 'inactive' }));
+  assert.equal(idle.status, 200);
+  const start = () => server.call('owner', 'PUT', `/notifications/${idle.text}/status`, { json: 'active' });
+  assert.equal((await start()).status, 503);
+  assert.equal((await create('sharer', ruleOf())).status, 200);
+  // All that are there fire, whichever device they are of.
+  for (const device of devices) await push(device, 2);
+  for (const device of devices) await push(device, 3);
+  await server.running.idle();
+  for (const id of ids) {
+    const { body } = await server.call('owner', 'GET', `/notifications/${id}`);
+    assert.equal(body.times_sent, 2 * devices.length);
+  }
+  // An edit that makes it no larger is taken, and a removal makes room.
+  const edit = { condition: { expression: 's>2' } };
+  const edited = await server.call('owner', 'PATCH', `/notifications/${ids[0]}`, { json: edit });
+  assert.ok(edited.status < 300, edited.text);
+  for (const id of ids.slice(0, 2)) await server.call('owner', 'DELETE', `/notifications/${id}`);
+  assert.ok((await start()).status < 300);
+});

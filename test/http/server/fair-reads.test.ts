@@ -1,0 +1,59 @@
+// Long reads are made by one thread, for callers in turns: who asks for much waits behind itself, beyond its share is told
+// to come again, and the next one does not notice. Two addresses of the loopback network are two callers.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { limits } from '../../../src/config/limits.ts';
+import { make } from '../../support/api/calls.ts';
+import { TestServer } from '../../support/test-server.ts';
+
+const heavy = '127.0.0.1';
+const light = '127.0.0.2';
+const datapoints = 120_000;
+let server: TestServer;
+
+before(async () => {
+  server = await TestServer.start();
+  const json = { id: 'd', visibility: 'public', sensors: [{ id: 's' }] };
+  await make(server, { as: 'owner', call: 'POST /devices', json, expect: 204 });
+  for (let from = 0; from < datapoints; from += 30_000) {
+    const values = Array.from({ length: 30_000 }, (_, n) => ({
+      value: n,
+      timestamp: new Date(1.4e12 + (from + n) * 10_000).toISOString(),
+    }));
+    const call = 'POST /devices/d/sensors/s/values';
+    await make(server, { as: 'owner', call, json: values, expect: 204 });
+  }
+});
+after(() => server.stop());
+
+/** A read that goes through all datapoints, in several steps, and answers with little. */
+const read = (from: string) =>
+  server.send(
+    'GET',
+    '/api/v2/devices/d/sensors/s/values?bucket=1h&timezone=America/New_York&aggregate=avg&limit=1000',
+    { from },
+  );
+
+test('one long read of a caller is made while another has dozens waiting', async () => {
+  let made = 0;
+  const flood = Array.from({ length: 40 }, () => read(heavy).finally(() => (made += 1)));
+  const answer = await read(light);
+  assert.equal(answer.status, 200, answer.text);
+  assert.ok(made <= 15, `${made} others came first`);
+  const statuses = (await Promise.all(flood)).map(({ status }) => status);
+  assert.deepEqual([...new Set(statuses)], [200]);
+});
+
+test('more long reads than may wait are 503 for their caller, and another one reads', async () => {
+  Object.assign(limits, { readsWaitingMax: 3, readsWaitingReserve: 3 });
+  await server.restart();
+  const flood = Array.from({ length: 200 }, () => read(heavy));
+  const answer = await read(light);
+  assert.equal(answer.status, 200, answer.text);
+  const answers = await Promise.all(flood);
+  const refused = answers.filter(({ status }) => status === 503);
+  assert.ok(refused.length > 0, 'all were answered');
+  for (const { headers } of refused) assert.match(String(headers['retry-after']), /^\d+$/);
+  assert.deepEqual([...new Set(answers.map(({ status }) => status))].sort(), [200, 503]);
+  assert.equal((await read(heavy)).status, 200);
+});

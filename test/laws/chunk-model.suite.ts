@@ -1,0 +1,149 @@
+// The store with so little room in everything that a few datapoints make many chunks, merges and steps; run by
+// chunk-model.test.ts in a process that has these limits in each of its threads.
+import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { Caller } from '../../src/domain/callers/caller.ts';
+import { datapointsOf } from '../../src/domain/datapoints/columns.ts';
+import { orderOf, type StoredValue } from '../../src/domain/datapoints/datapoint.ts';
+import type { Position } from '../../src/domain/datapoints/datapoint-store.ts';
+import { type EmbeddedStore, openEmbeddedStore } from '../../src/engines/embedded/open.ts';
+import { batchOf, type StoredPoint, sorted, timeOf } from '../support/points.ts';
+import { properties } from '../support/properties.ts';
+
+const caller = new Caller('reader');
+const time = fc.integer({ min: 0, max: 30 });
+const bound = fc.option(fc.integer({ min: -1, max: 31 }), { nil: undefined });
+/** In order, in none, or many of one time. */
+const times = fc.oneof(
+  fc.array(time, { minLength: 1, maxLength: 25 }),
+  fc.tuple(time, fc.integer({ min: 1, max: 50 })).map(([at, count]) => new Array<number>(count).fill(at)),
+  fc
+    .tuple(time, fc.integer({ min: 1, max: 20 }))
+    .map(([from, count]) => Array.from({ length: count }, (_, i) => from + i)),
+);
+const query = fc.record({
+  fromMs: bound,
+  toMs: bound,
+  descending: fc.boolean(),
+  limit: fc.integer({ min: 1, max: 40 }),
+});
+const action = fc.oneof(
+  { weight: 24, arbitrary: fc.record({ push: times, chars: fc.constantFrom(0, 0, 3, 60) }) },
+  { weight: 16, arbitrary: fc.record({ seal: fc.boolean() }) },
+  { weight: 24, arbitrary: fc.record({ query, whileSealing: fc.boolean() }) },
+  { weight: 4, arbitrary: fc.record({ before: time }) },
+  { weight: 1, arbitrary: fc.constant({ reopen: true } as const) },
+);
+
+test('many small chunks read as a sorted array does, whatever is sealed, merged and removed meanwhile', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'dundun-chunks-'));
+  let opened = await openEmbeddedStore(folder);
+  let sensor = 0;
+  const property = fc.asyncProperty(fc.array(action, { minLength: 5, maxLength: 20 }), async (actions) => {
+    const run = new Run(opened, ++sensor);
+    for (const one of actions) {
+      if ('push' in one) await run.push(one.push, one.chars);
+      else if ('seal' in one) await opened.writer.seal();
+      else if ('before' in one) await run.removeBefore(one.before);
+      else if ('query' in one) {
+        const sealing = one.whileSealing ? opened.writer.seal() : undefined;
+        await run.compare(one.query);
+        await sealing;
+      } else {
+        await opened.close();
+        opened = await openEmbeddedStore(folder);
+        run.opened = opened;
+      }
+    }
+    await run.compare({ descending: false, limit: 7 });
+    run.assertNoOverlap();
+  });
+  try {
+    await fc.assert(property, properties({ factor: 0.2 }));
+  } finally {
+    await opened.close();
+    await rm(folder, { recursive: true, force: true });
+  }
+});
+
+/** What a read tells of a datapoint, for comparison. */
+interface Seen {
+  readonly at: number;
+  readonly value: StoredValue | undefined;
+}
+
+function seen(point: StoredPoint): Seen {
+  return { at: timeOf(point), value: point.value };
+}
+
+class Run {
+  opened: EmbeddedStore;
+  readonly #sensor: number;
+  #model: StoredPoint[] = [];
+  #last: StoredPoint | undefined;
+  #count = 0;
+
+  constructor(opened: EmbeddedStore, sensor: number) {
+    this.opened = opened;
+    this.#sensor = sensor;
+  }
+
+  async push(at: readonly number[], chars: number): Promise<void> {
+    const points = at.map((timestamp) => {
+      const seq = this.#count++;
+      const value = chars > 0 && seq % 2 > 0 ? JSON.stringify(`${seq}${'x'.repeat(chars)}`) : seq;
+      return { seq, sensor: this.#sensor, timestamp, received: 1000 + seq, value };
+    });
+    this.#model.push(...points);
+    this.#last = points.at(-1) ?? this.#last;
+    await this.opened.datapoints.append(batchOf(points));
+  }
+
+  /** Beside sealing first, which is in its way, and then until nothing goes any more. */
+  async removeBefore(beforeMs: number): Promise<void> {
+    const { datapoints, writer } = this.opened;
+    const sealing = writer.seal();
+    await datapoints.removeBefore(this.#sensor, beforeMs);
+    await sealing;
+    while ((await datapoints.removeBefore(this.#sensor, beforeMs)) > 0);
+    this.#model = this.#model.filter((point) => timeOf(point) >= beforeMs);
+  }
+
+  async compare(asked: {
+    readonly fromMs?: number | undefined;
+    readonly toMs?: number | undefined;
+    readonly descending: boolean;
+    readonly limit: number;
+  }): Promise<void> {
+    const { datapoints } = this.opened;
+    const { fromMs = -Infinity, toMs = Infinity } = asked;
+    const inside = this.#model.filter((point) => timeOf(point) >= fromMs && timeOf(point) <= toMs);
+    const expected = sorted(inside, asked.descending).map(seen);
+    const found: Seen[] = [];
+    let after: Position | undefined;
+    do {
+      const { columns, next } = await datapoints.read({ sensor: this.#sensor, ...asked, after }, caller);
+      assert.ok(columns.count <= asked.limit);
+      found.push(...datapointsOf(columns).map((point) => ({ at: orderOf(point), value: point.value })));
+      after = next;
+    } while (after !== undefined);
+    assert.deepEqual(found, expected);
+    assert.equal(await datapoints.count({ sensor: this.#sensor, ...asked }, 10_000), expected.length);
+    const latest = (await datapoints.latest([this.#sensor])).get(this.#sensor);
+    assert.deepEqual(latest && { at: orderOf(latest), value: latest.value }, this.#last && seen(this.#last));
+  }
+
+  assertNoOverlap(): void {
+    const chunks = this.opened.reader
+      .prepare('SELECT first, last FROM chunk WHERE sensor = ? ORDER BY first, last, id')
+      .all(this.#sensor);
+    for (const [index, { first }] of chunks.entries()) {
+      const before = chunks[index - 1]?.['last'] ?? -Infinity;
+      assert.ok(Number(before) <= Number(first), 'two chunks overlap');
+    }
+  }
+}

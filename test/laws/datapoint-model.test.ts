@@ -1,0 +1,121 @@
+// Pushes and reads over REST against a sorted array: whatever is pushed, in whatever order, and whatever is sealed or
+// restarts in between, a read gives what the array gives (contract 5).
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import fc from 'fast-check';
+import { properties } from '../support/properties.ts';
+import { TestServer } from '../support/test-server.ts';
+
+let server: TestServer;
+let sensors = 0;
+
+before(async () => {
+  server = await TestServer.start();
+  await server.call('owner', 'POST', '/devices', { json: { id: 'd' } });
+});
+after(() => server.stop());
+
+interface Modelled {
+  readonly value: number;
+  readonly orderMs: number;
+  readonly timestamp: string | undefined;
+  readonly received: string;
+}
+
+// Seconds around the present, few enough that many are equal.
+const second = fc.integer({ min: -5, max: 5 });
+const reading = fc.option(second, { nil: undefined });
+const query = fc.record({
+  from: fc.option(second, { nil: undefined }),
+  to: fc.option(second, { nil: undefined }),
+  limit: fc.option(fc.integer({ min: 1, max: 12 }), { nil: undefined }),
+  offset: fc.option(fc.integer({ min: 0, max: 12 }), { nil: undefined }),
+  sort: fc.constantFrom(undefined, 'asc', 'desc', 'dsc'),
+  lastN: fc.option(fc.integer({ min: 1, max: 12 }), { nil: undefined }),
+  format: fc.constantFrom(undefined, 'json', 'ndjson'),
+});
+type Query = typeof query extends fc.Arbitrary<infer Q> ? Q : never;
+
+const step = fc.oneof(
+  { weight: 10, arbitrary: fc.record({ push: fc.array(reading, { minLength: 1, maxLength: 6 }) }) },
+  { weight: 10, arbitrary: fc.record({ query }) },
+  { weight: 3, arbitrary: fc.record({ advance: fc.integer({ min: 0, max: 2 }) }) },
+  { weight: 2, arbitrary: fc.constant({ seal: true } as const) },
+  { weight: 1, arbitrary: fc.constant({ restart: true } as const) },
+);
+
+test('a read gives what a sorted array gives', async () => {
+  const property = fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 20 }), async (steps) => {
+    sensors += 1;
+    const s = `/devices/d/sensors/s${sensors}`;
+    await server.call('owner', 'POST', '/devices/d/sensors', { json: { id: `s${sensors}` } });
+    const baseMs = server.clock.now();
+    const model: Modelled[] = [];
+    for (const one of steps) {
+      if ('push' in one) await push(s, model, baseMs, one.push);
+      else if ('query' in one) await compare(s, model, baseMs, one.query);
+      else if ('advance' in one) server.clock.advance(one.advance * 1000);
+      else if ('seal' in one) await server.running.store.writer.seal();
+      else await server.restart();
+    }
+    const { body } = await server.call('owner', 'GET', s);
+    assert.equal(body.last_value?.value, model.at(-1)?.value);
+  });
+  await fc.assert(property, properties({ factor: 0.4 }));
+});
+
+async function push(
+  s: string,
+  model: Modelled[],
+  baseMs: number,
+  seconds: readonly (number | undefined)[],
+): Promise<void> {
+  const received = timestamp(server.clock.now());
+  const added = seconds.map((at, n): Modelled => {
+    const measuredMs = at === undefined ? undefined : baseMs + at * 1000;
+    const orderMs = measuredMs ?? server.clock.now();
+    return {
+      value: model.length + n,
+      orderMs,
+      timestamp: measuredMs === undefined ? undefined : timestamp(measuredMs),
+      received,
+    };
+  });
+  const json = added.map(({ value, timestamp: measured }) => ({ value, timestamp: measured }));
+  const { status } = await server.call('owner', 'POST', `${s}/values`, { json });
+  assert.equal(status, 204);
+  model.push(...added);
+}
+
+async function compare(s: string, model: readonly Modelled[], baseMs: number, asked: Query): Promise<void> {
+  const { from, to, limit, offset, sort, lastN, format } = asked;
+  const parameters = new URLSearchParams();
+  if (from !== undefined) parameters.set('dateFrom', timestamp(baseMs + from * 1000));
+  if (to !== undefined) parameters.set('dateTo', timestamp(baseMs + to * 1000));
+  for (const [name, value] of Object.entries({ limit, offset, sort, lastN, format })) {
+    if (value !== undefined) parameters.set(name, String(value));
+  }
+  const { status, text } = await server.call('owner', 'GET', `${s}/values?${parameters}`);
+  assert.equal(status, 200, text);
+  const found = format === 'ndjson' ? JSON.parse(`[${text.trim().replaceAll('\n', ',')}]`) : JSON.parse(text);
+  assert.deepEqual(found, oracle(model, baseMs, asked), `${parameters}`);
+}
+
+function oracle(model: readonly Modelled[], baseMs: number, asked: Query): object[] {
+  const { from = -1e9, to = 1e9, sort, lastN, format, offset = 0 } = asked;
+  let points = model.filter(({ orderMs }) => orderMs >= baseMs + from * 1000 && orderMs <= baseMs + to * 1000);
+  // A stable sort keeps equal times in order of arrival.
+  points = points.toSorted((a, b) => a.orderMs - b.orderMs);
+  if (lastN !== undefined) points = points.reverse().slice(0, lastN);
+  else if (sort === 'desc' || sort === 'dsc') points.reverse();
+  const limit = asked.limit ?? (format === 'ndjson' || lastN !== undefined ? Infinity : 20);
+  return points.slice(offset, offset + limit).map(({ value, timestamp: measured, received }) => {
+    return measured === undefined
+      ? { value, date_received: received }
+      : { value, timestamp: measured, date_received: received };
+  });
+}
+
+function timestamp(ms: number): string {
+  return new Date(ms).toISOString().replace('.000Z', 'Z');
+}

@@ -1,0 +1,95 @@
+// What is removed, and what the log needs no more, gives its space back to the file system, while the service runs.
+import assert from 'node:assert/strict';
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import { suite, test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import { SeededRandom } from '../support/dice.ts';
+import { call, type Dundun, figuresOf, makeDevice, startDundun, withLimits } from '../support/process.ts';
+
+const eager = { freePagesKept: 20, freePagesEveryMs: 20, walPagesMax: 10 };
+/** All is sealed, and the service is at rest, soon after the last push. */
+const soonAtRest = { ...eager, sealQuietRowsMin: 1, sealQuietMs: 50 };
+/** Never at rest; the log is sealed when it is long enough, and what is free is looked at for as long. */
+const neverAtRest = { ...eager, sealQuietMs: 3_600_000, sealRowsMin: 60_000 };
+const stepMs = 100;
+const stepsMax = 500;
+
+suite('the database file becomes smaller', { timeout: 1_800_000 }, () => {
+  test('when a sensor is removed', async () => {
+    const dundun = await startDundun(withLimits(soonAtRest));
+    await makeDevice(dundun, 'd', ['s', 't']);
+    const emptySize = sizeOf(dundun);
+    await fill(dundun);
+    // A commit now and then; between two it is quiet for long enough to seal.
+    await until(dundun, () => sizeOf(dundun) > emptySize + 700_000, trickle(dundun));
+    const removed = await call(dundun, '/api/v2/devices/d/sensors/s', { method: 'DELETE' });
+    assert.equal(removed.status, 204);
+    await until(dundun, () => sizeOf(dundun) < emptySize + 300_000, trickle(dundun));
+    await dundun.stop();
+  });
+
+  test('when the log has been sealed and nothing comes any more', async () => {
+    const dundun = await startDundun(withLimits(soonAtRest));
+    await makeDevice(dundun, 'd', ['s', 't']);
+    await fill(dundun);
+    // Of full precision, a datapoint takes eight bytes in chunks and 32 in the log.
+    await until(dundun, () => sizeOf(dundun) < 1_900_000);
+    assert.equal((await call(dundun, '/api/v2/devices/d/sensors/s/values?limit=1')).status, 200);
+    await dundun.stop();
+  });
+
+  test('where datapoints keep coming, by what was free for a while', async () => {
+    const dundun = await startDundun(withLimits({ ...neverAtRest, freePagesSpanMs: 300 }));
+    await makeDevice(dundun, 'd', ['s', 't']);
+    await fill(dundun);
+    await until(dundun, () => sizeOf(dundun) < 1_900_000, trickle(dundun));
+    await dundun.stop();
+  });
+
+  test('not by what the log is about to need again', async () => {
+    const dundun = await startDundun(withLimits(neverAtRest));
+    await makeDevice(dundun, 'd', ['s', 't']);
+    await fill(dundun);
+    await until(dundun, async () => (await datapointsInLog(dundun)) === 0);
+    const size = sizeOf(dundun);
+    assert.ok(size > 2_500_000, `the file has ${size} bytes`);
+    for (let round = 0; round < 20; round++) await trickle(dundun)(round);
+    assert.ok(sizeOf(dundun) >= size, `the file had ${size} bytes, and has ${sizeOf(dundun)}`);
+    await dundun.stop();
+  });
+});
+
+function sizeOf({ folder }: Dundun): number {
+  return statSync(join(folder, 'dundun.sqlite')).size;
+}
+
+/** So many values of full precision that the log takes four megabytes, and their chunks one. */
+async function fill(dundun: Dundun): Promise<void> {
+  const random = new SeededRandom(1);
+  for (let n = 0; n < 4; n++) {
+    const json = Array.from({ length: 30_000 }, () => ({ value: random.between(0, 2 ** 31) / 7 }));
+    assert.equal((await call(dundun, '/api/v2/devices/d/sensors/s/values', { json })).status, 204);
+  }
+}
+
+function trickle(dundun: Dundun): (round: number) => Promise<void> {
+  return async (round) => {
+    await call(dundun, '/api/v2/devices/d/sensors/t/values', { json: { value: round } });
+    await pause(stepMs);
+  };
+}
+
+async function until(
+  dundun: Dundun,
+  isThere: () => boolean | Promise<boolean>,
+  step: (round: number) => Promise<unknown> = () => pause(stepMs),
+): Promise<void> {
+  for (let round = 0; round < stepsMax && !(await isThere()); round++) await step(round);
+  assert.ok(await isThere(), `the file has ${sizeOf(dundun)} bytes`);
+}
+
+async function datapointsInLog(dundun: Dundun): Promise<number> {
+  const text = await figuresOf(dundun);
+  return Number(/^dundun_log_datapoints (\d+)/m.exec(text)?.[1] ?? Number.NaN);
+}

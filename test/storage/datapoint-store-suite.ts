@@ -1,0 +1,375 @@
+// What every engine that keeps datapoints must do alike; run on each by a test file that opens it.
+import assert from 'node:assert/strict';
+import { after, before, suite, test } from 'node:test';
+import fc from 'fast-check';
+import { Caller } from '../../src/domain/callers/caller.ts';
+import { type Columns, datapointsOf } from '../../src/domain/datapoints/columns.ts';
+import { orderOf, type StoredValue } from '../../src/domain/datapoints/datapoint.ts';
+import { BatchBuilder } from '../../src/domain/datapoints/datapoint-batch.ts';
+import type { DatapointStore, Position, RangeQuery } from '../../src/domain/datapoints/datapoint-store.ts';
+import { type Beside, batchOf, nowMs, type Point, positionOf, sorted, timeOf } from '../support/points.ts';
+import { properties } from '../support/properties.ts';
+
+const caller = new Caller('reader');
+
+/** One engine on data of its own. */
+export interface OpenedStore {
+  readonly store: DatapointStore;
+  /** Moves what was appended to where it stays, if the engine does such a thing. */
+  seal(): Promise<void>;
+  /** Closes the engine and opens it again on the same data. */
+  reopen(): Promise<void>;
+  /** Closes the engine and removes its data. */
+  close(): Promise<void>;
+}
+
+export function datapointStoreSuite(engine: string, open: () => Promise<OpenedStore>): void {
+  suite(`datapoints on ${engine}`, () => {
+    let opened: OpenedStore;
+    let sensor = 0;
+
+    before(async () => {
+      opened = await open();
+    });
+    after(() => opened.close());
+
+    const nextSensor = () => {
+      sensor += 1;
+      return sensor;
+    };
+    const append = (points: readonly Point[], rest?: Beside) => {
+      return opened.store.append(batchOf(points, rest));
+    };
+    const step = (query: Partial<RangeQuery> & Pick<RangeQuery, 'sensor'>) => {
+      return opened.store.read({ descending: false, limit: 100_000, ...query }, caller);
+    };
+    const read = async (query: Partial<RangeQuery> & Pick<RangeQuery, 'sensor'>) => {
+      return datapointsOf((await step(query)).columns);
+    };
+    const values = async (query: Partial<RangeQuery> & Pick<RangeQuery, 'sensor'>) => {
+      return (await read(query)).map(({ value }) => value);
+    };
+
+    test('seqs go on one by one, over batches, sealing and reopening', async () => {
+      const of = nextSensor();
+      const first = await append([{ sensor: of }, { sensor: of }, { sensor: of }]);
+      assert.equal(await append([{ sensor: of }]), first + 3);
+      await opened.seal();
+      assert.equal(await append([{ sensor: of }]), first + 4);
+      await opened.seal();
+      await opened.reopen();
+      const later = await append([{ sensor: of }]);
+      assert.ok(later > first + 4);
+      const { columns } = await step({ sensor: of });
+      assert.equal(columns.count, 6);
+      // Of what is sealed the order of arrival among all is not kept.
+      assert.deepEqual([...(columns.seqs ?? [])], [0, 0, 0, 0, 0, later]);
+    });
+
+    test('what is before a time is removed in steps, oldest first, and nothing else', async () => {
+      const [of, other] = [nextSensor(), nextSensor()];
+      const count = 5_000;
+      await append(Array.from({ length: count }, (_, i) => ({ sensor: of, timestamp: (i * 7919) % count, value: i })));
+      await append([
+        { sensor: other, timestamp: 0 },
+        { sensor: of, received: 10_000, value: 'null' },
+      ]);
+      await opened.seal();
+      assert.deepEqual(
+        await opened.store.oldest([of, other, nextSensor()]),
+        new Map([
+          [of, 0],
+          [other, 0],
+        ]),
+      );
+      let removed = 0;
+      for (let step = 1, left = 0; step > 0; removed += step) {
+        step = await opened.store.removeBefore(of, 4_000);
+        const orders = (await read({ sensor: of })).map(orderOf);
+        left = count + 1 - removed - step;
+        assert.equal(orders.length, left);
+        // Those that went were the oldest.
+        assert.equal(orders[0], removed + step);
+      }
+      assert.equal(removed, 4_000);
+      assert.deepEqual(await opened.store.oldest([of]), new Map([[of, 4_000]]));
+      await opened.reopen();
+      assert.equal((await read({ sensor: of })).length, 1_001);
+      assert.equal((await read({ sensor: other })).length, 1);
+      assert.equal(await opened.store.removeBefore(of, 20_000), 1_001);
+      assert.equal((await read({ sensor: of })).length, 0);
+      // The last one is told all the same.
+      assert.equal((await opened.store.latest([of])).get(of)?.receivedMs, 10_000);
+      assert.equal(await opened.store.removeBefore(of, 20_000), 0);
+      assert.deepEqual(await opened.store.oldest([of]), new Map());
+      await append([{ sensor: of, timestamp: 5, value: 6 }]);
+      await opened.seal();
+      assert.deepEqual(await values({ sensor: of }), [6]);
+    });
+
+    test('appends at once are stored in the order they were made in', async () => {
+      const of = nextSensor();
+      const seqs = await Promise.all(Array.from({ length: 200 }, (_, value) => append([{ sensor: of, value }])));
+      assert.deepEqual(
+        seqs,
+        [...seqs].sort((a, b) => a - b),
+      );
+      assert.deepEqual(await values({ sensor: of }), [...seqs.keys()]);
+    });
+
+    test('what was appended is there after reopening, sealed or not', async () => {
+      const [one, other] = [nextSensor(), nextSensor()];
+      await append([
+        { sensor: one, timestamp: 5, value: 'null' },
+        { sensor: other, value: 1.5 },
+      ]);
+      await opened.seal();
+      await append([{ sensor: one, timestamp: -1, value: '{"a":1}' }]);
+      const before = [await read({ sensor: one }), await read({ sensor: other })];
+      await opened.reopen();
+      assert.deepEqual([await read({ sensor: one }), await read({ sensor: other })], before);
+      const [late, early] = before[0] ?? [];
+      assert.deepEqual([late?.value, early?.value], ['{"a":1}', 'null']);
+      assert.deepEqual([late?.timestampMs, late?.receivedMs], [-1, nowMs]);
+      assert.equal(before[1]?.[0]?.timestampMs, undefined);
+    });
+
+    test('values come back as they were, in every place', async () => {
+      const of = nextSensor();
+      const kept: StoredValue[] = [
+        ...[
+          0,
+          -0,
+          1,
+          -1.5,
+          5e-324,
+          Number.MAX_VALUE,
+          -Number.MAX_VALUE,
+          2 ** 53,
+          2 ** 63,
+          140_737_488_355_328,
+          0.1 + 0.2,
+        ],
+        ...[
+          '""',
+          '"5"',
+          '"1e5"',
+          '"-0"',
+          'true',
+          'false',
+          'null',
+          '[]',
+          '{}',
+          '[1,2]',
+          '"場 🥁"',
+          '" "',
+          '{"a":[null]}',
+        ],
+        JSON.stringify('x'.repeat(65_000)),
+      ];
+      const same = async () => {
+        const found = await values({ sensor: of });
+        for (const [n, value] of kept.entries()) assert.ok(Object.is(found[n], value), `${value} came as ${found[n]}`);
+        assert.ok(Object.is((await opened.store.latest([of])).get(of)?.value, kept.at(-1)));
+      };
+      await append(kept.map((value) => ({ sensor: of, value })));
+      await same();
+      await opened.seal();
+      await same();
+      await opened.reopen();
+      await same();
+    });
+
+    test('a sensor has its own datapoints alone, and one without any none', async () => {
+      const [one, other, none] = [nextSensor(), nextSensor(), nextSensor()];
+      await append([
+        { sensor: one, value: 1 },
+        { sensor: other, value: 2 },
+        { sensor: one, value: 3 },
+      ]);
+      assert.deepEqual([await values({ sensor: one }), await values({ sensor: other })], [[1, 3], [2]]);
+      assert.deepEqual(await read({ sensor: none }), []);
+      assert.equal((await opened.store.latest([none])).size, 0);
+    });
+
+    test('the latest is what arrived last, whatever its time', async () => {
+      const [one, other] = [nextSensor(), nextSensor()];
+      const latest = async () => {
+        const found = await opened.store.latest([one, other]);
+        return [found.get(one)?.value, found.get(other)?.value];
+      };
+      await append([
+        { sensor: one, timestamp: 100, value: 'true' },
+        { sensor: other, timestamp: 1, value: 1 },
+        { sensor: one, timestamp: 50, value: 2 },
+      ]);
+      assert.deepEqual(await latest(), [2, 1]);
+      await opened.seal();
+      assert.deepEqual(await latest(), [2, 1]);
+      await append([{ sensor: other, timestamp: 0, value: 3 }]);
+      assert.deepEqual(await latest(), [2, 3]);
+      await opened.reopen();
+      assert.deepEqual(await latest(), [2, 3]);
+      await opened.seal();
+      assert.deepEqual(await latest(), [2, 3]);
+    });
+
+    test('a read in steps sees each datapoint once, whatever is sealed and arrives meanwhile', async () => {
+      for (const descending of [false, true]) {
+        const of = nextSensor();
+        const points = Array.from({ length: 60 }, (_, value) => ({ sensor: of, timestamp: value % 7, value }));
+        await append(points.slice(0, 20));
+        await opened.seal();
+        await append(points.slice(20));
+        const seen: StoredValue[] = [];
+        let after: Position | undefined;
+        for (let count = 0; ; count++) {
+          const { columns, next } = await step({ sensor: of, descending, limit: 7, after, fromMs: 0, toMs: 6 });
+          seen.push(...datapointsOf(columns).map(({ value }) => value));
+          after = next;
+          if (next === undefined) break;
+          assert.equal(columns.count, 7);
+          if (count === 2) await opened.seal();
+          // Behind the reader, and outside of the bounds.
+          await append([{ sensor: of, timestamp: descending ? 7 : -1, value: -1 }]);
+        }
+        const oracle = sorted(
+          points.map((point, n) => ({ ...point, seq: n })),
+          descending,
+        );
+        assert.deepEqual(
+          seen,
+          oracle.map(({ value }) => value),
+        );
+      }
+    });
+
+    test('a read while the engine seals sees each datapoint once', async () => {
+      const of = nextSensor();
+      const points = Array.from({ length: 40 }, (_, value) => ({ sensor: of, timestamp: value % 5, value }));
+      const oracle = sorted(
+        points.map((point, seq) => ({ ...point, seq })),
+        false,
+      );
+      const expected = oracle.map(({ value }) => value);
+      await append(points);
+      const sealed = opened.seal();
+      // Nothing here gives way to the event loop, so the engine seals while this side has not heard of it.
+      for (const endMs = performance.now() + 100; performance.now() < endMs; ) {
+        assert.deepEqual(await values({ sensor: of }), expected);
+        assert.equal((await opened.store.latest([of])).get(of)?.value, 39);
+      }
+      await sealed;
+      assert.deepEqual(await values({ sensor: of }), expected);
+    });
+
+    test('a range is what a sorted array says', async () => {
+      const small = fc.integer({ min: 0, max: 12 });
+      const bound = fc.option(fc.integer({ min: -1, max: 13 }), { nil: undefined });
+      const point = fc.record({ timestamp: fc.option(small, { nil: undefined }), received: small });
+      const query = fc.record({
+        fromMs: bound,
+        toMs: bound,
+        descending: fc.boolean(),
+        limit: fc.integer({ min: 1, max: 15 }),
+      });
+      const action = fc.oneof(
+        { weight: 6, arbitrary: fc.record({ points: fc.array(point, { minLength: 1, maxLength: 8 }) }) },
+        { weight: 2, arbitrary: fc.constant({ seal: true } as const) },
+        { weight: 8, arbitrary: fc.record({ query, skip: fc.nat({ max: 10 }) }) },
+      );
+      const property = fc.asyncProperty(fc.array(action, { minLength: 5, maxLength: 25 }), async (steps) => {
+        const of = nextSensor();
+        const model: (Point & { seq: number })[] = [];
+        for (const one of steps) {
+          if ('seal' in one) await opened.seal();
+          else if ('points' in one) {
+            const points = one.points.map((each, n) => ({ ...each, sensor: of, value: model.length + n }));
+            const seq = await append(points);
+            model.push(...points.map((each, n) => ({ ...each, seq: seq + n })));
+          } else {
+            const { fromMs = -Infinity, toMs = Infinity, descending, limit } = one.query;
+            const inside = model.filter((each) => timeOf(each) >= fromMs && timeOf(each) <= toMs);
+            const all = sorted(inside, descending);
+            const before = all[one.skip];
+            const after = before && positionOf(before, { of: model, descending });
+            const expected = before === undefined ? all : all.slice(one.skip + 1);
+            const { columns, next } = await step({ sensor: of, ...one.query, after });
+            assert.deepEqual(
+              datapointsOf(columns).map(({ value }) => value),
+              expected.slice(0, limit).map(({ value }) => value),
+            );
+            const last = expected.length > limit ? expected[limit - 1] : undefined;
+            assert.deepEqual(next, last && positionOf(last, { of: model, descending }));
+            assert.equal(await opened.store.count({ sensor: of, ...one.query }, 1000), all.length);
+            knowsSeqs(columns, expected);
+          }
+        }
+      });
+      await fc.assert(property, properties());
+    });
+
+    test('who follows reads all that came behind a seq, in order of arrival, however much is sealed', async () => {
+      const [one, other] = [nextSensor(), nextSensor()];
+      const from = opened.store.lastSeq;
+      opened.store.follow(from);
+      const expected: [number, number, StoredValue, boolean][] = [];
+      for (let n = 0; n < 12; n++) {
+        const isQuiet = n % 5 === 1;
+        const points = [0, 1, 2].map((k) => ({ sensor: k === 1 ? other : one, timestamp: -n, value: n * 3 + k }));
+        const batch = new BatchBuilder(points.length);
+        for (const { sensor: of, timestamp, value } of points) batch.add(of, timestamp, nowMs, value);
+        if (isQuiet) batch.addQuiet(2);
+        const first = await opened.store.append(batch.build());
+        for (const [k, { sensor: of, value }] of points.entries())
+          expected.push([first + k, of, value, isQuiet && k > 0]);
+        if (n === 3 || n === 9) await opened.seal();
+        if (n === 6) await opened.reopen();
+        if (n === 6) opened.store.follow(from + 4);
+      }
+      assert.equal(opened.store.lastSeq, expected.at(-1)?.[0]);
+      const readFrom = async (seq: number) => {
+        const points: [number, number, StoredValue, boolean][] = [];
+        for (let at = seq; ; ) {
+          const step = await opened.store.readBehind(at);
+          if (step.length === 0) return points;
+          for (const point of step) points.push([point.seq, point.sensor, point.value, point.isQuiet]);
+          at = step.at(-1)?.seq ?? at;
+        }
+      };
+      assert.deepEqual(await readFrom(from + 4), expected.slice(4));
+      await opened.reopen();
+      assert.ok(((await opened.store.followedSeq()) ?? 0) >= from);
+      assert.deepEqual(await readFrom(from + 20), expected.slice(20));
+      for (const upTo of [from + 36, from + 34, from + 20]) {
+        const last = expected.filter(([seq, of]) => seq <= upTo && of === one).at(-1);
+        assert.equal((await opened.store.latestUpTo(one, upTo))?.value, last?.[2]);
+      }
+      opened.store.follow(undefined);
+      await opened.seal();
+    });
+
+    test('knows what was last when a datapoint came, after what came in the same millisecond was sealed', async () => {
+      const [a, b, c] = [nextSensor(), nextSensor(), nextSensor()];
+      opened.store.follow(opened.store.lastSeq);
+      await append([{ sensor: b, value: 7 }]);
+      await opened.seal();
+      const seq = await append([{ sensor: a }, { sensor: b, value: 1 }, { sensor: c, value: 2 }]);
+      await opened.seal();
+      assert.equal((await opened.store.latestUpTo(b, seq))?.value, 7);
+      assert.equal(await opened.store.latestUpTo(c, seq), undefined);
+      // One that looks as what came later does is not taken for it.
+      const from = await append([0, 1].map((value) => ({ sensor: c, value })));
+      opened.store.follow(from + 1);
+      await opened.seal();
+      const next = await append([{ sensor: a }, { sensor: c, value: 0 }]);
+      await opened.seal();
+      assert.equal((await opened.store.latestUpTo(c, next))?.value, 1);
+      opened.store.follow(undefined);
+    });
+  });
+}
+
+function knowsSeqs({ seqs }: Columns, expected: readonly { readonly seq: number }[]): void {
+  for (const [index, seq] of (seqs ?? []).entries()) assert.ok(seq === 0 || seq === expected[index]?.seq);
+}

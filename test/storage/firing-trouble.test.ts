@@ -1,0 +1,48 @@
+// A disk that refuses for a while loses no firing and repeats none, and the service is not idle before all is done.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { make } from '../support/api/calls.ts';
+import { openDatabase } from '../support/database.ts';
+import { TestServer } from '../support/test-server.ts';
+
+let server: TestServer;
+
+before(async () => {
+  server = await TestServer.start();
+  await server.call('owner', 'POST', '/devices', { json: { id: 'd', sensors: [{ id: 'T' }] } });
+});
+after(() => server.stop());
+
+for (const [what, trigger] of [
+  ['a firing', 'BEFORE INSERT ON message'],
+  ['what came of a message', "BEFORE UPDATE ON message WHEN new.state = 'failed'"],
+]) {
+  test(`the service is idle only once ${what} that could not be written has been`, async () => {
+    const action = { usernames: ['nobody'], channels: ['email'], message: '{T}' };
+    const condition = { devices: ['d'], sensors: ['T'], expression: 'T>1' };
+    const json = { condition, action };
+    const id = (await make(server, { as: 'owner', call: 'POST /notifications', json, expect: 200 })).text;
+    await server.running.idle();
+    const database = openDatabase(server.folder);
+    database.exec(`CREATE TRIGGER refusal ${trigger} BEGIN SELECT RAISE(ABORT, 'refused'); END`);
+    await server.call('owner', 'POST', '/devices/d/sensors/T/values', { json: { value: 5 } });
+    let isIdle = false;
+    const idle = server.running.idle().then(() => {
+      isIdle = true;
+    });
+    while (server.errors.length === 0 && !isIdle) await new Promise((resolve) => setImmediate(resolve));
+    assert.equal(isIdle, false);
+    database.exec('DROP TRIGGER refusal');
+    database.close();
+    await idle;
+    assert.ok(server.errors.splice(0).every((line) => line.includes('refused')));
+    const rule = (await server.call('owner', 'GET', `/notifications/${id}`)).body;
+    assert.equal(rule.times_sent, 1);
+    const messages = (await server.call('owner', 'GET', `/socials?q=notification==${id}`)).body;
+    assert.deepEqual(
+      messages.map(({ message, status, reason }: Record<string, string>) => ({ message, status, reason })),
+      [{ message: '5', status: 'failed', reason: 'no such user' }],
+    );
+    await server.call('owner', 'DELETE', `/notifications/${id}`);
+  });
+}

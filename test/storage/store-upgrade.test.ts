@@ -1,0 +1,90 @@
+// Data folders of earlier versions: what they hold is all there after the upgrade.
+import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { DatabaseSync } from 'node:sqlite';
+import { afterEach, beforeEach, test } from 'node:test';
+import { Kysely } from 'kysely';
+import { Migrator } from 'kysely/migration';
+import { Caller } from '../../src/domain/callers/caller.ts';
+import { datapointsOf } from '../../src/domain/datapoints/columns.ts';
+import { databaseFile, openConnection } from '../../src/engines/embedded/database/connection.ts';
+import { NodeSqliteDialect } from '../../src/engines/embedded/database/dialect.ts';
+import { openEmbeddedStore } from '../../src/engines/embedded/open.ts';
+import { migrations } from '../../src/engines/shared/registry/migrations/migrations.ts';
+
+let folder: string;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'dundun-upgrade-'));
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+test('datapoints of a log of single rows are read in their order, and seqs go on', async () => {
+  await makeEarlierFolder('0003', (database) => {
+    const insert = database.prepare(
+      'INSERT INTO log (seq, sensor, at, stamped, received, value) VALUES (?, ?, ?, ?, ?, ?)',
+    );
+    insert.run(1, 1, 200, 1, 1000, '"text"');
+    insert.run(2, 1, 100, 1, 1000, 1.5);
+    insert.run(3, 1, 2000, 0, 2000, new Uint8Array(0));
+    insert.run(4, 2, 2000, 0, 2000, 4);
+  });
+  const opened = await openEmbeddedStore(folder);
+  const read = async (sensor: number) =>
+    datapointsOf(
+      (await opened.datapoints.read({ sensor, descending: false, limit: 100 }, new Caller('reader'))).columns,
+    );
+  assert.deepEqual(
+    (await read(1)).map(({ timestampMs, receivedMs, value }) => [timestampMs, receivedMs, value]),
+    [
+      [100, 1000, 1.5],
+      [200, 1000, '"text"'],
+      [undefined, 2000, -0],
+    ],
+  );
+  assert.deepEqual(
+    (await read(2)).map(({ value }) => value),
+    [4],
+  );
+  const latest = await opened.datapoints.latest([1, 2]);
+  assert.deepEqual([latest.get(1)?.seq, latest.get(2)?.seq], [3, 4]);
+  const rows = Float64Array.from([2, Number.NaN, 3000, 5]);
+  const seq = await opened.datapoints.append({
+    rows,
+    texts: [],
+    quiet: [],
+    receipts: [],
+    publishes: new Float64Array(),
+    publishedMs: Number.NaN,
+  });
+  assert.equal(seq, 5);
+  await opened.close();
+});
+
+test('a receipt whose answer stood behind the hash of the body has it in its place', async () => {
+  await makeEarlierFolder('0010', (database) => {
+    const insert = database.prepare('INSERT INTO receipt (id, caller, body_hash, at) VALUES (?, ?, ?, ?)');
+    insert.run('bulk', 'awa', 'abc/+= [1,["There is no device x y.",2]]', 1000);
+    insert.run('push', 'awa', 'def=', 1000);
+  });
+  const opened = await openEmbeddedStore(folder);
+  const find = async (id: string) => ({ ...(await opened.datapoints.findReceipt(id)) });
+  const rest = { caller: 'awa', atMs: 1000 };
+  const answer = '[1,["There is no device x y.",2]]';
+  assert.deepEqual(await find('bulk'), { ...rest, id: 'bulk', bodyHash: 'abc/+=', answer });
+  assert.deepEqual(await find('push'), { ...rest, id: 'push', bodyHash: 'def=', answer: '' });
+  await opened.close();
+});
+
+/** With what `fill` puts into the tables as they were before the migration of that number. */
+async function makeEarlierFolder(before: string, fill: (database: DatabaseSync) => void): Promise<void> {
+  const database = openConnection(join(folder, databaseFile), { readOnly: false });
+  const db = new Kysely<unknown>({ dialect: new NodeSqliteDialect(database) });
+  const earlier = Object.fromEntries(Object.entries(migrations).filter(([name]) => name < before));
+  const { error } = await new Migrator({ db, provider: { getMigrations: async () => earlier } }).migrateToLatest();
+  assert.equal(error, undefined);
+  fill(database);
+  database.close();
+}

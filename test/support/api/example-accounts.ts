@@ -1,0 +1,60 @@
+// The account, the API key and the session that the examples of the OpenAPI document are about, made by the public door
+// before each example that needs them.
+import assert from 'node:assert/strict';
+import { password } from '../people.ts';
+import type { TestServer } from '../test-server.ts';
+import type { Operation } from './documented-answers.ts';
+
+/** Makes them, and notes under which ids; the headers that the call needs beside what the example says. */
+export async function prepareAccounts(
+  server: TestServer,
+  operation: Operation,
+  assigned: Map<string, string>,
+): Promise<Readonly<Record<string, string>>> {
+  assigned.set('user', await makeAwa(server, operation));
+  if (operation.operationId === 'deleteKey') {
+    const { body } = await server.call('admin', 'POST', '/auth/keys', { json: { name: 'example' } });
+    assigned.set('key', body.id);
+  }
+  if (operation.operationId === 'deleteUserKey') {
+    const { body } = await server.call('awa', 'POST', '/auth/keys', { json: { name: 'example' } });
+    assigned.set('key', body.id);
+  }
+  if (operation.operationId === 'deleteUserSession') {
+    await server.call('guest', 'POST', '/auth/session', { json: { username: 'awa', password } });
+    const { body } = await server.call('awa', 'GET', `/users/${assigned.get('user')}/sessions`);
+    assigned.set('session', body[0].id);
+  }
+  if (operation.operationId === 'keepReceived' || operation.operationId === 'giveBackReceived') {
+    await handOverExample(server);
+  }
+  if (operation.operationId !== 'renewSession') return {};
+  const json = { username: 'admin', password };
+  const { headers } = await server.call('guest', 'POST', '/auth/session', { json });
+  return { cookie: String(headers['set-cookie']).split(';')[0] as string };
+}
+
+/** The user of the examples, as new where an example is about accounts. */
+async function makeAwa(server: TestServer, { operationId, tags }: Operation): Promise<string> {
+  const { body } = await server.call('admin', 'GET', '/users?username=awa');
+  const id: string | undefined = body[0]?.id;
+  if (id !== undefined && !tags.some((tag) => /\bUsers$/.test(tag))) return id;
+  if (id !== undefined) {
+    assert.equal((await server.call('admin', 'DELETE', `/users/${id}?devices=delete`)).status, 204);
+  }
+  if (/^(createUser|v1CreateUser)$/.test(operationId)) return '';
+  const { status, text } = await server.call('admin', 'POST', '/users', { json: { username: 'awa', password } });
+  assert.equal(status, 200, text);
+  return text;
+}
+
+/** Makes the device of the examples one that admin was handed by awa. */
+async function handOverExample(server: TestServer): Promise<void> {
+  for (const [from, to] of [
+    ['admin', 'awa'],
+    ['awa', 'admin'],
+  ] as const) {
+    const { status, text } = await server.call(from, 'PUT', '/devices/field-3/owner', { text: to });
+    assert.equal(status, 204, text);
+  }
+}

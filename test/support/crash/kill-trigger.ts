@@ -1,0 +1,67 @@
+// Imported before the service in crash tests (`node --import`), in each of its threads: kills the process in the midst of
+// what the test is after, which no moment chosen by chance does reliably. What the writer does is told by the SQL it
+// runs; the test orders a kill by a file (crash-site.ts), and finds that file under another name when it was met.
+import { closeSync, existsSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+
+/** What a kill can be ordered in: a transaction that writes chunks, replaces small ones, and so on. */
+export const deeds = ['sealing', 'merging', 'clearing', 'retention', 'purging'] as const;
+export type KillPoint = (typeof deeds)[number];
+
+/** What the file holds. */
+export interface KillOrder {
+  readonly deed: KillPoint;
+  /** Statements of that kind to let pass. */
+  readonly skip: number;
+  /** Steps on the lossy disk until the kill; 0: at once, before the statement. */
+  readonly steps: number;
+}
+
+const file = process.env['DUNDUN_TEST_KILL_ORDER'];
+const journal = process.env['POWER_LOSS_JOURNAL'];
+let seen = 0;
+/** Retention is a unit among others of a commit, in a savepoint; sealing has its transactions to itself. */
+let isInUnit = false;
+
+function deedOf(sql: string): KillPoint | undefined {
+  if (/^INSERT INTO chunk .*VALUES/s.test(sql)) return 'sealing';
+  if (/^INSERT INTO chunk .*EXISTS/s.test(sql)) return 'retention';
+  if (sql === 'DELETE FROM chunk WHERE id = ?') return isInUnit ? 'retention' : 'merging';
+  if (sql.startsWith('DELETE FROM log ')) return 'clearing';
+  return sql.startsWith('DELETE FROM chunk WHERE id IN') ? 'purging' : undefined;
+}
+
+function meet(deed: KillPoint | undefined): void {
+  if (deed === undefined || file === undefined || !existsSync(file)) return;
+  const order = JSON.parse(readFileSync(file, 'utf8')) as KillOrder;
+  if (order.deed !== deed || seen++ < order.skip) return;
+  renameSync(file, `${file}.met`);
+  if (order.steps === 0 || journal === undefined) process.kill(process.pid, 'SIGKILL');
+  else startCountdown(journal, order.steps);
+}
+
+/** As lossy-disk.ts does from outside. */
+function startCountdown(folder: string, steps: number): void {
+  const countdown = openSync(join(folder, 'countdown'), 'r+');
+  writeSync(countdown, new BigInt64Array([BigInt(steps)]));
+  closeSync(countdown);
+}
+
+if (file !== undefined) {
+  const { prepare, exec } = DatabaseSync.prototype;
+  DatabaseSync.prototype.exec = function (sql) {
+    if (sql.startsWith('SAVEPOINT work')) isInUnit = true;
+    if (sql.includes('RELEASE work') || sql.startsWith('ROLLBACK')) isInUnit = false;
+    exec.call(this, sql);
+  };
+  DatabaseSync.prototype.prepare = function (sql, ...rest) {
+    const statement = prepare.call(this, sql, ...rest);
+    const { run } = statement;
+    const watched = (...parameters: readonly unknown[]) => {
+      meet(deedOf(sql));
+      return Reflect.apply(run, statement, parameters);
+    };
+    return Object.assign(statement, { run: watched });
+  };
+}

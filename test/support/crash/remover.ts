@@ -1,0 +1,72 @@
+// A client that adds a sensor, pushes arrays to it and removes it again, over and over, so that a kill meets sealing
+// and purging; afterwards it tells whether what was removed is gone and what was not is whole.
+import assert from 'node:assert/strict';
+import { call, readValues } from '../process.ts';
+import { Ledger } from './ledger.ts';
+import { push } from './pushers.ts';
+
+interface Doomed {
+  readonly sensor: string;
+  ledger: Ledger;
+  added: boolean;
+  removal: 'none' | 'open' | 'done';
+}
+
+export class Remover {
+  readonly #device: string;
+  readonly #doomed: Doomed[] = [];
+
+  constructor(device: string) {
+    this.#device = device;
+  }
+
+  /** Goes on until the server does not answer any more. */
+  async run(server: { readonly url: string }): Promise<void> {
+    while (await this.#goRound(server));
+  }
+
+  async #goRound(server: { readonly url: string }): Promise<boolean> {
+    const sensor = `doomed-${this.#doomed.length}`;
+    const doomed: Doomed = { sensor, ledger: new Ledger(this.#device), added: false, removal: 'none' };
+    this.#doomed.push(doomed);
+    const sensors = `/api/v2/devices/${this.#device}/sensors`;
+    if (!(await isDone(call(server, sensors, { json: { id: sensor } })))) return false;
+    doomed.added = true;
+    // The last two pushes are still on their way when the removal is asked for.
+    const pushes = Array.from({ length: 6 }, () =>
+      push({ server, ledger: doomed.ledger }, doomed.ledger.enter(sensor, 1500), [404]),
+    );
+    await Promise.all(pushes.slice(0, 4));
+    doomed.removal = 'open';
+    if (!(await isDone(call(server, `${sensors}/${sensor}`, { method: 'DELETE' })))) return false;
+    doomed.removal = 'done';
+    await Promise.all(pushes);
+    return true;
+  }
+
+  async verify(server: { readonly url: string }): Promise<void> {
+    for (const doomed of this.#doomed) {
+      const { sensor, ledger, added, removal } = doomed;
+      const path = `/api/v2/devices/${this.#device}/sensors/${sensor}`;
+      const { status } = await call(server, path);
+      if (removal === 'done') {
+        assert.equal(status, 404, `${sensor} was removed`);
+        await call(server, `/api/v2/devices/${this.#device}/sensors`, { json: { id: sensor } });
+        assert.deepEqual(await readValues(server, this.#device, sensor), [], `${sensor} begins anew`);
+        Object.assign(doomed, { ledger: new Ledger(this.#device), removal: 'none' });
+      } else if (status === 200) await ledger.verify(server);
+      else assert.ok(removal === 'open' || !added, `${sensor} is gone, and nobody removed it`);
+    }
+  }
+}
+
+async function isDone(answer: Promise<Response>): Promise<boolean> {
+  try {
+    const { status } = await answer;
+    assert.equal(status, 204);
+    return true;
+  } catch (error) {
+    if (error instanceof TypeError) return false;
+    throw error;
+  }
+}
