@@ -10,7 +10,7 @@ import { defineConfig, type Plugin } from 'vite';
 const server = process.env['DUNDUN_DEV_SERVER'] ?? 'http://localhost:8080';
 
 /** What charts and maps need, for pages that have some. */
-const ofSomePages = /leaflet|uplot|shared\/(chart|map-|device-map|cluster-layer|graticule)/;
+const ofSomePages = /leaflet|uplot|shared\/(chart\/chart|map\/(map-|device-map|cluster-layer|graticule))/;
 
 export default defineConfig({
   root: fileURLToPath(new URL('.', import.meta.url)),
@@ -22,6 +22,8 @@ export default defineConfig({
     target: 'es2022',
     assetsInlineLimit: 0,
     chunkSizeWarningLimit: 700,
+    // Names, versions and texts of the licences of all packages that are built in; served beside the page.
+    license: { fileName: 'licenses.json' },
     rolldownOptions: {
       checks: { pluginTimings: false },
       output: {
@@ -31,7 +33,7 @@ export default defineConfig({
             { name: 'first', tags: ['$initial'], priority: 3 },
             { name: 'shared', test: (id) => !ofSomePages.test(id), minShareCount: 4, priority: 2 },
             { name: 'map', test: /leaflet|map-view|map-marker|cluster-layer|graticule/, priority: 1 },
-            { name: 'chart', test: /uplot|shared\/chart/, priority: 1 },
+            { name: 'chart', test: /uplot|shared\/chart\/chart/, priority: 1 },
           ],
         },
       },

@@ -11,7 +11,26 @@ export interface Facts {
   readonly passwordLengthMin: number;
   /** Absent: maps are drawn without tiles. */
   readonly tiles?: { readonly url: string; readonly attribution: string };
-  readonly mqtt: { readonly port: number; readonly tlsPort?: number };
+  /** Plain MQTT, and MQTT over TLS, where there are. */
+  readonly mqtt: { readonly port?: number; readonly tlsPort?: number };
+}
+
+/** Where programs reach MQTT: plain where it is on, else over TLS, else over WebSocket alone. */
+export interface MqttDoor {
+  /** As it is shown and copied. */
+  readonly address: string;
+  /** How mosquitto_pub is told; undefined where it cannot reach it. */
+  readonly options: string | undefined;
+}
+
+export function mqttDoorOf(facts: Facts | undefined): MqttDoor | undefined {
+  if (facts === undefined) return undefined;
+  const { port, tlsPort } = facts.mqtt;
+  const { hostname, host, protocol } = window.location;
+  if (port !== undefined) return { address: `${hostname}:${port}`, options: `-h ${hostname} -p ${port}` };
+  if (tlsPort !== undefined)
+    return { address: `mqtts://${hostname}:${tlsPort}`, options: `-h ${hostname} -p ${tlsPort} --tls-use-os-certs` };
+  return { address: `${protocol === 'https:' ? 'wss' : 'ws'}://${host}/mqtt`, options: undefined };
 }
 
 export const factsQuery = queryOptions({

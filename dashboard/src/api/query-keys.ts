@@ -4,8 +4,12 @@
 export const keys = {
   facts: ['facts'],
   me: ['me'],
+  ownQuota: ['me', 'quota'],
+  received: ['me', 'received'],
+  guestAccess: ['guest-access'],
   apiKeys: ['api-keys'],
   imports: ['imports'],
+  allShares: ['shares'],
   shares: (direction: string) => ['shares', direction],
   devices: ['devices'],
   deviceList: (query: object) => ['devices', 'list', query],
@@ -31,5 +35,8 @@ export const keys = {
   replay: (body: object) => ['notifications', 'replay', body],
   users: ['users'],
   userList: (query: object) => ['users', 'list', query],
+  userQuota: (user: string) => ['users', 'one', user, 'quota'],
+  userSessions: (user: string) => ['users', 'one', user, 'sessions'],
+  userKeys: (user: string) => ['users', 'one', user, 'keys'],
   user: (user: string) => ['users', 'one', user],
 } as const satisfies Record<string, readonly string[] | ((...parts: never[]) => readonly unknown[])>;

@@ -5,7 +5,7 @@ import { Link, useNavigate, useRouterState } from '@tanstack/react-router';
 import { factsQuery } from '../api/facts.ts';
 import { session } from '../api/session.ts';
 import { useSession } from '../api/use-session.ts';
-import { Icon } from '../shared/icon.tsx';
+import { Icon } from '../shared/page/icon.tsx';
 import { type Language, languages, useLocale } from '../strings/strings.ts';
 import classes from './shell.module.css';
 

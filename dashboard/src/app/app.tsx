@@ -4,7 +4,7 @@ import { QueryClientProvider } from '@tanstack/react-query';
 import { RouterProvider } from '@tanstack/react-router';
 import { useEffect, useMemo, useState } from 'react';
 import { session } from '../api/session.ts';
-import { Toasts } from '../shared/toasts.tsx';
+import { Toasts } from '../shared/page/toasts.tsx';
 import type { Strings } from '../strings/catalogue.ts';
 import { type Language, LocaleContext, loadStrings, rememberLanguage, tags } from '../strings/strings.ts';
 import { resolveVariables, theme } from '../theme/theme.ts';

@@ -1,7 +1,7 @@
 // What stands at an address that leads nowhere.
 import { Button } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
-import { EmptyState } from '../shared/empty-state.tsx';
+import { EmptyState } from '../shared/page/empty-state.tsx';
 import { useStrings } from '../strings/strings.ts';
 
 export function NotFound() {

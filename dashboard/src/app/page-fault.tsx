@@ -4,8 +4,8 @@ import { type ErrorComponentProps, useRouter } from '@tanstack/react-router';
 import { useLayoutEffect } from 'react';
 import { ApiProblem } from '../api/api-problem.ts';
 import { limits } from '../limits.ts';
-import { EmptyState } from '../shared/empty-state.tsx';
-import { ProblemNotice } from '../shared/problem-notice.tsx';
+import { EmptyState } from '../shared/page/empty-state.tsx';
+import { ProblemNotice } from '../shared/page/problem-notice.tsx';
 import { useStrings } from '../strings/strings.ts';
 
 export function PageFault({ error }: ErrorComponentProps) {

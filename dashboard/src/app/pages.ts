@@ -1,6 +1,6 @@
 // The pages one goes to by the rail, the bar of a phone, and the search; in the order in which they are shown.
 import type { SessionState } from '../api/session.ts';
-import type { IconName } from '../shared/icon.tsx';
+import type { IconName } from '../shared/page/icon.tsx';
 import type { Strings } from '../strings/catalogue.ts';
 
 export interface Page {

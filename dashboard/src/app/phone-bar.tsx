@@ -4,7 +4,7 @@ import { useDisclosure } from '@mantine/hooks';
 import { useLocation } from '@tanstack/react-router';
 import { useEffect } from 'react';
 import { useSession } from '../api/use-session.ts';
-import { Icon } from '../shared/icon.tsx';
+import { Icon } from '../shared/page/icon.tsx';
 import { useStrings } from '../strings/strings.ts';
 import { AccountMenu } from './account-menu.tsx';
 import { mainPages, personalPages } from './pages.ts';

@@ -1,7 +1,7 @@
 // The rail at the left of a desktop.
 import { Link } from '@tanstack/react-router';
 import { useSession } from '../api/use-session.ts';
-import { Icon } from '../shared/icon.tsx';
+import { Icon } from '../shared/page/icon.tsx';
 import { useStrings } from '../strings/strings.ts';
 import { AccountMenu } from './account-menu.tsx';
 import { mainPages, type Page, personalPages } from './pages.ts';

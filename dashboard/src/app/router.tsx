@@ -10,7 +10,7 @@ import { parseImportSearch } from '../features/imports/import-search.ts';
 import {
   parseNewNotificationSearch,
   parseNotificationsSearch,
-} from '../features/notifications/notifications-search.ts';
+} from '../features/notifications/list/notifications-search.ts';
 import { parseProfileSearch } from '../features/profile/profile-search.ts';
 import { parseProjectSearch } from '../features/projects/project-search.ts';
 import { parseSensorSearch } from '../features/sensor/sensor-search.ts';
@@ -65,7 +65,7 @@ const routeTree = root.addChildren([
     ...at('/notifications'),
     validateSearch: parseNotificationsSearch,
     component: lazyRouteComponent(
-      loaded(() => import('../features/notifications/notifications-page.tsx')),
+      loaded(() => import('../features/notifications/list/notifications-page.tsx')),
       'NotificationsPage',
     ),
   }),
@@ -73,14 +73,14 @@ const routeTree = root.addChildren([
     ...at('/notifications/new'),
     validateSearch: parseNewNotificationSearch,
     component: lazyRouteComponent(
-      loaded(() => import('../features/notifications/new-notification-page.tsx')),
+      loaded(() => import('../features/notifications/editor/new-notification-page.tsx')),
       'NewNotificationPage',
     ),
   }),
   createRoute({
     ...at('/notifications/$notification'),
     component: lazyRouteComponent(
-      loaded(() => import('../features/notifications/notification-page.tsx')),
+      loaded(() => import('../features/notifications/editor/notification-page.tsx')),
       'NotificationPage',
     ),
   }),

@@ -5,7 +5,7 @@ import { useDebouncedValue } from '@mantine/hooks';
 import { useNavigate } from '@tanstack/react-router';
 import { type KeyboardEvent, useId, useState } from 'react';
 import { limits } from '../limits.ts';
-import { Icon } from '../shared/icon.tsx';
+import { Icon } from '../shared/page/icon.tsx';
 import { useStrings } from '../strings/strings.ts';
 import classes from './search-dialog.module.css';
 import { type Hit, useHits } from './use-hits.ts';

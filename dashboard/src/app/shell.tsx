@@ -3,7 +3,7 @@
 import { Outlet, useLocation } from '@tanstack/react-router';
 import { useEffect, useRef } from 'react';
 import { useSession } from '../api/use-session.ts';
-import { toasts } from '../shared/toasts.tsx';
+import { toasts } from '../shared/page/toasts.tsx';
 import { useStrings } from '../strings/strings.ts';
 import { OfflineBanner } from './offline-banner.tsx';
 import { PhoneBar } from './phone-bar.tsx';

@@ -4,7 +4,7 @@ import { api, call } from '../api/client.ts';
 import { keys } from '../api/query-keys.ts';
 import { useSession } from '../api/use-session.ts';
 import { limits } from '../limits.ts';
-import type { IconName } from '../shared/icon.tsx';
+import type { IconName } from '../shared/page/icon.tsx';
 import { useStrings } from '../strings/strings.ts';
 import { mainPages, personalPages } from './pages.ts';
 

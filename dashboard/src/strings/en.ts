@@ -11,10 +11,14 @@ import { person } from './en/person.ts';
 import { places } from './en/places.ts';
 import { profile } from './en/profile.ts';
 import { projects } from './en/projects.ts';
+import { quota } from './en/quota.ts';
+import { received } from './en/received.ts';
 import { sensor } from './en/sensor.ts';
 import { shared } from './en/shared.ts';
 import { shell } from './en/shell.ts';
 import { signIn } from './en/sign-in.ts';
+import { signIns } from './en/sign-ins.ts';
+import { strangers } from './en/strangers.ts';
 import { users } from './en/users.ts';
 
 export const en = {
@@ -27,10 +31,14 @@ export const en = {
   places,
   profile,
   projects,
+  quota,
+  received,
   device,
   sensor,
   shared,
   shell,
   signIn,
+  signIns,
+  strangers,
   users,
 };

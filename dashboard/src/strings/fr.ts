@@ -11,10 +11,14 @@ import { person } from './fr/person.ts';
 import { places } from './fr/places.ts';
 import { profile } from './fr/profile.ts';
 import { projects } from './fr/projects.ts';
+import { quota } from './fr/quota.ts';
+import { received } from './fr/received.ts';
 import { sensor } from './fr/sensor.ts';
 import { shared } from './fr/shared.ts';
 import { shell } from './fr/shell.ts';
 import { signIn } from './fr/sign-in.ts';
+import { signIns } from './fr/sign-ins.ts';
+import { strangers } from './fr/strangers.ts';
 import { users } from './fr/users.ts';
 
 export const fr: Strings = {
@@ -27,10 +31,14 @@ export const fr: Strings = {
   places,
   profile,
   projects,
+  quota,
+  received,
   device,
   sensor,
   shared,
   shell,
   signIn,
+  signIns,
+  strangers,
   users,
 };

@@ -1,7 +1,7 @@
 // What is noted of a device besides its values: domain, whether it is in its place, how long values are kept, when it was
 // made, and what its meta object holds.
 import type { Device } from '../../api/client.ts';
-import { RecordFields } from '../../shared/record-fields.tsx';
+import { RecordFields } from '../../shared/page/record-fields.tsx';
 import { useLocale } from '../../strings/strings.ts';
 import classes from './section.module.css';
 

@@ -10,19 +10,19 @@ import { countDatapoints } from '../../api/history.ts';
 import { keys } from '../../api/query-keys.ts';
 import type { Rights } from '../../api/rights.ts';
 import { limits } from '../../limits.ts';
-import { ConfirmDanger } from '../../shared/confirm-danger.tsx';
-import { CopyButton } from '../../shared/copy-button.tsx';
-import { Dialog } from '../../shared/dialog.tsx';
-import { EditableName } from '../../shared/editable-name.tsx';
-import { Icon } from '../../shared/icon.tsx';
-import { PageHeader } from '../../shared/page-header.tsx';
-import { toasts } from '../../shared/toasts.tsx';
-import { useDeviceChange } from '../../shared/use-device-change.ts';
+import { useDeviceChange } from '../../shared/device/use-device-change.ts';
+import { ConfirmDanger } from '../../shared/form/confirm-danger.tsx';
+import { Dialog } from '../../shared/form/dialog.tsx';
+import { EditableName } from '../../shared/form/editable-name.tsx';
+import { CopyButton } from '../../shared/page/copy-button.tsx';
+import { Icon } from '../../shared/page/icon.tsx';
+import { PageHeader } from '../../shared/page/page-header.tsx';
+import { toasts } from '../../shared/page/toasts.tsx';
 import { useStrings } from '../../strings/strings.ts';
+import { QrCode } from './connect/qr-code.tsx';
 import { DeviceForm } from './device-form.tsx';
 import classes from './device-header.module.css';
 import type { DeviceSearch } from './device-search.ts';
-import { QrCode } from './qr-code.tsx';
 
 export interface DeviceHeaderProps {
   readonly device: Device;

@@ -10,10 +10,11 @@ import { deviceQuery } from '../../api/devices.ts';
 import { noRights, type Rights, rightsQuery } from '../../api/rights.ts';
 import type { LiveDatapoint } from '../../api/use-live.ts';
 import { limits } from '../../limits.ts';
-import { PageHeader } from '../../shared/page-header.tsx';
-import { ProblemNotice } from '../../shared/problem-notice.tsx';
-import { useLiveDevice } from '../../shared/use-live-device.ts';
-import { Actuators } from './actuators.tsx';
+import { useLiveDevice } from '../../shared/device/use-live-device.ts';
+import { PageHeader } from '../../shared/page/page-header.tsx';
+import { ProblemNotice } from '../../shared/page/problem-notice.tsx';
+import type { Setting } from './activity/use-activity.ts';
+import { Actuators } from './actuators/actuators.tsx';
 import { DeviceAbout } from './device-about.tsx';
 import { DeviceHeader } from './device-header.tsx';
 import { DevicePlace } from './device-place.tsx';
@@ -21,7 +22,6 @@ import type { DeviceSearch } from './device-search.ts';
 import { DeviceTabs } from './device-tabs.tsx';
 import { JointChart } from './joint-chart.tsx';
 import { SensorTiles } from './sensor-tiles.tsx';
-import type { Setting } from './use-activity.ts';
 
 const route = getRouteApi('/devices/$device');
 

@@ -4,9 +4,9 @@ import { Button, Group, NumberInput, Text } from '@mantine/core';
 import { useState } from 'react';
 import { api, call, type Device } from '../../api/client.ts';
 import type { Rights } from '../../api/rights.ts';
-import { MapView } from '../../shared/map-view.tsx';
-import { useDeviceChange } from '../../shared/use-device-change.ts';
-import { useForm } from '../../shared/use-form.ts';
+import { useDeviceChange } from '../../shared/device/use-device-change.ts';
+import { useForm } from '../../shared/form/use-form.ts';
+import { MapView } from '../../shared/map/map-view.tsx';
 import { useStrings } from '../../strings/strings.ts';
 import classes from './section.module.css';
 

@@ -1,6 +1,6 @@
 // What of a device's page stands in its address: the tab, the sensors in the chart, and its span.
 import { limits } from '../../limits.ts';
-import { parseSpan, type SpanSearch } from '../../shared/span.ts';
+import { parseSpan, type SpanSearch } from '../../shared/chart/span.ts';
 
 export const deviceTabs = ['snippets', 'sharing', 'keys', 'drops', 'activity'] as const;
 export type DeviceTab = (typeof deviceTabs)[number];

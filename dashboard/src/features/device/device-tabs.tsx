@@ -4,16 +4,16 @@ import type { Device } from '../../api/client.ts';
 import type { Rights } from '../../api/rights.ts';
 import type { LiveDatapoint } from '../../api/use-live.ts';
 import { useSession } from '../../api/use-session.ts';
-import tabs from '../../shared/tabs.module.css';
+import tabs from '../../shared/page/tabs.module.css';
 import { useStrings } from '../../strings/strings.ts';
-import { Activity } from './activity.tsx';
+import { Activity } from './activity/activity.tsx';
+import { Drops } from './activity/drops.tsx';
+import type { Setting } from './activity/use-activity.ts';
+import { Keys } from './connect/keys.tsx';
+import { Snippets } from './connect/snippets.tsx';
 import { type DeviceSearch, type DeviceTab, deviceTabs } from './device-search.ts';
-import { Drops } from './drops.tsx';
-import { Keys } from './keys.tsx';
 import classes from './section.module.css';
 import { Sharing } from './sharing.tsx';
-import { Snippets } from './snippets.tsx';
-import type { Setting } from './use-activity.ts';
 
 export interface DeviceTabsProps {
   readonly device: Device;

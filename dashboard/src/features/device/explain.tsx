@@ -5,12 +5,12 @@ import { type FormEvent, useState } from 'react';
 import { api, call } from '../../api/client.ts';
 import { keys } from '../../api/query-keys.ts';
 import { useUsername } from '../../api/use-session.ts';
-import { ProblemNotice } from '../../shared/problem-notice.tsx';
-import { UserInput } from '../../shared/user-input.tsx';
+import { UserInput } from '../../shared/account/user-input.tsx';
+import { ProblemNotice } from '../../shared/page/problem-notice.tsx';
 import type { Strings } from '../../strings/catalogue.ts';
 import { useStrings } from '../../strings/strings.ts';
+import { scopeNames, useScopeWords } from './connect/scopes.ts';
 import classes from './explain.module.css';
-import { scopeNames, useScopeWords } from './scopes.ts';
 
 interface Explanation {
   readonly username: string;

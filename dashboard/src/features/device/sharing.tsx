@@ -3,15 +3,15 @@ import { ActionIcon, Button, Chip, Group, Text } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { api, call } from '../../api/client.ts';
 import { keys } from '../../api/query-keys.ts';
-import { Icon } from '../../shared/icon.tsx';
-import { ProblemNotice, problemWords } from '../../shared/problem-notice.tsx';
-import { RowsSkeleton } from '../../shared/rows-skeleton.tsx';
-import { toasts } from '../../shared/toasts.tsx';
-import { useForm } from '../../shared/use-form.ts';
-import { UserInput } from '../../shared/user-input.tsx';
+import { UserInput } from '../../shared/account/user-input.tsx';
+import { useForm } from '../../shared/form/use-form.ts';
+import { RowsSkeleton } from '../../shared/list/rows-skeleton.tsx';
+import { Icon } from '../../shared/page/icon.tsx';
+import { ProblemNotice, problemWords } from '../../shared/page/problem-notice.tsx';
+import { toasts } from '../../shared/page/toasts.tsx';
 import { useStrings } from '../../strings/strings.ts';
+import { scopeNames, useScopeWords } from './connect/scopes.ts';
 import { Explain } from './explain.tsx';
-import { scopeNames, useScopeWords } from './scopes.ts';
 import classes from './section.module.css';
 
 interface Share {

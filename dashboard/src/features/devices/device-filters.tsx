@@ -7,7 +7,7 @@ import { useEffect, useState } from 'react';
 import { gatewayChoicesQuery } from '../../api/gateways.ts';
 import { useSession, useUsername } from '../../api/use-session.ts';
 import { limits } from '../../limits.ts';
-import { Icon } from '../../shared/icon.tsx';
+import { Icon } from '../../shared/page/icon.tsx';
 import { useStrings } from '../../strings/strings.ts';
 import classes from './device-filters.module.css';
 import { type DeviceSort, type DevicesSearch, deviceSorts } from './devices-search.ts';

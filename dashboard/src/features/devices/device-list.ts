@@ -5,7 +5,7 @@ import { api, callPage, type Device } from '../../api/client.ts';
 import { filterValue } from '../../api/filter-value.ts';
 import { keys } from '../../api/query-keys.ts';
 import { limits } from '../../limits.ts';
-import type { DevicesQuestion } from '../../shared/placed-devices.ts';
+import type { DevicesQuestion } from '../../shared/map/placed-devices.ts';
 import type { DevicesSearch } from './devices-search.ts';
 
 const dayMs = 86_400_000;

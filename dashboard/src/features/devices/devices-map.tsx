@@ -1,9 +1,9 @@
 // The list of devices as a map: those that fit the filters and have a position. Loaded when it is asked for.
 import { Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { DeviceMap } from '../../shared/device-map.tsx';
-import { type DevicesQuestion, placedQuery } from '../../shared/placed-devices.ts';
-import { ProblemNotice } from '../../shared/problem-notice.tsx';
+import { DeviceMap } from '../../shared/map/device-map.tsx';
+import { type DevicesQuestion, placedQuery } from '../../shared/map/placed-devices.ts';
+import { ProblemNotice } from '../../shared/page/problem-notice.tsx';
 import { useStrings } from '../../strings/strings.ts';
 
 export function DevicesMap({ question }: { readonly question: DevicesQuestion }) {

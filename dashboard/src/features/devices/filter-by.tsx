@@ -1,7 +1,7 @@
 // A filter whose value is typed: a chip that opens a field, and says what it filters by once there is something.
 import { Autocomplete, Button, Chip, Popover } from '@mantine/core';
 import { type FormEvent, useState } from 'react';
-import { Icon } from '../../shared/icon.tsx';
+import { Icon } from '../../shared/page/icon.tsx';
 import { useStrings } from '../../strings/strings.ts';
 import classes from './filter-by.module.css';
 

@@ -3,9 +3,9 @@ import { useQuery } from '@tanstack/react-query';
 import { api, call, type Datapoint, type Device } from '../../api/client.ts';
 import { timeOfPoint } from '../../api/devices.ts';
 import { keys } from '../../api/query-keys.ts';
-import { Chart } from '../../shared/chart.tsx';
-import type { ChartSeries } from '../../shared/chart-series.ts';
-import { Value } from '../../shared/value.tsx';
+import { Chart } from '../../shared/chart/chart.tsx';
+import type { ChartSeries } from '../../shared/chart/chart-series.ts';
+import { Value } from '../../shared/device/value.tsx';
 
 const pollMs = 2_000;
 

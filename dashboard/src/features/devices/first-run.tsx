@@ -3,15 +3,17 @@
 import { Button, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { lazy, type ReactNode, Suspense } from 'react';
-import { api, call, type Device } from '../../api/client.ts';
-import { factsQuery } from '../../api/facts.ts';
+import { lazy, type ReactNode, Suspense, useId, useState } from 'react';
+import { api, call, type Device, type Schemas } from '../../api/client.ts';
+import { factsQuery, mqttDoorOf } from '../../api/facts.ts';
+import { guestAccessQuery } from '../../api/guest-access.ts';
 import { keys } from '../../api/query-keys.ts';
 import { session } from '../../api/session.ts';
 import { useSession } from '../../api/use-session.ts';
-import { CodeBlock } from '../../shared/code-block.tsx';
-import { CopyButton } from '../../shared/copy-button.tsx';
-import { Icon } from '../../shared/icon.tsx';
+import { GuestAccessChoice } from '../../shared/account/guest-access.tsx';
+import { CodeBlock } from '../../shared/page/code-block.tsx';
+import { CopyButton } from '../../shared/page/copy-button.tsx';
+import { Icon } from '../../shared/page/icon.tsx';
 import { useStrings } from '../../strings/strings.ts';
 import classes from './first-run.module.css';
 
@@ -20,6 +22,11 @@ const pollMs = 2_000;
 
 export function FirstRun({ onCreate }: { readonly onCreate: () => void }) {
   const { firstRun } = useStrings();
+  const state = useSession();
+  const isAdmin = state.status === 'user' && state.isAdmin;
+  const access = useQuery({ ...guestAccessQuery, enabled: isAdmin });
+  // What is asked stands above, so nothing is shown before it is known whether it is.
+  if (isAdmin && access.isPending) return null;
   return (
     <section>
       <Title order={2} fz={20}>
@@ -28,6 +35,7 @@ export function FirstRun({ onCreate }: { readonly onCreate: () => void }) {
       <Text c="dimmed" mt={4} mb="lg">
         {firstRun.words}
       </Text>
+      {isAdmin && access.data !== undefined && <Strangers state={access.data} />}
       <div className={classes.ways}>
         <PushNow />
         <Gateway />
@@ -41,6 +49,25 @@ export function FirstRun({ onCreate }: { readonly onCreate: () => void }) {
         </Way>
       </div>
     </section>
+  );
+}
+
+/** Asked once of an admin; stays where it is while it is answered, so that nothing moves. */
+function Strangers({ state }: { readonly state: Schemas['GuestAccess'] }) {
+  const { strangers } = useStrings();
+  const [isAsked] = useState(!state.answered);
+  const id = useId();
+  if (!isAsked) return null;
+  return (
+    <article className={classes.question} aria-labelledby={id}>
+      <Title order={3} fz={16} id={id}>
+        {strangers.title}
+      </Title>
+      <Text fz="sm" c="dimmed" mt={4} mb="md">
+        {strangers.words}
+      </Text>
+      <GuestAccessChoice state={state} labelledBy={id} />
+    </article>
   );
 }
 
@@ -121,7 +148,7 @@ function Gateway() {
   const { firstRun } = useStrings();
   const state = useSession();
   const { data: facts } = useQuery(factsQuery);
-  const mqtt = facts === undefined ? '' : `${window.location.hostname}:${facts.mqtt.port}`;
+  const mqtt = mqttDoorOf(facts)?.address ?? '';
   return (
     <Way title={firstRun.gatewayTitle} words={firstRun.gatewayWords}>
       <dl className={classes.facts}>

@@ -1,11 +1,11 @@
 // How a gateway is connected: addresses, account, and the lines that push a value and say that it is there.
 import { Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { factsQuery } from '../../api/facts.ts';
+import { factsQuery, mqttDoorOf } from '../../api/facts.ts';
 import { useSession } from '../../api/use-session.ts';
-import { CodeBlock } from '../../shared/code-block.tsx';
-import { CopyButton } from '../../shared/copy-button.tsx';
-import { Section } from '../../shared/section.tsx';
+import { CodeBlock } from '../../shared/page/code-block.tsx';
+import { CopyButton } from '../../shared/page/copy-button.tsx';
+import { Section } from '../../shared/page/section.tsx';
 import { useStrings } from '../../strings/strings.ts';
 import type { Gateway } from './gateway.ts';
 import classes from './gateways.module.css';
@@ -14,11 +14,12 @@ export function Connect({ gateway }: { readonly gateway: Gateway }) {
   const { gateways } = useStrings();
   const state = useSession();
   const { data: facts } = useQuery(factsQuery);
-  const { port = 0, tlsPort } = facts?.mqtt ?? {};
+  const { port, tlsPort } = facts?.mqtt ?? {};
+  const door = mqttDoorOf(facts);
   const { hostname, origin } = window.location;
   const username = state.status === 'user' ? state.username : undefined;
   const rows = [
-    [gateways.mqttAddress, `${hostname}:${port}`],
+    ...(port === undefined && tlsPort !== undefined ? [] : [[gateways.mqttAddress, door?.address ?? '']]),
     ...(tlsPort === undefined ? [] : [[gateways.mqttTls, `${hostname}:${tlsPort}`]]),
     [gateways.httpAddress, origin],
     [gateways.clientId, gateway.id],
@@ -36,7 +37,9 @@ export function Connect({ gateway }: { readonly gateway: Gateway }) {
           </div>
         ))}
       </dl>
-      <CodeBlock text={publishLines({ gateway: gateway.id, hostname, port, username })} />
+      {door?.options !== undefined && (
+        <CodeBlock text={publishLines({ gateway: gateway.id, options: door.options, username })} />
+      )}
       <Text fz="sm" c="dimmed" mt="md" mb={6}>
         {gateways.heartbeatWords}
       </Text>
@@ -47,15 +50,14 @@ export function Connect({ gateway }: { readonly gateway: Gateway }) {
 
 interface PublishParts {
   readonly gateway: string;
-  readonly hostname: string;
-  readonly port: number;
+  readonly options: string;
   readonly username: string | undefined;
 }
 
-function publishLines({ gateway, hostname, port, username }: PublishParts): string {
+function publishLines({ gateway, options, username }: PublishParts): string {
   const account = username === undefined ? '' : ` \\\n  -u '${quoted(username)}' -P "$PASSWORD"`;
   return [
-    `mosquitto_pub -h ${hostname} -p ${port} -q 1 \\\n  -i '${quoted(gateway)}'${account} \\`,
+    `mosquitto_pub ${options} -q 1 \\\n  -i '${quoted(gateway)}'${account} \\`,
     `  -t devices/field-3/sensors/TC/value -m '{"value": 21.5}'`,
   ].join('\n');
 }

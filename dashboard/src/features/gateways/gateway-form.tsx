@@ -6,12 +6,12 @@ import { api, call } from '../../api/client.ts';
 import { factsQuery } from '../../api/facts.ts';
 import { keys } from '../../api/query-keys.ts';
 import { useSession } from '../../api/use-session.ts';
-import { Dialog } from '../../shared/dialog.tsx';
-import { FormButtons } from '../../shared/form-buttons.tsx';
-import { idPattern } from '../../shared/id-pattern.ts';
-import { ProblemNotice } from '../../shared/problem-notice.tsx';
-import { toasts } from '../../shared/toasts.tsx';
-import { useForm } from '../../shared/use-form.ts';
+import { Dialog } from '../../shared/form/dialog.tsx';
+import { FormButtons } from '../../shared/form/form-buttons.tsx';
+import { idPattern } from '../../shared/form/id-pattern.ts';
+import { useForm } from '../../shared/form/use-form.ts';
+import { ProblemNotice } from '../../shared/page/problem-notice.tsx';
+import { toasts } from '../../shared/page/toasts.tsx';
 import { useStrings } from '../../strings/strings.ts';
 import type { Gateway } from './gateway.ts';
 

@@ -1,6 +1,6 @@
 // Whether a gateway is there: connected over MQTT, or heard of lately by a heartbeat.
-import { freshnessOf } from '../../shared/freshness.ts';
-import { useNow } from '../../shared/use-now.ts';
+import { freshnessOf } from '../../shared/device/freshness.ts';
+import { useNow } from '../../shared/page/use-now.ts';
 import { useStrings } from '../../strings/strings.ts';
 import type { Gateway } from './gateway.ts';
 import classes from './gateways.module.css';

@@ -1,7 +1,7 @@
 // Where a file is dropped or chosen; the field itself takes the focus and the keys.
 import { Text } from '@mantine/core';
 import { type DragEvent, useState } from 'react';
-import { Icon } from '../../shared/icon.tsx';
+import { Icon } from '../../shared/page/icon.tsx';
 import { useStrings } from '../../strings/strings.ts';
 import classes from './drop-zone.module.css';
 

@@ -2,10 +2,10 @@
 // on its disk.
 import { Button, Group, NativeSelect, SimpleGrid, Stack, Text, TextInput } from '@mantine/core';
 import { useState } from 'react';
-import { DeviceInput } from '../../shared/device-input.tsx';
-import { ProblemNotice } from '../../shared/problem-notice.tsx';
-import { toasts } from '../../shared/toasts.tsx';
-import { useForm } from '../../shared/use-form.ts';
+import { DeviceInput } from '../../shared/device/device-input.tsx';
+import { useForm } from '../../shared/form/use-form.ts';
+import { ProblemNotice } from '../../shared/page/problem-notice.tsx';
+import { toasts } from '../../shared/page/toasts.tsx';
 import { useLocale } from '../../strings/strings.ts';
 import { byteSize } from './byte-size.ts';
 import { downloadValues } from './download-values.ts';

@@ -6,7 +6,7 @@ import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-quer
 import { useState } from 'react';
 import { keys } from '../../api/query-keys.ts';
 import { limits } from '../../limits.ts';
-import { ProblemNotice } from '../../shared/problem-notice.tsx';
+import { ProblemNotice } from '../../shared/page/problem-notice.tsx';
 import { useLocale } from '../../strings/strings.ts';
 import { byteSize } from './byte-size.ts';
 import type { ChosenFile, Encoding } from './chosen-file.ts';

@@ -1,8 +1,8 @@
 // Files that come in and go out: history of a logger or of another service, and the values of a device.
 import { getRouteApi } from '@tanstack/react-router';
 import { useState } from 'react';
-import { PageHeader } from '../../shared/page-header.tsx';
-import { Section } from '../../shared/section.tsx';
+import { PageHeader } from '../../shared/page/page-header.tsx';
+import { Section } from '../../shared/page/section.tsx';
 import { useStrings } from '../../strings/strings.ts';
 import { type ChosenFile, openFile } from './chosen-file.ts';
 import { DropZone } from './drop-zone.tsx';

@@ -3,7 +3,7 @@ import { Button, Group, Progress, Stack, Text } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { useEffect, useEffectEvent, useRef, useState } from 'react';
 import { keys } from '../../api/query-keys.ts';
-import { ProblemNotice } from '../../shared/problem-notice.tsx';
+import { ProblemNotice } from '../../shared/page/problem-notice.tsx';
 import { useLocale } from '../../strings/strings.ts';
 import { byteSize } from './byte-size.ts';
 import type { ChosenFile } from './chosen-file.ts';

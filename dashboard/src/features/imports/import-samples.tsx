@@ -1,7 +1,7 @@
 // The first lines as they would be stored, what must be said before, what is well to know, and what is refused of them.
 import { Alert, List, Table, Text, Title } from '@mantine/core';
-import { Icon } from '../../shared/icon.tsx';
-import { formatValue } from '../../shared/value.tsx';
+import { formatValue } from '../../shared/device/value.tsx';
+import { Icon } from '../../shared/page/icon.tsx';
 import { useLocale } from '../../strings/strings.ts';
 import type { ImportAnswer } from './import-call.ts';
 import classes from './imports.module.css';

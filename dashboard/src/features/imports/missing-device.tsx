@@ -8,7 +8,7 @@ import { api, call } from '../../api/client.ts';
 import { filterValue } from '../../api/filter-value.ts';
 import { keys } from '../../api/query-keys.ts';
 import { limits } from '../../limits.ts';
-import { ProblemNotice } from '../../shared/problem-notice.tsx';
+import { ProblemNotice } from '../../shared/page/problem-notice.tsx';
 import { useStrings } from '../../strings/strings.ts';
 
 export function MissingDevice({ device }: { readonly device: string }) {

@@ -1,7 +1,7 @@
 // Where the values belong, by whose clock they were written, and how the file is to be read where it was not found out.
 import { Autocomplete, Button, Collapse, NativeSelect, SimpleGrid, Stack, Text, TextInput } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
-import { DeviceInput } from '../../shared/device-input.tsx';
+import { DeviceInput } from '../../shared/device/device-input.tsx';
 import type { Strings } from '../../strings/catalogue.ts';
 import { useStrings } from '../../strings/strings.ts';
 import { type ChosenFile, type Encoding, encodings } from './chosen-file.ts';

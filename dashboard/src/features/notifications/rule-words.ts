@@ -1,9 +1,9 @@
 // A notification as one sentence, for its row in the list.
 import type { Strings } from '../../strings/catalogue.ts';
-import { type Clause, parseClauses } from './clauses.ts';
-import { actionOf, type Rule } from './draft.ts';
-import { durationWords } from './duration.tsx';
-import type { Channel } from './tell.tsx';
+import { type Clause, parseClauses } from './editor/clauses.ts';
+import { actionOf, type Rule } from './editor/draft.ts';
+import { durationWords } from './editor/duration.tsx';
+import type { Channel } from './editor/tell.tsx';
 
 /** `nameOf` gives the name of a device where it is known; `me` is who reads it. */
 export function ruleWords(

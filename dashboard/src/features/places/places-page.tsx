@@ -3,12 +3,12 @@
 import { Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { DeviceMap } from '../../shared/device-map.tsx';
-import { EmptyState } from '../../shared/empty-state.tsx';
-import { PageHeader } from '../../shared/page-header.tsx';
-import { placedQuery } from '../../shared/placed-devices.ts';
-import { ProblemNotice } from '../../shared/problem-notice.tsx';
-import { freshnessWords } from '../../shared/state-dot.tsx';
+import { freshnessWords } from '../../shared/device/state-dot.tsx';
+import { DeviceMap } from '../../shared/map/device-map.tsx';
+import { placedQuery } from '../../shared/map/placed-devices.ts';
+import { EmptyState } from '../../shared/page/empty-state.tsx';
+import { PageHeader } from '../../shared/page/page-header.tsx';
+import { ProblemNotice } from '../../shared/page/problem-notice.tsx';
 import { useStrings } from '../../strings/strings.ts';
 import classes from './places.module.css';
 

@@ -1,13 +1,18 @@
 // Each channel with what it reaches, and a test message that tells whether it does.
-import { Anchor, Button, Text } from '@mantine/core';
+import { Anchor, Button, Group, Text } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import { useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
-import type { Schemas } from '../../api/client.ts';
-import { CopyButton } from '../../shared/copy-button.tsx';
-import { problemWords } from '../../shared/problem-notice.tsx';
-import { Section } from '../../shared/section.tsx';
+import { api, call, type Schemas } from '../../api/client.ts';
+import { keys } from '../../api/query-keys.ts';
+import { ConfirmDanger } from '../../shared/form/confirm-danger.tsx';
+import classes from '../../shared/list/rows.module.css';
+import { CopyButton } from '../../shared/page/copy-button.tsx';
+import { problemWords } from '../../shared/page/problem-notice.tsx';
+import { Section } from '../../shared/page/section.tsx';
+import { toasts } from '../../shared/page/toasts.tsx';
 import { useStrings } from '../../strings/strings.ts';
-import classes from './channels.module.css';
 import { type Channel, sendTest } from './test-message.ts';
 
 type User = Schemas['User'];
@@ -34,9 +39,39 @@ export function Channels({ me }: { readonly me: User }) {
       </Section>
       {me.webhook_key !== undefined && (
         <Section title={profile.webhookKey} words={profile.webhookKeyMeans}>
-          <CopyButton text={me.webhook_key}>{profile.webhookKey}</CopyButton>
+          <Group>
+            <CopyButton text={me.webhook_key}>{profile.webhookKey}</CopyButton>
+            <NewWebhookKey user={me.id} />
+          </Group>
         </Section>
       )}
+    </>
+  );
+}
+
+function NewWebhookKey({ user }: { readonly user: string }) {
+  const { profile } = useStrings();
+  const [isAsking, { open, close }] = useDisclosure(false);
+  const queries = useQueryClient();
+  const rotate = async () => {
+    await call(api.POST('/api/v2/users/{user}/webhook_key', { params: { path: { user } } }));
+    await queries.invalidateQueries({ queryKey: keys.me });
+    toasts.show({ text: profile.webhookKeyMade });
+  };
+  return (
+    <>
+      <Button variant="default" size="xs" onClick={open}>
+        {profile.webhookKeyNew}
+      </Button>
+      <ConfirmDanger
+        isHarmless
+        isOpen={isAsking}
+        onClose={close}
+        title={profile.webhookKeyQuestion}
+        words={profile.webhookKeyWords}
+        action={profile.webhookKeyNew}
+        onConfirm={rotate}
+      />
     </>
   );
 }

@@ -4,11 +4,11 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, call } from '../../api/client.ts';
 import { keys } from '../../api/query-keys.ts';
-import { CodeBlock } from '../../shared/code-block.tsx';
-import { Dialog } from '../../shared/dialog.tsx';
-import { FormButtons } from '../../shared/form-buttons.tsx';
-import { ProblemNotice } from '../../shared/problem-notice.tsx';
-import { useForm } from '../../shared/use-form.ts';
+import { Dialog } from '../../shared/form/dialog.tsx';
+import { FormButtons } from '../../shared/form/form-buttons.tsx';
+import { useForm } from '../../shared/form/use-form.ts';
+import { CodeBlock } from '../../shared/page/code-block.tsx';
+import { ProblemNotice } from '../../shared/page/problem-notice.tsx';
 import { useStrings } from '../../strings/strings.ts';
 
 export interface CreateKeyProps {
@@ -68,8 +68,12 @@ const scopeNames = [
   'projects:view',
   'projects:update',
   'projects:delete',
+  'metrics:view',
   'admin',
 ] as const;
+
+/** What admins alone can give a key. */
+const ofAdmins: ReadonlySet<string> = new Set(['metrics:view', 'admin']);
 
 /** What most keys are for. */
 const presets = {
@@ -135,7 +139,7 @@ function Fields({ isAdmin, onMade, onCancel }: FieldsProps) {
           >
             <SimpleGrid cols={2} spacing="xs" mb={4}>
               {scopeNames
-                .filter((scope) => isAdmin || scope !== 'admin')
+                .filter((scope) => isAdmin || !ofAdmins.has(scope))
                 .map((scope) => (
                   <Checkbox key={scope} value={scope} label={scope === 'admin' ? profile.keyAdmin : scope} />
                 ))}

@@ -1,20 +1,19 @@
 // API keys: what each may do, when it was used last, and its end.
-import { Button, Group, Text } from '@mantine/core';
+import { Button } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, call, type Schemas } from '../../api/client.ts';
 import { keys } from '../../api/query-keys.ts';
-import { Age } from '../../shared/age.tsx';
-import { ConfirmDanger } from '../../shared/confirm-danger.tsx';
-import { EmptyState } from '../../shared/empty-state.tsx';
-import { Icon } from '../../shared/icon.tsx';
-import { ProblemNotice } from '../../shared/problem-notice.tsx';
-import { Section } from '../../shared/section.tsx';
-import { toasts } from '../../shared/toasts.tsx';
-import { useNow } from '../../shared/use-now.ts';
+import { KeyRow } from '../../shared/account/key-row.tsx';
+import { ConfirmDanger } from '../../shared/form/confirm-danger.tsx';
+import classes from '../../shared/list/rows.module.css';
+import { EmptyState } from '../../shared/page/empty-state.tsx';
+import { Icon } from '../../shared/page/icon.tsx';
+import { ProblemNotice } from '../../shared/page/problem-notice.tsx';
+import { Section } from '../../shared/page/section.tsx';
+import { toasts } from '../../shared/page/toasts.tsx';
 import { useStrings } from '../../strings/strings.ts';
-import classes from './channels.module.css';
 import { CreateKey } from './create-key.tsx';
 
 type Key = Schemas['Key'];
@@ -51,47 +50,6 @@ export function Keys({ isAdmin }: { readonly isAdmin: boolean }) {
       <CreateKey isOpen={isCreating} onClose={close} isAdmin={isAdmin} />
       <Revoke record={revoked} onClose={() => setRevoked(undefined)} />
     </Section>
-  );
-}
-
-function KeyRow({ record, onRevoke }: { readonly record: Key; readonly onRevoke: () => void }) {
-  const { profile } = useStrings();
-  const nowMs = useNow();
-  const { name, scopes, devices, expires, last_used: used } = record;
-  const isOver = expires !== undefined && Date.parse(expires) <= nowMs;
-  return (
-    <li className={classes.row}>
-      <div className={classes.words}>
-        <Text fw={600}>{name}</Text>
-        <Text fz="sm" c="dimmed">
-          {scopes?.join(', ') ?? profile.keyEverything} · {devices?.join(', ') ?? profile.keyEveryDevice}
-        </Text>
-        <Group gap={6} fz="sm" c="dimmed">
-          {used === undefined ? (
-            profile.keyNeverUsed
-          ) : (
-            <span>
-              {profile.keyUsed} <Age at={used} />
-            </span>
-          )}
-          {expires !== undefined && (
-            <span>
-              · {isOver ? profile.keyExpired : profile.keyUntil} <Age at={expires} />
-            </span>
-          )}
-        </Group>
-      </div>
-      <Button
-        variant="subtle"
-        color="red"
-        size="xs"
-        flex="none"
-        aria-label={profile.keyRevokeNamed(name)}
-        onClick={onRevoke}
-      >
-        {profile.keyRevoke}
-      </Button>
-    </li>
   );
 }
 

@@ -3,11 +3,11 @@ import { Button, Group, NativeSelect } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { api, call, type Schemas } from '../../api/client.ts';
 import { keys } from '../../api/query-keys.ts';
-import { PersonFields, personBody, personValues } from '../../shared/person-fields.tsx';
-import { ProblemNotice } from '../../shared/problem-notice.tsx';
-import { Section } from '../../shared/section.tsx';
-import { toasts } from '../../shared/toasts.tsx';
-import { type Form, useForm } from '../../shared/use-form.ts';
+import { PersonFields, personBody, personValues } from '../../shared/account/person-fields.tsx';
+import { type Form, useForm } from '../../shared/form/use-form.ts';
+import { ProblemNotice } from '../../shared/page/problem-notice.tsx';
+import { Section } from '../../shared/page/section.tsx';
+import { toasts } from '../../shared/page/toasts.tsx';
 import { useStrings } from '../../strings/strings.ts';
 
 const senders = ['everyone', 'sharers', 'self'] as const;

@@ -4,15 +4,16 @@ import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, useNavigate } from '@tanstack/react-router';
 import type { Schemas } from '../../api/client.ts';
 import { meQuery } from '../../api/me.ts';
-import { PageHeader } from '../../shared/page-header.tsx';
-import { ProblemNotice } from '../../shared/problem-notice.tsx';
-import { RowsSkeleton } from '../../shared/rows-skeleton.tsx';
-import tabs from '../../shared/tabs.module.css';
+import { RowsSkeleton } from '../../shared/list/rows-skeleton.tsx';
+import { PageHeader } from '../../shared/page/page-header.tsx';
+import { ProblemNotice } from '../../shared/page/problem-notice.tsx';
+import tabs from '../../shared/page/tabs.module.css';
 import { useStrings } from '../../strings/strings.ts';
 import { Access } from './access.tsx';
 import { Channels } from './channels.tsx';
 import { Keys } from './keys.tsx';
 import { OwnData } from './own-data.tsx';
+import { OwnQuotas } from './own-quotas.tsx';
 import { type ProfileTab, profileTabs } from './profile-search.ts';
 import { Shares } from './shares.tsx';
 
@@ -53,7 +54,12 @@ export function ProfilePage() {
 function Part({ name, me }: { readonly name: ProfileTab; readonly me: Schemas['User'] }) {
   switch (name) {
     case 'data':
-      return <OwnData me={me} />;
+      return (
+        <>
+          <OwnData me={me} />
+          <OwnQuotas />
+        </>
+      );
     case 'messages':
       return <Channels me={me} />;
     case 'shares':

@@ -1,19 +1,26 @@
-// What others share with me, and what I share with them.
+// What others handed to me, what they share with me, and what I share with them.
 import { Badge, Group } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { api, call, type Schemas } from '../../api/client.ts';
 import { keys } from '../../api/query-keys.ts';
-import { EmptyState } from '../../shared/empty-state.tsx';
-import { ProblemNotice } from '../../shared/problem-notice.tsx';
-import { RecordLink, RecordList } from '../../shared/record-list.tsx';
-import { Section } from '../../shared/section.tsx';
+import { RecordLink, RecordList } from '../../shared/list/record-list.tsx';
+import { RowsSkeleton } from '../../shared/list/rows-skeleton.tsx';
+import { EmptyState } from '../../shared/page/empty-state.tsx';
+import { ProblemNotice } from '../../shared/page/problem-notice.tsx';
+import { Section } from '../../shared/page/section.tsx';
 import type { Strings } from '../../strings/catalogue.ts';
 import { useStrings } from '../../strings/strings.ts';
+import { Received, receivedQuery } from './received.tsx';
 
 export function Shares() {
   const { profile } = useStrings();
+  const { data, error, refetch } = useQuery(receivedQuery);
+  // It stands first, since it has an end; what is below waits for it and so does not move.
+  if (data === undefined && error === null) return <RowsSkeleton rows={6} />;
   return (
     <>
+      {error !== null && <ProblemNotice error={error} retry={() => void refetch()} />}
+      <Received entries={data ?? []} />
       <Direction
         direction="with-me"
         title={profile.withMe}

@@ -5,12 +5,12 @@ import { useNavigate } from '@tanstack/react-router';
 import { api, call, callPage } from '../../api/client.ts';
 import { keys } from '../../api/query-keys.ts';
 import type { components } from '../../api/schema.generated.ts';
-import { DevicePicker } from '../../shared/device-picker.tsx';
-import { Dialog } from '../../shared/dialog.tsx';
-import { FormButtons } from '../../shared/form-buttons.tsx';
-import { ProblemNotice } from '../../shared/problem-notice.tsx';
-import { toasts } from '../../shared/toasts.tsx';
-import { useForm } from '../../shared/use-form.ts';
+import { DevicePicker } from '../../shared/device/device-picker.tsx';
+import { Dialog } from '../../shared/form/dialog.tsx';
+import { FormButtons } from '../../shared/form/form-buttons.tsx';
+import { useForm } from '../../shared/form/use-form.ts';
+import { ProblemNotice } from '../../shared/page/problem-notice.tsx';
+import { toasts } from '../../shared/page/toasts.tsx';
 import { useStrings } from '../../strings/strings.ts';
 
 export type Project = components['schemas']['Project'];

@@ -6,15 +6,15 @@ import { useMemo } from 'react';
 import { api, call, type Sensor } from '../../api/client.ts';
 import { historyQuery } from '../../api/history.ts';
 import { keys } from '../../api/query-keys.ts';
-import { Chart } from '../../shared/chart.tsx';
-import { Dialog } from '../../shared/dialog.tsx';
-import { FormButtons } from '../../shared/form-buttons.tsx';
-import { withGaps } from '../../shared/gaps.ts';
-import { ProblemNotice } from '../../shared/problem-notice.tsx';
-import { type Span, spanOf } from '../../shared/span.ts';
-import { toasts } from '../../shared/toasts.tsx';
-import { type Form, useForm } from '../../shared/use-form.ts';
-import { formatNumber } from '../../shared/value.tsx';
+import { Chart } from '../../shared/chart/chart.tsx';
+import { withGaps } from '../../shared/chart/gaps.ts';
+import { type Span, spanOf } from '../../shared/chart/span.ts';
+import { formatNumber } from '../../shared/device/value.tsx';
+import { Dialog } from '../../shared/form/dialog.tsx';
+import { FormButtons } from '../../shared/form/form-buttons.tsx';
+import { type Form, useForm } from '../../shared/form/use-form.ts';
+import { ProblemNotice } from '../../shared/page/problem-notice.tsx';
+import { toasts } from '../../shared/page/toasts.tsx';
 import { useLocale, useStrings } from '../../strings/strings.ts';
 
 export interface CalibrationProps {

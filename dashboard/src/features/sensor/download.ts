@@ -3,9 +3,9 @@
 import type uPlot from 'uplot';
 import { ApiProblem } from '../../api/api-problem.ts';
 import { fetchWithToken } from '../../api/client.ts';
-import { type ChartSeries, hasBand } from '../../shared/chart-series.ts';
-import type { ColorTokens } from '../../shared/color-tokens.ts';
-import type { Span } from '../../shared/span.ts';
+import { type ChartSeries, hasBand } from '../../shared/chart/chart-series.ts';
+import type { ColorTokens } from '../../shared/chart/color-tokens.ts';
+import type { Span } from '../../shared/chart/span.ts';
 
 /** A row a time, UTC; a column a line, and where it has a band, its lowest and highest. */
 export function csvOf(
@@ -48,6 +48,7 @@ export async function readAllAsCsv(
   const path = `/api/v2/devices/${encodeURIComponent(device)}/sensors/${encodeURIComponent(sensor)}/values`;
   const url = new URL(path, window.location.origin);
   url.searchParams.set('format', 'csv');
+  url.searchParams.set('csv', 'spreadsheet');
   if (fromMs !== undefined) url.searchParams.set('dateFrom', new Date(fromMs).toISOString());
   if (toMs !== undefined) url.searchParams.set('dateTo', new Date(toMs).toISOString());
   const answer = await fetchWithToken(new Request(url, { headers: { accept: 'text/csv' } }));

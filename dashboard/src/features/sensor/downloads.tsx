@@ -1,13 +1,13 @@
 // What is shown, to keep: CSV of the lines as drawn, every datapoint of the span, an image of the chart.
 import { Button, Menu } from '@mantine/core';
 import type uPlot from 'uplot';
-import type { ChartSeries } from '../../shared/chart-series.ts';
-import { useColorTokens } from '../../shared/color-tokens.ts';
-import { Icon } from '../../shared/icon.tsx';
-import { problemWords } from '../../shared/problem-notice.tsx';
-import type { Span } from '../../shared/span.ts';
-import { toasts } from '../../shared/toasts.tsx';
-import type { SensorChoice } from '../../shared/use-histories.ts';
+import type { ChartSeries } from '../../shared/chart/chart-series.ts';
+import { useColorTokens } from '../../shared/chart/color-tokens.ts';
+import type { Span } from '../../shared/chart/span.ts';
+import type { SensorChoice } from '../../shared/chart/use-histories.ts';
+import { Icon } from '../../shared/page/icon.tsx';
+import { problemWords } from '../../shared/page/problem-notice.tsx';
+import { toasts } from '../../shared/page/toasts.tsx';
 import { useStrings } from '../../strings/strings.ts';
 import { csvOf, pictureOf, readAllAsCsv, saveFile } from './download.ts';
 

@@ -3,8 +3,8 @@ import { Text } from '@mantine/core';
 import type { Datapoint } from '../../api/client.ts';
 import { timeOfPoint } from '../../api/devices.ts';
 import { limits } from '../../limits.ts';
-import { Age } from '../../shared/age.tsx';
-import { formatValue } from '../../shared/value.tsx';
+import { Age } from '../../shared/device/age.tsx';
+import { formatValue } from '../../shared/device/value.tsx';
 import { useLocale } from '../../strings/strings.ts';
 import classes from './other-values.module.css';
 

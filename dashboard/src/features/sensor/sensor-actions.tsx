@@ -9,10 +9,10 @@ import { keys } from '../../api/query-keys.ts';
 import type { Rights } from '../../api/rights.ts';
 import { useSession } from '../../api/use-session.ts';
 import { limits } from '../../limits.ts';
-import { ConfirmDanger } from '../../shared/confirm-danger.tsx';
-import { Icon } from '../../shared/icon.tsx';
-import { SensorForm } from '../../shared/sensor-form.tsx';
-import { toasts } from '../../shared/toasts.tsx';
+import { SensorForm } from '../../shared/device/sensor-form.tsx';
+import { ConfirmDanger } from '../../shared/form/confirm-danger.tsx';
+import { Icon } from '../../shared/page/icon.tsx';
+import { toasts } from '../../shared/page/toasts.tsx';
 import { useStrings } from '../../strings/strings.ts';
 import { Calibration } from './calibration.tsx';
 

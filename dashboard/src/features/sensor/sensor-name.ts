@@ -1,6 +1,6 @@
 // Renames a sensor as it is shown at once, with a way back.
 import { api, call, type Sensor } from '../../api/client.ts';
-import { useDeviceChange } from '../../shared/use-device-change.ts';
+import { useDeviceChange } from '../../shared/device/use-device-change.ts';
 import { useStrings } from '../../strings/strings.ts';
 
 export function useSensorName(device: string, { id, name: before = '' }: Sensor): (name: string) => void {

@@ -1,6 +1,6 @@
 // What of a sensor's page stands in its address: the span, and which other sensors are in the chart, as `device/sensor`.
 import { limits } from '../../limits.ts';
-import { parseSpan, type SpanSearch } from '../../shared/span.ts';
+import { parseSpan, type SpanSearch } from '../../shared/chart/span.ts';
 
 export interface SensorSearch extends SpanSearch {
   readonly with?: readonly string[] | undefined;

@@ -1,6 +1,6 @@
 // What the span says in figures: last, lowest, mean, highest, how many.
 import type { HistoryCount } from '../../api/history.ts';
-import { Value } from '../../shared/value.tsx';
+import { Value } from '../../shared/device/value.tsx';
 import { useLocale } from '../../strings/strings.ts';
 import classes from './statistics.module.css';
 

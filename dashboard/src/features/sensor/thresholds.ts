@@ -6,7 +6,7 @@ import { filterValue } from '../../api/filter-value.ts';
 import { keys } from '../../api/query-keys.ts';
 import { useSession } from '../../api/use-session.ts';
 import { limits } from '../../limits.ts';
-import type { ChartLine } from '../../shared/chart-series.ts';
+import type { ChartLine } from '../../shared/chart/chart-series.ts';
 
 export interface SensorRule {
   readonly id: string;

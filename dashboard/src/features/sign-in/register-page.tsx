@@ -5,8 +5,8 @@ import { Link, useNavigate } from '@tanstack/react-router';
 import { api, call } from '../../api/client.ts';
 import { factsQuery } from '../../api/facts.ts';
 import { session } from '../../api/session.ts';
-import { ProblemNotice } from '../../shared/problem-notice.tsx';
-import { useForm } from '../../shared/use-form.ts';
+import { useForm } from '../../shared/form/use-form.ts';
+import { ProblemNotice } from '../../shared/page/problem-notice.tsx';
 import { useStrings } from '../../strings/strings.ts';
 import { DoorCard } from './door-card.tsx';
 

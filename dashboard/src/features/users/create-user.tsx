@@ -4,13 +4,13 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { api, call } from '../../api/client.ts';
 import { factsQuery } from '../../api/facts.ts';
 import { keys } from '../../api/query-keys.ts';
-import { Dialog } from '../../shared/dialog.tsx';
-import { FormButtons } from '../../shared/form-buttons.tsx';
-import { NewPassword } from '../../shared/new-password.tsx';
-import { PersonFields, personBody, personValues } from '../../shared/person-fields.tsx';
-import { ProblemNotice } from '../../shared/problem-notice.tsx';
-import { toasts } from '../../shared/toasts.tsx';
-import { type Form, useForm } from '../../shared/use-form.ts';
+import { NewPassword } from '../../shared/account/new-password.tsx';
+import { PersonFields, personBody, personValues } from '../../shared/account/person-fields.tsx';
+import { Dialog } from '../../shared/form/dialog.tsx';
+import { FormButtons } from '../../shared/form/form-buttons.tsx';
+import { type Form, useForm } from '../../shared/form/use-form.ts';
+import { ProblemNotice } from '../../shared/page/problem-notice.tsx';
+import { toasts } from '../../shared/page/toasts.tsx';
 import { useStrings } from '../../strings/strings.ts';
 
 export function CreateUser({ isOpen, onClose }: { readonly isOpen: boolean; readonly onClose: () => void }) {

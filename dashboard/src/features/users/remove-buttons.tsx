@@ -1,6 +1,6 @@
 // The foot of the dialog that removes an account: where much goes with it, its name is typed first.
 import { Button, Group, TextInput } from '@mantine/core';
-import type { FieldBinding } from '../../shared/use-form.ts';
+import type { FieldBinding } from '../../shared/form/use-form.ts';
 import { useStrings } from '../../strings/strings.ts';
 
 export interface RemoveButtonsProps {

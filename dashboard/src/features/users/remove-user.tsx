@@ -7,12 +7,12 @@ import { useNavigate } from '@tanstack/react-router';
 import { api, call, callPage, type Schemas } from '../../api/client.ts';
 import { filterValue } from '../../api/filter-value.ts';
 import { keys } from '../../api/query-keys.ts';
-import { Dialog } from '../../shared/dialog.tsx';
-import { ProblemNotice } from '../../shared/problem-notice.tsx';
-import { Section } from '../../shared/section.tsx';
-import { toasts } from '../../shared/toasts.tsx';
-import { useForm } from '../../shared/use-form.ts';
-import { UserInput } from '../../shared/user-input.tsx';
+import { UserInput } from '../../shared/account/user-input.tsx';
+import { Dialog } from '../../shared/form/dialog.tsx';
+import { useForm } from '../../shared/form/use-form.ts';
+import { ProblemNotice } from '../../shared/page/problem-notice.tsx';
+import { Section } from '../../shared/page/section.tsx';
+import { toasts } from '../../shared/page/toasts.tsx';
 import { useStrings } from '../../strings/strings.ts';
 import { RemoveButtons } from './remove-buttons.tsx';
 

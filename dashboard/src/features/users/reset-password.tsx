@@ -1,32 +1,34 @@
-// A new password, set by an admin for somebody who has forgotten theirs.
+// A new password, set by an admin for somebody who has forgotten theirs; on an admin's own page, their own.
 import { Button, Group, Stack } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, call, type Schemas } from '../../api/client.ts';
 import { factsQuery } from '../../api/facts.ts';
-import { session } from '../../api/session.ts';
 import { useUsername } from '../../api/use-session.ts';
-import { NewPassword } from '../../shared/new-password.tsx';
-import { ProblemNotice } from '../../shared/problem-notice.tsx';
-import { Section } from '../../shared/section.tsx';
-import { toasts } from '../../shared/toasts.tsx';
-import { useForm } from '../../shared/use-form.ts';
+import { NewPassword } from '../../shared/account/new-password.tsx';
+import { OwnPassword } from '../../shared/account/own-password.tsx';
+import { useForm } from '../../shared/form/use-form.ts';
+import { ProblemNotice } from '../../shared/page/problem-notice.tsx';
+import { Section } from '../../shared/page/section.tsx';
+import { toasts } from '../../shared/page/toasts.tsx';
 import { useStrings } from '../../strings/strings.ts';
 
 export function ResetPassword({ user }: { readonly user: Schemas['User'] }) {
-  const { users } = useStrings();
+  const { users, profile } = useStrings();
+  const own = useUsername();
   const [round, setRound] = useState(0);
+  const isOwn = user.username === own;
+  const Form = isOwn ? OwnPassword : Fields;
   return (
-    <Section title={users.passwordTitle} words={users.passwordWords}>
-      <Fields key={round} user={user} onDone={() => setRound(round + 1)} />
+    <Section title={users.passwordTitle} words={isOwn ? profile.passwordWords : users.passwordWords}>
+      <Form key={round} me={user} onDone={() => setRound(round + 1)} />
     </Section>
   );
 }
 
-function Fields({ user, onDone }: { readonly user: Schemas['User']; readonly onDone: () => void }) {
+function Fields({ me: user, onDone }: { readonly me: Schemas['User']; readonly onDone: () => void }) {
   const { users, person } = useStrings();
   const { data: facts } = useQuery(factsQuery);
-  const own = useUsername();
   const lengthMin = facts?.passwordLengthMin ?? 8;
   const form = useForm({
     initial: { password: '' },
@@ -34,8 +36,6 @@ function Fields({ user, onDone }: { readonly user: Schemas['User']; readonly onD
     submit: async ({ password }) => {
       const path = { user: user.id };
       await call(api.PUT('/api/v2/users/{user}/password', { params: { path }, body: { password } as never }));
-      // One's own token ends with the password.
-      if (user.username === own) await session.signIn({ username: own, password });
       toasts.show({ text: users.passwordDone(user.username) });
       onDone();
     },

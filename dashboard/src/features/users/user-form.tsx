@@ -3,11 +3,11 @@ import { Button, Group } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { api, call, type Schemas } from '../../api/client.ts';
 import { keys } from '../../api/query-keys.ts';
-import { PersonFields, personBody, personValues } from '../../shared/person-fields.tsx';
-import { ProblemNotice } from '../../shared/problem-notice.tsx';
-import { Section } from '../../shared/section.tsx';
-import { toasts } from '../../shared/toasts.tsx';
-import { useForm } from '../../shared/use-form.ts';
+import { PersonFields, personBody, personValues } from '../../shared/account/person-fields.tsx';
+import { useForm } from '../../shared/form/use-form.ts';
+import { ProblemNotice } from '../../shared/page/problem-notice.tsx';
+import { Section } from '../../shared/page/section.tsx';
+import { toasts } from '../../shared/page/toasts.tsx';
 import { useStrings } from '../../strings/strings.ts';
 
 export function UserForm({ user }: { readonly user: Schemas['User'] }) {

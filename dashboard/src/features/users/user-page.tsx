@@ -5,13 +5,16 @@ import { getRouteApi } from '@tanstack/react-router';
 import { api, call, type Schemas } from '../../api/client.ts';
 import { keys } from '../../api/query-keys.ts';
 import { useSession } from '../../api/use-session.ts';
-import { Age } from '../../shared/age.tsx';
-import { PageHeader } from '../../shared/page-header.tsx';
-import { ProblemNotice } from '../../shared/problem-notice.tsx';
+import { SignIns, sessionsQuery } from '../../shared/account/sign-ins.tsx';
+import { Age } from '../../shared/device/age.tsx';
+import { PageHeader } from '../../shared/page/page-header.tsx';
+import { ProblemNotice } from '../../shared/page/problem-notice.tsx';
 import { useStrings } from '../../strings/strings.ts';
 import { RemoveUser } from './remove-user.tsx';
 import { ResetPassword } from './reset-password.tsx';
 import { UserForm } from './user-form.tsx';
+import { UserKeys, userKeysQuery } from './user-keys.tsx';
+import { UserQuotas } from './user-quotas.tsx';
 import { UserRole } from './user-role.tsx';
 
 const route = getRouteApi('/users/$user');
@@ -41,18 +44,25 @@ export function UserPage() {
       />
       {error !== null && <ProblemNotice error={error} retry={() => void refetch()} />}
       {data?.username === 'guest' && <p>{users.guestWords}</p>}
+      {data?.username === 'guest' && isAdmin && <UserQuotas user={data} />}
       {data !== undefined && isAdmin && data.username !== 'guest' && <Sections key={data.id} user={data} />}
     </>
   );
 }
 
 function Sections({ user }: { readonly user: Schemas['User'] }) {
+  const sessions = useQuery(sessionsQuery(user.id));
+  const apiKeys = useQuery(userKeysQuery(user.id));
   return (
     <>
       <UserForm user={user} />
       <UserRole user={user} />
+      <UserQuotas user={user} />
       <ResetPassword user={user} />
-      <RemoveUser user={user} />
+      <SignIns user={user} />
+      <UserKeys user={user} />
+      {/* Once the lists above it are there, so that it does not move away from under the hand. */}
+      {!sessions.isPending && !apiKeys.isPending && <RemoveUser user={user} />}
     </>
   );
 }

@@ -4,9 +4,9 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, call, type Schemas } from '../../api/client.ts';
 import { keys } from '../../api/query-keys.ts';
-import { ProblemNotice } from '../../shared/problem-notice.tsx';
-import { Section } from '../../shared/section.tsx';
-import { toasts } from '../../shared/toasts.tsx';
+import { ProblemNotice } from '../../shared/page/problem-notice.tsx';
+import { Section } from '../../shared/page/section.tsx';
+import { toasts } from '../../shared/page/toasts.tsx';
 import { useStrings } from '../../strings/strings.ts';
 
 export function UserRole({ user }: { readonly user: Schemas['User'] }) {

@@ -8,12 +8,12 @@ import { api, callPage, type Schemas } from '../../api/client.ts';
 import { keys } from '../../api/query-keys.ts';
 import { useSession, useUsername } from '../../api/use-session.ts';
 import { limits } from '../../limits.ts';
-import { EmptyState } from '../../shared/empty-state.tsx';
-import { Icon } from '../../shared/icon.tsx';
-import { PageHeader } from '../../shared/page-header.tsx';
-import { ProblemNotice } from '../../shared/problem-notice.tsx';
-import { RecordLink, RecordList } from '../../shared/record-list.tsx';
-import { RowsSkeleton } from '../../shared/rows-skeleton.tsx';
+import { RecordLink, RecordList } from '../../shared/list/record-list.tsx';
+import { RowsSkeleton } from '../../shared/list/rows-skeleton.tsx';
+import { EmptyState } from '../../shared/page/empty-state.tsx';
+import { Icon } from '../../shared/page/icon.tsx';
+import { PageHeader } from '../../shared/page/page-header.tsx';
+import { ProblemNotice } from '../../shared/page/problem-notice.tsx';
 import { useStrings } from '../../strings/strings.ts';
 import { CreateUser } from './create-user.tsx';
 

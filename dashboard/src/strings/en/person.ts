@@ -3,7 +3,7 @@ export const person = {
   who: 'Who it is',
   reachedWords: 'A notification goes to every number and address of the channel it names.',
   username: 'Username',
-  usernameMeans: 'What one signs in with, 1 to 128 characters. It cannot be changed later.',
+  usernameMeans: 'What one signs in with, 1 to 64 characters. It cannot be changed later.',
   firstName: 'First name',
   lastName: 'Last name',
   email: 'E-mail',

@@ -29,6 +29,11 @@ export const profile = {
   testFailedNoReason: 'Not sent.',
   webhookKey: 'What your webhooks are signed with',
   webhookKeyMeans: 'Check the header webhook-signature with it, as Standard Webhooks says.',
+  webhookKeyNew: 'New key',
+  webhookKeyQuestion: 'Make a new webhook key?',
+  webhookKeyWords:
+    'For 24 hours your webhooks are signed with both keys, so that you have time to change over. After that the present key is good for nothing.',
+  webhookKeyMade: 'The new key is here to copy. Both are good for 24 hours.',
   withMe: 'Shared with me',
   withMeNone: 'Nobody shares a device with you yet.',
   withMeNoneWords: 'An owner shares one on its page, under Sharing.',
@@ -83,8 +88,6 @@ export const profile = {
   passwordCurrent: 'Present password',
   passwordSave: 'Change password',
   passwordDone: 'The password is changed. All other sign-ins have ended.',
-  sessionTitle: 'This browser',
-  sessionWords: 'It stays signed in for 14 days after it was used last. To end other sign-ins, change the password.',
   lookTitle: 'Language and colours',
   lookWords: 'Kept in this browser.',
 };

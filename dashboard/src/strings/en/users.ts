@@ -25,7 +25,7 @@ export const users = {
   roleTaken: (name: string) => `${name} is no admin any more.`,
   passwordTitle: 'Password',
   passwordWords:
-    'Forgotten passwords cannot be read by anybody; set a new one and tell it to them. It ends every sign-in on the old one; API keys stay.',
+    'Forgotten passwords cannot be read by anybody; set a new one and tell it to them. It ends every sign-in of theirs, API keys among them.',
   passwordSet: 'Set password',
   passwordDone: (name: string) => `${name} has a new password. Tell it to them.`,
   removeTitle: 'Remove the account',

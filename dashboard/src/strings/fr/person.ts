@@ -4,7 +4,7 @@ export const person: Strings['person'] = {
   who: 'La personne',
   reachedWords: 'Une notification part vers chaque numéro et chaque adresse du canal qu’elle nomme.',
   username: 'Nom d’utilisateur',
-  usernameMeans: 'Ce qui sert à se connecter, de 1 à 128 caractères. Il ne peut plus être changé ensuite.',
+  usernameMeans: 'Ce qui sert à se connecter, de 1 à 64 caractères. Il ne peut plus être changé ensuite.',
   firstName: 'Prénom',
   lastName: 'Nom',
   email: 'E-mail',

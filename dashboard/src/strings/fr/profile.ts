@@ -31,6 +31,11 @@ export const profile: Strings['profile'] = {
   testFailedNoReason: 'Pas envoyé.',
   webhookKey: 'Ce qui signe vos webhooks',
   webhookKeyMeans: 'Vérifiez avec elle l’en-tête webhook-signature, comme le dit Standard Webhooks.',
+  webhookKeyNew: 'Nouvelle clé',
+  webhookKeyQuestion: 'Faire une nouvelle clé de webhook ?',
+  webhookKeyWords:
+    'Pendant 24 heures vos webhooks sont signés avec les deux clés, le temps de passer à la nouvelle. Ensuite la clé actuelle ne vaut plus rien.',
+  webhookKeyMade: 'La nouvelle clé est prête à copier. Les deux sont valables 24 heures.',
   withMe: 'Partagé avec moi',
   withMeNone: 'Personne ne partage encore d’appareil avec vous.',
   withMeNoneWords: 'Un propriétaire en partage un depuis sa page, sous Partage.',
@@ -86,9 +91,6 @@ export const profile: Strings['profile'] = {
   passwordCurrent: 'Mot de passe actuel',
   passwordSave: 'Changer le mot de passe',
   passwordDone: 'Le mot de passe est changé. Toutes les autres connexions ont pris fin.',
-  sessionTitle: 'Ce navigateur',
-  sessionWords:
-    'Il reste connecté 14 jours après son dernier usage. Pour terminer les autres connexions, changez le mot de passe.',
   lookTitle: 'Langue et couleurs',
   lookWords: 'Gardées dans ce navigateur.',
 };

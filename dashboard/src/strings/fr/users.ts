@@ -26,7 +26,7 @@ export const users: Strings['users'] = {
   roleTaken: (name) => `${name} n’est plus admin.`,
   passwordTitle: 'Mot de passe',
   passwordWords:
-    'Un mot de passe oublié ne peut être lu par personne ; donnez-en un nouveau et communiquez-le. Toutes les connexions faites avec l’ancien se terminent ; les clés d’API restent.',
+    'Un mot de passe oublié ne peut être lu par personne ; donnez-en un nouveau et communiquez-le. Toutes les connexions faites avec l’ancien se terminent, clés d’API comprises.',
   passwordSet: 'Changer le mot de passe',
   passwordDone: (name) => `${name} a un nouveau mot de passe. Communiquez-le-lui.`,
   removeTitle: 'Supprimer le compte',

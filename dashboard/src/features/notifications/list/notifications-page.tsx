@@ -1,0 +1,89 @@
+// The notifications of who is signed in, how each stands, and the outbox of their messages.
+import { Button, SegmentedControl, Skeleton } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
+import { api, callPage } from '../../../api/client.ts';
+import { namedDevicesQuery } from '../../../api/named-devices.ts';
+import { keys } from '../../../api/query-keys.ts';
+import { useRemovals } from '../../../shared/device/removals.ts';
+import { EmptyState } from '../../../shared/page/empty-state.tsx';
+import { Icon } from '../../../shared/page/icon.tsx';
+import { PageHeader } from '../../../shared/page/page-header.tsx';
+import { ProblemNotice } from '../../../shared/page/problem-notice.tsx';
+import { useStrings } from '../../../strings/strings.ts';
+import { Outbox } from '../outbox/outbox.tsx';
+import classes from '../rules.module.css';
+import { ruleKey } from './rule-acts.ts';
+import { RuleRow, RuleRowHead } from './rule-row.tsx';
+
+const route = getRouteApi('/notifications');
+const query = { limit: 1000, offset: 0 };
+
+export function NotificationsPage() {
+  const { notifications } = useStrings();
+  const search = route.useSearch();
+  const navigate = useNavigate();
+  return (
+    <>
+      <PageHeader
+        title={notifications.title}
+        actions={
+          <>
+            <SegmentedControl
+              aria-label={notifications.view}
+              value={search.view ?? 'rules'}
+              onChange={(view) =>
+                void navigate({ to: '/notifications', search: view === 'outbox' ? { view: 'outbox' } : {} })
+              }
+              data={[
+                { value: 'rules', label: notifications.rules },
+                { value: 'outbox', label: notifications.outbox },
+              ]}
+            />
+            <Button component={Link} to="/notifications/new" leftSection={<Icon name="plus" />}>
+              {notifications.create}
+            </Button>
+          </>
+        }
+      />
+      {search.view === 'outbox' ? <Outbox search={search} /> : <Rules />}
+    </>
+  );
+}
+
+function Rules() {
+  const { notifications } = useStrings();
+  const removals = useRemovals();
+  const { data, error, refetch } = useQuery({
+    queryKey: keys.notificationList(query),
+    refetchInterval: 15_000,
+    queryFn: () => callPage(api.GET('/api/v2/notifications', { params: { query } })),
+  });
+  const rules = data?.page.filter(({ id }) => !removals.has(ruleKey(id))) ?? [];
+  const { data: devices = [] } = useQuery(namedDevicesQuery(rules.flatMap(({ condition }) => condition.devices ?? [])));
+  const nameOf = (device: string) => devices.find(({ id }) => id === device)?.name || device;
+  if (error !== null) return <ProblemNotice error={error} retry={() => void refetch()} />;
+  if (data === undefined) return <Skeleton height={320} />;
+  if (rules.length === 0) return <NoRules />;
+  return (
+    <>
+      <RuleRowHead />
+      <ul className={classes.list} aria-label={notifications.title}>
+        {rules.map((rule) => (
+          <RuleRow key={rule.id} rule={rule} nameOf={nameOf} />
+        ))}
+      </ul>
+    </>
+  );
+}
+
+function NoRules() {
+  const { notifications } = useStrings();
+  return (
+    <EmptyState title={notifications.empty} words={notifications.emptyWords}>
+      <Button component={Link} to="/notifications/new">
+        {notifications.emptyNext}
+      </Button>
+    </EmptyState>
+  );
+}

@@ -1,0 +1,81 @@
+// A notification in the list: switch, what it says, state, last sent, next possible, how often, delete; and where its last
+// message failed, why and what to do.
+import { ActionIcon } from '@mantine/core';
+import { Link } from '@tanstack/react-router';
+import { useUsername } from '../../../api/use-session.ts';
+import { Age } from '../../../shared/device/age.tsx';
+import { Icon } from '../../../shared/page/icon.tsx';
+import { useStrings } from '../../../strings/strings.ts';
+import type { Rule } from '../editor/draft.ts';
+import { Failure, NextPossible, RuleState, StatusSwitch } from '../editor/rule-parts.tsx';
+import { ruleWords } from '../rule-words.ts';
+import classes from '../rules.module.css';
+import { useRuleActs } from './rule-acts.ts';
+
+interface RuleRowProps {
+  readonly rule: Rule;
+  readonly nameOf: (device: string) => string;
+}
+
+export function RuleRow({ rule, nameOf }: RuleRowProps) {
+  const strings = useStrings();
+  const { notifications } = strings;
+  const { remove } = useRuleActs();
+  const sentence = ruleWords(rule, strings, { nameOf, me: useUsername() });
+  const title = rule.description || sentence;
+  return (
+    <li className={classes.row}>
+      <span className={classes.above}>
+        <StatusSwitch rule={rule} label={notifications.activeOf(title)} />
+      </span>
+      <span className={classes.words}>
+        <Link
+          to="/notifications/$notification"
+          params={{ notification: rule.id }}
+          className={`${classes.title} d-clamp`}
+        >
+          {title}
+        </Link>
+        {title !== sentence && <div className={`${classes.sentence} d-clamp`}>{sentence}</div>}
+        <div className={classes.narrow}>
+          <RuleState rule={rule} /> <Age at={rule.last_notification} quiet />
+        </div>
+      </span>
+      <span className={classes.cell}>
+        <RuleState rule={rule} />
+      </span>
+      <span className={classes.cell}>
+        <Age at={rule.last_notification} quiet />
+      </span>
+      <span className={classes.cell}>
+        <NextPossible rule={rule} />
+      </span>
+      <span className={classes.cell}>{rule.times_sent}</span>
+      <span className={classes.above}>
+        <ActionIcon
+          variant="subtle"
+          color="gray"
+          aria-label={notifications.removeOf(title)}
+          onClick={() => remove(rule)}
+        >
+          <Icon name="trash" />
+        </ActionIcon>
+      </span>
+      <Failure rule={rule} />
+    </li>
+  );
+}
+
+export function RuleRowHead() {
+  const { notifications } = useStrings();
+  return (
+    <div className={`${classes.row} ${classes.head}`} aria-hidden="true">
+      <span />
+      <span>{notifications.rule}</span>
+      <span>{notifications.state}</span>
+      <span>{notifications.lastSent}</span>
+      <span>{notifications.nextPossible}</span>
+      <span>{notifications.timesSent}</span>
+    </div>
+  );
+}

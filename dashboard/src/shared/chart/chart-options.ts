@@ -1,0 +1,263 @@
+// How a chart of ours looks and behaves, in the words of uPlot; and series of different times put on one axis for it.
+// Called by chart.tsx.
+import uPlot from 'uplot';
+import { formatNumber, isLongUnit } from '../device/value.tsx';
+import { type ChartLine, type ChartSeries, hasBand } from './chart-series.ts';
+import { touchZoom } from './chart-touch.ts';
+import type { ColorTokens } from './color-tokens.ts';
+
+interface ChartParts {
+  readonly series: readonly ChartSeries[];
+  /** Level lines and marked moments as they are when it is drawn. */
+  readonly over: () => { readonly lines: readonly ChartLine[]; readonly marksMs: readonly number[] };
+  readonly tokens: ColorTokens;
+  readonly tag: string;
+  readonly timeLabel: string;
+  /** Writes a moment: local time, UTC behind it. */
+  readonly writeTime: (atMs: number) => string;
+  readonly width: number;
+  readonly height: number;
+  readonly onZoom: (fromMs: number, toMs: number) => void;
+  readonly onReset: () => void;
+}
+
+const axisFont = '12px system-ui, sans-serif';
+
+export function chartOptions(parts: ChartParts): uPlot.Options {
+  const { series, tokens, tag, width, height } = parts;
+  const units = [...new Set(series.map(({ unit = '' }) => unit))];
+  return {
+    width,
+    height,
+    // The last tick's words stand half beside the plot.
+    padding: [12, 24, 0, 0],
+    legend: { live: true, markers: { width: 0, fill: (plot, at) => colourOf(plot, at) } },
+    cursor: {
+      drag: { x: true, y: false, setScale: false },
+      bind: { dblclick: () => reset(parts) },
+      points: { size: 8 },
+      dataIdx: nearest,
+    },
+    scales: { x: { time: true }, ...Object.fromEntries(units.map((unit) => [scaleOf(unit), {}])) },
+    axes: [
+      {
+        stroke: tokens.quiet,
+        grid: { show: false },
+        ticks: { stroke: tokens.line, width: 1 },
+        values: timeLabels(tag),
+      },
+      ...units.map((unit, index) => valueAxis(unit, { index, tokens, tag })),
+    ],
+    series: [
+      { label: parts.timeLabel, value: (_plot, seconds) => (seconds === null ? '' : parts.writeTime(seconds * 1000)) },
+      ...series.flatMap((one, at) => linesOf(one, at, parts)),
+    ],
+    plugins: [touchZoom(parts.onZoom)],
+    bands: bandsOf(series, tokens),
+    hooks: { setSelect: [(plot) => zoom(plot, parts.onZoom)], draw: [(plot) => drawOver(plot, parts), sayDrawn] },
+  };
+}
+
+function colourOf(plot: uPlot, at: number): string {
+  const { stroke } = plot.series[at] ?? {};
+  return String(typeof stroke === 'function' ? stroke(plot, at) : (stroke ?? 'transparent'));
+}
+
+function scaleOf(unit: string): string {
+  return `y:${unit}`;
+}
+
+function valueAxis(
+  unit: string,
+  { index, tokens, tag }: { readonly index: number; readonly tokens: ColorTokens; readonly tag: string },
+): uPlot.Axis {
+  // A word stands beside the axis once, a sign behind each number.
+  const isLong = isLongUnit(unit);
+  const behind = unit === '' || isLong ? '' : ` ${unit}`;
+  return {
+    scale: scaleOf(unit),
+    side: index % 2 === 0 ? 3 : 1,
+    size: widthOfLabels,
+    ...(isLong ? { label: unit, labelSize: 22, labelFont: axisFont } : {}),
+    stroke: tokens.quiet,
+    grid: index === 0 ? { stroke: tokens.line, width: 1 } : { show: false },
+    ticks: { show: false },
+    values: (_plot, splits) => splits.map((split) => `${formatNumber(split, tag)}${behind}`),
+  };
+}
+
+/** As wide as its widest label asks for; at least so wide that charts one above the other mostly begin alike. */
+function widthOfLabels(plot: uPlot, labels: readonly string[] | null, index: number, cycle: number): number {
+  const axis = plot.axes[index] as uPlot.Axis & { _size: number };
+  // What it found is kept from the second try on, or both would go to and fro.
+  if (cycle > 1) return axis._size;
+  plot.ctx.font = (axis.font as unknown as readonly [string])[0];
+  const widths = (labels ?? []).map((label) => plot.ctx.measureText(label).width / devicePixelRatio);
+  return Math.ceil(Math.max(60, (axis.gap ?? 0) + 8 + Math.max(0, ...widths)));
+}
+
+/** A line, and where it has a band, its upper and lower edge after it. */
+function linesOf(one: ChartSeries, place: number, { tokens, tag }: ChartParts): uPlot.Series[] {
+  const stroke = tokens.series[(one.colour ?? place + 1) - 1] ?? tokens.quiet;
+  const unit = one.unit ?? '';
+  const line: uPlot.Series = {
+    label: one.label,
+    scale: scaleOf(unit),
+    stroke,
+    width: 1.75,
+    spanGaps: false,
+    ...(one.isDashed === true ? { dash: [6, 4] } : {}),
+    points: { size: 4 },
+    value: (_plot, value, _at, index) => {
+      // Nothing is pointed at.
+      if (index === null) return '';
+      return value === null ? '–' : `${formatNumber(value, tag)} ${unit}`.trim();
+    },
+  };
+  if (!hasBand(one.points)) return [line];
+  const edge: uPlot.Series = {
+    scale: scaleOf(unit),
+    stroke: 'transparent',
+    width: 0,
+    points: { show: false },
+    class: 'd-edge',
+  };
+  return [line, { ...edge, label: 'max' }, { ...edge, label: 'min' }];
+}
+
+function bandsOf(series: readonly ChartSeries[], tokens: ColorTokens): uPlot.Band[] {
+  const bands: uPlot.Band[] = [];
+  let at = 1;
+  for (const [place, one] of series.entries()) {
+    if (!hasBand(one.points)) {
+      at += 1;
+      continue;
+    }
+    const stroke = tokens.series[(one.colour ?? place + 1) - 1] ?? tokens.quiet;
+    bands.push({ series: [at + 1, at + 2], fill: `${stroke}40` });
+    at += 3;
+  }
+  return bands;
+}
+
+/** The columns uPlot takes: all times of all series, and for each its values there; where it has none, nothing. */
+export function alignSeries(series: readonly ChartSeries[]): uPlot.AlignedData {
+  const tables = series.map((one): uPlot.AlignedData => {
+    const times = one.points.map(({ atMs }) => atMs / 1000);
+    const values = one.points.map(({ value }) => value);
+    if (!hasBand(one.points)) return [times, values];
+    return [times, values, one.points.map(({ max = null }) => max), one.points.map(({ min = null }) => min)];
+  });
+  if (tables.length === 0) return [[]];
+  if (tables.length === 1) return tables[0] as uPlot.AlignedData;
+  // A null of a series is a gap; a time that only others have is none.
+  return uPlot.join(
+    tables,
+    tables.map((table) => table.map(() => 1)),
+  );
+}
+
+/** Lines have times of their own: the crosshair reads of each the value that is nearest. */
+function nearest(plot: uPlot, series: number, index: number): number {
+  const values = plot.data[series];
+  if (values === undefined || series === 0 || values[index] != null) return index;
+  const times = plot.data[0];
+  const distance = (at: number) => Math.abs((times[at] ?? Number.POSITIVE_INFINITY) - (times[index] ?? 0));
+  let [left, right] = [index, index];
+  while (left >= 0 && values[left] === undefined) left -= 1;
+  while (right < values.length && values[right] === undefined) right += 1;
+  const [hasLeft, hasRight] = [values[left] != null, values[right] != null];
+  if (hasLeft && (!hasRight || distance(left) <= distance(right))) return left;
+  return hasRight ? right : index;
+}
+
+function reset({ onReset }: ChartParts) {
+  return () => {
+    onReset();
+    return null;
+  };
+}
+
+function zoom(plot: uPlot, onZoom: ChartParts['onZoom']): void {
+  const { left, width } = plot.select;
+  if (width < 4) return;
+  onZoom(Math.round(plot.posToVal(left, 'x') * 1000), Math.round(plot.posToVal(left + width, 'x') * 1000));
+  plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+}
+
+/** The element says how many moments it shows, for who waits until it is drawn. */
+function sayDrawn({ root, data }: uPlot): void {
+  root.dataset['drawn'] = String(data[0].length);
+}
+
+function drawOver(plot: uPlot, { series, over, tokens }: ChartParts): void {
+  const { ctx, bbox } = plot;
+  const { lines, marksMs } = over();
+  const scale = scaleOf(series[0]?.unit ?? '');
+  ctx.save();
+  ctx.strokeStyle = tokens.bad;
+  ctx.fillStyle = tokens.bad;
+  ctx.lineWidth = devicePixelRatio;
+  ctx.font = `${11 * devicePixelRatio}px system-ui, sans-serif`;
+  // Axes leave their own way of aligning behind.
+  ctx.textAlign = 'left';
+  ctx.textBaseline = 'alphabetic';
+  ctx.setLineDash([4 * devicePixelRatio, 4 * devicePixelRatio]);
+  for (const { value, label } of lines) {
+    const y = plot.valToPos(value, scale, true);
+    if (y < bbox.top || y > bbox.top + bbox.height) continue;
+    ctx.beginPath();
+    ctx.moveTo(bbox.left, y);
+    ctx.lineTo(bbox.left + bbox.width, y);
+    ctx.stroke();
+    writeOver(ctx, label, { x: bbox.left + 4 * devicePixelRatio, y: y - 4 * devicePixelRatio, ground: tokens.ground });
+  }
+  for (const atMs of marksMs) {
+    const x = plot.valToPos(atMs / 1000, 'x', true);
+    if (x < bbox.left || x > bbox.left + bbox.width) continue;
+    const size = 5 * devicePixelRatio;
+    const foot = bbox.top + bbox.height;
+    ctx.beginPath();
+    ctx.moveTo(x, foot - size * 1.6);
+    ctx.lineTo(x + size, foot);
+    ctx.lineTo(x - size, foot);
+    ctx.fill();
+  }
+  ctx.restore();
+}
+
+interface WordsPlace {
+  readonly x: number;
+  readonly y: number;
+  readonly ground: string;
+}
+
+/** Words over lines, with the ground around them, so that they can be read. */
+function writeOver(ctx: CanvasRenderingContext2D, text: string, { x, y, ground }: WordsPlace): void {
+  ctx.save();
+  ctx.setLineDash([]);
+  ctx.lineJoin = 'round';
+  ctx.lineWidth = 4 * devicePixelRatio;
+  ctx.strokeStyle = ground;
+  ctx.strokeText(text, x, y);
+  ctx.restore();
+  ctx.fillText(text, x, y);
+}
+
+/** Labels of the axis of time, as wide apart as the steps between them ask for. */
+function timeLabels(tag: string) {
+  return (_plot: uPlot, splits: number[], _axis: number, _space: number, stepS: number): string[] => {
+    let dayBefore = '';
+    return splits.map((seconds) => {
+      const at = new Date(seconds * 1000);
+      const day = at.toLocaleDateString(tag, { day: 'numeric', month: 'short' });
+      if (stepS >= 28 * 86_400) return at.toLocaleDateString(tag, { month: 'short', year: 'numeric' });
+      if (stepS >= 86_400) return day;
+      const withSeconds = stepS < 60 ? ({ second: '2-digit' } as const) : {};
+      const time = at.toLocaleTimeString(tag, { hour: '2-digit', minute: '2-digit', ...withSeconds });
+      const label = day === dayBefore ? time : `${time}\n${day}`;
+      dayBefore = day;
+      return label;
+    });
+  };
+}

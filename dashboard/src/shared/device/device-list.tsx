@@ -1,0 +1,58 @@
+// Some devices of a gateway or a project, a row each: state, name, last values, when last heard; the row opens the device.
+import { Link } from '@tanstack/react-router';
+import type { Device } from '../../api/client.ts';
+import type { SensorDay } from '../../api/devices.ts';
+import { useStrings } from '../../strings/strings.ts';
+import { useDays } from '../chart/use-days.ts';
+import { useNow } from '../page/use-now.ts';
+import { Age } from './age.tsx';
+import classes from './device-list.module.css';
+import { deviceState, lastHeard } from './device-state.ts';
+import { StateDot } from './state-dot.tsx';
+import { Value } from './value.tsx';
+
+interface DeviceListProps {
+  readonly label: string;
+  readonly devices: readonly Device[];
+}
+
+interface RowProps {
+  readonly device: Device;
+  readonly days: ReadonlyMap<string, SensorDay>;
+}
+
+/** Last values beside a name; more do not fit. */
+const valuesMax = 2;
+
+export function DeviceList({ label, devices }: DeviceListProps) {
+  const days = useDays(devices);
+  return (
+    <ul className={classes.list} aria-label={label}>
+      {devices.map((device) => (
+        <li key={device.id}>
+          <Row device={device} days={days} />
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function Row({ device, days }: RowProps) {
+  const { shared } = useStrings();
+  const nowMs = useNow();
+  const { id, name, sensors } = device;
+  const shown = sensors.filter(({ last_value }) => last_value !== undefined).slice(0, valuesMax);
+  return (
+    <Link to="/devices/$device" params={{ device: id }} className={classes.row}>
+      <StateDot state={deviceState(device, nowMs, days)} />
+      <span className={`${classes.name} d-ellipsis`}>{name || id}</span>
+      <span className={classes.values}>
+        {shown.map((sensor) => (
+          <Value key={sensor.id} value={sensor.last_value?.value} unit={sensor.unit} />
+        ))}
+        {shown.length === 0 && <span className="d-quiet">{shared.noValue}</span>}
+      </span>
+      <span className={classes.heard}>{shown.length > 0 && <Age at={lastHeard(sensors)} quiet />}</span>
+    </Link>
+  );
+}

@@ -1,0 +1,20 @@
+// How a device is and when it was last heard, by the last values of its sensors; with their day, by their usual interval.
+import type { Device, Sensor } from '../../api/client.ts';
+import { dayKey, type SensorDay, timeOfPoint } from '../../api/devices.ts';
+import { type Freshness, freshest, freshnessOf } from './freshness.ts';
+
+type Days = ReadonlyMap<string, SensorDay>;
+
+export function deviceState({ id, sensors }: Device, nowMs: number, days: Days): Freshness {
+  const states = sensors.map(({ id: sensor, last_value: last }) => {
+    const lastMs = last === undefined ? undefined : timeOfPoint(last);
+    return freshnessOf(lastMs, { nowMs, intervalMs: days.get(dayKey(id, sensor))?.intervalMs });
+  });
+  return freshest(states);
+}
+
+/** When the last value of any sensor was measured. */
+export function lastHeard(sensors: readonly Sensor[]): string | undefined {
+  const times = sensors.flatMap(({ last_value }) => (last_value === undefined ? [] : [timeOfPoint(last_value)]));
+  return times.length === 0 ? undefined : new Date(Math.max(...times)).toISOString();
+}

@@ -1,0 +1,111 @@
+// Forms that keep what was typed when the server refuses, and show its `detail` beside the field its `pointer` names.
+// `form.field('id')` gives value, onChange and error for a Mantine input; what no field takes is `form.problem`.
+import { type ChangeEvent, type FormEvent, useState } from 'react';
+import { ApiProblem } from '../../api/api-problem.ts';
+
+export interface FormOptions<T> {
+  readonly initial: T;
+  /** What is wrong with what is typed, by field; checked while typing, shown once a field was left or sent. */
+  readonly check?: (values: T) => Partial<Record<keyof T, string>>;
+  /** Sends it. A refusal that it throws is shown; anything else too. */
+  readonly submit: (values: T) => Promise<void>;
+  /** The field a pointer such as `/sensors/0/id` belongs to; by default its first step. */
+  readonly fieldOf?: (pointer: string) => keyof T | undefined;
+}
+
+export interface FieldBinding {
+  readonly value: string;
+  readonly onChange: (event: ChangeEvent<HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement>) => void;
+  readonly onBlur: () => void;
+  readonly error: string | undefined;
+}
+
+export interface Form<T> {
+  readonly values: T;
+  readonly set: <K extends keyof T>(name: K, value: T[K]) => void;
+  readonly field: (name: keyof T & string) => FieldBinding;
+  readonly errorOf: (name: keyof T) => string | undefined;
+  /** What the server said of a place within a field, by its whole pointer, such as `/phone/1`. */
+  readonly errorAt: (pointer: string) => string | undefined;
+  /** What the server said that belongs to no field. */
+  readonly problem: unknown;
+  readonly isSending: boolean;
+  /** Empties it for the next one. */
+  readonly reset: () => void;
+  readonly onSubmit: (event?: FormEvent) => void;
+}
+
+export function useForm<T extends object>(options: FormOptions<T>): Form<T> {
+  const [values, setValues] = useState(options.initial);
+  const [left, setLeft] = useState<ReadonlySet<keyof T>>(new Set());
+  const [refused, setRefused] = useState<Partial<Record<keyof T, string>>>({});
+  const [places, setPlaces] = useState<Readonly<Record<string, string>>>({});
+  const [problem, setProblem] = useState<unknown>();
+  const [isSending, setSending] = useState(false);
+  const faults: Partial<Record<keyof T, string>> = options.check?.(values) ?? {};
+
+  const set = <K extends keyof T>(name: K, value: T[K]) => {
+    setValues((before) => ({ ...before, [name]: value }));
+    setRefused((before) => ({ ...before, [name]: undefined }));
+    setPlaces({});
+  };
+  const errorOf = (name: keyof T) => refused[name] ?? (left.has(name) ? faults[name] : undefined);
+  const send = async () => {
+    setLeft(new Set(Object.keys(values) as (keyof T)[]));
+    setProblem(undefined);
+    if (Object.values(faults).some((fault) => fault !== undefined)) return;
+    setSending(true);
+    try {
+      await options.submit(values);
+    } catch (error) {
+      const { byField, byPointer, rest } = placeFaults(error, values, options.fieldOf);
+      setRefused(byField);
+      setPlaces(byPointer);
+      setProblem(rest);
+    } finally {
+      setSending(false);
+    }
+  };
+  return {
+    ...{ values, set, errorOf, problem, isSending },
+    reset: () => {
+      setValues(options.initial);
+      setLeft(new Set());
+    },
+    errorAt: (pointer) => places[pointer],
+    field: (name) => ({
+      value: String(values[name] ?? ''),
+      onChange: (event) => set(name, event.currentTarget.value as T[typeof name]),
+      onBlur: () => setLeft((before) => new Set(before).add(name)),
+      error: errorOf(name),
+    }),
+    onSubmit: (event) => {
+      event?.preventDefault();
+      if (!isSending) void send();
+    },
+  };
+}
+
+function placeFaults<T extends object>(error: unknown, values: T, fieldOf: FormOptions<T>['fieldOf']) {
+  const byField: Partial<Record<keyof T, string>> = {};
+  const taken = takenField(values);
+  const placed = error instanceof ApiProblem && error.code === 'exists' ? error.at(`/${taken}`) : error;
+  const faults = placed instanceof ApiProblem ? placed.faults : [];
+  let unplaced = faults.length === 0;
+  for (const { pointer, detail } of faults) {
+    const field = fieldOf?.(pointer) ?? firstStep(pointer);
+    if (field in values) byField[field as keyof T] = detail;
+    else unplaced = true;
+  }
+  const byPointer = Object.fromEntries(faults.map(({ pointer, detail }) => [pointer, detail]));
+  return { byField, byPointer, rest: unplaced ? error : undefined };
+}
+
+/** What is there already has the name that was chosen for it. */
+function takenField(values: object): string {
+  return 'username' in values ? 'username' : 'id';
+}
+
+function firstStep(pointer: string): string {
+  return (pointer.split('/')[1] ?? '').replaceAll('~1', '/').replaceAll('~0', '~');
+}

@@ -1,0 +1,153 @@
+// A map by Leaflet: markers coloured by state, one with a number where they stand close together, one that may be
+// dragged, a ground that may be pressed.
+// With a tile setting of the server the tiles come from there; without, a plain graticule with coordinates stands in and no
+// other host is asked. Leaflet is loaded with the pages that show maps; import this file from such a page only.
+import { useQuery } from '@tanstack/react-query';
+import L from 'leaflet';
+import { type ReactNode, useEffect, useEffectEvent, useRef, useState } from 'react';
+import { createPortal } from 'react-dom';
+import 'leaflet/dist/leaflet.css';
+import { factsQuery } from '../../api/facts.ts';
+import { useStrings } from '../../strings/strings.ts';
+import { ClusterLayer, onPress } from './cluster-layer.ts';
+import { graticule } from './graticule.ts';
+import type { MapMarker } from './map-marker.ts';
+import classes from './map-view.module.css';
+
+export interface MapViewProps {
+  readonly markers: readonly MapMarker[];
+  readonly height?: number | string;
+  readonly onOpen?: (id: string) => void;
+  /** What a press on a marker shows over it. */
+  readonly renderPopup?: (id: string) => ReactNode;
+  /** Where given, markers can be dragged, and this hears where to. */
+  readonly onMove?: (id: string, place: MapPlace) => void;
+  /** Where given, the ground can be pressed, and this hears where. */
+  readonly onPick?: (place: MapPlace) => void;
+}
+
+interface MapPlace {
+  readonly latitude: number;
+  readonly longitude: number;
+}
+
+interface OpenPopup {
+  readonly id: string;
+  readonly element: HTMLElement;
+  readonly popup: L.Popup;
+}
+
+export function MapView(props: MapViewProps) {
+  const { markers, height = 360, renderPopup } = props;
+  const { shared } = useStrings();
+  const { data: facts } = useQuery(factsQuery);
+  const host = useRef<HTMLDivElement>(null);
+  const map = useRef<L.Map>(undefined);
+  const [open, setOpen] = useState<OpenPopup>();
+  const nameGroup = useEffectEvent((count: number) => shared.markers(count));
+  const toMarker = useEffectEvent((marker: MapMarker) =>
+    toLeaflet(marker, { ...props, ...(renderPopup === undefined ? {} : { onOpen: () => openPopup(marker) }) }),
+  );
+  const pick = useEffectEvent((place: MapPlace) => props.onPick?.(place));
+  const openPopup = ({ id, latitude, longitude }: MapMarker) => {
+    if (map.current === undefined) return;
+    const element = document.createElement('div');
+    const popup = L.popup({ minWidth: 200, maxWidth: 280, offset: [0, -4] }).setContent(element);
+    popup.on('remove', () => setOpen((before) => (before?.popup === popup ? undefined : before)));
+    popup.setLatLng([latitude, longitude]).openOn(map.current);
+    setOpen({ id, element, popup });
+  };
+
+  useEffect(() => {
+    if (host.current === null || facts === undefined) return;
+    const hasTiles = facts.tiles !== undefined;
+    const made = L.map(host.current, { zoomControl: false, attributionControl: hasTiles, fadeAnimation: false });
+    L.control.zoom({ position: 'topright', zoomInTitle: shared.zoomIn, zoomOutTitle: shared.zoomOut }).addTo(made);
+    made.attributionControl?.setPrefix(false);
+    const { tiles } = facts;
+    const ground =
+      tiles === undefined ? graticule() : L.tileLayer(tiles.url, { attribution: textOnly(tiles.attribution) });
+    ground.addTo(made);
+    made.setView([15, 0], 3);
+    made.on('click', ({ latlng }) => pick(placeOf(latlng)));
+    map.current = made;
+    return () => {
+      made.remove();
+      map.current = undefined;
+      setOpen(undefined);
+    };
+  }, [facts, shared]);
+
+  const places = JSON.stringify(markers);
+  // What is looked at stays as it is when values come; only other places move it.
+  const ids = JSON.stringify(markers.map(({ id }) => id));
+  const isMade = facts !== undefined;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a map made anew needs its view once more.
+  useEffect(() => {
+    if (!isMade || map.current === undefined || markers.length === 0) return;
+    const bounds = L.latLngBounds(markers.map(({ latitude, longitude }) => [latitude, longitude]));
+    map.current.fitBounds(bounds, { padding: [40, 40], maxZoom: 14, animate: false });
+  }, [ids, isMade, shared]);
+
+  const isMovable = props.onMove !== undefined;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a map made anew needs its markers once more.
+  useEffect(() => {
+    if (!isMade || map.current === undefined) return;
+    const list = JSON.parse(places) as MapMarker[];
+    const layer = isMovable
+      ? L.layerGroup(list.map((marker) => toMarker(marker)))
+      : new ClusterLayer({
+          markers: list,
+          toMarker: (marker) => toMarker(marker),
+          nameGroup: (count) => nameGroup(count),
+        });
+    layer.addTo(map.current);
+    if (isMovable) keepInView(map.current, list);
+    return () => void layer.remove();
+  }, [places, isMade, isMovable, shared]);
+
+  useEffect(() => {
+    open?.popup.update();
+  }, [open]);
+
+  return (
+    <>
+      <section ref={host} className={classes.map} style={{ height }} aria-label={shared.map} />
+      {open !== undefined && createPortal(renderPopup?.(open.id), open.element)}
+    </>
+  );
+}
+
+/** A marker whose place was typed may have gone out of the view; one that was dragged has not. */
+function keepInView(map: L.Map, markers: readonly MapMarker[]): void {
+  const [marker] = markers;
+  if (marker === undefined || map.getBounds().contains([marker.latitude, marker.longitude])) return;
+  map.setView([marker.latitude, marker.longitude], map.getZoom(), { animate: false });
+}
+
+interface MarkerActs {
+  readonly onOpen?: (id: string) => void;
+  readonly onMove?: MapViewProps['onMove'];
+}
+
+function toLeaflet({ id, latitude, longitude, label, state = 'never' }: MapMarker, acts: MarkerActs): L.Marker {
+  const { onMove, onOpen } = acts;
+  const icon = L.divIcon({ className: `${classes.marker} ${classes[state]}`, iconSize: [16, 16], html: '' });
+  const marker = L.marker([latitude, longitude], { icon, alt: label, title: label, draggable: onMove !== undefined });
+  if (onOpen !== undefined) onPress(marker, () => onOpen(id));
+  if (onMove !== undefined) {
+    marker.on('dragend', () => onMove(id, placeOf(marker.getLatLng())));
+  }
+  return marker;
+}
+
+/** To a tenth of a metre. */
+function placeOf(point: L.LatLng): MapPlace {
+  const { lat, lng } = point.wrap();
+  return { latitude: Number(lat.toFixed(6)), longitude: Number(lng.toFixed(6)) };
+}
+
+/** Leaflet takes the attribution for HTML. */
+function textOnly(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+}

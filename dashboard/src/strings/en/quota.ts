@@ -1,0 +1,27 @@
+export const quota = {
+  title: 'Storage and limits',
+  ownWords: 'What you have, and how much of it you may have. An admin can raise a limit.',
+  userWords: (name: string) => `What ${name} has, and how much of it they may have.`,
+  adminWords: 'Admins have no limits.',
+  kinds: {
+    devices: 'Devices',
+    sensors: 'Sensors',
+    gateways: 'Gateways',
+    projects: 'Projects',
+    rules: 'Notifications',
+    keys: 'API keys',
+    description_bytes: 'Descriptions',
+    datapoint_bytes: 'Datapoints',
+    datapoints_per_day: 'Datapoints today',
+    mqtt_sessions: 'MQTT sessions',
+    mqtt_session_bytes: 'MQTT queues',
+    retained_bytes: 'Retained messages',
+  },
+  of: (used: string, limit: string) => `${used} of ${limit}`,
+  change: 'Change limits …',
+  changeOf: (name: string) => `Limits of ${name}`,
+  limitWords:
+    'An empty field keeps the default, which it shows. “none” is no limit. Sizes may be written as 500MiB or 20GiB.',
+  limitMeans: 'A whole number, a size such as 500MiB for what is counted in bytes, or “none”.',
+  saved: 'The limits hold from now on.',
+};
