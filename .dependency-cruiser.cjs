@@ -1,7 +1,7 @@
-// The floors of ARCHITECTURE.md as rules, run by `npm run check`. test/tooling.test.ts plants a breach of each one
+// The floors of ARCHITECTURE.md as rules, run by `npm run check`. test/process/tooling.test.ts plants a breach of each one
 // and expects to be told, because a checker that sees no modules passes everything.
 //
-//   base < domain < storage, delivery, http, mqtt (never each other) < server.ts < cli < main.ts
+//   base < domain < engines, delivery, http, mqtt (never each other) < server.ts < cli < main.ts
 //
 // `import type` counts like any other import. Tests stand above all floors: they may import anything, nothing may
 // import them. To let the domain use a pure npm package, add it to `purePackages` and write a decision.
@@ -42,9 +42,21 @@ const forbidden = [
   },
   {
     name: 'edges-never-meet',
-    comment: 'storage, delivery, http and mqtt know base and domain, never each other nor what wires them.',
-    from: { path: '^src/(storage|delivery|http|mqtt)/', pathNot: tests },
+    comment: 'engines, delivery, http and mqtt know base and domain, never each other nor what wires them.',
+    from: { path: '^src/(engines|delivery|http|mqtt)/', pathNot: tests },
     to: { path: '^(src|test|bench|scripts)/', pathNot: ['^src/(base|domain|$1)/', limits] },
+  },
+  {
+    name: 'engines-share-downwards',
+    comment: 'engines/shared is what every engine is built from; it knows none of them.',
+    from: { path: '^src/engines/shared/', pathNot: tests },
+    to: { path: '^src/engines/', pathNot: '^src/engines/shared/' },
+  },
+  {
+    name: 'engines-never-meet',
+    comment: 'An engine knows engines/shared and itself: the service runs with any one of them.',
+    from: { path: '^src/engines/(?!shared/)([^/]+)/', pathNot: tests },
+    to: { path: '^src/engines/', pathNot: '^src/engines/(shared|$1)/' },
   },
   {
     name: 'versions-never-meet',

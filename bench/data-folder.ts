@@ -45,6 +45,6 @@ export async function untilSettled(server: ServerProcess, folder: string): Promi
 
 /** Datapoints in the log. */
 export async function loggedDatapoints(server: ServerProcess): Promise<number> {
-  const text = await (await fetch(`http://127.0.0.1:${server.httpPort}/metrics`)).text();
+  const text = await (await fetch(`http://127.0.0.1:${server.metricsPort}/metrics`)).text();
   return Number(/^dundun_log_datapoints (\d+)/m.exec(text)?.[1] ?? Number.NaN);
 }

@@ -134,6 +134,7 @@ export function startDundun(options: Pick<FleetOptions, 'dataDir' | 'profile' | 
       DUNDUN_HTTP_HOST: '127.0.0.1',
       DUNDUN_HTTP_PORT: '0',
       DUNDUN_MQTT_PORT: '0',
+      DUNDUN_METRICS_PORT: '0',
       DUNDUN_LOG_LEVEL: 'warn',
       ...options.env,
     },

@@ -9,6 +9,7 @@ import { onServerCore } from './cores.ts';
 interface Ready {
   readonly http?: number;
   readonly mqtt?: number;
+  readonly metrics?: number;
 }
 
 /** Resolves with the ports of a program as soon as it serves. */
@@ -82,6 +83,11 @@ export class ServerProcess {
   get httpPort(): number {
     if (this.#ready.http === undefined) throw new Error('The process opened no HTTP port.');
     return this.#ready.http;
+  }
+
+  /** Of the figures; that of HTTP where they have none of their own. */
+  get metricsPort(): number {
+    return this.#ready.metrics ?? this.httpPort;
   }
 
   get mqttPort(): number {

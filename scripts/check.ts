@@ -1,4 +1,4 @@
-// `npm run check`: types, lint and format, floors, dead code. Runs all of them, shows what each that failed has to
+// `npm run check`: types, lint and format, floors, patterns, dead code. Runs all of them, shows what each that failed has to
 // say, and fails if any did.
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -19,6 +19,7 @@ const checks: readonly Check[] = [
   { name: 'types of the API', command: ['node', 'scripts/update-api-types.ts', '--check'] },
   { name: 'lint and format', command: ['biome', 'check', '--error-on-warnings', '--diagnostic-level=warn'] },
   { name: 'floors', command: ['depcruise', '--output-type', 'err-long', ...folders], accepts: sawModules },
+  { name: 'patterns', command: ['node', 'scripts/check-patterns.ts'] },
   { name: 'dead code', command: ['knip', '--no-progress'] },
 ];
 

@@ -1,6 +1,7 @@
 // `npm test`: finds what the tests may use beside Node.js, says what is missing and what is left out for it, builds the
 // dashboard where it is to be looked at and is not built, then runs them. Words after `--` choose test files by a part of
-// their path; options after it (`--test-name-pattern=…`) go to `node --test`. --long adds the long tests. With CI=true or
+// their path; options after it (`--test-name-pattern=…`) go to `node --test`. What measures how long others wait (test/attacks)
+// runs after all else, alone. --long adds the long tests. With CI=true or
 // --all-required a missing program is a failure, so that nothing is left out silently.
 import { spawn } from 'node:child_process';
 import { globSync } from 'node:fs';
@@ -25,6 +26,12 @@ const programs: readonly Program[] = [
     tests: 'subscribing with a foreign MQTT client',
   },
   { name: 'cc', variable: 'DUNDUN_TEST_CC', package: 'gcc libc6-dev', tests: 'power cuts' },
+  {
+    name: 'prlimit',
+    variable: 'DUNDUN_TEST_PRLIMIT',
+    package: 'util-linux',
+    tests: 'attacks on a service with few descriptors',
+  },
 ];
 
 const allRequired = process.env.CI === 'true' || process.argv.includes('--all-required');
@@ -62,21 +69,45 @@ function provide({ name, variable }: Program): boolean {
 function runTests(): void {
   // Before the first file, so that no server starts while what it serves is being written.
   if (process.env.DUNDUN_TEST_CHROMIUM !== undefined && files.some(isOfDashboard)) buildWhereStale();
+  const rounds = [files.filter((file) => !isMeasuring(file)), files.filter(isMeasuring)];
+  void runRounds(rounds.filter((round) => round.length > 0));
+}
+
+async function runRounds(rounds: readonly (readonly string[])[]): Promise<void> {
+  for (const round of rounds) {
+    const exitCode = await runFiles(round);
+    // A later round does not hide what failed before.
+    if (exitCode !== 0) process.exitCode = exitCode;
+    if (exitCode > 128) return;
+  }
+}
+
+/** Runs some files; gives the exit code, 128 and more where a signal ended them. */
+function runFiles(some: readonly string[]): Promise<number> {
   const options = args.filter((arg) => arg.startsWith('-'));
   const flags = ['--test', '--test-concurrency=2', '--test-reporter=spec', '--test-reporter-destination=stdout'];
   // A test that hangs is a failure too; the long ones know their own time. The time holds for a whole file, which takes
   // three minutes at most: the rest is for a machine that is slow.
   if (process.env.DUNDUN_TEST_LONG !== '1') flags.push('--test-timeout=1800000');
-  const child = spawn(process.execPath, [...flags, ...options, ...files], { stdio: 'inherit' });
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => child.kill(signal));
-  child.on('exit', (code, signal) => {
-    process.exitCode = code ?? 128 + osConstants.signals[signal ?? 'SIGTERM'];
+  const child = spawn(process.execPath, [...flags, ...options, ...some], { stdio: 'inherit' });
+  const pass = (signal: NodeJS.Signals) => child.kill(signal);
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, pass);
+  return new Promise((resolve) => {
+    child.on('exit', (code, signal) => {
+      for (const known of ['SIGTERM', 'SIGINT'] as const) process.off(known, pass);
+      resolve(code ?? 128 + osConstants.signals[signal ?? 'SIGTERM']);
+    });
   });
+}
+
+/** Whether the file measures how long others wait, which other tests beside it would falsify. */
+function isMeasuring(file: string): boolean {
+  return file.startsWith('test/attacks/');
 }
 
 /** Whether the file looks at the dashboard in a browser. */
 function isOfDashboard(file: string): boolean {
-  return file.startsWith('test/dashboard-');
+  return file.startsWith('test/dashboard/');
 }
 
 function fail(reason: string): void {

@@ -1,6 +1,6 @@
 // Renews the renderer of /docs: `node scripts/update-reference-bundle.ts 1.72.1`. Takes the one file that a browser
 // needs out of the npm package, byte for byte, and keeps it compressed beside its origin (docs/decisions/0003). By hand,
-// when a version is worth it; test/docs.test.ts says whether the page still needs no other host.
+// when a version is worth it; test/http/server/docs.test.ts says whether the page still needs no other host.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -10,7 +10,7 @@ import { gzipSync } from 'node:zlib';
 
 const name = '@scalar/api-reference';
 const file = 'dist/browser/standalone.js';
-const folder = 'src/http/vendor/scalar';
+const folder = 'src/http/docs/vendor/scalar';
 
 const version = process.argv[2];
 if (version === undefined || !/^\d+\.\d+\.\d+$/.test(version)) {

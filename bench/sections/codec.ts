@@ -3,7 +3,7 @@
 
 import type { Columns } from '../../src/domain/datapoints/columns.ts';
 import { rowNumbers } from '../../src/domain/datapoints/datapoint-batch.ts';
-import { decodeChunk, encodeChunk } from '../../src/storage/timeseries/chunk-codec.ts';
+import { decodeChunk, encodeChunk } from '../../src/engines/shared/codec/chunk-codec.ts';
 import type { BenchOptions } from '../arguments.ts';
 import { median, shown, table } from '../figures.ts';
 import { type LiveData, liveBatches, liveKinds, liveSensors } from '../load/live-data.ts';

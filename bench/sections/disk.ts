@@ -2,7 +2,7 @@
 // come in as fleets send them: a few of each sensor, ten thousand a second.
 import { join } from 'node:path';
 import { countRows } from '../../src/domain/datapoints/datapoint-batch.ts';
-import { openEmbeddedStore } from '../../src/storage/sqlite/open.ts';
+import { openEmbeddedStore } from '../../src/engines/embedded/open.ts';
 import type { BenchOptions } from '../arguments.ts';
 import { bytesOnDisk, untilSealed, untilSettled } from '../data-folder.ts';
 import { shown, table } from '../figures.ts';
@@ -18,7 +18,7 @@ import { judgeCounts, type Section, type Verdict } from '../section.ts';
 /** Bytes a datapoint, in the order of `liveKinds`. */
 const keptMax = [3, 3, 10] as const;
 const writtenMax = 400;
-const keptDatapointsMax = 4_000_000;
+const replayBacklogDatapointsMax = 4_000_000;
 const perS = 10_000;
 /** Share of that rate which must be reached for the figures to mean anything. */
 const rateMin = 0.95;
@@ -72,7 +72,7 @@ async function measureKept(data: LiveData, { options, dataDir, bytesMax }: KeptO
   const made = await Fleet.start(devices);
   await made.server.stop();
   const beforeBytes = bytesOnDisk(dataDir);
-  const datapoints = await fill(dataDir, liveBatches(data, Math.min(options.datapoints, keptDatapointsMax)));
+  const datapoints = await fill(dataDir, liveBatches(data, Math.min(options.datapoints, replayBacklogDatapointsMax)));
   const fleet = made.on(await startDundun(devices));
   await untilSettled(fleet.server, dataDir);
   const counts = judgeCounts([{ sent: datapoints, acknowledged: datapoints }], await fleet.count());

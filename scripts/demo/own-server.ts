@@ -24,6 +24,7 @@ export async function startOwnServer(): Promise<OwnServer> {
       DUNDUN_HTTP_HOST: '127.0.0.1',
       DUNDUN_HTTP_PORT: '0',
       DUNDUN_MQTT_PORT: '0',
+      DUNDUN_MQTT_PROXY_PROTOCOL: 'off',
       DUNDUN_LOG_LEVEL: 'warn',
     },
     stdio: ['ignore', 'pipe', 'inherit'],
