@@ -3,6 +3,7 @@
 // around, else the one that npm installed beside Dundun, else one clear line. Plain JavaScript for old Node.js.
 import { spawn } from 'node:child_process';
 import * as module from 'node:module';
+import { Socket } from 'node:net';
 import { availableParallelism, constants } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { findPinnedNode, isNewEnough, refusal } from './runtime.js';
@@ -17,8 +18,15 @@ const allocator = { MALLOC_ARENA_MAX: '2', MALLOC_MMAP_THRESHOLD_: '131072' };
 const heap = ['--max-semi-space-size=8'];
 if (availableParallelism() === 1) heap.push('--single-threaded-gc');
 
+// A hangup ends no service (it has the certificate read anew), not even while its code is being loaded.
+if (process.argv[2] === 'serve') process.on('SIGHUP', () => {});
+
+/** Set for a child of ours: the descriptor of a pipe that ends with its parent, whatever ended that. */
+const parentPipe = 'DUNDUN_LAUNCHER_PIPE';
+
 if (isNewEnough(process.version)) {
   if (process.argv[2] === 'serve') takeLittleMemory();
+  endWithParent();
   keepCompiled();
   await import('../src/main.ts');
 } else {
@@ -56,9 +64,27 @@ function takeLittleMemory() {
   process.execve(execPath, args, { ...process.env, ...allocator });
 }
 
+/** A parent that was killed could not pass a signal on: the child would go on holding ports and folder. */
+function endWithParent() {
+  const descriptor = Number(process.env[parentPipe]);
+  delete process.env[parentPipe];
+  if (!Number.isInteger(descriptor) || descriptor < 3) return;
+  const pipe = new Socket({ fd: descriptor, readable: true, writable: false });
+  pipe.on('error', () => {});
+  // The orderly stop of the service; a verb of the command line ends as by Ctrl-C.
+  pipe.on('close', () => process.kill(process.pid, 'SIGTERM'));
+  pipe.resume().unref();
+}
+
 /** @type {(node: string) => void} */
 function runOn(node) {
-  const child = spawn(node, [fileURLToPath(import.meta.url), ...process.argv.slice(2)], { stdio: 'inherit' });
+  // What takeLittleMemory would see to: it must not be needed there, because the pipe does not outlast its execve.
+  const isServer = process.argv[2] === 'serve' && process.env['MALLOC_ARENA_MAX'] === undefined;
+  const args = [...(isServer ? heap : []), fileURLToPath(import.meta.url), ...process.argv.slice(2)];
+  const child = spawn(node, args, {
+    stdio: ['inherit', 'inherit', 'inherit', 'pipe'],
+    env: { ...process.env, ...(isServer ? allocator : {}), [parentPipe]: '3' },
+  });
   for (const signal of /** @type {const} */ (['SIGTERM', 'SIGINT', 'SIGHUP']))
     process.on(signal, () => child.kill(signal));
   child.on('error', (error) => {
