@@ -1,6 +1,6 @@
 // Serves the built dashboard: its page at `/` and at every address of its own that a browser asks for as HTML, its files
 // below /assets, and at /dashboard.json what it must know before anybody signs in. Called by http-server. The page may
-// run scripts and styles of this service alone (docs/decisions/0019); no other answer has these headers.
+// run scripts and styles of this service alone (docs/decisions/0016); no other answer has these headers.
 import { randomBytes } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import packageJson from '../../../package.json' with { type: 'json' };

@@ -1,6 +1,6 @@
 // A backup as a file: an SQLite database, and behind it a seal of one page of text that says what it is, when it was made
 // and the SHA-256 of all before it. SQLite reads past the seal, so the file opens as it is; a file that was not finished
-// has none, and one that has changed does not agree with it. The form is told in docs/decisions/0015-backup.md.
+// has none, and one that has changed does not agree with it. The form is told in docs/decisions/0012-backup.md.
 import { createHash } from 'node:crypto';
 import { type FileHandle, open } from 'node:fs/promises';
 import { Refusal } from '../../../base/refusal.ts';

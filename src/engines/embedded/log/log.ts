@@ -1,5 +1,5 @@
 // The log: datapoints in the order in which they arrived, many to a row, in the bytes in which they came or, where a row has
-// few, packed (decision 23). Only the writer
+// few, packed (decision 20). Only the writer
 // thread appends to it and takes from it; it is read at start, to rebuild what is held in memory. Rows are kept short of
 // `logRowDatapointsMax`, so that they can be read in steps. Each has a checksum: one that is damaged is told of, and left out.
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
