@@ -1,7 +1,7 @@
 // Gives pages that hold nothing any more back to the file system, some at a time: what the log leaves free it needs again
 // soon where datapoints keep coming, but what was free for minutes, and all of it where nothing comes any more, only makes
-// the file larger. Called by the writer thread between commits. Folders made by earlier releases keep their size; a backup
-// that is restored does not have the free pages.
+// the file larger. Called by the writer thread between commits. Files made by earlier releases
+// (without auto_vacuum) keep their size.
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { limits } from '../../../config/limits.ts';
 
