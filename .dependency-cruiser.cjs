@@ -9,6 +9,27 @@
 const purePackages = ['libphonenumber-js'];
 const pureBuiltins = ['crypto'];
 
+// The order of nouns: each folder of src/domain may import those before it, and no folder that stands behind it.
+// What every noun uses (scopes, device keys, remembered) lies beside the folders and comes before all of them.
+const nouns = [
+  'callers',
+  'kinds',
+  'users',
+  'permissions',
+  'settings',
+  'keys',
+  'quotas',
+  'devices',
+  'sensors',
+  'gateways',
+  'projects',
+  'accounts',
+  'datapoints',
+  'actuators',
+  'live',
+  'notifications',
+];
+
 const tests = '[.](test|suite)[.]ts$';
 const limits = '^src/config/limits[.]ts$';
 
@@ -41,6 +62,24 @@ const forbidden = [
     to: { dependencyTypes: ['core'], pathNot: pureBuiltins.map((name) => `^(node:)?${name}$`) },
   },
   {
+    name: 'words-of-all-nouns-know-none',
+    comment: 'A file beside the folders of src/domain is used by every noun, so it knows only base.',
+    from: { path: '^src/domain/[^/]+[.]ts$', pathNot: tests },
+    to: { path: '^src/domain/[^/]+/' },
+  },
+  {
+    name: 'every-noun-has-its-place',
+    comment: 'A new folder of src/domain is put into the order of nouns, in this file and in ARCHITECTURE.md.',
+    from: { path: `^src/domain/(?!(${nouns.join('|')})/)[^/]+/` },
+    to: { path: '.' },
+  },
+  ...nouns.slice(0, -1).map((noun, place) => ({
+    name: `${noun}-know-no-later-noun`,
+    comment: 'Nouns have one order; what goes against it moves to the later noun, or is handed in as a port.',
+    from: { path: `^src/domain/${noun}/`, pathNot: tests },
+    to: { path: `^src/domain/(${nouns.slice(place + 1).join('|')})/` },
+  })),
+  {
     name: 'edges-never-meet',
     comment: 'engines, delivery, http and mqtt know base and domain, never each other nor what wires them.',
     from: { path: '^src/(engines|delivery|http|mqtt)/', pathNot: tests },
@@ -69,7 +108,7 @@ const forbidden = [
     comment:
       'It has words and no permission, rule or SQL of its own; of the domain it needs the names of rights alone.',
     from: { path: '^src/http/v1/', pathNot: tests },
-    to: { path: '^src/domain/', pathNot: '^src/domain/permissions/scopes[.]ts$' },
+    to: { path: '^src/domain/', pathNot: '^src/domain/scopes[.]ts$' },
   },
   {
     name: 'config-is-read-where-parts-are-wired',

@@ -2,7 +2,7 @@
 import type { DeviceDirectory } from '../domain/devices/device-directory.ts';
 import type { Gateways } from '../domain/gateways/gateways.ts';
 import type { Permissions } from '../domain/permissions/permission.ts';
-import { scope } from '../domain/permissions/scopes.ts';
+import { scope } from '../domain/scopes.ts';
 import type { UserKey } from '../domain/users/user.ts';
 import type { Users } from '../domain/users/users.ts';
 import type { ClientSession, QoS, Sessions } from './sessions.ts';

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { limits } from '../../src/config/limits.ts';
-import { valueTypes } from '../../src/domain/actuators/actuator.ts';
+import { valueTypes } from '../../src/domain/devices/actuator.ts';
 import { Client, takeAll } from '../support/mqtt/mqtt-client.ts';
 import { addUsers } from '../support/people.ts';
 import { everybody, sharers, shareWithAll } from '../support/shares.ts';

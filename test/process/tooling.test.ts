@@ -30,6 +30,9 @@ const breaches: readonly Breach[] = [
   { rule: 'domain-imports-no-packages', file: 'src/domain/planted-package-type.ts', to: 'typebox', type: true },
   { rule: 'domain-imports-no-builtins', file: 'src/domain/planted-files.ts', to: 'node:fs' },
   { rule: 'domain-imports-no-builtins', file: 'src/domain/planted-sqlite.ts', to: 'node:sqlite' },
+  { rule: 'words-of-all-nouns-know-none', file: 'src/domain/planted-word.ts', to: './callers/planted.ts' },
+  { rule: 'every-noun-has-its-place', file: 'src/domain/planted/planted.ts', to: '../planted-below.ts' },
+  ...brokenOrders(),
   { rule: 'edges-never-meet', file: 'src/http/planted-engine.ts', to: '../engines/planted.ts' },
   { rule: 'edges-never-meet', file: 'src/engines/planted-mqtt.ts', to: '../mqtt/planted.ts' },
   { rule: 'edges-never-meet', file: 'src/mqtt/planted-delivery.ts', to: '../delivery/planted.ts' },
@@ -68,12 +71,24 @@ const breaches: readonly Breach[] = [
   { rule: 'no-vague-names', file: 'src/base/planted-vague.ts', to: './planted-utils.ts' },
 ];
 
+/** Each noun of the domain with a type of the one behind it: the smallest step against their order. */
+function brokenOrders(): Breach[] {
+  const nouns = config.forbidden.flatMap(({ name }) => /^(?<noun>[a-z]+)-know-no-later-noun$/.exec(name)?.[1] ?? []);
+  return nouns.map((noun, place) => ({
+    rule: `${noun}-know-no-later-noun`,
+    file: `src/domain/${noun}/planted-order.ts`,
+    to: `../${nouns[place + 1] ?? 'notifications'}/planted-later.ts`,
+    type: true,
+  }));
+}
+
 /** Closes the cycle of the breach of `no-cycles`, with a type only, which is told of where the cycle begins. */
 const wayBack = { file: 'src/base/planted-two.ts', to: './planted-one.ts', type: true } as const;
 
 /** What must stay allowed beside them. */
 const allowed: readonly Omit<Breach, 'rule'>[] = [
   { file: 'src/domain/allowed-base.ts', to: '../base/planted-below.ts' },
+  { file: 'src/domain/notifications/allowed-order.ts', to: '../callers/planted-earlier.ts' },
   { file: 'src/domain/allowed-crypto.ts', to: 'node:crypto' },
   { file: 'src/domain/allowed.test.ts', to: '../engines/planted.ts' },
   { file: 'src/engines/embedded/allowed.ts', to: '../shared/planted.ts' },

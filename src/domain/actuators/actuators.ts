@@ -6,15 +6,6 @@ import type { Json } from '../../base/text/json.ts';
 import type { Clock } from '../../base/time/clock.ts';
 import { limits } from '../../config/limits.ts';
 import type { Feed, OriginalMessage } from '../datapoints/feed.ts';
-import type { Device, DeviceId } from '../devices/device.ts';
-import type { DeviceDirectory } from '../devices/device-directory.ts';
-import { type DeviceSize, emptyDevice, growthOf, sizeOfActuator } from '../devices/device-size.ts';
-import type { DeviceStore, ModificationStamp } from '../devices/device-store.ts';
-import { assertPartsMax } from '../devices/devices.ts';
-import type { Permissions } from '../permissions/permission.ts';
-import { type ScopeSet, scope } from '../permissions/scopes.ts';
-import type { GuestShares } from '../quotas/guest-shares.ts';
-import type { Actor } from '../users/user.ts';
 import {
   type Actuator,
   type ActuatorChange,
@@ -23,7 +14,16 @@ import {
   assertDraft,
   assertKeepsValue,
   assertValueType,
-} from './actuator.ts';
+} from '../devices/actuator.ts';
+import type { Device, DeviceId } from '../devices/device.ts';
+import type { DeviceDirectory } from '../devices/device-directory.ts';
+import { type DeviceSize, emptyDevice, growthOf, sizeOfActuator } from '../devices/device-size.ts';
+import type { DeviceStore, ModificationStamp } from '../devices/device-store.ts';
+import { assertPartsMax } from '../devices/devices.ts';
+import type { Permissions } from '../permissions/permission.ts';
+import type { GuestShares } from '../quotas/guest-shares.ts';
+import { type ScopeSet, scope } from '../scopes.ts';
+import type { Actor } from '../users/user.ts';
 
 export class Actuators {
   readonly #store: DeviceStore;

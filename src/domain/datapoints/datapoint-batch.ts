@@ -1,6 +1,6 @@
 // Datapoints on their way into the store: columns side by side in one buffer, because an object for each of them costs
 // more than storing it. Made by the writer, taken by every engine, kept as it is by the embedded one's log.
-import type { SensorKey } from '../sensors/sensor.ts';
+import type { SensorKey } from '../devices/sensor.ts';
 import type { StoredValue } from './datapoint.ts';
 import type { PlainReadings } from './ingest/plain-readings.ts';
 

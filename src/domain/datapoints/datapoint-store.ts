@@ -1,8 +1,8 @@
 // What datapoints need remembered. Every engine passes the one suite in test/storage/datapoint-store-suite.ts. Reads name the caller
 // for whom they are made, so that an engine serves callers in turns.
 import type { Caller } from '../callers/caller.ts';
-import type { Calibration } from '../sensors/calibration.ts';
-import type { SensorKey } from '../sensors/sensor.ts';
+import type { Calibration } from '../devices/calibration.ts';
+import type { SensorKey } from '../devices/sensor.ts';
 import type { Columns } from './columns.ts';
 import type { ArrivedDatapoint } from './datapoint.ts';
 import type { DatapointBatch, PublishMark, PushReceipt } from './datapoint-batch.ts';

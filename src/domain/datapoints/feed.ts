@@ -1,9 +1,9 @@
 // The feed: every committed push, in commit order (I3). Publishing only calls readers that enqueue (I4);
 // a reader that cannot keep up deals with that itself and never holds up a commit.
 
-import type { Actuator } from '../actuators/actuator.ts';
+import type { Actuator } from '../devices/actuator.ts';
 import type { Device } from '../devices/device.ts';
-import type { Sensor } from '../sensors/sensor.ts';
+import type { Sensor } from '../devices/sensor.ts';
 import type { UserKey } from '../users/user.ts';
 import type { Readings } from './ingest/reading.ts';
 

@@ -6,7 +6,7 @@ import type { Log } from '../../base/log.ts';
 import { isTransient, Refusal } from '../../base/refusal.ts';
 import type { Clock } from '../../base/time/clock.ts';
 import { Schedule } from '../../base/time/schedule.ts';
-import type { SensorKey } from '../sensors/sensor.ts';
+import type { SensorKey } from '../devices/sensor.ts';
 import type { DatapointStore } from './datapoint-store.ts';
 
 /** A sensor and for how many days its datapoints are kept; 0: for ever; undefined: as the service is set. */

@@ -8,11 +8,11 @@ import { LoadingCache } from '../../base/memory/loading-cache.ts';
 import { Refusal } from '../../base/refusal.ts';
 import { limits } from '../../config/limits.ts';
 import { remembered } from '../remembered.ts';
-import type { SensorId } from '../sensors/sensor.ts';
 import type { Device, DeviceId } from './device.ts';
 import { deviceHeapBytes } from './device-heap-bytes.ts';
 import { assertDeviceSize, type DeviceSize, sizeOfDevice } from './device-size.ts';
 import type { DeviceStore } from './device-store.ts';
+import type { SensorId } from './sensor.ts';
 
 /** Devices looked for in the store, found or not, before others get a turn. */
 const soughtAtOnce = 50;

@@ -1,9 +1,9 @@
 // About how many bytes a device takes in memory, with all its parts: what the directory weighs it by. Measured: 1.0 KiB for
 // one with a sensor, 250 bytes for each further one; what its owner wrote comes on top.
 import { heapBytes, textHeapBytes } from '../../base/memory/heap-bytes.ts';
-import type { Actuator } from '../actuators/actuator.ts';
-import type { Sensor } from '../sensors/sensor.ts';
+import type { Actuator } from './actuator.ts';
 import type { Device } from './device.ts';
+import type { Sensor } from './sensor.ts';
 
 const deviceBytes = 600;
 const partBytes = 230;

@@ -4,9 +4,9 @@
 import { Refusal } from '../../base/refusal.ts';
 import type { Json } from '../../base/text/json.ts';
 import { limits } from '../../config/limits.ts';
-import type { ActuatorDraft } from '../actuators/actuator.ts';
-import type { SensorDraft } from '../sensors/sensor.ts';
+import type { ActuatorDraft } from './actuator.ts';
 import type { DeviceFields } from './device.ts';
+import type { SensorDraft } from './sensor.ts';
 
 /** Bytes in UTF-8, of JSON as it is written. Ids are not counted: `devicePartsMax` bounds them. */
 export interface DeviceSize {

@@ -1,14 +1,15 @@
 // What devices need remembered.
 
 import type { BatchRange } from '../../base/in-batches.ts';
-import type { ActuatorChange, ActuatorDraft } from '../actuators/actuator.ts';
+import type { DeviceKey } from '../device-key.ts';
 import type { Audience } from '../permissions/permission.ts';
-import type { ScopeSet } from '../permissions/scopes.ts';
-import type { SensorChange, SensorDraft, SensorKey } from '../sensors/sensor.ts';
+import type { Visibility } from '../permissions/visibility.ts';
+import type { ScopeSet } from '../scopes.ts';
 import type { UserKey } from '../users/user.ts';
-import type { Device, DeviceChange, DeviceDraft, DeviceId, Visibility } from './device.ts';
-import type { DeviceKey } from './device-key.ts';
+import type { ActuatorChange, ActuatorDraft } from './actuator.ts';
+import type { Device, DeviceChange, DeviceDraft, DeviceId } from './device.ts';
 import type { Filter } from './filter.ts';
+import type { SensorChange, SensorDraft, SensorKey } from './sensor.ts';
 
 /** What people look for in a list, beside the filter. */
 export interface DeviceSearch {

@@ -1,15 +1,15 @@
 // A device (spec 2.1): its own fields, its sensors and actuators, and who it is shared with.
 // Held whole in memory by the directory, because ingest and access checks need all of it.
 import type { Json } from '../../base/text/json.ts';
-import type { Actuator, ActuatorDraft, ActuatorId } from '../actuators/actuator.ts';
-import type { ScopeSet } from '../permissions/scopes.ts';
+import type { DeviceKey } from '../device-key.ts';
+import type { Visibility } from '../permissions/visibility.ts';
 import type { PushCharge } from '../quotas/push-charge.ts';
-import type { Sensor, SensorDraft, SensorId } from '../sensors/sensor.ts';
+import type { ScopeSet } from '../scopes.ts';
 import type { UserKey } from '../users/user.ts';
-import type { DeviceKey } from './device-key.ts';
+import type { Actuator, ActuatorDraft, ActuatorId } from './actuator.ts';
+import type { Sensor, SensorDraft, SensorId } from './sensor.ts';
 
 export type DeviceId = string & { readonly __brand?: 'DeviceId' };
-export type Visibility = 'public' | 'private';
 
 export interface DeviceFields {
   readonly gatewayId?: string;

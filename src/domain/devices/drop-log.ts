@@ -2,11 +2,11 @@
 // (contract 8). Kept apart from ingest's commits; when too much waits, drops are counted and not kept.
 import type { Clock } from '../../base/time/clock.ts';
 import { limits } from '../../config/limits.ts';
+import type { DeviceKey } from '../device-key.ts';
 import type { Permissions } from '../permissions/permission.ts';
 import type { Actor } from '../users/user.ts';
 import type { Device, DeviceId } from './device.ts';
 import type { DeviceDirectory } from './device-directory.ts';
-import type { DeviceKey } from './device-key.ts';
 
 export interface Drop {
   /** Milliseconds since 1970 UTC. */

@@ -1,8 +1,9 @@
 // What handovers of devices need remembered.
-import type { ScopeSet } from '../permissions/scopes.ts';
+
+import type { DeviceKey } from '../device-key.ts';
+import type { ScopeSet } from '../scopes.ts';
 import type { UserKey } from '../users/user.ts';
 import type { DeviceId } from './device.ts';
-import type { DeviceKey } from './device-key.ts';
 import type { ModificationStamp } from './device-store.ts';
 
 /** A device that somebody was handed, and what it had before. */

@@ -1,7 +1,7 @@
 // What is shared with whom, and why somebody may do what with a device (contract 3 and 10). Shares themselves are made
 // by Devices.
 import type { PermissionReason, Permissions } from '../permissions/permission.ts';
-import type { ScopeSet } from '../permissions/scopes.ts';
+import type { ScopeSet } from '../scopes.ts';
 import type { Actor } from '../users/user.ts';
 import type { Users } from '../users/users.ts';
 import type { Device, DeviceId } from './device.ts';

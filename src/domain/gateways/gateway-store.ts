@@ -1,8 +1,8 @@
 // What gateways need remembered.
 import type { BatchRange } from '../../base/in-batches.ts';
-import type { Visibility } from '../devices/device.ts';
 import type { Filter } from '../devices/filter.ts';
 import type { Audience } from '../permissions/permission.ts';
+import type { Visibility } from '../permissions/visibility.ts';
 import type { UserKey } from '../users/user.ts';
 import type { Gateway, GatewayChange, GatewayDraft, GatewayId, GatewayKey } from './gateway.ts';
 

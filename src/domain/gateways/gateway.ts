@@ -1,6 +1,6 @@
 // A gateway (spec 2.4, contract 6): what carries the readings of devices to the service.
 import type { Json } from '../../base/text/json.ts';
-import type { Visibility } from '../devices/device.ts';
+import type { Visibility } from '../permissions/visibility.ts';
 import type { UserKey } from '../users/user.ts';
 
 export type GatewayId = string & { readonly __brand?: 'GatewayId' };

@@ -7,13 +7,17 @@ import { LoadingCache } from '../../base/memory/loading-cache.ts';
 import { Refusal } from '../../base/refusal.ts';
 import type { Clock } from '../../base/time/clock.ts';
 import { limits } from '../../config/limits.ts';
-import type { Visibility } from '../devices/device.ts';
 import { type Filter, parseFilter } from '../devices/filter.ts';
 import type { Permissions } from '../permissions/permission.ts';
-import { type ScopeSet, scope } from '../permissions/scopes.ts';
-import { assertMayChangeVisibility, assertMayOwn, visibilityOfNew } from '../permissions/visibility.ts';
+import {
+  assertMayChangeVisibility,
+  assertMayOwn,
+  type Visibility,
+  visibilityOfNew,
+} from '../permissions/visibility.ts';
 import type { GuestShares } from '../quotas/guest-shares.ts';
 import { remembered } from '../remembered.ts';
+import { type ScopeSet, scope } from '../scopes.ts';
 import type { Actor } from '../users/user.ts';
 import type { Users } from '../users/users.ts';
 import type { ClientIds } from './client-ids.ts';

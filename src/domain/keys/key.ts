@@ -1,5 +1,5 @@
 // An API key: lets a machine act for its owner, narrowed to what the key was made for (contract 2).
-import { noScopes, type ScopeName, type ScopeSet, scopeNames, scopesOn } from '../permissions/scopes.ts';
+import { noScopes, type ScopeName, type ScopeSet, scopeNames, scopesOn } from '../scopes.ts';
 import type { KeyScopes, User, UserKey } from '../users/user.ts';
 
 /** What a key may be given: the scopes of contract 3, reading the figures of the service, and acting as admin. */

@@ -1,7 +1,8 @@
 // What the reader of a live stream is told.
-import type { ActuatorId } from '../actuators/actuator.ts';
+
 import type { Datapoint } from '../datapoints/datapoint.ts';
-import type { SensorId } from '../sensors/sensor.ts';
+import type { ActuatorId } from '../devices/actuator.ts';
+import type { SensorId } from '../devices/sensor.ts';
 
 /** A datapoint, and its order of arrival where that is still known. */
 export interface LivePoint extends Datapoint {

@@ -7,9 +7,9 @@ import type { Caller } from '../callers/caller.ts';
 import { type Columns, datapointsOf } from '../datapoints/columns.ts';
 import type { DatapointStore, Position } from '../datapoints/datapoint-store.ts';
 import { nextLoopTurn } from '../datapoints/history/series.ts';
+import { calibrate } from '../devices/calibration.ts';
 import type { Device } from '../devices/device.ts';
-import { calibrate } from '../sensors/calibration.ts';
-import type { Sensor, SensorId } from '../sensors/sensor.ts';
+import type { Sensor, SensorId } from '../devices/sensor.ts';
 import type { LiveEvent, LivePoint, ResumePoint } from './live-event.ts';
 
 const stepRows = 100;

@@ -1,7 +1,8 @@
 // What an API key leaves of the rights of its owner: a part of the one permission function (I6), for every kind of
 // record. Called by permission.ts alone, so that no door can pass it by.
+
+import { noScopes, type RecordKind, type ScopeSet, scopesOn } from '../scopes.ts';
 import type { Actor } from '../users/user.ts';
-import { noScopes, type RecordKind, type ScopeSet, scopesOn } from './scopes.ts';
 
 /** What is left of the scopes held on a record; all of them where the actor did not come with a key. */
 export function restrictedToKey(

@@ -2,9 +2,9 @@
 // function needs and nothing else, so that a fleet of any size is told in constant memory.
 import { type BatchRange, inBatches } from '../../base/in-batches.ts';
 import { limits } from '../../config/limits.ts';
+import { noScopes, type RecordKind, type ScopeSet, scopesOn } from '../scopes.ts';
 import type { Actor } from '../users/user.ts';
 import type { Audience, Guarded, Permissions } from './permission.ts';
-import { noScopes, type RecordKind, type ScopeSet, scopesOn } from './scopes.ts';
 
 /** A record with its place in the order of creation. */
 export type OrderedRecord = Guarded & { readonly key: number };

@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Refusal } from '../../base/refusal.ts';
 import { Caller } from '../callers/caller.ts';
+import { noScopes, scope } from '../scopes.ts';
 import type { Actor, KeyScopes } from '../users/user.ts';
 import { Permissions } from './permission.ts';
-import { noScopes, scope } from './scopes.ts';
 
 const caller = new Caller('id');
 const actor = (key: number, more: Partial<Actor> = {}): Actor => {

@@ -1,8 +1,6 @@
 // The one function that decides who may do what with a device, a gateway or a project (I6), for every door: v2, v1,
 // MQTT, live, CSV. Lists take their filter from `audienceOf`, which says the same as a condition a store can evaluate.
 import { Refusal } from '../../base/refusal.ts';
-import type { Actor, UserKey } from '../users/user.ts';
-import { audienceOfKey, restrictedToKey } from './key-restriction.ts';
 import {
   noScopes,
   publicScopes,
@@ -12,7 +10,10 @@ import {
   scope,
   scopeNames,
   scopesOn,
-} from './scopes.ts';
+} from '../scopes.ts';
+import type { Actor, UserKey } from '../users/user.ts';
+import { audienceOfKey, restrictedToKey } from './key-restriction.ts';
+import type { Visibility } from './visibility.ts';
 
 /** What callers without a token may do: `full` (as owner of what guest owns), `push` (create and push), `none`. */
 export type GuestAccess = 'full' | 'push' | 'none';
@@ -22,7 +23,7 @@ export interface Guarded {
   readonly kind: RecordKind;
   readonly id: string;
   readonly ownerKey: UserKey;
-  readonly visibility: 'public' | 'private';
+  readonly visibility: Visibility;
   readonly shares?: ReadonlyMap<UserKey, ScopeSet>;
 }
 

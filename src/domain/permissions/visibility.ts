@@ -1,8 +1,10 @@
 // Who may see a record that has a visibility, and what guest may make of it (spec 5.5, contract 3). The rules are the
 // same for devices and gateways.
 import { Refusal } from '../../base/refusal.ts';
-import type { Visibility } from '../devices/device.ts';
 import { type Actor, guestUsername } from '../users/user.ts';
+
+/** Who sees a record: everybody, or those who hold a right on it. */
+export type Visibility = 'public' | 'private';
 
 /** What guest creates is everybody's; what somebody creates is theirs until they say otherwise. */
 export function visibilityOfNew(actor: Actor, asked: Visibility | undefined, fallback: Visibility): Visibility {

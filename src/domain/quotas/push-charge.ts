@@ -1,11 +1,9 @@
 // What the pushes of one user to one device are charged to. Counted at each commit on an object that the device carries,
 // so that a push looks up nothing. Made and written to the store by push-charges.ts.
-import { limits } from '../../config/limits.ts';
 import type { Caller } from '../callers/caller.ts';
 import { GuestUsage } from '../callers/guest-usage.ts';
-import { PlainReadings } from '../datapoints/ingest/plain-readings.ts';
-import type { Readings } from '../datapoints/ingest/reading.ts';
-import type { DeviceKey } from '../devices/device-key.ts';
+import type { DeviceKey } from '../device-key.ts';
+import type { Guarded } from '../permissions/permission.ts';
 import type { UserKey } from '../users/user.ts';
 
 /** What has been counted and not been written yet. */
@@ -64,6 +62,20 @@ export class StrangerAllowance {
   }
 }
 
+/** A device as charges know it. It carries those of its users, kept here by push-charges.ts. */
+export interface ChargedDevice extends Guarded {
+  readonly key: DeviceKey;
+  /** The charge of the user who pushed last. */
+  lastCharge?: PushCharge | undefined;
+  charges?: Map<UserKey, PushCharge> | undefined;
+}
+
+/** What was pushed, as quotas count it. */
+export interface PushedAmount {
+  readonly datapoints: number;
+  readonly bytes: number;
+}
+
 /** What the pushes of one user to one device are charged to. */
 export class PushCharge {
   readonly device: DeviceKey;
@@ -87,13 +99,12 @@ export class PushCharge {
   }
 
   /** After the commit. */
-  add(readings: Readings, caller: Caller): void {
-    const bytes = weigh(readings);
+  add({ datapoints, bytes }: PushedAmount, caller: Caller): void {
     if (this.#datapoints === 0) this.#onDue(this);
-    this.#datapoints += readings.length;
+    this.#datapoints += datapoints;
     this.#bytes += bytes;
     this.account.usedBytes += bytes;
-    this.account.dayDatapoints += readings.length;
+    this.account.dayDatapoints += datapoints;
     if (this.account.isShared) {
       caller.ofGuest ??= new GuestUsage();
       caller.ofGuest.add(this.account.day, 'datapoint_bytes', bytes);
@@ -110,12 +121,4 @@ export class PushCharge {
     this.#bytes = 0;
     return { ...due, ...counted };
   }
-}
-
-/** How datapoints are weighed: alike, so that everybody can reckon it, whatever compression makes of them. */
-function weigh(readings: Readings): number {
-  let bytes = readings.length * limits.datapointBytesCounted;
-  if (readings instanceof PlainReadings) return bytes;
-  for (const { value } of readings) if (typeof value === 'string') bytes += value.length;
-  return bytes;
 }

@@ -8,12 +8,11 @@ import { Refusal } from '../../base/refusal.ts';
 import type { Clock } from '../../base/time/clock.ts';
 import { limits } from '../../config/limits.ts';
 import type { Caller } from '../callers/caller.ts';
-import type { Device } from '../devices/device.ts';
-import type { DeviceKey } from '../devices/device-key.ts';
+import type { DeviceKey } from '../device-key.ts';
 import type { Permissions } from '../permissions/permission.ts';
 import type { Actor, UserKey } from '../users/user.ts';
 import { heldOf, shareRefusal } from './guest-shares.ts';
-import { PushAccount, PushCharge, StrangerAllowance } from './push-charge.ts';
+import { type ChargedDevice, PushAccount, PushCharge, StrangerAllowance } from './push-charge.ts';
 import type { QuotaStore } from './quota-store.ts';
 
 const dayMs = 86_400_000;
@@ -47,7 +46,7 @@ export class PushCharges {
   }
 
   /** What a push of the actor to the device is charged to; whether it may come is `refusalOf`. */
-  of(actor: Actor, device: Device): PushCharge {
+  of(actor: Actor, device: ChargedDevice): PushCharge {
     const last = device.lastCharge;
     if (last !== undefined && last.user === actor.key) return last;
     device.charges ??= new Map();

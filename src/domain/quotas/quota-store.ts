@@ -1,7 +1,7 @@
 // What quotas need remembered. The store itself refuses what would bring the owner of a record beyond a quota, in the unit of
 // writes that would do so: refusal `quota`.
 import type { QuotaLimits } from '../../base/quota-kinds.ts';
-import type { DeviceKey } from '../devices/device-key.ts';
+import type { DeviceKey } from '../device-key.ts';
 import type { UserKey } from '../users/user.ts';
 import type { PendingCharge } from './push-charge.ts';
 import type { QuotaExceptions, QuotaReport } from './quota.ts';

@@ -7,11 +7,11 @@ import type { DeviceDirectory } from '../devices/device-directory.ts';
 import { type DeviceSize, growthOf, sizeOfSensor } from '../devices/device-size.ts';
 import type { DeviceStore, ModificationStamp } from '../devices/device-store.ts';
 import { assertPartsMax } from '../devices/devices.ts';
+import type { Sensor, SensorChange, SensorDraft, SensorId } from '../devices/sensor.ts';
 import type { Permissions } from '../permissions/permission.ts';
-import { type ScopeSet, scope } from '../permissions/scopes.ts';
 import type { GuestShares } from '../quotas/guest-shares.ts';
+import { type ScopeSet, scope } from '../scopes.ts';
 import type { Actor } from '../users/user.ts';
-import type { Sensor, SensorChange, SensorDraft, SensorId } from './sensor.ts';
 
 export class Sensors {
   readonly #store: DeviceStore;

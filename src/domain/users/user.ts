@@ -1,6 +1,6 @@
 // A user: who may sign in, and who owns devices (spec 2.6).
 import type { Caller } from '../callers/caller.ts';
-import type { ScopeSet } from '../permissions/scopes.ts';
+import type { ScopeSet } from '../scopes.ts';
 
 /** The number under which the store keeps a user; never shown. */
 export type UserKey = number & { readonly __brand?: 'UserKey' };

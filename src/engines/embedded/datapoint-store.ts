@@ -21,7 +21,7 @@ import type {
   ThinStep,
 } from '../../domain/datapoints/datapoint-store.ts';
 import { serviceCaller } from '../../domain/datapoints/ingest/writer-queue.ts';
-import type { SensorKey } from '../../domain/sensors/sensor.ts';
+import type { SensorKey } from '../../domain/devices/sensor.ts';
 import { fromColumn, type ValueColumn } from './database/value-column.ts';
 import { Head } from './head/head.ts';
 import { HeadLastSeen } from './head/head-last-seen.ts';

@@ -10,6 +10,8 @@ import type {
 } from 'fastify';
 import { Type } from 'typebox';
 import { limits } from '../../config/limits.ts';
+import type { Accounts } from '../../domain/accounts/accounts.ts';
+import type { RefreshSessions } from '../../domain/accounts/refresh-sessions.ts';
 import type { Actuators } from '../../domain/actuators/actuators.ts';
 import type { History } from '../../domain/datapoints/history/history.ts';
 import type { Imports } from '../../domain/datapoints/import/imports.ts';
@@ -29,9 +31,7 @@ import type { Projects } from '../../domain/projects/projects.ts';
 import type { Quotas } from '../../domain/quotas/quotas.ts';
 import type { Sensors } from '../../domain/sensors/sensors.ts';
 import type { GuestAccessSetting } from '../../domain/settings/guest-access.ts';
-import type { Accounts } from '../../domain/users/accounts.ts';
 import type { Logins } from '../../domain/users/logins.ts';
-import type { RefreshSessions } from '../../domain/users/refresh-sessions.ts';
 import { ProblemSchema } from '../schemas/schemas.ts';
 import { boundedText } from '../schemas/text-bounds.ts';
 import type { Tokens } from '../sign-in/tokens.ts';

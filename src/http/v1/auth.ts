@@ -1,7 +1,7 @@
 // Tokens of one minute, and what a caller may do, in the words of version 1 (spec 4.3, contract 2 and 9).
 import { Type } from 'typebox';
 import { limits } from '../../config/limits.ts';
-import { namesOfScopes } from '../../domain/permissions/scopes.ts';
+import { namesOfScopes } from '../../domain/scopes.ts';
 import { arrayText, sendJsonText } from '../lists/json-array.ts';
 import { setPage } from '../lists/paging.ts';
 import { AllOrPage, overload, pageOf, refusals, type Services, type TypedApp, tooMany } from '../server/routes.ts';

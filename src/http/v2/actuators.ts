@@ -1,7 +1,7 @@
 // The actuators of a device (contract 4).
 import { Refusal } from '../../base/refusal.ts';
 import { limits } from '../../config/limits.ts';
-import { type ActuatorChange, valueTypes } from '../../domain/actuators/actuator.ts';
+import { type ActuatorChange, valueTypes } from '../../domain/devices/actuator.ts';
 import { pageFrom } from '../lists/paging.ts';
 import { dropNulls } from '../schemas/drop-nulls.ts';
 import { parseMeta } from '../schemas/field-values.ts';

@@ -2,7 +2,7 @@
 import { Type } from 'typebox';
 import { limits } from '../../config/limits.ts';
 import type { Explanation } from '../../domain/devices/sharing.ts';
-import { grantNamesOfScopes, namesOfScopes, type RecordKind, scopesOn } from '../../domain/permissions/scopes.ts';
+import { grantNamesOfScopes, namesOfScopes, type RecordKind, scopesOn } from '../../domain/scopes.ts';
 import { arrayText, sendJsonText } from '../lists/json-array.ts';
 import { setPage } from '../lists/paging.ts';
 import { DeviceIdSchema, DeviceParams, PermissionSchema, UsernameSchema } from '../schemas/schemas.ts';

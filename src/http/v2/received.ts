@@ -4,7 +4,7 @@ import { Type } from 'typebox';
 import { formatTimestamp } from '../../base/time/timestamp.ts';
 import { limits } from '../../config/limits.ts';
 import type { Handover } from '../../domain/devices/handover-store.ts';
-import { grantNamesOfScopes } from '../../domain/permissions/scopes.ts';
+import { grantNamesOfScopes } from '../../domain/scopes.ts';
 import { pageFrom } from '../lists/paging.ts';
 import { DeviceIdSchema, DeviceParams, ShareSchema, UsernameSchema } from '../schemas/schemas.ts';
 import { answerDone } from '../server/preference.ts';

@@ -1,7 +1,7 @@
 // The sensors of a device (spec 4.1, contract 4).
 import { Refusal } from '../../base/refusal.ts';
-import { parseCalibration } from '../../domain/sensors/calibration.ts';
-import type { SensorChange } from '../../domain/sensors/sensor.ts';
+import { parseCalibration } from '../../domain/devices/calibration.ts';
+import type { SensorChange } from '../../domain/devices/sensor.ts';
 import { pageFrom } from '../lists/paging.ts';
 import { dropNulls } from '../schemas/drop-nulls.ts';
 import { parseMeta, parseRetentionDays } from '../schemas/field-values.ts';

@@ -1,13 +1,7 @@
 // Sharing a device with chosen people (contract 3); for its owner and admins.
 import { type Static, Type } from 'typebox';
 import { Refusal } from '../../base/refusal.ts';
-import {
-  grantNamesOfScopes,
-  noScopes,
-  parseScopeName,
-  type ScopeSet,
-  scopesOn,
-} from '../../domain/permissions/scopes.ts';
+import { grantNamesOfScopes, noScopes, parseScopeName, type ScopeSet, scopesOn } from '../../domain/scopes.ts';
 import { pageFrom } from '../lists/paging.ts';
 import { DeviceIdSchema, DeviceParams, ScopesSchema, ShareSchema, UsernameSchema } from '../schemas/schemas.ts';
 import { answerDone } from '../server/preference.ts';

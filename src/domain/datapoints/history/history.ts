@@ -2,12 +2,12 @@
 // time; or thinned out for a chart. Of one sensor or of several, merged by time. Everything streams in bounded steps.
 import { Refusal } from '../../../base/refusal.ts';
 import { limits } from '../../../config/limits.ts';
+import { calibrate } from '../../devices/calibration.ts';
 import type { Device, DeviceId } from '../../devices/device.ts';
 import type { DeviceDirectory } from '../../devices/device-directory.ts';
+import type { Sensor, SensorId, SensorKey } from '../../devices/sensor.ts';
 import type { Permissions } from '../../permissions/permission.ts';
-import { scope } from '../../permissions/scopes.ts';
-import { calibrate } from '../../sensors/calibration.ts';
-import type { Sensor, SensorId, SensorKey } from '../../sensors/sensor.ts';
+import { scope } from '../../scopes.ts';
 import type { Actor } from '../../users/user.ts';
 import { bytesOfColumns, type Columns, datapointsOf, type Slice } from '../columns.ts';
 import { type ArrivedDatapoint, compareTimes, type Datapoint } from '../datapoint.ts';

@@ -3,8 +3,8 @@
 import { reportReleasedBytes } from '../../../base/memory/garbage-collection.ts';
 import { limits } from '../../../config/limits.ts';
 import type { Caller } from '../../callers/caller.ts';
-import { type Calibration, calibrateColumn } from '../../sensors/calibration.ts';
-import type { Sensor } from '../../sensors/sensor.ts';
+import { type Calibration, calibrateColumn } from '../../devices/calibration.ts';
+import type { Sensor } from '../../devices/sensor.ts';
 import { bytesOfColumns, type Columns } from '../columns.ts';
 import type { DatapointStore, Position, RangeQuery } from '../datapoint-store.ts';
 

@@ -1,7 +1,7 @@
 // Which datapoints of a file a sensor has already: the same value at the same time. Called by imports.ts for one batch
 // after the other; reads the store in bounded steps.
 import type { Caller } from '../../callers/caller.ts';
-import type { Sensor } from '../../sensors/sensor.ts';
+import type { Sensor } from '../../devices/sensor.ts';
 import { valueAt } from '../columns.ts';
 import type { StoredValue } from '../datapoint.ts';
 import type { DatapointStore } from '../datapoint-store.ts';

@@ -1,9 +1,12 @@
 // One push to one sensor, from the moment it is permitted until the readers of the feed have had it.
+
+import { limits } from '../../../config/limits.ts';
 import type { Device } from '../../devices/device.ts';
+import type { Sensor } from '../../devices/sensor.ts';
 import type { PushCharge } from '../../quotas/push-charge.ts';
-import type { Sensor } from '../../sensors/sensor.ts';
 import type { PublishMark } from '../datapoint-batch.ts';
 import type { CommittedPush, OriginalMessage } from '../feed.ts';
+import { PlainReadings } from './plain-readings.ts';
 import type { Readings } from './reading.ts';
 
 /** What belongs to a push beside its readings. */
@@ -46,4 +49,12 @@ export class Push implements CommittedPush {
     this.many = extras.many === true;
     this.isQuiet = extras.isQuiet === true;
   }
+}
+
+/** How quotas count datapoints: alike for everybody, so that a user can work it out, whatever compression makes of them. */
+export function countedBytesOf(readings: Readings): number {
+  let bytes = readings.length * limits.datapointBytesCounted;
+  if (readings instanceof PlainReadings) return bytes;
+  for (const { value } of readings) if (typeof value === 'string') bytes += value.length;
+  return bytes;
 }

@@ -11,6 +11,7 @@ import type { Feed } from '../feed.ts';
 import type { AppendCallback, AppendRequest } from './append.ts';
 import { CommitPacing, type CommitPacingBounds } from './commit-pacing.ts';
 import { PlainReadings } from './plain-readings.ts';
+import { countedBytesOf } from './push.ts';
 import type { StorageQuota } from './storage-quota.ts';
 import { type QueuedAppend, serviceCaller, takeFairShare } from './writer-queue.ts';
 
@@ -253,7 +254,8 @@ export class Writer {
       for (const push of append.pushes) {
         push.firstSeq = seq;
         seq += push.readings.length;
-        push.charge?.add(push.readings, caller);
+        const { readings } = push;
+        push.charge?.add({ datapoints: readings.length, bytes: countedBytesOf(readings) }, caller);
         this.#feed.publish(push);
       }
     }

@@ -2,7 +2,7 @@
 // datapoint first concerns it.
 import type { Json } from '../../../base/text/json.ts';
 import type { DeviceId } from '../../devices/device.ts';
-import type { SensorId } from '../../sensors/sensor.ts';
+import type { SensorId } from '../../devices/sensor.ts';
 import { type Expression, sensorsOf } from './expression.ts';
 import { parseExpression } from './expression-parser.ts';
 import { isWrapped, type JsonObject, type NotificationFields } from './notification.ts';

@@ -1,8 +1,8 @@
 // What one step of the evaluator knows of the devices that it looks at, and what it has concluded and not yet written.
 import { jsonValue, type StoredValue } from '../../datapoints/datapoint.ts';
+import { calibrate } from '../../devices/calibration.ts';
 import type { Device, DeviceId } from '../../devices/device.ts';
-import { calibrate } from '../../sensors/calibration.ts';
-import type { Sensor, SensorId, SensorKey } from '../../sensors/sensor.ts';
+import type { Sensor, SensorId, SensorKey } from '../../devices/sensor.ts';
 import type { Actor, UserKey } from '../../users/user.ts';
 import type { Lookup } from '../rules/expression-evaluation.ts';
 import type { DeviceRules, RuleEntry, SensorRules } from './rule-index.ts';

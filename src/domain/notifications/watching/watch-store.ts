@@ -1,7 +1,7 @@
 // What the watcher of rules needs remembered. What it concludes from datapoints is written in one unit with how far it
 // has come, so that after a crash it goes on from there and comes to the same (I5).
 import type { DeviceId } from '../../devices/device.ts';
-import type { SensorId, SensorKey } from '../../sensors/sensor.ts';
+import type { SensorId, SensorKey } from '../../devices/sensor.ts';
 import type { UserKey } from '../../users/user.ts';
 import type { NewMessage } from '../outbox/message.ts';
 import type { NotificationFields, NotificationId } from '../rules/notification.ts';

@@ -9,7 +9,7 @@ import { limits } from '../../../config/limits.ts';
 import type { DatapointStore, FollowedDatapoint } from '../../datapoints/datapoint-store.ts';
 import type { CommittedPush, Feed } from '../../datapoints/feed.ts';
 import { nextLoopTurn } from '../../datapoints/history/series.ts';
-import type { SensorKey } from '../../sensors/sensor.ts';
+import type { SensorKey } from '../../devices/sensor.ts';
 import type { NotificationId } from '../rules/notification.ts';
 import { Alarms } from './alarms.ts';
 import type { Evaluator, SeenPush } from './evaluator.ts';

@@ -6,7 +6,7 @@ import { type CompiledQuery, Kysely } from 'kysely';
 import type { DeviceListQuery } from '../../../domain/devices/device-store.ts';
 import { parseFilter } from '../../../domain/devices/filter.ts';
 import type { Audience } from '../../../domain/permissions/permission.ts';
-import { scope } from '../../../domain/permissions/scopes.ts';
+import { scope } from '../../../domain/scopes.ts';
 import type { UserKey } from '../../../domain/users/user.ts';
 import { SqlDeviceStore } from '../../shared/registry/device-store.ts';
 import type { Tables } from '../../shared/registry/tables.ts';

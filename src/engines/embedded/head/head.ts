@@ -5,7 +5,7 @@ import { limits } from '../../../config/limits.ts';
 import { makeColumns } from '../../../domain/datapoints/columns.ts';
 import type { ArrivedDatapoint } from '../../../domain/datapoints/datapoint.ts';
 import { type DatapointBatch, rowNumbers } from '../../../domain/datapoints/datapoint-batch.ts';
-import type { SensorKey } from '../../../domain/sensors/sensor.ts';
+import type { SensorKey } from '../../../domain/devices/sensor.ts';
 import type { HeadPart, NeededPart } from './head-part.ts';
 import { NumberTable } from './number-table.ts';
 import { SelectedSeqs } from './selected-seqs.ts';

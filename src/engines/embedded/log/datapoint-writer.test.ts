@@ -4,7 +4,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { limits } from '../../../config/limits.ts';
 import { BatchBuilder } from '../../../domain/datapoints/datapoint-batch.ts';
-import type { SensorKey } from '../../../domain/sensors/sensor.ts';
+import type { SensorKey } from '../../../domain/devices/sensor.ts';
 import { migratedInMemory } from '../database/migrate.ts';
 import { SealingPass } from '../sealing/sealing.ts';
 import type { SealUnit } from '../threads/seal-protocol.ts';

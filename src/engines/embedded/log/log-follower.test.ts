@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { BatchBuilder } from '../../../domain/datapoints/datapoint-batch.ts';
-import type { SensorKey } from '../../../domain/sensors/sensor.ts';
+import type { SensorKey } from '../../../domain/devices/sensor.ts';
 import { migratedInMemory } from '../database/migrate.ts';
 import { DatapointWriter } from './datapoint-writer.ts';
 import { LogFollower } from './log-follower.ts';

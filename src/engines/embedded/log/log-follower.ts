@@ -5,7 +5,7 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { limits } from '../../../config/limits.ts';
 import { rowNumbers } from '../../../domain/datapoints/datapoint-batch.ts';
 import type { FollowedDatapoint } from '../../../domain/datapoints/datapoint-store.ts';
-import type { SensorKey } from '../../../domain/sensors/sensor.ts';
+import type { SensorKey } from '../../../domain/devices/sensor.ts';
 import { countInBounds, DamagedRow, type LogRow, logColumns, toPiece } from './log.ts';
 
 /** Rows of the log read in one step: many where each commit was small. */

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { limits } from '../../../config/limits.ts';
 import { BatchBuilder } from '../../../domain/datapoints/datapoint-batch.ts';
-import type { SensorKey } from '../../../domain/sensors/sensor.ts';
+import type { SensorKey } from '../../../domain/devices/sensor.ts';
 import { migratedInMemory } from '../database/migrate.ts';
 import { SealControl } from '../sealing/seal-control.ts';
 import { SealingPass } from '../sealing/sealing.ts';

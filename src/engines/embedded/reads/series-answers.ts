@@ -13,7 +13,7 @@ import type {
 import { Aggregation } from '../../../domain/datapoints/history/aggregate.ts';
 import { jsonBytesMax, RowWriter } from '../../../domain/datapoints/history/column-json.ts';
 import { Downsampling, type Span, selectedPoints } from '../../../domain/datapoints/history/downsample.ts';
-import { type Calibration, calibrateColumn } from '../../../domain/sensors/calibration.ts';
+import { type Calibration, calibrateColumn } from '../../../domain/devices/calibration.ts';
 import { gather } from '../../shared/codec/gathering.ts';
 import type { HeadPart } from '../head/head-part.ts';
 import type { SeriesReader } from './series-reader.ts';

@@ -5,7 +5,7 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { lowerBound } from '../../../base/sorted-numbers.ts';
 import { limits } from '../../../config/limits.ts';
 import type { Columns } from '../../../domain/datapoints/columns.ts';
-import type { SensorKey } from '../../../domain/sensors/sensor.ts';
+import type { SensorKey } from '../../../domain/devices/sensor.ts';
 import { decodeChunk } from '../../shared/codec/chunk-codec.ts';
 import { CorruptChunk } from '../../shared/codec/corrupt-chunk.ts';
 import { gather } from '../../shared/codec/gathering.ts';

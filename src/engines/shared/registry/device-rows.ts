@@ -1,10 +1,11 @@
 // Between rows of the registry and the domain's devices, sensors and actuators.
 import type { Selectable } from 'kysely';
 import type { Json } from '../../../base/text/json.ts';
-import type { Actuator, ActuatorChange, ActuatorDraft, ValueType } from '../../../domain/actuators/actuator.ts';
-import type { Device, Visibility } from '../../../domain/devices/device.ts';
-import { parseCalibration } from '../../../domain/sensors/calibration.ts';
-import type { KindName, Sensor, SensorChange, SensorDraft } from '../../../domain/sensors/sensor.ts';
+import type { Actuator, ActuatorChange, ActuatorDraft, ValueType } from '../../../domain/devices/actuator.ts';
+import { parseCalibration } from '../../../domain/devices/calibration.ts';
+import type { Device } from '../../../domain/devices/device.ts';
+import type { KindName, Sensor, SensorChange, SensorDraft } from '../../../domain/devices/sensor.ts';
+import type { Visibility } from '../../../domain/permissions/visibility.ts';
 import type { ActuatorTable, DeviceTable, SensorTable, ShareTable } from './tables.ts';
 
 export function toDevice(

@@ -2,9 +2,9 @@
 import { type Compilable, type Expression, type Selectable, type SqlBool, sql } from 'kysely';
 import type { BatchRange } from '../../../base/in-batches.ts';
 import type { Json } from '../../../base/text/json.ts';
-import type { ActuatorChange, ActuatorDraft } from '../../../domain/actuators/actuator.ts';
-import type { Device, DeviceChange, DeviceDraft, DeviceId, Visibility } from '../../../domain/devices/device.ts';
-import type { DeviceKey } from '../../../domain/devices/device-key.ts';
+import type { DeviceKey } from '../../../domain/device-key.ts';
+import type { ActuatorChange, ActuatorDraft } from '../../../domain/devices/actuator.ts';
+import type { Device, DeviceChange, DeviceDraft, DeviceId } from '../../../domain/devices/device.ts';
 import type {
   DeviceListQuery,
   DeviceStore,
@@ -14,9 +14,10 @@ import type {
   ShareDirection,
   ShareOfDevice,
 } from '../../../domain/devices/device-store.ts';
+import type { SensorChange, SensorDraft, SensorKey } from '../../../domain/devices/sensor.ts';
 import type { Audience } from '../../../domain/permissions/permission.ts';
-import type { ScopeSet } from '../../../domain/permissions/scopes.ts';
-import type { SensorChange, SensorDraft, SensorKey } from '../../../domain/sensors/sensor.ts';
+import type { Visibility } from '../../../domain/permissions/visibility.ts';
+import type { ScopeSet } from '../../../domain/scopes.ts';
 import type { UserKey } from '../../../domain/users/user.ts';
 import { actuatorColumns, sensorColumns, toDevice } from './device-rows.ts';
 import { audienceCondition, callerOf } from './queries/audience.ts';

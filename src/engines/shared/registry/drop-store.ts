@@ -1,7 +1,7 @@
 // The drop log of devices in the registry: why an MQTT message was not stored. Bounded for each device.
 import { sql } from 'kysely';
 import { limits } from '../../../config/limits.ts';
-import type { DeviceKey } from '../../../domain/devices/device-key.ts';
+import type { DeviceKey } from '../../../domain/device-key.ts';
 import type { Drop, DropStore } from '../../../domain/devices/drop-log.ts';
 import type { Registry } from './registry.ts';
 

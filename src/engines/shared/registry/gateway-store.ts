@@ -2,10 +2,10 @@
 import { type Compilable, type Expression, type RawBuilder, type Selectable, type SqlBool, sql } from 'kysely';
 import type { BatchRange } from '../../../base/in-batches.ts';
 import type { Json } from '../../../base/text/json.ts';
-import type { Visibility } from '../../../domain/devices/device.ts';
 import type { Condition } from '../../../domain/devices/filter.ts';
 import type { Gateway, GatewayChange, GatewayDraft, GatewayId, GatewayKey } from '../../../domain/gateways/gateway.ts';
 import type { GatewayListQuery, GatewayStore, LastSeenUpdate } from '../../../domain/gateways/gateway-store.ts';
+import type { Visibility } from '../../../domain/permissions/visibility.ts';
 import type { UserKey } from '../../../domain/users/user.ts';
 import { audienceCondition, callerOf } from './queries/audience.ts';
 import { compare, compareJson, compareNothing, compareTime } from './queries/comparison.ts';

@@ -4,7 +4,7 @@ import { type RawBuilder, sql } from 'kysely';
 import type { BatchRange } from '../../../base/in-batches.ts';
 import type { Audience } from '../../../domain/permissions/permission.ts';
 import type { GuardedStore, OrderedRecord } from '../../../domain/permissions/permission-queries.ts';
-import type { RecordKind } from '../../../domain/permissions/scopes.ts';
+import type { RecordKind } from '../../../domain/scopes.ts';
 import { audienceCondition, callerOf } from './queries/audience.ts';
 import { withinTime } from './queries/time-guard.ts';
 import type { Registry } from './registry.ts';

@@ -1,6 +1,6 @@
 // Handovers of devices in the registry. What a device had is read and taken away in one transaction.
 import { type RawBuilder, sql } from 'kysely';
-import type { DeviceKey } from '../../../domain/devices/device-key.ts';
+import type { DeviceKey } from '../../../domain/device-key.ts';
 import type { ModificationStamp } from '../../../domain/devices/device-store.ts';
 import type { Handover, HandoverStore } from '../../../domain/devices/handover-store.ts';
 import type { UserKey } from '../../../domain/users/user.ts';

@@ -1,7 +1,7 @@
 // Quotas in the registry. Counters and refusals are triggers (migration 0017).
 import { sql } from 'kysely';
 import { type QuotaKind, type QuotaLimits, quotaKinds } from '../../../base/quota-kinds.ts';
-import type { DeviceKey } from '../../../domain/devices/device-key.ts';
+import type { DeviceKey } from '../../../domain/device-key.ts';
 import type { PendingCharge } from '../../../domain/quotas/push-charge.ts';
 import type { QuotaExceptions, QuotaReport, QuotaState } from '../../../domain/quotas/quota.ts';
 import type { QuotaClass, QuotaStore } from '../../../domain/quotas/quota-store.ts';

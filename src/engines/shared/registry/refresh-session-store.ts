@@ -4,7 +4,7 @@ import type {
   RefreshSession,
   RefreshSessionStore,
   RefreshSessionUse,
-} from '../../../domain/users/refresh-session-store.ts';
+} from '../../../domain/accounts/refresh-session-store.ts';
 import type { UserKey } from '../../../domain/users/user.ts';
 import type { Registry } from './registry.ts';
 import type { RefreshSessionTable } from './tables.ts';

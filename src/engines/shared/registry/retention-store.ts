@@ -1,6 +1,6 @@
 // Which sensors keep their datapoints for how long, out of the registry.
 import type { RetentionStore, SensorRetention } from '../../../domain/datapoints/retention-job.ts';
-import type { SensorKey } from '../../../domain/sensors/sensor.ts';
+import type { SensorKey } from '../../../domain/devices/sensor.ts';
 import type { Registry } from './registry.ts';
 
 export class SqlRetentionStore implements RetentionStore {

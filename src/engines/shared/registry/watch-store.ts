@@ -2,6 +2,7 @@
 // for all rules; both change nothing where a rule is no longer as it was when its first firing was decided.
 import { type Compilable, sql } from 'kysely';
 import type { DeviceId } from '../../../domain/devices/device.ts';
+import type { SensorKey } from '../../../domain/devices/sensor.ts';
 import type { NotificationFields, NotificationId } from '../../../domain/notifications/rules/notification.ts';
 import { textsOf } from '../../../domain/notifications/rules/rule.ts';
 import type {
@@ -12,7 +13,6 @@ import type {
   WatchRecord,
   WatchStore,
 } from '../../../domain/notifications/watching/watch-store.ts';
-import type { SensorKey } from '../../../domain/sensors/sensor.ts';
 import { Trimming } from './message-rows.ts';
 import { FixedQuery, field, parameter } from './queries/fixed-query.ts';
 import type { Registry } from './registry.ts';

@@ -4,7 +4,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Refusal } from '../../../base/refusal.ts';
 import { limits } from '../../../config/limits.ts';
-import type { RefreshedSession, SessionOrigin } from '../../../domain/users/refresh-sessions.ts';
+import type { RefreshedSession, SessionOrigin } from '../../../domain/accounts/refresh-sessions.ts';
 import { answerDone, answerText } from '../../server/preference.ts';
 import { overload, refusals, type Services, type TypedApp, tooMany, writes } from '../../server/routes.ts';
 import { LoginBody, tokenAnswer } from '../../sign-in/logins.ts';

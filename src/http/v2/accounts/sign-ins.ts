@@ -2,7 +2,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import { formatTimestamp } from '../../../base/time/timestamp.ts';
-import type { RefreshSession } from '../../../domain/users/refresh-session-store.ts';
+import type { RefreshSession } from '../../../domain/accounts/refresh-session-store.ts';
 import { pageFrom } from '../../lists/paging.ts';
 import { KeyParams, KeySchema, SessionSchema, UserParams } from '../../schemas/account-schemas.ts';
 import { answerDone } from '../../server/preference.ts';

@@ -1,11 +1,11 @@
 // Users (spec 4.1, contract 2): who there is, accounts made, changed and removed. What is seen of whom, and who may
-// change what, is decided in domain/users/accounts.ts.
+// change what, is decided in domain/accounts/accounts.ts.
 import { type Static, Type } from 'typebox';
 import { Refusal } from '../../../base/refusal.ts';
 import type { Json } from '../../../base/text/json.ts';
 import { formatTimestamp } from '../../../base/time/timestamp.ts';
 import { limits } from '../../../config/limits.ts';
-import type { AccountChange, NewPassword } from '../../../domain/users/accounts.ts';
+import type { AccountChange, NewPassword } from '../../../domain/accounts/accounts.ts';
 import { type ProfileChange, profileListFields, profileTextFields } from '../../../domain/users/profile.ts';
 import { type Actor, messagesFrom, type User } from '../../../domain/users/user.ts';
 import { sendRecords } from '../../lists/json-array.ts';

@@ -1,7 +1,7 @@
 // Who may see what, as SQL conditions: the same rule as Permissions.scopesOf (I6), for each kind of record.
 import { type RawBuilder, type SqlBool, sql } from 'kysely';
 import type { Audience } from '../../../../domain/permissions/permission.ts';
-import type { RecordKind } from '../../../../domain/permissions/scopes.ts';
+import type { RecordKind } from '../../../../domain/scopes.ts';
 import type { UserKey } from '../../../../domain/users/user.ts';
 
 /** Among whom searches take turns. */

@@ -10,15 +10,15 @@ import type { Handovers } from '../devices/handovers.ts';
 import type { Gateways } from '../gateways/gateways.ts';
 import type { Keys } from '../keys/keys.ts';
 import type { Permissions } from '../permissions/permission.ts';
-import type { Logins } from './logins.ts';
-import { changedProfile, type ProfileChange } from './profile.ts';
+import type { Logins } from '../users/logins.ts';
+import { changedProfile, type ProfileChange } from '../users/profile.ts';
+import type { SessionRevocations } from '../users/session-revocations.ts';
+import { type Actor, guestUsername, type User } from '../users/user.ts';
+import type { UserQuery, UserStore } from '../users/user-store.ts';
+import { assertOneScript, isLikeReserved } from '../users/username.ts';
+import type { UserDraft, Users } from '../users/users.ts';
+import { previousGoodUntilMs, type WebhookKeys } from '../users/webhook-keys.ts';
 import type { Registrations } from './registrations.ts';
-import type { SessionRevocations } from './session-revocations.ts';
-import { type Actor, guestUsername, type User } from './user.ts';
-import type { UserQuery, UserStore } from './user-store.ts';
-import { assertOneScript, isLikeReserved } from './username.ts';
-import type { UserDraft, Users } from './users.ts';
-import { previousGoodUntilMs, type WebhookKeys } from './webhook-keys.ts';
 
 /** How much of a user somebody sees: everything, who it is, or the name alone. */
 export type UserView = 'all' | 'person' | 'name';

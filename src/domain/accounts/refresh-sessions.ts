@@ -8,9 +8,9 @@ import { Refusal } from '../../base/refusal.ts';
 import type { Clock } from '../../base/time/clock.ts';
 import { limits } from '../../config/limits.ts';
 import type { Permissions } from '../permissions/permission.ts';
+import type { Actor, User } from '../users/user.ts';
+import type { Users } from '../users/users.ts';
 import type { RefreshSession, RefreshSessionStore } from './refresh-session-store.ts';
-import type { Actor, User } from './user.ts';
-import type { Users } from './users.ts';
 
 /** The bytes of a secret: the first half stays and names the session, the second is another after each use. */
 const familyBytes = 16;

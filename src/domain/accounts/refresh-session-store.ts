@@ -1,5 +1,5 @@
 // What sessions of web pages need remembered.
-import type { UserKey } from './user.ts';
+import type { UserKey } from '../users/user.ts';
 
 /** What each use of a session changes. */
 export interface RefreshSessionUse {
