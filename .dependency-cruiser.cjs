@@ -70,7 +70,7 @@ const forbidden = [
   {
     name: 'every-noun-has-its-place',
     comment: 'A new folder of src/domain is put into the order of nouns, in this file and in ARCHITECTURE.md.',
-    from: { path: `^src/domain/(?!(${nouns.join('|')})/)[^/]+/` },
+    from: { path: `^src/domain/(?!(ports|${nouns.join('|')})/)[^/]+/` },
     to: { path: '.' },
   },
   ...nouns.slice(0, -1).map((noun, place) => ({
@@ -79,6 +79,12 @@ const forbidden = [
     from: { path: `^src/domain/${noun}/`, pathNot: tests },
     to: { path: `^src/domain/(${nouns.slice(place + 1).join('|')})/` },
   })),
+  {
+    name: 'ports-are-types',
+    comment: 'A port says what the domain needs of an engine, in the words of all nouns: it has no code, and needs none.',
+    from: { path: '^src/domain/ports/', pathNot: tests },
+    to: { path: '.', dependencyTypesNot: ['type-only'] },
+  },
   {
     name: 'edges-never-meet',
     comment: 'engines, delivery, http and mqtt know base and domain, never each other nor what wires them.',

@@ -106,7 +106,7 @@ export class Metrics {
       help: 'Datapoints in the log that have not been sealed yet.',
       registers,
       collect() {
-        this.set(store.datapoints.logRows);
+        this.set(store.head.rows);
       },
     });
     new Gauge({

@@ -50,9 +50,9 @@ import { type EmbeddedStore, openEmbeddedStore } from './engines/embedded/open.t
 import { SqlDeviceStore } from './engines/shared/registry/device-store.ts';
 import { SqlDropStore } from './engines/shared/registry/drop-store.ts';
 import { SqlGatewayStore } from './engines/shared/registry/gateway-store.ts';
-import { SqlGuardedStore } from './engines/shared/registry/guarded-store.ts';
 import { SqlNotificationStore } from './engines/shared/registry/notification-store.ts';
 import { SqlProjectStore } from './engines/shared/registry/project-store.ts';
+import { SqlProtectedRecordStore } from './engines/shared/registry/protected-record-store.ts';
 import { SqlQuotaStore } from './engines/shared/registry/quota-store.ts';
 import { SqlRetentionStore } from './engines/shared/registry/retention-store.ts';
 import { SqlSecretStore } from './engines/shared/registry/secret-store.ts';
@@ -124,7 +124,7 @@ export async function startServer(config: Config, overrides: ServerOverrides = {
     const domain = await wireDomain({ ownPorts, config, clock, ids, store, log, overrides });
     store.writer.onFailure = (error, { fatal }) => onStorageFailure({ error, fatal, log });
     store.writer.onDamaged = (what) => log.error({ what }, 'the storage is damaged');
-    for (const what of store.datapoints.damage) log.error({ what }, 'the storage is damaged');
+    for (const what of store.commitLog.damage) log.error({ what }, 'the storage is damaged');
     closers.push(async () => domain.storageQuota.close());
     closers.push(() => domain.retention.close());
     domain.retention.start();
@@ -216,7 +216,7 @@ async function makeMqtt(parts: {
 }): Promise<MqttServer> {
   const { config, clock, log, store, domain, proxies, certificates } = parts;
   const duplicates = new DuplicateDetector({ max: limits.duplicateMemoryMax, windowMs: limits.duplicateWindowMs });
-  duplicates.restore(await store.datapoints.listPublishes());
+  duplicates.restore(await store.commitLog.listFingerprints());
   const persistence = makeMqttPersistence({
     ...{ clock, log, store, guest: domain.guest, quotas: domain.services.quotas },
     sessionExpiryMs: config.mqttSessionExpiryMs,
@@ -297,9 +297,9 @@ async function wireDomain(parts: {
     bounds: limits,
     log: parts.log,
   });
-  const writer = new Writer({ store: store.datapoints, feed, storageQuota, bounds: limits, passing });
+  const writer = new Writer({ commitLog: store.commitLog, feed, storageQuota, bounds: limits, passing });
   const retention = new RetentionJob({
-    store: store.datapoints,
+    series: store.series,
     retentionStore: new SqlRetentionStore(store.registry),
     defaultDays: config.retentionDays,
     bounds: limits,
@@ -329,12 +329,12 @@ async function wireDomain(parts: {
   const charges = new PushCharges({ ...charging, strangerBytesMax: config.strangerBytes });
   quotas.onChange((user) => charges.refresh(user));
   const drops = new DropLog({ ...known, store: new SqlDropStore(store.registry), waitingMax: limits.dropsWaitingMax });
-  const pushing = { ...known, writer, store: store.datapoints, receiptHours: limits.idempotencyHours };
+  const pushing = { ...known, writer, commitLog: store.commitLog, receiptHours: limits.idempotencyHours };
   const ingest = new Ingest({ ...pushing, charges });
   const gatewayStore = new SqlGatewayStore(store.registry);
   const presence = new Presence({ gatewayStore, permissions, clock });
   const { defaultVisibility } = config;
-  const live = new Live({ ...known, feed, store: store.datapoints, bounds: limits, passing });
+  const live = new Live({ ...known, feed, series: store.series, bounds: limits, passing });
   live.start();
   const devices = new Devices({ ...known, store: deviceStore, users, defaultVisibility });
   const clientIds = new ClientIds();
@@ -369,13 +369,16 @@ async function wireDomain(parts: {
     actuators,
     ingest,
     bulk: new Bulk({ ...pushing, ingest }),
-    imports: new Imports({ ...pushing, ingest, sensors }),
-    history: new History({ ...known, store: store.datapoints }),
+    imports: new Imports({ ...pushing, series: store.series, ingest, sensors }),
+    history: new History({ ...known, series: store.series }),
     gateways,
     projects: new Projects({ permissions, shares, ids, projectStore: new SqlProjectStore(store.registry) }),
     quotas,
     sharing: new Sharing({ ...known, store: deviceStore, users }),
-    permissionQueries: new PermissionQueries({ permissions, guardedStore: new SqlGuardedStore(store.registry) }),
+    permissionQueries: new PermissionQueries({
+      permissions,
+      protectedRecordStore: new SqlProtectedRecordStore(store.registry),
+    }),
     drops,
     messages: rules.messages,
     notifications: new Notifications({
@@ -384,7 +387,7 @@ async function wireDomain(parts: {
       ids,
       clock,
       watcher: rules.watcher,
-      dryRun: new DryRun({ ...known, store: store.datapoints }),
+      dryRun: new DryRun({ ...known, series: store.series }),
     }),
     tokens: new Tokens({ keys: tokenKeys, clock }),
     ...wireAccounts(accounts),

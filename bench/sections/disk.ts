@@ -94,7 +94,7 @@ async function fill(dataDir: string, batches: ReturnType<typeof liveBatches>): P
   const store = await openEmbeddedStore(dataDir);
   let datapoints = 0;
   for (const batch of batches) {
-    await store.datapoints.append(batch);
+    await store.commitLog.append(batch);
     datapoints += countRows(batch);
   }
   await store.close();

@@ -393,7 +393,7 @@ export const limits = {
   answersWaitingMax: 1_000,
   answerWaitMs: 5_000,
   answerCapacityLookMs: 20,
-  /** Datapoints a thinned-out read (`points`) gives at most for one sensor. Beyond: 400. */
+  /** Datapoints a downsampled read (`points`) gives at most for one sensor. Beyond: 400. */
   pointsMax: 30_000,
   /** Rows of one row group of a Parquet file, and characters of text in it: what is held to be written together. */
   parquetGroupRows: 20_000,

@@ -2,8 +2,8 @@
 // equal what the session last published under that packet id. The memory is bounded, holds for a named window, and is
 // written in the datapoint's own commit, so that it survives a crash. In doubt: not a repeat.
 import { createHash } from 'node:crypto';
-import type { PublishMark } from '../domain/datapoints/datapoint-batch.ts';
-import type { RememberedPublish } from '../domain/datapoints/datapoint-store.ts';
+import type { PublishFingerprint } from '../domain/datapoints/datapoint-batch.ts';
+import type { StoredFingerprint } from '../domain/ports/commit-log.ts';
 
 /** Publishes of one place in the table: a slot can stand in any of them, and the oldest gives way. */
 const ways = 8;
@@ -35,39 +35,39 @@ export class DuplicateDetector {
   }
 
   /** Takes over what was remembered before the start. */
-  restore(publishes: Iterable<RememberedPublish>): void {
+  restore(publishes: Iterable<StoredFingerprint>): void {
     for (const publish of publishes) this.#put(publish, publish.atMs);
   }
 
   /** The commit of the publish that this one repeats: done already, or under way. Undefined: it is new. */
-  find(mark: PublishMark, nowMs: number): Promise<void> | undefined {
-    const at = this.#find(mark.slot);
-    if (at < 0 || this.#contents[at] !== mark.content) return undefined;
+  find(fingerprint: PublishFingerprint, nowMs: number): Promise<void> | undefined {
+    const at = this.#find(fingerprint.slot);
+    if (at < 0 || this.#contents[at] !== fingerprint.content) return undefined;
     const timeMs = this.#times[at] as number;
-    if (timeMs === underWay) return new Promise((resolve, reject) => this.#wait(mark.slot, { resolve, reject }));
+    if (timeMs === underWay) return new Promise((resolve, reject) => this.#wait(fingerprint.slot, { resolve, reject }));
     return nowMs - timeMs <= this.#windowMs ? Promise.resolve() : undefined;
   }
 
   /** Notes that the commit of a publish is under way. */
-  begin(mark: PublishMark): void {
-    this.#put(mark, underWay);
+  begin(fingerprint: PublishFingerprint): void {
+    this.#put(fingerprint, underWay);
   }
 
   /** Notes what became of it: stored, or not for this reason. */
-  end(mark: PublishMark, nowMs: number, failure?: unknown): void {
-    const at = this.#find(mark.slot);
+  end(fingerprint: PublishFingerprint, nowMs: number, failure?: unknown): void {
+    const at = this.#find(fingerprint.slot);
     // Another publish may have taken its place.
-    if (at < 0 || this.#contents[at] !== mark.content || this.#times[at] !== underWay) return;
+    if (at < 0 || this.#contents[at] !== fingerprint.content || this.#times[at] !== underWay) return;
     if (failure === undefined) this.#times[at] = nowMs;
     else this.#clear(at);
-    if (this.#waiters.size > 0) this.#wake(mark.slot, failure);
+    if (this.#waiters.size > 0) this.#wake(fingerprint.slot, failure);
   }
 
-  #put(mark: PublishMark, timeMs: number): void {
-    const known = this.#find(mark.slot);
-    const at = known >= 0 ? known : this.#oldest(mark.slot);
-    this.#slots[at] = mark.slot;
-    this.#contents[at] = mark.content;
+  #put(fingerprint: PublishFingerprint, timeMs: number): void {
+    const known = this.#find(fingerprint.slot);
+    const at = known >= 0 ? known : this.#oldest(fingerprint.slot);
+    this.#slots[at] = fingerprint.slot;
+    this.#contents[at] = fingerprint.content;
     this.#times[at] = timeMs;
   }
 
@@ -137,12 +137,12 @@ export function seedsOf(topic: string): TopicSeeds {
  * Names what a session published under a packet id: two numbers that doubles hold exactly, the second 52 bits over
  * topic, part and payload. `part` numbers the sensor or actuator: one that was removed and made again is another.
  */
-export function publishMark(
+export function publishFingerprint(
   session: number,
   packetId: number,
   seeds: TopicSeeds,
   content: { readonly part: number; readonly bytes: Uint8Array; readonly start: number; readonly end: number },
-): PublishMark {
+): PublishFingerprint {
   const { part, bytes, start, end } = content;
   const { first, second } = mix(bytes, start, end, seeds.first ^ Math.imul(part, 0x9e3779b1), seeds.second);
   return { slot: session * 65_536 + packetId, content: (first >>> 0) * 0x100000 + (second >>> 12) };

@@ -11,14 +11,20 @@ import { parseJsonText } from '../base/text/json-text.ts';
 import type { Clock } from '../base/time/clock.ts';
 import { limits } from '../config/limits.ts';
 import { CallerTurns } from '../domain/callers/caller-turns.ts';
-import type { PublishMark } from '../domain/datapoints/datapoint-batch.ts';
+import type { PublishFingerprint } from '../domain/datapoints/datapoint-batch.ts';
 import type { OriginalMessage } from '../domain/datapoints/feed.ts';
 import type { Ingest } from '../domain/datapoints/ingest/ingest.ts';
 import { parsePlainReading } from '../domain/datapoints/ingest/plain-reading.ts';
 import { Push } from '../domain/datapoints/ingest/push.ts';
 import { parseReadings, type Reading } from '../domain/datapoints/ingest/reading.ts';
 import { remembered } from '../domain/remembered.ts';
-import { type DuplicateDetector, publishMark, seedsOf, sessionNumber, type TopicSeeds } from './duplicate-detector.ts';
+import {
+  type DuplicateDetector,
+  publishFingerprint,
+  seedsOf,
+  sessionNumber,
+  type TopicSeeds,
+} from './duplicate-detector.ts';
 import { PacketFrame } from './packets/packet-frame.ts';
 import type { Published } from './publishing.ts';
 import { holdReading, isReadingHeld, onceDone, readNext, readOn, watchReading } from './reading.ts';
@@ -214,10 +220,15 @@ export class FastPath {
     const readings = readingsOf(bytes, frame, topic.many);
     if (readings === undefined) return false;
     const { payloadStart: start, end, packetId } = frame;
-    let publish: PublishMark | undefined;
+    let publish: PublishFingerprint | undefined;
     if (frame.qos === 1) {
       session.number ??= sessionNumber(session.actor.userId, session.clientId);
-      publish = publishMark(session.number, packetId, topic.seeds, { part: sensorRef.sensor.key, bytes, start, end });
+      publish = publishFingerprint(session.number, packetId, topic.seeds, {
+        part: sensorRef.sensor.key,
+        bytes,
+        start,
+        end,
+      });
       this.#parts.duplicates.begin(publish);
       group.packetIds.push(packetId);
     }

@@ -10,7 +10,7 @@ import type { Clock } from '../base/time/clock.ts';
 import { setCurrentWork } from '../base/time/event-loop-monitor.ts';
 import { limits } from '../config/limits.ts';
 import type { Actuators } from '../domain/actuators/actuators.ts';
-import type { PublishMark } from '../domain/datapoints/datapoint-batch.ts';
+import type { PublishFingerprint } from '../domain/datapoints/datapoint-batch.ts';
 import type { OriginalMessage } from '../domain/datapoints/feed.ts';
 import type { Ingest, SensorPush } from '../domain/datapoints/ingest/ingest.ts';
 import { parseReadings } from '../domain/datapoints/ingest/reading.ts';
@@ -22,7 +22,7 @@ import type { GuestShares } from '../domain/quotas/guest-shares.ts';
 import { remembered } from '../domain/remembered.ts';
 import type { Actor, UserKey } from '../domain/users/user.ts';
 import type { Access } from './access.ts';
-import { type DuplicateDetector, publishMark, seedsOf, sessionNumber } from './duplicate-detector.ts';
+import { type DuplicateDetector, publishFingerprint, seedsOf, sessionNumber } from './duplicate-detector.ts';
 import type { ClientSession } from './sessions.ts';
 import { bothForms, isPublishable, parseTopic, type Topic, withoutSlash } from './topics.ts';
 
@@ -94,9 +94,9 @@ export class Publishing {
   ): Promise<PublishDecision> {
     const { actor } = session;
     const device = this.#peek(topic.device) ?? (await this.#parts.directory.find(topic.device));
-    const mark = this.#markOf(session, published, device?.sensors.get(topic.sensor)?.key);
+    const fingerprint = this.#fingerprintOf(session, published, device?.sensors.get(topic.sensor)?.key);
     try {
-      await this.#once(published, mark, () => this.#accept(actor, toPush(topic, published, actor, mark)));
+      await this.#once(published, fingerprint, () => this.#accept(actor, toPush(topic, published, actor, fingerprint)));
     } catch (error) {
       await this.#drop(error, topic.device, actor, published.topic);
     }
@@ -120,8 +120,8 @@ export class Publishing {
         return 'taken';
       }
       const found = this.#peek(device) ?? (await this.#parts.directory.find(device));
-      const mark = this.#markOf(session, published, found?.actuators.get(actuator)?.key);
-      const done = this.#once(published, mark, async () => {
+      const fingerprint = this.#fingerprintOf(session, published, found?.actuators.get(actuator)?.key);
+      const done = this.#once(published, fingerprint, async () => {
         if (await this.#parts.isUnderWay(session.client, published)) return;
         const payload = bytesOf(published.payload);
         const value = parseJsonText(payload, limits.nestingLevelsMax) as Json;
@@ -153,19 +153,23 @@ export class Publishing {
   }
 
   /** Does the work, unless the message repeats one whose work is done or under way. */
-  async #once(published: Published, mark: PublishMark | undefined, work: () => Promise<void>): Promise<void> {
-    if (mark === undefined) return work();
+  async #once(
+    published: Published,
+    fingerprint: PublishFingerprint | undefined,
+    work: () => Promise<void>,
+  ): Promise<void> {
+    if (fingerprint === undefined) return work();
     const { duplicates, clock } = this.#parts;
-    const repeated = published.dup ? duplicates.find(mark, clock.now()) : undefined;
+    const repeated = published.dup ? duplicates.find(fingerprint, clock.now()) : undefined;
     if (repeated !== undefined) return repeated;
-    duplicates.begin(mark);
+    duplicates.begin(fingerprint);
     try {
       await work();
     } catch (error) {
-      duplicates.end(mark, clock.now(), error);
+      duplicates.end(fingerprint, clock.now(), error);
       throw error;
     }
-    duplicates.end(mark, clock.now());
+    duplicates.end(fingerprint, clock.now());
   }
 
   #peek(device: DeviceId): Device | undefined {
@@ -216,12 +220,12 @@ export class Publishing {
     return topic;
   }
 
-  #markOf(session: ClientSession, published: Published, part = 0): PublishMark | undefined {
+  #fingerprintOf(session: ClientSession, published: Published, part = 0): PublishFingerprint | undefined {
     if (published.qos === 0 || published.messageId === undefined) return undefined;
     session.number ??= sessionNumber(session.actor.userId, session.clientId);
     const bytes = bytesOf(published.payload);
     const content = { part, bytes, start: 0, end: bytes.length };
-    return publishMark(session.number, published.messageId, seedsOf(withoutSlash(published.topic)), content);
+    return publishFingerprint(session.number, published.messageId, seedsOf(withoutSlash(published.topic)), content);
   }
 }
 
@@ -230,7 +234,7 @@ function toPush(
   topic: Topic & { kind: 'sensor' },
   published: Published,
   actor: Actor,
-  publish: PublishMark | undefined,
+  publish: PublishFingerprint | undefined,
 ): SensorPush {
   const payload = bytesOf(published.payload);
   const original = toOriginal(payload, published, actor);

@@ -9,7 +9,7 @@ import fc from 'fast-check';
 import { Caller } from '../../src/domain/callers/caller.ts';
 import { datapointsOf } from '../../src/domain/datapoints/columns.ts';
 import { orderOf, type StoredValue } from '../../src/domain/datapoints/datapoint.ts';
-import type { Position } from '../../src/domain/datapoints/datapoint-store.ts';
+import type { SeriesCursor } from '../../src/domain/ports/series.ts';
 import { type EmbeddedStore, openEmbeddedStore } from '../../src/engines/embedded/open.ts';
 import { batchOf, type StoredPoint, sorted, timeOf } from '../support/points.ts';
 import { properties } from '../support/properties.ts';
@@ -100,16 +100,16 @@ class Run {
     });
     this.#model.push(...points);
     this.#last = points.at(-1) ?? this.#last;
-    await this.opened.datapoints.append(batchOf(points));
+    await this.opened.commitLog.append(batchOf(points));
   }
 
   /** Beside sealing first, which is in its way, and then until nothing goes any more. */
   async removeBefore(beforeMs: number): Promise<void> {
-    const { datapoints, writer } = this.opened;
+    const { series, writer } = this.opened;
     const sealing = writer.seal();
-    await datapoints.removeBefore(this.#sensor, beforeMs);
+    await series.removeBefore(this.#sensor, beforeMs);
     await sealing;
-    while ((await datapoints.removeBefore(this.#sensor, beforeMs)) > 0);
+    while ((await series.removeBefore(this.#sensor, beforeMs)) > 0);
     this.#model = this.#model.filter((point) => timeOf(point) >= beforeMs);
   }
 
@@ -119,21 +119,21 @@ class Run {
     readonly descending: boolean;
     readonly limit: number;
   }): Promise<void> {
-    const { datapoints } = this.opened;
+    const { series } = this.opened;
     const { fromMs = -Infinity, toMs = Infinity } = asked;
     const inside = this.#model.filter((point) => timeOf(point) >= fromMs && timeOf(point) <= toMs);
     const expected = sorted(inside, asked.descending).map(seen);
     const found: Seen[] = [];
-    let after: Position | undefined;
+    let after: SeriesCursor | undefined;
     do {
-      const { columns, next } = await datapoints.read({ sensor: this.#sensor, ...asked, after }, caller);
+      const { columns, next } = await series.range({ sensor: this.#sensor, ...asked, after }, caller);
       assert.ok(columns.count <= asked.limit);
       found.push(...datapointsOf(columns).map((point) => ({ at: orderOf(point), value: point.value })));
       after = next;
     } while (after !== undefined);
     assert.deepEqual(found, expected);
-    assert.equal(await datapoints.count({ sensor: this.#sensor, ...asked }, 10_000), expected.length);
-    const latest = (await datapoints.latest([this.#sensor])).get(this.#sensor);
+    assert.equal(await series.count({ sensor: this.#sensor, ...asked }, 10_000), expected.length);
+    const latest = (await series.latest([this.#sensor])).get(this.#sensor);
     assert.deepEqual(latest && { at: orderOf(latest), value: latest.value }, this.#last && seen(this.#last));
   }
 

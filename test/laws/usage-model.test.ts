@@ -77,7 +77,7 @@ test('counters equal a recount after any changes, and after units that broke off
       const place = new Place(await migratedInMemory());
       const { registry, database } = place;
       const users = new SqlUserStore(registry);
-      for (const name of ['a', 'b', 'heir']) {
+      for (const name of ['a', 'b', 'newOwner']) {
         await users.create({ id: name, username: name, admin: false, createdTime: 0 });
       }
       for (const step of all) {
@@ -179,6 +179,6 @@ async function take(registry: Registry, users: SqlUserStore, { kind, which, user
     case 'unrule':
       return rules.remove(ruleId);
     case 'leave':
-      return users.remove(owner, { heir: which === 0 ? 3 : undefined, atMs: 1 });
+      return users.remove(owner, { newOwner: which === 0 ? 3 : undefined, atMs: 1 });
   }
 }

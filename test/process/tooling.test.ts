@@ -32,6 +32,7 @@ const breaches: readonly Breach[] = [
   { rule: 'domain-imports-no-builtins', file: 'src/domain/planted-sqlite.ts', to: 'node:sqlite' },
   { rule: 'words-of-all-nouns-know-none', file: 'src/domain/planted-word.ts', to: './callers/planted.ts' },
   { rule: 'every-noun-has-its-place', file: 'src/domain/planted/planted.ts', to: '../planted-below.ts' },
+  { rule: 'ports-are-types', file: 'src/domain/ports/planted-code.ts', to: '../planted-below.ts' },
   ...brokenOrders(),
   { rule: 'edges-never-meet', file: 'src/http/planted-engine.ts', to: '../engines/planted.ts' },
   { rule: 'edges-never-meet', file: 'src/engines/planted-mqtt.ts', to: '../mqtt/planted.ts' },
@@ -89,6 +90,7 @@ const wayBack = { file: 'src/base/planted-two.ts', to: './planted-one.ts', type:
 const allowed: readonly Omit<Breach, 'rule'>[] = [
   { file: 'src/domain/allowed-base.ts', to: '../base/planted-below.ts' },
   { file: 'src/domain/notifications/allowed-order.ts', to: '../callers/planted-earlier.ts' },
+  { file: 'src/domain/ports/allowed-type.ts', to: '../planted-below.ts', type: true },
   { file: 'src/domain/allowed-crypto.ts', to: 'node:crypto' },
   { file: 'src/domain/allowed.test.ts', to: '../engines/planted.ts' },
   { file: 'src/engines/embedded/allowed.ts', to: '../shared/planted.ts' },

@@ -33,9 +33,7 @@ test('datapoints of a log of single rows are read in their order, and seqs go on
   });
   const opened = await openEmbeddedStore(folder);
   const read = async (sensor: number) =>
-    datapointsOf(
-      (await opened.datapoints.read({ sensor, descending: false, limit: 100 }, new Caller('reader'))).columns,
-    );
+    datapointsOf((await opened.series.range({ sensor, descending: false, limit: 100 }, new Caller('reader'))).columns);
   assert.deepEqual(
     (await read(1)).map(({ timestampMs, receivedMs, value }) => [timestampMs, receivedMs, value]),
     [
@@ -48,10 +46,10 @@ test('datapoints of a log of single rows are read in their order, and seqs go on
     (await read(2)).map(({ value }) => value),
     [4],
   );
-  const latest = await opened.datapoints.latest([1, 2]);
+  const latest = await opened.series.latest([1, 2]);
   assert.deepEqual([latest.get(1)?.seq, latest.get(2)?.seq], [3, 4]);
   const rows = Float64Array.from([2, Number.NaN, 3000, 5]);
-  const seq = await opened.datapoints.append({
+  const seq = await opened.commitLog.append({
     rows,
     texts: [],
     quiet: [],
@@ -70,7 +68,7 @@ test('a receipt whose answer stood behind the hash of the body has it in its pla
     insert.run('push', 'awa', 'def=', 1000);
   });
   const opened = await openEmbeddedStore(folder);
-  const find = async (id: string) => ({ ...(await opened.datapoints.findReceipt(id)) });
+  const find = async (id: string) => ({ ...(await opened.commitLog.findReceipt(id)) });
   const rest = { caller: 'awa', atMs: 1000 };
   const answer = '[1,["There is no device x y.",2]]';
   assert.deepEqual(await find('bulk'), { ...rest, id: 'bulk', bodyHash: 'abc/+=', answer });

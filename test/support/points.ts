@@ -5,10 +5,10 @@ import type { StoredValue } from '../../src/domain/datapoints/datapoint.ts';
 import {
   BatchBuilder,
   type DatapointBatch,
-  type PublishMark,
+  type PublishFingerprint,
   type PushReceipt,
 } from '../../src/domain/datapoints/datapoint-batch.ts';
-import type { Position } from '../../src/domain/datapoints/datapoint-store.ts';
+import type { SeriesCursor } from '../../src/domain/ports/series.ts';
 
 export interface Point {
   readonly sensor: number;
@@ -27,7 +27,7 @@ export const nowMs = Date.UTC(2026, 0, 15, 12);
 /** What may be kept in the commit of a batch. */
 export interface Beside {
   readonly receipts?: readonly PushReceipt[];
-  readonly publishes?: readonly PublishMark[];
+  readonly publishes?: readonly PublishFingerprint[];
   /** When these were received. */
   readonly publishedMs?: number;
 }
@@ -57,7 +57,7 @@ export function sorted<P extends StoredPoint>(points: readonly P[], descending: 
 export function positionOf(
   point: StoredPoint,
   { of, descending }: { readonly of: readonly StoredPoint[]; readonly descending: boolean },
-): Position {
+): SeriesCursor {
   const before = of.filter((one) => timeOf(one) === timeOf(point) && one.seq < point.seq).length;
   return { order: timeOf(point), index: descending ? before : before + 1 };
 }

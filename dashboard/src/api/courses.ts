@@ -1,4 +1,4 @@
-// The course of several sensors over a span, thinned out by the server so that a chart looks the same. Read by screens
+// The course of several sensors over a span, downsampled by the server so that a chart looks the same. Read by screens
 // that draw sensors of several devices together; one request for each set of devices.
 import { queryOptions } from '@tanstack/react-query';
 import { limits } from '../limits.ts';

@@ -36,7 +36,7 @@ export interface NewPassword {
 }
 
 /** What becomes of the devices of a user who goes, and of gateways and projects with them. */
-export interface Inheritance {
+export interface DeviceDisposition {
   readonly devices?: 'delete' | 'transfer' | undefined;
   /** The username of who gets them. */
   readonly to?: string | undefined;
@@ -206,10 +206,10 @@ export class Accounts {
   }
 
   /**
-   * Removes a user, with keys, sessions and shares; devices are handed over or go along, as `inheritance` says.
+   * Removes a user, with keys, sessions and shares; devices are handed over or go along, as `disposition` says.
    * @throws Refusal `conflict` for guest, the last admin, and where it is not said what becomes of devices.
    */
-  async remove(actor: Actor, id: string, inheritance: Inheritance): Promise<void> {
+  async remove(actor: Actor, id: string, disposition: DeviceDisposition): Promise<void> {
     this.#permissions.requireNoKey(actor, 'users');
     this.#permissions.requireGuestAllowed(actor);
     const user = await this.#users.getById(id);
@@ -217,26 +217,26 @@ export class Accounts {
     if (user.username === guestUsername) {
       throw new Refusal('conflict', 'Guest stays: it stands for callers who do not sign in.');
     }
-    const heir = await this.#heirOf(user, inheritance);
+    const newOwner = await this.#newOwnerOf(user, disposition);
     await this.#inTurn(async () => {
       await this.#requireOtherAdmin(user);
-      if (inheritance.devices === undefined) await this.#requireNoDevices(user);
+      if (disposition.devices === undefined) await this.#requireNoDevices(user);
       await this.#users.leave(user, async () => {
         const { key: userKey, id: userId, username } = user;
         await this.#revocations.announce({ userKey, userId, username, isRemoval: true });
-        await this.#removeWithDevices(actor, user, heir);
+        await this.#removeWithDevices(actor, user, newOwner);
       });
     });
   }
 
   /** Devices go first, some at a time, each whole; when the last has gone, the user does. */
-  async #removeWithDevices(actor: Actor, user: User, heir: User | undefined): Promise<void> {
+  async #removeWithDevices(actor: Actor, user: User, newOwner: User | undefined): Promise<void> {
     for (;;) {
       const { devices } = await this.#devices.ownedBy(user.key, devicesAtOnce);
-      await Promise.all(devices.map((device) => this.#giveAway(actor, device.id, heir)));
+      await Promise.all(devices.map((device) => this.#giveAway(actor, device.id, newOwner)));
       if (devices.length > 0) continue;
       try {
-        await this.#store.remove(user.key, { heir: heir?.key, atMs: this.#clock.now() });
+        await this.#store.remove(user.key, { newOwner: newOwner?.key, atMs: this.#clock.now() });
         this.#gateways.forgetAll();
         return;
       } catch (error) {
@@ -247,18 +247,18 @@ export class Accounts {
     }
   }
 
-  async #giveAway(actor: Actor, device: string, heir: User | undefined): Promise<void> {
+  async #giveAway(actor: Actor, device: string, newOwner: User | undefined): Promise<void> {
     try {
-      if (heir === undefined) await this.#devices.remove(actor, device);
-      else await this.#handovers.handOver(actor, device, heir.username);
+      if (newOwner === undefined) await this.#devices.remove(actor, device);
+      else await this.#handovers.handOver(actor, device, newOwner.username);
     } catch (error) {
       // Somebody else has just removed it.
       if (!(error instanceof Refusal) || error.code !== 'not-found') throw error;
-      if (heir !== undefined) await this.#users.getByName(heir.username);
+      if (newOwner !== undefined) await this.#users.getByName(newOwner.username);
     }
   }
 
-  async #heirOf(user: User, { devices, to }: Inheritance): Promise<User | undefined> {
+  async #newOwnerOf(user: User, { devices, to }: DeviceDisposition): Promise<User | undefined> {
     if (devices !== 'transfer') {
       if (to === undefined) return undefined;
       throw new Refusal('malformed', 'Name `to` together with devices=transfer.', {
@@ -270,8 +270,8 @@ export class Accounts {
         faults: [{ pointer: '/to', detail: 'is missing' }],
       });
     }
-    const heir = await this.#users.getByName(to);
-    if (heir.key !== user.key && heir.username !== guestUsername) return heir;
+    const newOwner = await this.#users.getByName(to);
+    if (newOwner.key !== user.key && newOwner.username !== guestUsername) return newOwner;
     throw new Refusal('conflict', `The devices cannot go to ${to}. Name another user who can sign in.`);
   }
 

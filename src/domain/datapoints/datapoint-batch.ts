@@ -18,8 +18,8 @@ export interface PushReceipt {
   readonly atMs: number;
 }
 
-/** That an MQTT session published something under a packet id; kept in the datapoint's own commit. */
-export interface PublishMark {
+/** What an MQTT session published under a packet id, as two hashes; kept in the datapoint's own commit. */
+export interface PublishFingerprint {
   /** Hash of user, client id and packet id. */
   readonly slot: number;
   /** Hash of topic and payload. */
@@ -33,7 +33,7 @@ export interface DatapointBatch {
   /** The values that are no numbers, as JSON text, in order. */
   readonly texts: readonly string[];
   readonly receipts: readonly PushReceipt[];
-  /** `markNumbers` for each MQTT publish: slot, content. */
+  /** `fingerprintNumbers` for each MQTT publish: slot, content. */
   readonly publishes: Float64Array<ArrayBuffer>;
   /** When the last of these was received; NaN where there are none. */
   readonly publishedMs: number;
@@ -43,8 +43,8 @@ export interface DatapointBatch {
 
 /** Numbers of one datapoint in `rows`. Times are milliseconds since 1970 UTC. */
 export const rowNumbers = 4;
-/** Numbers of one publish mark in `publishes`. */
-export const markNumbers = 2;
+/** Numbers of one fingerprint in `publishes`. */
+export const fingerprintNumbers = 2;
 /** Numbers of one run of quiet datapoints in `quiet`. */
 export const quietNumbers = 2;
 
@@ -99,7 +99,7 @@ export class BatchBuilder {
     this.#receipts.push(receipt);
   }
 
-  addPublish({ slot, content }: PublishMark, receivedMs: number): void {
+  addPublish({ slot, content }: PublishFingerprint, receivedMs: number): void {
     this.#publishes.push(slot, content);
     this.#publishedMs = receivedMs;
   }

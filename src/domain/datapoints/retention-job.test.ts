@@ -20,7 +20,7 @@ function makeKeeper(datapoints: ReadonlyMap<number, number>, failures: ReadonlyM
   const removals: number[] = [];
   const errors: string[] = [];
   const keeper = new RetentionJob({
-    store: {
+    series: {
       oldest: async (sensors) => new Map(sensors.map((sensor) => [sensor, oldest.get(sensor) as number])),
       removeBefore: async (sensor, beforeMs) => {
         const error = failures.get(sensor);

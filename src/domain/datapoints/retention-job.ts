@@ -7,7 +7,7 @@ import { isTransient, Refusal } from '../../base/refusal.ts';
 import type { Clock } from '../../base/time/clock.ts';
 import { Schedule } from '../../base/time/schedule.ts';
 import type { SensorKey } from '../devices/sensor.ts';
-import type { DatapointStore } from './datapoint-store.ts';
+import type { Series } from '../ports/series.ts';
 
 /** A sensor and for how many days its datapoints are kept; 0: for ever; undefined: as the service is set. */
 export interface SensorRetention {
@@ -36,7 +36,7 @@ interface Overdue {
 const dayMs = 24 * 3_600_000;
 
 export class RetentionJob {
-  readonly #store: Pick<DatapointStore, 'removeBefore' | 'oldest'>;
+  readonly #series: Pick<Series, 'removeBefore' | 'oldest'>;
   readonly #retentionStore: RetentionStore;
   readonly #defaultDays: number | undefined;
   readonly #bounds: RetentionBounds;
@@ -49,7 +49,7 @@ export class RetentionJob {
   #removed = 0;
 
   constructor(parts: {
-    readonly store: Pick<DatapointStore, 'removeBefore' | 'oldest'>;
+    readonly series: Pick<Series, 'removeBefore' | 'oldest'>;
     readonly retentionStore: RetentionStore;
     /** For sensors and devices that do not say; undefined: for ever. */
     readonly defaultDays: number | undefined;
@@ -57,7 +57,7 @@ export class RetentionJob {
     readonly clock: Clock;
     readonly log: Log;
   }) {
-    this.#store = parts.store;
+    this.#series = parts.series;
     this.#retentionStore = parts.retentionStore;
     this.#defaultDays = parts.defaultDays;
     this.#bounds = parts.bounds;
@@ -131,7 +131,7 @@ export class RetentionJob {
   }
 
   async #enter(kept: readonly Overdue[], overdue: Schedule<Overdue>): Promise<void> {
-    const oldest = await this.#store.oldest(kept.map(({ sensor }) => sensor));
+    const oldest = await this.#series.oldest(kept.map(({ sensor }) => sensor));
     for (const entry of kept) {
       const oldestMs = oldest.get(entry.sensor);
       // Earliest first in the timetable is what is furthest beyond its time.
@@ -156,7 +156,7 @@ export class RetentionJob {
   async #removeSome({ sensor, beforeMs }: Overdue): Promise<boolean> {
     for (let step = 0; step < this.#bounds.retentionStepsInTurn && !this.#isClosed; step++) {
       const startMs = performance.now();
-      const removed = await this.#store.removeBefore(sensor, beforeMs);
+      const removed = await this.#series.removeBefore(sensor, beforeMs);
       if (removed === 0) return false;
       this.#removed += removed;
       // Half of the time is for others.

@@ -1,15 +1,16 @@
 // Live streams: what is committed for a device, handed on as it comes (contract 10), from the feed alone. Taking from
 // the feed only enqueues (I4); each delivery asks the one permission function for the actor as they are then (I6). A
 // stream whose reader is too slow is cut with a reason, and ends when its token, its right or its device does.
+
 import { Refusal } from '../../base/refusal.ts';
 import type { Caller } from '../callers/caller.ts';
 import { FairShare } from '../callers/fair-share.ts';
-import type { DatapointStore } from '../datapoints/datapoint-store.ts';
 import type { Committed, CommittedPush, Feed } from '../datapoints/feed.ts';
 import { calibrate } from '../devices/calibration.ts';
 import type { Device, DeviceId } from '../devices/device.ts';
 import type { DeviceDirectory } from '../devices/device-directory.ts';
 import type { Permissions } from '../permissions/permission.ts';
+import type { Series } from '../ports/series.ts';
 import { scope } from '../scopes.ts';
 import type { Actor } from '../users/user.ts';
 import type { LiveEvent, LivePoint, ResumePoint } from './live-event.ts';
@@ -40,7 +41,7 @@ export class Live {
   readonly #feed: Feed;
   readonly #directory: DeviceDirectory;
   readonly #permissions: Permissions;
-  readonly #store: DatapointStore;
+  readonly #series: Pick<Series, 'latest' | 'range'>;
   readonly #bounds: LiveBounds;
   readonly #streams = new Map<DeviceId, Set<LiveStream>>();
   readonly #streamShare: FairShare;
@@ -51,7 +52,7 @@ export class Live {
     readonly feed: Feed;
     readonly directory: DeviceDirectory;
     readonly permissions: Permissions;
-    readonly store: DatapointStore;
+    readonly series: Pick<Series, 'latest' | 'range'>;
     readonly bounds: LiveBounds;
     /** The memory for all that is on its way in or out. */
     readonly passing?: FairShare;
@@ -59,7 +60,7 @@ export class Live {
     this.#feed = parts.feed;
     this.#directory = parts.directory;
     this.#permissions = parts.permissions;
-    this.#store = parts.store;
+    this.#series = parts.series;
     const { bounds } = parts;
     this.#bounds = bounds;
     this.#streamShare = new FairShare('liveStreams', {
@@ -134,7 +135,7 @@ export class Live {
   }
 
   async #missed(device: Device, { last, calibrated }: LiveRequest, caller: Caller): Promise<LiveEvent[]> {
-    return last === undefined ? [] : missedSince(this.#store, device, { last, calibrated, caller });
+    return last === undefined ? [] : missedSince(this.#series, device, { last, calibrated, caller });
   }
 
   #countIn(caller: Caller): void {

@@ -5,11 +5,11 @@
 import { limits } from '../../config/limits.ts';
 import type { Caller } from '../callers/caller.ts';
 import { type Columns, datapointsOf } from '../datapoints/columns.ts';
-import type { DatapointStore, Position } from '../datapoints/datapoint-store.ts';
 import { nextLoopTurn } from '../datapoints/history/series.ts';
 import { calibrate } from '../devices/calibration.ts';
 import type { Device } from '../devices/device.ts';
 import type { Sensor, SensorId } from '../devices/sensor.ts';
+import type { Series, SeriesCursor } from '../ports/series.ts';
 import type { LiveEvent, LivePoint, ResumePoint } from './live-event.ts';
 
 const stepRows = 100;
@@ -21,16 +21,16 @@ interface Missed {
 
 /** The datapoints that came behind the one had last, in order of arrival; a gap first where there are too many. */
 export async function missedSince(
-  store: DatapointStore,
+  series: Pick<Series, 'latest' | 'range'>,
   device: Device,
   { last, calibrated, caller }: { readonly last: ResumePoint; readonly calibrated: boolean; readonly caller: Caller },
 ): Promise<LiveEvent[]> {
   const sensors = [...device.sensors.values()];
-  const latest = await store.latest(sensors.map(({ key }) => key));
+  const latest = await series.latest(sensors.map(({ key }) => key));
   const missed: Missed[] = [];
   for (const sensor of sensors) {
     if ((latest.get(sensor.key)?.seq ?? -1) <= last.seq) continue;
-    for (const point of await missedOf(store, sensor, { last, caller })) {
+    for (const point of await missedOf(series, sensor, { last, caller })) {
       const value = calibrated ? calibrate(point.value, sensor.calibration) : point.value;
       missed.push({ sensor: sensor.id, point: { ...point, value } });
     }
@@ -57,14 +57,14 @@ function compareArrival({ point: a }: Missed, { point: b }: Missed): number {
 }
 
 async function missedOf(
-  store: DatapointStore,
+  series: Pick<Series, 'latest' | 'range'>,
   { key }: Sensor,
   { last, caller }: { readonly last: ResumePoint; readonly caller: Caller },
 ): Promise<LivePoint[]> {
   const missed: LivePoint[] = [];
-  let after: Position | undefined;
+  let after: SeriesCursor | undefined;
   while (missed.length <= limits.liveMissedMax) {
-    const { columns, next } = await store.read({ sensor: key, descending: true, limit: stepRows, after }, caller);
+    const { columns, next } = await series.range({ sensor: key, descending: true, limit: stepRows, after }, caller);
     const fresh = livePointsOf(columns).filter((point) => isMissed(point, last));
     missed.push(...fresh);
     if (fresh.length === 0 || next === undefined) break;

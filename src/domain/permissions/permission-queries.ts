@@ -4,12 +4,12 @@ import { type BatchRange, inBatches } from '../../base/in-batches.ts';
 import { limits } from '../../config/limits.ts';
 import { noScopes, type RecordKind, type ScopeSet, scopesOn } from '../scopes.ts';
 import type { Actor } from '../users/user.ts';
-import type { Audience, Guarded, Permissions } from './permission.ts';
+import type { Audience, Permissions, ProtectedRecord } from './permission.ts';
 
 /** A record with its place in the order of creation. */
-export type OrderedRecord = Guarded & { readonly key: number };
+export type OrderedRecord = ProtectedRecord & { readonly key: number };
 
-export interface GuardedStore {
+export interface ProtectedRecordStore {
   count(kind: RecordKind, audience: Audience): Promise<number>;
   /** Records behind `after` in order of creation; of the shares, those with the audience's user. */
   list(kind: RecordKind, query: BatchRange & { readonly audience: Audience }): Promise<OrderedRecord[]>;
@@ -27,11 +27,11 @@ export interface GrantedRecordPage {
 }
 
 export class PermissionQueries {
-  readonly #store: GuardedStore;
+  readonly #store: ProtectedRecordStore;
   readonly #permissions: Permissions;
 
-  constructor(parts: { readonly guardedStore: GuardedStore; readonly permissions: Permissions }) {
-    this.#store = parts.guardedStore;
+  constructor(parts: { readonly protectedRecordStore: ProtectedRecordStore; readonly permissions: Permissions }) {
+    this.#store = parts.protectedRecordStore;
     this.#permissions = parts.permissions;
   }
 

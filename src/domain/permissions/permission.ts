@@ -19,7 +19,7 @@ import type { Visibility } from './visibility.ts';
 export type GuestAccess = 'full' | 'push' | 'none';
 
 /** What a record is judged by. A project is always private; gateways and projects have no shares. */
-export interface Guarded {
+export interface ProtectedRecord {
   readonly kind: RecordKind;
   readonly id: string;
   readonly ownerKey: UserKey;
@@ -72,11 +72,11 @@ export class Permissions {
   }
 
   /** Exactly the scopes the actor holds on the record (contract 3). */
-  scopesOf(actor: Actor, record: Guarded): ScopeSet {
+  scopesOf(actor: Actor, record: ProtectedRecord): ScopeSet {
     return restrictedToKey(actor, record, this.#scopesOfUser(actor, record));
   }
 
-  #scopesOfUser(actor: Actor, record: Guarded): ScopeSet {
+  #scopesOfUser(actor: Actor, record: ProtectedRecord): ScopeSet {
     if (this.#ownsOrAdministers(actor, record)) return scopesOn[record.kind];
     if (actor.guest && this.#guestAccess === 'none') return noScopes;
     const shared = this.#sharedWith(actor, record);
@@ -84,7 +84,7 @@ export class Permissions {
   }
 
   /** @throws Refusal `forbidden` (or `unauthenticated` for a guest where guests are switched off). */
-  require(actor: Actor, record: Guarded, needed: ScopeSet): void {
+  require(actor: Actor, record: ProtectedRecord, needed: ScopeSet): void {
     const held = this.scopesOf(actor, record);
     if ((held & needed) === needed) return;
     this.requireGuestAllowed(actor);
@@ -93,17 +93,17 @@ export class Permissions {
   }
 
   /** May the actor set a value of the device's actuators? A public device alone gives nobody this right. */
-  maySetActuators(actor: Actor, device: Guarded): boolean {
+  maySetActuators(actor: Actor, device: ProtectedRecord): boolean {
     if ((this.scopesOf(actor, device) & scope.update) !== 0) return true;
     return restrictedToKey(actor, device, this.#sharedWith(actor, device) & scope.dataCreate) !== noScopes;
   }
 
   /** Whether the actor's user may push to the device only because it is public. */
-  isStranger(actor: Actor, device: Guarded): boolean {
+  isStranger(actor: Actor, device: ProtectedRecord): boolean {
     return !this.#ownsOrAdministers(actor, device) && (this.#sharedWith(actor, device) & scope.dataCreate) === 0;
   }
 
-  requireSetActuators(actor: Actor, device: Guarded): void {
+  requireSetActuators(actor: Actor, device: ProtectedRecord): void {
     if (this.maySetActuators(actor, device)) return;
     this.requireGuestAllowed(actor);
     throw new Refusal(
@@ -113,7 +113,7 @@ export class Permissions {
   }
 
   /** What only the owner and admins may do; with an API key, only where it holds a right on the record at all. */
-  requireOwner(actor: Actor, record: Guarded): void {
+  requireOwner(actor: Actor, record: ProtectedRecord): void {
     if (this.#ownsOrAdministers(actor, record) && this.scopesOf(actor, record) !== noScopes) return;
     this.requireGuestAllowed(actor);
     throw new Refusal('forbidden', `Only the owner of ${record.kind} ${record.id} or an admin may do this.`);
@@ -187,18 +187,18 @@ export class Permissions {
   }
 
   /** A heartbeat is for who may change the gateway, and for everybody where it is public (contract 6). */
-  requireHeartbeat(actor: Actor, gateway: Guarded): void {
+  requireHeartbeat(actor: Actor, gateway: ProtectedRecord): void {
     this.requireGuestAllowed(actor);
     if (gateway.visibility !== 'public') this.require(actor, gateway, scope.gatewayUpdate);
   }
 
   /** Who may change a gateway may be it over MQTT, under its id, and speak with it (contract 8). */
-  mayActFor(actor: Actor, gateway: Guarded): boolean {
+  mayActFor(actor: Actor, gateway: ProtectedRecord): boolean {
     return (this.scopesOf(actor, gateway) & scope.gatewayUpdate) !== 0;
   }
 
   /** Where the actor's rights on the record come from; together they are what `scopesOf` says. */
-  reasonsOf(actor: Actor, record: Guarded): readonly PermissionReason[] {
+  reasonsOf(actor: Actor, record: ProtectedRecord): readonly PermissionReason[] {
     const held = this.scopesOf(actor, record);
     const own = this.#ownsOrAdministers(actor, record) ? scopesOn[record.kind] : noScopes;
     const reasons: readonly PermissionReason[] = [
@@ -235,11 +235,11 @@ export class Permissions {
     return { ...only, all: false, public: !isShut && (shared & publicScopes) !== 0, user, shared };
   }
 
-  #sharedWith(actor: Actor, record: Guarded): ScopeSet {
+  #sharedWith(actor: Actor, record: ProtectedRecord): ScopeSet {
     return actor.guest ? noScopes : (record.shares?.get(actor.key) ?? noScopes);
   }
 
-  #ownsOrAdministers(actor: Actor, record: Guarded): boolean {
+  #ownsOrAdministers(actor: Actor, record: ProtectedRecord): boolean {
     return this.#isOrAdministers(actor, record.ownerKey);
   }
 

@@ -3,7 +3,7 @@
 import type { Caller } from '../callers/caller.ts';
 import { GuestUsage } from '../callers/guest-usage.ts';
 import type { DeviceKey } from '../device-key.ts';
-import type { Guarded } from '../permissions/permission.ts';
+import type { ProtectedRecord } from '../permissions/permission.ts';
 import type { UserKey } from '../users/user.ts';
 
 /** What has been counted and not been written yet. */
@@ -63,7 +63,7 @@ export class StrangerAllowance {
 }
 
 /** A device as charges know it. It carries those of its users, kept here by push-charges.ts. */
-export interface ChargedDevice extends Guarded {
+export interface ChargedDevice extends ProtectedRecord {
   readonly key: DeviceKey;
   /** The charge of the user who pushed last. */
   lastCharge?: PushCharge | undefined;

@@ -46,8 +46,8 @@ export interface UserStore {
   listGateways(key: UserKey, limit: number): Promise<string[]>;
   /**
    * Removes the user with all that is theirs alone: keys, refresh sessions, shares with them. Gateways and projects go
-   * to the heir, or along where there is none.
+   * to the new owner, or along where there is none.
    * @throws Refusal `not-found` when devices are still theirs.
    */
-  remove(key: UserKey, options: { readonly heir: UserKey | undefined; readonly atMs: number }): Promise<void>;
+  remove(key: UserKey, options: { readonly newOwner: UserKey | undefined; readonly atMs: number }): Promise<void>;
 }

@@ -12,15 +12,21 @@ import { NodeSqliteDialect } from './database/dialect.ts';
 import { lockFolder, unusable } from './database/folder-lock.ts';
 import { migrate } from './database/migrate.ts';
 import { moveEarlierDatapoints } from './database/upgrade.ts';
-import { SqliteDatapointStore } from './datapoint-store.ts';
-import { sharedFollowedSeq } from './log/log-follower.ts';
+import { Head } from './head/head.ts';
+import { HeadLastSeen } from './head/head-last-seen.ts';
+import { SqliteCommitLog } from './log/commit-log.ts';
+import { LogFollower, sharedFollowedSeq } from './log/log-follower.ts';
+import { SqliteSeries } from './reads/series.ts';
 import { SearchThread } from './threads/search-thread-client.ts';
 import { refusalOf, SqliteWriter } from './threads/writer.ts';
 import type { SqlValue } from './threads/writer-protocol.ts';
 
 export interface EmbeddedStore {
   readonly registry: Registry;
-  readonly datapoints: SqliteDatapointStore;
+  readonly commitLog: SqliteCommitLog;
+  readonly series: SqliteSeries;
+  /** What is still in the log, in memory. */
+  readonly head: Head;
   readonly writer: SqliteWriter;
   /** The main thread's read connection. */
   readonly reader: DatabaseSync;
@@ -39,10 +45,18 @@ export async function openEmbeddedStore(folder: string): Promise<EmbeddedStore> 
     // Before the writer starts, because it may begin with sealing, and must keep what has not been followed.
     const followed = sharedFollowedSeq(reader);
     const writer = new SqliteWriter({ path, followed });
-    const datapoints = new SqliteDatapointStore({ writer, reader, followed, path });
-    await datapoints.start();
+    const head = new Head();
+    const lastSeen = new HeadLastSeen(head);
+    writer.onSealed = (seq) => {
+      lastSeen.beforeSealed();
+      head.sealed(seq);
+    };
+    const stored = { writer, reader, head, follower: new LogFollower(reader, followed) };
+    const commitLog = new SqliteCommitLog(stored);
+    const series = new SqliteSeries({ ...stored, path });
+    await commitLog.start();
     const read = new Kysely<Tables>({ dialect: new NodeSqliteDialect(reader) });
-    const search = new SearchThread({ path, lastSeen: datapoints.lastSeen });
+    const search = new SearchThread({ path, lastSeen });
     const registry: Registry = {
       read,
       search: async (query, options) => (await search.run(toStatement(query.compile()), options)) as never,
@@ -55,12 +69,12 @@ export async function openEmbeddedStore(folder: string): Promise<EmbeddedStore> 
     const close = async () => {
       await writer.close();
       await search.close();
-      await datapoints.close();
+      await series.close();
       await read.destroy();
       reader.close();
       unlock();
     };
-    return { registry, datapoints, writer, reader, close };
+    return { registry, commitLog, series, head, writer, reader, close };
   } catch (error) {
     unlock();
     throw error;

@@ -1,4 +1,4 @@
-// Reading datapoints (contract 5 and 10): of one sensor or of several, as they are, by buckets of time, or thinned out
+// Reading datapoints (contract 5 and 10): of one sensor or of several, as they are, by buckets of time, or downsampled
 // for a chart; as JSON, CSV, NDJSON or Parquet.
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Static, Type } from 'typebox';
@@ -235,11 +235,11 @@ async function answer(
   const text = datapointRows({ isLocated, isExact: query.exact, isForSpreadsheet });
   const isText = !isLocated && (format === 'json' || format === 'ndjson');
   if (points !== undefined && isText) {
-    const open = (max: number | undefined) => history.thinOutColumns(actor, { ...common, points, limit: max });
+    const open = (max: number | undefined) => history.downsampleColumns(actor, { ...common, points, limit: max });
     return sendSteps(request, reply, format, { text: columnText, open, limit, offset, heldBytes });
   }
   if (points !== undefined) {
-    const open = (max: number | undefined) => history.thinOut(actor, { ...common, points, limit: max });
+    const open = (max: number | undefined) => history.downsample(actor, { ...common, points, limit: max });
     return sendRows(request, reply, format, { text, open, limit, offset, heldBytes });
   }
   // lastN alone is itself the limit; a JSON list without either has the default.
@@ -247,9 +247,9 @@ async function answer(
   const fallback = lastN === undefined ? limits.datapointListDefault : (all ?? limits.datapointListMax);
   const rows = limit ?? (format === 'json' ? fallback : undefined);
   if (isText) {
-    const asked = { ...common, lastN, separator: format === 'json' ? ',' : '\n' } as const;
+    const asked = { ...common, lastN, encoding: format === 'json' ? 'json' : 'ndjson' } as const;
     const open = (max: number | undefined) => history.readText(actor, { ...asked, limit: max });
-    const giveBack = (text: Uint8Array) => history.giveBack(text);
+    const giveBack = (text: Uint8Array) => history.release(text);
     return sendText(request, reply, format, { open, limit: rows, offset, giveBack });
   }
   const open = (max: number | undefined) => history.read(actor, { ...common, lastN, limit: max });

@@ -92,7 +92,7 @@ test('a removed sensor, and datapoints that are too old, are given back by their
       "SELECT sensor.key FROM sensor JOIN device ON device.key = sensor.device WHERE sensor.id = ? AND device.id = 'shares'",
     )
     .get(sensor);
-  await store.datapoints.removeBefore(Number(row?.['key']), server.clock.now() + 1);
+  await store.series.removeBefore(Number(row?.['key']), server.clock.now() + 1);
   assert.equal(await used('bounded'), 0);
 });
 

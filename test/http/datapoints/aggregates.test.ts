@@ -1,4 +1,4 @@
-// Reads by buckets of time and reads thinned out for a chart (contract 10), against oracles of a few lines.
+// Reads by buckets of time and reads downsampled for a chart (contract 10), against oracles of a few lines.
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import fc from 'fast-check';

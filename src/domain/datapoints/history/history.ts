@@ -1,5 +1,5 @@
 // Reading datapoints back (contract 5 and 10): ranges, the last N, pages, calibrated or raw; put together by buckets of
-// time; or thinned out for a chart. Of one sensor or of several, merged by time. Everything streams in bounded steps.
+// time; or downsampled for a chart. Of one sensor or of several, merged by time. Everything streams in bounded steps.
 import { Refusal } from '../../../base/refusal.ts';
 import { limits } from '../../../config/limits.ts';
 import { calibrate } from '../../devices/calibration.ts';
@@ -7,16 +7,16 @@ import type { Device, DeviceId } from '../../devices/device.ts';
 import type { DeviceDirectory } from '../../devices/device-directory.ts';
 import type { Sensor, SensorId, SensorKey } from '../../devices/sensor.ts';
 import type { Permissions } from '../../permissions/permission.ts';
+import type { AggregateStep, OpenDownsampling, Series } from '../../ports/series.ts';
 import { scope } from '../../scopes.ts';
 import type { Actor } from '../../users/user.ts';
 import { bytesOfColumns, type Columns, datapointsOf, type Slice } from '../columns.ts';
 import { type ArrivedDatapoint, compareTimes, type Datapoint } from '../datapoint.ts';
-import type { AggregateStep, DatapointStore, OpenThinning } from '../datapoint-store.ts';
 import { type Aggregate, closeBucket, type OpenBucket } from './aggregate.ts';
 import type { BucketRequest } from './buckets.ts';
-import type { Separator } from './column-json.ts';
 import { mergeRuns } from './merge.ts';
-import { readSeries, type SeriesQuery, StepBudget, type StepStart, stepsOf } from './series.ts';
+import type { RowEncoding } from './row-encoding.ts';
+import { readSeries, StepBudget, type StepStart, stepsOf } from './series.ts';
 
 /** Which sensors are read. */
 export interface Selection {
@@ -61,16 +61,16 @@ interface SelectedSensor {
 export class History {
   readonly #directory: DeviceDirectory;
   readonly #permissions: Permissions;
-  readonly #store: DatapointStore;
+  readonly #series: Series;
 
   constructor(parts: {
     readonly directory: DeviceDirectory;
     readonly permissions: Permissions;
-    readonly store: DatapointStore;
+    readonly series: Series;
   }) {
     this.#directory = parts.directory;
     this.#permissions = parts.permissions;
-    this.#store = parts.store;
+    this.#series = parts.series;
   }
 
   /**
@@ -84,7 +84,7 @@ export class History {
     const { rowsMax, descending } = boundsOf(query);
     const series = { ...query, descending, rowsMax };
     const runs = await this.#runs(actor, query.selection, (source, budget) =>
-      rowsOf(this.#series(source, series, budget)),
+      rowsOf(readSeries(this.#series, source.sensor, series, budget)),
     );
     return pageOf(mergeRuns(runs, byTime(descending)), query);
   }
@@ -92,15 +92,15 @@ export class History {
   /** The same of one sensor as JSON, made where it is read, without an object for each datapoint. */
   async readText(
     actor: Actor,
-    query: HistoryQuery & { readonly lastN?: number | undefined; readonly separator: Separator },
+    query: HistoryQuery & { readonly lastN?: number | undefined; readonly encoding: RowEncoding },
   ): Promise<AsyncGenerator<TextPiece>> {
     const source = await this.#permitOne(actor, query.selection);
     return this.#written(source, query, new StepBudget({ caller: actor.caller, series: 1 }));
   }
 
   /** Gives the memory of a text back, for the next one. */
-  giveBack(text: Uint8Array): void {
-    this.#store.giveBack(text);
+  release(text: Uint8Array): void {
+    this.#series.release(text);
   }
 
   /** Permits the read now and gives a row for each sensor and each bucket that has datapoints. */
@@ -117,30 +117,30 @@ export class History {
   }
 
   /** Permits the read now and gives at most `points` datapoints of each sensor, with its extremes and both ends. */
-  async thinOut(
+  async downsample(
     actor: Actor,
     query: HistoryQuery & { readonly points: number },
   ): Promise<AsyncGenerator<SensorRow<Datapoint>[]>> {
     const runs = await this.#runs(actor, query.selection, (source, budget) =>
-      rowsOf(this.#thinned(source, query, budget)),
+      rowsOf(this.#downsampled(source, query, budget)),
     );
     return pageOf(mergeRuns(runs, byTime(query.descending)), query);
   }
 
   /** The same of one sensor, as the columns of each step. */
-  async thinOutColumns(
+  async downsampleColumns(
     actor: Actor,
     query: HistoryQuery & { readonly points: number },
   ): Promise<AsyncGenerator<Slice>> {
     const source = await this.#permitOne(actor, query.selection);
     const budget = new StepBudget({ caller: actor.caller, series: 1 });
-    return slicesOf(this.#thinned(source, query, budget), query);
+    return slicesOf(this.#downsampled(source, query, budget), query);
   }
 
   /** The last pushed datapoint of each sensor of the devices, corrected by its calibration. */
   async latest(devices: readonly Device[]): Promise<Map<SensorKey, ArrivedDatapoint>> {
     const sensors = devices.flatMap((device) => [...device.sensors.values()]);
-    const latest = await this.#store.latest(sensors.map((sensor) => sensor.key));
+    const latest = await this.#series.latest(sensors.map((sensor) => sensor.key));
     for (const { key, calibration } of sensors) {
       const point = calibration && latest.get(key);
       if (point) latest.set(key, { ...point, value: calibrate(point.value, calibration) });
@@ -186,23 +186,19 @@ export class History {
     throw new Refusal('not-found', `${where} ${ids.length === 1 ? 'no' : 'a'} sensor ${absent}.`);
   }
 
-  #series({ sensor }: SelectedSensor, query: SeriesQuery, budget: StepBudget): AsyncGenerator<Columns> {
-    return readSeries(this.#store, sensor, query, budget);
-  }
-
   async *#written(
     { sensor }: SelectedSensor,
-    query: HistoryQuery & { readonly lastN?: number | undefined; readonly separator: Separator },
+    query: HistoryQuery & { readonly lastN?: number | undefined; readonly encoding: RowEncoding },
     budget: StepBudget,
   ): AsyncGenerator<TextPiece> {
-    const { fromMs, toMs, limit, offset, separator } = query;
+    const { fromMs, toMs, limit, offset, encoding } = query;
     const { rowsMax, descending } = boundsOf({ ...query, limit: limit === undefined ? undefined : limit + 1 });
-    const made = { ...madeOf(sensor, query), fromMs, toMs, descending, separator };
+    const made = { ...madeOf(sensor, query), fromMs, toMs, descending, encoding };
     // One more than is shown tells whether there is more.
     let [toRead, toSkip, toShow] = [rowsMax, offset, limit ?? Number.POSITIVE_INFINITY];
     const ask = (start: StepStart) => {
       const rows = { limit: Math.min(limits.textStepRows, toRead), skip: toSkip, rowsMax: toShow };
-      return this.#store.readText({ ...made, ...start, ...rows }, budget.caller);
+      return this.#series.text({ ...made, ...start, ...rows }, budget.caller);
     };
     for await (const { text, rows, count } of stepsOf(ask, { bytesOf: ({ text }) => text.length, budget })) {
       const skipped = Math.min(toSkip, count);
@@ -224,7 +220,7 @@ export class History {
     const wanted = limits.foldRowsWanted / budget.series;
     let limit = Math.max(limits.mainThreadReadRows, Math.floor(limits.foldStepRows / 4 / budget.series));
     let open: OpenBucket | undefined;
-    const ask = (start: StepStart) => this.#store.aggregate({ ...made, ...start, limit, open }, budget.caller);
+    const ask = (start: StepStart) => this.#series.aggregate({ ...made, ...start, limit, open }, budget.caller);
     for await (const step of stepsOf(ask, { bytesOf: bytesOfAggregates, budget })) {
       open = step.open;
       const perRow = step.count / Math.max(1, step.rows.length);
@@ -234,15 +230,15 @@ export class History {
     if (open !== undefined) yield [closeBucket(open)];
   }
 
-  async *#thinned(
+  async *#downsampled(
     { sensor }: SelectedSensor,
     query: HistoryQuery & { readonly points: number },
     budget: StepBudget,
   ): AsyncGenerator<Columns> {
     const { fromMs, toMs, descending, points } = query;
     const made = { ...madeOf(sensor, query), fromMs, toMs, descending, points, limit: limits.foldStepRows };
-    let open: OpenThinning | undefined;
-    const ask = (start: StepStart) => this.#store.thinOut({ ...made, ...start, open }, budget.caller);
+    let open: OpenDownsampling | undefined;
+    const ask = (start: StepStart) => this.#series.downsample({ ...made, ...start, open }, budget.caller);
     for await (const step of stepsOf(ask, { bytesOf: ({ columns }) => bytesOfColumns(columns), budget })) {
       open = step.open;
       if (step.columns.count > 0) yield step.columns;

@@ -5,8 +5,8 @@ import { limits } from '../../../config/limits.ts';
 import type { Caller } from '../../callers/caller.ts';
 import { type Calibration, calibrateColumn } from '../../devices/calibration.ts';
 import type { Sensor } from '../../devices/sensor.ts';
+import type { RangeQuery, Series, SeriesCursor } from '../../ports/series.ts';
 import { bytesOfColumns, type Columns } from '../columns.ts';
-import type { DatapointStore, Position, RangeQuery } from '../datapoint-store.ts';
 
 export interface SeriesQuery extends Pick<RangeQuery, 'fromMs' | 'toMs' | 'descending' | 'valuesOnly'> {
   readonly calibrated: boolean;
@@ -42,17 +42,17 @@ const stepBytes = limits.readBytes / 4;
 
 /** Where a step of a read begins, and what it may hold. */
 export interface StepStart {
-  readonly after: Position | undefined;
+  readonly after: SeriesCursor | undefined;
   readonly bytesMax: number;
 }
 
 /** Asks for step after step; what the one before holds is let go when the next is asked for. */
-export async function* stepsOf<Step extends { readonly next: Position | undefined }>(
+export async function* stepsOf<Step extends { readonly next: SeriesCursor | undefined }>(
   ask: (start: StepStart) => Promise<Step>,
   { bytesOf, budget }: { readonly bytesOf: (step: Step) => number; readonly budget: StepBudget },
 ): AsyncGenerator<Step> {
   let bytes = 0;
-  let after: Position | undefined;
+  let after: SeriesCursor | undefined;
   try {
     for (;;) {
       const step = await ask({ after, bytesMax: budget.bytesFor(bytes) });
@@ -72,7 +72,7 @@ export async function* stepsOf<Step extends { readonly next: Position | undefine
 
 /** Gives the datapoints in steps. */
 export async function* readSeries(
-  store: DatapointStore,
+  series: Series,
   sensor: Sensor,
   query: SeriesQuery,
   budget: StepBudget,
@@ -83,7 +83,7 @@ export async function* readSeries(
   let left = query.rowsMax ?? Number.POSITIVE_INFINITY;
   if (left <= 0) return;
   const ask = (start: StepStart) =>
-    store.read({ ...range, ...start, limit: Math.min(limits.objectStepRows, left) }, budget.caller);
+    series.range({ ...range, ...start, limit: Math.min(limits.objectStepRows, left) }, budget.caller);
   for await (const { columns } of stepsOf(ask, { bytesOf: ({ columns }) => bytesOfColumns(columns), budget })) {
     left -= columns.count;
     if (columns.count > 0) yield calibration === undefined ? columns : corrected(columns, calibration);

@@ -2,9 +2,9 @@
 // after the other; reads the store in bounded steps.
 import type { Caller } from '../../callers/caller.ts';
 import type { Sensor } from '../../devices/sensor.ts';
+import type { Series } from '../../ports/series.ts';
 import { valueAt } from '../columns.ts';
 import type { StoredValue } from '../datapoint.ts';
-import type { DatapointStore } from '../datapoint-store.ts';
 import { readSeries, StepBudget } from '../history/series.ts';
 import type { ImportLine } from './import-line.ts';
 
@@ -15,10 +15,10 @@ type ValuesByTime = Map<number, Set<StoredValue>>;
 const readPerLine = 8;
 
 export class ExistingDatapoints {
-  readonly #store: DatapointStore;
+  readonly #series: Series;
 
-  constructor(store: DatapointStore) {
-    this.#store = store;
+  constructor(series: Series) {
+    this.#series = series;
   }
 
   /** The lines whose datapoints are stored, or came earlier among these. One without a time is never known. */
@@ -50,7 +50,7 @@ export class ExistingDatapoints {
     const found: ValuesByTime = new Map(sorted.map((time) => [time, new Set()]));
     const span = { fromMs: sorted[0] as number, toMs: sorted.at(-1) as number };
     const countMax = times.size * readPerLine + 1_000;
-    if ((await this.#store.count({ sensor: sensor.key, ...span }, countMax)) > countMax) return undefined;
+    if ((await this.#series.count({ sensor: sensor.key, ...span }, countMax)) > countMax) return undefined;
     for await (const columns of this.#read(sensor, span, budget)) {
       for (let index = 0; index < columns.count; index++) {
         found.get(columns.at[index] as number)?.add(valueAt(columns, index));
@@ -73,7 +73,7 @@ export class ExistingDatapoints {
 
   #read(sensor: Sensor, span: { readonly fromMs: number; readonly toMs: number }, budget: StepBudget) {
     const query = { ...span, descending: false, calibrated: false, valuesOnly: true };
-    return readSeries(this.#store, sensor, query, budget);
+    return readSeries(this.#series, sensor, query, budget);
   }
 }
 

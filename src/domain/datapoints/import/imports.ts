@@ -9,11 +9,12 @@ import type { Device, DeviceId } from '../../devices/device.ts';
 import type { DeviceDirectory } from '../../devices/device-directory.ts';
 import type { SensorId } from '../../devices/sensor.ts';
 import type { Permissions } from '../../permissions/permission.ts';
+import type { CommitLog } from '../../ports/commit-log.ts';
+import type { Series } from '../../ports/series.ts';
 import { scope } from '../../scopes.ts';
 import type { Sensors } from '../../sensors/sensors.ts';
 import type { Actor } from '../../users/user.ts';
 import type { PushReceipt } from '../datapoint-batch.ts';
-import type { DatapointStore } from '../datapoint-store.ts';
 import { nextLoopTurn } from '../history/series.ts';
 import { IdempotencyGuard } from '../ingest/idempotency-guard.ts';
 import type { Ingest, SensorRef } from '../ingest/ingest.ts';
@@ -57,7 +58,8 @@ interface ImportParts {
   readonly directory: DeviceDirectory;
   readonly permissions: Permissions;
   readonly writer: Writer;
-  readonly store: DatapointStore;
+  readonly commitLog: Pick<CommitLog, 'findReceipt'>;
+  readonly series: Series;
   readonly clock: Clock;
   readonly receiptHours: number;
 }
@@ -97,7 +99,7 @@ export class ImportRun {
     this.#parts = parts;
     this.#actorNow = actorNow;
     this.#options = options;
-    this.#known = options.skipsKnown ? new ExistingDatapoints(parts.store) : undefined;
+    this.#known = options.skipsKnown ? new ExistingDatapoints(parts.series) : undefined;
   }
 
   /** The sensors made so far, or, in a dry run, to be made. */

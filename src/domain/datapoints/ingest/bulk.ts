@@ -9,9 +9,9 @@ import type { DeviceId } from '../../devices/device.ts';
 import type { DeviceDirectory } from '../../devices/device-directory.ts';
 import type { SensorId } from '../../devices/sensor.ts';
 import type { Permissions } from '../../permissions/permission.ts';
+import type { CommitLog } from '../../ports/commit-log.ts';
 import type { Actor } from '../../users/user.ts';
 import type { PushReceipt } from '../datapoint-batch.ts';
-import type { DatapointStore } from '../datapoint-store.ts';
 import { IdempotencyGuard, type IdempotencyKey } from './idempotency-guard.ts';
 import type { Ingest } from './ingest.ts';
 import { Push } from './push.ts';
@@ -58,7 +58,7 @@ export class Bulk {
     readonly directory: DeviceDirectory;
     readonly permissions: Permissions;
     readonly writer: Writer;
-    readonly store: DatapointStore;
+    readonly commitLog: Pick<CommitLog, 'findReceipt'>;
     readonly clock: Clock;
     readonly receiptHours: number;
   }) {

@@ -4,8 +4,8 @@
 import { createHash } from 'node:crypto';
 import { Refusal } from '../../../base/refusal.ts';
 import type { Clock } from '../../../base/time/clock.ts';
+import type { CommitLog } from '../../ports/commit-log.ts';
 import type { PushReceipt } from '../datapoint-batch.ts';
-import type { DatapointStore } from '../datapoint-store.ts';
 
 /** Names a push so that its repeat is recognised. */
 export interface IdempotencyKey {
@@ -29,14 +29,18 @@ interface IdempotentPush<Answer> {
 }
 
 export class IdempotencyGuard<Answer> {
-  readonly #store: DatapointStore;
+  readonly #commitLog: Pick<CommitLog, 'findReceipt'>;
   readonly #clock: Clock;
   readonly #receiptMs: number;
   /** Pushes that are under way, so that a repeat waits for the first instead of storing beside it. */
   readonly #pending = new Map<string, { readonly bodyHash: string; readonly done: Promise<Answer> }>();
 
-  constructor(parts: { readonly store: DatapointStore; readonly clock: Clock; readonly receiptHours: number }) {
-    this.#store = parts.store;
+  constructor(parts: {
+    readonly commitLog: Pick<CommitLog, 'findReceipt'>;
+    readonly clock: Clock;
+    readonly receiptHours: number;
+  }) {
+    this.#commitLog = parts.commitLog;
     this.#clock = parts.clock;
     this.#receiptMs = parts.receiptHours * 3_600_000;
   }
@@ -58,7 +62,7 @@ export class IdempotencyGuard<Answer> {
   }
 
   async #runFirst({ first, again }: IdempotentPush<Answer>, receipt: PushReceipt): Promise<Answer> {
-    const earlier = await this.#store.findReceipt(receipt.id);
+    const earlier = await this.#commitLog.findReceipt(receipt.id);
     if (earlier === undefined || earlier.atMs <= receipt.atMs - this.#receiptMs) return first(receipt);
     assertSameBody(earlier.bodyHash, receipt.bodyHash);
     return again(earlier.answer);

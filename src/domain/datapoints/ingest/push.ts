@@ -4,7 +4,7 @@ import { limits } from '../../../config/limits.ts';
 import type { Device } from '../../devices/device.ts';
 import type { Sensor } from '../../devices/sensor.ts';
 import type { PushCharge } from '../../quotas/push-charge.ts';
-import type { PublishMark } from '../datapoint-batch.ts';
+import type { PublishFingerprint } from '../datapoint-batch.ts';
 import type { CommittedPush, OriginalMessage } from '../feed.ts';
 import { PlainReadings } from './plain-readings.ts';
 import type { Readings } from './reading.ts';
@@ -12,7 +12,7 @@ import type { Readings } from './reading.ts';
 /** What belongs to a push beside its readings. */
 export interface PushExtras {
   readonly original?: OriginalMessage | undefined;
-  readonly publish?: PublishMark | undefined;
+  readonly publish?: PublishFingerprint | undefined;
   readonly many?: boolean | undefined;
   readonly isQuiet?: boolean | undefined;
 }
@@ -27,7 +27,7 @@ export class Push implements CommittedPush {
   readonly readings: Readings;
   readonly receivedMs: number;
   readonly original: OriginalMessage | undefined;
-  readonly publish: PublishMark | undefined;
+  readonly publish: PublishFingerprint | undefined;
   readonly many: boolean;
   readonly isQuiet: boolean;
   /** Set by the writer at the commit. */

@@ -5,7 +5,6 @@ import { test } from 'node:test';
 import { limits } from '../../../config/limits.ts';
 import { Caller } from '../../callers/caller.ts';
 import { countRows, type DatapointBatch, rowNumbers } from '../datapoint-batch.ts';
-import type { DatapointStore } from '../datapoint-store.ts';
 import { Feed } from '../feed.ts';
 import type { Push } from './push.ts';
 import { Writer } from './writer.ts';
@@ -29,7 +28,7 @@ test('a small push does not overtake a large one that waits for room', async () 
   const disk = new Disk();
   const caller = new Caller('a');
   const { stored } = disk;
-  const writer = new Writer({ store: disk.store, feed: new Feed(unexpected), storageQuota, bounds });
+  const writer = new Writer({ commitLog: disk.commitLog, feed: new Feed(unexpected), storageQuota, bounds });
   // As a door with back-pressure does it.
   const push = async (first: number, count: number): Promise<void> => {
     for (;;) {
@@ -53,7 +52,7 @@ test('a small push does not overtake a large one that waits for room', async () 
 });
 
 test('what is committed is acknowledged and told to the others, whatever a reader of the feed does', async () => {
-  const store = { append: async () => 1 } as unknown as DatapointStore;
+  const commitLog = { isCatchingUp: false, onCaughtUp: () => {}, append: async () => 1 };
   const errors: unknown[] = [];
   const told: unknown[] = [];
   const feed = new Feed((error) => errors.push(error));
@@ -61,7 +60,7 @@ test('what is committed is acknowledged and told to the others, whatever a reade
     throw new Error('a reader that fails');
   });
   feed.subscribe((committed) => told.push(committed));
-  const writer = new Writer({ store, feed, storageQuota, bounds });
+  const writer = new Writer({ commitLog, feed, storageQuota, bounds });
   const push = makePush([1, 2]);
   await writer.append({ pushes: [push] });
   assert.deepEqual([told, errors.map(String)], [[push], ['Error: a reader that fails']]);
@@ -70,12 +69,14 @@ test('what is committed is acknowledged and told to the others, whatever a reade
 
 test('pushes of a stream that is spared commits share one', async () => {
   const commits: number[] = [];
-  const store = {
+  const commitLog = {
+    isCatchingUp: false,
+    onCaughtUp: () => {},
     append: async (batch: DatapointBatch) => {
       commits.push(countRows(batch));
       return 1;
     },
-  } as unknown as DatapointStore;
+  };
   // Spared from the second commit on.
   const commitPacing = {
     ...limits.commitPacing,
@@ -83,7 +84,12 @@ test('pushes of a stream that is spared commits share one', async () => {
     datapointsMin: 0,
     sparedMs: 60_000,
   };
-  const writer = new Writer({ store, feed: new Feed(unexpected), storageQuota, bounds: { ...bounds, commitPacing } });
+  const writer = new Writer({
+    commitLog,
+    feed: new Feed(unexpected),
+    storageQuota,
+    bounds: { ...bounds, commitPacing },
+  });
   const push = (count: number) => writer.append({ pushes: [makePush(Array(count).fill(1))] });
   await push(1);
   const waiting = [push(1)];
@@ -96,7 +102,7 @@ test('pushes of a stream that is spared commits share one', async () => {
 test('a caller that fills the queue is refused, another one is not, and goes into the next commit', async () => {
   const disk = new Disk();
   const caller = new Caller('a');
-  const writer = new Writer({ store: disk.store, feed: new Feed(unexpected), storageQuota, bounds });
+  const writer = new Writer({ commitLog: disk.commitLog, feed: new Feed(unexpected), storageQuota, bounds });
   const other = new Caller('b');
   const refused: number[] = [];
   const push = (by: Caller, first: number, count: number) => {
@@ -125,7 +131,7 @@ test('work of the service itself is done after all that came before, though litt
   const disk = new Disk();
   const caller = new Caller('a');
   const wide = { ...bounds, queueDatapointsMax: 100, queueDatapointsReserve: 50 };
-  const writer = new Writer({ store: disk.store, feed: new Feed(unexpected), storageQuota, bounds: wide });
+  const writer = new Writer({ commitLog: disk.commitLog, feed: new Feed(unexpected), storageQuota, bounds: wide });
   const done: string[] = [];
   const append = (name: string, by: Caller | undefined, count: number) =>
     writer
@@ -138,10 +144,10 @@ test('work of the service itself is done after all that came before, though litt
   assert.deepEqual(done, ['second', 'first', 'barrier', 'late']);
 });
 
-test('while the store catches up, what is small goes on, and what is large waits for its end in its place', async () => {
+test('while sealing catches up, what is small goes on, and what is large waits for its end in its place', async () => {
   const disk = new Disk();
   const flooding = new Caller('a');
-  const writer = new Writer({ store: disk.store, feed: new Feed(unexpected), storageQuota, bounds });
+  const writer = new Writer({ commitLog: disk.commitLog, feed: new Feed(unexpected), storageQuota, bounds });
   const push = (by: Caller, first: number, count: number) =>
     writer.append({ caller: by, pushes: [makePush(Array.from({ length: count }, (_, n) => first + n))] });
   disk.changing.isCatchingUp = true;
@@ -160,7 +166,7 @@ test('while the store catches up, what is small goes on, and what is large waits
   assert.deepEqual(disk.stored, [100, 101, 0, 1, 2, 3, 4, 5]);
 });
 
-/** A store whose commits end when a test says so. */
+/** A log whose commits end when a test says so. */
 class Disk {
   readonly stored: number[] = [];
   #commit: (() => void) | undefined;
@@ -175,7 +181,7 @@ class Disk {
         };
       }),
   };
-  readonly store = this.changing as unknown as DatapointStore;
+  readonly commitLog = this.changing;
 
   get isBusy(): boolean {
     return this.#commit !== undefined;

@@ -5,8 +5,8 @@
 import { Refusal } from '../../../base/refusal.ts';
 import type { Caller } from '../../callers/caller.ts';
 import { FairShare } from '../../callers/fair-share.ts';
+import type { CommitLog } from '../../ports/commit-log.ts';
 import { BatchBuilder, countRows, type DatapointBatch } from '../datapoint-batch.ts';
-import type { DatapointStore } from '../datapoint-store.ts';
 import type { Feed } from '../feed.ts';
 import type { AppendCallback, AppendRequest } from './append.ts';
 import { CommitPacing, type CommitPacingBounds } from './commit-pacing.ts';
@@ -32,7 +32,7 @@ export interface WriterBounds {
 }
 
 export class Writer {
-  readonly #store: DatapointStore;
+  readonly #commitLog: Pick<CommitLog, 'append' | 'isCatchingUp' | 'onCaughtUp'>;
   readonly #feed: Feed;
   readonly #storageQuota: Pick<StorageQuota, 'refusalOf'>;
   readonly #bounds: WriterBounds;
@@ -53,14 +53,14 @@ export class Writer {
   #gatherMin = 1;
 
   constructor(parts: {
-    readonly store: DatapointStore;
+    readonly commitLog: Pick<CommitLog, 'append' | 'isCatchingUp' | 'onCaughtUp'>;
     readonly feed: Feed;
     readonly storageQuota: Pick<StorageQuota, 'refusalOf'>;
     readonly bounds: WriterBounds;
     /** The memory for all that is on its way in or out. */
     readonly passing?: FairShare;
   }) {
-    this.#store = parts.store;
+    this.#commitLog = parts.commitLog;
     this.#storageQuota = parts.storageQuota;
     this.#feed = parts.feed;
     this.#bounds = parts.bounds;
@@ -214,7 +214,7 @@ export class Writer {
 
   #take(): QueuedAppend[] {
     const { commitDatapointsMax, catchUpDatapointsMax } = this.#bounds;
-    const room = this.#store.isCatchingUp
+    const room = this.#commitLog.isCatchingUp
       ? { loadMax: catchUpDatapointsMax, takesLarge: false }
       : { loadMax: commitDatapointsMax, takesLarge: true };
     const { group, rest } = takeFairShare(this.#queue, room);
@@ -222,11 +222,11 @@ export class Writer {
     return group;
   }
 
-  /** All that waits is too large while the store catches up: goes on with the next push, which may be small, or when it has. */
+  /** All that waits is too large while sealing catches up: goes on with the next push, which may be small, or when it has. */
   async #moreOrCaughtUp(): Promise<void> {
     await new Promise<void>((resolve) => {
       this.#moreCame = resolve;
-      this.#store.onCaughtUp = resolve;
+      this.#commitLog.onCaughtUp = resolve;
     });
     this.#moreCame = undefined;
   }
@@ -236,7 +236,7 @@ export class Writer {
     try {
       const batch = toBatch(group);
       this.#pacing.commitBegins(countRows(batch));
-      this.#publish(group, await this.#store.append(batch));
+      this.#publish(group, await this.#commitLog.append(batch));
     } catch (error) {
       failure = error;
     }

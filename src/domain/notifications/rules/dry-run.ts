@@ -7,13 +7,13 @@ import type { Json } from '../../../base/text/json.ts';
 import { limits } from '../../../config/limits.ts';
 import { datapointsOf } from '../../datapoints/columns.ts';
 import { compareTimes, type Datapoint, jsonValue, orderOf, type StoredValue } from '../../datapoints/datapoint.ts';
-import type { DatapointStore } from '../../datapoints/datapoint-store.ts';
 import { nextLoopTurn } from '../../datapoints/history/series.ts';
 import { calibrate } from '../../devices/calibration.ts';
 import type { Device, DeviceId } from '../../devices/device.ts';
 import type { DeviceDirectory } from '../../devices/device-directory.ts';
 import type { Sensor } from '../../devices/sensor.ts';
 import type { Permissions } from '../../permissions/permission.ts';
+import type { Series } from '../../ports/series.ts';
 import { scope } from '../../scopes.ts';
 import type { Actor } from '../../users/user.ts';
 import { textOf } from '../outbox/message-builder.ts';
@@ -56,16 +56,16 @@ interface SensorDatapoint {
 export class DryRun {
   readonly #directory: DeviceDirectory;
   readonly #permissions: Permissions;
-  readonly #store: DatapointStore;
+  readonly #series: Pick<Series, 'range'>;
 
   constructor(parts: {
     readonly directory: DeviceDirectory;
     readonly permissions: Permissions;
-    readonly store: DatapointStore;
+    readonly series: Pick<Series, 'range'>;
   }) {
     this.#directory = parts.directory;
     this.#permissions = parts.permissions;
-    this.#store = parts.store;
+    this.#series = parts.series;
   }
 
   /** @throws Refusal `malformed`; `not-found` or `forbidden` where a device cannot be read by the actor. */
@@ -115,7 +115,7 @@ export class DryRun {
       const until = Math.min(toMs ?? Number.POSITIVE_INFINITY, untilMs);
       const query = { sensor: sensor.key, fromMs, descending: false, limit: max };
       const bounded = { ...query, toMs: until === Number.POSITIVE_INFINITY ? undefined : until };
-      const { columns } = await this.#store.read(bounded, caller);
+      const { columns } = await this.#series.range(bounded, caller);
       if (columns.count === max) untilMs = Math.min(untilMs, columns.at[max - 1] as number);
       for (const point of datapointsOf(columns)) points.push({ device, sensor, point });
       if (points.length < 2 * max) continue;

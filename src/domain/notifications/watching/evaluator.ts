@@ -7,7 +7,6 @@ import { LruCache } from '../../../base/memory/lru-cache.ts';
 import type { Clock } from '../../../base/time/clock.ts';
 import { limits } from '../../../config/limits.ts';
 import type { StoredValue } from '../../datapoints/datapoint.ts';
-import type { DatapointStore } from '../../datapoints/datapoint-store.ts';
 import { nextLoopTurn } from '../../datapoints/history/series.ts';
 import type { Reading, Readings } from '../../datapoints/ingest/reading.ts';
 import { calibrate } from '../../devices/calibration.ts';
@@ -15,6 +14,7 @@ import type { Device, DeviceId } from '../../devices/device.ts';
 import type { DeviceDirectory } from '../../devices/device-directory.ts';
 import type { SensorKey } from '../../devices/sensor.ts';
 import type { Permissions } from '../../permissions/permission.ts';
+import type { Series } from '../../ports/series.ts';
 import { remembered } from '../../remembered.ts';
 import { scope } from '../../scopes.ts';
 import type { Users } from '../../users/users.ts';
@@ -55,7 +55,7 @@ interface LookOptions {
 export class Evaluator {
   readonly #index: RuleIndex;
   readonly #watchStore: WatchStore;
-  readonly #store: DatapointStore;
+  readonly #series: Pick<Series, 'latest' | 'latestUpTo'>;
   readonly #directory: DeviceDirectory;
   readonly #permissions: Permissions;
   readonly #users: Users;
@@ -76,7 +76,7 @@ export class Evaluator {
   constructor(parts: {
     readonly index: RuleIndex;
     readonly watchStore: WatchStore;
-    readonly store: DatapointStore;
+    readonly series: Pick<Series, 'latest' | 'latestUpTo'>;
     readonly directory: DeviceDirectory;
     readonly permissions: Permissions;
     readonly users: Users;
@@ -90,7 +90,7 @@ export class Evaluator {
   }) {
     this.#index = parts.index;
     this.#watchStore = parts.watchStore;
-    this.#store = parts.store;
+    this.#series = parts.series;
     this.#directory = parts.directory;
     this.#permissions = parts.permissions;
     this.#users = parts.users;
@@ -154,7 +154,7 @@ export class Evaluator {
     if (silenceMs === undefined) return;
     const device = await this.#directory.find(id);
     const keys = sensors.flatMap((sensor) => device?.sensors.get(sensor)?.key ?? []);
-    const latest = await this.#store.latest(keys);
+    const latest = await this.#series.latest(keys);
     const memory = entry.memoryOf(id);
     for (const sensor of sensors) {
       const receivedMs = latest.get(device?.sensors.get(sensor)?.key ?? -1)?.receivedMs ?? 0;
@@ -274,7 +274,7 @@ export class Evaluator {
   async #readValues(watches: readonly WatchedSensor[], upToSeq: number): Promise<void> {
     for (const watch of watches) {
       const { key } = watch.sensor;
-      watch.value = (await this.#store.latestUpTo(key, upToSeq))?.value;
+      watch.value = (await this.#series.latestUpTo(key, upToSeq))?.value;
       if (watch.value !== undefined) this.#values.set(key, watch.value);
     }
   }

@@ -1,15 +1,15 @@
 // The watcher of rules: sees every committed datapoint that concerns one, in order of arrival, and makes rules fire (I5).
 // It follows the feed, which only enqueues (I4); where too much waits, and after a stop, it reads what it has not seen
-// from the store. What it concludes is written in one unit with how far it has come. Changes of rules take turns with
+// from the log. What it concludes is written in one unit with how far it has come. Changes of rules take turns with
 // its steps, so that a datapoint is looked at with the rule as it was before a change or after, never with neither.
 
 import type { Log } from '../../../base/log.ts';
 import type { Clock } from '../../../base/time/clock.ts';
 import { limits } from '../../../config/limits.ts';
-import type { DatapointStore, FollowedDatapoint } from '../../datapoints/datapoint-store.ts';
 import type { CommittedPush, Feed } from '../../datapoints/feed.ts';
 import { nextLoopTurn } from '../../datapoints/history/series.ts';
 import type { SensorKey } from '../../devices/sensor.ts';
+import type { CommitLog, LogEntry } from '../../ports/commit-log.ts';
 import type { NotificationId } from '../rules/notification.ts';
 import { Alarms } from './alarms.ts';
 import type { Evaluator, SeenPush } from './evaluator.ts';
@@ -27,7 +27,7 @@ export interface SeqSource {
 
 export class Watcher {
   readonly #feed: Feed;
-  readonly #store: DatapointStore;
+  readonly #commitLog: CommitLog;
   readonly #watchStore: WatchStore;
   readonly #evaluator: Evaluator;
   readonly #index: RuleIndex;
@@ -35,7 +35,7 @@ export class Watcher {
   readonly #log: Log;
   readonly #alarms: Alarms;
   readonly #queue = new WatchQueue({ datapointsMax: limits.watchQueueMax, bytesMax: limits.watchQueueBytesMax });
-  /** True while what is to be looked at is read from the store, not from the queue. */
+  /** True while what is to be looked at is read from the log, not from the queue. */
   #isBehind = true;
   /** True once the rules are in memory and there are any. */
   #isFollowing = false;
@@ -56,7 +56,7 @@ export class Watcher {
 
   constructor(parts: {
     readonly feed: Feed;
-    readonly store: DatapointStore;
+    readonly commitLog: CommitLog;
     readonly watchStore: WatchStore;
     readonly evaluator: Evaluator;
     readonly index: RuleIndex;
@@ -64,7 +64,7 @@ export class Watcher {
     readonly log: Log;
   }) {
     this.#feed = parts.feed;
-    this.#store = parts.store;
+    this.#commitLog = parts.commitLog;
     this.#watchStore = parts.watchStore;
     this.#evaluator = parts.evaluator;
     this.#index = parts.index;
@@ -78,9 +78,9 @@ export class Watcher {
     this.#unsubscribe = this.#feed.subscribe((committed) => {
       if (committed.kind === 'sensor') this.#take(committed);
     });
-    this.#toldSeq = this.#store.lastSeq;
+    this.#toldSeq = this.#commitLog.lastPosition;
     await this.#load();
-    if (this.#index.size === 0) this.#store.follow(undefined);
+    if (this.#index.size === 0) this.#commitLog.confirm(undefined);
     else await this.#follow();
     this.#wake();
   }
@@ -96,7 +96,7 @@ export class Watcher {
    */
   async change<T>(id: NotificationId, write: (seqs: SeqSource) => Promise<T>): Promise<T> {
     return this.#exclusively(async () => {
-      const newest = this.#store.lastSeq;
+      const newest = this.#commitLog.lastPosition;
       // Before the first rule is there, so that nothing that comes after it can escape.
       if (!this.#isFollowing) this.#begin(newest);
       await this.#lookUpTo(newest);
@@ -110,7 +110,7 @@ export class Watcher {
 
   /** Takes in a rule that `write` makes; many may be made at once. */
   async add<T>(id: NotificationId, write: (seqs: Pick<SeqSource, 'newest'>) => Promise<T>): Promise<T> {
-    const newest = this.#store.lastSeq;
+    const newest = this.#commitLog.lastPosition;
     if (!this.#isFollowing) await this.#exclusively(async () => this.#isFollowing || this.#begin(newest));
     try {
       return await write({ newest });
@@ -137,7 +137,7 @@ export class Watcher {
 
   /** How many datapoints have been stored since the last that has been looked at, whomever they concern. */
   get behindDatapoints(): number {
-    return this.#isFollowing ? Math.max(this.#store.lastSeq - this.#position(), 0) : 0;
+    return this.#isFollowing ? Math.max(this.#commitLog.lastPosition - this.#position(), 0) : 0;
   }
 
   /** Resolves when everything there is has been looked at, and all that time has made due; what failed, once it has not. */
@@ -200,7 +200,7 @@ export class Watcher {
 
   #tellFollowed(): void {
     this.#followedSeq = this.#position();
-    this.#store.follow(this.#followedSeq);
+    this.#commitLog.confirm(this.#followedSeq);
   }
 
   #wake(): void {
@@ -267,7 +267,7 @@ export class Watcher {
   /** Reads on behind what was looked at; back to the feed where there is nothing left. */
   async #catchUp(): Promise<boolean> {
     const toldSeq = this.#toldSeq;
-    const points = await this.#store.readBehind(this.#seenSeq);
+    const points = await this.#commitLog.readAfter(this.#seenSeq);
     const first = points[0];
     const last = points.at(-1);
     if (first === undefined || last === undefined) {
@@ -288,12 +288,12 @@ export class Watcher {
     await this.#look(points.flatMap((point) => this.#toPush(point, sensorRefs) ?? []));
     this.#seenSeq = last.seq;
     this.#followedSeq = last.seq;
-    this.#store.follow(last.seq);
+    this.#commitLog.confirm(last.seq);
     return true;
   }
 
-  /** What was read from the store, where it concerns a rule. */
-  #toPush(point: FollowedDatapoint, sensorRefs: SensorRefs): SeenPush | undefined {
+  /** What was read from the log, where it concerns a rule. */
+  #toPush(point: LogEntry, sensorRefs: SensorRefs): SeenPush | undefined {
     const key = point.sensor as SensorKey;
     const sensorRef = sensorRefs.get(key);
     if (sensorRef === undefined || this.#index.of(sensorRef.device)?.bySensor.has(sensorRef.sensor) !== true)
@@ -328,9 +328,9 @@ export class Watcher {
     this.#toldSeq = Math.max(this.#toldSeq, seq);
     this.#followedSeq = seq;
     this.#isFollowing = true;
-    // From the store at first, because the feed may have told of something since.
+    // From the log at first, because the feed may have told of something since.
     this.#fallBehind();
-    this.#store.follow(seq);
+    this.#commitLog.confirm(seq);
   }
 
   /** Goes on from where the disk says it was. */
@@ -338,7 +338,9 @@ export class Watcher {
     // What came before every rule concerns none.
     let earliest = Number.POSITIVE_INFINITY;
     for (const { afterSeq } of this.#index.entries()) earliest = Math.min(earliest, afterSeq);
-    this.#begin(Math.min(Math.max((await this.#store.followedSeq()) ?? 0, earliest), this.#store.lastSeq));
+    this.#begin(
+      Math.min(Math.max((await this.#commitLog.confirmedPosition()) ?? 0, earliest), this.#commitLog.lastPosition),
+    );
   }
 
   async #load(): Promise<void> {

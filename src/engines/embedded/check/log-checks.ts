@@ -1,7 +1,7 @@
 // The log: are its rows what the writer writes, without a gap, and what lies behind it counted right?
 import type { DatabaseSync } from 'node:sqlite';
 import { DamagedRow, faultIn, type LogPiece, type LogRow, logColumns, toPiece } from '../log/log.ts';
-import { isLogColumn } from '../log/publish-marks.ts';
+import { isLogColumn } from '../log/publish-fingerprints.ts';
 import type { Check } from './check.ts';
 
 const forgetMarks = 'Set its publishes to NULL; repeats of those messages may be stored twice.';

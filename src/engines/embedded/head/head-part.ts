@@ -3,7 +3,7 @@
 
 import { lowerBound, upperBound } from '../../../base/sorted-numbers.ts';
 import type { Columns } from '../../../domain/datapoints/columns.ts';
-import type { RangeQuery } from '../../../domain/datapoints/datapoint-store.ts';
+import type { RangeQuery } from '../../../domain/ports/series.ts';
 
 /** Datapoints of a sensor that are in the head, by time. */
 export interface HeadPart extends Columns {

@@ -1,5 +1,5 @@
 // Datapoints on the writer's side: the append-only log, what sealing has made of it, purging, and the memories that
-// belong into a datapoint's own commit (push receipts, MQTT publish marks).
+// belong into a datapoint's own commit (push receipts, fingerprints of MQTT publishes).
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { limits } from '../../../config/limits.ts';
 import { countRows, type DatapointBatch, type PushReceipt } from '../../../domain/datapoints/datapoint-batch.ts';
@@ -7,7 +7,7 @@ import { SealWriter } from '../sealing/seal-writer.ts';
 import type { SealUnit } from '../threads/seal-protocol.ts';
 import { cutBatch, LogWriter, lastLoggedSeq } from './log.ts';
 import { LogTexts } from './log-texts.ts';
-import { PublishMarks, toLogColumn } from './publish-marks.ts';
+import { PublishFingerprints, toLogColumn } from './publish-fingerprints.ts';
 import { ReplayBacklog } from './replay-backlog.ts';
 
 export class DatapointWriter {
@@ -15,7 +15,7 @@ export class DatapointWriter {
   readonly #log: LogWriter;
   readonly #sealing: SealWriter;
   readonly #backlog: ReplayBacklog;
-  readonly #marks: PublishMarks;
+  readonly #fingerprints: PublishFingerprints;
   readonly #texts: LogTexts;
   readonly #insertReceipt: StatementSync;
   #nextSeq: number;
@@ -42,8 +42,12 @@ export class DatapointWriter {
     this.purgeDue = one('SELECT count(*) AS n FROM purge') > 0;
     this.#log = new LogWriter(database);
     this.#texts = new LogTexts(database);
-    this.#marks = new PublishMarks(database);
-    this.#sealing = new SealWriter(database, { log: this.#log, backlog: this.#backlog, marks: this.#marks });
+    this.#fingerprints = new PublishFingerprints(database);
+    this.#sealing = new SealWriter(database, {
+      log: this.#log,
+      backlog: this.#backlog,
+      fingerprints: this.#fingerprints,
+    });
     this.#insertReceipt = database.prepare(
       'INSERT OR REPLACE INTO receipt (id, caller, body_hash, answer, at) VALUES (?, ?, ?, ?, ?)',
     );
@@ -98,7 +102,7 @@ export class DatapointWriter {
       publishes = undefined;
     }
     // Of messages that brought no datapoint.
-    if (publishes !== undefined) this.#marks.add(batch.publishes, batch.publishedMs);
+    if (publishes !== undefined) this.#fingerprints.add(batch.publishes, batch.publishedMs);
     this.#nextSeq = first + countRows(batch);
     if (batch.texts.length > 0) this.#texts.add(batch.texts);
     if (batch.quiet.length > 0) this.#backlog.addQuiet(batch.quiet, first);

@@ -25,7 +25,7 @@ test('damaged rows are passed over, those that are kept for the rules too', asyn
     );
   const follower = new LogFollower(database, new SharedArrayBuffer(8));
   const seqs: number[] = [];
-  for (let points = follower.readBehind(0); points.length > 0; points = follower.readBehind(seqs.at(-1) as number))
+  for (let points = follower.readAfter(0); points.length > 0; points = follower.readAfter(seqs.at(-1) as number))
     seqs.push(...points.map(({ seq }) => seq));
   const isWhole = (seq: number) => (seq < 50 || seq > 60) && (seq < 200 || seq > 1_100);
   assert.deepEqual(seqs, Array.from({ length: rows }, (_, n) => n + 1).filter(isWhole));

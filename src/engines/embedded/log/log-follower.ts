@@ -4,8 +4,8 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { limits } from '../../../config/limits.ts';
 import { rowNumbers } from '../../../domain/datapoints/datapoint-batch.ts';
-import type { FollowedDatapoint } from '../../../domain/datapoints/datapoint-store.ts';
 import type { SensorKey } from '../../../domain/devices/sensor.ts';
+import type { LogEntry } from '../../../domain/ports/commit-log.ts';
 import { countInBounds, DamagedRow, type LogRow, logColumns, toPiece } from './log.ts';
 
 /** Rows of the log read in one step: many where each commit was small. */
@@ -27,11 +27,7 @@ export function sharedFollowedSeq(reader: DatabaseSync): SharedArrayBuffer {
 }
 
 /** What a datapoint of a sensor is known by where it has no seq. */
-export function keyOf({
-  timestampMs,
-  receivedMs,
-  value,
-}: Omit<FollowedDatapoint, 'seq' | 'sensor' | 'isQuiet'>): string {
+export function keyOf({ timestampMs, receivedMs, value }: Omit<LogEntry, 'seq' | 'sensor' | 'isQuiet'>): string {
   return `${receivedMs} ${timestampMs ?? ''} ${typeof value} ${value}`;
 }
 
@@ -61,11 +57,11 @@ export class LogFollower {
     this.#mark = reader.prepare("SELECT value FROM counter WHERE name = 'followed_seq'");
   }
 
-  follow(seq: number | undefined): void {
+  confirm(seq: number | undefined): void {
     Atomics.store(this.#followed, 0, BigInt(seq ?? -1));
   }
 
-  followedSeq(): number | undefined {
+  confirmedSeq(): number | undefined {
     return this.#mark.get()?.['value'] as number | undefined;
   }
 
@@ -83,7 +79,7 @@ export class LogFollower {
   }
 
   /** The datapoint of a sensor that came last up to a seq, if it came shortly before and is kept. */
-  latestUpTo(sensor: SensorKey, seq: number): FollowedDatapoint | undefined {
+  latestUpTo(sensor: SensorKey, seq: number): LogEntry | undefined {
     for (const row of this.#piecesBack.iterate(seq) as Iterable<unknown>) {
       const found = [...this.#pointsOf(row as LogRow)].findLast((point) => point.sensor === sensor && point.seq <= seq);
       if (found !== undefined) return found;
@@ -92,8 +88,8 @@ export class LogFollower {
   }
 
   /** Some of what came behind a seq; nothing where there is nothing more. What cannot be read is passed over. */
-  readBehind(seq: number): FollowedDatapoint[] {
-    const points: FollowedDatapoint[] = [];
+  readAfter(seq: number): LogEntry[] {
+    const points: LogEntry[] = [];
     for (let behind = seq; ; ) {
       let rows = 0;
       for (const row of this.#pieces.iterate(behind) as Iterable<unknown>) {
@@ -109,17 +105,17 @@ export class LogFollower {
   /** The sensor's datapoints behind a seq: how many of them look alike. */
   countBehind(sensor: SensorKey, seq: number): Map<string, number> {
     const counts = new Map<string, number>();
-    let points = this.readBehind(seq);
+    let points = this.readAfter(seq);
     for (let last = points.at(-1); last !== undefined; last = points.at(-1)) {
       for (const point of points) {
         if (point.sensor === sensor) counts.set(keyOf(point), (counts.get(keyOf(point)) ?? 0) + 1);
       }
-      points = this.readBehind(last.seq);
+      points = this.readAfter(last.seq);
     }
     return counts;
   }
 
-  *#pointsOf(row: LogRow): Generator<FollowedDatapoint> {
+  *#pointsOf(row: LogRow): Generator<LogEntry> {
     const piece = toPiece(row);
     if (piece instanceof DamagedRow) return;
     const { firstSeq, rows, texts } = piece;

@@ -112,7 +112,7 @@ test('the log goes on behind a last row that does not know its number of datapoi
     assert.deepEqual([count('log'), count('damaged_log'), count('chunk')], [0, 1, 20]);
     // Of what was not followed, the rest is kept; it can be passed over as well.
     const follower = new LogFollower(database, new SharedArrayBuffer(8));
-    assert.deepEqual([follower.readBehind(20).map(({ seq }) => seq), follower.readBehind(first)], [[first], []]);
+    assert.deepEqual([follower.readAfter(20).map(({ seq }) => seq), follower.readAfter(first)], [[first], []]);
   }
 });
 

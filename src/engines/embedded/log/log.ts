@@ -238,7 +238,7 @@ export class LogWriter {
     );
   }
 
-  /** @param publishes marks of MQTT publishes to be stored beside (publish-marks.ts) */
+  /** @param publishes fingerprints of MQTT publishes to be stored beside (publish-fingerprints.ts) */
   append(piece: LogPiece, publishes?: Uint8Array): void {
     const { buffer, byteOffset, byteLength } = piece.rows;
     const isFew = countOf(piece) <= limits.logPackedDatapointsMax && piece.texts.length === 0;

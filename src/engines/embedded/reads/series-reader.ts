@@ -5,7 +5,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { lowerBound, upperBound } from '../../../base/sorted-numbers.ts';
 import { bytesOfRow, type Columns, type Slice } from '../../../domain/datapoints/columns.ts';
-import type { Position, RangeQuery, RangeStep } from '../../../domain/datapoints/datapoint-store.ts';
+import type { RangeQuery, RangeStep, SeriesCursor } from '../../../domain/ports/series.ts';
 import { gather, mergeDown, mergeUp, type Piece } from '../../shared/codec/gathering.ts';
 import type { HeadPart } from '../head/head-part.ts';
 import { ChunkReader, type UnopenedChunk } from './chunk-reader.ts';
@@ -166,7 +166,7 @@ function* piecesOf(chunks: Iterable<UnopenedChunk>, toPiece: (chunk: UnopenedChu
 }
 
 /** Leaves out of slices that go down what lies on the read side of the position. */
-function* behind(slices: Iterable<Slice>, after: Position | undefined): Generator<Slice> {
+function* behind(slices: Iterable<Slice>, after: SeriesCursor | undefined): Generator<Slice> {
   // How many there are of the position's time is known only when all of them have been seen.
   let same: Slice[] = [];
   let count = 0;
@@ -252,7 +252,7 @@ class Taker {
     return first === from;
   }
 
-  stepUp(after: Position | undefined): SelectedStep {
+  stepUp(after: SeriesCursor | undefined): SelectedStep {
     const order = this.#lastMs();
     let index = after?.order === order ? after.index : 0;
     for (const { columns, from, to } of this.#slices.toReversed()) {

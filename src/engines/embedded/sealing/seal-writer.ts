@@ -4,7 +4,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { toColumn } from '../database/value-column.ts';
 import type { LogWriter } from '../log/log.ts';
-import type { PublishMarks } from '../log/publish-marks.ts';
+import type { PublishFingerprints } from '../log/publish-fingerprints.ts';
 import type { ReplayBacklog } from '../log/replay-backlog.ts';
 import type { SealedLatest, SealUnit } from '../threads/seal-protocol.ts';
 import { ChunkWriter } from './chunk-writer.ts';
@@ -12,7 +12,7 @@ import { ChunkWriter } from './chunk-writer.ts';
 export class SealWriter {
   readonly #log: LogWriter;
   readonly #backlog: ReplayBacklog;
-  readonly #marks: PublishMarks;
+  readonly #fingerprints: PublishFingerprints;
   readonly #chunks: ChunkWriter;
   readonly #remove: StatementSync;
   readonly #setAside: StatementSync;
@@ -26,11 +26,15 @@ export class SealWriter {
 
   constructor(
     database: DatabaseSync,
-    { log, backlog, marks }: { readonly log: LogWriter; readonly backlog: ReplayBacklog; readonly marks: PublishMarks },
+    {
+      log,
+      backlog,
+      fingerprints,
+    }: { readonly log: LogWriter; readonly backlog: ReplayBacklog; readonly fingerprints: PublishFingerprints },
   ) {
     this.#log = log;
     this.#backlog = backlog;
-    this.#marks = marks;
+    this.#fingerprints = fingerprints;
     this.#chunks = new ChunkWriter(database);
     this.#remove = database.prepare('DELETE FROM chunk WHERE id = ?');
     this.#setAside = database.prepare(
@@ -80,7 +84,7 @@ export class SealWriter {
   clearSome(upTo: number): { readonly sealedSeq: number; readonly isDone: boolean } {
     const seq = this.#log.stepUpTo(upTo) ?? upTo;
     const hasMore = this.#backlog.keep(seq);
-    this.#marks.keep(seq, upTo);
+    this.#fingerprints.keep(seq, upTo);
     this.#log.removeUpTo(seq);
     this.#sealed.run(seq);
     if (seq >= upTo) this.#end.run();

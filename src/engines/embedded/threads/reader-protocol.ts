@@ -3,20 +3,20 @@ import type { RefusalCode } from '../../../base/refusal.ts';
 import type {
   AggregateQuery,
   AggregateStep,
+  DownsampleQuery,
+  DownsampleStep,
   RangeQuery,
   RangeStep,
   TextQuery,
   TextStep,
-  ThinQuery,
-  ThinStep,
-} from '../../../domain/datapoints/datapoint-store.ts';
+} from '../../../domain/ports/series.ts';
 import type { HeadPart } from '../head/head-part.ts';
 
 /** What can be asked, and what the answer is. */
 export interface Reads {
   readonly range: { readonly query: RangeQuery; readonly step: RangeStep };
-  readonly buckets: { readonly query: AggregateQuery; readonly step: AggregateStep };
-  readonly thin: { readonly query: ThinQuery; readonly step: ThinStep };
+  readonly aggregate: { readonly query: AggregateQuery; readonly step: AggregateStep };
+  readonly downsample: { readonly query: DownsampleQuery; readonly step: DownsampleStep };
   readonly text: { readonly query: TextQuery; readonly step: TextStep };
 }
 

@@ -5,7 +5,7 @@ import { Refusal } from '../../../base/refusal.ts';
 import { limits } from '../../../config/limits.ts';
 import { buffersOf } from '../../../domain/datapoints/columns.ts';
 import { openConnection } from '../database/connection.ts';
-import { aggregateStep, textStep, thinStep } from '../reads/series-answers.ts';
+import { aggregateStep, downsampleStep, textStep } from '../reads/series-computations.ts';
 import { SeriesReader } from '../reads/series-reader.ts';
 import type { ReadRequest, ReadResponse, Reads, ReleasedText } from './reader-protocol.ts';
 import { TextBufferPool } from './text-buffers.ts';
@@ -41,10 +41,10 @@ function read({ kind, query, part }: ReadRequest): [step: Reads[keyof Reads]['st
       const step = series.read(query, part);
       return [step, buffersOf(step.columns)];
     }
-    case 'buckets':
+    case 'aggregate':
       return [aggregateStep(series, query, part), []];
-    case 'thin': {
-      const step = thinStep(series, query, part);
+    case 'downsample': {
+      const step = downsampleStep(series, query, part);
       return [step, buffersOf(step.columns)];
     }
     case 'text': {

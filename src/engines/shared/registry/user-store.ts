@@ -112,14 +112,14 @@ export class SqlUserStore implements UserStore {
 
   async remove(
     key: UserKey,
-    { heir, atMs }: { readonly heir: UserKey | undefined; readonly atMs: number },
+    { newOwner, atMs }: { readonly newOwner: UserKey | undefined; readonly atMs: number },
   ): Promise<void> {
     const inherited =
-      heir === undefined
+      newOwner === undefined
         ? (['gateway', 'project'] as const).map((table) => this.#db.deleteFrom(table).where('owner', '=', key))
         : [
-            this.#db.updateTable('gateway').set({ owner: heir, date_modified: atMs }).where('owner', '=', key),
-            this.#db.updateTable('project').set({ owner: heir }).where('owner', '=', key),
+            this.#db.updateTable('gateway').set({ owner: newOwner, date_modified: atMs }).where('owner', '=', key),
+            this.#db.updateTable('project').set({ owner: newOwner }).where('owner', '=', key),
           ];
     await this.#registry.write([
       ...inherited,

@@ -3,7 +3,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { BatchRange } from '../../../base/in-batches.ts';
 import type { Audience } from '../../../domain/permissions/permission.ts';
-import type { GuardedStore, OrderedRecord } from '../../../domain/permissions/permission-queries.ts';
+import type { OrderedRecord, ProtectedRecordStore } from '../../../domain/permissions/permission-queries.ts';
 import type { RecordKind } from '../../../domain/scopes.ts';
 import { audienceCondition, callerOf } from './queries/audience.ts';
 import { withinTime } from './queries/time-guard.ts';
@@ -18,7 +18,7 @@ interface Row {
   readonly scopes: number | null;
 }
 
-export class SqlGuardedStore implements GuardedStore {
+export class SqlProtectedRecordStore implements ProtectedRecordStore {
   readonly #registry: Registry;
 
   constructor(registry: Registry) {

@@ -2,18 +2,18 @@
 // by the thread that reads, over what chunks were decoded to, without a copy.
 
 import { type Columns, columnsOf, type Slice } from '../../../domain/datapoints/columns.ts';
+import { Aggregation } from '../../../domain/datapoints/history/aggregate.ts';
+import { Downsampling, type Span, selectedPoints } from '../../../domain/datapoints/history/downsample.ts';
+import { jsonBytesMax, RowWriter } from '../../../domain/datapoints/history/row-encoding.ts';
+import { type Calibration, calibrateColumn } from '../../../domain/devices/calibration.ts';
 import type {
   AggregateQuery,
   AggregateStep,
+  DownsampleQuery,
+  DownsampleStep,
   TextQuery,
   TextStep,
-  ThinQuery,
-  ThinStep,
-} from '../../../domain/datapoints/datapoint-store.ts';
-import { Aggregation } from '../../../domain/datapoints/history/aggregate.ts';
-import { jsonBytesMax, RowWriter } from '../../../domain/datapoints/history/column-json.ts';
-import { Downsampling, type Span, selectedPoints } from '../../../domain/datapoints/history/downsample.ts';
-import { type Calibration, calibrateColumn } from '../../../domain/devices/calibration.ts';
+} from '../../../domain/ports/series.ts';
 import { gather } from '../../shared/codec/gathering.ts';
 import type { HeadPart } from '../head/head-part.ts';
 import type { SeriesReader } from './series-reader.ts';
@@ -34,7 +34,7 @@ export function aggregateStep(series: SeriesReader, query: AggregateQuery, head:
 }
 
 /** @throws Refusal `damaged` */
-export function thinStep(series: SeriesReader, query: ThinQuery, head: HeadPart): ThinStep {
+export function downsampleStep(series: SeriesReader, query: DownsampleQuery, head: HeadPart): DownsampleStep {
   return series.inSnapshot(() => {
     const { points, calibration, descending } = query;
     const open = query.open ?? { span: spanOf(series, query, head), column: undefined };
@@ -54,11 +54,11 @@ export function thinStep(series: SeriesReader, query: ThinQuery, head: HeadPart)
 /** @throws Refusal `damaged` */
 export function textStep(series: SeriesReader, query: TextQuery, head: HeadPart, allocate: TextBuffer): TextStep {
   return series.inSnapshot(() => {
-    const { separator, descending, calibration } = query;
+    const { encoding, descending, calibration } = query;
     const { slices, next } = series.take(query, head);
     const shown = pageOf(slices, query).map(correctionBy(calibration));
     const buffer = allocate(shown.reduce((bytes, slice) => bytes + jsonBytesMax(slice), 2));
-    const writer = new RowWriter(buffer, { at: 1, separator });
+    const writer = new RowWriter(buffer, { at: 1, encoding });
     for (const slice of shown) writer.add(slice, descending);
     return { text: buffer.subarray(0, writer.at + 1), rows: countOf(shown), count: countOf(slices), next };
   });
@@ -84,13 +84,13 @@ function pageOf(slices: readonly Slice[], { skip, rowsMax, descending }: TextQue
   return shown;
 }
 
-function columnsIn(slices: readonly Slice[], { descending, calibration }: ThinQuery): Columns {
+function columnsIn(slices: readonly Slice[], { descending, calibration }: DownsampleQuery): Columns {
   const columns = gather(slices, { reversed: descending, isCopy: true });
   return correctionBy(calibration)({ columns, from: 0, to: columns.count }).columns;
 }
 
 /** Times of the first and the last datapoint; undefined where there are so few that all of them stay. */
-function spanOf(series: SeriesReader, query: ThinQuery, head: HeadPart): Span | undefined {
+function spanOf(series: SeriesReader, query: DownsampleQuery, head: HeadPart): Span | undefined {
   if (series.countWithin(query, head, query.points) <= query.points) return undefined;
   const end = (descending: boolean) => {
     const { slices } = series.take({ ...query, descending, limit: 1, valuesOnly: true }, head);

@@ -3,8 +3,8 @@
 // away. The thread that has read them writes them. Says what http/lists/datapoint-rows.ts says.
 import { type Slice, valueAt } from '../columns.ts';
 
-/** Between the rows of a list, or behind each row of lines. */
-export type Separator = ',' | '\n';
+/** Rows as the elements of a JSON array, or each on a line of its own. */
+export type RowEncoding = 'json' | 'ndjson';
 
 const encoder = new TextEncoder();
 const beforeValue = encoder.encode('{"value":');
@@ -37,7 +37,7 @@ export function jsonBytesMax({ columns: { texts }, from, to }: Slice): number {
 /** Writes rows one behind the other. */
 export class RowWriter {
   readonly #bytes: Uint8Array;
-  readonly #separator: Separator;
+  readonly #encoding: RowEncoding;
   #at: number;
   /** The times written last, and where the received one stands. */
   readonly #measured = new DayText();
@@ -48,10 +48,10 @@ export class RowWriter {
   #isFirst = true;
 
   /** @param bytes with room for all that is added, from `at` on */
-  constructor(bytes: Uint8Array, options: { readonly at: number; readonly separator: Separator }) {
+  constructor(bytes: Uint8Array, options: { readonly at: number; readonly encoding: RowEncoding }) {
     this.#bytes = bytes;
     this.#at = options.at;
-    this.#separator = options.separator;
+    this.#encoding = options.encoding;
   }
 
   /** Where the next row would begin. */
@@ -66,7 +66,7 @@ export class RowWriter {
     let at = this.#at;
     for (let n = from; n < to; n++) {
       const index = reversed ? to - 1 - (n - from) : n;
-      if (this.#separator === ',' && !this.#isFirst) bytes[at++] = comma;
+      if (this.#encoding === 'json' && !this.#isFirst) bytes[at++] = comma;
       this.#isFirst = false;
       at = put(bytes, at, beforeValue);
       at = putValue(bytes, at, valueAt(columns, index));
@@ -80,7 +80,7 @@ export class RowWriter {
       at = this.#putReceived(at, received[index] as number);
       bytes[at++] = quote;
       bytes[at++] = brace;
-      if (this.#separator === '\n') bytes[at++] = 0x0a;
+      if (this.#encoding === 'ndjson') bytes[at++] = 0x0a;
     }
     this.#at = at;
   }

@@ -9,8 +9,8 @@ import fc from 'fast-check';
 import { Caller } from '../../src/domain/callers/caller.ts';
 import { datapointsOf } from '../../src/domain/datapoints/columns.ts';
 import { type Datapoint, orderOf } from '../../src/domain/datapoints/datapoint.ts';
-import type { OpenThinning, Position } from '../../src/domain/datapoints/datapoint-store.ts';
 import { type Aggregate, closeBucket, type OpenBucket } from '../../src/domain/datapoints/history/aggregate.ts';
+import type { OpenDownsampling, SeriesCursor } from '../../src/domain/ports/series.ts';
 import { openEmbeddedStore } from '../../src/engines/embedded/open.ts';
 import { datapointRows } from '../../src/http/lists/datapoint-rows.ts';
 import { batchOf, type Point, sorted } from '../support/points.ts';
@@ -63,7 +63,7 @@ async function stored({ batches, descending, limit, from, to, calibration }: Ser
   const all: (Point & { readonly seq: number })[] = [];
   for (const { points, seal } of batches) {
     const batch = points.map((one) => ({ ...one, sensor }));
-    const first = await embedded.datapoints.append(batchOf(batch));
+    const first = await embedded.commitLog.append(batchOf(batch));
     all.push(...batch.map((one, n) => ({ ...one, seq: first + n })));
     if (seal) await embedded.writer.seal();
   }
@@ -79,11 +79,11 @@ async function stored({ batches, descending, limit, from, to, calibration }: Ser
   return { query: { sensor, fromMs, toMs, descending, limit, calibration }, expected };
 }
 
-async function steps<Step extends { readonly next: Position | undefined }>(
-  ask: (after: Position | undefined) => Promise<Step>,
+async function steps<Step extends { readonly next: SeriesCursor | undefined }>(
+  ask: (after: SeriesCursor | undefined) => Promise<Step>,
   take: (step: Step) => void,
 ): Promise<void> {
-  let after: Position | undefined;
+  let after: SeriesCursor | undefined;
   do {
     const step = await ask(after);
     take(step);
@@ -98,7 +98,7 @@ test('rows of buckets are those of the datapoints taken one by one', async () =>
     let open: OpenBucket | undefined;
     const buckets = { size: { unit: 'h', count: 1 }, timezone: 'Asia/Kolkata' } as const;
     await steps(
-      (after) => embedded.datapoints.aggregate({ ...query, buckets, after, open }, caller),
+      (after) => embedded.series.aggregate({ ...query, buckets, after, open }, caller),
       (step) => {
         rows.push(...step.rows);
         open = step.open;
@@ -127,9 +127,9 @@ test('a choice for a chart holds the ends and extremes of each part, the same up
   const property = fc.asyncProperty(series, fc.integer({ min: 4, max: 60 }), async (one, points) => {
     const { query, expected } = await stored(one);
     const chosen: Datapoint[] = [];
-    let open: OpenThinning | undefined;
+    let open: OpenDownsampling | undefined;
     await steps(
-      (after) => embedded.datapoints.thinOut({ ...query, points, after, open }, caller),
+      (after) => embedded.series.downsample({ ...query, points, after, open }, caller),
       (step) => {
         chosen.push(...datapointsOf(step.columns));
         open = step.open;
@@ -166,13 +166,13 @@ test('rows as JSON are those of the datapoints written one by one', async () => 
     const pieces: string[] = [];
     let [skip, rowsMax, count] = [offset, shown, 0];
     await steps(
-      (after) => embedded.datapoints.readText({ ...query, separator: '\n', skip, rowsMax, after }, caller),
+      (after) => embedded.series.text({ ...query, encoding: 'ndjson', skip, rowsMax, after }, caller),
       (step) => {
         pieces.push(Buffer.from(step.text.subarray(1, -1)).toString());
         skip -= Math.min(skip, step.count);
         rowsMax -= step.rows;
         count += step.count;
-        embedded.datapoints.giveBack(step.text);
+        embedded.series.release(step.text);
       },
     );
     const lines = expected.slice(offset, offset + shown).map((row) => rowText.json({ device: 'd', sensor: 's', row }));

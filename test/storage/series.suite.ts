@@ -1,31 +1,20 @@
-// What every engine that keeps datapoints must do alike; run on each by a test file that opens it.
+// What every engine must do alike where it reads datapoints by time; run on each by engines.test.ts.
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import fc from 'fast-check';
 import { Caller } from '../../src/domain/callers/caller.ts';
 import { type Columns, datapointsOf } from '../../src/domain/datapoints/columns.ts';
 import { orderOf, type StoredValue } from '../../src/domain/datapoints/datapoint.ts';
-import { BatchBuilder } from '../../src/domain/datapoints/datapoint-batch.ts';
-import type { DatapointStore, Position, RangeQuery } from '../../src/domain/datapoints/datapoint-store.ts';
+import type { RangeQuery, SeriesCursor } from '../../src/domain/ports/series.ts';
 import { type Beside, batchOf, nowMs, type Point, positionOf, sorted, timeOf } from '../support/points.ts';
 import { properties } from '../support/properties.ts';
+import type { Engine, OpenedEngine } from './engines.ts';
 
 const caller = new Caller('reader');
 
-/** One engine on data of its own. */
-export interface OpenedStore {
-  readonly store: DatapointStore;
-  /** Moves what was appended to where it stays, if the engine does such a thing. */
-  seal(): Promise<void>;
-  /** Closes the engine and opens it again on the same data. */
-  reopen(): Promise<void>;
-  /** Closes the engine and removes its data. */
-  close(): Promise<void>;
-}
-
-export function datapointStoreSuite(engine: string, open: () => Promise<OpenedStore>): void {
-  suite(`datapoints on ${engine}`, () => {
-    let opened: OpenedStore;
+export function seriesSuite({ name, open }: Engine): void {
+  suite(`series on ${name}`, () => {
+    let opened: OpenedEngine;
     let sensor = 0;
 
     before(async () => {
@@ -38,10 +27,10 @@ export function datapointStoreSuite(engine: string, open: () => Promise<OpenedSt
       return sensor;
     };
     const append = (points: readonly Point[], rest?: Beside) => {
-      return opened.store.append(batchOf(points, rest));
+      return opened.commitLog.append(batchOf(points, rest));
     };
     const step = (query: Partial<RangeQuery> & Pick<RangeQuery, 'sensor'>) => {
-      return opened.store.read({ descending: false, limit: 100_000, ...query }, caller);
+      return opened.series.range({ descending: false, limit: 100_000, ...query }, caller);
     };
     const read = async (query: Partial<RangeQuery> & Pick<RangeQuery, 'sensor'>) => {
       return datapointsOf((await step(query)).columns);
@@ -49,22 +38,6 @@ export function datapointStoreSuite(engine: string, open: () => Promise<OpenedSt
     const values = async (query: Partial<RangeQuery> & Pick<RangeQuery, 'sensor'>) => {
       return (await read(query)).map(({ value }) => value);
     };
-
-    test('seqs go on one by one, over batches, sealing and reopening', async () => {
-      const of = nextSensor();
-      const first = await append([{ sensor: of }, { sensor: of }, { sensor: of }]);
-      assert.equal(await append([{ sensor: of }]), first + 3);
-      await opened.seal();
-      assert.equal(await append([{ sensor: of }]), first + 4);
-      await opened.seal();
-      await opened.reopen();
-      const later = await append([{ sensor: of }]);
-      assert.ok(later > first + 4);
-      const { columns } = await step({ sensor: of });
-      assert.equal(columns.count, 6);
-      // Of what is sealed the order of arrival among all is not kept.
-      assert.deepEqual([...(columns.seqs ?? [])], [0, 0, 0, 0, 0, later]);
-    });
 
     test('what is before a time is removed in steps, oldest first, and nothing else', async () => {
       const [of, other] = [nextSensor(), nextSensor()];
@@ -76,7 +49,7 @@ export function datapointStoreSuite(engine: string, open: () => Promise<OpenedSt
       ]);
       await opened.seal();
       assert.deepEqual(
-        await opened.store.oldest([of, other, nextSensor()]),
+        await opened.series.oldest([of, other, nextSensor()]),
         new Map([
           [of, 0],
           [other, 0],
@@ -84,7 +57,7 @@ export function datapointStoreSuite(engine: string, open: () => Promise<OpenedSt
       );
       let removed = 0;
       for (let step = 1, left = 0; step > 0; removed += step) {
-        step = await opened.store.removeBefore(of, 4_000);
+        step = await opened.series.removeBefore(of, 4_000);
         const orders = (await read({ sensor: of })).map(orderOf);
         left = count + 1 - removed - step;
         assert.equal(orders.length, left);
@@ -92,29 +65,19 @@ export function datapointStoreSuite(engine: string, open: () => Promise<OpenedSt
         assert.equal(orders[0], removed + step);
       }
       assert.equal(removed, 4_000);
-      assert.deepEqual(await opened.store.oldest([of]), new Map([[of, 4_000]]));
+      assert.deepEqual(await opened.series.oldest([of]), new Map([[of, 4_000]]));
       await opened.reopen();
       assert.equal((await read({ sensor: of })).length, 1_001);
       assert.equal((await read({ sensor: other })).length, 1);
-      assert.equal(await opened.store.removeBefore(of, 20_000), 1_001);
+      assert.equal(await opened.series.removeBefore(of, 20_000), 1_001);
       assert.equal((await read({ sensor: of })).length, 0);
       // The last one is told all the same.
-      assert.equal((await opened.store.latest([of])).get(of)?.receivedMs, 10_000);
-      assert.equal(await opened.store.removeBefore(of, 20_000), 0);
-      assert.deepEqual(await opened.store.oldest([of]), new Map());
+      assert.equal((await opened.series.latest([of])).get(of)?.receivedMs, 10_000);
+      assert.equal(await opened.series.removeBefore(of, 20_000), 0);
+      assert.deepEqual(await opened.series.oldest([of]), new Map());
       await append([{ sensor: of, timestamp: 5, value: 6 }]);
       await opened.seal();
       assert.deepEqual(await values({ sensor: of }), [6]);
-    });
-
-    test('appends at once are stored in the order they were made in', async () => {
-      const of = nextSensor();
-      const seqs = await Promise.all(Array.from({ length: 200 }, (_, value) => append([{ sensor: of, value }])));
-      assert.deepEqual(
-        seqs,
-        [...seqs].sort((a, b) => a - b),
-      );
-      assert.deepEqual(await values({ sensor: of }), [...seqs.keys()]);
     });
 
     test('what was appended is there after reopening, sealed or not', async () => {
@@ -170,7 +133,7 @@ export function datapointStoreSuite(engine: string, open: () => Promise<OpenedSt
       const same = async () => {
         const found = await values({ sensor: of });
         for (const [n, value] of kept.entries()) assert.ok(Object.is(found[n], value), `${value} came as ${found[n]}`);
-        assert.ok(Object.is((await opened.store.latest([of])).get(of)?.value, kept.at(-1)));
+        assert.ok(Object.is((await opened.series.latest([of])).get(of)?.value, kept.at(-1)));
       };
       await append(kept.map((value) => ({ sensor: of, value })));
       await same();
@@ -189,13 +152,13 @@ export function datapointStoreSuite(engine: string, open: () => Promise<OpenedSt
       ]);
       assert.deepEqual([await values({ sensor: one }), await values({ sensor: other })], [[1, 3], [2]]);
       assert.deepEqual(await read({ sensor: none }), []);
-      assert.equal((await opened.store.latest([none])).size, 0);
+      assert.equal((await opened.series.latest([none])).size, 0);
     });
 
     test('the latest is what arrived last, whatever its time', async () => {
       const [one, other] = [nextSensor(), nextSensor()];
       const latest = async () => {
-        const found = await opened.store.latest([one, other]);
+        const found = await opened.series.latest([one, other]);
         return [found.get(one)?.value, found.get(other)?.value];
       };
       await append([
@@ -222,7 +185,7 @@ export function datapointStoreSuite(engine: string, open: () => Promise<OpenedSt
         await opened.seal();
         await append(points.slice(20));
         const seen: StoredValue[] = [];
-        let after: Position | undefined;
+        let after: SeriesCursor | undefined;
         for (let count = 0; ; count++) {
           const { columns, next } = await step({ sensor: of, descending, limit: 7, after, fromMs: 0, toMs: 6 });
           seen.push(...datapointsOf(columns).map(({ value }) => value));
@@ -257,7 +220,7 @@ export function datapointStoreSuite(engine: string, open: () => Promise<OpenedSt
       // Nothing here gives way to the event loop, so the engine seals while this side has not heard of it.
       for (const endMs = performance.now() + 100; performance.now() < endMs; ) {
         assert.deepEqual(await values({ sensor: of }), expected);
-        assert.equal((await opened.store.latest([of])).get(of)?.value, 39);
+        assert.equal((await opened.series.latest([of])).get(of)?.value, 39);
       }
       await sealed;
       assert.deepEqual(await values({ sensor: of }), expected);
@@ -301,7 +264,7 @@ export function datapointStoreSuite(engine: string, open: () => Promise<OpenedSt
             );
             const last = expected.length > limit ? expected[limit - 1] : undefined;
             assert.deepEqual(next, last && positionOf(last, { of: model, descending }));
-            assert.equal(await opened.store.count({ sensor: of, ...one.query }, 1000), all.length);
+            assert.equal(await opened.series.count({ sensor: of, ...one.query }, 1000), all.length);
             knowsSeqs(columns, expected);
           }
         }
@@ -309,63 +272,23 @@ export function datapointStoreSuite(engine: string, open: () => Promise<OpenedSt
       await fc.assert(property, properties());
     });
 
-    test('who follows reads all that came behind a seq, in order of arrival, however much is sealed', async () => {
-      const [one, other] = [nextSensor(), nextSensor()];
-      const from = opened.store.lastSeq;
-      opened.store.follow(from);
-      const expected: [number, number, StoredValue, boolean][] = [];
-      for (let n = 0; n < 12; n++) {
-        const isQuiet = n % 5 === 1;
-        const points = [0, 1, 2].map((k) => ({ sensor: k === 1 ? other : one, timestamp: -n, value: n * 3 + k }));
-        const batch = new BatchBuilder(points.length);
-        for (const { sensor: of, timestamp, value } of points) batch.add(of, timestamp, nowMs, value);
-        if (isQuiet) batch.addQuiet(2);
-        const first = await opened.store.append(batch.build());
-        for (const [k, { sensor: of, value }] of points.entries())
-          expected.push([first + k, of, value, isQuiet && k > 0]);
-        if (n === 3 || n === 9) await opened.seal();
-        if (n === 6) await opened.reopen();
-        if (n === 6) opened.store.follow(from + 4);
-      }
-      assert.equal(opened.store.lastSeq, expected.at(-1)?.[0]);
-      const readFrom = async (seq: number) => {
-        const points: [number, number, StoredValue, boolean][] = [];
-        for (let at = seq; ; ) {
-          const step = await opened.store.readBehind(at);
-          if (step.length === 0) return points;
-          for (const point of step) points.push([point.seq, point.sensor, point.value, point.isQuiet]);
-          at = step.at(-1)?.seq ?? at;
-        }
-      };
-      assert.deepEqual(await readFrom(from + 4), expected.slice(4));
-      await opened.reopen();
-      assert.ok(((await opened.store.followedSeq()) ?? 0) >= from);
-      assert.deepEqual(await readFrom(from + 20), expected.slice(20));
-      for (const upTo of [from + 36, from + 34, from + 20]) {
-        const last = expected.filter(([seq, of]) => seq <= upTo && of === one).at(-1);
-        assert.equal((await opened.store.latestUpTo(one, upTo))?.value, last?.[2]);
-      }
-      opened.store.follow(undefined);
-      await opened.seal();
-    });
-
     test('knows what was last when a datapoint came, after what came in the same millisecond was sealed', async () => {
       const [a, b, c] = [nextSensor(), nextSensor(), nextSensor()];
-      opened.store.follow(opened.store.lastSeq);
+      opened.commitLog.confirm(opened.commitLog.lastPosition);
       await append([{ sensor: b, value: 7 }]);
       await opened.seal();
       const seq = await append([{ sensor: a }, { sensor: b, value: 1 }, { sensor: c, value: 2 }]);
       await opened.seal();
-      assert.equal((await opened.store.latestUpTo(b, seq))?.value, 7);
-      assert.equal(await opened.store.latestUpTo(c, seq), undefined);
+      assert.equal((await opened.series.latestUpTo(b, seq))?.value, 7);
+      assert.equal(await opened.series.latestUpTo(c, seq), undefined);
       // One that looks as what came later does is not taken for it.
       const from = await append([0, 1].map((value) => ({ sensor: c, value })));
-      opened.store.follow(from + 1);
+      opened.commitLog.confirm(from + 1);
       await opened.seal();
       const next = await append([{ sensor: a }, { sensor: c, value: 0 }]);
       await opened.seal();
-      assert.equal((await opened.store.latestUpTo(c, next))?.value, 1);
-      opened.store.follow(undefined);
+      assert.equal((await opened.series.latestUpTo(c, next))?.value, 1);
+      opened.commitLog.confirm(undefined);
     });
   });
 }

@@ -1,0 +1,97 @@
+// The commit log on SQLite, seen from the main thread: the writer thread appends, the head takes each commit in at once, and
+// those who follow read from the tables.
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { countRows, type DatapointBatch, type PushReceipt } from '../../../domain/datapoints/datapoint-batch.ts';
+import type { CommitLog, LogEntry, StoredFingerprint } from '../../../domain/ports/commit-log.ts';
+import type { Head } from '../head/head.ts';
+import type { SqliteWriter } from '../threads/writer.ts';
+import { Damage, readLog } from './log.ts';
+import type { LogFollower } from './log-follower.ts';
+import { listFingerprints } from './publish-fingerprints.ts';
+
+export class SqliteCommitLog implements CommitLog {
+  readonly #writer: SqliteWriter;
+  readonly #reader: DatabaseSync;
+  readonly #head: Head;
+  readonly #follower: LogFollower;
+  readonly #receipt: StatementSync;
+  #lastPosition = 0;
+  #damage: readonly string[] = [];
+
+  constructor(parts: {
+    readonly writer: SqliteWriter;
+    readonly reader: DatabaseSync;
+    readonly head: Head;
+    readonly follower: LogFollower;
+  }) {
+    this.#writer = parts.writer;
+    this.#reader = parts.reader;
+    this.#head = parts.head;
+    this.#follower = parts.follower;
+    this.#receipt = parts.reader.prepare(
+      'SELECT id, caller, body_hash AS bodyHash, answer, at AS atMs FROM receipt WHERE id = ?',
+    );
+  }
+
+  /** Rebuilds the head from the log. */
+  async start(): Promise<void> {
+    // The writer may have begun to seal.
+    this.#reader.exec('BEGIN');
+    let isFirst = true;
+    const damage = new Damage();
+    const whole = { upTo: Number.MAX_SAFE_INTEGER, onDamaged: damage.add.bind(damage) };
+    for (const piece of readLog(this.#reader, whole)) {
+      if (isFirst) this.#head.startBehind(piece.firstSeq - 1);
+      isFirst = false;
+      this.#head.add(piece, piece.firstSeq);
+    }
+    this.#reader.exec('COMMIT');
+    this.#damage = damage.describe();
+    this.#lastPosition = this.#follower.lastSeq();
+    if (isFirst) this.#head.startBehind(this.#lastPosition);
+  }
+
+  /** What is to be said of rows of the log that could not be read at the start. */
+  get damage(): readonly string[] {
+    return this.#damage;
+  }
+
+  get isCatchingUp(): boolean {
+    return this.#writer.isCatchingUp;
+  }
+
+  set onCaughtUp(caughtUp: () => void) {
+    this.#writer.onCaughtUp = caughtUp;
+  }
+
+  append(batch: DatapointBatch): Promise<number> {
+    return this.#writer.append(batch, (firstSeq) => {
+      this.#head.add(batch, firstSeq);
+      this.#lastPosition = firstSeq + countRows(batch) - 1;
+    });
+  }
+
+  get lastPosition(): number {
+    return this.#lastPosition;
+  }
+
+  async readAfter(position: number): Promise<LogEntry[]> {
+    return this.#follower.readAfter(position);
+  }
+
+  confirm(position: number | undefined): void {
+    this.#follower.confirm(position);
+  }
+
+  async confirmedPosition(): Promise<number | undefined> {
+    return this.#follower.confirmedSeq();
+  }
+
+  async findReceipt(id: string): Promise<PushReceipt | undefined> {
+    return this.#receipt.get(id) as PushReceipt | undefined;
+  }
+
+  async listFingerprints(): Promise<Iterable<StoredFingerprint>> {
+    return listFingerprints(this.#reader);
+  }
+}

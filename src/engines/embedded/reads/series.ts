@@ -1,0 +1,155 @@
+// Time series on SQLite, read from the chunks and from the head. Short reads are made on the main thread, long ones by the
+// reader thread, so that ingest does not wait for them.
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { EventLoopSlices } from '../../../base/time/event-loop-slices.ts';
+import { limits } from '../../../config/limits.ts';
+import type { Caller } from '../../../domain/callers/caller.ts';
+import { datapointAt } from '../../../domain/datapoints/columns.ts';
+import type { ArrivedDatapoint } from '../../../domain/datapoints/datapoint.ts';
+import { serviceCaller } from '../../../domain/datapoints/ingest/writer-queue.ts';
+import type { SensorKey } from '../../../domain/devices/sensor.ts';
+import type {
+  AggregateQuery,
+  AggregateStep,
+  DownsampleQuery,
+  DownsampleStep,
+  RangeQuery,
+  RangeStep,
+  Series,
+  SeriesRange,
+  TextQuery,
+  TextStep,
+} from '../../../domain/ports/series.ts';
+import { fromColumn, type ValueColumn } from '../database/value-column.ts';
+import type { Head } from '../head/head.ts';
+import { headPartFor, type NeededPart, wholeRange } from '../head/head-part.ts';
+import { keyOf, type LogFollower } from '../log/log-follower.ts';
+import { Retention } from '../sealing/retention.ts';
+import { type HeadPartRequest, ReaderThread } from '../threads/reader-thread-client.ts';
+import type { SqliteWriter } from '../threads/writer.ts';
+import { textStep } from './series-computations.ts';
+import { SeriesReader } from './series-reader.ts';
+
+interface Row {
+  readonly seq: number;
+  readonly at: number;
+  readonly stamped: number;
+  readonly received: number;
+  readonly value: ValueColumn;
+}
+
+export class SqliteSeries implements Series {
+  readonly #head: Head;
+  readonly #follower: LogFollower;
+  readonly #latest: StatementSync;
+  readonly #series: SeriesReader;
+  readonly #thread: ReaderThread;
+  readonly #shortReads = new EventLoopSlices({ msMax: limits.turnMsMax });
+  readonly #retention: Retention;
+
+  constructor(parts: {
+    readonly writer: SqliteWriter;
+    readonly reader: DatabaseSync;
+    readonly head: Head;
+    readonly follower: LogFollower;
+    readonly path: string;
+  }) {
+    const { reader } = parts;
+    this.#head = parts.head;
+    this.#follower = parts.follower;
+    this.#retention = new Retention(parts);
+    this.#series = new SeriesReader(reader, { decodedBytesMax: limits.decodedBytesShortReads });
+    this.#thread = new ReaderThread(parts.path);
+    this.#latest = reader.prepare('SELECT seq, at, stamped, received, value FROM latest WHERE sensor = ?');
+  }
+
+  close(): Promise<void> {
+    return this.#thread.close();
+  }
+
+  async range(query: RangeQuery, caller: Caller): Promise<RangeStep> {
+    const partOf = () => this.#partFor(query);
+    if (query.limit > limits.mainThreadReadRows) return this.#thread.ask('range', query, { caller, partOf });
+    return this.#shortReads.run(() => this.#series.read(query, partOf().part));
+  }
+
+  async aggregate(query: AggregateQuery, caller: Caller): Promise<AggregateStep> {
+    return this.#thread.ask('aggregate', query, { caller, partOf: () => this.#partFor(query) });
+  }
+
+  async downsample(query: DownsampleQuery, caller: Caller): Promise<DownsampleStep> {
+    // The first step looks for both ends.
+    const needed = query.open === undefined ? wholeRange(query) : query;
+    return this.#thread.ask('downsample', query, { caller, partOf: () => this.#partFor(needed) });
+  }
+
+  async text(query: TextQuery, caller: Caller): Promise<TextStep> {
+    const partOf = () => this.#partFor(query);
+    if (query.limit > limits.mainThreadReadRows) return this.#thread.ask('text', query, { caller, partOf });
+    return this.#shortReads.run(() => textStep(this.#series, query, partOf().part, (bytes) => new Uint8Array(bytes)));
+  }
+
+  release(text: Uint8Array): void {
+    this.#thread.giveBack(text);
+  }
+
+  async count(range: SeriesRange, max: number): Promise<number> {
+    return this.#series.count(range, this.#partFor(wholeRange(range)).part, max);
+  }
+
+  async latest(sensors: readonly SensorKey[]): Promise<Map<SensorKey, ArrivedDatapoint>> {
+    const found = new Map<SensorKey, ArrivedDatapoint>();
+    for (const sensor of sensors) {
+      const point = this.#head.latest(sensor) ?? this.#readLatest(sensor);
+      if (point !== undefined) found.set(sensor, point);
+    }
+    return found;
+  }
+
+  async latestUpTo(sensor: SensorKey, seq: number): Promise<ArrivedDatapoint | undefined> {
+    const logged = this.#head.latestUpTo(sensor, seq);
+    if (logged !== undefined) return logged;
+    const latest = this.#readLatest(sensor);
+    if (latest === undefined || latest.seq <= seq) return latest;
+    const kept = this.#follower.latestUpTo(sensor, seq);
+    if (kept !== undefined) return kept;
+    // What has been sealed longer is known by when it was received; what came behind the seq is kept, and left out.
+    const receivedMs = this.#follower.receivedMsOf(seq) ?? Number.POSITIVE_INFINITY;
+    const { columns } = await this.range({ sensor, descending: true, limit: limits.readStepRows }, serviceCaller);
+    const later = this.#follower.countBehind(sensor, seq);
+    let found: ArrivedDatapoint | undefined;
+    // The newest first: of those that look alike what came later is left out, not what came before.
+    for (let index = 0; index < columns.count; index++) {
+      const point = datapointAt(columns, index);
+      const count = later.get(keyOf(point)) ?? 0;
+      if (count > 0) later.set(keyOf(point), count - 1);
+      else if (point.receivedMs <= receivedMs && point.receivedMs > (found?.receivedMs ?? Number.NEGATIVE_INFINITY))
+        found = { ...point, seq };
+    }
+    return found;
+  }
+
+  removeBefore(sensor: SensorKey, beforeMs: number): Promise<number> {
+    return this.#retention.removeBefore(sensor, beforeMs);
+  }
+
+  async oldest(sensors: readonly SensorKey[]): Promise<Map<SensorKey, number>> {
+    return this.#retention.oldest(sensors);
+  }
+
+  /** What of the head a read may need, and little else. */
+  #partFor(needed: NeededPart): HeadPartRequest {
+    const part = headPartFor(needed, this.#head.partFor(needed));
+    return { part, isKept: this.#head.isKept(part) };
+  }
+
+  #readLatest(sensor: SensorKey): ArrivedDatapoint | undefined {
+    const row = this.#latest.get(sensor) as Row | undefined;
+    return row && toDatapoint(row);
+  }
+}
+
+function toDatapoint(row: Row): ArrivedDatapoint {
+  const timestampMs = row.stamped === 1 ? row.at : undefined;
+  return { seq: row.seq, timestampMs, receivedMs: row.received, value: fromColumn(row.value) };
+}

@@ -1,0 +1,9 @@
+// Every suite of a port, on every engine there is.
+import { commitLogSuite } from './commit-log.suite.ts';
+import { engines } from './engines.ts';
+import { seriesSuite } from './series.suite.ts';
+
+for (const engine of engines) {
+  commitLogSuite(engine);
+  seriesSuite(engine);
+}

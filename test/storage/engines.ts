@@ -1,0 +1,48 @@
+// Every engine there is, for the suites that all of them must pass.
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { CommitLog } from '../../src/domain/ports/commit-log.ts';
+import type { Series } from '../../src/domain/ports/series.ts';
+import { openEmbeddedStore } from '../../src/engines/embedded/open.ts';
+
+/** An engine on data of its own. */
+export interface OpenedEngine {
+  readonly commitLog: CommitLog;
+  readonly series: Series;
+  /** Seals all of the log. */
+  seal(): Promise<void>;
+  /** Closes the engine and opens it again on the same data. */
+  reopen(): Promise<void>;
+  /** Closes the engine and removes its data. */
+  close(): Promise<void>;
+}
+
+export interface Engine {
+  readonly name: string;
+  open(): Promise<OpenedEngine>;
+}
+
+export const engines: readonly Engine[] = [{ name: 'SQLite', open: openEmbedded }];
+
+async function openEmbedded(): Promise<OpenedEngine> {
+  const folder = await mkdtemp(join(tmpdir(), 'dundun-store-'));
+  let embedded = await openEmbeddedStore(folder);
+  return {
+    get commitLog() {
+      return embedded.commitLog;
+    },
+    get series() {
+      return embedded.series;
+    },
+    seal: () => embedded.writer.seal(),
+    reopen: async () => {
+      await embedded.close();
+      embedded = await openEmbeddedStore(folder);
+    },
+    close: async () => {
+      await embedded.close();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
