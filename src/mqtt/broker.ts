@@ -25,7 +25,7 @@ export interface SessionMessageStore {
   storeRetained(packet: object): Promise<void>;
   /** Is there a stored session for which a message is to be kept? */
   hasSubscribers(message: { readonly topic: string; readonly user?: UserKey | undefined }): boolean;
-  /** Keeps a message for the stored sessions that take it. */
+  /** Keeps a message for all stored sessions that are to get it. */
   enqueueForSubscribers(packet: object): Promise<void>;
 }
 

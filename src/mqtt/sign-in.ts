@@ -29,7 +29,7 @@ export interface StoredSessions {
   findSessionOwner(clientId: string): Promise<UserKey | undefined>;
   /** The same, as it is in memory. */
   sessionOwner(clientId: string): UserKey | undefined;
-  /** Users who have stored sessions, each once. */
+  /** Users with stored sessions, each once. */
   sessionUsers(): Iterable<UserKey>;
   /** Notes whose session is stored under the client id from now on. */
   claimSession(clientId: string, user: UserKey): Promise<void>;

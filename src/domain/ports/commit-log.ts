@@ -5,54 +5,54 @@ import type { DatapointBatch, PublishFingerprint, PushReceipt } from '../datapoi
 import type { SensorKey } from '../devices/sensor.ts';
 
 /**
- * A place in the log as this process follows it: the seq of the last datapoint before it, 0 before the first. Positions are
- * compared and subtracted. An engine whose log has several writers numbers datapoints in the order in which it follows
- * them, and keeps beside a position what it stands for in the log of each writer.
+ * A position in the log, as this process follows it: the seq of the last datapoint before it, 0 before the first.
+ * Positions can be compared and subtracted. An engine whose log has several writers numbers datapoints in the order in
+ * which it follows them, and stores for a position how far it has read each writer's log.
  */
 export type LogPosition = number;
 
-/** A datapoint as it is read from the log. */
+/** A datapoint read from the log. */
 export interface LogEntry extends ArrivedDatapoint {
   readonly sensor: SensorKey;
-  /** True when no rule is to look at it. */
+  /** True when no rule looks at it. */
   readonly isQuiet: boolean;
 }
 
-/** The fingerprint of a publish that is still kept, with the time of receiving, milliseconds since 1970 UTC. */
+/** A stored fingerprint of a publish, with its time of receiving in milliseconds since 1970 UTC. */
 export interface StoredFingerprint extends PublishFingerprint {
   readonly atMs: number;
 }
 
 export interface CommitLog {
   /**
-   * Stores the batch, whole or not at all; durable when it resolves (I1). Calls are committed in their order.
+   * Stores the batch as a whole or not at all; on disk when it resolves (I1). Calls are committed in their order.
    * @returns the seq of the first datapoint; the others follow one by one.
    * @throws Refusal `storage` when the disk refuses.
    */
   append(batch: DatapointBatch): Promise<number>;
   /**
-   * True while sealing is behind the log: a batch of more than `catchUpDatapointsMax` would wait for it, and with it all
-   * that comes later. Smaller ones go on.
+   * True while sealing is behind: a batch of more than `catchUpDatapointsMax` would wait for it, and later batches
+   * behind that one. Smaller ones go on.
    */
   readonly isCatchingUp: boolean;
-  /** Called when that is over. */
+  /** Called when `isCatchingUp` becomes false. */
   onCaughtUp: () => void;
-  /** Behind the newest datapoint. In memory, because the watcher asks with every push. */
+  /** Position after the newest datapoint. Synchronous, because the watcher asks with every push. */
   readonly lastPosition: LogPosition;
   /**
-   * Datapoints behind a position in order of commits, one bounded step; none where there is nothing behind it. What lies
-   * behind the confirmed position is there; of what lies before it, perhaps a part.
+   * The next datapoints after a position in order of commits, in one bounded step; empty where there are none. Those
+   * after the confirmed position are complete; of earlier ones some may be missing.
    */
   readAfter(position: LogPosition): Promise<LogEntry[]>;
   /**
-   * Confirms that all datapoints up to a position were looked at: those behind it are kept for `readAfter` whatever is
-   * sealed. undefined: nobody follows. Only notes it in memory; the engine writes it with its own work.
+   * Confirms that all datapoints up to a position were looked at; later ones stay readable by `readAfter` even when
+   * they are sealed. undefined: nobody follows. Synchronous: the engine stores it with its next work.
    */
   confirm(position: LogPosition | undefined): void;
-  /** The position that was confirmed for certain when the data was last in use; undefined: not known. */
+  /** The confirmed position that was stored on disk when the data was last in use; undefined: not known. */
   confirmedPosition(): Promise<LogPosition | undefined>;
-  /** The receipt of a push under an `Idempotency-Key`, which was stored in the push's own commit. */
+  /** The receipt of a push under an `Idempotency-Key`, stored in the push's own commit. */
   findReceipt(id: string): Promise<PushReceipt | undefined>;
-  /** Fingerprints of MQTT publishes that are still kept, oldest first. */
+  /** The stored fingerprints of MQTT publishes, oldest first. */
   listFingerprints(): Promise<Iterable<StoredFingerprint>>;
 }

@@ -1,6 +1,6 @@
-// The port of time series: the datapoints of one sensor by time, read in bounded steps, and what is made of them where they
-// are read, so that little travels between threads. Reads name the caller for whom they are made, so that an engine
-// serves callers in turns. Every engine passes test/storage/series.suite.ts.
+// The port of time series: the datapoints of one sensor by time, read in bounded steps, and computations made where
+// they are read, so that little travels between threads. Each read names its caller, so that an engine can serve
+// callers in turns. Every engine passes test/storage/series.suite.ts.
 import type { Caller } from '../callers/caller.ts';
 import type { Columns } from '../datapoints/columns.ts';
 import type { ArrivedDatapoint } from '../datapoints/datapoint.ts';
@@ -12,72 +12,72 @@ import type { Calibration } from '../devices/calibration.ts';
 import type { SensorKey } from '../devices/sensor.ts';
 import type { LogPosition } from './commit-log.ts';
 
-/** A place between two datapoints of a sensor. It stays the same place whatever arrives meanwhile. */
+/** A position between two datapoints of a sensor. It stays the same whatever arrives meanwhile. */
 export interface SeriesCursor {
-  /** Time of the datapoint read last. */
+  /** Time of the last datapoint before it. */
   readonly order: number;
-  /** How many of the datapoints of just that time lie on its side of the beginning, in order of arrival. */
+  /** How many datapoints of exactly that time lie before it, in order of arrival. */
   readonly index: number;
 }
 
 /** Datapoints of a sensor between two times. */
 export interface SeriesRange {
   readonly sensor: SensorKey;
-  /** Bounds of the order, inclusive, milliseconds since 1970 UTC. */
+  /** Bounds, inclusive, in milliseconds since 1970 UTC. */
   readonly fromMs?: number | undefined;
   readonly toMs?: number | undefined;
 }
 
 export interface RangeQuery extends SeriesRange {
   readonly descending: boolean;
-  /** Datapoints at most in this step. */
+  /** Number of datapoints in this step, at most. */
   readonly limit: number;
-  /** Bytes in this step, about; one datapoint is always given. */
+  /** Bytes in this step, about; at least one datapoint is returned. */
   readonly bytesMax?: number | undefined;
-  /** Where the step before ended. */
+  /** Where the previous step ended. */
   readonly after?: SeriesCursor | undefined;
   /** True where times and values are enough: the columns of receiving stay empty. */
   readonly valuesOnly?: boolean | undefined;
 }
 
-/** A step of a read. */
+/** One step of a read. */
 export interface RangeStep {
   readonly columns: Columns;
-  /** Where the next step goes on; undefined at the end of the range. */
+  /** Where the next step begins; undefined at the end of the range. */
   readonly next: SeriesCursor | undefined;
 }
 
-/** A query whose answer is computed where the datapoints are read, and is small however many they are. */
+/** A query whose answer is computed where the datapoints are read, and is small however many there are. */
 interface ComputedQuery extends Omit<RangeQuery, 'valuesOnly'> {
-  /** Corrects what is read. */
+  /** Calibrates the values. */
   readonly calibration?: Calibration | undefined;
 }
 
 export interface AggregateQuery extends ComputedQuery {
   readonly buckets: BucketRequest;
-  /** The bucket at which the step before ended. */
+  /** The bucket at which the previous step ended. */
   readonly open?: OpenBucket | undefined;
 }
 
-/** A step of rows put together by buckets. */
+/** A step of buckets. */
 export interface AggregateStep {
   readonly rows: readonly Aggregate[];
-  /** Datapoints read. */
+  /** Number of datapoints read. */
   readonly count: number;
-  /** The bucket that may go on; at the end of the range it is the last row. */
+  /** The bucket that the next step may continue; at the end of the range it is the last row. */
   readonly open: OpenBucket | undefined;
   readonly next: SeriesCursor | undefined;
 }
 
 export interface DownsampleQuery extends ComputedQuery {
-  /** Datapoints at most. */
+  /** Number of datapoints to choose, at most. */
   readonly points: number;
-  /** How far the step before came. */
+  /** The state at the end of the previous step. */
   readonly open?: OpenDownsampling | undefined;
 }
 
 export interface OpenDownsampling {
-  /** undefined where there are so few that all of them stay. */
+  /** Undefined where there are no more than `points`, so that all are kept. */
   readonly span: Span | undefined;
   readonly column: OpenColumn | undefined;
 }
@@ -91,18 +91,18 @@ export interface DownsampleStep {
 
 export interface TextQuery extends ComputedQuery {
   readonly encoding: RowEncoding;
-  /** Rows that are passed over before the first that is written, and rows written at most. */
+  /** Rows to skip before the first one written, and rows to write at most. */
   readonly skip: number;
   readonly rowsMax: number;
 }
 
 /** A step of rows as text. */
 export interface TextStep {
-  /** The rows, with a byte of room before them and another behind. */
+  /** The rows, with one free byte before them and one after. */
   readonly text: Uint8Array;
-  /** Rows in it. */
+  /** Number of rows in it. */
   readonly rows: number;
-  /** Datapoints read, those passed over and those beyond the most included. */
+  /** Number of datapoints read, including those skipped and those beyond `rowsMax`. */
   readonly count: number;
   readonly next: SeriesCursor | undefined;
 }
@@ -110,33 +110,36 @@ export interface TextStep {
 export interface Series {
   /**
    * One step of a read by time, equal times in order of arrival.
-   * @throws Refusal `damaged` where what lies in the range cannot be read; `busy` where too many reads of the caller wait,
-   * and this is the first step of another.
+   * @throws Refusal `damaged` where datapoints in the range cannot be read; `busy` where too many reads of the caller
+   * wait, and this is the first step.
    */
   range(query: RangeQuery, caller: Caller): Promise<RangeStep>;
-  /** The same put together by buckets of time. @throws Refusal `damaged`, `busy` */
+  /** The same, aggregated by buckets of time. @throws Refusal `damaged`, `busy` */
   aggregate(query: AggregateQuery, caller: Caller): Promise<AggregateStep>;
-  /** The same downsampled for a chart; all of it where there are no more than `points`. @throws Refusal `damaged`, `busy` */
+  /**
+   * The same, downsampled for a chart; all datapoints where there are no more than `points`. @throws Refusal `damaged`,
+   * `busy`
+   */
   downsample(query: DownsampleQuery, caller: Caller): Promise<DownsampleStep>;
-  /** The same as encoded text, whose memory may be released once nobody reads it any more. @throws Refusal `damaged`, `busy` */
+  /** The same as encoded text; `release` its buffer when it has been sent. @throws Refusal `damaged`, `busy` */
   text(query: TextQuery, caller: Caller): Promise<TextStep>;
-  /** Gives the memory of a text back, to be written into again. */
+  /** Returns the buffer of a text, so that it is used again. */
   release(text: Uint8Array): void;
-  /** How many datapoints a range has; counted no further than about `max`. */
+  /** The number of datapoints in a range; stops counting soon after `max`. */
   count(range: SeriesRange, max: number): Promise<number>;
-  /** The datapoint pushed last for each of the sensors that has any; also when it was removed for its age. */
+  /** The last pushed datapoint of each sensor that has had one; it stays here when retention removes it. */
   latest(sensors: readonly SensorKey[]): Promise<Map<SensorKey, ArrivedDatapoint>>;
   /**
-   * The datapoint of a sensor pushed last before a position of the log. Where later ones came with earlier times, and it
-   * was pushed long ago, an older one may be taken for it.
+   * The last datapoint of a sensor pushed before a position of the log. May be an older one, where the datapoint was
+   * pushed long ago and later ones have earlier times.
    */
   latestUpTo(sensor: SensorKey, position: LogPosition): Promise<ArrivedDatapoint | undefined>;
   /**
-   * Removes sealed datapoints of the sensor whose order is before this time, oldest first, in one bounded step.
-   * @returns how many; 0 when there is nothing left to remove.
+   * Deletes sealed datapoints of the sensor with times before this, oldest first, in one bounded step.
+   * @returns how many; 0 when none is left.
    * @throws Refusal `busy`, `storage`.
    */
   removeBefore(sensor: SensorKey, beforeMs: number): Promise<number>;
-  /** The order of the oldest sealed datapoint of each of the sensors that has any. */
+  /** The time of the oldest sealed datapoint of each sensor that has one. */
   oldest(sensors: readonly SensorKey[]): Promise<Map<SensorKey, number>>;
 }

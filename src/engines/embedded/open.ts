@@ -1,5 +1,5 @@
-// Opens the embedded store in a data folder: takes the folder's lock, migrates, starts the writer thread and gives
-// out the parts that the service is wired from. Nothing outside this folder knows which engine it is.
+// Opens the embedded store in a data folder: locks the folder, migrates the database, starts the writer thread, and
+// returns the parts that the service is wired from. Code outside this folder does not know which engine it uses.
 import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { Kysely } from 'kysely';
@@ -25,10 +25,10 @@ export interface EmbeddedStore {
   readonly registry: Registry;
   readonly commitLog: SqliteCommitLog;
   readonly series: SqliteSeries;
-  /** What is still in the log, in memory. */
+  /** The datapoints of the log in memory. */
   readonly head: Head;
   readonly writer: SqliteWriter;
-  /** The main thread's read connection. */
+  /** The main thread's read-only connection. */
   readonly reader: DatabaseSync;
   close(): Promise<void>;
 }
@@ -42,7 +42,7 @@ export async function openEmbeddedStore(folder: string): Promise<EmbeddedStore> 
     await migrateFolder(folder);
     moveEarlierDatapoints(path);
     const reader = openConnection(path, { readOnly: true });
-    // Before the writer starts, because it may begin with sealing, and must keep what has not been followed.
+    // Before the writer starts, because the writer may begin to seal, and must keep what the watcher has not read.
     const followed = sharedFollowedSeq(reader);
     const writer = new SqliteWriter({ path, followed });
     const head = new Head();
@@ -82,8 +82,8 @@ export async function openEmbeddedStore(folder: string): Promise<EmbeddedStore> 
 }
 
 /**
- * Opens the registry alone for a command-line verb, beside a running server or without one: it writes by itself,
- * in short transactions, and needs no lock.
+ * Opens the registry alone for a command-line verb, whether a server is running or not. Writes in short transactions
+ * and needs no lock.
  */
 export async function openRegistryAlone(folder: string): Promise<{ registry: Registry; close(): void }> {
   makeFolder(folder);

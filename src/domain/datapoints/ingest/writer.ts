@@ -170,7 +170,7 @@ export class Writer {
     }
   }
 
-  /** Resolves when nothing waits any more. */
+  /** Resolves when no write is pending. */
   idle(): Promise<void> {
     if (this.waitingDatapoints === 0 && !this.#committing) return Promise.resolve();
     return new Promise((resolve) => this.#idleWaiters.push(resolve));

@@ -1,6 +1,7 @@
-// A backup as a file: an SQLite database, and behind it a seal of one page of text that says what it is, when it was made
-// and the SHA-256 of all before it. SQLite reads past the seal, so the file opens as it is; a file that was not finished
-// has none, and one that has changed does not agree with it. The form is told in docs/decisions/0012-backup.md.
+// The file of a backup: an SQLite database, followed by a seal: one page of text with the time, the number of bytes and
+// the SHA-256 of the database. SQLite ignores what follows its pages, so the file opens as it is. A missing seal means
+// that the backup was not finished, a wrong SHA-256 that the file has changed. The format is described in
+// docs/decisions/0012-backup.md.
 import { createHash } from 'node:crypto';
 import { type FileHandle, open } from 'node:fs/promises';
 import { Refusal } from '../../../base/refusal.ts';
@@ -8,11 +9,11 @@ import { limits } from '../../../config/limits.ts';
 
 export interface Seal {
   readonly madeMs: number;
-  /** The last migration that the data has had. */
+  /** Name of the last migration that has run on the database. */
   readonly form: string;
-  /** What the database in front of the seal takes. */
+  /** Size of the database, without the seal. */
   readonly bytes: number;
-  /** Of these bytes, as hexadecimal digits. */
+  /** SHA-256 of these bytes in hexadecimal digits. */
   readonly sha256: string;
 }
 
@@ -21,7 +22,7 @@ export type OnBytes = (done: number, all: number) => void;
 const sealBytes = 4096;
 const title = 'dundun backup 1';
 
-/** Puts the seal on a finished copy, and brings it to the disk. */
+/** Appends the seal to a finished copy and flushes the file to the disk. */
 export async function sealFile(
   path: string,
   { madeMs, form, onBytes }: Pick<Seal, 'madeMs' | 'form'> & { readonly onBytes: OnBytes },
@@ -38,7 +39,7 @@ export async function sealFile(
   }
 }
 
-/** The seal of a file, as it says; undefined where it has none. */
+/** Reads the seal of a file without comparing its SHA-256; undefined where the file has none. */
 async function findSeal(path: string): Promise<Seal | undefined> {
   const file = await open(path, 'r');
   try {
@@ -54,8 +55,8 @@ async function findSeal(path: string): Promise<Seal | undefined> {
 }
 
 /**
- * Reads all that the seal covers, into another file if one is named.
- * @throws Refusal `malformed` where there is no seal, `conflict` where it does not agree.
+ * Reads all bytes before the seal and compares their SHA-256; copies them to the file `into` where one is named.
+ * @throws Refusal `malformed` where the seal is missing, `conflict` where the SHA-256 differs.
  */
 export async function readSealed(
   path: string,
@@ -83,7 +84,7 @@ export async function readSealed(
   }
 }
 
-/** Reads this many bytes from the beginning; their SHA-256. */
+/** The SHA-256 of the first `bytes` bytes; copies them to `target` where one is given. */
 async function readThrough(
   file: FileHandle,
   bytes: number,

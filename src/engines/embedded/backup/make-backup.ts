@@ -1,6 +1,6 @@
-// Makes a backup of a data folder, beside a running server or without one. It reads one moment of the database in steps
-// with pauses, checks the copy as `dundun check` does, seals it, and only then gives it its name; whatever ends it before
-// leaves at most a file that is called partial and has no seal.
+// Makes a backup of a data folder, whether a server is running or not. Copies one snapshot of the database in steps
+// with pauses, runs the checks of `dundun check` on the copy, seals it, and gives the file its name last. A run that is
+// interrupted leaves at most a file named `.partial`, without a seal.
 import { closeSync, fdatasyncSync, openSync, statSync } from 'node:fs';
 import { open, readdir, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join, resolve, sep } from 'node:path';
@@ -16,9 +16,9 @@ import { openFolderForReading } from './open-data.ts';
 export interface BackupOptions {
   readonly folder: string;
   readonly file: string;
-  /** Whether a file of that name may be replaced. */
+  /** Whether an existing file of that name may be replaced. */
   readonly isForced: boolean;
-  /** Whether a copy in which the checks find something is kept as well. */
+  /** Whether the backup is kept although the checks report findings. */
   readonly keepsDamaged: boolean;
   readonly nowMs: number;
   readonly onStep: (step: BackupStep, done?: number, all?: number) => void;
@@ -31,12 +31,13 @@ export interface BackupResult {
   readonly reports: readonly CheckReport[];
 }
 
-/** What SQLite keeps beside a database while somebody writes to it or reads it. */
+/** Suffixes of the files that SQLite keeps beside an open database. */
 const besideSuffixes = ['-journal', '-wal', '-shm'];
 const leftover = new RegExp(`\\.\\d+\\.partial(${besideSuffixes.join('|')})?$`);
 
 /**
- * Makes the backup; where the checks find something and damaged ones are not kept, no file is left and `seal` is undefined.
+ * Makes the backup. Where the checks report findings and `keepsDamaged` is false, no file is left and `seal` is
+ * undefined.
  * @throws Refusal `exists`, `conflict`, `storage`.
  */
 export async function makeBackup(
@@ -80,7 +81,7 @@ function assertFree(file: string): void {
   throw new Refusal('exists', `${file} is there already. Choose another name, or replace it with --force.`);
 }
 
-/** What runs that were cut off have left beside the file. */
+/** Removes the partial files of earlier runs whose process no longer exists. */
 async function removeLeftovers(file: string): Promise<void> {
   const ours = (name: string) => name.startsWith(`${basename(file)}.`) && leftover.test(name);
   for (const name of (await readdir(dirname(file))).filter(ours)) {
@@ -101,7 +102,8 @@ async function copyDatabase({ folder, onStep }: BackupOptions, partial: string):
   const { database, path } = openFolderForReading(folder);
   const target = openSync(partial, 'r+');
   try {
-    // One moment for the whole copy. Without it SQLite begins anew whenever somebody else has written.
+    // One read transaction for the whole copy: otherwise SQLite starts the copy again after each write of another
+    // connection.
     database.exec('BEGIN');
     database.prepare('SELECT 1 FROM sqlite_schema').get();
     const pace = new Pace({ walPath: `${path}-wal`, target });
@@ -118,7 +120,10 @@ async function copyDatabase({ folder, onStep }: BackupOptions, partial: string):
   }
 }
 
-/** Ends the read, and moves what has gathered in the write-ahead log meanwhile, so that no commit of the server has to. */
+/**
+ * Ends the read transaction, then checkpoints the write-ahead log if it grew meanwhile, so that no commit of the server
+ * has to do it.
+ */
 function letGo(database: DatabaseSync, path: string): void {
   if (database.isTransaction) database.exec('ROLLBACK');
   database.close();
@@ -128,13 +133,13 @@ function letGo(database: DatabaseSync, path: string): void {
     mover = openConnection(path, { readOnly: false });
     mover.exec('PRAGMA wal_checkpoint(PASSIVE)');
   } catch {
-    // Then the server does it, as it does without a backup; the copy is whole either way.
+    // The server will checkpoint later, as it does without a backup; the copy is complete either way.
   } finally {
     mover?.close();
   }
 }
 
-/** Keeps a copy from standing in the way of the server on the same machine. Called between two steps. */
+/** Slows the copy down so that the running server keeps the disk and the CPU. Called between two steps. */
 class Pace {
   readonly #walPath: string;
   readonly #walBytesAtStart: number;
@@ -163,7 +168,7 @@ class Pace {
         `Gave up: the service wrote ${grown} MiB meanwhile, which wait for the backup to end. Back up when it is quieter.`,
       );
     }
-    // In steps of one thread: nothing else is to happen meanwhile.
+    // Blocks the thread on purpose: this process does nothing else meanwhile.
     if (grownBytes < limits.backupWalBytesMax / 2) {
       Atomics.wait(this.#sleeper, 0, 0, Math.min(performance.now() - this.#lastMs, limits.backupPauseMsMax));
     }
@@ -179,7 +184,7 @@ async function checkCopy(path: string): Promise<{ readonly reports: CheckReport[
   const database = openConnection(path, { readOnly: false });
   const example = await migratedInMemory();
   try {
-    // Without a write-ahead log the file is all there is, and opens where nothing can be written beside it.
+    // Without a write-ahead log the database is one file, and can be opened from a read-only folder.
     database.exec('PRAGMA journal_mode = DELETE');
     return { reports: runChecks(database, { example }), form: formOf(database).last };
   } finally {
@@ -188,7 +193,7 @@ async function checkCopy(path: string): Promise<{ readonly reports: CheckReport[
   }
 }
 
-/** A name is on the disk when its folder is. */
+/** Flushes the folder: a new file name survives a power cut only after that. */
 export async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, 'r');
   try {

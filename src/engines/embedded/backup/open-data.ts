@@ -1,5 +1,5 @@
-// Opens the data of a folder, or a backup, for reading alone: beside a running server or without one, as the user who may
-// read it. Called by backup and check.
+// Opens the database of a data folder, or a backup, read-only, whether a server is running or not. Called by backup and
+// check.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
@@ -9,7 +9,10 @@ import { assertRestored } from '../database/data-folder.ts';
 import { unusable } from '../database/folder-lock.ts';
 import { formOf } from '../database/migrate.ts';
 
-/** @throws Refusal `not-found` where there is no data, `conflict` where it is not of this version or before, `storage`. */
+/**
+ * @throws Refusal `not-found` where the folder has no database, `conflict` where a newer release or another program
+ * wrote it, `storage`.
+ */
 export function openFolderForReading(folder: string): { readonly database: DatabaseSync; readonly path: string } {
   const path = join(folder, databaseFile);
   if (!existsSync(path)) {
@@ -19,7 +22,7 @@ export function openFolderForReading(folder: string): { readonly database: Datab
   return { database: openFileForReading(path), path };
 }
 
-/** @throws Refusal `conflict` where it is not of this version or before, `storage`. */
+/** @throws Refusal `conflict` where a newer release or another program wrote it, `storage`. */
 export function openFileForReading(path: string): DatabaseSync {
   try {
     const database = openConnection(path, { readOnly: true });

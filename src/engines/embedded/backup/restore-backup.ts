@@ -1,5 +1,6 @@
-// Puts a backup into a data folder. The copy has a name of its own until it was read back and checked; while a file of that
-// name is there, no server starts in the folder, so a restore that is cut off leaves nothing that looks like a service.
+// Restores a backup into a data folder. The copy has a temporary name until it has been compared with its SHA-256 and
+// checked. While a file of that name exists, no server starts in the folder, so an interrupted restore is never
+// mistaken for a service without data.
 import { existsSync, readdirSync } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
@@ -16,9 +17,9 @@ import { openFileForReading } from './open-data.ts';
 export interface RestoreOptions {
   readonly file: string;
   readonly folder: string;
-  /** Whether the data in the folder may be replaced. */
+  /** Whether existing data in the folder may be replaced. */
   readonly isReplacing: boolean;
-  /** Whether a backup in which the checks find something is restored as well. */
+  /** Whether the backup is restored although the checks report findings. */
   readonly takesDamaged: boolean;
   readonly onStep: (step: RestoreStep, done?: number, all?: number) => void;
 }
@@ -31,7 +32,10 @@ export interface RestoreResult {
   readonly isRestored: boolean;
 }
 
-/** @throws Refusal `malformed` (no whole backup), `conflict` (folder in use, not empty, or a newer form), `storage`. */
+/**
+ * @throws Refusal `malformed` (no complete backup), `conflict` (folder in use or not empty, or a newer release wrote
+ * the backup), `storage`.
+ */
 export async function restoreBackup(options: RestoreOptions): Promise<RestoreResult> {
   const { folder } = options;
   try {
@@ -60,7 +64,8 @@ function assertEmpty(folder: string, { isReplacing }: RestoreOptions): void {
 
 async function restoreInto(options: RestoreOptions, copy: string): Promise<RestoreResult> {
   const { file, folder, onStep } = options;
-  // Of one that was cut off it is not known how much of the data before is left: then the name stays until one succeeds.
+  // An earlier restore was interrupted, perhaps after it removed files of the old database: the temporary name has to
+  // stay until a restore succeeds, so that no server starts.
   const wasCutOff = existsSync(copy);
   let isRestored = false;
   try {
@@ -89,7 +94,7 @@ async function checkCopy(copy: string): Promise<CheckReport[]> {
   }
 }
 
-/** What the old database has in its write-ahead log must not be taken for the new one's. */
+/** Removes the write-ahead log of the old database first: SQLite would apply it to the new one. */
 async function putInPlace(folder: string, copy: string): Promise<void> {
   const path = join(folder, databaseFile);
   for (const file of [`${path}-wal`, `${path}-shm`]) await rm(file, { force: true });

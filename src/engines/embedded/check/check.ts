@@ -1,7 +1,8 @@
-// What a check of a database is, and what it finds. The checks lie beside this file; run-checks.ts lists and runs them.
+// What a check of the database is, and what it reports. The checks are in the files beside this one; run-checks.ts
+// lists and runs them.
 import type { DatabaseSync } from 'node:sqlite';
 
-/** What is not as it must be. */
+/** One thing that is wrong. */
 export interface Finding {
   readonly what: string;
   readonly where?: FindingLocation;
@@ -9,10 +10,13 @@ export interface Finding {
   readonly advice: string;
 }
 
-/** Where it was found, as far as it can be said. */
+/** Where the fault is, as precisely as is known. */
 export interface FindingLocation {
   readonly table?: string;
-  /** The number under which datapoints of a sensor are kept; and the ids of device and sensor, where they are there. */
+  /**
+   * `sensor` is the key under which datapoints are stored. `deviceId` and `sensorId` are missing where the sensor no
+   * longer exists.
+   */
   readonly sensor?: number;
   readonly deviceId?: string;
   readonly sensorId?: string;
@@ -23,11 +27,13 @@ export interface FindingLocation {
 
 export interface Check {
   readonly name: string;
-  /** What must be true, for people. */
+  /** What must be true, as a sentence for people. */
   readonly asks: string;
-  /** True where it makes sense of data in the form of an earlier version too. */
+  /** True where the check also fits a database of an earlier release. */
   readonly isForAnyForm?: boolean;
-  /** Finds what is wrong in the database, with one in the present form to compare with. */
+  /**
+   * Reports what is wrong in `database`. `example` is an empty database of this release, to compare the schema with.
+   */
   run(database: DatabaseSync, example: DatabaseSync): Iterable<Finding>;
 }
 

@@ -1,4 +1,5 @@
-// Chunks and the last datapoint of each sensor: do they agree, can each be read, do they belong to a sensor?
+// Checks of the chunks and of the last datapoint of each sensor: can they be decoded, do their summaries agree, does
+// their sensor exist?
 import type { DatabaseSync } from 'node:sqlite';
 import { type Columns, valueAt } from '../../../domain/datapoints/columns.ts';
 import { rowNumbers } from '../../../domain/datapoints/datapoint-batch.ts';
@@ -151,7 +152,7 @@ function faultOf(chunk: ChunkRow): string | undefined {
   return `has other extremes than it says: ${numbers} numbers from ${min} to ${max}, not ${said}`;
 }
 
-/** A time of a chunk, also where it is none. */
+/** The time as text; a damaged row may hold a number that is no date. */
 function inWords(ms: number | null): string {
   const time = new Date(ms ?? Number.NaN);
   return Number.isNaN(time.getTime()) ? String(ms) : time.toISOString();
@@ -166,7 +167,7 @@ function decoded(bytes: Uint8Array): Columns | CorruptChunk {
   }
 }
 
-/** Where the datapoint of the last value's time is still there, and has another value. */
+/** Sensors whose row in `latest` names a datapoint that a chunk has too, with another value. */
 function* sensorsWithOtherLatest(database: DatabaseSync): Generator<number> {
   const rows = database.prepare(
     `SELECT latest.sensor, latest.at, latest.received, latest.value, chunk.bytes FROM latest
@@ -195,7 +196,10 @@ function sensorsByTable(database: DatabaseSync): [string, Iterable<number>][] {
   ];
 }
 
-/** By jumps in the index from one sensor to the next, however many datapoints each has. */
+/**
+ * The sensors of a table. Jumps in the index from one sensor to the next, so that the time does not depend on the
+ * number of datapoints.
+ */
 function* sensorsOf(database: DatabaseSync, table: string): Generator<number> {
   const next = database.prepare(`SELECT min(sensor) AS sensor FROM ${table} WHERE sensor > ?`);
   for (let sensor: unknown = Number.MIN_SAFE_INTEGER; ; ) {

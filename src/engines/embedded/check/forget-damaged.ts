@@ -1,6 +1,6 @@
-// Removes what cannot be read any more from a data folder, because a person said so: until then reads of its span are
-// refused. Called by `dundun check --forget-damaged`, beside a running server too: sealing that had planned with one of
-// these chunks plans anew.
+// Deletes damaged chunks and log rows for good, because an operator asked for it; until then reads of their span are
+// refused. Called by `dundun check --forget-damaged`, whether a server is running or not: a pass of sealing that
+// planned with one of these chunks is planned again.
 import { statSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import { Refusal } from '../../../base/refusal.ts';
@@ -12,18 +12,18 @@ import { formOf } from '../database/migrate.ts';
 import { countInBounds, DamagedRow, type LogRow, logColumns, toPiece } from '../log/log.ts';
 
 interface Forgotten {
-  /** Chunks and rows of the log. */
+  /** Number of chunks and log rows that were deleted. */
   readonly parts: number;
   readonly datapoints: number;
 }
 
 interface Damaged {
   readonly chunks: readonly number[];
-  /** Seqs with which they begin, by table. */
+  /** The first seq of each damaged row, by table. */
   readonly rows: readonly { readonly table: 'log' | 'kept_log'; readonly firstSeq: number }[];
 }
 
-/** @throws Refusal `conflict` where it is a backup, or not in the form of this version. */
+/** @throws Refusal `conflict` where the path is a backup, or the database is not of this release. */
 export function forgetDamaged(folder: string): Forgotten {
   if (statSync(folder, { throwIfNoEntry: false })?.isFile() === true) {
     throw new Refusal('conflict', 'A backup stays as it is. Restore it first, then run this on the data folder.');
@@ -73,10 +73,11 @@ function forget(database: DatabaseSync, damaged: Damaged): Forgotten {
   database.exec('BEGIN IMMEDIATE');
   const chunks = damaged.chunks.flatMap((id) => remove.all(id));
   chunks.push(...database.prepare('DELETE FROM damaged_chunk RETURNING count').all());
-  // What was set aside may wait for the rules as well.
+  // A row that was set aside may also lie in kept_log; the map counts its datapoints once.
   const rows = new Map<unknown, unknown>();
   for (const { table, firstSeq } of damaged.rows) {
-    // The row stays, empty, because seqs go on without a gap: in the log up to the next row, whatever number it says.
+    // The row stays, without content, because seqs must have no gaps. In the log its number of datapoints is computed
+    // from the next row, because the stored number may be damaged too.
     const next = `SELECT min(next.first_seq) - log.first_seq FROM log AS next WHERE next.first_seq > log.first_seq`;
     const count = table === 'log' ? `coalesce((${next}), ${countInBounds})` : countInBounds;
     const empty = `UPDATE ${table} SET rows = x'', texts = NULL, checksum = NULL, datapoints = ${count}

@@ -1,4 +1,4 @@
-// The log: are its rows what the writer writes, without a gap, and what lies behind it counted right?
+// Checks of the log: is each row readable, do the rows follow each other without a gap, do the counters agree?
 import type { DatabaseSync } from 'node:sqlite';
 import { DamagedRow, faultIn, type LogPiece, type LogRow, logColumns, toPiece } from '../log/log.ts';
 import { isLogColumn } from '../log/publish-fingerprints.ts';
@@ -97,7 +97,7 @@ function* rowsOf(database: DatabaseSync, table: string): Generator<LogRow> {
   for (const row of rows.iterate()) yield row as unknown as LogRow;
 }
 
-/** Rows that can be read at all. */
+/** The rows that can be decoded; damaged ones are left out. */
 export function* piecesOf(database: DatabaseSync, table: string): Generator<LogPiece> {
   for (const row of rowsOf(database, table)) {
     const piece = toPiece(row);

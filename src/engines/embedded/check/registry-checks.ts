@@ -1,8 +1,8 @@
-// Is what the registry keeps as text what it should be?
+// Checks of the registry: is the JSON in its columns valid, are the counters of quotas right?
 import { countedUsage, registryKinds } from '../../shared/registry/usage-count.ts';
 import type { Check } from './check.ts';
 
-/** Columns that hold JSON, or nothing. */
+/** Columns that hold JSON or null, by table. */
 const jsonColumns: Readonly<Record<string, readonly string[]>> = {
   user: ['profile'],
   device: ['location', 'meta'],

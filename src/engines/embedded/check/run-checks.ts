@@ -1,6 +1,6 @@
-// Looks whether a database is whole: a list of small named checks, each of which says what it found, where, and what to
-// do. Called by `dundun check`, and by backup and restore on their copies. It only reads; each check sees one moment, and
-// lets go of it when it ends, so that the write-ahead log of a running server is not held for longer.
+// Runs all checks on a database and collects their findings. Called by `dundun check`, and by backup and restore on
+// their copies. Only reads. Each check has a read transaction of its own, so that the write-ahead log of a running
+// server can be checkpointed between two checks.
 import type { DatabaseSync } from 'node:sqlite';
 import { limits } from '../../../config/limits.ts';
 import { formOf } from '../database/migrate.ts';
@@ -18,14 +18,14 @@ export interface CheckReport {
 }
 
 export interface CheckOptions {
-  /** An empty database in the present form. */
+  /** An empty database of this release. */
   readonly example: DatabaseSync;
   readonly onStart?: (check: Check, place: { readonly number: number; readonly count: number }) => void;
 }
 
 const checks: readonly Check[] = [...structureChecks, ...registryChecks, ...logChecks, ...datapointChecks];
 
-/** Runs all checks that fit the form of the database. */
+/** Runs all checks that fit the release that wrote the database. */
 export function runChecks(database: DatabaseSync, { example, onStart }: CheckOptions): CheckReport[] {
   const isOlder = formOf(database).form === 'older';
   const fitting = checks.filter(({ isForAnyForm }) => isForAnyForm === true || !isOlder);
@@ -57,7 +57,7 @@ function findAll(check: Check, database: DatabaseSync, example: DatabaseSync): F
   return findings;
 }
 
-/** With the ids that people know the sensor by. */
+/** Adds the ids of device and sensor, which people know, to the sensor's key. */
 function named(finding: Finding, database: DatabaseSync): Finding {
   if (finding.where?.sensor === undefined) return finding;
   const ids = database
@@ -68,7 +68,9 @@ function named(finding: Finding, database: DatabaseSync): Finding {
   return { ...finding, where: { ...finding.where, ...ids } };
 }
 
-/** Whether the database itself is broken (SQLITE_CORRUPT, SQLITE_NOTADB), and not the way to it. */
+/**
+ * True where SQLite says that the file itself is broken (SQLITE_CORRUPT, SQLITE_NOTADB), false for errors of access.
+ */
 export function isDamage(error: unknown): boolean {
   return [11, 26].includes(((error as { errcode?: number } | undefined)?.errcode ?? 0) & 0xff);
 }

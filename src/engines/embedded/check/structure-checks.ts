@@ -1,4 +1,4 @@
-// Is the file a whole database, in the form that this version of the service gives it?
+// Checks of the file: is it an intact SQLite database with the schema of this release?
 import type { DatabaseSync } from 'node:sqlite';
 import { adviceOnDamage, type Check } from './check.ts';
 

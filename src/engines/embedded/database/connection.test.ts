@@ -1,4 +1,4 @@
-// A file that two processes make at once.
+// Two processes that create the same database file at once.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -8,7 +8,7 @@ import { test } from 'node:test';
 import { Worker } from 'node:worker_threads';
 import { databaseFile, openConnection } from './connection.ts';
 
-/** Has the one right to write to a new file for a while, as who has just made it. */
+/** Holds the write lock of a new file for a while, as the process that has just created it does. */
 const holder = `
   const { workerData, parentPort } = require('node:worker_threads');
   const database = new (require('node:sqlite').DatabaseSync)(workerData);

@@ -1,4 +1,4 @@
-// Opens the one database file with the settings every connection of this service has.
+// Opens the database file with the settings that every connection of this service has.
 import { closeSync, existsSync, openSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { limits } from '../../../config/limits.ts';
@@ -9,15 +9,15 @@ const busyCode = 5;
 const busyPauseMs = 20;
 
 /**
- * Opens a connection. The writing kind waits for the disk at every commit (`synchronous=FULL`), which is what
- * makes an acknowledgement mean "stored" (I1).
+ * Opens a connection. A writing one waits for the disk at every commit (`synchronous=FULL`): that is what makes an
+ * acknowledgement mean "stored" (I1).
  */
 export function openConnection(
   path: string,
   options: { readonly readOnly: boolean; readonly cacheBytes?: number },
 ): DatabaseSync {
-  // SQLite gives its side files the mode of this one: nobody else on the machine reads keys and hashes. A file that is there
-  // is not touched: to close it would end all locks that this process has on it.
+  // Mode 0600, which SQLite copies to its side files: other accounts of the machine must not read keys and hashes. Only
+  // for a new file: closing an existing one would release all POSIX locks that this process has on it.
   if (!options.readOnly && !existsSync(path)) closeSync(openSync(path, 'a', 0o600));
   const database = new DatabaseSync(path, { readOnly: options.readOnly, timeout: limits.databaseBusyMs });
   try {
@@ -31,13 +31,16 @@ export function openConnection(
   return database;
 }
 
-/** Waits for others itself: where two processes make a file at once, SQLite refuses the second the write-ahead log without waiting. */
+/**
+ * Retries by itself: while another process creates the file, SQLite refuses to switch to the write-ahead log without
+ * waiting for its timeout.
+ */
 function prepareForWriting(database: DatabaseSync): void {
   const untilMs = performance.now() + limits.databaseBusyMs;
   for (;;) {
     try {
       database.exec(
-        // Said before a database has its first table, or not at all: it may become smaller again.
+        // auto_vacuum takes effect only before the first table is created.
         `PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = ${limits.walPagesMax};
           PRAGMA journal_size_limit = ${limits.walBytesKept};`,
       );

@@ -1,15 +1,15 @@
-// The data folder as a place: made where it is missing, and refused where a restore into it was cut off, so that nobody
-// goes on with half of a service or with an empty one.
+// Creates the data folder, and refuses a folder in which a restore was interrupted, so that no server starts with
+// incomplete data.
 import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { Refusal } from '../../../base/refusal.ts';
 import { databaseFile } from './connection.ts';
 import { unusable } from './folder-lock.ts';
 
-/** The name of the database while a restore writes it; it gets its own name when it is whole. */
+/** Name of the database while a restore writes it; it is renamed when it is complete. */
 export const restoringFile = `${databaseFile}.restoring`;
 
-/** @throws Refusal `storage` where the folder cannot be made, `conflict` where a restore into it did not end. */
+/** @throws Refusal `storage` where the folder cannot be created, `conflict` where a restore into it was interrupted. */
 export function makeFolder(folder: string): void {
   try {
     makeWithParents(resolve(folder));
@@ -28,18 +28,21 @@ export function assertRestored(folder: string): void {
   );
 }
 
-/** Not by the `recursive` of Node.js, which tries for ever where a file system refuses with "no such file". */
+/**
+ * Creates missing parents by itself: Node.js's `recursive` never returns on file systems that answer "no such file"
+ * (ENOENT).
+ */
 export function makeWithParents(path: string): void {
   if (existsSync(path)) return;
   if (path !== dirname(path)) makeWithParents(dirname(path));
   try {
     mkdirSync(path, { mode: 0o700 });
   } catch (error) {
-    // Somebody else has made it meanwhile.
+    // Another process has created it meanwhile.
     if ((error as { code?: string }).code === 'EEXIST' && statSync(path).isDirectory()) return;
     throw error;
   }
-  // The name is on the disk before anything in it is acknowledged.
+  // Flushes the parent, so that the folder's name survives a power cut before anything in it is acknowledged.
   const parent = openSync(dirname(path), 'r');
   fsyncSync(parent);
   closeSync(parent);

@@ -1,5 +1,5 @@
-// What the data takes on the disk, for who decides whether there is room for more. Asked about once a second; waits for
-// nothing but the file system, and asks SQLite two numbers that it has at hand.
+// How much disk space the data takes, for StorageQuota. Called about once a second: two calls of the file system, and
+// two numbers that SQLite has in memory.
 import { stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
@@ -7,8 +7,8 @@ import type { DataUsage } from '../../../domain/datapoints/ingest/storage-quota.
 import { databaseFile } from './connection.ts';
 
 /**
- * What of the file holds nothing counts as free: SQLite uses such pages before it makes the file larger, and those that are
- * given back are cut off when the write-ahead log goes into the file next.
+ * Free pages inside the file do not count as used: SQLite fills them before it makes the file larger. Pages that were
+ * given back are still part of the file until the next checkpoint.
  */
 export async function measureUsage(folder: string, reader: DatabaseSync): Promise<DataUsage> {
   const path = join(folder, databaseFile);

@@ -1,9 +1,9 @@
-// What an error of the database means to those above.
+// Translates an error of SQLite into the reasons for which a write can fail.
 import type { WriteFailure } from '../threads/writer-protocol.ts';
 
 const constraintUnique = new Set([1555, 2067]);
 const constraintForeignKey = 787;
-/** Raised by triggers alone; those of the quotas (migration 0017) say `full` or `quota …`. */
+/** Raised by triggers. Those of the quotas (migration 0017) have the message `full` or `quota …`. */
 const constraintTrigger = 1811;
 const storageCodes = new Set([5, 6, 8, 10, 11, 13, 14]);
 
@@ -13,6 +13,7 @@ export function writeFailureOf(error: unknown): WriteFailure {
   if (errcode === constraintForeignKey) return { kind: 'gone', message };
   if (errcode === constraintTrigger && message === 'full') return { kind: 'growth', message };
   if (errcode === constraintTrigger && message.startsWith('quota ')) return { kind: 'quota', message };
-  // The low byte of an extended code is its kind: locked by another, full disk, I/O error, read-only, corrupt, cannot open.
+  // The low byte of an extended code is the primary one: busy, locked, read-only, I/O error, corrupt, full, cannot
+  // open.
   return { kind: storageCodes.has(errcode & 0xff) ? 'storage' : 'internal', message };
 }

@@ -1,5 +1,5 @@
-// How the engine goes about a page of devices: in an index that holds all it needs, whoever asks, so that no page reads
-// the rows of 100 000 devices.
+// Query plans of device lists: a page is found in a covering index for every caller, so that no page reads the rows of
+// 100 000 devices.
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { type CompiledQuery, Kysely } from 'kysely';
@@ -59,7 +59,7 @@ suite('a page of devices', () => {
           const [count = '', list = ''] = await plansOf({ audience, order, search });
           assert.match(count, /SCAN device USING COVERING INDEX/);
           assert.match(list, /SCAN device USING COVERING INDEX device_name/);
-          // The index has the order.
+          // No temporary B-tree: the index gives the order.
           assert.doesNotMatch(list, /TEMP B-TREE/);
         }
       }

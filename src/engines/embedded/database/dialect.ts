@@ -19,7 +19,8 @@ export class NodeSqliteDialect implements Dialect {
 
   constructor(database: DatabaseSync) {
     this.#database = database;
-    // Where nothing else is held up, a query has all the time it takes (engines/shared/registry/queries/time-guard.ts).
+    // On connections other than the search thread's a query has no time limit
+    // (engines/shared/registry/queries/time-guard.ts).
     database.function('within_time', () => 1);
   }
 
@@ -41,7 +42,7 @@ export class NodeSqliteDialect implements Dialect {
   }
 }
 
-/** SQLite changes tables inside transactions, so that a migration is done whole or, after a kill, not at all. */
+/** SQLite can change its schema inside a transaction, so a migration that is killed leaves no trace. */
 class TransactionalAdapter extends SqliteAdapter {
   override get supportsTransactionalDdl(): boolean {
     return true;
@@ -58,7 +59,8 @@ class NodeSqliteDriver implements Driver {
   async init(): Promise<void> {}
 
   async acquireConnection(): Promise<DatabaseConnection> {
-    // One connection for all: node:sqlite runs each statement to its end, and transactions are the writer's alone.
+    // All share one connection: node:sqlite runs each statement to its end before it returns, and only the writer uses
+    // transactions.
     return this.#connection;
   }
 

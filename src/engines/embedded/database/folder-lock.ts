@@ -1,5 +1,5 @@
-// One server a data folder. The lock is an exclusive transaction on a file of its own: the operating system takes
-// it back when the process ends, however it ends.
+// Ensures that one server uses a data folder at a time. The lock is an exclusive transaction on a file of its own: the
+// operating system releases it when the process ends, even by SIGKILL.
 import { accessSync, constants, existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -10,7 +10,7 @@ import { databaseFile } from './connection.ts';
 export const lockFile = 'lock';
 
 /**
- * Locks the folder; the function given back unlocks it.
+ * Locks the folder and returns the function that unlocks it.
  * @throws Refusal `conflict` when another server holds it, `storage` when it cannot be used.
  */
 export function lockFolder(folder: string): () => void {
@@ -32,12 +32,14 @@ export function lockFolder(folder: string): () => void {
   return () => held.close();
 }
 
-/** The refusal of a folder or file that the operating system or SQLite does not let us use. */
+/** The refusal for a folder or file that the operating system or SQLite cannot open. */
 export function unusable(place: string, error: unknown): Refusal {
   return new Refusal('storage', `Cannot use the data folder ${place}: ${(error as Error).message}.`, { cause: error });
 }
 
-/** SQLite opens what it may not write for reading alone, and would fail with the first push. */
+/**
+ * Checks the rights beforehand: SQLite silently opens a write-protected file read-only, and the first push would fail.
+ */
 function assertWritable(folder: string): void {
   try {
     accessSync(folder, constants.W_OK);

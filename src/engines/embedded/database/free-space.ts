@@ -1,11 +1,10 @@
-// Gives pages that hold nothing any more back to the file system, some at a time: what the log leaves free it needs again
-// soon where datapoints keep coming, but what was free for minutes, and all of it where nothing comes any more, only makes
-// the file larger. Called by the writer thread between commits. Files made by earlier releases
-// (without auto_vacuum) keep their size.
+// Returns free pages of the database file to the file system, in small steps. While datapoints keep coming, free pages
+// are needed again soon, so only those that stayed free for some minutes are returned; when nothing comes, nearly all.
+// Called by the writer thread between commits. Files made by earlier releases (without auto_vacuum) keep their size.
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { limits } from '../../../config/limits.ts';
 
-/** Steps after which what they gave back is cut off. */
+/** Steps of vacuuming after which a checkpoint truncates the file. */
 const stepsUncutMax = 16;
 
 export class FreeSpace {
@@ -14,11 +13,13 @@ export class FreeSpace {
   readonly #all: StatementSync;
   readonly #checkpoint: StatementSync;
   readonly #canShrink: boolean;
-  /** The fewest free pages that were seen in this span of time and in the one before: so many nobody needed. */
+  /**
+   * The lowest number of free pages seen in the present time span and in the one before: that many pages nobody needed.
+   */
   #fewest = Number.POSITIVE_INFINITY;
   #fewestBefore = 0;
   #spanEndMs: number;
-  /** Steps of giving back that the file has not become smaller by yet. */
+  /** Steps of vacuuming since the last checkpoint that truncated the file. */
   #uncut = 0;
 
   constructor(database: DatabaseSync) {
@@ -30,13 +31,15 @@ export class FreeSpace {
     this.#spanEndMs = performance.now() + limits.freePagesSpanMs;
   }
 
-  /** Does what is due now, in a short transaction of its own; `isAtRest` where nothing has been written for a while. */
+  /**
+   * Does one step if one is due, in a short transaction of its own. `isAtRest`: nothing has been written for a while.
+   */
   tend({ isAtRest }: { readonly isAtRest: boolean }): void {
     if (this.#surplus(isAtRest) > 0) this.#giveBack();
     else if (this.#uncut > 0) this.#cutOff();
   }
 
-  /** Free pages that are not worth keeping. */
+  /** Number of free pages to return. */
   #surplus(isAtRest: boolean): number {
     if (!this.#canShrink) return 0;
     const free = Number(this.#free.get()?.['freelist_count']);
@@ -61,8 +64,8 @@ export class FreeSpace {
   }
 
   /**
-   * The file becomes smaller when all of the write-ahead log has gone into it. Waits for nobody: where somebody reads what was
-   * before, it is tried again; where the disk refuses, it comes with one of the checkpoints that commits bring.
+   * Checkpoints the write-ahead log, which truncates the file. PASSIVE waits for no reader; where one holds an older
+   * snapshot, the next call tries again.
    */
   #cutOff(): void {
     this.#uncut = 0;
@@ -70,7 +73,8 @@ export class FreeSpace {
       const { log, checkpointed } = this.#checkpoint.get() as { log: number; checkpointed: number };
       if (checkpointed < log) this.#uncut = 1;
     } catch {
-      // Nothing is lost by it, and whoever writes next hears from the disk.
+      // A disk that refuses the checkpoint loses nothing: the next write reports it, and commits checkpoint by
+      // themselves.
     }
   }
 }

@@ -1,4 +1,4 @@
-// Brings a database to the present form; which migrations one has had, and what form they give.
+// Runs the migrations of this release, and tells which ones a database has had.
 import { DatabaseSync } from 'node:sqlite';
 import { Kysely } from 'kysely';
 import { Migrator } from 'kysely/migration';
@@ -8,23 +8,26 @@ import { NodeSqliteDialect } from './dialect.ts';
 export async function migrate(database: DatabaseSync): Promise<void> {
   const db = new Kysely<unknown>({ dialect: new NodeSqliteDialect(database) });
   const migrator = new Migrator({ db, provider: { getMigrations: async () => migrations } });
-  // Mostly there is nothing to do, and then a verb beside a busy server need not wait for its turn to write.
+  // Usually nothing is to be done. Then a command-line verb beside a busy server must not wait for the write lock.
   if ((await migrator.getMigrations()).every(({ executedAt }) => executedAt !== undefined)) return;
   const { error } = await migrator.migrateToLatest();
   if (error !== undefined) throw error;
 }
 
-/** An empty database in the present form, in memory. */
+/** An empty in-memory database of this release. */
 export async function migratedInMemory(): Promise<DatabaseSync> {
   const database = new DatabaseSync(':memory:');
   await migrate(database);
   return database;
 }
 
-/** `older`: it has not had all migrations of this version; `newer`: it has had others; `foreign`: none, it is no data of ours. */
+/**
+ * `present`: this release's schema; `older`: some migrations are missing; `newer`: it has had migrations that this
+ * release does not know; `foreign`: not a database of this service.
+ */
 export type Form = 'present' | 'older' | 'newer' | 'foreign';
 
-/** The form of a database, and the last migration it has had. */
+/** Compares the migrations of a database with those of this release; `last` is the newest it has had. */
 export function formOf(database: DatabaseSync): { readonly form: Form; readonly last: string } {
   const isOurs = database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'kysely_migration'").get() !== undefined;
   if (!isOurs) return { form: 'foreign', last: '' };

@@ -1,9 +1,9 @@
-// Prepared statements by their text, so that a statement is parsed once.
+// Prepared statements by their SQL text, so that each text is compiled once.
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { LruCache } from '../../../base/memory/lru-cache.ts';
 import { limits } from '../../../config/limits.ts';
 
-/** What SQLite makes of a statement: about so many bytes, and as many for each character of its text. */
+/** Estimated bytes of a compiled statement; each character of its text adds as many again. */
 const compiledBytes = 2_048;
 const compiledBytesPerChar = 12;
 

@@ -1,5 +1,6 @@
-// Moves the datapoints of earlier releases, a row each in the table `datapoint`, into chunks; called when the store is
-// opened, before anything else uses it. In steps of one transaction, so that a start that is cut off goes on later.
+// Moves the datapoints of the earliest releases, which stored one row each in the table `datapoint`, into chunks. Runs
+// when the store is opened, before anything else uses it. Each step is one transaction, so that an interrupted start
+// continues where it stopped.
 import type { DatabaseSync } from 'node:sqlite';
 import { columnsOf } from '../../../domain/datapoints/columns.ts';
 import { type Datapoint, orderOf } from '../../../domain/datapoints/datapoint.ts';
@@ -10,7 +11,7 @@ import { ChunkWriter } from '../sealing/chunk-writer.ts';
 import { openConnection } from './connection.ts';
 import { fromColumn, type ValueColumn } from './value-column.ts';
 
-/** Rows of one transaction. */
+/** Rows moved in one transaction. */
 const stepRows = 65_536;
 
 interface EarlierRow {
@@ -21,7 +22,7 @@ interface EarlierRow {
   readonly value: ValueColumn;
 }
 
-/** @returns how many datapoints were moved. */
+/** @returns the number of datapoints moved. */
 export function moveEarlierDatapoints(path: string): number {
   const database = openConnection(path, { readOnly: false });
   try {
@@ -62,7 +63,10 @@ function moveStep(database: DatabaseSync, chunks: ChunkWriter, sensor: number): 
   return rows.length;
 }
 
-/** The oldest datapoints of a sensor, up to where the time changes. */
+/**
+ * The oldest rows of a sensor. A step ends where the time changes, so that datapoints of one time go into the same
+ * chunk.
+ */
 function readStep(database: DatabaseSync, sensor: number): EarlierRow[] {
   const columns = 'SELECT at, seq, stamped, received, value FROM datapoint WHERE sensor = ?';
   const rows = database.prepare(`${columns} ORDER BY at, seq LIMIT ${stepRows}`).all(sensor) as unknown as EarlierRow[];
@@ -73,6 +77,6 @@ function readStep(database: DatabaseSync, sensor: number): EarlierRow[] {
 
 function toDatapoint({ at, stamped, received, value }: EarlierRow): Datapoint {
   const point = { timestampMs: stamped === 1 ? at : undefined, receivedMs: received, value: fromColumn(value) };
-  // Where there is no time of measuring, the time of receiving has been the one that orders.
+  // Without a timestamp the datapoint was ordered by `at`, which therefore is its time of receiving.
   return orderOf(point) === at ? point : { ...point, receivedMs: at };
 }

@@ -1,5 +1,5 @@
-// A value as the engine keeps it: a number as REAL, JSON text as text. SQLite keeps -0.0 in a column of REAL as 0, so
-// that one number is kept as an empty blob, which no value is otherwise.
+// A value as a column stores it: a number as REAL, JSON as text. SQLite stores -0.0 in a REAL column as 0, so -0.0 is
+// stored as an empty blob, which no other value uses.
 import type { StoredValue } from '../../../domain/datapoints/datapoint.ts';
 
 export type ValueColumn = StoredValue | Uint8Array;

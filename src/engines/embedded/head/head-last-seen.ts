@@ -1,19 +1,22 @@
-// Which sensors were heard since the search thread was last told: what is in the head is in this thread's memory alone,
-// and lists are put in order by it (last-seen-index.ts). Nothing is gathered before the first question.
+// Collects when sensors were last heard, for the search thread's last-seen index (last-seen-index.ts): datapoints in
+// the head are in the main thread's memory only. Does nothing before the first call of `since`.
 import type { Head } from './head.ts';
 
 export class HeadLastSeen {
   readonly #head: Head;
-  /** Up to here it has been told, or gathered; undefined before the first question. */
+  /** Datapoints up to this seq have been reported or collected; undefined before the first call of `since`. */
   #seq: number | undefined;
-  /** By sensor, what the thread has not been told. Bounded by the number of sensors. */
+  /** By sensor: times of receiving not reported yet. Bounded by the number of sensors. */
   #unreported = new Map<number, number>();
 
   constructor(head: Head) {
     this.#head = head;
   }
 
-  /** Pairs of a sensor and when its last datapoint was received, milliseconds since 1970. */
+  /**
+   * What is new since the last call: pairs of a sensor's key and the time its last datapoint was received, in
+   * milliseconds since 1970 UTC.
+   */
   since(): Float64Array {
     this.#gather();
     const pairs = new Float64Array(this.#unreported.size * 2);
@@ -27,12 +30,12 @@ export class HeadLastSeen {
     return pairs;
   }
 
-  /** To be called before the head forgets what has been sealed; the table `latest` has it by then. */
+  /** Must be called before the head forgets sealed datapoints. The table `latest` has them by then. */
   beforeSealed(): void {
     if (this.#seq !== undefined) this.#gather();
   }
 
-  /** Nobody knows anything any more: the next question is the first. */
+  /** The search thread has ended: the next call of `since` starts from the beginning. */
   forget(): void {
     this.#seq = undefined;
     this.#unreported = new Map();

@@ -1,27 +1,27 @@
-// What of a sensor is in the head, and how much of it a step of a read can need: the rest need not be copied to the thread
-// that reads.
+// The part of the head that one step of a read can need. It is copied to the reader thread, so it is cut as small as
+// possible.
 
 import { lowerBound, upperBound } from '../../../base/sorted-numbers.ts';
 import type { Columns } from '../../../domain/datapoints/columns.ts';
 import type { RangeQuery } from '../../../domain/ports/series.ts';
 
-/** Datapoints of a sensor that are in the head, by time. */
+/** Datapoints of one sensor in the head, in order of time. */
 export interface HeadPart extends Columns {
   readonly seqs: Float64Array;
 }
 
-/** What a step of a read may need of it. */
+/** The fields of a query that decide which part is needed. */
 export type NeededPart = Pick<RangeQuery, 'sensor' | 'fromMs' | 'toMs' | 'after' | 'descending' | 'limit'>;
 
-/** All of a range, whatever is made of it. */
+/** A query for all datapoints of a range. */
 export function wholeRange({ sensor, fromMs, toMs }: Pick<RangeQuery, 'sensor' | 'fromMs' | 'toMs'>): NeededPart {
   return { sensor, fromMs, toMs, descending: false, limit: Number.POSITIVE_INFINITY };
 }
 
 /**
- * The datapoints that may come in a step: as many as it takes at most behind the ones that its position passes over, and
- * one more, which tells that there is a next step. Going down, all of a time or none, because their number tells where
- * the next step goes on.
+ * Cuts a part down to the datapoints that the next step may return: at most `limit` behind its start position, and one
+ * more, which tells that there is a next step. Descending, datapoints of one time are all taken or none, because the
+ * next position counts them.
  */
 export function headPartFor(query: NeededPart, part: HeadPart): HeadPart {
   const { from, to } = query.descending ? spanDown(query, part) : spanUp(query, part);

@@ -1,6 +1,6 @@
-// What is still in the log, held in memory, so that reads see it without searching the log: the datapoints as they came,
-// one after the other, each with the way back to the one before it of the same sensor. Bounded by `headRowsMax`, beyond
-// which the writer holds commits back until sealing has made room.
+// The datapoints of the log in memory, so that reads need not search the log. They lie in order of arrival; each refers
+// back to its sensor's previous one. Bounded by `headRowsMax`, beyond which the writer thread holds commits back until
+// sealing has taken some out.
 import { limits } from '../../../config/limits.ts';
 import { makeColumns } from '../../../domain/datapoints/columns.ts';
 import type { ArrivedDatapoint } from '../../../domain/datapoints/datapoint.ts';
@@ -10,18 +10,18 @@ import type { HeadPart, NeededPart } from './head-part.ts';
 import { NumberTable } from './number-table.ts';
 import { SelectedSeqs } from './selected-seqs.ts';
 
-/** Datapoints of one piece of memory. */
+/** Datapoints in one segment. */
 const segmentRows = 32_768;
 
 class Segment {
   readonly rows = new Float64Array(segmentRows * rowNumbers);
   /**
-   * How many seqs back the sensor's datapoint before is, 0 where there is none, times two; and one more where none of its
-   * datapoints before has a later time.
+   * Bits 1–31: distance in seqs to this sensor's previous datapoint (0: none). Bit 0: no earlier datapoint of the
+   * sensor has a later time.
    */
   readonly back = new Uint32Array(segmentRows);
 
-  /** Gives the memory back now; left to the collector, it would stay for long. Nobody may use the segment any more. */
+  /** Frees the memory at once; the garbage collector would keep it for long. The segment must not be used any more. */
   free(): void {
     for (const { buffer } of [this.rows, this.back]) (buffer as ArrayBuffer).transfer(0);
   }
@@ -29,28 +29,31 @@ class Segment {
 
 export class Head {
   readonly #segments: Segment[] = [];
-  /** Those that have been sealed, to be filled again. */
+  /** Segments whose datapoints have all been sealed, to be used again. */
   readonly #spare: Segment[] = [];
-  /** Seq of the first place of the first segment. */
+  /** Seq of the first datapoint of the first segment. */
   #origin = 1;
-  /** Up to here all has been sealed. */
+  /** Datapoints up to this seq have been sealed and are no longer here. */
   #sealedSeq = 0;
   #nextSeq = 1;
   readonly #lastOf = new NumberTable();
-  /** The latest time of each sensor's datapoints since it last had none here. */
+  /** By sensor: the latest time among its datapoints since the head last had none of it. */
   readonly #latest = new NumberTable();
-  /** The earliest of those behind `#turnSeq`, and of those before, as far as they may be here; less `timeEnd`. */
+  /**
+   * By sensor: the earliest time among datapoints after `#turnSeq`, and among those before it, minus `timeEnd` (so that
+   * 0 means none). Used to skip sensors without datapoints in a range.
+   */
   #earliest = new NumberTable();
   #earliestBefore = new NumberTable();
   #turnSeq = 0;
-  /** Values that are no numbers, by seq, in order. */
+  /** By seq, in ascending order: values that are not numbers, as JSON. */
   readonly #texts = new Map<number, string>();
   readonly #selected = new SelectedSeqs();
   #sorted:
     | { readonly sensor: SensorKey; readonly lastSeq: number; readonly span: TimeSpan; readonly part: HeadPart }
     | undefined;
 
-  /** Datapoints held. */
+  /** Number of datapoints held. */
   get rows(): number {
     return this.#nextSeq - 1 - this.#sealedSeq;
   }
@@ -60,7 +63,7 @@ export class Head {
     return this.#nextSeq - 1;
   }
 
-  /** Tells each sensor that has something behind `seq`, and when the last of it was received. */
+  /** Calls `visit` for each sensor with a datapoint after `seq`, with the time its last one was received. */
   eachBehind(seq: number, visit: (sensor: SensorKey, receivedMs: number) => void): void {
     const behind = Math.max(seq, this.#sealedSeq);
     this.#lastOf.each((sensor, last) => {
@@ -68,7 +71,7 @@ export class Head {
     });
   }
 
-  /** Begins anew behind a seq. */
+  /** Empties the head; the next datapoint has the seq after this one. */
   startBehind(seq: number): void {
     this.#sealedSeq = seq;
     this.#nextSeq = seq + 1;
@@ -117,7 +120,10 @@ export class Head {
     return text;
   }
 
-  /** 1 where no datapoint of the sensor has a later time, else 0. */
+  /**
+   * Updates the sensor's earliest and latest time; 1 where no earlier datapoint has a later time, else 0 (bit 0 of
+   * `back`).
+   */
   #noteTime(sensor: number, ms: number, isFirst: boolean): 0 | 1 {
     const least = this.#earliest.get(sensor);
     if (least === 0 || ms - timeEnd < least) this.#earliest.replace(sensor, ms - timeEnd);
@@ -126,13 +132,13 @@ export class Head {
     return 1;
   }
 
-  /** True where no datapoint of the sensor that is here is of that time or before. */
+  /** True where all datapoints of the sensor in the head are later than this time. */
   #isAllBehind(sensor: number, ms: number): boolean {
     const least = Math.min(this.#earliest.get(sensor), this.#earliestBefore.get(sensor));
     return least !== 0 && ms - timeEnd < least;
   }
 
-  /** Forgets what has been sealed up to this seq. */
+  /** Removes datapoints up to this seq, because they have been sealed. */
   sealed(seq: number): void {
     if (seq <= this.#sealedSeq) return;
     this.#sealedSeq = Math.min(seq, this.#nextSeq - 1);
@@ -143,7 +149,8 @@ export class Head {
     }
     const gone = Math.min(Math.floor((this.#sealedSeq + 1 - this.#origin) / segmentRows), this.#segments.length);
     this.#spare.push(...this.#segments.splice(0, gone));
-    // As many as are filled now may soon be needed again, and where little comes, none.
+    // Keeps as many spare segments as are in use, because they will be needed again; none where the head is nearly
+    // empty.
     const kept = this.rows < segmentRows ? 0 : this.#segments.length;
     for (const segment of this.#spare.splice(kept)) segment.free();
     this.#origin += gone * segmentRows;
@@ -159,7 +166,7 @@ export class Head {
     return seq > this.#sealedSeq ? this.#pointAt(seq) : undefined;
   }
 
-  /** The datapoint that came last among those up to this seq. */
+  /** The datapoint with the highest seq not above this one. */
   latestUpTo(sensor: SensorKey, seq: number): ArrivedDatapoint | undefined {
     for (let [one, back] = [this.#lastOf.get(sensor), 1]; back > 0 && one > this.#sealedSeq; one -= back) {
       if (one <= seq) return this.#pointAt(one);
@@ -169,8 +176,8 @@ export class Head {
   }
 
   /**
-   * The datapoints of a sensor that a read may need, by time; equal times in order of arrival. There may be more of them,
-   * where that is easier.
+   * Datapoints of a sensor that a read may need, in order of time, equal times in order of arrival. May contain more
+   * than needed.
    */
   partFor(needed: NeededPart): HeadPart {
     const { sensor } = needed;
@@ -184,32 +191,33 @@ export class Head {
     const isWhole = this.#take(lastSeq, needed, span);
     const part = this.#columnsOf(this.#selected.seqs);
     this.#selected.clear();
-    // The steps of one long read ask for the same again.
+    // Remembered, because the steps of one long read ask for the same part.
     if (isWhole && part.count > rememberedMin) this.#sorted = { sensor, lastSeq, span, part };
     return part;
   }
 
-  /** True where the part may be asked for again: it must not be handed over to another thread. */
+  /** True where this part may be returned again: then its buffers must not be transferred to another thread. */
   isKept(part: HeadPart): boolean {
     return part === emptyPart || part === this.#sorted?.part;
   }
 
   /**
-   * Takes the seqs of what is needed, by time, from the end of the sensor's datapoints back to where nothing more can be.
-   * Going down, all of a time or none.
-   * @returns true where that is all there is in the span.
+   * Collects the seqs that a step needs, from the sensor's last datapoint backwards until no earlier one can be needed.
+   * Descending, datapoints of one time are all taken or none.
+   * @returns true where these are all datapoints within the span.
    */
   #take(lastSeq: number, { after, descending, limit }: NeededPart, { firstMs, lastMs }: TimeSpan): boolean {
     const selected = this.#selected;
     selected.clear();
-    // One more than is asked for tells whether there is more; what has been passed over lies at one time.
+    // `wanted` is one more than `limit`, which tells whether there is a next step. `same` counts datapoints at the time
+    // of the start position: the step has to pass over them.
     let [wanted, same] = [descending ? limit + 1 : Number.POSITIVE_INFINITY, 0];
     let isWhole = true;
     for (let seq = lastSeq, back = 1; back > 0 && seq > this.#sealedSeq; seq -= back) {
       const entry = this.#backAt(seq);
       const ms = this.#timeAt(seq);
       back = entry >>> 1;
-      // None before is later than this one.
+      // Bit 0: no earlier datapoint is later than this one, so the loop may stop here.
       if ((entry & 1) === 1) {
         if (ms < firstMs) break;
         if (this.#isEnough({ ms, wanted, passed: same, limit })) {
@@ -226,7 +234,7 @@ export class Head {
     return isWhole;
   }
 
-  /** True where more than the limit are later than a time. */
+  /** True where more than `limit` collected datapoints are later than `ms`, so that no earlier one is needed. */
   #isEnough(at: { readonly ms: number; readonly wanted: number; readonly passed: number; readonly limit: number }) {
     return this.#selected.count - at.passed >= at.wanted && this.#selected.countBehind(at.ms) - at.passed > at.limit;
   }
@@ -278,7 +286,7 @@ export class Head {
     return { rows: this.#segmentAt(seq).rows, at: this.#offsetOf(seq) };
   }
 
-  /** Of the numbers of a row in its segment. */
+  /** Index of a datapoint's first number within its segment. */
   #offsetOf(seq: number): number {
     return ((seq - this.#origin) % segmentRows) * rowNumbers;
   }
@@ -287,7 +295,7 @@ export class Head {
     return this.#segments[Math.floor((seq - this.#origin) / segmentRows)] as Segment;
   }
 
-  /** The segment of a seq that is to be written. */
+  /** The segment for a seq that is about to be written; makes it where needed. */
   #segmentOf(seq: number): Segment {
     const number = Math.floor((seq - this.#origin) / segmentRows);
     while (this.#segments.length <= number) this.#segments.push(this.#spare.pop() ?? new Segment());
@@ -295,10 +303,10 @@ export class Head {
   }
 }
 
-/** Times are below this. */
+/** Greater than any time that JavaScript dates can have. */
 const timeEnd = 8.64e15 + 1;
 
-/** Times between which a step may need datapoints. */
+/** The first and last time that a step may need. */
 interface TimeSpan {
   readonly firstMs: number;
   readonly lastMs: number;
@@ -315,13 +323,13 @@ function isWithin(one: TimeSpan, other: TimeSpan): boolean {
   return one.firstMs >= other.firstMs && one.lastMs <= other.lastMs;
 }
 
-/** The time of the row at a place: measured, or received where there is none. */
+/** The time of the datapoint whose numbers begin at `at`: its timestamp, or the time of receiving where it has none. */
 function timeOf(rows: Float64Array, at: number): number {
   const timestampMs = rows[at + 1] as number;
   return Number.isNaN(timestampMs) ? (rows[at + 2] as number) : timestampMs;
 }
 
-/** Parts smaller than that are sorted anew each time. */
+/** Parts with fewer datapoints are built anew each time. */
 const rememberedMin = limits.readStepRows;
 
 const emptyPart: HeadPart = { ...makeColumns(0), seqs: new Float64Array(0), texts: undefined };

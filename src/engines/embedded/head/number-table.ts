@@ -1,5 +1,5 @@
-// A number for each small whole number, 0 where none was set: seqs by the key of their sensor. Keys are given one after
-// the other, so that pages of typed arrays hold them in a third of a map's memory and find them in a tenth of its time.
+// Maps keys of sensors to numbers; 0 means none. Keys are small and dense, so pages of typed arrays take a third of a
+// Map's memory and a tenth of its time per look-up.
 
 const pageSize = 4096;
 
@@ -10,7 +10,7 @@ export class NumberTable {
     return this.#pages[Math.floor(key / pageSize)]?.[key % pageSize] ?? 0;
   }
 
-  /** Tells each key with its number, those without one left out. */
+  /** Calls `visit` for each key that has a number other than 0. */
   each(visit: (key: number, number: number) => void): void {
     for (const [at, page] of this.#pages.entries()) {
       if (page === undefined) continue;
@@ -21,7 +21,7 @@ export class NumberTable {
     }
   }
 
-  /** Sets a number and gives the one before. */
+  /** Sets the number of a key and returns the previous one. */
   replace(key: number, number: number): number {
     const at = Math.floor(key / pageSize);
     let page = this.#pages[at];

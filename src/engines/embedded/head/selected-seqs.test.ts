@@ -1,4 +1,4 @@
-// What a read takes of the head comes in order, whatever the order in which it came.
+// A read returns datapoints of the head in order of time, whatever their order of arrival.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
@@ -9,7 +9,7 @@ test('seqs are put in order of their times, equal times by seq, whether few or a
   const selected = new SelectedSeqs();
   const times = fc.oneof(
     fc.array(fc.integer({ min: -9, max: 9 }), { maxLength: 60 }),
-    // Nearly in order, and in reverse, which is too much to move one by one.
+    // Nearly sorted and in reverse order: too much to be sorted by moving single entries.
     fc.array(fc.nat(3), { maxLength: 300 }).map((late) => late.map((by, n) => n - by)),
     fc.nat(3_000).map((count) => Array.from({ length: count }, (_, n) => -n)),
   );

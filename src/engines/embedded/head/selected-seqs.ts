@@ -1,10 +1,10 @@
-// Which datapoints of the head a read takes: their seqs and times, found from the end back, and put in order. One list serves
-// all reads of a thread, so that none makes arrays of its own.
+// The seqs and times of the datapoints that a read takes from the head: added from newest to oldest, then sorted by
+// time. One list serves all reads of a thread, so that reads allocate no arrays.
 
 const initialCapacity = 1024;
-/** Memory for more than that is given back after the read. */
+/** An array with more entries is freed after the read. */
 const capacityKeptMax = 64 * 1024;
-/** Places that datapoints are moved by, one by one, before the list is sorted as a whole: most came nearly in order. */
+/** Sorting by moving single entries is given up beyond so many moves per entry; usually the order is nearly right. */
 const movesPerSeq = 8;
 
 export class SelectedSeqs {
@@ -17,7 +17,7 @@ export class SelectedSeqs {
     return this.#count;
   }
 
-  /** Good until the next `clear`. */
+  /** Valid until the next `clear`. */
   get seqs(): Float64Array {
     return this.#seqs.subarray(0, this.#count);
   }
@@ -30,7 +30,7 @@ export class SelectedSeqs {
     this.#times = new Float64Array(initialCapacity);
   }
 
-  /** Adds one that was received before those that are here. */
+  /** Adds a datapoint that arrived before all those added so far. */
   add(seq: number, ms: number): void {
     if (this.#count === this.#seqs.length) {
       this.#seqs = enlarged(this.#seqs);
@@ -42,21 +42,21 @@ export class SelectedSeqs {
     this.#count += 1;
   }
 
-  /** How many are later than a time. */
+  /** The number of entries later than this time. */
   countBehind(ms: number): number {
     let count = 0;
     for (let index = 0; index < this.#count; index++) if ((this.#times[index] as number) > ms) count += 1;
     return count;
   }
 
-  /** Puts them in order of their times; equal times by seq. */
+  /** Sorts by time, equal times by seq. */
   sort(): void {
     this.seqs.reverse();
     this.#times.subarray(0, this.#count).reverse();
     if (!this.#isInOrder && !this.#sortByMoving()) this.#sortAsWhole();
   }
 
-  /** False where it would take too long; what has been moved stays where it is. */
+  /** Insertion sort; false where it needs too many moves. Entries moved so far stay moved. */
   #sortByMoving(): boolean {
     const [seqs, times] = [this.#seqs, this.#times];
     let moves = movesPerSeq * this.#count;

@@ -1,5 +1,5 @@
-// The commit log on SQLite, seen from the main thread: the writer thread appends, the head takes each commit in at once, and
-// those who follow read from the tables.
+// The port CommitLog on SQLite, for the main thread: appends through the writer thread and adds each commit to the head
+// at once; followers read from the tables.
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { countRows, type DatapointBatch, type PushReceipt } from '../../../domain/datapoints/datapoint-batch.ts';
 import type { CommitLog, LogEntry, StoredFingerprint } from '../../../domain/ports/commit-log.ts';
@@ -35,7 +35,7 @@ export class SqliteCommitLog implements CommitLog {
 
   /** Rebuilds the head from the log. */
   async start(): Promise<void> {
-    // The writer may have begun to seal.
+    // One transaction, because the writer thread may begin to seal at any moment.
     this.#reader.exec('BEGIN');
     let isFirst = true;
     const damage = new Damage();
@@ -51,7 +51,7 @@ export class SqliteCommitLog implements CommitLog {
     if (isFirst) this.#head.startBehind(this.#lastPosition);
   }
 
-  /** What is to be said of rows of the log that could not be read at the start. */
+  /** One sentence for each log row that could not be read at start. */
   get damage(): readonly string[] {
     return this.#damage;
   }

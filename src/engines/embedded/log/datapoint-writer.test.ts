@@ -1,4 +1,4 @@
-// What belongs to the log beside its rows: units of sealing, marks of removed sensors, receipts.
+// What DatapointWriter stores beside the rows of the log: units of sealing, marks for removed sensors, receipts.
 import assert from 'node:assert/strict';
 import type { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
@@ -33,7 +33,7 @@ test('a unit of sealing is taken in once, and only where the pass stands', async
   const { database, datapoints, pushTo } = await open();
   pushTo(3);
   const units: SealUnit[] = [];
-  // Units of one sensor each, as passes make them that are cut off after each.
+  // Units of one sensor each, as several interrupted passes would make them.
   for (let next = 0; next <= 3; next++) {
     const [whole] = [...new SealingPass(database).units(3)] as [SealUnit];
     const isEnd = next === 3;

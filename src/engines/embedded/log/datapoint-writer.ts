@@ -1,5 +1,5 @@
-// Datapoints on the writer's side: the append-only log, what sealing has made of it, purging, and the memories that
-// belong into a datapoint's own commit (push receipts, fingerprints of MQTT publishes).
+// The writer thread's side of datapoints: appends to the log, stores what the sealer made, deletes chunks of removed
+// sensors, and stores receipts and fingerprints of MQTT publishes in the same commit as their datapoints.
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { limits } from '../../../config/limits.ts';
 import { countRows, type DatapointBatch, type PushReceipt } from '../../../domain/datapoints/datapoint-batch.ts';
@@ -20,15 +20,15 @@ export class DatapointWriter {
   readonly #insertReceipt: StatementSync;
   #nextSeq: number;
   #committedSeq: number;
-  /** Up to here the log has been sealed. */
+  /** Datapoints up to this seq have been sealed. */
   #sealedSeq: number;
   #receipts = 0;
   readonly #receiptsOf = new Map<string, number>();
-  /** True while removed sensors may have chunks left. */
+  /** True while chunks of removed sensors may be left. */
   purgeDue: boolean;
-  /** Up to here the log may hold datapoints of removed sensors; what is sealed of it is without them. */
+  /** The log may hold datapoints of removed sensors up to this seq; sealing leaves them out. */
   #purgeSeq = 0;
-  /** Sensors are removed with the open transaction. */
+  /** True while the open transaction removes sensors. */
   #isRemoving = false;
 
   constructor(database: DatabaseSync, { followedSeq }: { readonly followedSeq: () => number }) {
@@ -53,12 +53,12 @@ export class DatapointWriter {
     );
   }
 
-  /** Datapoints of the log that wait to be sealed. */
+  /** Number of datapoints in the log that wait to be sealed. */
   get logRows(): number {
     return this.#committedSeq - 1 - this.#sealedSeq;
   }
 
-  /** Seq of the newest datapoint on disk. */
+  /** Seq of the last committed datapoint. */
   get lastSeq(): number {
     return this.#committedSeq - 1;
   }
@@ -67,24 +67,30 @@ export class DatapointWriter {
     return this.#sealedSeq;
   }
 
-  /** True when no more of the log may be held in memory (I4). */
+  /** True when the head holds as much of the log as it may (I4). */
   get isHeadFull(): boolean {
     return this.logRows > limits.headRowsMax || this.#texts.chars > limits.headTextCharsMax;
   }
 
-  /** Characters of texts in what came since the last pass of sealing began, about. */
+  /** Characters of texts that were logged since the last pass of sealing began, estimated. */
   get freshTextChars(): number {
     return this.#texts.freshChars;
   }
 
-  /** A pass of sealing begins; over what is in the log up to the seq that is returned, so many datapoints or a row more. */
+  /**
+   * Begins a pass of sealing over the oldest `rows` datapoints of the log, rounded up to whole log rows.
+   * @returns the seq where the pass ends.
+   */
   beginPass(rows: number): number {
-    // Texts behind that seq are counted until they have been sealed too: sooner too many of them than too few.
+    // Counts all texts in the log as part of this pass, also those behind its end: rather too many than too few.
     this.#texts.passBegins(this.lastSeq);
     return this.logRows <= rows ? this.lastSeq : Math.min(this.#endOfRows(this.#sealedSeq + rows), this.lastSeq);
   }
 
-  /** Where rows end that begin up to a seq: a damaged one may say that it reaches over others, which then belong to it. */
+  /**
+   * End of the log row that holds a seq. A damaged row may claim datapoints that belong to the rows after it; those
+   * rows are then included.
+   */
   #endOfRows(seq: number): number {
     let end = this.#log.endOfRowWith(seq);
     for (let next = end; ; end = next) {
@@ -101,7 +107,7 @@ export class DatapointWriter {
       this.#log.append(piece, publishes);
       publishes = undefined;
     }
-    // Of messages that brought no datapoint.
+    // Publishes without a datapoint have no log row to go into.
     if (publishes !== undefined) this.#fingerprints.add(batch.publishes, batch.publishedMs);
     this.#nextSeq = first + countRows(batch);
     if (batch.texts.length > 0) this.#texts.add(batch.texts);
@@ -110,7 +116,10 @@ export class DatapointWriter {
     return first;
   }
 
-  /** The open transaction removes sensors: nothing comes of them after it, and their chunks are to go. */
+  /**
+   * Called when the open transaction removes sensors: later batches cannot contain them, and their chunks have to be
+   * deleted.
+   */
   sensorsRemoved(): void {
     this.#isRemoving = true;
   }
@@ -124,7 +133,7 @@ export class DatapointWriter {
     this.#purgeSeq = this.lastSeq;
   }
 
-  /** After a rollback the seqs are given again. */
+  /** The seqs of the transaction are given again to later datapoints. */
   rolledBack(): void {
     this.#nextSeq = this.#committedSeq;
     this.#isRemoving = false;
@@ -132,8 +141,8 @@ export class DatapointWriter {
   }
 
   /**
-   * Takes a unit of sealing in, in a transaction of its own.
-   * @returns false when chunks that it replaces are gone: it is to be planned anew.
+   * Stores one unit of sealing in a transaction of its own.
+   * @returns false where chunks that the unit replaces no longer exist; it has to be planned again.
    */
   seal(unit: SealUnit): boolean {
     this.#database.exec('BEGIN IMMEDIATE');
@@ -147,9 +156,9 @@ export class DatapointWriter {
   }
 
   /**
-   * When the last unit of a pass has been taken in: takes some of the log away, in a transaction of its own. The pass has
-   * come to its end when `sealedSeq` says so; then there may be more to forget of what goes with the log.
-   * @returns true when nothing is left to be done.
+   * Deletes some sealed rows of the log in a transaction of its own; called repeatedly after the last unit of a pass.
+   * The pass has ended when `sealedSeq` reaches `upTo`; after that, only rows for the watcher may remain to be deleted.
+   * @returns true when nothing is left to delete.
    */
   clearSome(upTo: number): boolean {
     this.#database.exec('BEGIN IMMEDIATE');
@@ -166,15 +175,16 @@ export class DatapointWriter {
 
   #passEnded(upTo: number): void {
     this.#texts.sealed(upTo);
-    // Rows of removed sensors that waited for this are to be looked at again.
+    // Removed sensors had datapoints in this part of the log: `purge` has to run once more.
     if (upTo >= this.#purgeSeq && this.#purgeSeq > 0) this.purgeDue = true;
   }
 
-  /** Deletes some chunks of removed sensors; true when there is more to do at once. */
+  /** Deletes some chunks of removed sensors; true when more are left. */
   purge(): boolean {
     this.#database.exec('BEGIN IMMEDIATE');
     const isDone = purgeSql.every((sql) => Number(this.#database.prepare(sql).run().changes) < limits.purgeChunksMax);
-    // What the log still holds of them is left out when it is sealed, for which the rows of purge are kept.
+    // The rows of `purge` stay until the log has been sealed up to the removal, because sealing uses them to leave
+    // datapoints out.
     if (isDone && this.#sealedSeq >= this.#purgeSeq) this.#database.exec('DELETE FROM purge');
     this.#database.exec('COMMIT');
     return !isDone;
@@ -203,7 +213,7 @@ export class DatapointWriter {
   }
 }
 
-/** What there is of removed sensors beside the log, some of it. */
+/** Deletes some rows of removed sensors, in each table other than the log. */
 const purgeSql = [
   ['chunk', 'id'],
   ['damaged_chunk', 'rowid'],

@@ -1,4 +1,4 @@
-// What follows the datapoints comes past damage in the log, however long.
+// A follower of the log passes over damaged rows, however many.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { BatchBuilder } from '../../../domain/datapoints/datapoint-batch.ts';
@@ -17,7 +17,7 @@ test('damaged rows are passed over, those that are kept for the rules too', asyn
     datapoints.append(batch.build());
     datapoints.committed();
   }
-  // Sealed, and not followed yet.
+  // Seals everything before the follower has read it.
   while (!datapoints.clearSome(100));
   for (const table of ['log', 'kept_log'])
     database.exec(

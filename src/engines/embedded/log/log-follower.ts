@@ -1,6 +1,6 @@
-// Datapoints of all sensors in order of arrival, for those who fell behind the feed or come back after a stop: read from
-// the log, and from what of it was kept when it was sealed (replay-backlog.ts). The main thread's side; it only reads, and says
-// through shared memory how far it has come.
+// Reads datapoints of all sensors in order of arrival, for the watcher when it has fallen behind the feed or comes back
+// after a stop: from the log, and from rows that were kept when the log was sealed (replay-backlog.ts). Runs on the
+// main thread, only reads, and publishes its position in shared memory.
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { limits } from '../../../config/limits.ts';
 import { rowNumbers } from '../../../domain/datapoints/datapoint-batch.ts';
@@ -8,12 +8,12 @@ import type { SensorKey } from '../../../domain/devices/sensor.ts';
 import type { LogEntry } from '../../../domain/ports/commit-log.ts';
 import { countInBounds, DamagedRow, type LogRow, logColumns, toPiece } from './log.ts';
 
-/** Rows of the log read in one step: many where each commit was small. */
+/** Log rows read in one step; each may hold a single datapoint. */
 const rowsAtOnce = 500;
-/** Rows of the log in which the datapoint before is looked for. */
+/** Log rows searched backwards for a sensor's previous datapoint. */
 const rowsLookedBack = 100;
 
-/** How far the datapoints have been followed, as writer and follower share it: at first as far as the disk tells. */
+/** The follower's position, shared with the writer thread; initially the one stored on disk. */
 export function sharedFollowedSeq(reader: DatabaseSync): SharedArrayBuffer {
   const row = reader
     .prepare(
@@ -26,7 +26,7 @@ export function sharedFollowedSeq(reader: DatabaseSync): SharedArrayBuffer {
   return followed;
 }
 
-/** What a datapoint of a sensor is known by where it has no seq. */
+/** Identifies a sealed datapoint, which has no seq, by its content. */
 export function keyOf({ timestampMs, receivedMs, value }: Omit<LogEntry, 'seq' | 'sensor' | 'isQuiet'>): string {
   return `${receivedMs} ${timestampMs ?? ''} ${typeof value} ${value}`;
 }
@@ -41,7 +41,8 @@ export class LogFollower {
 
   constructor(reader: DatabaseSync, followed: SharedArrayBuffer) {
     this.#followed = new BigInt64Array(followed);
-    // A row may hold what lies behind the seq although it begins before; no row is longer than that.
+    // A row may contain datapoints after `seq` although it begins before; it begins at most `logRowDatapointsMax`
+    // earlier.
     const rows = (table: string) =>
       `SELECT ${logColumns} FROM ${table} WHERE first_seq > ?1 - ${limits.logRowDatapointsMax} AND first_seq + ${countInBounds} - 1 > ?1`;
     this.#pieces = reader.prepare(`${rows('kept_log')} UNION ALL ${rows('log')} ORDER BY 1 LIMIT ${rowsAtOnce}`);
@@ -70,7 +71,7 @@ export class LogFollower {
     return first + (datapoints ?? 0) - 1;
   }
 
-  /** When a datapoint was received; undefined where it is not kept. */
+  /** When the datapoint with this seq was received; undefined where it is no longer kept. */
   receivedMsOf(seq: number): number | undefined {
     const row = this.#pieces.get(seq - 1) as LogRow | undefined;
     if (row === undefined || row.firstSeq > seq) return undefined;
@@ -78,7 +79,7 @@ export class LogFollower {
     return piece instanceof DamagedRow ? undefined : piece.rows[(seq - row.firstSeq) * rowNumbers + 2];
   }
 
-  /** The datapoint of a sensor that came last up to a seq, if it came shortly before and is kept. */
+  /** A sensor's last datapoint up to a seq, searched only in the last `rowsLookedBack` rows. */
   latestUpTo(sensor: SensorKey, seq: number): LogEntry | undefined {
     for (const row of this.#piecesBack.iterate(seq) as Iterable<unknown>) {
       const found = [...this.#pointsOf(row as LogRow)].findLast((point) => point.sensor === sensor && point.seq <= seq);
@@ -87,7 +88,7 @@ export class LogFollower {
     return undefined;
   }
 
-  /** Some of what came behind a seq; nothing where there is nothing more. What cannot be read is passed over. */
+  /** The next datapoints after a seq; an empty list at the end of the log. Damaged rows are passed over. */
   readAfter(seq: number): LogEntry[] {
     const points: LogEntry[] = [];
     for (let behind = seq; ; ) {
@@ -102,7 +103,7 @@ export class LogFollower {
     }
   }
 
-  /** The sensor's datapoints behind a seq: how many of them look alike. */
+  /** Counts a sensor's datapoints after a seq, by `keyOf`. */
   countBehind(sensor: SensorKey, seq: number): Map<string, number> {
     const counts = new Map<string, number>();
     let points = this.readAfter(seq);

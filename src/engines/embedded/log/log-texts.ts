@@ -1,22 +1,22 @@
-// How many characters the texts in the log have, so that what is held in memory of them is bounded as numbers are. Kept by
-// the writer thread: counted when it starts, then added up with each commit, and taken off when a pass of sealing ends.
+// Counts the characters of texts in the log, so that the head's memory for texts is bounded like that for numbers. Kept
+// by the writer thread: computed at start, increased by each commit, decreased when a pass of sealing ends.
 import type { DatabaseSync } from 'node:sqlite';
 
 interface Part {
-  /** Of what came up to this seq and after the part before. */
+  /** The last seq of the part; it begins where the part before ends. */
   readonly upTo: number;
   readonly chars: number;
 }
 
 export class LogTexts {
-  /** What came before each pass of sealing that has begun and not come to its end. */
+  /** One part for each pass of sealing that has begun and not ended. */
   #begun: Part[];
   #fresh: number;
   #uncommitted = 0;
 
   constructor(database: DatabaseSync) {
     const upTo = Number(database.prepare('SELECT max(up_to) AS upTo FROM sealing').get()?.['upTo'] ?? 0);
-    // As many bytes as characters, or a few more; SQLite knows them without reading the texts.
+    // UTF-8 bytes: at least as many as characters. SQLite knows the length without reading the text.
     const count = database.prepare(
       'SELECT total(octet_length(texts)) AS chars FROM log WHERE first_seq BETWEEN ? AND ?',
     );
@@ -25,12 +25,12 @@ export class LogTexts {
     this.#fresh = chars(upTo + 1, Number.MAX_SAFE_INTEGER);
   }
 
-  /** All of them. */
+  /** Characters of all texts in the log. */
   get chars(): number {
     return this.#begun.reduce((sum, { chars }) => sum + chars, this.#fresh);
   }
 
-  /** Of those that came since the last pass of sealing began. */
+  /** Characters of texts logged since the last pass of sealing began. */
   get freshChars(): number {
     return this.#fresh;
   }
@@ -48,7 +48,7 @@ export class LogTexts {
     this.#uncommitted = 0;
   }
 
-  /** A pass begins over what is in the log up to here. */
+  /** A pass of sealing begins; it covers the log up to this seq. */
   passBegins(upTo: number): void {
     if (this.#fresh === 0) return;
     this.#begun.push({ upTo, chars: this.#fresh });

@@ -1,4 +1,4 @@
-// How datapoints lie in the log, and when it is long enough for a pass of sealing.
+// The format of log rows, and the length at which sealing begins.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { limits } from '../../../config/limits.ts';
@@ -110,7 +110,7 @@ test('the log goes on behind a last row that does not know its number of datapoi
     while (!datapoints.clearSome(datapoints.lastSeq));
     const count = (table: string) => database.prepare(`SELECT count(*) AS count FROM ${table}`).get()?.['count'];
     assert.deepEqual([count('log'), count('damaged_log'), count('chunk')], [0, 1, 20]);
-    // Of what was not followed, the rest is kept; it can be passed over as well.
+    // Rows that the follower has not read are kept when the log is sealed.
     const follower = new LogFollower(database, new SharedArrayBuffer(8));
     assert.deepEqual([follower.readAfter(20).map(({ seq }) => seq), follower.readAfter(first)], [[first], []]);
   }

@@ -1,7 +1,7 @@
-// The log: datapoints in the order in which they arrived, many to a row, in the bytes in which they came or, where a row has
-// few, packed (decision 20). Only the writer
-// thread appends to it and takes from it; it is read at start, to rebuild what is held in memory. Rows are kept short of
-// `logRowDatapointsMax`, so that they can be read in steps. Each has a checksum: one that is damaged is told of, and left out.
+// The log: datapoints in order of arrival, many in a row, either as the bytes of their batch or, where a row has few,
+// packed (decision 20). Only the writer thread changes it; it is read at start to rebuild the head, and by sealing. A
+// row has at most `logRowDatapointsMax` datapoints, so that it can be read in steps. Each row has a checksum; a damaged
+// one is reported and left out.
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { crc32 } from 'node:zlib';
 import { reportReleasedBytes } from '../../../base/memory/garbage-collection.ts';
@@ -10,21 +10,21 @@ import { type DatapointBatch, rowNumbers } from '../../../domain/datapoints/data
 import { CorruptChunk } from '../../shared/codec/corrupt-chunk.ts';
 import { packBatch, unpackBatch } from '../../shared/log/packed-batch.ts';
 
-/** A row of the log. */
+/** The datapoints of one row of the log. */
 export interface LogPiece extends Pick<DatapointBatch, 'rows' | 'texts'> {
   readonly firstSeq: number;
 }
 
 const bytesOfDatapoint = rowNumbers * Float64Array.BYTES_PER_ELEMENT;
-/** Milliseconds beyond which there are no dates. */
+/** The latest time that JavaScript dates can have, in milliseconds since 1970 UTC. */
 const timeMsMax = 8.64e15;
 
-/** Datapoints of a piece. */
+/** Number of datapoints in a piece. */
 function countOf({ rows }: LogPiece): number {
   return rows.length / rowNumbers;
 }
 
-/** Cuts a batch whose first datapoint has this seq into pieces. */
+/** Cuts a batch into pieces of one row each; `firstSeq` is the seq of its first datapoint. */
 export function cutBatch({ rows, texts }: DatapointBatch, firstSeq: number): LogPiece[] {
   const step = limits.logRowDatapointsMax * rowNumbers;
   if (rows.length <= step) return rows.length === 0 ? [] : [{ firstSeq, rows, texts }];
@@ -45,13 +45,17 @@ function countTexts(rows: Float64Array): number {
   return count;
 }
 
-/** Rows read at once, which takes half as long as one by one where each holds a single datapoint; and bytes, about. */
+/**
+ * Rows fetched by one query, which takes half the time of single rows where each holds one datapoint; and their bytes,
+ * about.
+ */
 const rowsAtOnce = 100;
 const bytesAtOnce = 512 * 1024;
 
 /**
- * What is in the log up to a seq, oldest first. Where rows may go meanwhile it is to be read in a transaction.
- * @param onDamaged hears of each row that cannot be read, and is passed over for
+ * The readable rows of the log up to a seq, oldest first. Call it inside a transaction where rows may be deleted
+ * meanwhile.
+ * @param onDamaged called with each damaged row, which is left out.
  */
 export function* readLog(
   database: DatabaseSync,
@@ -76,16 +80,22 @@ export function* readLog(
   }
 }
 
-/** How many datapoints a row has, in SQL: within its bounds also where that number is damaged, so that seqs go on. */
+/**
+ * SQL for the number of datapoints in a row. Clamped to the valid range, so that seqs continue even where the stored
+ * number is damaged.
+ */
 export const countInBounds = `max(1, min(datapoints, ${limits.logRowDatapointsMax}))`;
 
-/** Datapoints in the log up to a seq; of those that can be read never too few. */
+/**
+ * The number of datapoints in the log up to a seq; where rows are damaged it may be too high, never too low for
+ * readable ones.
+ */
 export function countLog(database: DatabaseSync, upTo: number): number {
   const row = database.prepare(`SELECT total(${countInBounds}) AS count FROM log WHERE first_seq <= ?`).get(upTo);
   return Number(row?.['count']);
 }
 
-/** Seq of the last datapoint of the log; 0 where it is empty. */
+/** Seq of the last datapoint in the log; 0 where it is empty. */
 export function lastLoggedSeq(database: DatabaseSync): number {
   const row = database
     .prepare(`SELECT first_seq + ${countInBounds} - 1 AS seq FROM log ORDER BY first_seq DESC LIMIT 1`)
@@ -93,24 +103,27 @@ export function lastLoggedSeq(database: DatabaseSync): number {
   return Number(row?.['seq'] ?? 0);
 }
 
-/** A row of the log as it lies in the table. */
+/** A row of the table `log`. */
 export interface LogRow {
   readonly firstSeq: number;
   readonly datapoints: number;
-  /** Packed where they are fewer bytes than the datapoints have in memory. */
+  /** Packed where that takes fewer bytes than the datapoints take in memory. */
   readonly rows: Uint8Array;
   readonly texts: string | null;
-  /** Of all of it; null where the row was written by a release that made none, or is forgotten. */
+  /**
+   * Covers the whole row; null in rows of earlier releases, and in rows whose content was deleted by `dundun check
+   * --forget-damaged`.
+   */
   readonly checksum: number | null;
 }
 
-/** What a `LogRow` is read from. */
+/** The columns of a `LogRow`. */
 export const logColumns = 'first_seq AS firstSeq, datapoints, rows, texts, checksum';
 
-/** A row whose bytes have changed on the disk. Of which sensors its datapoints are cannot be known. */
+/** A row whose bytes have changed on disk. It is not known which sensors its datapoints belong to. */
 export class DamagedRow {
   readonly firstSeq: number;
-  /** In which way, as a sentence. */
+  /** What is wrong, as a sentence. */
   readonly fault: string;
 
   constructor(firstSeq: number, fault: string) {
@@ -119,7 +132,7 @@ export class DamagedRow {
   }
 }
 
-/** Damaged rows that were met, in little memory however many they are. */
+/** Collects damaged rows; keeps sentences for a bounded number of them. */
 export class Damage {
   readonly firstSeqs: number[] = [];
   readonly #told: string[] = [];
@@ -132,7 +145,7 @@ export class Damage {
     );
   }
 
-  /** What is to be said of them. */
+  /** One sentence for each damaged row; beyond `damagedRowsLogged` only their number. */
   describe(): string[] {
     const more = this.firstSeqs.length - this.#told.length;
     if (more === 0) return [...this.#told];
@@ -141,8 +154,8 @@ export class Damage {
 }
 
 /**
- * What a row holds, which is nothing where a person has said that it is to be forgotten; or what is wrong with it.
- * @throws Error where that cannot be told now, as without memory
+ * Decodes a row; an empty piece where `dundun check --forget-damaged` has deleted its content.
+ * @throws Error for faults that are not damage, such as too little memory.
  */
 export function toPiece(row: LogRow): LogPiece | DamagedRow {
   try {
@@ -165,7 +178,7 @@ function readRow({ firstSeq, datapoints, rows, texts, checksum }: LogRow): LogPi
     return { firstSeq, rows: unpackBatch(rows, datapoints), texts: [] };
   }
   const piece = { firstSeq, rows: toNumbers(rows), texts: texts === null ? [] : parseTexts(texts) };
-  // Of a row without a checksum it is asked whether it can be true.
+  // A row without a checksum is checked for plausible content instead.
   const fault = checksum === null ? faultIn(piece) : undefined;
   if (fault !== undefined) throw new CorruptChunk(`It ${fault}.`);
   return piece;
@@ -177,7 +190,7 @@ function parseTexts(texts: string): string[] {
   return parsed;
 }
 
-/** What is wrong with what could be read, behind "It" or the name of the row; undefined: nothing that can be seen. */
+/** What is wrong with decoded content, as the end of a sentence; undefined where nothing can be seen. */
 export function faultIn({ rows, texts }: Pick<LogPiece, 'rows' | 'texts'>): string | undefined {
   for (let at = 0; at < rows.length; at += rowNumbers) {
     const [sensor, timestamp, received] = [rows[at] as number, rows[at + 1] as number, rows[at + 2] as number];
@@ -202,19 +215,19 @@ function isJson(text: unknown): boolean {
   }
 }
 
-/** Over what says how many datapoints there are and where they begin, too: packed bytes may be read for another number of them. */
+/** Includes the number of datapoints and the first seq: packed bytes could otherwise be decoded with another number. */
 function checksumOf({ firstSeq, datapoints, rows, texts }: Omit<LogRow, 'checksum'>): number {
   const sum = crc32(rows, crc32(new Uint8Array(Float64Array.of(firstSeq, datapoints).buffer)));
   return texts === null ? sum : crc32(texts, sum);
 }
 
-/** A Float64Array needs its bytes aligned; those of a row have a buffer to themselves, as a rule. */
+/** A Float64Array needs an aligned offset; the bytes of a row usually have a buffer of their own. */
 function toNumbers(bytes: Uint8Array): Float64Array {
   const { buffer, byteOffset, byteLength } = bytes.byteOffset % 8 === 0 ? bytes : bytes.slice();
   return new Float64Array(buffer, byteOffset, byteLength / 8);
 }
 
-/** Writes the log; every method inside a transaction. */
+/** Writes to the log. Call every method inside a transaction. */
 export class LogWriter {
   readonly #insert: StatementSync;
   readonly #oldest: StatementSync;
@@ -238,7 +251,7 @@ export class LogWriter {
     );
   }
 
-  /** @param publishes fingerprints of MQTT publishes to be stored beside (publish-fingerprints.ts) */
+  /** @param publishes fingerprints of MQTT publishes, stored in the same row (publish-fingerprints.ts). */
   append(piece: LogPiece, publishes?: Uint8Array): void {
     const { buffer, byteOffset, byteLength } = piece.rows;
     const isFew = countOf(piece) <= limits.logPackedDatapointsMax && piece.texts.length === 0;
@@ -250,13 +263,15 @@ export class LogWriter {
     this.#insert.run(firstSeq, datapoints, rows, texts, publishes ?? null, checksum);
   }
 
-  /** Seq of the last datapoint of the row that holds one; of the next row, where what was there is damaged and none does. */
+  /**
+   * Seq of the last datapoint in the row that holds `seq`. Where a damaged row leaves a gap, the end of the next row.
+   */
   endOfRowWith(seq: number): number {
     const row = this.#rowWith.get(seq) ?? this.#rowBehind.get(seq);
     return row === undefined ? seq : (row['seq'] as number);
   }
 
-  /** Up to which seq, and not beyond the one given, the oldest pieces reach that can go in one step; undefined: there are none. */
+  /** The seq up to which the oldest rows can be deleted in one step, `seq` at most; undefined where no row is left. */
   stepUpTo(seq: number): number | undefined {
     let step: number | undefined;
     let left: number = limits.clearDatapointsStep;
@@ -269,7 +284,7 @@ export class LogWriter {
     return step === undefined ? undefined : Math.min(step, seq);
   }
 
-  /** Takes away the pieces that begin at or before this seq. */
+  /** Deletes the rows that begin at or before this seq. */
   removeUpTo(seq: number): void {
     this.#remove.run(seq);
   }

@@ -1,6 +1,7 @@
-// Fingerprints of MQTT publishes, by which a repeat is told from a new message. One is written with its datapoint, in the same
-// row of the log, because a table of its own would cost each commit another page. When that row goes, the fingerprints that
-// are still needed go into a table, those of many rows in one. Bounded by `duplicateMemoryMax` and `duplicateWindowMs`.
+// Fingerprints of MQTT publishes, by which a repeat is told from a new message after a restart. One is stored in the
+// log row of its datapoint, because a table of its own would cost each commit one more page. When that row is deleted,
+// fingerprints that still count move to the table `mqtt_publish`, those of many rows in one. Bounded by
+// `duplicateMemoryMax` and `duplicateWindowMs`.
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { limits } from '../../../config/limits.ts';
 import { fingerprintNumbers } from '../../../domain/datapoints/datapoint-batch.ts';
@@ -8,10 +9,10 @@ import type { StoredFingerprint } from '../../../domain/ports/commit-log.ts';
 
 const fingerprintBytes = fingerprintNumbers * Float64Array.BYTES_PER_ELEMENT;
 const timeBytes = Float64Array.BYTES_PER_ELEMENT;
-/** Rows of the log whose fingerprints were received no further apart share a row of the table, and with it the time of the first. */
+/** Fingerprints received within this time share one row of the table, with the time of the first. */
 const togetherMs = 600_000;
 
-/** How the fingerprints of a commit lie in its row of the log: the time when they were received, and then the fingerprints. */
+/** The column `publishes` of a log row: the time of receiving, then the fingerprints. */
 export function toLogColumn(fingerprints: Float64Array, atMs: number): Uint8Array {
   const column = new Float64Array(1 + fingerprints.length);
   column[0] = atMs;
@@ -19,7 +20,7 @@ export function toLogColumn(fingerprints: Float64Array, atMs: number): Uint8Arra
   return new Uint8Array(column.buffer);
 }
 
-/** True where a column of the log has a time and whole fingerprints. */
+/** True where a column has a time and a whole number of fingerprints. */
 export function isLogColumn(column: unknown): boolean {
   return (
     column instanceof Uint8Array && column.length > timeBytes && (column.length - timeBytes) % fingerprintBytes === 0
@@ -31,12 +32,12 @@ interface RowFingerprints {
   readonly fingerprints: Float64Array;
 }
 
-/** The publishes to be remembered, oldest first: the newest, as many as there is room for in memory. */
+/** The fingerprints to be remembered, oldest first; the newest ones where there are more than `duplicateMemoryMax`. */
 export function listFingerprints(database: DatabaseSync): Iterable<StoredFingerprint> {
-  // All in one piece, because there may be as many rows as fingerprints.
+  // One array for all, because there may be as many rows as fingerprints.
   const all = new Float64Array(limits.duplicateMemoryMax * listedNumbers);
   let from = all.length;
-  // What leaves the log for the table meanwhile would be seen twice.
+  // In a transaction: a fingerprint that moves from the log to the table meanwhile would be listed twice.
   database.exec('BEGIN');
   try {
     for (const { atMs, fingerprints } of rowsBack(database)) {
@@ -74,12 +75,12 @@ function ofLogColumn(column: Uint8Array): RowFingerprints {
   return { atMs: numbers[0] as number, fingerprints: numbers.subarray(1) };
 }
 
-/** A copy, because a Float64Array needs its bytes aligned. */
+/** A copy, because a Float64Array needs an aligned offset. */
 function toNumbers(bytes: Uint8Array): Float64Array {
   return new Float64Array(bytes.slice().buffer);
 }
 
-/** The writer thread's side; every method inside a transaction. */
+/** The writer thread's side. Call every method inside a transaction. */
 export class PublishFingerprints {
   readonly #upTo: StatementSync;
   readonly #logged: StatementSync;
@@ -88,14 +89,17 @@ export class PublishFingerprints {
   readonly #tableBack: StatementSync;
   readonly #forgetOlder: StatementSync;
   readonly #forgetBelow: StatementSync;
-  /** The pass whose rows go, by the seq where it ends, and the fingerprints in the log behind what has gone so far. */
+  /**
+   * The present pass of sealing, by the seq where it ends, and how many fingerprints are in the log behind the rows
+   * deleted so far.
+   */
   #pass = { end: 0, fingerprintsBehind: 0 };
 
   constructor(database: DatabaseSync) {
     this.#upTo = database.prepare(
       'SELECT publishes FROM log WHERE first_seq <= ? AND publishes IS NOT NULL ORDER BY first_seq DESC',
     );
-    // SQLite knows the lengths without reading what is so long.
+    // SQLite knows the length of a blob without reading it.
     this.#logged = database.prepare(
       `SELECT total((octet_length(publishes) - ${timeBytes}) / ${fingerprintBytes}) AS marks FROM log`,
     );
@@ -110,14 +114,14 @@ export class PublishFingerprints {
     this.#forgetBelow = database.prepare('DELETE FROM mqtt_publish WHERE id < ?');
   }
 
-  /** Remembers fingerprints of a commit without a row in the log. */
+  /** Stores fingerprints of a commit that has no log row. */
   add(fingerprints: Float64Array, atMs: number): void {
     this.#insert.run(atMs, new Uint8Array(fingerprints.buffer, fingerprints.byteOffset, fingerprints.byteLength));
   }
 
   /**
-   * Before the log up to a seq goes, as a step of a pass that ends at another: keeps of its fingerprints those that are
-   * still needed, and with the last step forgets older ones.
+   * Called before the log is deleted up to `seq`, as one step of a pass that ends at `end`: moves the fingerprints that
+   * still count to the table; with the last step, deletes the table's oldest.
    */
   keep(seq: number, end: number): void {
     if (this.#pass.end !== end) this.#pass = { end, fingerprintsBehind: Number(this.#logged.get()?.['marks']) };
@@ -130,7 +134,7 @@ export class PublishFingerprints {
         (sum, { fingerprints }) => sum + fingerprints.length / fingerprintNumbers,
         0,
       );
-      // What has come since the pass began to go is not counted: some more are kept than there will be room for.
+      // Fingerprints logged since the pass began are not counted, so that slightly too many are kept.
       const kept = cut(
         newestFirst,
         newest.atMs - limits.duplicateWindowMs,
@@ -141,7 +145,10 @@ export class PublishFingerprints {
     if (seq >= end) this.#forget(newest?.atMs);
   }
 
-  /** Leaves what is young enough, and the newest of that where there are far more than there is room for. */
+  /**
+   * Deletes fingerprints that are too old, and the oldest where there are more than 1.25 times as many as can be
+   * remembered.
+   */
   #forget(nowMs: number | undefined): void {
     if (nowMs !== undefined) this.#forgetOlder.run(nowMs - limits.duplicateWindowMs);
     if (Number(this.#tabled.get()?.['marks']) <= limits.duplicateMemoryMax * 1.25) return;
@@ -156,7 +163,7 @@ export class PublishFingerprints {
   }
 }
 
-/** The newest of them: those received since then, as many as there is room for, or a row more. */
+/** The rows received since `sinceMs`, newest first, until they hold `fingerprintsMax` or slightly more. */
 function cut(newestFirst: readonly RowFingerprints[], sinceMs: number, fingerprintsMax: number): RowFingerprints[] {
   const kept: RowFingerprints[] = [];
   let room = fingerprintsMax;
@@ -168,7 +175,10 @@ function cut(newestFirst: readonly RowFingerprints[], sinceMs: number, fingerpri
   return kept;
 }
 
-/** Joins what was received within some minutes; in doubt a fingerprint is older than it was: a repeat is rather stored twice than lost. */
+/**
+ * Joins rows received within `togetherMs` into one, with the earliest of their times. A fingerprint may thus expire
+ * early: a repeat is stored twice rather than lost.
+ */
 function* together(oldestFirst: readonly RowFingerprints[]): Generator<RowFingerprints> {
   let group: RowFingerprints[] = [];
   let firstMs = 0;

@@ -1,6 +1,6 @@
-// What of the log must stay readable in order of arrival after it was sealed: the rows that the watcher of rules has
-// not come to (I5), bounded by `replayBacklogDatapointsMax`; and which datapoints no rule looks at. Called by the writer thread
-// inside its transactions; where the watcher stands goes to disk with each pass of sealing.
+// Keeps what must stay readable in order of arrival after sealing: log rows that the watcher of rules has not read
+// (I5), bounded by `replayBacklogDatapointsMax`, and the seqs of datapoints that no rule looks at. Called by the writer
+// thread inside its transactions; stores the watcher's position with each pass of sealing.
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { limits } from '../../../config/limits.ts';
 import { quietNumbers } from '../../../domain/datapoints/datapoint-batch.ts';
@@ -14,7 +14,7 @@ export class ReplayBacklog {
   readonly #forgetQuiet: StatementSync;
   readonly #mark: StatementSync;
 
-  /** `followedSeq` says up to where the datapoints have been followed; -1 where nobody follows. */
+  /** @param followedSeq the watcher's position; -1 where there are no rules. */
   constructor(database: DatabaseSync, followedSeq: () => number) {
     this.#followedSeq = followedSeq;
     this.#addQuiet = database.prepare('INSERT INTO quiet_run (first_seq, last_seq) VALUES (?, ?)');
@@ -35,7 +35,7 @@ export class ReplayBacklog {
     );
   }
 
-  /** Notes which datapoints of a batch, whose first has this seq, are quiet. */
+  /** Stores which datapoints of a batch no rule looks at; `firstSeq` is the seq of the batch's first datapoint. */
   addQuiet(quiet: readonly number[], firstSeq: number): void {
     for (let at = 0; at < quiet.length; at += quietNumbers) {
       const first = firstSeq + (quiet[at] as number);
@@ -44,8 +44,9 @@ export class ReplayBacklog {
   }
 
   /**
-   * Before the log up to `sealedSeq` goes: keeps what has not been followed, and forgets some of what has.
-   * @returns true when there is more to forget.
+   * Called before the log is deleted up to `sealedSeq`: keeps rows that the watcher has not read, and deletes some of
+   * those it has.
+   * @returns true when more can be deleted.
    */
   keep(sealedSeq: number): boolean {
     const followedSeq = this.#followedSeq();

@@ -1,4 +1,4 @@
-// What is remembered, seen from the clients: aedes as the broker, packets over TCP, and a restart in between.
+// MQTT sessions as clients see them: aedes as the broker, packets over TCP, and restarts in between.
 import assert from 'node:assert/strict';
 import { type AddressInfo, connect as connectTcp, createServer, type Socket } from 'node:net';
 import { test } from 'node:test';
@@ -7,7 +7,7 @@ import { generate, type Packet, parser } from 'mqtt-packet';
 import type { SqliteMqttPersistence } from './mqtt-persistence.ts';
 import { type Folder, makeFolder, message, read } from './mqtt-runs.suite.ts';
 
-/** A broker on a port of its own. */
+/** A broker listening on a port of its own. */
 class Broker {
   readonly aedes: Aedes;
   readonly persistence: SqliteMqttPersistence;
@@ -42,7 +42,7 @@ class Broker {
   }
 }
 
-/** A client that answers only what the test has it answer. */
+/** A client that sends only the acknowledgements that the test makes it send. */
 class Client {
   readonly #socket: Socket;
   readonly #packets: Packet[] = [];
@@ -64,7 +64,7 @@ class Client {
     this.#socket.write(generate(packet));
   }
 
-  /** The next packet, which has to be of this kind. */
+  /** The next packet, which must be of this kind. */
   async next<Cmd extends Packet['cmd']>(cmd: Cmd): Promise<Extract<Packet, { cmd: Cmd }>> {
     while (this.#packets.length === 0) {
       assert.ok(!this.#socket.closed, `the connection was cut before ${cmd}`);
@@ -77,7 +77,7 @@ class Client {
     return packet as Extract<Packet, { cmd: Cmd }>;
   }
 
-  /** The payload of the next message, which is acknowledged. */
+  /** The payload of the next message; acknowledges it. */
   async take(): Promise<string> {
     const { payload, messageId, qos } = await this.next('publish');
     if (qos === 1) this.send({ cmd: 'puback', messageId } as Packet);
@@ -90,13 +90,13 @@ class Client {
     await this.next('suback');
   }
 
-  /** Resolves when the connection is alive and nothing else came. */
+  /** Resolves when the connection answers a ping and no other packet came before. */
   async settle(): Promise<void> {
     this.send({ cmd: 'pingreq' });
     await this.next('pingresp');
   }
 
-  /** Ends the connection and waits for the broker to have noticed. */
+  /** Ends the connection and waits until the broker has noticed. */
   async leave(broker: Broker): Promise<void> {
     const gone = new Promise((resolve) => broker.aedes.once('clientDisconnect', resolve));
     this.send({ cmd: 'disconnect' });
@@ -104,7 +104,7 @@ class Client {
   }
 }
 
-/** Ends the run there was and begins the next. */
+/** Stops the present run of the service and starts the next. */
 async function start(folder: Folder, options: AedesOptions = {}): Promise<Broker> {
   const broker = new Broker(await folder.open(), options);
   await broker.start();
@@ -120,7 +120,7 @@ function publish(broker: Broker, payload: string, options: { topic?: string; qos
   });
 }
 
-/** Resolves when so many acknowledgements have been dealt with. */
+/** Resolves when the broker has handled so many acknowledgements. */
 function acks(broker: Broker, count: number): Promise<void> {
   let left = count;
   return new Promise((resolve) => {
@@ -254,7 +254,7 @@ test('a will of a run that crashed is published once by the next', async (t) => 
   await subscriber.subscribe(['gone', 1]);
   await broker.connect('here', { clean: true, will: 'gone' });
   const removed = t.mock.method(broker.persistence, 'delWill');
-  // The broker looks after wills with every fourth heartbeat.
+  // The broker looks for wills of other brokers at every fourth heartbeat.
   for (let beat = 0; beat < 4; beat++) t.mock.timers.tick(heartbeatInterval);
   assert.equal(await subscriber.take(), 'lost');
   while (removed.mock.callCount() === 0) await new Promise((resolve) => setImmediate(resolve));

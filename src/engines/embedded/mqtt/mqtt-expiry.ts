@@ -1,5 +1,5 @@
-// Ends stored MQTT sessions whose clients have been away for too long, in rounds, by the service's clock. When each client
-// went away is stored with its session, so that a restart changes nothing.
+// Ends stored MQTT sessions whose clients have been away for too long. Looks for them once in `sessionExpiryRoundMs`.
+// The time a client went away is stored with its session, so a restart does not prolong it.
 
 import type { Log } from '../../../base/log.ts';
 import type { Clock } from '../../../base/time/clock.ts';

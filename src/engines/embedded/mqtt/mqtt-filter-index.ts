@@ -1,6 +1,6 @@
-// Which stored sessions subscribe to a topic with QoS above 0. Each filter is held once, however many sessions have it, and
-// its sessions are grouped by their user, so that a message is judged once for each user and not once for each session.
-// Used by mqtt-sessions.ts alone, which bounds the filters by count and weight (I4).
+// Finds the stored sessions that subscribe to a topic with QoS above 0. Each filter is held once, however many sessions
+// have it, and its sessions are grouped by user, so that permission is asked once for each user. Used by
+// mqtt-sessions.ts alone, which bounds the filters by number and weight (I4).
 import { Qlobber } from 'qlobber';
 import { entryBytes, textHeapBytes } from '../../../base/memory/heap-bytes.ts';
 import { LruCache } from '../../../base/memory/lru-cache.ts';
@@ -8,12 +8,12 @@ import { limits } from '../../../config/limits.ts';
 import { remembered } from '../../../domain/remembered.ts';
 import type { UserKey } from '../../../domain/users/user.ts';
 
-/** A session as this index needs it. */
+/** What this index needs to know of a session. */
 export interface IndexedSession {
   readonly user: UserKey | undefined;
 }
 
-/** A filter and who has it. Most filters belong to one session alone, and take no maps then. */
+/** A filter and its sessions. Most filters belong to one session, which is held without a map. */
 export class IndexedFilter<S extends IndexedSession> {
   readonly filter: string;
   #only: S | undefined;
@@ -27,7 +27,7 @@ export class IndexedFilter<S extends IndexedSession> {
     return this.#only === undefined && this.#byUser === undefined;
   }
 
-  /** False where it was there already. */
+  /** Adds a session; false where it was there already. */
   add(session: S): boolean {
     if (this.#byUser === undefined) {
       if (this.#only === session) return false;
@@ -45,7 +45,7 @@ export class IndexedFilter<S extends IndexedSession> {
     return true;
   }
 
-  /** False where it was not there. */
+  /** Removes a session; false where it was not there. */
   remove(session: S): boolean {
     if (this.#only === session) {
       this.#only = undefined;
@@ -58,14 +58,14 @@ export class IndexedFilter<S extends IndexedSession> {
     return true;
   }
 
-  /** Is there a user among them for whom this is true? */
+  /** Whether `isTaker` is true for any user with a session. */
   some(isTaker: (user: UserKey | undefined) => boolean): boolean {
     if (this.#only !== undefined) return isTaker(this.#only.user);
     for (const user of this.#byUser?.keys() ?? []) if (isTaker(user)) return true;
     return false;
   }
 
-  /** The sessions of those users for whom it is true. */
+  /** The sessions of the users for whom `isTaker` is true. */
   *of(isTaker: (user: UserKey | undefined) => boolean): Generator<S> {
     if (this.#only !== undefined) {
       if (isTaker(this.#only.user)) yield this.#only;
@@ -77,9 +77,9 @@ export class IndexedFilter<S extends IndexedSession> {
 
 export class MqttFilterIndex<S extends IndexedSession> {
   readonly #byFilter = new Map<string, IndexedFilter<S>>();
-  /** Filters with wildcards; all others are found by their name. */
+  /** Filters with wildcards; filters without one are found by their text. */
   readonly #wild = new Qlobber<IndexedFilter<S>>(filterGrammar);
-  /** Which filters take a topic; forgotten when a filter comes or goes. */
+  /** The filters that match a topic; cleared when a filter is added or removed. */
   readonly #matches = new LruCache<string, readonly IndexedFilter<S>[]>({
     weightMax: limits.storedMatchesBytesMax,
     pool: remembered,
@@ -88,7 +88,7 @@ export class MqttFilterIndex<S extends IndexedSession> {
   });
   #size = 0;
 
-  /** Pairs of a filter and a session that has it. */
+  /** The number of pairs of a filter and a session. */
   get size(): number {
     return this.#size;
   }
@@ -114,7 +114,7 @@ export class MqttFilterIndex<S extends IndexedSession> {
     this.#matches.clear();
   }
 
-  /** The filters that take messages of this topic, each once. */
+  /** The filters that match this topic, each once. */
   match(topic: string): readonly IndexedFilter<S>[] {
     if (this.#size === 0) return none;
     const known = this.#matches.get(topic);
@@ -129,7 +129,7 @@ export class MqttFilterIndex<S extends IndexedSession> {
   }
 }
 
-/** How filters are matched; `+` takes an empty level too [MQTT-4.7.1-3]. */
+/** The grammar of filters; `+` matches an empty level too [MQTT-4.7.1-3]. */
 export const filterGrammar = { separator: '/', wildcard_one: '+', wildcard_some: '#', match_empty_levels: true };
 
 function hasWildcard(filter: string): boolean {

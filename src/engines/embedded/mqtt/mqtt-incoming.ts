@@ -1,6 +1,6 @@
-// QoS 2 messages that came in and await PUBREL, so that a repeat is told from a new message, across a restart too.
-// Those of a clean session live and die with its connection and are not stored. Bounded by limits.inflightMax, and in bytes
-// by the quota of the session's user (I4).
+// Inbound QoS 2 messages that await PUBREL, stored so that a repeat is recognised after a restart too. Those of a clean
+// session live in memory until the connection ends. Bounded by limits.inflightMax, and in bytes by the quota of the
+// session's user (I4).
 import { limits } from '../../../config/limits.ts';
 import { type PacketClient, type PacketRow, packetColumns, packetFields, type StoredPacket } from './mqtt-packet.ts';
 import type { MqttReads } from './mqtt-reads.ts';
@@ -28,7 +28,7 @@ export class MqttIncoming {
     this.#usage = parts.usage;
   }
 
-  /** @throws Error when too many await PUBREL, or they take more than the quota. */
+  /** @throws Error when too many messages await PUBREL, or they exceed the quota. */
   async store(client: PacketClient, packet: StoredPacket): Promise<void> {
     const id = packetIdOf(packet);
     if (client.clean === true) {
@@ -59,14 +59,14 @@ export class MqttIncoming {
     }
   }
 
-  /** @throws Error when there is none under this packet id. */
+  /** @throws Error when no message is stored under this packet id. */
   async get(client: PacketClient, packet: StoredPacket): Promise<StoredPacket> {
     const messageId = packetIdOf(packet);
     if (this.#ofCleanSessions.get(client)?.has(messageId)) return { cmd: 'publish', messageId };
     const session = this.#sessions.find(client.id);
     const stored = session?.incoming.get(messageId);
     if (session === undefined || stored === undefined) throw new Error(`No message awaits PUBREL under ${messageId}.`);
-    // A repeat may come before the first is on the disk; its PUBREC must not.
+    // A repeat may arrive before the first is on disk; its PUBREC must not leave before that.
     await stored.stored;
     const row = this.#reads
       .prepare('SELECT topic, payload, rest, qos, retain FROM mqtt_incoming WHERE session = ? AND packet_id = ?')
@@ -86,10 +86,10 @@ export class MqttIncoming {
     if (session.incoming.get(id) === stored) this.#forget(session, id);
   }
 
-  /** Forgets all that came from this client. */
+  /** Removes all messages of this client. */
   async clear(client: PacketClient): Promise<void> {
     this.#ofCleanSessions.delete(client);
-    // A clean connection never stored anything; what is stored under its id is of a session that came after it.
+    // A clean connection has stored nothing; what is stored under its client id belongs to a later session.
     if (client.clean === true) return;
     const session = this.#sessions.find(client.id);
     if (session === undefined || session.incoming.size === 0) return;
@@ -101,7 +101,7 @@ export class MqttIncoming {
     const incoming = session.incoming.get(id);
     if (incoming === undefined) return;
     session.removeIncoming(id);
-    // What an ended session had was given back when it ended.
+    // The bytes of an ended session were given back when it ended.
     if (!session.ended) this.#usage.giveBytes(session.user, incoming.bytes);
   }
 }

@@ -1,6 +1,6 @@
-// Messages of QoS 1 and 2 on their way to stored sessions: kept from before they are delivered until they are
-// acknowledged. One row for the message, one for each session that waits for it; bounded for each session, and in bytes
-// by the quota of its user (I4).
+// QoS 1 and 2 messages for stored sessions, kept from before they are delivered until they are acknowledged. One row
+// for the message and one for each session that waits for it. Bounded for each session, and in bytes by the quota of
+// its user (I4).
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { limits } from '../../../config/limits.ts';
 import type { Statement } from '../threads/writer-protocol.ts';
@@ -11,7 +11,7 @@ import type { MqttSessions } from './mqtt-sessions.ts';
 import { type MqttUsage, messageCost } from './mqtt-usage.ts';
 import type { MqttWrites } from './mqtt-writes.ts';
 
-/** What these parts need to know of the broker. */
+/** The fields of the broker that number its messages. */
 export interface BrokerIdentity {
   readonly id: string;
   readonly counter: number;
@@ -33,9 +33,9 @@ export class MqttOutgoing {
   #lastMessage = 0;
   #lastPassing = 0;
   #committedMessage = 0;
-  /** By connection: what it was sent before its queue was replayed to it; null once that is over. */
+  /** By connection: messages sent before its queue was replayed; null once the replay has ended. */
   readonly #sentBeforeReplay = new WeakMap<PacketClient, Set<number> | null>();
-  /** Messages not kept because a session had no room. */
+  /** Number of messages not kept because a session or its quota was full. */
   dropped = 0;
 
   constructor(parts: {
@@ -57,7 +57,7 @@ export class MqttOutgoing {
     this.#committedMessage = this.#lastMessage;
   }
 
-  /** Keeps a message for sessions; resolves when it is stored for all of them that have room. */
+  /** Keeps a message for the recipients; resolves when it is stored for all of them that are not full. */
   enqueue(recipients: readonly QueueRecipient[], packet: StoredPacket, way: 'routed' | 'direct'): Promise<void> {
     const qosOf = new Map<StoredSession, number>();
     for (const { clientId, qos = 2 } of recipients) {
@@ -68,7 +68,7 @@ export class MqttOutgoing {
     return this.enqueueFor(qosOf, packet, way);
   }
 
-  /** The same for sessions that are known, each with the QoS of its subscription. */
+  /** The same for known sessions, each with the QoS of its subscription. */
   async enqueueFor(
     qosOf: ReadonlyMap<StoredSession, number>,
     packet: StoredPacket,
@@ -99,8 +99,9 @@ export class MqttOutgoing {
   }
 
   /**
-   * Notes under which packet id a message is sent, or that PUBREC came for it. What is not kept is sent all the same.
-   * Changes the packet where it is a redelivery (DUP) and where its packet id is still in use.
+   * Stores the packet id under which a message is sent, or that PUBREC came for it. A message that is not stored is
+   * sent all the same. Changes the packet: sets DUP on a redelivery, and another packet id where its own is still in
+   * use.
    */
   update(client: PacketClient, packet: StoredPacket): Promise<void> {
     const session = this.#sessions.find(client.id);
@@ -121,8 +122,8 @@ export class MqttOutgoing {
   }
 
   /**
-   * Removes what is acknowledged under this packet id; without one, what may not be delivered to the client.
-   * @returns the message, where somebody wants to know.
+   * Removes the message acknowledged under this packet id; without a packet id, a message that may not be delivered.
+   * @returns the message, where the broker asks for it.
    */
   async clear(client: PacketClient, packet: StoredPacket): Promise<StoredPacket | undefined> {
     const session = this.#sessions.find(client.id);
@@ -148,7 +149,7 @@ export class MqttOutgoing {
     return cleared;
   }
 
-  /** What is kept for the client, oldest first, up to what has been stored by now; the rest is delivered as it comes. */
+  /** The messages stored for the client by now, oldest first; later ones are delivered as they come. */
   replay(client: PacketClient): AsyncIterable<StoredPacket> | readonly StoredPacket[] {
     const session = this.#sessions.find(client.id);
     if (session !== undefined) return this.#replay(client, session, this.#committedMessage);
@@ -159,7 +160,7 @@ export class MqttOutgoing {
   async *#replay(client: PacketClient, session: StoredSession, upTo: number): AsyncGenerator<StoredPacket> {
     const page = this.#reads.prepare(`SELECT message FROM mqtt_queue
       WHERE session = ? AND message > ? AND message <= ? ORDER BY message LIMIT ${replayRows}`);
-    // Memory knows the packet ids before the tables do.
+    // Packet ids of messages sent in this run may not be in the tables yet.
     const packetIds = new Map(Array.from(session.sent, ([packetId, { message }]) => [message, packetId]));
     let after = -1;
     try {
@@ -179,7 +180,7 @@ export class MqttOutgoing {
     }
   }
 
-  /** The sessions that have room, each with the QoS in which it gets the message. */
+  /** The sessions that are not full, each with the QoS in which it gets the message. */
   #reserveCapacity(
     qosOf: ReadonlyMap<StoredSession, number>,
     packet: StoredPacket,
@@ -202,11 +203,14 @@ export class MqttOutgoing {
     const bytes = Math.min(rows * bytesOfRow, session.queuedBytes);
     session.queued -= rows;
     session.queuedBytes -= bytes;
-    // What an ended session had was given back when it ended.
+    // The bytes of an ended session were given back when it ended.
     if (!session.ended) this.#usage.giveBytes(session.user, bytes);
   }
 
-  /** The message's key. A number this broker has not given yet is kept, if nothing was stored under it or later. */
+  /**
+   * The message's key in the table. Keeps a number that this broker has not used yet, unless it or a higher one is
+   * already stored.
+   */
   #numberOf(packet: StoredPacket, way: 'routed' | 'direct'): number {
     const number = packet.brokerCounter ?? 0;
     if (number > this.#broker.counter && number > this.#lastMessage) {
@@ -218,10 +222,10 @@ export class MqttOutgoing {
   }
 
   /**
-   * The broker tells messages apart by broker id and number, and takes a message for a repeat when one with a higher
-   * number of the same broker id has reached the client before it. A message that waits for its commit is overtaken by
-   * others, so it would be lost. Hence it takes a new number, under a broker id of its own kind, within which numbers
-   * rise in the order of commits. Of a stored message the number is its key in the tables, never given twice.
+   * aedes tells messages apart by broker id and number, and takes a message for a repeat when one with a higher number
+   * of the same broker id reached the client before. A message that waits for its commit is overtaken by others and
+   * would thus be lost. Therefore it gets a new number under another broker id, whose numbers rise in the order of
+   * commits. For a stored message this is its key in the tables, which is never used again.
    */
   #renumber(packet: StoredPacket, way: 'routed' | 'direct' | 'passing', number: number): void {
     packet.brokerId = `${this.#broker.id}/${way}`;
@@ -250,8 +254,8 @@ export class MqttOutgoing {
     const write = this.#writes.finish([{ sql, parameters: [packetId, session.key, message] }]).then(([rows]) => {
       if (rows === 0 && session.sent.get(packetId) === sent) session.removeSent(packetId);
     });
-    // Of QoS 2 the id decides whether a redelivery is told from a new message. Of QoS 1 a crash that takes the id
-    // along has the message sent once more under another, which QoS 1 allows; so its delivery does not wait.
+    // QoS 2 waits for the packet id to be stored, because by it the client tells a redelivery from a new message. QoS 1
+    // does not wait: after a crash the message may be sent again under another id, which QoS 1 allows.
     if (qos === 2) return write;
     write.catch(() => {});
   }
@@ -273,9 +277,9 @@ export class MqttOutgoing {
   }
 
   /**
-   * aedes asks for this where the client may not have the message, but also for each of its subscriptions beyond the
-   * first that takes the message. Then the delivery of the first is under way: it begins in the next turn of the event
-   * loop, and a message that was given a packet id stays.
+   * aedes calls this where the client may not have the message, but also for each further subscription that matches it.
+   * In that case the first one's delivery is under way and begins in the next turn of the event loop, so a message that
+   * has been given a packet id by then is kept.
    */
   async #clearUnsent(session: StoredSession, packet: StoredPacket): Promise<undefined> {
     const message = this.#keyOf(packet);
@@ -309,7 +313,7 @@ export class MqttOutgoing {
 const replayRows = 200;
 const packetIdMax = 65_535;
 
-/** The sessions are grouped by the QoS they get; mostly it is the same for all. */
+/** Sessions are grouped by QoS, which usually is the same for all. */
 function queueRows(qosBySession: ReadonlyMap<StoredSession, number>, message: number, bytes: number): Statement[] {
   const keysByQos = new Map<number, number[]>();
   for (const [session, qos] of qosBySession) {

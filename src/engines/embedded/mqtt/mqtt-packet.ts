@@ -1,5 +1,5 @@
-// A packet as the broker hands it over, and as the tables hold it. Nothing of it is lost: what has no column of its
-// own travels in `rest`.
+// Converts packets between the broker's form and table rows. Fields without a column are serialized into `rest`, so
+// that nothing is lost.
 import { deserialize, serialize } from 'node:v8';
 import type { UserKey } from '../../../domain/users/user.ts';
 import type { SqlValue } from '../threads/writer-protocol.ts';
@@ -12,22 +12,22 @@ export interface StoredPacket {
   retain?: boolean | undefined;
   dup?: boolean | undefined;
   messageId?: number | undefined;
-  /** Broker and number by which the broker tells messages apart. */
+  /** Broker id and number, by which the broker tells messages apart. */
   brokerId?: string | null | undefined;
   brokerCounter?: number | undefined;
-  /** Who published it. */
+  /** The user who published it. */
   user?: UserKey | undefined;
   [more: string]: unknown;
 }
 
-/** Who a packet is for or from. The broker hands over its connection, or at times an object with the id alone. */
+/** The client that a packet is for or from: the broker's connection, or sometimes an object with the id alone. */
 export interface PacketClient {
   readonly id: string;
   /** False on the connection of a persistent session, true on that of a clean one. */
   readonly clean?: boolean;
 }
 
-/** The columns every table of packets has. */
+/** Columns that every table of packets has. */
 export interface PacketRow {
   readonly topic: string;
   readonly payload: string | Uint8Array;
@@ -40,17 +40,14 @@ export function packetColumns(packet: StoredPacket): readonly [topic: string, pa
   return [packet.topic ?? '', ownBytes(packet.payload ?? new Uint8Array(0)), restOf(packet)];
 }
 
-/** What the columns hold, as fields of a packet. */
+/** The fields of a packet from its columns. */
 export function packetFields(row: PacketRow): StoredPacket {
   const { topic, payload, qos, rest } = row;
   const bytes = typeof payload === 'string' ? payload : Buffer.from(payload.buffer, payload.byteOffset, payload.length);
   return { topic, payload: bytes, qos, ...(rest === null ? undefined : (deserialize(rest) as StoredPacket)) };
 }
 
-/**
- * A payload is mostly a view into the bytes read from a socket. It goes to the writer's thread alone: a view would
- * take all of those bytes along.
- */
+/** A payload is usually a view into a larger buffer; a view would copy that whole buffer to the writer thread. */
 function ownBytes(payload: string | Uint8Array): string | Uint8Array {
   if (typeof payload === 'string' || payload.byteLength === payload.buffer.byteLength) return payload;
   return new Uint8Array(payload);
@@ -66,7 +63,7 @@ function restOf(packet: StoredPacket): Uint8Array | null {
   return rest === undefined ? null : new Uint8Array(serialize(rest));
 }
 
-// What has a column, is given anew when the packet is read, or concerns only the way it came.
+// Fields that have a column, are set anew when the packet is read, or concern only its transport.
 const hasColumn = new Set([
   ...['cmd', 'topic', 'payload', 'qos', 'retain', 'dup', 'messageId', 'length'],
   ...['brokerId', 'brokerCounter', 'clientId', 'nl', 'user'],

@@ -1,5 +1,5 @@
-// What is remembered of messages and wills across a restart; and the suite that aedes-persistence publishes for every
-// implementation of its interface. All against a real database.
+// Messages and wills across restarts, and the suite that aedes-persistence publishes for implementations of its
+// interface. All on a real database.
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 import { type TestContext, test } from 'node:test';
@@ -36,7 +36,7 @@ test('queued messages survive a restart in order, byte by byte', async (t) => {
   const folder = await makeFolder(t);
   const { persistence } = await folder.start();
   const bytes = Buffer.from(Uint8Array.from({ length: 256 }, (_, i) => i));
-  // A view into a larger piece of memory, as payloads from a socket are.
+  // A view into a larger buffer, as payloads from a socket are.
   const sent = [bytes, bytes.subarray(100, 110), Buffer.alloc(0), Buffer.from('ü')];
   await Promise.all(
     sent.map((payload, i) => persistence.outgoingEnqueue({ clientId: 'c1' }, message(i + 1, { payload }))),
@@ -49,7 +49,7 @@ test('queued messages survive a restart in order, byte by byte', async (t) => {
     sent,
   );
   assert.deepEqual(await payloads(again.outgoingStream(other)), ['m9']);
-  // Numbers go on after those stored: nothing is taken for a message of the run before.
+  // Numbers continue after the stored ones, so that no message is taken for one of the earlier run.
   const next = message(1, { brokerId: 'run-2', brokerCounter: 0 });
   await again.outgoingEnqueue({ clientId: 'c2' }, next);
   assert.equal(next.brokerCounter, 10);
@@ -104,7 +104,7 @@ test('packet ids survive a restart, and a message that was sent before is sent w
   const connection = { id: 'c1', clean: false };
   await again.outgoingUpdate(connection, sent as StoredPacket);
   assert.equal(sent?.dup, true);
-  // 72 is in use for another message, so this one is given the next.
+  // Packet id 72 is in use, so this message gets the next one.
   const packet = { ...unsent, messageId: 72 };
   await again.outgoingUpdate(connection, packet);
   assert.deepEqual([packet.messageId, packet.dup], [73, false]);
@@ -138,7 +138,7 @@ test('QoS 2 messages that came in are known after a restart', async (t) => {
   const folder = await makeFolder(t);
   const { persistence } = await folder.start();
   const stored = persistence.incomingStorePacket(client, message(1, { qos: 2, messageId: 5 }));
-  // A repeat that comes before the first is stored is known too, and waits for it.
+  // A repeat that arrives before the first is stored is recognised, and waits for it.
   const [known] = await Promise.all([persistence.incomingGetPacket(client, { messageId: 5 }), stored]);
   assert.equal(String(known.payload), 'm1');
   await persistence.incomingStorePacket(client, message(2, { qos: 2, messageId: 6 }));
@@ -175,7 +175,7 @@ test('wills of an earlier run are there until they are removed as that run’s',
   await persistence.delWill(other);
 
   const again = (await folder.start()).persistence;
-  // The client is back before its will of then is sent.
+  // The client is back before the will of its earlier connection is sent.
   assert.equal(await again.delWill(client), undefined);
   await again.putWill(client, { ...will, topic: 'gone again' });
   const theirs = { ...will, clientId: 'c1', brokerId: 'run-1' };

@@ -1,7 +1,6 @@
-// What the MQTT broker remembers, across a restart and a crash: sessions, the messages kept for them, QoS 2 under
-// way, wills and retained messages. This is the interface that aedes calls, its methods named as aedes has them;
-// the ownership of sessions is beside it. A promise resolves when its change is on the disk (I1), except that the
-// packet id of a QoS 1 delivery may follow.
+// Implements aedes's persistence interface (the methods keep aedes's names) on the tables, across restarts and crashes:
+// sessions, queued messages, QoS 2 handshakes, wills and retained messages. Beside it, the ownership of sessions. A
+// promise resolves when its change is on disk (I1); the exception is the packet id of a QoS 1 delivery.
 import type { DatabaseSync } from 'node:sqlite';
 import { Readable } from 'node:stream';
 import type { Log } from '../../../base/log.ts';
@@ -24,17 +23,17 @@ import { MqttWrites } from './mqtt-writes.ts';
 
 export interface MqttPersistenceOptions {
   readonly writer: Pick<SqliteWriter, 'write'>;
-  /** Sees whatever the writer has resolved. */
+  /** A connection that sees everything the writer has resolved. */
   readonly reader: DatabaseSync;
-  /** Whether a filter takes topics of this form: with the leading slash or without. */
+  /** Whether a filter matches topics of this form, with or without the leading slash. */
   readonly matchesForm: SessionRules['matchesForm'];
-  /** Whether a message is kept for sessions of this user; all are, where it is left out. */
+  /** Whether a message is kept for sessions of this user; without it, always. */
   readonly mayReceive?: SessionRules['mayReceive'];
-  /** Whether a client is connected under the id; none is, where it is left out. */
+  /** Whether a client is connected under this id; without it, never. */
   readonly isInUse?: SessionRules['isInUse'];
-  /** How long a session of this user is kept after its client went away; for ever, where it is left out. */
+  /** How long a session of this user is kept after its client went away; without it, for ever. */
   readonly expiryMsOf?: SessionRules['expiryMsOf'];
-  /** How much each user may store; as much as the limits allow, where it is left out. */
+  /** How much each user may store; without it, as much as the limits allow. */
   readonly quotas?: MqttQuotas;
   readonly clock?: Clock;
   readonly log?: Log;
@@ -82,7 +81,7 @@ export class SqliteMqttPersistence {
     return this.#broker;
   }
 
-  /** Messages not kept because a session or the retained messages had no room. */
+  /** Number of messages not kept because a session or the retained messages were full. */
   get dropped(): number {
     return this.#outgoing.dropped + this.#retained.dropped;
   }
@@ -100,7 +99,7 @@ export class SqliteMqttPersistence {
     return this.#retained.size;
   }
 
-  /** Resolves when no session is due to end and nothing waits to be written. */
+  /** Resolves when no session is due to expire and no write is pending. */
   async idle(): Promise<void> {
     await this.#expiry.idle();
     await this.#writeUsage();
@@ -109,18 +108,21 @@ export class SqliteMqttPersistence {
 
   // --- Ownership of sessions, and what they take --------------------------------------------------------------
 
-  /** Users who have stored sessions, each once. */
+  /** Users with stored sessions, each once. */
   sessionUsers(): Iterable<UserKey> {
     return this.#sessions.users();
   }
 
-  /** Whose the stored session of this client id is, if there is one that has an owner and has not expired. */
+  /**
+   * The owner of the stored session of this client id; undefined where there is none, it has no owner, or it has
+   * expired.
+   */
   sessionOwner(clientId: string): UserKey | undefined {
     const session = this.#sessions.find(clientId);
     return session === undefined || this.#sessions.isExpired(session, this.#clock.now()) ? undefined : session.user;
   }
 
-  /** The same; a session that has expired is gone when it resolves. */
+  /** The same; an expired session has been removed when it resolves. */
   async findSessionOwner(clientId: string): Promise<UserKey | undefined> {
     const session = this.#sessions.find(clientId);
     if (session === undefined) return undefined;
@@ -137,7 +139,7 @@ export class SqliteMqttPersistence {
     return this.#sessions.claim(clientId, user);
   }
 
-  /** Notes that the client of a persistent session has gone. */
+  /** Stores the time at which the client of a persistent session went away. */
   leaveSession(clientId: string): void {
     this.#sessions.leave(clientId, this.#clock.now());
   }
@@ -147,7 +149,7 @@ export class SqliteMqttPersistence {
     return this.#sessions.end(clientId);
   }
 
-  /** Removes all sessions and wills of a user, and what is retained on topics that are theirs alone. */
+  /** Removes all sessions and wills of a user, and retained messages on topics that belong to the user alone. */
   async forgetUser(user: UserKey, ownTopics: readonly { readonly from: string; readonly to: string }[]): Promise<void> {
     await Promise.all([
       this.#sessions.endAllOf(user),
@@ -156,22 +158,22 @@ export class SqliteMqttPersistence {
     ]);
   }
 
-  /** Whether a user's quota has room for so many bytes more of a session: a will. */
+  /** Whether the user's quota allows so many more bytes, for a will. */
   hasCapacityForBytes(user: UserKey, bytes: number): boolean {
     return this.#usage.hasCapacityFor({ user, heldBytes: Number.POSITIVE_INFINITY }, bytes);
   }
 
-  /** Whether these messages of a user may be retained. */
+  /** Whether the user's quota allows these messages to be retained. */
   allowsRetained(user: UserKey, packets: readonly { readonly topic: string; readonly payload: string | Buffer }[]) {
     return this.#retained.hasCapacityFor(user, packets);
   }
 
-  /** What of their quota retained messages of a user take, and what these would add to it. */
+  /** What the user's retained messages take of the quota, and what these messages would add. */
   retainedStockOf(user: UserKey, packets: readonly { readonly topic: string; readonly payload: string | Buffer }[]) {
     return this.#retained.stockOf(user, packets);
   }
 
-  /** Whether the stored session takes one more filter; where it does not, the answer is SUBACK 128. */
+  /** Whether the stored session may have one more filter; otherwise the answer is SUBACK 128. */
   hasCapacityForFilter(clientId: string, filter: string): boolean {
     return this.#sessions.hasCapacityFor(clientId, filter);
   }
@@ -179,8 +181,8 @@ export class SqliteMqttPersistence {
   // --- What aedes calls ---------------------------------------------------------------------------------------
 
   /**
-   * Reads what is stored. The broker takes a new id at every start, as it does by itself: a will under an earlier id is
-   * one that nobody has sent. Messages are known by numbers that go on after those stored, whatever the broker's id.
+   * Loads what is stored. The broker's id is new at every start: a will under another id was not sent. Message numbers
+   * continue after the stored ones, whatever the broker's id.
    */
   async setup(broker: BrokerIdentity): Promise<void> {
     this.#broker = broker;
@@ -195,7 +197,7 @@ export class SqliteMqttPersistence {
     this.#expiry.start();
   }
 
-  /** Ends long reads and clearing away; resolves when nothing waits to be written any more. */
+  /** Stops long reads and cleaning; resolves when no write is pending. */
   async destroy(): Promise<void> {
     this.#reads.closed = true;
     this.#sessions.close();
@@ -206,7 +208,7 @@ export class SqliteMqttPersistence {
     await this.#writes.idle();
   }
 
-  /** Where it cannot be written, the next start counts anew. */
+  /** If this cannot be written, the next start counts anew. */
   async #writeUsage(): Promise<void> {
     const statements = this.#usage.takeChanges();
     if (statements.length > 0) await this.#writes.finish(statements).catch(() => {});
@@ -240,12 +242,12 @@ export class SqliteMqttPersistence {
     return this.#sessions.subscriptions.match(topic);
   }
 
-  /** Is there a stored session for which this message is to be kept? */
+  /** Whether any stored session is to get this message. */
   hasSubscribers(message: RoutedMessage): boolean {
     return this.#sessions.subscriptions.hasSubscribers(message);
   }
 
-  /** Keeps a message for the stored sessions that take it. */
+  /** Keeps a message for all stored sessions that are to get it. */
   enqueueForSubscribers(packet: StoredPacket): Promise<void> {
     return this.#outgoing.enqueueFor(this.#sessions.subscriptions.takersOf(packet), packet, 'routed');
   }
@@ -254,7 +256,7 @@ export class SqliteMqttPersistence {
     return this.#sessions.subscriptions.count();
   }
 
-  /** aedes calls this when a clean session connects: all of the earlier one goes. */
+  /** aedes calls this when a clean session connects; the earlier session is removed completely. */
   cleanSubscriptions(client: PacketClient): Promise<void> {
     return this.#sessions.end(client.id);
   }

@@ -1,5 +1,5 @@
-// The quotas of MQTT as they are in the tables (migration 0017), held in memory for a moment, because they are asked for with
-// every message that is kept. Called by what MQTT stores, through mqtt-usage.ts.
+// Reads the MQTT quotas of users (migration 0017) and caches them briefly, because every stored message asks for them.
+// Called through mqtt-usage.ts.
 import type { DatabaseSync } from 'node:sqlite';
 import { LruCache } from '../../../base/memory/lru-cache.ts';
 import type { Clock } from '../../../base/time/clock.ts';
@@ -40,7 +40,7 @@ export class MqttQuotaReads {
     return quota;
   }
 
-  /** An admin has set another quota. */
+  /** Called when an admin has changed a quota. */
   forget(user: UserKey): void {
     this.#known.delete(user);
   }

@@ -1,11 +1,11 @@
-// Reads of MQTT sessions from the main thread's connection. Long ones go in steps, and end where the service ends
-// between two of them.
+// Reads MQTT tables on the main thread's connection. Long reads go in steps, and stop when the service is closed
+// between two steps.
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { StatementCache } from '../database/statement-cache.ts';
 
 export class MqttReads {
   readonly #statements: StatementCache;
-  /** True when the connection may be gone: no further step of a read. */
+  /** True when the connection may be closed: no read takes a further step. */
   closed = false;
 
   constructor(reader: DatabaseSync) {

@@ -1,4 +1,4 @@
-// Retained messages: which ones a filter gets, across a restart, and their bound. Against a real database.
+// Retained messages: which ones a filter matches, restarts, and their bound. On a real database.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { limits } from '../../../config/limits.ts';

@@ -1,6 +1,6 @@
-// Retained messages, in the tables alone. Filters are answered from the index of topics: an exact one with one
-// look-up, others from the levels before the first wildcard on. Each is charged to who published it. Bounded by
-// limits.retainedMax, and in bytes by the quota of each user (I4).
+// Retained messages, held in the tables only. Filters are answered from the index of topics: an exact filter by one
+// look-up, others by the levels before their first wildcard. Each message is charged to its publisher. Bounded by
+// limits.retainedMax, and in bytes by each user's quota (I4).
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { QlobberTrue } from 'qlobber';
 import { limits } from '../../../config/limits.ts';
@@ -25,14 +25,14 @@ export class MqttRetained {
   readonly #matchesForm: (filter: string, topic: string) => boolean;
   #broker: BrokerIdentity = { id: '', counter: 0 };
   #lastNumber = 0;
-  /** Topics with a retained message, those on their way to the disk included. */
+  /** Number of topics with a retained message, including pending writes. */
   size = 0;
-  /** Messages not retained because there was no room. */
+  /** Number of messages not retained because of a bound. */
   dropped = 0;
   /** Resolves when the next page may be read. */
   #lastPage: Promise<void> = Promise.resolve();
   readonly #usage: MqttUsage;
-  /** Bytes on their way to the disk, by who published them. */
+  /** By publisher: bytes of pending writes. */
   readonly #pendingBytes = new Map<UserKey | undefined, number>();
 
   constructor(parts: {
@@ -52,7 +52,7 @@ export class MqttRetained {
     this.size = (this.#reads.prepare('SELECT count(*) AS n FROM mqtt_retained').get() as { n: number }).n;
   }
 
-  /** Keeps the message as the last of its topic; an empty payload removes that [MQTT-3.3.1-10]. */
+  /** Stores the message as its topic's retained one; an empty payload removes that [MQTT-3.3.1-10]. */
   async store(packet: StoredPacket): Promise<void> {
     this.#renumber(packet);
     const topic = packet.topic ?? '';
@@ -98,26 +98,26 @@ export class MqttRetained {
     }
   }
 
-  /** What the retained messages of a user take of the quota, those on their way to the disk included. */
+  /** Bytes of the user's retained messages, including pending writes. */
   bytesOf(user: UserKey | undefined): number {
     const row = this.#reads.prepare('SELECT retained_bytes FROM usage WHERE user = ?').get(user ?? null);
     return Number(row?.['retained_bytes'] ?? 0) + (this.#pendingBytes.get(user) ?? 0);
   }
 
-  /** Whether these messages of a user may be kept, each in the place of what its topic has. */
+  /** Whether the user's quota allows these messages, each replacing the one of its topic. */
   hasCapacityFor(user: UserKey | undefined, packets: readonly StoredPacket[]): boolean {
     const { used, amount } = this.stockOf(user, packets);
     return this.#usage.maySpendOnRetained(user, used + amount);
   }
 
-  /** What the retained messages of a user take and may take, and what these would add to it. */
+  /** The bytes and the quota of the user's retained messages, and what these messages would add. */
   stockOf(user: UserKey | undefined, packets: readonly StoredPacket[]): RetainedUsage {
     let amount = 0;
     for (const packet of packets) amount += messageCost(packet) - this.#ownBytesOn(user, packet.topic ?? '');
     return { used: this.bytesOf(user), amount, limit: this.#usage.retainedBytesMax(user) };
   }
 
-  /** Removes what a user kept on topics of their own; others see the rest as before. */
+  /** Removes a user's retained messages on the user's own topics; those elsewhere stay. */
   async removeAllOf(user: UserKey, ranges: readonly { readonly from: string; readonly to: string }[]): Promise<void> {
     for (const { from, to } of ranges) {
       const some = `SELECT topic FROM mqtt_retained WHERE user = ? AND topic >= ? AND topic < ? LIMIT ${pageRows}`;
@@ -136,7 +136,7 @@ export class MqttRetained {
     return row !== undefined && row['user'] === (user ?? null) ? Number(row['bytes']) : 0;
   }
 
-  /** The retained messages that one of the filters takes, each once. */
+  /** The retained messages that match any of the filters, each once. */
   async *matching(filters: readonly string[]): AsyncGenerator<StoredPacket> {
     const seen = new Set<string>();
     for (const filter of filters) {
@@ -159,7 +159,7 @@ export class MqttRetained {
     const matcher = new QlobberTrue(filterGrammar);
     matcher.add(filter);
     const takes = (topic: string) => {
-      // A wildcard in front does not take topics of the server [MQTT-4.7.2-1].
+      // A leading wildcard does not match topics that begin with `$` [MQTT-4.7.2-1].
       if (literal === 0 && topic.startsWith('$')) return false;
       return matcher.test(topic) && this.#matchesForm(filter, topic);
     };
@@ -168,9 +168,9 @@ export class MqttRetained {
     }
   }
 
-  /** All topics, or those that begin with these levels; other work comes between the pages. */
+  /** All topics, or those below a prefix, in pages; other work runs between two pages. */
   async *#pages(prefix: string | undefined): AsyncGenerator<string[]> {
-    // What lies between a prefix and the prefix followed by 0, the character after the slash, includes all of them.
+    // '0' is the character after '/', so this range has all topics below the prefix.
     const end = prefix === undefined ? '' : 'AND topic < ?';
     const page = this.#reads.prepare(
       `SELECT topic FROM mqtt_retained WHERE topic >= ? AND topic <> ? ${end} ORDER BY topic LIMIT ${pageRows}`,
@@ -188,7 +188,7 @@ export class MqttRetained {
     }
   }
 
-  /** One page in each turn of the event loop, whoever reads: a thousand filters at once keep nobody else waiting. */
+  /** At most one page in each turn of the event loop, however many readers there are. */
   #pageTurn(): Promise<void> {
     const turn = this.#lastPage;
     this.#lastPage = turn.then(() => nextTurn());
@@ -203,7 +203,7 @@ export class MqttRetained {
     return { cmd: 'publish', ...packetFields(row), retain: true, ...by };
   }
 
-  /** As for queued messages (see mqtt-outgoing.ts): one that waited for its commit must not pass for a repeat. */
+  /** As mqtt-outgoing.ts does: a message that waited for its commit must not be taken for a repeat. */
   #renumber(packet: StoredPacket): void {
     const number = packet.brokerCounter ?? 0;
     if (number === 0 || number > this.#broker.counter) return;

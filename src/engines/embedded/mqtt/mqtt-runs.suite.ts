@@ -1,4 +1,4 @@
-// A data folder whose service is stopped and started, for the tests of what MQTT remembers.
+// A data folder whose service is stopped and started, for tests of stored MQTT state.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -16,7 +16,7 @@ export interface Run {
 
 type Rules = Partial<Pick<MqttPersistenceOptions, 'matchesForm' | 'mayReceive'>>;
 
-/** A data folder, whose service can be stopped and started. */
+/** A data folder whose service can be stopped and started. */
 export class Folder {
   readonly #path: string;
   #store: EmbeddedStore | undefined;
@@ -31,7 +31,7 @@ export class Folder {
     return new Folder(await mkdtemp(join(tmpdir(), 'dundun-')));
   }
 
-  /** Ends the run there was, with nothing said to its persistence, and begins the next. */
+  /** Ends the present run without telling its persistence, and starts the next. */
   async start(rules: Rules = {}): Promise<Run> {
     const persistence = await this.open(rules);
     this.#runs += 1;
@@ -47,7 +47,7 @@ export class Folder {
     return new SqliteMqttPersistence({ writer, reader, matchesForm: () => true, ...rules });
   }
 
-  /** Has this done when the present run ends, before its store is closed. */
+  /** Registers a step for the end of the present run, before its store is closed. */
   beforeStop(stop: () => Promise<void>): void {
     this.#stops.push(stop);
   }
@@ -92,7 +92,7 @@ export function isRefusal(code: string): (error: unknown) => boolean {
   return (error) => error instanceof Refusal && error.code === code;
 }
 
-/** Writes rows by SQL, which sees `numbers` from 1 to `count`. */
+/** Inserts rows by an SQL statement that can select from `numbers`, 1 to `count`. */
 export async function fill({ store }: Run, count: number, sql: string): Promise<void> {
   const numbers = `WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < ${count})`;
   await store.writer.write([{ sql: sql.replace(' SELECT', ` ${numbers} SELECT`), parameters: [] }]);

@@ -1,24 +1,24 @@
-// Reads the stored sessions at a start, row by row, so that what is in memory is what is kept there and no more. Called by
+// Loads the stored sessions at start, row by row, so that nothing else is held in memory meanwhile. Called by
 // mqtt-sessions.ts alone.
 import type { DatabaseSync } from 'node:sqlite';
 import { limits } from '../../../config/limits.ts';
 import { StoredSession, type SubscriptionOptions } from './mqtt-session.ts';
 
 export interface LoadedSubscriptions {
-  /** Filters that are longer than one may be now; they were not read. */
+  /** Number of filters left out because they are longer than is allowed now. */
   readonly overlong: number;
-  /** Filters for which there was no memory, at most as many as are removed at once; and how many there are in all. */
+  /** Filters left out for want of memory: those to be removed now, and their total number. */
   readonly overQuota: readonly { readonly session: number; readonly filter: string }[];
   readonly overQuotaCount: number;
 }
 
-/** What is done with each row. */
+/** Called with each row. */
 export interface LoadingParts {
   readonly add: (session: StoredSession) => void;
-  /** False where there is no memory for it. */
+  /** False where there is no memory for the filter. */
   readonly addFilter: (session: StoredSession, filter: string, options: SubscriptionOptions) => boolean;
   readonly addBytes: (session: StoredSession, bytes: number) => void;
-  /** The queue is of a session that is no more. */
+  /** Removes a queue whose session no longer exists. */
   readonly clearQueue: (key: number) => void;
 }
 
@@ -101,7 +101,7 @@ function loadIncoming(
   }
 }
 
-/** Filters without room that one start removes; the next removes more. */
+/** Filters beyond the memory that one start removes; the next start removes more. */
 const overQuotaRemovedMax = 10_000;
 
 interface SessionRow {

@@ -1,9 +1,9 @@
-// A stored MQTT session, as it is in memory, and the statements that write it. There may be a hundred thousand of them, most
-// of them away, so it has maps only while there is something in them.
+// A stored MQTT session in memory, and the statements that write it. There may be a hundred thousand, most of them
+// without a client, so maps are created only when they have an entry.
 import type { UserKey } from '../../../domain/users/user.ts';
 import type { Statement } from '../threads/writer-protocol.ts';
 
-/** What is kept of a subscription; all but the QoS is MQTT 5. */
+/** What is stored of a subscription; all fields but the QoS are of MQTT 5. */
 export interface SubscriptionOptions {
   readonly qos: number;
   readonly rh?: number | undefined;
@@ -16,12 +16,12 @@ export interface Subscription extends SubscriptionOptions {
   readonly topic: string;
 }
 
-/** A message that was sent under a packet id and is not yet acknowledged. */
+/** A message that was sent under a packet id and not acknowledged yet. */
 export interface SentMessage {
   readonly message: number;
-  /** What it takes of the quota. */
+  /** Bytes charged to the user's quota. */
   readonly bytes: number;
-  /** Of QoS 2: that PUBREC came; resolves when that is stored. */
+  /** For QoS 2, set when PUBREC came; resolves when that is stored. */
   released?: Promise<void>;
 }
 
@@ -29,25 +29,25 @@ export interface SentMessage {
 export interface IncomingMessage {
   /** Resolves when it is stored. */
   readonly stored: Promise<unknown>;
-  /** What it takes of the quota. */
+  /** Bytes charged to the user's quota. */
   readonly bytes: number;
 }
 
 export class StoredSession {
   readonly key: number;
   readonly clientId: string;
-  /** Whose it is; undefined for one of an earlier version that nobody has come back to. */
+  /** The owner; undefined for a session of an earlier release whose client has not come back. */
   user: UserKey | undefined;
-  /** When its client went away, milliseconds since 1970 UTC; undefined while it is connected. */
+  /** When its client went away, in milliseconds since 1970 UTC; undefined while it is connected. */
   awayMs: number | undefined;
-  /** True when its row is on the disk; until then every write brings the row along. */
+  /** True when its row is on disk; until then each write inserts the row first. */
   stored: boolean;
-  /** True once it was ended: what is still under way for it counts for nobody any more. */
+  /** True once the session was ended: bytes still under way are charged to nobody. */
   ended = false;
-  /** The subscriptions whose write is under way, and that write. */
+  /** The SUBSCRIBE packet being stored, and the promise of that write. */
   subscribed: readonly Subscription[] | undefined;
   subscribing: Promise<void> | undefined;
-  /** Rows of its queue, those on their way to the disk included, and what they take of the quota. */
+  /** Rows in its queue, including pending writes, and their bytes charged to the quota. */
   queued = 0;
   queuedBytes = 0;
   #filterBytes = 0;
@@ -72,7 +72,7 @@ export class StoredSession {
     this.stored = options.stored ?? false;
   }
 
-  /** What its filters, its queue and what is under way from it take of the quota, bytes. */
+  /** Bytes charged to the quota for its filters, its queue and inbound messages. */
   get heldBytes(): number {
     return this.#filterBytes + this.#incomingBytes + this.queuedBytes;
   }
@@ -125,7 +125,7 @@ export class StoredSession {
   }
 }
 
-/** What a filter takes of a quota: its text, and about what its row has besides. */
+/** What a filter counts for a quota: its text, and the overhead of its row. */
 export function filterCost(filter: string): number {
   return filter.length + 64;
 }
@@ -134,7 +134,7 @@ const noFilters: ReadonlyMap<string, SubscriptionOptions> = new Map();
 const noneSent: ReadonlyMap<number, SentMessage> = new Map();
 const noneIncoming: ReadonlyMap<number, IncomingMessage> = new Map();
 
-/** The rows of those sessions that have none yet. */
+/** Statements that insert the rows of sessions that have none yet. */
 export function rowsOf(sessions: Iterable<StoredSession>): Statement[] {
   const rows: Statement[] = [];
   for (const { stored, key, clientId, user, awayMs } of sessions) {
@@ -160,10 +160,10 @@ export function putSubscription(session: number, filter: string, { qos, ...optio
   };
 }
 
-/** Rows that one statement clears away, few enough not to keep ingest waiting. */
+/** Rows that one cleaning statement deletes: few, so that ingest does not wait. */
 export const clearRowsMax = 1_000;
 
-/** Deletes some of a session's queue. */
+/** Deletes some rows of a session's queue. */
 export function clearSlice(key: number): Statement {
   const slice = `SELECT message FROM mqtt_queue WHERE session = ? ORDER BY message LIMIT ${clearRowsMax}`;
   return { sql: `DELETE FROM mqtt_queue WHERE session = ? AND message IN (${slice})`, parameters: [key, key] };

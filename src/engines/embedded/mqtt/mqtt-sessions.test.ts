@@ -1,4 +1,4 @@
-// Whose a stored session is, what ends it, its bounds, and which messages it takes. Against a real database.
+// Stored sessions: their owner, what ends them, their bounds, and which messages they get. On a real database.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { limits } from '../../../config/limits.ts';
@@ -36,7 +36,7 @@ test('beyond the bound of sessions a new one is refused, and those there are go 
   await persistence.outgoingEnqueueCombi([{ clientId: 'nobody' }, { clientId: 'c1' }], message(1));
   assert.deepEqual([persistence.dropped, await payloads(persistence.outgoingStream(client))], [1, ['m1']]);
   await persistence.endSession('s1');
-  // What is free is shared out: who has none yet gets it.
+  // The remaining sessions are shared out: a user who has none yet gets one.
   await assert.rejects(persistence.claimSession('c2', ada), isRefusal('busy'));
   await persistence.claimSession('c2', eve);
   assert.equal(persistence.sessionCount, limits.sessionsMax - 1);

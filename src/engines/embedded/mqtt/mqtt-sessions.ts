@@ -1,6 +1,6 @@
-// The stored MQTT sessions: whose they are and what they subscribe to, in memory and in the tables. Memory changes
-// with the call, the tables in the order of the calls; a promise resolves when its change is on the disk (I1).
-// Bounded by the quota of each user, limits.sessionsMax, limits.sessionFiltersMax and limits.storedSessionBytesMax (I4).
+// The stored MQTT sessions, their owners and subscriptions, in memory and in the tables. Memory changes at once, the
+// tables in the order of the calls; a promise resolves when its change is on disk (I1). Bounded by each user's quota,
+// limits.sessionsMax, limits.sessionFiltersMax and limits.storedSessionBytesMax (I4).
 import type { DatabaseSync } from 'node:sqlite';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Refusal } from '../../../base/refusal.ts';
@@ -23,11 +23,11 @@ import { MqttSubscriptions, type SubscriptionRules } from './mqtt-subscriptions.
 import type { MqttUsage } from './mqtt-usage.ts';
 import type { MqttWrites } from './mqtt-writes.ts';
 
-/** The connections of the broker, by client id. */
+/** The broker's connections by client id. */
 export type BrokerClients = Readonly<Record<string, object>>;
 
 export interface SessionRules extends SubscriptionRules {
-  /** Whether a client is connected under the id, or is being let in. */
+  /** Whether a client is connected or connecting under this id. */
   readonly isInUse: (clientId: string) => boolean;
   /** How long a session of this user is kept after its client went away; undefined: for ever. */
   readonly expiryMsOf: (user: UserKey | undefined) => number | undefined;
@@ -39,7 +39,7 @@ export class MqttSessions {
   readonly #usage: MqttUsage;
   readonly #byClient = new Map<string, StoredSession>();
   readonly subscriptions: MqttSubscriptions;
-  /** Connections whose session was ended under them: what they still send must not bring it back. */
+  /** Connections whose session was ended while they were open: packets they still send must not create it again. */
   readonly #ended = new WeakSet<object>();
   #connections: BrokerClients = {};
   #lastKey = 0;
@@ -53,8 +53,8 @@ export class MqttSessions {
   }
 
   /**
-   * Reads the sessions, and begins to clear away what ended ones left. Filters that are longer than a filter may be, or
-   * for which there is no memory, are left out and removed; both come from earlier versions alone.
+   * Loads the sessions and begins to delete rows of ended ones. Filters that are too long, or for which there is no
+   * memory, are left out and removed; only earlier releases stored such filters.
    */
   load(reader: DatabaseSync, connections: BrokerClients, nowMs: number): LoadedSubscriptions {
     this.#connections = connections;
@@ -63,7 +63,7 @@ export class MqttSessions {
         this.#byClient.set(session.clientId, session);
         this.#lastKey = Math.max(this.#lastKey, session.key);
         this.#usage.countSession(session.user, session.clientId);
-        // The service ended while its client was connected.
+        // The client was connected when the service stopped.
         session.awayMs ??= nowMs;
       },
       addFilter: (session, filter, options) => {
@@ -99,7 +99,7 @@ export class MqttSessions {
     return !this.#rules.isInUse(clientId);
   }
 
-  /** Ends sessions whose clients have been away for too long, some at a time, and lets other work come between. */
+  /** Ends sessions whose clients have been away for too long; yields to other work between groups. */
   async endExpired(nowMs: number): Promise<number> {
     let looked = 0;
     let count = 0;
@@ -129,7 +129,7 @@ export class MqttSessions {
     throw new Refusal('busy', 'No more MQTT sessions can be stored for this user; connect with a clean session.');
   }
 
-  /** The session of this client id; undefined when there is none and no room for one. */
+  /** The session of this client id, created where there is none; undefined where there may be no more sessions. */
   findOrCreate(clientId: string, user?: UserKey): StoredSession | undefined {
     const known = this.#byClient.get(clientId);
     if (known !== undefined) return known;
@@ -139,7 +139,7 @@ export class MqttSessions {
     return session;
   }
 
-  /** Users who have sessions, each once. */
+  /** Users with sessions, each once. */
   users(): Set<UserKey> {
     const users = new Set<UserKey>();
     for (const { user } of this.#byClient.values()) if (user !== undefined) users.add(user);
@@ -150,7 +150,7 @@ export class MqttSessions {
     return this.#ended.has(connection);
   }
 
-  /** Writes what concerns the session, its row before it where it has none yet. */
+  /** Writes statements of a session, after its row where that is not stored yet. */
   async write(session: StoredSession, statements: readonly Statement[]): Promise<readonly number[]> {
     const row = rowsOf([session]);
     const changes = await this.#writes.write([...row, ...statements]);
@@ -159,7 +159,7 @@ export class MqttSessions {
   }
 
   /**
-   * Makes the session of this client id the user's own, and begins one where there is none.
+   * Makes the session of this client id the user's own; creates it where there is none.
    * @throws Refusal `exists` when it is another user's, `busy` when there are too many.
    */
   async claim(clientId: string, user: UserKey): Promise<void> {
@@ -183,16 +183,16 @@ export class MqttSessions {
     }
   }
 
-  /** Notes that the client has gone: from now on its session grows old. */
+  /** Called when the client has gone; the session's expiry begins. */
   leave(clientId: string, nowMs: number): void {
     const session = this.#byClient.get(clientId);
     if (session === undefined || session.awayMs !== undefined) return;
     session.awayMs = nowMs;
-    // Where it cannot be written, the session grows old from the next start on.
+    // If this cannot be written, the expiry begins at the next start.
     if (session.stored) this.#writes.finish([putAway(session)]).catch(() => {});
   }
 
-  /** Removes all that is stored of a session. */
+  /** Removes the session and everything stored for it. */
   async end(clientId: string): Promise<void> {
     const connection = this.#connections[clientId];
     if (connection !== undefined) this.#ended.add(connection);
@@ -219,7 +219,7 @@ export class MqttSessions {
     await Promise.all(theirs.map((session) => this.end(session.clientId)));
   }
 
-  /** Whether the session takes one more filter; a known one is always taken. */
+  /** Whether the session may have this filter; one that it has already, always. */
   hasCapacityFor(clientId: string, filter: string): boolean {
     const session = this.#byClient.get(clientId);
     if (session?.filters.has(filter)) return true;
@@ -228,11 +228,11 @@ export class MqttSessions {
     return session.filters.size < limits.sessionFiltersMax && this.#usage.hasCapacityForFilter(session, filter);
   }
 
-  /** Stores subscriptions; one beyond the session's bound is not kept, and the broker has refused it before. */
+  /** Stores subscriptions. A filter beyond the session's bound is left out; the broker has refused it before. */
   async subscribe(client: PacketClient, subscriptions: readonly Subscription[]): Promise<void> {
     if (this.#ended.has(client)) return;
     const session = this.getOrCreate(client.id);
-    // The broker stores all of a packet once for each of its filters; the repeats wait for the first.
+    // aedes calls this once for each filter of a packet, each time with all of them; the repeats wait for the first.
     if (session.subscribed === subscriptions) return session.subscribing;
     session.subscribed = subscriptions;
     const changed: { filter: string; before: SubscriptionOptions | undefined; now: SubscriptionOptions }[] = [];
@@ -245,7 +245,7 @@ export class MqttSessions {
       changed.push({ filter, before, now });
     }
     if (changed.length === 0) {
-      // Only while the broker goes through this packet.
+      // aedes makes those calls within the same microtask.
       queueMicrotask(() => {
         if (session.subscribed === subscriptions) session.subscribed = undefined;
       });
@@ -293,7 +293,7 @@ export class MqttSessions {
     for (const [clientId, { filters }] of this.#byClient) if (filters.has(filter)) yield clientId;
   }
 
-  /** Clearing away stops; the next start takes it up. */
+  /** Stops deleting rows; the next start continues. */
   close(): void {
     this.#closed = true;
   }
@@ -301,18 +301,18 @@ export class MqttSessions {
   #comeBack(session: StoredSession): void {
     if (session.awayMs === undefined) return;
     session.awayMs = undefined;
-    // A crash before it is written makes the session older than it is by the time of this connection.
+    // A crash before this is written makes the session expire earlier, by the length of this connection.
     this.#writes.finish([putAway(session)]).catch(() => {});
   }
 
-  /** Deletes rows that nobody sees any more, a slice after the other until a slice is not full. */
+  /** Deletes rows in slices until a slice is not full. */
   #clearAway(slice: Statement): void {
     if (this.#closed) return;
     this.#writes.write([slice]).then(
       ([rows = 0]) => {
         if (rows === clearRowsMax) this.#clearAway(slice);
       },
-      // The next start clears them away.
+      // The next start deletes them.
       () => {},
     );
   }
@@ -344,7 +344,7 @@ export class MqttSessions {
   }
 }
 
-/** Sessions that are looked at, and that are ended, before other work has its turn. */
+/** Sessions examined, and ended, before other work has its turn. */
 const expiryStep = 2_000;
 const expiredAtOnceMax = 50;
 
@@ -358,7 +358,7 @@ function removeSubscription(session: number, filter: string): Statement {
   return { sql: 'DELETE FROM mqtt_subscription WHERE session = ? AND filter = ?', parameters: [session, filter] };
 }
 
-/** Of messages queued for the session, and of those that came from it and await PUBREL. */
+/** Bytes of the messages queued for the session, and of inbound ones that await PUBREL. */
 function inFlightBytesOf({ queuedBytes, incoming }: StoredSession): number {
   let bytes = queuedBytes;
   for (const message of incoming.values()) bytes += message.bytes;

@@ -1,5 +1,5 @@
-// What stored sessions subscribe to, and which of them take a message. Part of mqtt-sessions.ts, which keeps the tables.
-// Keeps true: whether a message may be kept for a user is judged once, however many sessions and filters they have.
+// The subscriptions of stored sessions, and which sessions get a message. Part of mqtt-sessions.ts, which writes the
+// tables. Permission to keep a message is asked once for each user, however many sessions and filters they have.
 import type { UserKey } from '../../../domain/users/user.ts';
 import { MqttFilterIndex } from './mqtt-filter-index.ts';
 import type { StoredSession, SubscriptionOptions } from './mqtt-session.ts';
@@ -10,17 +10,17 @@ export interface TopicSubscription extends SubscriptionOptions {
   readonly topic: string;
 }
 
-/** A message as far as it decides who may have it. */
+/** The fields of a message that decide who may have it. */
 export interface RoutedMessage {
   readonly topic?: string | undefined;
-  /** Who published it, where that matters. */
+  /** The publisher, where it matters. */
   readonly user?: UserKey | undefined;
 }
 
 export interface SubscriptionRules {
-  /** Whether a filter takes topics of this form. */
+  /** Whether a filter matches topics of this form. */
   readonly matchesForm: (filter: string, topic: string) => boolean;
-  /** Whether a message is kept for sessions of this user. */
+  /** Whether the message may be kept for sessions of this user. */
   readonly mayReceive: (user: UserKey | undefined, message: RoutedMessage) => boolean;
 }
 
@@ -35,7 +35,7 @@ export class MqttSubscriptions {
     this.#usage = usage;
   }
 
-  /** Room for a new filter has been taken before. */
+  /** Adds a filter; the caller has reserved memory for it. */
   put(session: StoredSession, filter: string, options: SubscriptionOptions): void {
     if (options.qos > 0) this.#index.add(filter, session);
     else this.#index.remove(filter, session);
@@ -50,7 +50,7 @@ export class MqttSubscriptions {
     if (session.filters.size === 0) this.#subscribers -= 1;
   }
 
-  /** All of a session that comes back into memory. */
+  /** Adds all filters of a session that is loaded again. */
   addAll(session: StoredSession): void {
     for (const [filter, { qos }] of session.filters) {
       this.#usage.countFilter(session.user, filter);
@@ -59,7 +59,7 @@ export class MqttSubscriptions {
     if (session.filters.size > 0) this.#subscribers += 1;
   }
 
-  /** All of a session that is ended; it still knows its filters. */
+  /** Removes all filters of a session that was ended; the session still lists them. */
   removeAll(session: StoredSession): void {
     for (const filter of session.filters.keys()) {
       this.#usage.giveFilter(session.user, filter);
@@ -68,14 +68,14 @@ export class MqttSubscriptions {
     if (session.filters.size > 0) this.#subscribers -= 1;
   }
 
-  /** Is there a session for which this message is to be kept? */
+  /** Whether any session is to get this message. */
   hasSubscribers(message: RoutedMessage): boolean {
     const { topic = '' } = message;
     const mayReceive = this.#judge(message);
     return this.#index.match(topic).some((found) => this.#takesForm(found.filter, topic) && found.some(mayReceive));
   }
 
-  /** The sessions for which this message is to be kept, each with the highest QoS of its filters [MQTT-3.3.5-1]. */
+  /** The sessions that are to get this message, each with the highest QoS of its matching filters [MQTT-3.3.5-1]. */
   takersOf(message: RoutedMessage): Map<StoredSession, number> {
     const { topic = '' } = message;
     const takers = new Map<StoredSession, number>();
@@ -90,7 +90,7 @@ export class MqttSubscriptions {
     return takers;
   }
 
-  /** The subscriptions of QoS 1 and 2 that take messages of this topic; a client with several is there several times. */
+  /** The QoS 1 and 2 subscriptions that match this topic; a client is listed once for each of its subscriptions. */
   match(topic: string): TopicSubscription[] {
     const mayReceive = this.#judge({ topic });
     return this.#index.match(topic).flatMap((found) => {
@@ -105,7 +105,7 @@ export class MqttSubscriptions {
     return { subsCount: this.#index.size, clientsCount: this.#subscribers };
   }
 
-  /** Judges each user once for a message, however many filters and sessions they have. */
+  /** Returns a function that asks for permission once for each user, however many filters and sessions they have. */
   #judge(message: RoutedMessage): (user: UserKey | undefined) => boolean {
     const judged = new Map<UserKey | undefined, boolean>();
     return (user) => {
@@ -119,7 +119,7 @@ export class MqttSubscriptions {
   }
 
   #takesForm(filter: string, topic: string): boolean {
-    // A wildcard in front does not take topics of the server [MQTT-4.7.2-1].
+    // A leading wildcard does not match topics that begin with `$` [MQTT-4.7.2-1].
     if (topic.startsWith('$') && (filter.startsWith('#') || filter.startsWith('+'))) return false;
     return this.#rules.matchesForm(filter, topic);
   }

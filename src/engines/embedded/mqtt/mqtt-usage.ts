@@ -1,7 +1,6 @@
-// What each user has stored by MQTT: sessions, the bytes of their filters, queues and wills, and retained messages. Asked
-// before anything is stored (mqtt-sessions.ts, mqtt-outgoing.ts, mqtt-incoming.ts, mqtt-wills.ts, mqtt-retained.ts).
-// Keeps true: nobody stores more than their quota, all stored sessions with their filters fit into the memory set aside for
-// them, and of what guests have together each of their sessions has an even part.
+// Counts what each user has stored by MQTT: sessions, bytes of their filters, queues and wills, and retained messages.
+// Asked before anything is stored. Ensures that no user stores more than their quota, that all stored sessions fit into
+// `storedSessionBytesMax`, and that guests, who share one quota, leave each session an even part of it.
 import { FairBudget } from '../../../base/memory/fair-budget.ts';
 import { limits } from '../../../config/limits.ts';
 import { remembered } from '../../../domain/remembered.ts';
@@ -9,12 +8,12 @@ import type { UserKey } from '../../../domain/users/user.ts';
 import type { Statement } from '../threads/writer-protocol.ts';
 import { filterCost } from './mqtt-session.ts';
 
-/** How much a user may store by MQTT; Infinity: no bound. */
+/** What a user may store by MQTT; Infinity: no bound. */
 export interface MqttQuota {
   readonly sessions: number;
-  /** Of sessions with their filters, queues and wills. */
+  /** For sessions with their filters, queues and wills. */
   readonly sessionBytes: number;
-  /** Of retained messages. */
+  /** For retained messages. */
   readonly retainedBytes: number;
 }
 
@@ -22,36 +21,38 @@ export type MqttQuotaKind = keyof MqttQuota;
 
 export interface MqttQuotas {
   quotaOf(user: UserKey): MqttQuota;
-  /** Whose quota many share who do not know each other: half of its bytes of sessions is kept for even parts. */
+  /**
+   * The user guest: many clients share its quota, so half of its session bytes is divided evenly among its sessions.
+   */
   readonly guest?: UserKey;
-  /** Told of what a quota has kept out. */
+  /** Called when a quota has refused something. */
   onRefused(user: UserKey, kind: MqttQuotaKind): void;
 }
 
 type Owner = UserKey | undefined;
 
-/** Who takes bytes of a quota: a session. */
+/** What takes bytes of a quota: a session. */
 interface UserUsage {
   readonly user: Owner;
-  /** What it has of them; Infinity for what has no even part. */
+  /** The bytes it holds; Infinity where it has no even part. */
   readonly heldBytes: number;
 }
 
 export class MqttUsage {
   readonly #quotas: MqttQuotas;
   readonly #sessions = new FairBudget<Owner>(limits.sessionsMax);
-  /** Of sessions and their filters. */
+  /** Memory of sessions and their filters. */
   readonly #memory = new FairBudget<Owner>(limits.storedSessionBytesMax, { pool: remembered });
   readonly #sessionBytes = new Map<Owner, number>();
   readonly #changed = new Set<UserKey>();
-  /** Told that there are changes to be taken. */
+  /** Called when usage has changed, so that it is written. */
   onChange: () => void = () => {};
 
   constructor(quotas: MqttQuotas) {
     this.#quotas = quotas;
   }
 
-  /** What has changed since it was asked last, for the table of usage. */
+  /** Statements that write the changes since the last call to the table `usage`. */
   takeChanges(): readonly Statement[] {
     const changed = [...this.#changed];
     this.#changed.clear();
@@ -61,7 +62,7 @@ export class MqttUsage {
     }));
   }
 
-  /** One more session; false beyond the quota, or beyond the user's share of all sessions there may be. */
+  /** Counts one more session; false beyond the quota, or beyond the user's share of all sessions. */
   takeSession(user: Owner, clientId: string): boolean {
     const quota = this.#quotaOf(user);
     const isWithin = quota === undefined || this.#sessions.heldBy(user) < quota.sessions;
@@ -102,7 +103,7 @@ export class MqttUsage {
     return isRoom && this.hasCapacityFor(session, filterCost(filter));
   }
 
-  /** Counts a filter that is stored already; false where the memory for filters is full, so that it cannot be held. */
+  /** Counts a filter that is already stored; false where the memory for filters is full and it cannot be held. */
   countFilter(user: Owner, filter: string): boolean {
     const weight = filterWeight(filter);
     if (this.#memory.taken + weight > limits.storedSessionBytesMax) return false;
@@ -127,7 +128,7 @@ export class MqttUsage {
     return this.#refuse(user, 'sessionBytes');
   }
 
-  /** Bytes of a session: a message queued for it or under way from it, a will. */
+  /** Reserves bytes of a session: a queued or inbound message, or a will. */
   takeBytes(holder: UserUsage, bytes: number): boolean {
     if (!this.hasCapacityFor(holder, bytes)) return false;
     this.countBytes(holder.user, bytes);
@@ -147,12 +148,12 @@ export class MqttUsage {
     this.countBytes(user, -bytes);
   }
 
-  /** What the retained messages of the user may take. */
+  /** The user's quota for retained messages. */
   retainedBytesMax(user: Owner): number {
     return this.#quotaOf(user)?.retainedBytes ?? Number.POSITIVE_INFINITY;
   }
 
-  /** @param bytes what all retained messages of the user would take */
+  /** @param bytes the total of the user's retained messages if this were stored. */
   maySpendOnRetained(user: Owner, bytes: number): boolean {
     const quota = this.#quotaOf(user);
     return quota === undefined || bytes <= quota.retainedBytes || this.#refuse(user, 'retainedBytes');
@@ -168,7 +169,7 @@ export class MqttUsage {
   }
 }
 
-/** What a message takes of a quota: its text, and about what its row has besides. */
+/** What a message counts for a quota: its text, and the overhead of its row. */
 export function messageCost(packet: {
   readonly topic?: string | undefined;
   readonly payload?: string | Uint8Array | undefined;
@@ -181,12 +182,14 @@ function sessionCost(clientId: string): number {
   return clientId.length + 256;
 }
 
-/** Bytes of memory, measured: a record, its places in two maps, and the id. */
+/** Measured bytes of memory: the record, its entries in two maps, and the id. */
 function sessionWeight(clientId: string): number {
   return 360 + 2 * clientId.length;
 }
 
-/** Bytes of memory, measured: the index has a map for each level of a filter with wildcards, and one entry for another. */
+/**
+ * Measured bytes of memory: the index has a map for each level of a filter with wildcards, and one entry for any other.
+ */
 function filterWeight(filter: string): number {
   const isWild = filter.includes('+') || filter.includes('#');
   let levels = 1;

@@ -1,6 +1,6 @@
-// Last wills, kept so that those of a run that crashed are published by the next. A will belongs to a client and to
-// a run of the broker: a client that comes back quickly after a crash does not take its old will away unsent. Bounded by
-// the connections there may be and limits.willBytesMax, and charged to the quota of who left it (I4).
+// Last wills, stored so that the next run publishes those of a run that crashed. A will belongs to a client and a run
+// of the broker, so that a client which reconnects quickly after a crash does not delete its old will unsent. Bounded
+// by the number of connections and limits.willBytesMax; charged to its owner's quota (I4).
 
 import type { UserKey } from '../../../domain/users/user.ts';
 import type { BrokerIdentity } from './mqtt-outgoing.ts';
@@ -9,7 +9,7 @@ import type { MqttReads } from './mqtt-reads.ts';
 import { type MqttUsage, messageCost } from './mqtt-usage.ts';
 import type { MqttWrites } from './mqtt-writes.ts';
 
-/** Whose will; without a broker id, that of the present run. */
+/** The key of a will; without a broker id it is of the present run. */
 export interface WillKey extends PacketClient {
   readonly brokerId?: string;
 }
@@ -26,7 +26,7 @@ export class MqttWills {
   readonly #reads: MqttReads;
   #broker: BrokerIdentity = { id: '', counter: 0 };
   readonly #usage: MqttUsage;
-  /** What the will of each client of this run takes of whose quota; without one a connect has nothing to delete. */
+  /** By client: the user and bytes of its will in this run. A client without an entry has nothing to delete. */
   readonly #clients = new Map<string, { readonly user: UserKey | undefined; readonly bytes: number }>();
 
   constructor(parts: { readonly writes: MqttWrites; readonly reads: MqttReads; readonly usage: MqttUsage }) {
@@ -43,7 +43,7 @@ export class MqttWills {
   }
 
   async put(client: PacketClient, will: StoredPacket): Promise<void> {
-    // The broker expects to find on the will whose it is.
+    // The broker expects these fields on the will.
     will.brokerId = this.#broker.id;
     will['clientId'] = client.id;
     const { user } = will;
@@ -81,7 +81,7 @@ export class MqttWills {
     await this.#writes.write([{ sql: 'DELETE FROM mqtt_will WHERE user = ?', parameters: [user] }]);
   }
 
-  /** The wills of brokers other than these. */
+  /** The wills of brokers that are not in the list. */
   async *ofOthersThan(brokers: Readonly<Record<string, unknown>>): AsyncGenerator<StoredPacket> {
     const keys = this.#reads.prepare('SELECT client_id, broker_id FROM mqtt_will').all() as unknown as WillRow[];
     for (const { client_id: id, broker_id: brokerId } of keys) {
@@ -92,7 +92,7 @@ export class MqttWills {
     }
   }
 
-  /** False where the client has no will. */
+  /** Gives the bytes back; false where the client has no will. */
   #giveBack(clientId: string): boolean {
     const will = this.#clients.get(clientId);
     if (will === undefined) return false;

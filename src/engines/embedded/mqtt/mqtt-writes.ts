@@ -1,5 +1,5 @@
-// Every write of MQTT sessions goes through here, in the order of the calls: what is written within one turn of the
-// event loop, or while earlier writes are on their way, goes to the writer as one unit. Bounded (I4).
+// All writes of MQTT state pass here in the order of the calls: writes of one turn of the event loop, and those made
+// while earlier ones are under way, go to the writer as one unit. Bounded (I4).
 import { Refusal } from '../../../base/refusal.ts';
 import { limits } from '../../../config/limits.ts';
 import type { SqliteWriter } from '../threads/writer.ts';
@@ -24,7 +24,7 @@ export class MqttWrites {
   }
 
   /**
-   * Writes all of the statements or none; resolves after the commit, in the order of the calls.
+   * Writes all statements or none; resolves after the commit, in the order of the calls.
    * @returns how many rows each statement changed.
    * @throws Refusal `busy` when too many wait, `storage` when the disk refuses.
    */
@@ -38,8 +38,8 @@ export class MqttWrites {
   }
 
   /**
-   * The same for what brings something stored nearer to its end, an acknowledgement above all: that is never refused
-   * for want of room. There are no more of these than messages stored.
+   * As `write`, for statements that remove something stored, such as acknowledgements: never refused as `busy`. There
+   * cannot be more of these than stored messages.
    */
   finish(statements: readonly Statement[]): Promise<readonly number[]> {
     this.#statements += statements.length;
@@ -49,7 +49,7 @@ export class MqttWrites {
     });
   }
 
-  /** Resolves when nothing waits any more. */
+  /** Resolves when no write is pending. */
   idle(): Promise<void> {
     if (this.#calls.length === 0 && this.#unitsInFlight === 0) return Promise.resolve();
     return new Promise((resolve) => this.#idle.push(resolve));
@@ -77,7 +77,7 @@ export class MqttWrites {
   #send(unit: readonly Call[]): void {
     this.#unitsInFlight += 1;
     const statements = unit.flatMap((call) => call.statements);
-    // `deliveryBytesMax` bounds what they bring, and what ends something must not be refused.
+    // Not weighed again: `deliveryBytesMax` bounds the bytes, and removing must not be refused.
     this.#writer.write(statements, { isWeighed: false }).then(
       (changes) => {
         let first = 0;
@@ -101,10 +101,10 @@ export class MqttWrites {
   }
 }
 
-// Ingest is held up at limits.deliveriesMax messages on their way to subscribers, each of them two statements here; so
-// this bound is for what does not come from there.
+// At limits.deliveriesMax messages on their way to subscribers ingest waits; each of those is two statements here. The
+// rest of this bound is for other writes.
 const waitingStatementsMax = 2 * limits.deliveriesMax + limits.queueStatementsMax;
-// While units are on their way the next gathers; with this many the writer never waits for one, and with units of
-// this size the sessions leave room in the writer's queue for the registry.
+// Units under way at once, so that the writer never waits for the next. Units are small enough to leave room in the
+// writer's queue for the registry.
 const unitsInFlightMax = 4;
 const unitStatementsMax = 5_000;

@@ -1,6 +1,6 @@
-// Reads chunks of a sensor from the database, decoded. Chunks of one sensor do not overlap: in the order (first, last,
-// id) each begins where the one before has ended, or later, or at the same time where more came at one time than a chunk
-// holds.
+// Reads the chunks of a sensor and decodes them. Chunks of one sensor do not overlap: in the order (first, last, id)
+// each begins at or after the end of the one before. Two share a time only where more datapoints have that time than a
+// chunk holds.
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { Refusal } from '../../../base/refusal.ts';
 import type { Columns } from '../../../domain/datapoints/columns.ts';
@@ -27,14 +27,14 @@ export class ChunkReader {
   readonly #sealed: StatementSync;
   readonly #aside: StatementSync;
   readonly #ids: StatementSync;
-  /** Chunks read last; the steps of a long read go through one several times. */
+  /** Recently decoded chunks: the steps of a long read use the same chunk several times. */
   readonly #decoded: DecodedChunks;
 
-  /** @param options bytes of decoded chunks held for later reads */
+  /** @param options bytes of decoded chunks kept for later reads. */
   constructor(database: DatabaseSync, options: { readonly decodedBytesMax: number }) {
     this.#decoded = new DecodedChunks({ bytesMax: options.decodedBytesMax });
     const columns = 'SELECT id, first, last, count, bytes FROM chunk WHERE sensor = ?1';
-    // The chunk before the first that begins at the bound may reach over it.
+    // The last chunk that begins before the range may reach into it.
     this.#up = database.prepare(
       `${columns} AND first >= coalesce((SELECT max(first) FROM chunk WHERE sensor = ?1 AND first < ?2), ?2)
         AND first <= ?3 ORDER BY first, last, id`,
@@ -56,14 +56,14 @@ export class ChunkReader {
     );
   }
 
-  /** Up to this seq the datapoints of a sensor are in chunks, those behind it in the log. */
+  /** Datapoints of the sensor up to this seq are in chunks, later ones in the log. */
   sealedSeq(sensor: number): number {
     const { all, some } = this.#sealed.get(sensor) as unknown as SealedUpTo;
     return Math.max(all, some ?? 0);
   }
 
   /**
-   * Damaged chunks that sealing has set aside are left out by no read of their span.
+   * Refuses a read whose span has a damaged chunk that sealing has set aside, rather than leave its datapoints out.
    * @throws Refusal `damaged`
    */
   assertNoneAside(sensor: SensorKey, { fromMs, toMs }: Omit<ChunkRange, 'received'>): void {
@@ -71,7 +71,9 @@ export class ChunkReader {
     if (span !== undefined) throw this.#damaged(sensor, span, new CorruptChunk('It was set aside.'));
   }
 
-  /** The chunks that reach into a range, first to last; `received` false leaves out when datapoints were received. */
+  /**
+   * The chunks that reach into a range, in ascending order. `received: false` does not decode the times of receiving.
+   */
   *readUp(sensor: SensorKey, range: ChunkRange): Generator<UnopenedChunk> {
     for (const row of this.#up.iterate(sensor, range.fromMs, range.toMs) as Iterable<unknown>) {
       const chunk = row as ChunkRow;
@@ -79,7 +81,7 @@ export class ChunkReader {
     }
   }
 
-  /** The same, last to first. */
+  /** The same in descending order. */
   *readDown(sensor: SensorKey, range: ChunkRange): Generator<UnopenedChunk> {
     for (const row of this.#down.iterate(sensor, range.toMs) as Iterable<unknown>) {
       const chunk = row as ChunkRow;
@@ -92,24 +94,24 @@ export class ChunkReader {
     return { first: chunk.first, last: chunk.last, open: () => this.#decode(sensor, chunk, received) };
   }
 
-  /** Where the chunks of a sensor lie that begin at or before a time, last to first. */
+  /** The spans of a sensor's chunks that begin at or before a time, in descending order. */
   *spans(sensor: SensorKey, toMs: number): Generator<ChunkSpan> {
     for (const row of this.#spans.iterate(sensor, toMs) as Iterable<unknown>) yield row as ChunkSpan;
   }
 
-  /** A whole chunk; undefined where it is there no more. @throws CorruptChunk */
+  /** A whole chunk; undefined where it no longer exists. @throws CorruptChunk */
   decode(span: ChunkSpan): Columns | undefined {
     const row = this.#bytes.get(span.id) as { bytes: Uint8Array } | undefined;
     return row && decodeChunk(row.bytes);
   }
 
-  /** A chunk without when its datapoints were received. @throws Refusal `damaged` */
+  /** A chunk without its times of receiving. @throws Refusal `damaged` */
   open(sensor: SensorKey, span: ChunkSpan): Columns {
     const { bytes } = this.#bytes.get(span.id) as { bytes: Uint8Array };
     return this.#decode(sensor, { ...span, bytes }, false);
   }
 
-  /** Tells that what was opened, and not copied, is in use no more. */
+  /** Called when columns that were decoded, and not copied, are no longer used. */
   endOfRead(): void {
     this.#decoded.endOfRead();
   }

@@ -1,4 +1,4 @@
-// Memory of decoded chunks is used again, but never while a read may still look at it.
+// Buffers of decoded chunks are reused, but never while a read may still use them.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { makeColumns } from '../../../domain/datapoints/columns.ts';
@@ -25,7 +25,7 @@ test('what a read has taken stays as it is until its end, however much it takes'
       assert.ok(columns.at.every((one) => one === 0) && columns.received.every((one) => one === 0));
     }
     const last = taken.at(-1);
-    // Held for later, as long as there is room.
+    // Still cached, so the bytes are not decoded again.
     assert.equal(decoded.take(last?.value ?? 0, new Uint8Array(0), { received: true }), last?.columns);
     decoded.endOfRead();
   }
@@ -45,9 +45,9 @@ test('small chunks are held by the memory they take, not by their few datapoints
       decoded.take(n, new Uint8Array(0), { received: true });
       held += 1;
     } catch {
-      // Forgotten, so that the bytes were looked at.
+      // No longer cached, so the bytes were decoded.
     }
   }
-  // A chunk of one datapoint has three arrays of 512 bytes.
+  // A chunk of one datapoint takes three arrays of 512 bytes.
   assert.ok(held > 0 && held <= bytesMax / 1_500, `${held} are held`);
 });

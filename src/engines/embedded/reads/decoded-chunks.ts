@@ -1,33 +1,35 @@
-// Chunks as they were decoded last, in memory that is used again and again: a long read goes through hundreds of them, and
-// arrays of its own for each would be collected late, and hold up whoever shares the core with the collector.
+// Caches decoded chunks and reuses their buffers: a long read decodes hundreds of chunks, and new arrays for each would
+// be collected late and keep the garbage collector busy on a shared core.
 import { LruCache } from '../../../base/memory/lru-cache.ts';
 import { limits } from '../../../config/limits.ts';
 import { bytesOfColumns, bytesOfRow, type Columns } from '../../../domain/datapoints/columns.ts';
 import { decodeChunk } from '../../shared/codec/chunk-codec.ts';
 
-/** Numbers that memory is made for at once, so that chunks of about one size fit into the same; and of small chunks. */
+/**
+ * Sizes of buffers are multiples of this, so that chunks of similar size can reuse them; and the size for small chunks.
+ */
 const bufferStep = 1024;
 const smallStep = 64;
-/** Memory of more than so many times what is needed is left to a larger chunk. */
+/** A buffer more than this many times too large is left for a larger chunk. */
 const wasteMax = 2;
 
 export class DecodedChunks {
   readonly #kept: LruCache<number, Columns>;
-  /** Forgotten by the cache, but perhaps still in use by the read that is under way. */
+  /** Evicted from the cache, but perhaps still used by the present read. */
   #dropped: Columns[] = [];
-  /** In use by nobody; the longest free first. */
+  /** Unused buffers, the one that has been free longest first. */
   readonly #free: ArrayBuffer[] = [];
   #freeBytes = 0;
 
-  /** @param options bytes of the chunks held for later reads, about */
+  /** @param options bytes of chunks kept for later reads, about. */
   constructor(options: { readonly bytesMax: number }) {
     const onDrop = (columns: Columns) => this.#dropped.push(columns);
     this.#kept = new LruCache({ weightMax: options.bytesMax, weigh: bytesHeld, onDrop });
   }
 
   /**
-   * A chunk, good until `endOfRead`; not to be written into.
-   * @param key of the chunk and of what is decoded of it
+   * A decoded chunk, valid until `endOfRead`; must not be written to.
+   * @param key identifies the chunk and which parts of it are decoded
    * @throws CorruptChunk
    */
   take(key: number, bytes: Uint8Array, want: { readonly received: boolean }): Columns {
@@ -38,7 +40,7 @@ export class DecodedChunks {
     return columns;
   }
 
-  /** Tells that whatever was taken is in use no more. */
+  /** Called when none of the columns returned by `take` is used any more. */
   endOfRead(): void {
     for (const columns of this.#dropped) {
       for (const { buffer } of roomsOf(columns)) {
@@ -61,15 +63,15 @@ export class DecodedChunks {
   }
 }
 
-/** The columns that have memory of their own. */
+/** The columns that have buffers of their own. */
 function roomsOf({ at, values, received }: Columns): Float64Array[] {
   return [at, values, received].filter(({ length }) => length > 0);
 }
 
-/** What an entry and its arrays take beside their numbers, about. */
+/** Estimated bytes of a cache entry and its arrays beside their numbers. */
 const entryBytes = 500;
 
-/** The memory that a chunk really takes: of small ones that is far more than their datapoints. */
+/** The bytes that a chunk really takes; for small ones far more than their datapoints. */
 function bytesHeld(columns: Columns): number {
   const texts = bytesOfColumns(columns) - columns.count * bytesOfRow;
   return roomsOf(columns).reduce((bytes, { buffer }) => bytes + buffer.byteLength, entryBytes + texts);

@@ -1,13 +1,13 @@
-// When each device was last heard: the latest time at which a datapoint of one of its sensors was received. Lists are put
-// in order by it and filtered, of all devices at once, so that it is kept in memory: looking it up among sensors and last
-// datapoints costs four times as much. Lives in the search thread; made at the first question, and brought up to date
-// before each further one with what the main thread says of the head.
+// When each device was last heard: the latest time of receiving among its sensors' datapoints. Lists sort and filter
+// all devices by it, so it is kept in memory; computing it from the tables takes four times as long. Lives in the
+// search thread; built at the first query that needs it, then updated before each further one with what the main thread
+// reports of the head.
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { NumberTable } from '../head/number-table.ts';
 
 export class LastSeenIndex {
   readonly #sensors: StatementSync;
-  /** A sensor stays with its device, and its key is never given again; so what is known stays true. */
+  /** Device by sensor. Never changes: a sensor stays with its device, and keys are not reused. */
   readonly #deviceOf = new NumberTable();
   readonly #lastSeenMs = new NumberTable();
   #lastSensor = 0;
@@ -18,11 +18,11 @@ export class LastSeenIndex {
         FROM sensor LEFT JOIN latest ON latest.sensor = sensor.key WHERE sensor.key > ? ORDER BY sensor.key`,
     );
     this.#sensors.setReturnArrays(true);
-    // For the registry's queries.
+    // SQL function for the registry's queries.
     reader.function('device_heard', (device) => this.#lastSeenMs.get(device as number));
   }
 
-  /** @param heard pairs of a sensor and when its last datapoint was received (head-last-seen.ts). */
+  /** @param heard pairs of a sensor and the time its last datapoint was received (head-last-seen.ts). */
   update(heard: Float64Array): void {
     for (const row of this.#sensors.iterate(this.#lastSensor)) {
       const [sensor, device, receivedMs] = row as unknown as readonly [number, number, number];
@@ -32,7 +32,7 @@ export class LastSeenIndex {
     }
     for (let at = 0; at < heard.length; at += 2) {
       const device = this.#deviceOf.get(heard[at] as number);
-      // A sensor that was removed before it was asked for has none.
+      // 0: the sensor was removed before its device was looked up.
       if (device !== 0) this.#hear(device, heard[at + 1] as number);
     }
   }

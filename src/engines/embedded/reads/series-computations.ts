@@ -1,5 +1,5 @@
-// What is made of a series where it is read, so that the answer is small: rows of buckets, a choice for a chart, JSON. Used
-// by the thread that reads, over what chunks were decoded to, without a copy.
+// Turns one step of a read into its answer where the chunks are decoded, so that little is sent between threads: rows
+// of buckets, a downsampled choice, or JSON. Works on decoded chunks without copying them.
 
 import { type Columns, columnsOf, type Slice } from '../../../domain/datapoints/columns.ts';
 import { Aggregation } from '../../../domain/datapoints/history/aggregate.ts';
@@ -18,7 +18,7 @@ import { gather } from '../../shared/codec/gathering.ts';
 import type { HeadPart } from '../head/head-part.ts';
 import type { SeriesReader } from './series-reader.ts';
 
-/** Gives memory of at least so many bytes. */
+/** Returns a buffer of at least so many bytes. */
 export type TextBuffer = (bytes: number) => Uint8Array<ArrayBuffer>;
 
 /** @throws Refusal `damaged` */
@@ -68,7 +68,7 @@ function countOf(slices: readonly Slice[]): number {
   return slices.reduce((count, { from, to }) => count + to - from, 0);
 }
 
-/** The rows of a page, as they lie in their slices. */
+/** The rows of a page, as slices. */
 function pageOf(slices: readonly Slice[], { skip, rowsMax, descending }: TextQuery): Slice[] {
   const shown: Slice[] = [];
   let [left, room] = [skip, rowsMax];
@@ -89,7 +89,9 @@ function columnsIn(slices: readonly Slice[], { descending, calibration }: Downsa
   return correctionBy(calibration)({ columns, from: 0, to: columns.count }).columns;
 }
 
-/** Times of the first and the last datapoint; undefined where there are so few that all of them stay. */
+/**
+ * The times of the first and the last datapoint; undefined where there are no more than `points`, so that all are kept.
+ */
 function spanOf(series: SeriesReader, query: DownsampleQuery, head: HeadPart): Span | undefined {
   if (series.countWithin(query, head, query.points) <= query.points) return undefined;
   const end = (descending: boolean) => {
@@ -99,10 +101,10 @@ function spanOf(series: SeriesReader, query: DownsampleQuery, head: HeadPart): S
   return { fromMs: end(false), toMs: end(true) };
 }
 
-/** Corrects the values of the slices of one step; where nothing is corrected, they stay as they are. */
+/** Returns a function that calibrates the values of a slice; without a calibration it returns the slice itself. */
 function correctionBy(calibration: Calibration | undefined): (slice: Slice) => Slice {
   if (calibration === undefined) return (slice) => slice;
-  // Many slices may be of the same columns, where late datapoints lie between others.
+  // Several slices may belong to the same columns, which are calibrated once.
   const known = new Map<Columns, Columns>();
   return ({ columns, from, to }) => {
     let corrected = known.get(columns);

@@ -1,7 +1,6 @@
-// One step of a read of one sensor: its chunks, and what of it is still in the log, as one series. Used by the main
-// thread for short reads and by the reader thread for long ones. What the log's part holds is told by the caller; which of
-// it has been sealed meanwhile is told by the same snapshot of the database that the chunks come from, so that no
-// datapoint is missed or seen twice, whatever is sealed meanwhile.
+// Reads one step of one sensor's datapoints: its chunks and its part of the head as one series. Used by the main thread
+// for short reads and by the reader thread for long ones. The caller passes the part of the head. Which of it has been
+// sealed meanwhile is read in the same transaction as the chunks, so that each datapoint appears exactly once.
 import type { DatabaseSync } from 'node:sqlite';
 import { lowerBound, upperBound } from '../../../base/sorted-numbers.ts';
 import { bytesOfRow, type Columns, type Slice } from '../../../domain/datapoints/columns.ts';
@@ -13,7 +12,7 @@ import { ChunkReader, type UnopenedChunk } from './chunk-reader.ts';
 const earliest = -8_640_000_000_000_001;
 const latest = 8_640_000_000_000_001;
 
-/** A step that is not yet gathered. */
+/** A step whose slices have not been copied together. */
 export interface SelectedStep extends Pick<RangeStep, 'next'> {
   readonly slices: readonly Slice[];
 }
@@ -22,7 +21,7 @@ export class SeriesReader {
   readonly #database: DatabaseSync;
   readonly #chunks: ChunkReader;
 
-  /** @param options bytes of decoded chunks held for later reads */
+  /** @param options bytes of decoded chunks kept for later reads. */
   constructor(database: DatabaseSync, options: { readonly decodedBytesMax: number }) {
     this.#database = database;
     this.#chunks = new ChunkReader(database, options);
@@ -32,14 +31,14 @@ export class SeriesReader {
   read(query: RangeQuery, head: HeadPart): RangeStep {
     return this.inSnapshot(() => {
       const { slices, next } = this.take(query, head);
-      // A copy, which may be handed to another thread: what chunks were decoded to is kept for the next read.
+      // A copy, which may be transferred to another thread; the decoded chunks stay in the cache.
       return { columns: gather(slices, { reversed: query.descending, isCopy: true }), next };
     });
   }
 
   /**
-   * The datapoints of a step as they lie in chunks and in the head; going down, the last slice first. Within `inSnapshot`,
-   * and good as long as that.
+   * The datapoints of a step as slices of chunks and of the head; descending, the last slice first. Call it within
+   * `inSnapshot`; the slices are valid until that ends.
    * @throws Refusal `damaged`
    */
   take(query: RangeQuery, head: HeadPart): SelectedStep {
@@ -48,7 +47,10 @@ export class SeriesReader {
     return step;
   }
 
-  /** Datapoints in the range; what lies in the middle of it is not opened. @throws Refusal `damaged` */
+  /**
+   * The number of datapoints in the range, `max` at most. Chunks that lie wholly inside are not decoded. @throws
+   * Refusal `damaged`
+   */
   count(
     { sensor, fromMs = earliest, toMs = latest }: Pick<RangeQuery, 'sensor' | 'fromMs' | 'toMs'>,
     head: HeadPart,
@@ -57,7 +59,7 @@ export class SeriesReader {
     return this.inSnapshot(() => this.countWithin({ sensor, fromMs, toMs }, head, max));
   }
 
-  /** The same within `inSnapshot`. */
+  /** The same, to be called within `inSnapshot`. */
   countWithin(
     { sensor, fromMs = earliest, toMs = latest }: Pick<RangeQuery, 'sensor' | 'fromMs' | 'toMs'>,
     head: HeadPart,
@@ -77,7 +79,7 @@ export class SeriesReader {
     return count;
   }
 
-  /** Calls what sees one state of the database, whatever is sealed meanwhile. */
+  /** Calls `read` in one read transaction, so that it sees one state of the database. */
   inSnapshot<T>(read: () => T): T {
     this.#database.exec('BEGIN');
     try {
@@ -100,7 +102,7 @@ export class SeriesReader {
     let skip = after?.index ?? 0;
     for (const slice of mergeUp(chunks, logged)) {
       let { from } = slice;
-      // What lies at the time of the position comes first, and of that so much has been read.
+      // Datapoints at the time of the start position come first; `skip` of them have been returned before.
       while (skip > 0 && from < slice.to && slice.columns.at[from] === after?.order) {
         from += 1;
         skip -= 1;
@@ -117,7 +119,7 @@ export class SeriesReader {
     const taker = new Taker(query);
     const chunks = piecesOf(this.#chunks.readDown(sensor, range), (chunk) => ({
       edgeMs: chunk.last > range.toMs ? Number.POSITIVE_INFINITY : chunk.last,
-      // Of the time taken last it is counted how many are left.
+      // The step is full, but datapoints at its last time still have to be counted.
       open: () => (taker.isFull(chunk.last) ? undefined : within(chunk.open(), range)),
     }));
     let isFull = false;
@@ -129,7 +131,7 @@ export class SeriesReader {
     return isFull || taker.hasLeft ? taker.stepDown() : taker.end();
   }
 
-  /** What of the log's part is in the range and has not been sealed. */
+  /** The part of the head that is in the range and has not been sealed. */
   #logged(sensor: number, head: HeadPart, range: { readonly fromMs: number; readonly toMs: number }): Slice {
     const sealedSeq = this.#chunks.sealedSeq(sensor);
     if (areBehind(head.seqs, sealedSeq)) return within(head, range);
@@ -146,7 +148,7 @@ function areBehind(seqs: Float64Array, seq: number): boolean {
   return true;
 }
 
-/** What a step tells of: from where it began to where the next goes on. */
+/** The span that a step covers: from its start position to that of the next step. */
 function spanOf(
   { fromMs = earliest, toMs = latest, after, descending }: RangeQuery,
   { next }: Pick<RangeStep, 'next'>,
@@ -165,9 +167,9 @@ function* piecesOf(chunks: Iterable<UnopenedChunk>, toPiece: (chunk: UnopenedChu
   for (const chunk of chunks) yield toPiece(chunk);
 }
 
-/** Leaves out of slices that go down what lies on the read side of the position. */
+/** From descending slices, leaves out the datapoints that earlier steps have returned. */
 function* behind(slices: Iterable<Slice>, after: SeriesCursor | undefined): Generator<Slice> {
-  // How many there are of the position's time is known only when all of them have been seen.
+  // How many datapoints have the position's time is known only after all of them were seen.
   let same: Slice[] = [];
   let count = 0;
   for (const slice of slices) {
@@ -188,7 +190,7 @@ function* behind(slices: Iterable<Slice>, after: SeriesCursor | undefined): Gene
   yield* firstOf(same, after?.index ?? 0, count);
 }
 
-/** Of slices that go down, with so many datapoints together, the first so many by arrival. */
+/** From descending slices with `count` datapoints, takes the first `wanted` in order of arrival. */
 function* firstOf(slices: readonly Slice[], wanted: number, count: number): Generator<Slice> {
   let skip = count - wanted;
   for (const { columns, from, to } of slices) {
@@ -198,7 +200,7 @@ function* firstOf(slices: readonly Slice[], wanted: number, count: number): Gene
   }
 }
 
-/** Takes slices until a step is full. */
+/** Collects slices until a step is full. */
 class Taker {
   readonly #limit: number;
   readonly #bytesMax: number;
@@ -206,9 +208,9 @@ class Taker {
   readonly #slices: Slice[] = [];
   #count = 0;
   #bytes = 0;
-  /** Of the time taken last, how many lie before it in order of arrival. */
+  /** How many datapoints at the last taken time arrived before the last taken one. */
   #left = 0;
-  /** A slice did not fit as a whole. */
+  /** True when a slice did not fit as a whole. */
   #isCut = false;
   #hasLeft = false;
 
@@ -218,12 +220,12 @@ class Taker {
     this.#isReversed = descending;
   }
 
-  /** True when there was a chunk that it needed no more. */
+  /** True when a chunk was left for the next step. */
   get hasLeft(): boolean {
     return this.#hasLeft;
   }
 
-  /** Takes what fits, from the beginning or, going down, from the end; gives what does not fit. */
+  /** Takes as much of a slice as fits, from its beginning or, descending, from its end; returns the rest. */
   take({ columns, from, to }: Slice): Slice | undefined {
     const rowsAllowed = this.#rowsAllowed({ columns, from, to });
     const [start, end] = this.#isReversed ? [to - rowsAllowed, to] : [from, from + rowsAllowed];
@@ -235,8 +237,8 @@ class Taker {
   }
 
   /**
-   * Asked before a chunk is opened: true when the step needs none of it, and what it holds is left for the next. One that
-   * holds nothing but what is left may be damaged.
+   * Asked before a chunk is decoded: true when this step needs nothing of it. Such a chunk may be damaged without
+   * failing the step.
    */
   isFull(lastMs = Number.NEGATIVE_INFINITY): boolean {
     const isFull = (this.#count === this.#limit || this.#isCut) && (!this.#isReversed || lastMs < this.#lastMs());
@@ -244,7 +246,7 @@ class Taker {
     return isFull;
   }
 
-  /** Counts what lies at the time taken last; false when all has been seen. */
+  /** Counts the datapoints at the last taken time; false when all of them have been seen. */
   countLeft({ columns, from, to }: Slice): boolean {
     const ms = this.#lastMs();
     const first = lowerBound(columns.at, ms, from, to);
@@ -276,7 +278,7 @@ class Taker {
     return columns.at[this.#isReversed ? from : to - 1] as number;
   }
 
-  /** How many datapoints of a slice fit; at least one into an empty step. */
+  /** How many datapoints of a slice fit; at least one where the step is empty. */
   #rowsAllowed({ columns, from, to }: Slice): number {
     const rows = Math.min(to - from, this.#limit - this.#count);
     if (this.#bytesMax === Number.POSITIVE_INFINITY) return rows;

@@ -1,5 +1,5 @@
-// Time series on SQLite, read from the chunks and from the head. Short reads are made on the main thread, long ones by the
-// reader thread, so that ingest does not wait for them.
+// The port Series on SQLite: reads chunks and the head. Short reads run on the main thread, long ones on the reader
+// thread, so that ingest does not wait for them.
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { EventLoopSlices } from '../../../base/time/event-loop-slices.ts';
 import { limits } from '../../../config/limits.ts';
@@ -78,7 +78,7 @@ export class SqliteSeries implements Series {
   }
 
   async downsample(query: DownsampleQuery, caller: Caller): Promise<DownsampleStep> {
-    // The first step looks for both ends.
+    // The first step needs the whole range: it looks for the first and the last time.
     const needed = query.open === undefined ? wholeRange(query) : query;
     return this.#thread.ask('downsample', query, { caller, partOf: () => this.#partFor(needed) });
   }
@@ -113,12 +113,13 @@ export class SqliteSeries implements Series {
     if (latest === undefined || latest.seq <= seq) return latest;
     const kept = this.#follower.latestUpTo(sensor, seq);
     if (kept !== undefined) return kept;
-    // What has been sealed longer is known by when it was received; what came behind the seq is kept, and left out.
+    // Once sealed, a datapoint has no seq. Those received later than `seq` are recognised by their time of receiving,
+    // or by the rows kept for the watcher.
     const receivedMs = this.#follower.receivedMsOf(seq) ?? Number.POSITIVE_INFINITY;
     const { columns } = await this.range({ sensor, descending: true, limit: limits.readStepRows }, serviceCaller);
     const later = this.#follower.countBehind(sensor, seq);
     let found: ArrivedDatapoint | undefined;
-    // The newest first: of those that look alike what came later is left out, not what came before.
+    // From newest to oldest: of datapoints that look alike, the later ones are those behind `seq`.
     for (let index = 0; index < columns.count; index++) {
       const point = datapointAt(columns, index);
       const count = later.get(keyOf(point)) ?? 0;
@@ -137,7 +138,7 @@ export class SqliteSeries implements Series {
     return this.#retention.oldest(sensors);
   }
 
-  /** What of the head a read may need, and little else. */
+  /** The part of the head that a read may need. */
   #partFor(needed: NeededPart): HeadPartRequest {
     const part = headPartFor(needed, this.#head.partFor(needed));
     return { part, isKept: this.#head.isKept(part) };

@@ -1,9 +1,9 @@
-// Inserts chunks, inside the caller's transaction.
+// Inserts chunks inside the caller's transaction.
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { SealedChunk } from '../threads/seal-protocol.ts';
 import type { SqlValue } from '../threads/writer-protocol.ts';
 
-/** What is written of a chunk. */
+/** The columns that are written. */
 export const chunkColumns = ['sensor', 'first', 'last', 'count', 'numbers', 'min', 'max', 'sum', 'bytes'] as const;
 
 export class ChunkWriter {
@@ -20,11 +20,11 @@ export class ChunkWriter {
   }
 }
 
-/** A chunk's values in the order of its columns. */
+/** A chunk's values in the order of `chunkColumns`. */
 export function chunkParameters({ sensor, summary, bytes }: SealedChunk): SqlValue[] {
   const { first, last, count, numbers, min, max, sum } = summary;
   const some = numbers > 0;
-  // A sum beyond all numbers is none.
+  // A sum that overflows a double is stored as null.
   const kept = some && Number.isFinite(sum) ? sum : null;
   return [sensor, first, last, count, numbers, some ? min : null, some ? max : null, kept, bytes];
 }

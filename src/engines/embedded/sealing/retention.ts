@@ -1,6 +1,5 @@
-// Removes sealed datapoints that are older than they are to be kept, one bounded step at a time, among the other commits
-// of the writer: chunks as a whole, and of the one that reaches over the bound its older part. What is still in the log
-// is passed over until it has been sealed.
+// Deletes sealed datapoints that are too old, in bounded steps among the writer's other commits: whole chunks, and the
+// older part of the chunk that reaches over the bound. Datapoints in the log are left until they have been sealed.
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { lowerBound } from '../../../base/sorted-numbers.ts';
 import { limits } from '../../../config/limits.ts';
@@ -53,7 +52,7 @@ export class Retention {
     if (statements.length === 0) return 0;
     const going = counts.reduce((sum, count) => sum + count, aside);
     statements.push({ sql: creditSql, parameters: [going, sensor] });
-    // A chunk that sealing has replaced meanwhile is not there any more, and its part comes with the next step.
+    // Sealing may have replaced a chunk meanwhile; its old part is then deleted by the next step.
     const removals = (await this.#writer.write(statements)).filter((_, index) => statements[index]?.sql === removalSql);
     return counts.reduce((sum, count, index) => sum + (removals[index] === 1 ? count : 0), aside);
   }
@@ -68,8 +67,8 @@ export class Retention {
   }
 
   /**
-   * Puts a chunk of what stays in the place of one, unless it is gone; gives how many go. One that is damaged stays until
-   * it is too old as a whole.
+   * Replaces a chunk by its younger part, unless it no longer exists; returns how many datapoints this deletes. A
+   * damaged chunk stays until all of it is too old.
    */
   #cut(
     sensor: SensorKey,
@@ -85,7 +84,7 @@ export class Retention {
     return from;
   }
 
-  /** undefined where sealing has replaced it since it was found, or where it is damaged. */
+  /** Undefined where sealing has replaced the chunk since it was found, or where it is damaged. */
   #decode(id: number): Columns | undefined {
     const row = this.#bytes.get(id);
     try {
@@ -99,7 +98,7 @@ export class Retention {
 
 const asideSql = 'DELETE FROM damaged_chunk WHERE sensor = ? AND last < ?';
 
-/** What goes is given back to those who are charged for the device, by their shares. */
+/** Credits the users who are charged for the device with what was deleted, in proportion to their shares. */
 const creditSql = `UPDATE push_charge SET
     bytes = bytes - CAST(bytes * gone.share AS INTEGER), datapoints = datapoints - CAST(datapoints * gone.share AS INTEGER)
   FROM (SELECT sensor.device, min(1.0, ?1 * 1.0 / max(1, (SELECT sum(datapoints) FROM push_charge

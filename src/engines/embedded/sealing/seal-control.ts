@@ -1,5 +1,5 @@
-// Leads passes of sealing from the writer thread: starts the sealer thread with the first one, takes its units in one by
-// one, and begins anew after a while where the disk refused. One pass at a time.
+// Runs passes of sealing from the writer thread, one at a time: starts the sealer thread with the first, stores its
+// units one by one, and retries later where the disk refused.
 import { Worker } from 'node:worker_threads';
 import { limits } from '../../../config/limits.ts';
 import { writeFailureOf } from '../database/database-error.ts';
@@ -10,13 +10,13 @@ import type { WriteFailure } from '../threads/writer-protocol.ts';
 interface SealControlParts {
   readonly path: string;
   readonly datapoints: DatapointWriter;
-  /** Sensors there are: all of them may send, until a pass tells how many do. */
+  /** The number of sensors, taken as that of active ones until a pass has counted those. */
   readonly countSensors: () => number;
-  /** Called when a pass has ended, with the seq up to which the log is sealed. */
+  /** Called when a pass has ended; the log is sealed up to this seq. */
   readonly onSealed: (seq: number) => void;
-  /** Called when a pass was cut off; it goes on after a while. */
+  /** Called when a pass was interrupted; it is continued later. */
   readonly onFailure: (failure: WriteFailure) => void;
-  /** Called with what is to be said of rows of the log that could not be read. */
+  /** Called with a sentence about each log row that could not be read. */
   readonly onDamaged: (what: string) => void;
 }
 
@@ -24,17 +24,20 @@ export class SealControl {
   readonly #parts: SealControlParts;
   #sealer: Worker | undefined;
   #isUnderWay = false;
-  /** Number of the pass under way: what comes of another was planned before this one, and is let be. */
+  /** Number of the present pass. Messages of earlier passes are ignored, because they were planned before it. */
   #pass = 0;
   #isClosed = false;
   #retry: NodeJS.Timeout | undefined;
   #failure: WriteFailure | undefined;
-  /** Passes that were cut off since the last one that was not. */
+  /** Passes interrupted in succession. */
   #cutOff = 0;
-  /** Datapoints in the log at which the next pass begins. */
+  /** The next pass begins when the log has this many datapoints. */
   #rowsMin: number = limits.sealRowsMin;
   #hasCounted = false;
-  /** Datapoints in the log for which commits wait; with a long log from before, when a whole pass has told of its sensors. */
+  /**
+   * Commits wait while the log has more datapoints than this. Infinite after a start with a long log, until a whole
+   * pass has counted the sensors.
+   */
   #rowsBehind: number;
 
   constructor(parts: SealControlParts) {
@@ -43,7 +46,7 @@ export class SealControl {
     this.#rowsBehind = isShort ? limits.sealRowsMin * limits.sealBehindFactor : Number.POSITIVE_INFINITY;
   }
 
-  /** Why the last pass was cut off, while the next one waits. */
+  /** Why the last pass was interrupted; undefined once the next one begins. */
   get failure(): WriteFailure | undefined {
     return this.#failure;
   }
@@ -57,14 +60,14 @@ export class SealControl {
     return logRows >= this.#rowsMin;
   }
 
-  /** True when the log has grown so much over what begins a pass that commits had better wait: it is all in memory. */
+  /** True when the log, all of which is in memory, has grown so far that commits should wait. */
   get isBehind(): boolean {
     return this.#parts.datapoints.logRows > this.#rowsBehind;
   }
 
   /**
-   * Begins a pass over what is in the log now, unless one is under way; of a log that has grown long over the last one,
-   * over some of it, because the sealer has all of a pass in memory.
+   * Begins a pass over the log, unless one is under way. Of a log that has grown long only a part goes into the pass,
+   * because the sealer holds a whole pass in memory.
    */
   begin(): void {
     if (this.#isUnderWay || this.#failure !== undefined || this.#parts.datapoints.logRows === 0) return;
@@ -107,7 +110,7 @@ export class SealControl {
   #take(unit: SealUnit): void {
     try {
       if (!this.#parts.datapoints.seal(unit)) {
-        // Retention or a purge has taken a chunk meanwhile: the pass goes on from there with what there is now.
+        // Retention or a purge has deleted a chunk meanwhile: the pass is planned again from here.
         this.#beginPass(unit.upTo);
         return;
       }
@@ -127,7 +130,7 @@ export class SealControl {
     this.#clear(unit.upTo);
   }
 
-  /** Where they cannot be counted now, a pass tells of them. */
+  /** If they cannot be counted now, the next pass does it. */
   #countSensors(): void {
     try {
       this.#expect(this.#parts.countSensors());
@@ -136,7 +139,7 @@ export class SealControl {
     }
   }
 
-  /** So many sensors send: the next pass begins with some datapoints of each. */
+  /** Sets when the next pass begins from the number of sensors that send: some datapoints of each. */
   #expect(sensors: number): void {
     this.#hasCounted = true;
     const wanted = sensors * limits.sealRowsPerSensor;
@@ -144,7 +147,7 @@ export class SealControl {
     this.#rowsBehind = Math.max(this.#rowsBehind, this.#rowsMin * limits.sealBehindFactor);
   }
 
-  /** All of the pass is in chunks: the log goes, some at a time, so that commits come between. */
+  /** All units of the pass are stored: deletes the sealed log rows in steps, between which commits have their turn. */
   #clear(upTo: number): void {
     if (this.#isClosed) return;
     const { datapoints } = this.#parts;
@@ -154,7 +157,7 @@ export class SealControl {
         return;
       }
     } catch (error) {
-      // What is left when the log has gone, the end of the next pass forgets too.
+      // The rest is kept for the watcher, and deleted at the end of the next pass.
       if (datapoints.sealedSeq < upTo) {
         this.#fail(writeFailureOf(error));
         return;
@@ -165,7 +168,7 @@ export class SealControl {
     this.#parts.onSealed(upTo);
   }
 
-  /** What is done stays done; the rest of the log stays as it is, and reads go on from it. */
+  /** Units already stored stay; the rest of the log stays too, and reads use it. */
   #fail(failure: WriteFailure): void {
     this.#isUnderWay = false;
     this.#pass += 1;

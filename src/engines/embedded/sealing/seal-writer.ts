@@ -1,6 +1,6 @@
-// Writes units of sealing, inside a transaction: the only place that changes the table of chunks but for removals. A
-// datapoint leaves the log when all of its pass are in chunks; until then `sealing` says which sensors' are there already,
-// and from then on `sealed_seq`, so that each is read in one place.
+// Stores units of sealing inside a transaction; apart from deletions, nothing else changes the table `chunk`. A
+// datapoint is read from one place only: until a pass ends, the row of `sealing` says for which sensors it is the
+// chunk, and after that the counter `sealed_seq` says so for all.
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { toColumn } from '../database/value-column.ts';
 import type { LogWriter } from '../log/log.ts';
@@ -55,8 +55,8 @@ export class SealWriter {
   }
 
   /**
-   * False when a chunk that is to be replaced is there no more, or the unit does not go on where the pass is: then the
-   * transaction is to be rolled back.
+   * False when a chunk to be replaced no longer exists, or the unit does not follow the last stored one: the
+   * transaction must then be rolled back.
    */
   write(unit: SealUnit): boolean {
     if (!this.#goOn(unit)) return false;
@@ -68,7 +68,7 @@ export class SealWriter {
     return true;
   }
 
-  /** A unit that was planned before another was taken in would store its datapoints twice. */
+  /** Refuses a unit that was planned before another was stored: it would store datapoints twice. */
   #goOn({ upTo, fromSensor, nextSensor }: SealUnit): boolean {
     if (this.#advance.run(nextSensor, upTo, fromSensor).changes > 0) return true;
     if (fromSensor > 0 || this.#isBegun.get() !== undefined) return false;
@@ -77,9 +77,9 @@ export class SealWriter {
   }
 
   /**
-   * Takes some of the log away when a pass has written all of it, and ends the pass with the last of it: up to a million
-   * rows in one transaction would keep others waiting.
-   * @returns up to which seq it is gone, and whether that is all.
+   * Deletes some log rows of a pass whose units are all stored; the last step ends the pass. In steps, because a
+   * million rows in one transaction would hold up commits.
+   * @returns the seq up to which the log has been deleted, and whether that is all.
    */
   clearSome(upTo: number): { readonly sealedSeq: number; readonly isDone: boolean } {
     const seq = this.#log.stepUpTo(upTo) ?? upTo;

@@ -1,6 +1,6 @@
-// A pass of sealing: reads the log up to a seq, puts the datapoints of each sensor with its chunks, and hands what is to
-// be written to the writer thread, in units of whole sensors. After each unit the table `sealing` says which sensors are
-// done, so that a pass that was cut off goes on there. Runs in the sealer thread; reads alone.
+// A pass of sealing: reads the log up to a seq, puts each sensor's datapoints together with its chunks, and hands the
+// new chunks to the writer thread in units of whole sensors. After each unit the table `sealing` says which sensors are
+// done, so that an interrupted pass continues there. Runs in the sealer thread; only reads the database.
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { reportReleasedBytes } from '../../../base/memory/garbage-collection.ts';
 import { limits } from '../../../config/limits.ts';
@@ -15,7 +15,7 @@ import { countLog, Damage, type LogPiece, readLog } from '../log/log.ts';
 import { ChunkReader } from '../reads/chunk-reader.ts';
 import type { SealedChunk, SealedLatest, SealUnit } from '../threads/seal-protocol.ts';
 
-/** Small chunks before the new datapoints that are looked at. */
+/** Number of small chunks before the new datapoints that are considered for merging. */
 const placesMax = 100;
 
 export class SealingPass {
@@ -31,7 +31,7 @@ export class SealingPass {
     this.#purged = database.prepare('SELECT sensor FROM purge');
   }
 
-  /** The units of a pass up to a seq, or of the one that was cut off; the last one ends it. */
+  /** The units of a pass up to a seq, or the remaining ones of an interrupted pass; the last one ends it. */
   *units(upTo: number): Generator<SealUnit> {
     const begun = this.#progress.get() as { upTo: number; nextSensor: number } | undefined;
     const bound = begun?.upTo ?? upTo;
@@ -43,7 +43,8 @@ export class SealingPass {
     const purged = new Set(this.#purged.all().map((row) => row['sensor'] as number));
     const from = begun?.nextSensor ?? 0;
     let unit = new UnitBuilder(bound, from);
-    // With the first unit, because the next run may read what this one could not, and then do without it what this has done.
+    // Reported with the first unit: a later run may be able to read these rows, and must not seal what this one left
+    // out.
     unit.damage = { firstSeqs: damage.firstSeqs, told: damage.describe() };
     for (const sensor of log.sensors) {
       if (sensor < from || purged.has(sensor)) continue;
@@ -73,8 +74,9 @@ export class SealingPass {
   }
 
   /**
-   * A damaged chunk makes room for new ones, and is kept beside. One that retention or a purge took since it was found
-   * stays among those replaced: the writer misses it, refuses the unit, and the pass plans anew.
+   * Decodes a chunk; a damaged one is set aside and its span is free for new chunks. A chunk that retention or a purge
+   * has deleted stays in the list of replaced ones: the writer misses it, refuses the unit, and the pass is planned
+   * again.
    */
   #decode(span: ChunkSpan, unit: UnitBuilder): Columns | undefined {
     try {
@@ -86,7 +88,7 @@ export class SealingPass {
     }
   }
 
-  /** The chunks that new datapoints may fall into, and the small ones before them, first to last. */
+  /** The chunks that new datapoints may fall into, and the small ones before them, in ascending order. */
   #placesFor(sensor: SensorKey, fresh: Columns): ChunkSpan[] {
     const firstMs = fresh.at[0] as number;
     const lastMs = fresh.at[fresh.count - 1] as number;
@@ -101,7 +103,7 @@ export class SealingPass {
     return found.reverse();
   }
 
-  /** Datapoints in the chunks that begin after the new ones; of more than a chunk holds, some. */
+  /** The number of datapoints in chunks that begin after the new ones; counting stops at the size of a chunk. */
   #countBehind(sensor: SensorKey, fresh: Columns): number {
     const lastMs = fresh.at[fresh.count - 1] as number;
     let count = 0;
@@ -136,7 +138,7 @@ class UnitBuilder {
     const chunk = writeChunk(columns);
     this.#chunks.push({ sensor, ...chunk });
     this.#bytes += chunk.bytes.length;
-    // As they were gathered, sorted and encoded.
+    // Copies made while gathering, sorting and encoding.
     reportReleasedBytes(columns.count * bytesOfRow * 4);
   }
 
@@ -155,21 +157,21 @@ class UnitBuilder {
   }
 }
 
-/** The log of a pass by sensor. */
+/** The datapoints of a pass, by sensor. */
 class LogOfPass {
-  /** Datapoints that could be read. */
+  /** Number of readable datapoints. */
   readonly count: number;
   /** Ascending. */
   readonly sensors: readonly number[];
   readonly #rows: Float64Array;
   readonly #seqs: Float64Array;
   readonly #texts = new Map<number, string>();
-  /** Indexes of rows, by sensor, those of one in order of arrival. */
+  /** Indexes of rows grouped by sensor, within a sensor in order of arrival. */
   readonly #order: Uint32Array;
   readonly #starts = new Map<number, number>();
   readonly #counts = new Map<number, number>();
 
-  /** @param most datapoints there may be */
+  /** @param most the highest possible number of datapoints. */
   constructor(pieces: Iterable<LogPiece>, most: number) {
     this.#rows = new Float64Array(most * rowNumbers);
     this.#seqs = new Float64Array(most);

@@ -1,4 +1,4 @@
-// What the main thread and the reader thread say to each other.
+// Messages between the main thread and the reader thread.
 import type { RefusalCode } from '../../../base/refusal.ts';
 import type {
   AggregateQuery,
@@ -12,7 +12,7 @@ import type {
 } from '../../../domain/ports/series.ts';
 import type { HeadPart } from '../head/head-part.ts';
 
-/** What can be asked, and what the answer is. */
+/** The kinds of reads, each with its query and its answer. */
 export interface Reads {
   readonly range: { readonly query: RangeQuery; readonly step: RangeStep };
   readonly aggregate: { readonly query: AggregateQuery; readonly step: AggregateStep };
@@ -24,13 +24,13 @@ type OrderOf<Kind extends keyof Reads> = {
   readonly id: number;
   readonly kind: Kind;
   readonly query: Reads[Kind]['query'];
-  /** What of the sensor is in the log, and may be needed. */
+  /** The part of the head that the step may need. */
   readonly part: HeadPart;
 };
 
 export type ReadRequest = { readonly [Kind in keyof Reads]: OrderOf<Kind> }[keyof Reads];
 
-/** Memory of a text that nobody reads any more. */
+/** Returns the buffer of a text that has been sent. */
 export interface ReleasedText {
   readonly spent: ArrayBuffer;
 }

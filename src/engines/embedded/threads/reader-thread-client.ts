@@ -1,6 +1,6 @@
-// The main thread's end of the reader thread, which is started with the first long read. Steps of reads wait here and are
-// handed over for callers in turns, so that one who asks for much waits for itself. Keeps true: what waits is bounded and
-// shared out (I4), and a read that has begun is not broken off because others have come.
+// The main thread's side of the reader thread, which is started by the first long read. Steps of reads wait here and
+// are handed over in turns by caller. The queue is bounded and shared among callers (I4); a read that has begun is
+// never refused because of others.
 import { Worker } from 'node:worker_threads';
 import { PendingRequests } from '../../../base/pending-requests.ts';
 import { Refusal } from '../../../base/refusal.ts';
@@ -17,7 +17,7 @@ interface QueuedRead {
   readonly reject: (error: Error) => void;
 }
 
-/** What of the head a read needs, and whether it is kept there for other reads. */
+/** The part of the head that a read needs; `isKept` where the head returns it to other reads too. */
 export interface HeadPartRequest {
   readonly part: HeadPart;
   readonly isKept: boolean;
@@ -29,10 +29,10 @@ export class ReaderThread {
     share: new FairShare('reads', { aloneMax: limits.readsWaitingMax, reserve: limits.readsWaitingReserve }),
     atOnceMax: limits.readsAtOnceMax,
   });
-  /** Steps that the thread has. */
+  /** Steps that the thread is working on. */
   readonly #pendingRequests = new PendingRequests<QueuedRead>();
   #worker: Worker | undefined;
-  /** Memory of texts that the thread has handed over. */
+  /** Buffers of texts that came from the thread. */
   readonly #texts = new WeakSet<ArrayBufferLike>();
   #isClosed = false;
 
@@ -42,7 +42,7 @@ export class ReaderThread {
 
   /**
    * Reads one step when it is the caller's turn.
-   * @param partOf says then what of the head may be needed; that is handed over, unless it is kept
+   * @param partOf called then: returns the part of the head; its buffers are transferred unless `isKept`
    * @throws Refusal `busy` when too many reads of the caller wait, `damaged`
    */
   async ask<Kind extends keyof Reads>(
@@ -51,7 +51,7 @@ export class ReaderThread {
     { caller, partOf }: { readonly caller: Caller; readonly partOf: () => HeadPartRequest },
   ): Promise<Reads[Kind]['step']> {
     if (this.#isClosed) throw stopping();
-    // Reads that have begun are bounded by the memory for answers that they hold (answerBytesMax).
+    // Reads that have begun are not bounded here, but by the memory reserved for their answers (answerBytesMax).
     if (!(await this.#queue.acquire(caller, { isBegun: query.after !== undefined }))) throw tooMany();
     try {
       return await this.#read(kind, query, partOf());
@@ -73,7 +73,7 @@ export class ReaderThread {
     });
   }
 
-  /** Gives the memory of a text back to the thread; of one that is not from there, nothing happens. */
+  /** Returns the buffer of a text to the thread; ignores buffers from elsewhere. */
   giveBack({ buffer }: Uint8Array): void {
     if (!this.#texts.delete(buffer)) return;
     this.#worker?.postMessage({ spent: buffer as ArrayBuffer } satisfies ReleasedText, [buffer as ArrayBuffer]);

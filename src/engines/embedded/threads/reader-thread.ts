@@ -1,5 +1,5 @@
-// The reader thread: reads long steps of series with a connection of its own, and makes of them what was asked for, so that
-// neither ingest nor other requests wait while chunks are decoded.
+// The reader thread: reads long steps on a connection of its own and prepares their answers, so that decoding chunks
+// holds up neither ingest nor other requests.
 import { parentPort, workerData } from 'node:worker_threads';
 import { Refusal } from '../../../base/refusal.ts';
 import { limits } from '../../../config/limits.ts';
@@ -34,7 +34,7 @@ port.on('message', (message: ReadRequest | ReleasedText) => {
   }
 });
 
-/** The answer, and the memory of it that is handed over, not copied. */
+/** The answer, and those of its buffers that are transferred instead of copied. */
 function read({ kind, query, part }: ReadRequest): [step: Reads[keyof Reads]['step'], buffers: ArrayBuffer[]] {
   switch (kind) {
     case 'range': {

@@ -1,4 +1,4 @@
-// What the sealer thread and the writer thread say to each other.
+// Messages between the sealer thread and the writer thread.
 import type { StoredValue } from '../../../domain/datapoints/datapoint.ts';
 import type { WrittenChunk } from '../../shared/sealing/written-chunk.ts';
 import type { WriteFailure } from './writer-protocol.ts';
@@ -7,7 +7,7 @@ export interface SealedChunk extends WrittenChunk {
   readonly sensor: number;
 }
 
-/** The datapoint that came last of a sensor. */
+/** The last datapoint of a sensor. */
 export interface SealedLatest {
   readonly sensor: number;
   readonly seq: number;
@@ -17,32 +17,35 @@ export interface SealedLatest {
   readonly value: StoredValue;
 }
 
-/** To the writer: what one commit takes in. */
+/** To the writer: what it stores in one transaction. */
 export interface SealUnit {
-  /** The pass moves the log up to this seq; */
+  /** The pass seals the log up to this seq. */
   readonly upTo: number;
-  /** before this unit sensors with smaller keys were done, */
+  /** Before this unit, sensors with smaller keys than this are done. */
   readonly fromSensor: number;
-  /** and after it those with smaller keys than this. */
+  /** After this unit, sensors with smaller keys than this are done. */
   readonly nextSensor: number;
   readonly chunks: readonly SealedChunk[];
   readonly latest: readonly SealedLatest[];
-  /** Ids of chunks whose datapoints are in the new ones. */
+  /** Ids of chunks that the new ones replace. */
   readonly replaced: readonly number[];
-  /** Those of them that could not be read. */
+  /** Ids among these whose bytes were damaged; they are set aside. */
   readonly damaged: readonly number[];
-  /** With the first unit: rows of the log that could not be read. They are set aside, and told of in the log of the service. */
+  /**
+   * With the first unit: log rows that could not be read. They are set aside, and the sentences go to the log of the
+   * service.
+   */
   readonly damage?: { readonly firstSeqs: readonly number[]; readonly told: readonly string[] } | undefined;
-  /** With the last unit of a pass: what it has moved. */
+  /** With the last unit of a pass: the totals. */
   readonly end?: { readonly sensors: number; readonly datapoints: number };
 }
 
-/** To the writer; `pass` is the number that came with the order. */
+/** To the writer; `pass` is the number of the command that it answers. */
 export type SealerMessage =
   | { readonly kind: 'unit'; readonly pass: number; readonly unit: SealUnit }
   | { readonly kind: 'failed'; readonly pass: number; readonly failure: WriteFailure };
 
-/** To the sealer: begin a pass; go on with the next unit; let the pass be. */
+/** To the sealer: begin a pass; make the next unit; abandon the pass. */
 export type SealerCommand =
   | { readonly kind: 'pass'; readonly pass: number; readonly upTo: number }
   | { readonly kind: 'next' }

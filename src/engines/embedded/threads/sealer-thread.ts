@@ -1,5 +1,5 @@
-// The sealer thread: compresses what the writer thread then writes. It only reads the database, and works one unit
-// ahead of the writer, so that ingest waits for neither.
+// The sealer thread: compresses the log into units that the writer thread stores. It only reads the database, and works
+// one unit ahead of the writer, so that ingest waits for neither.
 import { getPriority, setPriority } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
 import { collectWhenIdle } from '../../../base/memory/garbage-collection.ts';
@@ -15,7 +15,7 @@ yieldToOthers();
 const port = parentPort;
 const { path } = workerData as { path: string };
 const pass = new SealingPass(openConnection(path, { readOnly: true, cacheBytes: limits.pageCacheBytesPassing }));
-/** Of the last order to begin one. */
+/** The pass of the last command. */
 let number = 0;
 let units: Iterator<SealUnit> | undefined;
 let ahead: SealUnit | undefined;
@@ -55,14 +55,14 @@ function post(message: SealerMessage): void {
 }
 
 /**
- * On Linux a priority is a thread's: whoever waits for an answer goes before what can wait. Where all cores are busy the log
- * grows meanwhile, and when it is full, commits wait for this thread, so that it gets its turn.
+ * Lowers the thread's priority (on Linux priorities belong to threads), so that threads with waiting clients run first.
+ * If all cores stay busy, the log grows until commits wait, which gives this thread its turn.
  */
 function yieldToOthers(): void {
   if (process.platform !== 'linux') return;
   try {
     setPriority(Math.max(getPriority(), sealerNiceness));
   } catch {
-    // Where that may not be set, the thread seals as well without.
+    // Without the right to set it, sealing runs at normal priority.
   }
 }

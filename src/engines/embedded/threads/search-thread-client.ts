@@ -1,6 +1,6 @@
-// The main thread's end of the search thread, which is started with the first search. One search runs at a time; who
-// waits is served in turns by caller, so that one who asks for much waits for itself. Keeps true: what waits is bounded
-// in all and for each caller, and a thread that gives no answer is replaced.
+// The main thread's side of the search thread, which is started by the first search. One search runs at a time; waiting
+// ones are served in turns by caller. The queue is bounded, in total and for each caller; a thread that does not answer
+// is replaced.
 import { Worker } from 'node:worker_threads';
 import { Refusal } from '../../../base/refusal.ts';
 import { limits } from '../../../config/limits.ts';
@@ -18,7 +18,7 @@ interface Search {
 export class SearchThread {
   readonly #path: string;
   readonly #lastSeen: HeadLastSeen;
-  /** Searches that wait, by caller; the caller whose turn is next comes first. */
+  /** Waiting searches by caller; the first caller is the next to be served. */
   readonly #waiting = new Map<string, Search[]>();
   #waitingCount = 0;
   #running: (Search & { readonly id: number; readonly timer: NodeJS.Timeout }) | undefined;
@@ -31,7 +31,7 @@ export class SearchThread {
     this.#lastSeen = parts.lastSeen;
   }
 
-  /** The rows of a query. @throws Refusal `busy` when too many wait, or the search took too long. */
+  /** Runs a query and returns its rows. @throws Refusal `busy` when too many wait, or the search took too long. */
   run(
     query: { readonly sql: string; readonly parameters: readonly SqlValue[] },
     { caller }: { readonly caller: string },
@@ -69,7 +69,7 @@ export class SearchThread {
     const id = this.#lastId;
     const { sql, parameters } = search;
     const heard = sql.includes('device_heard(') ? this.#lastSeen.since() : undefined;
-    // For what no row is asked about: sorting, or a single row that takes for ever.
+    // `within_time` is not called while SQLite sorts, or spends all its time on one row: then the thread is ended.
     const timer = setTimeout(() => this.#giveUp(), limits.searchMsMax + limits.searchEndMsMax).unref();
     this.#running = { ...search, id, timer };
     const request: SearchRequest = { id, sql, parameters, heard };
@@ -82,7 +82,7 @@ export class SearchThread {
     const [caller, searches] = turn;
     const search = searches.shift();
     this.#waiting.delete(caller);
-    // Behind all others.
+    // The caller goes to the end of the order.
     if (searches.length > 0) this.#waiting.set(caller, searches);
     this.#waitingCount -= 1;
     return search;
@@ -117,7 +117,7 @@ export class SearchThread {
     worker?.terminate().catch(() => {});
   }
 
-  /** The thread is gone; the next search starts another, which is told anew what was heard. */
+  /** The thread has ended. The next search starts another, whose last-seen index is built anew. */
   #end(error: Error): void {
     const running = this.#running;
     this.#worker = undefined;

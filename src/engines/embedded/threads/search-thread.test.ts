@@ -1,4 +1,4 @@
-// The thread in which lists are searched: callers take turns, and a search that takes too long is ended.
+// The search thread: callers take turns, and a search that takes too long is ended.
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -36,7 +36,7 @@ suite('searches', () => {
     const order: string[] = [];
     const ask = (caller: string) => run(some, caller).then(() => order.push(caller));
     await Promise.all([...Array.from({ length: 40 }, () => ask('greedy')), ask('modest'), ask('modest')]);
-    // The first runs already when the others come, and the greedy one is still before the modest one then.
+    // The first search is already running; the greedy caller's second one is still before the modest caller's first.
     assert.deepEqual(order.slice(0, 5), ['greedy', 'greedy', 'modest', 'greedy', 'modest']);
   });
 

@@ -1,6 +1,6 @@
-// The search thread: runs the queries of lists and counts, whose time grows with what is stored, on a connection of its
-// own. A query asks `within_time()` again and again (engines/shared/registry/queries/time-guard.ts) and is ended when its time is up: node:sqlite
-// cannot interrupt one from outside. Started by search-thread-client.ts.
+// The search thread: runs the queries of lists and counts, whose time grows with the data, on a connection of its own.
+// Queries call the SQL function `within_time()` repeatedly (engines/shared/registry/queries/time-guard.ts), which
+// throws when their time is up: node:sqlite cannot interrupt a query from outside. Started by search-thread-client.ts.
 import { parentPort, workerData } from 'node:worker_threads';
 import { Refusal } from '../../../base/refusal.ts';
 import { limits } from '../../../config/limits.ts';

@@ -1,16 +1,16 @@
-// Memory for texts that one thread writes and another sends, which comes back to be written into again.
+// A pool of buffers for texts: this thread fills them, the main thread sends them and returns them to be filled again.
 import { limits } from '../../../config/limits.ts';
 
-/** Texts of about one length fit into the same memory. */
+/** Sizes are multiples of this, so that texts of similar length can share buffers. */
 const bufferStep = 64 * 1024;
-/** Memory of more than so many times what is needed is left to a longer text. */
+/** A buffer more than this many times too large is left for a longer text. */
 const wasteMax = 4;
 
 export class TextBufferPool {
   readonly #free: ArrayBuffer[] = [];
   #freeBytes = 0;
 
-  /** At least so many bytes; what was written there before may still be. */
+  /** A buffer of at least so many bytes; may contain bytes of earlier texts. */
   take(bytes: number): Uint8Array<ArrayBuffer> {
     const index = this.#free.findLastIndex(({ byteLength }) => byteLength >= bytes && byteLength <= bytes * wasteMax);
     if (index < 0) return new Uint8Array(Math.ceil(bytes / bufferStep) * bufferStep);
@@ -19,7 +19,7 @@ export class TextBufferPool {
     return new Uint8Array(buffer);
   }
 
-  /** What was free longest makes room for it. */
+  /** Puts a buffer back into the pool; beyond the bound the one free longest is dropped. */
   giveBack(buffer: ArrayBuffer): void {
     this.#free.push(buffer);
     this.#freeBytes += buffer.byteLength;

@@ -1,4 +1,4 @@
-// What is tried again and again while the disk refuses ends with the thread.
+// The probe of a refusing disk stops with the thread.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { migratedInMemory } from '../database/migrate.ts';

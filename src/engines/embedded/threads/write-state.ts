@@ -1,6 +1,6 @@
-// Whether the store takes what is to be written, as the writer thread finds out: not while the disk refuses, and no
-// datapoints while the head is full and sealing fails. Whoever asks whether the service is ready hears of it. It ends by
-// itself: a refusing disk is tried again and again with a write of one row, also when nobody else writes any more.
+// Whether the store accepts writes, as the writer thread knows it: none while the disk refuses, and no datapoints while
+// the head is full and sealing fails. `/health/ready` shows it. While the disk refuses, a write of one row is tried
+// every second, so that the state recovers even if nobody else writes.
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { limits } from '../../../config/limits.ts';
 import { writeFailureOf } from '../database/database-error.ts';
@@ -15,33 +15,33 @@ export class WriteState {
   #isClosed = false;
 
   constructor(database: DatabaseSync, onChange: (refusesBecause: string | undefined) => void) {
-    // Another value each time, because SQLite leaves a page alone that would stay as it is.
+    // The value changes each time, because SQLite does not write a page that stays the same.
     this.#probe = database.prepare(
       "INSERT INTO counter (name, value) VALUES ('probe', 1) ON CONFLICT (name) DO UPDATE SET value = 1 - value",
     );
     this.#onChange = onChange;
   }
 
-  /** The disk has refused a commit. */
+  /** Called when the disk has refused a commit. */
   diskRefused(reason: string): void {
     this.#disk = reason;
     if (!this.#isClosed) this.#timer ??= setInterval(() => this.#tryDisk(), limits.storageProbeMs);
     this.#tell();
   }
 
-  /** Datapoints are refused because of that. */
+  /** Called when datapoints are refused because sealing fails. */
   sealingFails(): void {
     this.#isSealingFailing = true;
     this.#tell();
   }
 
-  /** A pass of sealing has come to its end. */
+  /** Called when a pass of sealing has ended. */
   sealed(): void {
     this.#isSealingFailing = false;
     this.#tell();
   }
 
-  /** Nothing is tried any more. */
+  /** Stops the probe. */
   close(): void {
     this.#isClosed = true;
     clearInterval(this.#timer);
@@ -68,7 +68,7 @@ export class WriteState {
 
   #reason(): string | undefined {
     if (this.#disk !== undefined) return `the disk refuses to write: ${this.#disk}`;
-    // Why it fails is in the log of the service.
+    // The reason is in the log of the service.
     return this.#isSealingFailing ? 'no more datapoints are taken until those there are can be compressed' : undefined;
   }
 }

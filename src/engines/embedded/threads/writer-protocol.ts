@@ -1,4 +1,4 @@
-// What the main thread and the writer thread say to each other.
+// Messages between the main thread and the writer thread.
 import type { DatapointBatch } from '../../../domain/datapoints/datapoint-batch.ts';
 
 export type SqlValue = null | number | bigint | string | Uint8Array;
@@ -9,7 +9,7 @@ export interface Statement {
   readonly parameters: readonly SqlValue[];
 }
 
-/** To the writer: one unit of work, done whole or not at all. */
+/** To the writer: one unit of work, done as a whole or not at all. */
 export type WriteRequest =
   | { readonly id: number; readonly kind: 'datapoints'; readonly batch: DatapointBatch }
   | {
@@ -23,40 +23,41 @@ export type WriteRequest =
 
 export interface WriteFailure {
   /**
-   * `exists`: an id is taken; `quota`: the message names the quota, what is used and the limit; `growth`: the data may not grow; `gone`: what the row belongs to was removed meanwhile; `storage`: the disk refused;
-   * `unsealed`: no more datapoints are held in memory, because sealing fails.
+   * `exists`: an id is taken; `quota`: the message names the quota, its use and its limit; `growth`: the data may not
+   * grow; `gone`: the record that the row belongs to was removed meanwhile; `storage`: the disk refused; `unsealed`:
+   * the head is full, because sealing fails.
    */
   readonly kind: 'exists' | 'quota' | 'growth' | 'gone' | 'storage' | 'unsealed' | 'internal';
   readonly message: string;
 }
 
-/** From the writer: what became of one unit. */
+/** From the writer: the result of one unit. */
 export interface CommitOutcome {
   readonly id: number;
-  /** Of datapoints: the seq of the first. */
+  /** For datapoints: the seq of the first. */
   readonly firstSeq?: number;
-  /** Of statements: the rows each changed. */
+  /** For statements: the number of rows each changed. */
   readonly changes?: readonly number[];
   readonly failure?: WriteFailure;
 }
 
 export interface CommitReport {
-  /** In order of commit. */
+  /** In the order of commit. */
   readonly outcomes: readonly CommitOutcome[];
-  /** Every datapoint up to this seq has left the log for the chunks. */
+  /** Datapoints up to this seq have been moved from the log into chunks. */
   readonly sealedSeq?: number;
-  /** What can no longer be read of what is stored, for the log of the service. */
+  /** A sentence about data that can no longer be read, for the log of the service. */
   readonly damaged?: string;
-  /** How long the commit took, milliseconds; for the metrics. */
+  /** Duration of the commit in milliseconds, for the metrics. */
   readonly commitMs?: number;
-  /** When that has changed: why writes are refused from now on; null: they are not. */
+  /** Set when it has changed: why writes are refused from now on; null when they are accepted again. */
   readonly refuses?: string | null;
-  /** When that has changed: whether sealing is behind, so that large batches wait for it. */
+  /** Set when it has changed: whether sealing is behind, so that large batches wait. */
   readonly isCatchingUp?: boolean;
 }
 
 export interface WriterOptions {
   readonly path: string;
-  /** One 64-bit number: the seq up to which the datapoints have been followed; -1: nobody follows them. */
+  /** One 64-bit number: the seq up to which the watcher has read; -1 without rules. */
   readonly followed: SharedArrayBuffer;
 }

@@ -1,7 +1,6 @@
-// The writer thread: the only place that writes to the database while the service runs. Everything that has
-// arrived when a commit begins goes into that commit; answers leave after it reached the disk (I1).
-// Between commits it takes in what the sealer thread has made of the log, and purges removed sensors, in slices short
-// enough to keep ingest waiting little.
+// The writer thread: while the service runs, only it writes to the database. All that has arrived when a commit begins
+// goes into that commit; answers are sent after it reached the disk (I1). Between commits it stores units of sealing
+// and deletes chunks of removed sensors, in slices short enough not to hold up ingest.
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { collectAfterStart, reportReleasedBytes } from '../../../base/memory/garbage-collection.ts';
 import { limits } from '../../../config/limits.ts';
@@ -42,15 +41,15 @@ const sealing = new SealControl({
 const state = new WriteState(database, (reason) => report({ outcomes: [], refuses: reason ?? null }));
 const begin = database.prepare('BEGIN IMMEDIATE');
 const commit = database.prepare('COMMIT');
-/** What the main thread was last told of it. */
+/** The value of `isCatchingUp` that the main thread was last sent. */
 let toldCatchingUp = false;
-/** Work that waits until sealing has made room in the log; in order. Bounded by what the main thread lets wait. */
+/** Work that waits, in order, until sealing has shortened the log. Bounded by the main thread's queues. */
 const held: WriteRequest[] = [];
-/** Who waits until the log is sealed up to a seq. */
+/** Requests that wait until the log is sealed up to a seq. */
 let sealWaiters: { readonly id: number; readonly seq: number }[] = [];
 let quietTimer: NodeJS.Timeout | undefined;
 let isPurging = false;
-/** Nothing has come for `sealQuietMs`. */
+/** True when nothing has arrived for `sealQuietMs`. */
 let isAtRest = false;
 
 port.on('message', (first: WriteRequest) => {
@@ -71,8 +70,9 @@ port.on('message', (first: WriteRequest) => {
 });
 
 /**
- * The head is full, or sealing is behind and there is much to store: memory stays bounded (I4). Small batches go on while
- * sealing is behind, so that who pushes much holds up nobody else. Where sealing fails, callers are to hear of that instead.
+ * Work must wait while the head is full, or while sealing is behind and a batch is large: this bounds the memory of the
+ * head (I4). Small batches go on while sealing is behind, so that a caller with large ones does not hold up the others.
+ * Where sealing fails nothing waits: callers get an error instead.
  */
 function mustWait(works: readonly WriteRequest[]): boolean {
   if (sealing.failure !== undefined) return false;
@@ -116,7 +116,7 @@ function execute(work: WriteRequest): CommitOutcome {
     if (failure !== undefined) return { id: work.id, failure };
     return { id: work.id, firstSeq: datapoints.append(work.batch) };
   }
-  // Who waits for sealing is answered when it is done.
+  // A request to seal is answered when sealing has ended.
   if (work.kind !== 'statements') return { id: 0 };
   if (work.purge) datapoints.sensorsRemoved();
   database.exec('SAVEPOINT work');
@@ -126,14 +126,14 @@ function execute(work: WriteRequest): CommitOutcome {
     return { id: work.id, changes };
   } catch (error) {
     const failure = writeFailureOf(error);
-    // A full disk fails the whole commit; a broken rule fails this unit alone.
+    // A refusing disk fails the whole commit; a violated constraint fails this unit alone.
     if (failure.kind === 'storage') throw error;
     database.exec('ROLLBACK TO work; RELEASE work');
     return { id: work.id, failure };
   }
 }
 
-/** Why the log is not sealed; undefined where it is, or is tried to be. */
+/** Why the log cannot be sealed; undefined while sealing works. */
 function whyUnsealed(): WriteFailure | undefined {
   const { failure } = sealing;
   if (failure === undefined) return undefined;
@@ -167,7 +167,7 @@ function onSealed(sealedSeq: number): void {
   if (datapoints.purgeDue) schedulePurge();
 }
 
-/** What a pass leaves of a long log is sealed too, if nothing else comes. */
+/** When nothing more arrives, the part of the log that the last pass left is sealed too. */
 function awaitQuiet(): void {
   clearTimeout(quietTimer);
   quietTimer = setTimeout(sealQuietLog, limits.sealQuietMs);
@@ -196,7 +196,7 @@ function schedulePurge(): void {
 
 function purgeSome(): void {
   isPurging = false;
-  // A turn that was planned before the thread was told to end.
+  // This turn was scheduled before the thread was told to end.
   if (!database.isOpen) return;
   try {
     datapoints.purgeDue = datapoints.purge();
@@ -207,13 +207,13 @@ function purgeSome(): void {
   }
 }
 
-/** What was to be done stays as it is until it is tried again. */
+/** The work is tried again later; rolls back what it had begun. */
 function reportMaintenanceFailure(error: unknown): void {
   if (database.isTransaction) database.exec('ROLLBACK');
   reportFailure(writeFailureOf(error));
 }
 
-/** The log stays as it is, and reads go on from it. */
+/** The log stays as it is, and reads use it. */
 function reportSealingFailure(failure: WriteFailure): void {
   if (datapoints.isHeadFull) state.sealingFails();
   report({ outcomes: sealWaiters.map(({ id }) => ({ id, failure })) });
@@ -236,7 +236,7 @@ async function close(): Promise<void> {
   try {
     database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
   } catch (error) {
-    // All is in the write-ahead log, from which the next start goes on.
+    // The next start recovers everything from the write-ahead log.
     reportMaintenanceFailure(error);
   }
   database.close();

@@ -1,4 +1,4 @@
-// The writer thread's end: what was handed over is done, what comes later is refused, and neither is a trouble.
+// Closing the writer thread: accepted work is finished, later work is refused, and neither is reported as a fault.
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

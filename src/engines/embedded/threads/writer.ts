@@ -1,5 +1,5 @@
-// The main thread's end of the writer thread. Every write of the service goes through here: datapoints, registry
-// and MQTT sessions share its commits. Bounded (I4); resolves after the commit (I1).
+// The main thread's side of the writer thread. Every write of the service passes here: datapoints, the registry and
+// MQTT sessions share its commits. Bounded (I4); resolves after the commit (I1).
 import { Worker } from 'node:worker_threads';
 import { PendingRequests } from '../../../base/pending-requests.ts';
 import { Refusal } from '../../../base/refusal.ts';
@@ -18,7 +18,7 @@ interface QueuedWrite {
   readonly resolve: (outcome: CommitOutcome) => void;
   readonly reject: (error: unknown) => void;
   readonly statements: number;
-  /** Of the statements. */
+  /** Bytes of the statements. */
   readonly bytes: number;
   readonly committed?: ((firstSeq: number) => void) | undefined;
 }
@@ -34,15 +34,15 @@ export class SqliteWriter {
   #refusesBecause: string | undefined;
   #refused = 0;
   #isCatchingUp = false;
-  /** Called when datapoints have left the log, with the seq up to which they have. */
+  /** Called when datapoints up to a seq have been moved from the log into chunks. */
   onSealed: (seq: number) => void = () => {};
   /** Called when sealing has caught up. */
   onCaughtUp: () => void = () => {};
   /** Called with the duration of each commit, for the metrics. */
   onCommit: (durationMs: number) => void = () => {};
-  /** Called when something that is stored turned out to be damaged. */
+  /** Called with a sentence about data that turned out to be damaged. */
   onDamaged: (what: string) => void = () => {};
-  /** Called when the thread died or housekeeping failed. */
+  /** Called when the thread died (`fatal`) or background work failed. */
   onFailure: (error: Error, options: { readonly fatal: boolean }) => void = () => {};
 
   constructor(options: WriterOptions) {
@@ -60,24 +60,24 @@ export class SqliteWriter {
     });
   }
 
-  /** Why writes are refused, or datapoints among them, for people; undefined while they are not. */
+  /** Why writes, or datapoints alone, are refused; undefined while they are accepted. */
   get refusesBecause(): string | undefined {
     return this.#refusesBecause;
   }
 
-  /** True while sealing is behind: batches of more than `catchUpDatapointsMax` wait for it. */
+  /** True while sealing is behind: batches of more than `catchUpDatapointsMax` datapoints wait. */
   get isCatchingUp(): boolean {
     return this.#isCatchingUp;
   }
 
-  /** Units of writes refused since the start because of that. */
+  /** Units refused since the start for that reason. */
   get refusedUnits(): number {
     return this.#refused;
   }
 
   /**
-   * Stores datapoints, and what belongs into their commit; returns the seq of the first. `committed` is called at
-   * once when the commit is known, before any later report of the thread is looked at.
+   * Stores datapoints and what belongs into their commit; resolves with the seq of the first. `committed` is called
+   * synchronously when the commit's report arrives, before later reports are handled.
    */
   async append(batch: DatapointBatch, committed: (firstSeq: number) => void): Promise<number> {
     const outcome = await this.#send({ id: 0, kind: 'datapoints', batch }, { statements: 1, bytes: 0 }, committed);
@@ -85,8 +85,8 @@ export class SqliteWriter {
   }
 
   /**
-   * Runs the statements as one unit: all of them or none. `purge` says that sensors were marked for purging, `isWeighed: false`
-   * that their bytes are bounded where they come from.
+   * Runs the statements as one unit: all of them or none.
+   * @param options `purge`: sensors were marked for deletion; `isWeighed: false`: the caller bounds the bytes.
    * @returns how many rows each statement changed.
    * @throws Refusal `exists` where an id is taken, `busy` when too many wait, `storage` when the disk refuses.
    */
@@ -95,8 +95,8 @@ export class SqliteWriter {
     options: { readonly purge?: boolean; readonly isWeighed?: boolean } = {},
   ): Promise<readonly number[]> {
     const bytes = options.isWeighed === false ? 0 : bytesOf(statements);
-    // A unit is taken whatever its size while there is room at all, or a large one could never be written; and small ones
-    // go on beside it, bounded by their number.
+    // While the queue is below its bound, a unit of any size is accepted, so that a large one can be written at all.
+    // Small ones are accepted beyond it, bounded by their number.
     const isTooMuch = bytes > limits.smallUnitBytesMax && this.#statementBytes >= limits.queueStatementBytesMax;
     if (isTooMuch || this.#statements + statements.length > limits.queueStatementsMax) {
       throw new Refusal('busy', 'More changes arrive than can be stored. Send the request again.', {
@@ -107,12 +107,12 @@ export class SqliteWriter {
     return (await this.#send(work, { statements: statements.length, bytes })).changes ?? [];
   }
 
-  /** Moves all of the log into chunks now; for tests and measurements. */
+  /** Moves all of the log into chunks now. Used while the storage quota is reached, by tests and by benchmarks. */
   async seal(): Promise<void> {
     await this.#send({ id: 0, kind: 'seal' }, { statements: 1, bytes: 0 });
   }
 
-  /** Finishes what was handed over, then closes the database; what comes now is refused. */
+  /** Finishes the queued work, then closes the database; new work is refused. */
   async close(): Promise<void> {
     this.#closing = true;
     if (this.#failed === undefined) this.#worker.postMessage({ id: 0, kind: 'close' } satisfies WriteRequest);
@@ -130,7 +130,7 @@ export class SqliteWriter {
     this.#statementBytes += bytes;
     return new Promise((resolve, reject) => {
       const id = this.#waiting.add({ resolve, reject, statements, bytes, committed });
-      // The batch is copied, not handed over: the head takes it in after the commit.
+      // The batch is copied, not transferred: the head needs it after the commit.
       this.#worker.postMessage({ ...work, id });
     });
   }
@@ -168,11 +168,11 @@ export class SqliteWriter {
     this.onFailure(error, { fatal: true });
   }
 
-  /** Nobody is left waiting for a thread that is gone, and nobody waits for it anew. */
+  /** Rejects all waiting requests when the thread has ended; later ones are rejected at once. */
   #end(cause: Error): void {
     this.#failed ??= cause;
     this.#refusesBecause = 'the writer has ended';
-    // What waits for it is to hear of that.
+    // Wakes the domain's writer, which waits for sealing to catch up, so that it gets the error.
     this.#isCatchingUp = false;
     this.onCaughtUp();
     for (const { reject } of this.#waiting.takeAll()) reject(storageRefusal(cause));
@@ -188,7 +188,7 @@ export function refusalOf({ kind, message }: WriteFailure): Error {
   return kind === 'storage' ? storageRefusal(new Error(message)) : new Error(message);
 }
 
-/** @param message `quota <kind> <used> <limit>`, as the triggers of migration 0017 say it. */
+/** @param message `quota <kind> <used> <limit>`, raised by the triggers of migration 0017. */
 function quotaRefusal(message: string): Refusal {
   const [, kind = '', used, limit] = message.split(' ');
   return Refusal.ofQuota({ kind, used: Number(used), limit: Number(limit) });
@@ -218,7 +218,7 @@ function unsealedRefusal(cause: Error): Refusal {
   );
 }
 
-/** About what statements take in memory until they are committed, their copy in the other thread apart. */
+/** Estimated bytes of statements until they are committed, without the copy in the writer thread. */
 function bytesOf(statements: readonly Statement[]): number {
   let bytes = 0;
   for (const { parameters } of statements) {
