@@ -9,9 +9,9 @@ export interface RefreshSessionUse {
   readonly previous: string | undefined;
   /** Milliseconds since 1970 UTC, as are the two that follow. */
   readonly lastUsedMs: number;
-  /** When it is over unless it is used before. */
+  /** When it ends unless it is used before. */
   readonly expiresMs: number;
-  /** When it is over however much it is used. */
+  /** When it ends however much it is used. */
   readonly endsMs: number;
   /** What the browser says it is; undefined where it says nothing. */
   readonly agent: string | undefined;

@@ -41,7 +41,7 @@ export interface User extends UserProfile {
   readonly passwordVersion: number;
   /** Which key messages to their webhooks are signed with (webhook-keys.ts). */
   readonly webhookVersion: number;
-  /** When that key was changed last, milliseconds since 1970 UTC. */
+  /** When that key was last rotated, in milliseconds since 1970 UTC. */
   readonly webhookRotatedMs?: number;
 }
 

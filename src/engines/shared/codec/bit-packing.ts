@@ -1,9 +1,10 @@
-// Unsigned integers side by side in as many bits as the widest needs, lowest bit first. Used by the series of a chunk.
-// An integer of more than 24 bits is cut into parts of 24, each part a run of its own, so that all is done in 32 bits.
+// Packs unsigned integers side by side, each in as many bits as the widest needs, lowest bit first. Used by the series
+// of a chunk. Integers of more than 24 bits are cut into parts of 24 bits, each part packed as a run of its own, so
+// that 32-bit arithmetic is enough.
 
 const partBits = 24;
 
-/** Bytes that `count` integers of `bits` bits take. */
+/** The number of bytes that `count` integers of `bits` bits take. */
 export function packedBytes(count: number, bits: number): number {
   let bytes = 0;
   for (let shift = 0; shift < bits; shift += partBits)
@@ -11,7 +12,7 @@ export function packedBytes(count: number, bits: number): number {
   return bytes;
 }
 
-/** Packs the lowest `bits` bits of each. */
+/** Packs the lowest `bits` bits of each number. */
 export function packBits(numbers: Float64Array, bits: number, out: Uint8Array): void {
   let position = 0;
   for (let shift = 0; shift < bits; shift += partBits) {
@@ -33,7 +34,7 @@ export function packBits(numbers: Float64Array, bits: number, out: Uint8Array): 
   }
 }
 
-/** Adds to each number what was packed of it. `packed` holds `packedBytes(numbers.length, bits)` bytes. */
+/** Adds to each number the part that was packed. `packed` holds `packedBytes(numbers.length, bits)` bytes. */
 export function addPacked(packed: Uint8Array, bits: number, numbers: Float64Array): void {
   let position = 0;
   for (let shift = 0; shift < bits; shift += partBits) {

@@ -1,4 +1,4 @@
-// Bytes of a chunk as they are read. Whatever the bytes are, it reads within them and throws nothing but CorruptChunk.
+// Reads the bytes of a chunk. Whatever they are, it never reads outside them and throws nothing but CorruptChunk.
 import { CorruptChunk } from './corrupt-chunk.ts';
 
 export class ByteReader {
@@ -37,7 +37,7 @@ export class ByteReader {
     throw new CorruptChunk('A varint is longer than any integer of the format.');
   }
 
-  /** An integer that counts or measures something, of which there may be no more than `max`. */
+  /** An integer that counts or measures something; corrupt where it is more than `max`. */
   varintUpTo(max: number, of: string): number {
     const value = this.varint();
     if (value > max) throw new CorruptChunk(`There are ${value} ${of}, but there can be no more than ${max}.`);

@@ -1,5 +1,5 @@
-// Bytes of a chunk as they are written: a buffer that grows and is used again for the next chunk. Used by the codec of
-// chunks only; docs/chunk-format.md says what varints and signed varints are.
+// Writes the bytes of a chunk into a buffer that grows and is reused for the next chunk. docs/chunk-format.md defines
+// varints and signed varints.
 
 export class ByteWriter {
   #bytes = new Uint8Array(1 << 16);
@@ -10,7 +10,7 @@ export class ByteWriter {
     this.#length = 0;
   }
 
-  /** What was written so far, valid until the next write. */
+  /** The bytes written so far, valid until the next write. */
   written(): Uint8Array {
     return this.#bytes.subarray(0, this.#length);
   }
@@ -19,7 +19,7 @@ export class ByteWriter {
     return this.#bytes.slice(0, this.#length);
   }
 
-  /** Makes room for bytes that the caller fills in: zeros, valid until the next write. */
+  /** Appends zeros for the caller to overwrite; valid until the next write. */
   reserve(bytes: number): Uint8Array {
     this.#grow(bytes);
     const slot = this.#bytes.subarray(this.#length, this.#length + bytes).fill(0);

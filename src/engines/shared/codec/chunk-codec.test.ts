@@ -54,7 +54,7 @@ const datapoints = fc.oneof(
   ),
 );
 
-/** Datapoints as fleets send them: a rhythm with gaps and jitter, a value that wanders, outliers and texts among them. */
+/** Datapoints as fleets send them: regular with gaps and jitter, a drifting value, outliers and texts. */
 const series = fc
   .record({
     count: fc.integer({ min: 1, max: 9_000 }),
@@ -84,7 +84,7 @@ const series = fc
     });
   });
 
-/** Numbers from 0 to 1 that a seed decides (mulberry32). */
+/** Pseudo-random numbers from 0 to 1 for a seed (mulberry32). */
 function dice(seed: number): () => number {
   let state = seed;
   return () => {

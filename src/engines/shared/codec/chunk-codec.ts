@@ -1,5 +1,5 @@
-// Chunks: the datapoints of one sensor and span in few bytes, and back, bit for bit. Called by sealing, merging and reads.
-// Pure. The bytes are described in docs/chunk-format.md; what version 1 wrote stays readable.
+// Encodes the datapoints of one sensor and span as a chunk of few bytes, and decodes it bit for bit. Called by sealing
+// and reads. Pure. docs/chunk-format.md describes the bytes; chunks of version 1 stay readable.
 import { crc32 } from 'node:zlib';
 import { limits } from '../../../config/limits.ts';
 import type { Columns } from '../../../domain/datapoints/columns.ts';
@@ -17,10 +17,10 @@ const checksumBytes = 4;
 const timeMax = 8.64e15;
 const nothing = { received: new Float64Array(0), stamped: new Uint8Array(0) };
 
-// Encoding is synchronous, so that one buffer serves all chunks.
+// One buffer for all chunks, because encoding is synchronous.
 const out = new ByteWriter();
 
-/** @throws RangeError for columns that no datapoints can have: it is the caller's fault, and nothing is lost by it. */
+/** @throws RangeError for columns outside the format's range: a fault of the caller. */
 export function encodeChunk(columns: Columns): Uint8Array<ArrayBuffer> {
   const whole = checkColumns(columns);
   out.clear();
@@ -35,8 +35,8 @@ export function encodeChunk(columns: Columns): Uint8Array<ArrayBuffer> {
 }
 
 /**
- * @param want `received: false` leaves `received` and `stamped` empty, and saves decoding them; `roomFor` gives the memory
- *   in which the times and values are to lie
+ * @param want `received: false` leaves `received` and `stamped` empty and does not decode them; `roomFor` allocates the
+ * arrays of times and values
  * @throws CorruptChunk when checksum, version or content is wrong, and nothing else
  */
 export function decodeChunk(
@@ -65,7 +65,7 @@ function checkChecksum(bytes: Uint8Array): void {
   if (view.getUint32(end, true) !== crc32(bytes.subarray(0, end))) throw new CorruptChunk('The checksum is wrong.');
 }
 
-/** The columns without what lies behind their count, once they are known to be such as the format can hold. */
+/** The columns cut to their count, after checking that the format can represent them. */
 function checkColumns({ count, at, received, stamped, values, texts }: Columns): Columns {
   if (!(Number.isInteger(count) && count >= 1 && count <= limits.chunkDatapointsMax)) {
     throw new RangeError(`A chunk has 1 to ${limits.chunkDatapointsMax} datapoints, not ${count}.`);

@@ -1,5 +1,5 @@
-// Version 1 stays readable: bytes as they were written when the format was settled. A change that breaks this test needs a
-// new version; other bytes that a newer encoder writes for the same datapoints do not concern it.
+// Version 1 stays readable: these are bytes written when the format was fixed. A change that breaks this test needs a
+// new version. An encoder may write other bytes for the same datapoints.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { decodeChunk } from './chunk-codec.ts';

@@ -1,20 +1,20 @@
-// What a chunk's row says of its datapoints: where it lies and how many it holds, for reads; their extremes and sum, for
-// whoever looks into the file, and for `dundun check`. Computed when a chunk is written; must equal what the datapoints give.
+// The summary of a chunk's datapoints in its table row: span and count for reads, extremes and sum for people who look
+// into the file and for `dundun check`. Computed when the chunk is written.
 import type { Columns } from '../../../domain/datapoints/columns.ts';
 
-/** Of the values that are numbers: how many, and their least, greatest and sum (added in the order of the datapoints). */
+/** Of the values that are numbers: their count, minimum, maximum, and sum (added in the order of the datapoints). */
 export interface ChunkSummary {
   readonly count: number;
   readonly first: number;
   readonly last: number;
   readonly numbers: number;
-  /** NaN where there is no number; so is `max`. */
+  /** NaN where the chunk has no numbers; likewise `max`. */
   readonly min: number;
   readonly max: number;
   readonly sum: number;
 }
 
-/** `first` and `last` are the least and the greatest time, NaN where there are no datapoints. */
+/** `first` and `last` are the earliest and the latest time, NaN where there are no datapoints. */
 export function summarize(columns: Columns): ChunkSummary {
   const { count, at, values } = columns;
   let first = Number.NaN;
@@ -29,7 +29,7 @@ export function summarize(columns: Columns): ChunkSummary {
     if (!(time <= last)) last = time;
     const value = values[i]!;
     if (Number.isNaN(value)) continue;
-    // Written so that the first number takes the place of NaN.
+    // Negated, so that the first number replaces NaN.
     if (!(value >= min)) min = value;
     if (!(value <= max)) max = value;
     sum += value;

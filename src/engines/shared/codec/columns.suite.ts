@@ -1,4 +1,4 @@
-// What tests of chunks share: datapoints as rows, columns made of them, and samples of every part of the format.
+// Shared by tests of chunks: datapoints as rows, columns made of them, and samples of every part of the format.
 import assert from 'node:assert/strict';
 import type { Columns } from '../../../domain/datapoints/columns.ts';
 
@@ -28,7 +28,7 @@ export function columnsOf(datapoints: readonly Datapoint[]): Columns {
 const hex = (column: Float64Array | Uint8Array) =>
   Buffer.from(column.buffer, column.byteOffset, column.byteLength).toString('hex');
 
-/** Holds two columns against each other bit for bit. */
+/** Asserts that two columns are equal bit for bit. */
 export function assertSame(actual: Columns, expected: Columns): void {
   assert.equal(actual.count, expected.count);
   for (const name of ['at', 'received', 'stamped', 'values'] as const) {
@@ -37,7 +37,7 @@ export function assertSame(actual: Columns, expected: Columns): void {
   assert.deepEqual(actual.texts, expected.texts);
 }
 
-/** Small chunks in which every part of the format occurs. Their arithmetic is exact on every machine. */
+/** Small chunks that together use every part of the format. Their arithmetic is exact on every machine. */
 export const samples: Readonly<Record<string, readonly Datapoint[]>> = {
   one: [{ at: 1_700_000_000_000, late: 35, value: 21.5 }],
   slow: range(40, (i) => ({ at: 1_700_000_000_000 + i * 60_000, late: (i * 7919) % 380, value: (200 + i * i) / 10 })),

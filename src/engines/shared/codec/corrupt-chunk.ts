@@ -1,4 +1,4 @@
-// The one error that decoding throws. Whoever reads chunks reports it with sensor and span, and goes on with the rest.
+// The only error that decoding throws. Readers of chunks add sensor and span to it.
 
 export class CorruptChunk extends Error {
   override readonly name = 'CorruptChunk';

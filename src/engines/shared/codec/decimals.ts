@@ -1,30 +1,31 @@
-// Doubles as integers of so many decimals: 21.5 as 215 with one. A double belongs to an integer when dividing by the
-// power of ten gives it back bit for bit, which it does for every number that was written with so few decimals.
+// Represents doubles as integers with a number of decimals: 21.5 is 215 with one decimal. An integer represents a
+// double if dividing it by the power of ten gives the double bit for bit, which holds for every number that was written
+// with so few decimals.
 
 import { scratch } from './scratch.ts';
 
 export const decimalsMax = 12;
 
-/** Integers beyond this are left to doubles, so that differences of differences stay exact. */
+/** Beyond this, doubles are stored as such, so that second differences of integers stay exact. */
 const integerMax = 2 ** 49;
 const powersOfTen = Array.from({ length: decimalsMax + 1 }, (_, decimals) => 10 ** decimals);
-/** Numbers by their decimals; the last are those that have too many. */
+/** Count of numbers by their decimals; the last entry counts those with too many. */
 const counts = new Uint32Array(decimalsMax + 2);
 const samplesMax = 32;
-/** What an odd one and a double cost in bytes, about, and one more decimal. */
+/** Estimated bytes of a number that is no such integer, of a double, and of one more decimal. */
 const oddBytes = 10;
 const doubleBytes = 7;
 const decimalBytes = 0.42;
 
 interface Scaled {
   readonly decimals: number;
-  /** In the place of an odd one, and of NaN, stands the integer before it. */
+  /** A number that is not representable, and NaN, are replaced by the integer before them. */
   readonly integers: Float64Array;
-  /** Indexes of numbers that no integer of these decimals gives back. */
+  /** Indexes of the numbers that are not representable. */
   readonly odd: readonly number[];
 }
 
-/** The values as integers, or undefined where doubles are smaller. NaN stands for no number. */
+/** The values as integers, or undefined where doubles take fewer bytes. NaN stands for a text. */
 export function scaleToIntegers(values: Float64Array): Scaled | undefined {
   const sampled = sampleDecimals(values);
   if (sampled === undefined) return undefined;
@@ -43,20 +44,20 @@ export function scaleToIntegers(values: Float64Array): Scaled | undefined {
   return odd.length * oddBytes > values.length * doubleBytes ? undefined : { decimals, integers, odd };
 }
 
-/** Makes the values of their integers, in place. */
+/** Converts integers back to values, in place. */
 export function scaleToValues(integers: Float64Array, decimals: number): void {
   if (decimals === 0) return;
   const power = powersOfTen[decimals]!;
   for (let i = 0; i < integers.length; i++) integers[i]! /= power;
 }
 
-// No integer stands for -0, and none for NaN.
+// -0 and NaN are represented by no integer.
 function isExact(value: number, integer: number, power: number): boolean {
   if (integer === 0) return Object.is(value, 0);
   return integer / power === value && integer <= integerMax && integer >= -integerMax;
 }
 
-/** The decimals that most of a sample have; undefined where many have too many. */
+/** The decimals that suffice for most of a sample; undefined where many need too many. */
 function sampleDecimals(values: Float64Array): number | undefined {
   const stride = Math.ceil(values.length / samplesMax);
   counts.fill(0);
@@ -76,7 +77,7 @@ function sampleDecimals(values: Float64Array): number | undefined {
   return decimals;
 }
 
-/** More decimals, where that costs less than the numbers that would be odd with so few. */
+/** Adds decimals where that costs less than the numbers that would not be representable. */
 function raiseDecimals(values: Float64Array, sampled: number): number {
   const power = powersOfTen[sampled]!;
   counts.fill(0);

@@ -1,4 +1,4 @@
-// Gathering and merging against sorted arrays.
+// Gathering and merging compared with sorting arrays.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
@@ -7,7 +7,7 @@ import { type Columns, type Slice, valueAt } from '../../../domain/datapoints/co
 import { columnsOf, type Datapoint } from './columns.suite.ts';
 import { gather, mergeDown, mergeUp, type Piece } from './gathering.ts';
 
-/** Few times, so that many are equal; numbers and texts. */
+/** Few different times, so that many are equal; numbers and texts. */
 const datapoint = fc.record({
   at: fc.integer({ min: 0, max: 9 }),
   late: fc.option(fc.nat({ max: 3 }), { nil: undefined }),
@@ -25,7 +25,7 @@ interface Row {
 
 const byTime = (points: readonly Datapoint[]) => points.toSorted((a, b) => a.at - b.at);
 
-/** Columns whose seqs tell the rows apart. */
+/** Columns whose values identify the rows. */
 function numbered(points: readonly Datapoint[], firstSeq: number): Columns {
   return { ...columnsOf(points), seqs: Float64Array.from(points, (_, index) => firstSeq + index) };
 }
@@ -40,7 +40,7 @@ function rowsOf(columns: Columns): Row[] {
   }));
 }
 
-/** Pieces that say where they begin, or nothing of it. */
+/** Pieces that know their first time, or do not. */
 function unopened(slices: readonly Slice[], edgeOf: (slice: Slice, index: number) => number): Piece[] {
   return slices
     .filter(({ from, to }) => to > from)
@@ -49,13 +49,13 @@ function unopened(slices: readonly Slice[], edgeOf: (slice: Slice, index: number
 
 const whole = (columns: Columns): Slice => ({ columns, from: 0, to: columns.count });
 
-/** Sorted columns cut at some places, by shares of their length. */
+/** Sorted columns cut into pieces, by fractions of their length. */
 function pieces(columns: Columns, cuts: readonly number[]): Slice[] {
   const places = cuts.map((cut) => Math.floor(cut * columns.count)).sort((a, b) => a - b);
   const ends = [...places, columns.count];
   return ends.map((to, index) => {
     const from = index === 0 ? 0 : (ends[index - 1] as number);
-    // Each piece in columns of its own, as it comes from a chunk of its own.
+    // Each piece as columns of its own, as if it came from a chunk of its own.
     return whole(
       gather([
         { columns, from, to },

@@ -1,10 +1,11 @@
-// Puts slices of columns together, in order or reversed: what sealing writes and what reads give out is made here.
+// Joins and merges slices of columns, ascending or descending. Sealing builds its chunks with it, and reads their
+// steps.
 import { lowerBound, upperBound } from '../../../base/sorted-numbers.ts';
 import { type Columns, makeColumns, type Slice } from '../../../domain/datapoints/columns.ts';
 
 /**
- * The datapoints of all slices, one slice after the other; each, and their order, backwards where `reversed`. They are a
- * copy where `isCopy`; else a slice that is all of its columns may be given back as it is.
+ * The datapoints of all slices, one slice after the other; `reversed` reverses the whole. `isCopy` copies always;
+ * otherwise a slice that spans all of its columns may be returned as they are.
  */
 export function gather(
   slices: readonly Slice[],
@@ -69,22 +70,22 @@ function numberColumns({ at, received, stamped, values }: Omit<Columns, 'texts'>
   return [at, received, stamped, values];
 }
 
-/** A slice that is opened when its turn has come. */
+/** A slice that is decoded only when it is needed. */
 export interface Piece {
-  /** No datapoint of it comes before that time, in the direction of the merge. */
+  /** No datapoint of it comes before this time, in the direction of the merge. */
   readonly edgeMs: number;
-  /** undefined: nothing that comes now is wanted any more. */
+  /** Undefined: nothing from here on is wanted. */
   open(): Slice | undefined;
 }
 
-/** A slice with datapoints that is open already. */
+/** A piece that is decoded already. */
 export function pieceUp(slice: Slice): Piece {
   return { edgeMs: slice.columns.at[slice.from] as number, open: () => slice };
 }
 
 /**
- * Gives slices of two sorted series in one order, (at, arrival), in which the older series arrived first.
- * @param older in pieces, one after the other.
+ * Merges two sorted series by (time, arrival), in which `older` arrived first.
+ * @param older pieces in ascending order.
  */
 export function* mergeUp(older: Iterable<Piece>, newer: Slice): Generator<Slice> {
   const { columns, to: end } = newer;
@@ -111,7 +112,9 @@ export function* mergeUp(older: Iterable<Piece>, newer: Slice): Generator<Slice>
   if (next < end) yield { columns, from: next, to: end };
 }
 
-/** The same from the other end: the pieces of `older` come last first, and each slice is to be taken backwards. */
+/**
+ * The same in descending order: the last piece of `older` comes first, and each returned slice is to be read backwards.
+ */
 export function* mergeDown(older: Iterable<Piece>, newer: Slice): Generator<Slice> {
   const { columns, from: start } = newer;
   let end = newer.to;

@@ -1,11 +1,11 @@
-// Which datapoints of a chunk something is told of (odd numbers, texts): a count, and the indexes as a series.
+// A list of indexes of datapoints in a chunk (of odd numbers, of texts): their count, and the indexes as a series.
 import type { ByteReader } from './byte-reader.ts';
 import type { ByteWriter } from './byte-writer.ts';
 import { CorruptChunk } from './corrupt-chunk.ts';
 import { readSeries } from './series-decoder.ts';
 import { planSeries } from './series-encoder.ts';
 
-/** @param indexes at least one, rising */
+/** @param indexes at least one, ascending. */
 export function writeIndexes(out: ByteWriter, indexes: readonly number[]): void {
   out.varint(indexes.length);
   planSeries(Float64Array.from(indexes), [1]).write(out);

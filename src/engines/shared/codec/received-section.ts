@@ -1,5 +1,6 @@
-// The times of receiving, the last section of a chunk, so that a read that does not want them stops before: as distances
-// from the times that order, or on their own where many came at once (a push of a day's measurements).
+// The times of receiving, the last section of a chunk, so that reads that do not need them stop before it. Written as
+// distances from the ordering times, or as themselves where many datapoints were received at once (a push of a day's
+// measurements).
 import { limits } from '../../../config/limits.ts';
 import type { Columns } from '../../../domain/datapoints/columns.ts';
 import type { ByteReader } from './byte-reader.ts';
@@ -12,9 +13,9 @@ import { planSeries } from './series-encoder.ts';
 const noneStamped = 0;
 const allStamped = 1;
 const someStamped = 2;
-/** Beside one of them: the times stand on their own. */
+/** Bit: the times are written as themselves. */
 const isOwn = 4;
-/** Distances beyond this may not be exact. */
+/** Larger distances may not be exact. */
 const distanceMax = 2 ** 50;
 
 type Times = Pick<Columns, 'at' | 'received' | 'stamped'>;
@@ -43,7 +44,7 @@ export function writeReceived(out: ByteWriter, { at, received, stamped }: Times)
   (isAlone ? own : relative)?.write(out);
 }
 
-/** Whether what was received jumps about less than its distances do, or not much more. */
+/** Whether the times themselves vary less than their distances do, or not much more. */
 function mayStandAlone(received: Float64Array, distances: Float64Array): boolean {
   let alone = 0;
   let relative = 0;
@@ -54,7 +55,7 @@ function mayStandAlone(received: Float64Array, distances: Float64Array): boolean
   return alone < relative * 2;
 }
 
-/** @param at the times that order, decoded before */
+/** @param at the ordering times, decoded before. */
 export function readReceived(
   reader: ByteReader,
   at: Float64Array,
@@ -75,7 +76,7 @@ export function readReceived(
   return { received, stamped };
 }
 
-/** So many times the same. Nearly every chunk has them, and nobody writes into what was decoded, so that they share one. */
+/** An array with the same stamp throughout. Nearly every chunk needs one and nobody writes into it, so it is shared. */
 function allOf(stamp: 0 | 1, count: number): Uint8Array {
   let all = same[stamp];
   if (all === undefined || all.length < count) {

@@ -1,5 +1,5 @@
-// Columns that encoding needs for the length of one chunk, cut from one array that all chunks use: for a chunk of a few
-// datapoints, arrays of its own would cost more than everything else.
+// Temporary columns for encoding one chunk, cut from one array that all chunks share: for a chunk of a few datapoints,
+// allocating them would cost more than everything else.
 
 const doubles = 1 << 17;
 
@@ -7,12 +7,12 @@ class Scratch {
   readonly #array = new Float64Array(doubles);
   #used = 0;
 
-  /** Whatever was taken before is free again. */
+  /** Frees all columns that were taken. */
   clear(): void {
     this.#used = 0;
   }
 
-  /** A column of whatever numbers were left in it; beyond the room, an array of its own. */
+  /** A column with undefined content; a new array where the shared one is too small. */
   take(count: number): Float64Array {
     const from = this.#used;
     if (from + count > doubles) return new Float64Array(count);
@@ -21,5 +21,5 @@ class Scratch {
   }
 }
 
-/** Encoding is synchronous: one for all chunks of a thread, cleared when a chunk begins. */
+/** One for all chunks of a thread, because encoding is synchronous; cleared when a chunk begins. */
 export const scratch = new Scratch();

@@ -1,5 +1,5 @@
-// Reads a series of integers that series-encoder.ts wrote, as docs/chunk-format.md says under "Series". Tight loops
-// over typed arrays; memory is bounded by the count, which the caller has checked.
+// Decodes a series of integers written by series-encoder.ts (docs/chunk-format.md, "Series"). Tight loops over typed
+// arrays; memory is bounded by the count, which the caller has checked.
 import { addPacked, packedBytes } from './bit-packing.ts';
 import type { ByteReader } from './byte-reader.ts';
 import { CorruptChunk } from './corrupt-chunk.ts';
@@ -8,10 +8,10 @@ import { decompress } from './zstd.ts';
 
 const rawBitsMax = 53;
 
-/** Gives room for so many numbers; what it held before may still be there. */
+/** Returns an array for so many numbers; its content is undefined. */
 export type ArrayAllocator = (count: number) => Float64Array;
 
-/** Room of its own. */
+/** Allocates a new array. */
 export const allocateNew: ArrayAllocator = (count) => new Float64Array(count);
 
 export function readSeries(reader: ByteReader, count: number, allocate: ArrayAllocator = allocateNew): Float64Array {
@@ -73,7 +73,7 @@ function readPatches(
   }
 }
 
-/** Undoes one taking of differences, the `level`-th: its first value stands at `level - 1`. */
+/** Sums differences up once; the first value of this `level` is at index `level - 1`. */
 function sumUp(series: Float64Array, level: number): void {
   let sum = series[level - 1]!;
   for (let i = level; i < series.length; i++) {

@@ -1,5 +1,5 @@
-// Writes a series of integers (times, scaled values, distances) in the fewest bytes it finds: the integers themselves,
-// their differences or differences of those, as docs/chunk-format.md says under "Series". series-decoder.ts reads it.
+// Encodes a series of integers (times, scaled values, distances) in the fewest bytes it finds: the integers, their
+// differences, or second differences (docs/chunk-format.md, "Series"). series-decoder.ts decodes it.
 import { packBits, packedBytes } from './bit-packing.ts';
 import type { ByteWriter } from './byte-writer.ts';
 import { scratch } from './scratch.ts';
@@ -7,10 +7,10 @@ import { findFrames, type SeriesFrame } from './series-frame.ts';
 import { makeSymbols, symbolLayouts } from './symbols.ts';
 import { compressSymbols } from './zstd.ts';
 
-/** How often differences are taken before the integers are written. */
+/** How often differences are taken. */
 export type Order = 0 | 1 | 2;
 
-/** A series as it would be written, with about how many bytes it takes. */
+/** A way to write a series, with its estimated bytes. */
 export interface SeriesPlan {
   readonly bytes: number;
   readonly write: (out: ByteWriter) => void;
@@ -21,7 +21,7 @@ interface Differences {
   readonly heads: readonly number[];
   readonly numbers: Float64Array;
   readonly frames: readonly [SeriesFrame, ...SeriesFrame[]];
-  /** The cheapest frame without symbols, and its bits in all. */
+  /** The cheapest frame without symbols, and its bits in total. */
   readonly packed: SeriesFrame;
   readonly packedBits: number;
 }
@@ -34,25 +34,25 @@ interface Layout {
   readonly bytes: number;
 }
 
-/** Integers and the spans of them that this exact arithmetic can take differences of twice; others are written as doubles. */
+/** Range within which second differences are exact; other numbers are written as doubles. */
 const spanMax = 2 ** 50;
-/** Below this count zstd costs more than it saves. */
+/** With fewer bytes zstd costs more than it saves. */
 const compressedMin = 128;
-/** Bits of a first value, and of header and base, about. */
+/** Estimated bits of a first value, and of header and base. */
 const headBits = 16;
 const frameBits = 24;
-/** An order whose packed bits are more than this many times the best one's is not tried with zstd. */
+/** An order whose packed bits are this many times the best one's is not tried with zstd. */
 const hopeless = 1.5;
 
 /**
- * @param orders one or two that are worth trying, the likelier first
- * @returns a plan that is good until the next chunk begins
+ * @param orders one or two worth trying, the more likely first
+ * @returns a plan that is valid until the next chunk begins
  */
 export function planSeries(column: Float64Array, orders: readonly [Order, Order?]): SeriesPlan {
   if (!canTakeDifferences(column)) return planDoubles(column);
   const first = takeDifferences(column, column.length < orders[0] ? 0 : orders[0]);
   const order = orders[1];
-  // Equal differences are told in next to no bytes; only equal values in fewer.
+  // Constant differences take next to no bytes; only constant values take fewer.
   const isSettled = first.packed.bits + first.packed.patches === 0 && !(order === 0 && first.packed.base === 0);
   if (isSettled || order === undefined || column.length < order) return planLayout(first, bestLayout(first));
   const second = takeDifferences(column, order);
@@ -126,14 +126,14 @@ function bestLayout(differences: Differences): Layout {
   return best;
 }
 
-/** The layouts of symbols worth trying for units of so many bits, with the bits left raw below them. */
+/** The symbol layouts worth trying for units of so many bits, with the number of low bits left raw. */
 function symbolCodes(bits: number): readonly (readonly [code: number, rawBits: number])[] {
   if (bits <= 8) return [[symbolLayouts.findIndex((layout) => layout.bits >= bits), 0]];
   const planes = Math.ceil(bits / 8);
   return planes <= 4 ? [[4, bits - 8], [3 + planes, 0]] : [[4, bits - 8]]; // biome-ignore format: pairs
 }
 
-/** The units of a frame; in the place of a patch stands the one before it, which compresses best. */
+/** The units of a frame; a patch is replaced by the unit before it, which compresses best. */
 function unitsOf(numbers: Float64Array, { base, factor, bits }: SeriesFrame): Float64Array {
   const units = scratch.take(numbers.length);
   const end = 2 ** bits;

@@ -1,35 +1,38 @@
-// Finds how the differences of a series are best told: as small integers above a base, in steps of a factor, with the
-// few that are far away told apart as patches. Pure arithmetic; used by series-encoder.ts.
+// Finds the cheapest frame for the differences of a series: small integers above a base in steps of a factor, with the
+// few outliers written separately as patches. Pure arithmetic; used by series-encoder.ts.
 import { scratch } from './scratch.ts';
 
-/** A number v is told as the unit (v - base) / factor, in `bits` bits; a unit that needs more, or is negative, is a patch. */
+/**
+ * A number v is written as the unit (v - base) / factor in `bits` bits; a unit that needs more bits, or is negative, is
+ * a patch.
+ */
 export interface SeriesFrame {
   readonly base: number;
   readonly factor: number;
   readonly bits: number;
   readonly patches: number;
-  /** Bits that the patches take, about. */
+  /** Estimated bits of the patches. */
   readonly patchesBits: number;
 }
 
-/** What the whole range is, and where in it the mean lies, 0 to 1. */
+/** The whole range, and the position of the mean in it from 0 to 1. */
 interface ValueRange {
   readonly whole: SeriesFrame;
   readonly max: number;
   readonly lean: number;
 }
 
-/** With a mean nearer to the middle of the range than this, no end of it holds nearly all. */
+/** A mean nearer to the middle than this means that neither end of the range holds nearly all numbers. */
 const evenMin = 0.35;
 const samplesMax = 256;
-/** From this count on, windows are looked for in a sample; below, at the ends of the range. */
+/** With at least this count, windows are searched in a sample; with fewer, at the ends of the range. */
 const sampledMin = 128;
-/** Bits of a unit beyond which no window is looked for. */
+/** No window is searched for units of more bits. */
 const bitsMax = 53;
 const fromLeast = new Uint16Array(bitsMax + 1);
 const fromGreatest = new Uint16Array(bitsMax + 1);
 
-/** The frame that holds all, and a narrower one that leaves out a few, where there is one that may be cheaper. */
+/** The frame without patches, and a narrower one with a few patches where one may be cheaper. */
 export function findFrames(numbers: Float64Array): readonly [SeriesFrame, ...SeriesFrame[]] {
   let min = Number.POSITIVE_INFINITY;
   let max = Number.NEGATIVE_INFINITY;
@@ -49,12 +52,12 @@ export function findFrames(numbers: Float64Array): readonly [SeriesFrame, ...Ser
   return narrow === undefined ? [whole] : [whole, narrow];
 }
 
-/** Bits that tell every integer from 0 to `max`. */
+/** Bits needed for integers from 0 to `max`. */
 function bitsOf(max: number): number {
   return max < 2 ** 31 ? 32 - Math.clz32(max) : 64 - Math.clz32(Math.floor(max / 2 ** 32));
 }
 
-/** Bits of a patch, about: a byte for the distance to it, and its unit as a signed varint. */
+/** Estimated bits of a patch: a byte for the distance to it, and its unit as a signed varint. */
 function patchBits(unitBits: number): number {
   return 12 + unitBits * (8 / 7);
 }
@@ -73,7 +76,7 @@ function commonFactor(numbers: Float64Array, min: number, max: number): number {
   return factor;
 }
 
-/** The same in 32 bits, where the remainder is far cheaper. */
+/** The same in 32-bit arithmetic, where the remainder is far cheaper. */
 function smallFactor(numbers: Float64Array, min: number, max: number): number {
   let factor = (max - min) | 0;
   for (let i = 0; i < numbers.length && factor !== 1; i++) {
@@ -87,7 +90,7 @@ function smallFactor(numbers: Float64Array, min: number, max: number): number {
   return factor;
 }
 
-/** The window at the lower or the upper end of the range with which numbers and patches are cheapest. */
+/** The window at the lower or the upper end of the range that takes the fewest bits with its patches. */
 function narrowAtEnd(numbers: Float64Array, { whole, max, lean }: ValueRange): SeriesFrame | undefined {
   if (lean > evenMin && lean < 1 - evenMin) return undefined;
   const { base: min, factor } = whole;
@@ -117,7 +120,7 @@ function narrowAtEnd(numbers: Float64Array, { whole, max, lean }: ValueRange): S
   return best;
 }
 
-/** The window around what the middle of a sample spans. */
+/** The window around the middle of a sample. */
 function narrowToMiddle(
   numbers: Float64Array,
   { base: min, factor, bits: wholeBits }: SeriesFrame,
@@ -125,7 +128,8 @@ function narrowToMiddle(
   const [low, high] = middleOf(numbers);
   const bits = bitsOf((high - low) / factor);
   if (bits >= wholeBits) return undefined;
-  // What is left of the bits is shared out below and above; the base stays a whole number of factors above the least.
+  // Unused values of the bits are divided between below and above; the base stays a whole number of factors above the
+  // minimum.
   const slack = Math.floor((2 ** bits - 1 - (high - low) / factor) / 2);
   const base = Math.max(low - slack * factor, min);
   const end = base + factor * (2 ** bits - 1);
@@ -135,7 +139,7 @@ function narrowToMiddle(
   return patchesBits < (wholeBits + 1) * numbers.length ? { base, factor, bits, patches, patchesBits } : undefined;
 }
 
-/** The least and the greatest of a sample without its ends. */
+/** The lowest and highest of a sample without its ends. */
 function middleOf(numbers: Float64Array): readonly [low: number, high: number] {
   const stride = Math.ceil(numbers.length / samplesMax);
   const sample = scratch.take(Math.ceil(numbers.length / stride));

@@ -1,7 +1,7 @@
-// The upper bits of a series' integers as symbols for zstd: several small ones in a byte, or a plane of bytes for each
-// eight bits. A byte of one symbol, or of whole ones, is what lets zstd's Huffman codes come near to the entropy.
+// The upper bits of a series' integers as symbols for zstd: several small symbols in a byte, or one plane of bytes for
+// each eight bits. With whole symbols in a byte, zstd's Huffman codes come near to the entropy.
 
-/** By the code in a series' header: bits of a symbol, and planes of such symbols. Code 0 has none. */
+/** By the code in a series' header: bits of a symbol, and number of planes. Code 0: no symbols. */
 export const symbolLayouts = [
   { bits: 0, planes: 0 },
   { bits: 1, planes: 1 },
@@ -18,7 +18,7 @@ export function symbolBytes(count: number, code: number): number {
   return planes * Math.ceil((count * bits) / 8);
 }
 
-/** The symbols of the bits above the `rawBits` lowest. */
+/** The symbols of the bits above the lowest `rawBits`. */
 export function makeSymbols(numbers: Float64Array, code: number, rawBits: number): Uint8Array {
   const { bits, planes } = symbolLayouts[code]!;
   const bytes = new Uint8Array(symbolBytes(numbers.length, code));
@@ -33,7 +33,7 @@ export function makeSymbols(numbers: Float64Array, code: number, rawBits: number
   return bytes;
 }
 
-/** Adds to each number what its symbols say. `bytes` holds `symbolBytes(numbers.length, code)` bytes. */
+/** Adds the symbols' values to each number. `bytes` holds `symbolBytes(numbers.length, code)` bytes. */
 export function addSymbols(bytes: Uint8Array, code: number, rawBits: number, numbers: Float64Array): void {
   const { bits, planes } = symbolLayouts[code]!;
   let position = 0;
@@ -49,15 +49,15 @@ export function addSymbols(bytes: Uint8Array, code: number, rawBits: number, num
   }
 }
 
-/** Whether a code is of symbols of less than a byte, several in each. */
+/** Whether a code has symbols of less than a byte. */
 export function isSmall(code: number): boolean {
   return symbolLayouts[code]!.bits < 8;
 }
 
-/** Numbers of the symbols of the code that is read. */
+/** Values of the symbols of the code that is read. */
 const numberOf = new Float64Array(16);
 
-/** Sets the numbers to what small symbols say, where there is nothing beside them: `base + factor * symbol`. */
+/** Sets the numbers from small symbols where there are no raw bits: `base + factor * symbol`. */
 export function putSymbols(
   bytes: Uint8Array,
   code: number,

@@ -1,5 +1,5 @@
-// The texts of a chunk: JSON of values that are no numbers. Each distinct text stands once, with zstd where that is
-// smaller; any string comes back as it was, also one that is not well-formed Unicode.
+// The texts of a chunk: JSON of values that are not numbers. Each distinct text is written once, compressed with zstd
+// where that is smaller. Every string is restored exactly, even if it is not well-formed Unicode.
 import { limits } from '../../../config/limits.ts';
 import type { ByteReader } from './byte-reader.ts';
 import type { ByteWriter } from './byte-writer.ts';
@@ -12,10 +12,10 @@ import { compressText, decompress } from './zstd.ts';
 const isCompressed = 1;
 const isUtf16 = 2;
 const isRepeated = 4;
-/** Below this many bytes zstd costs more than it saves. */
+/** With fewer bytes zstd costs more than it saves. */
 const compressedMin = 64;
 
-/** @param texts at least one */
+/** @param texts at least one. */
 export function writeTexts(out: ByteWriter, texts: ReadonlyMap<number, string>): void {
   const indexes = [...texts.keys()].sort((a, b) => a - b);
   const codes = new Map<string, number>();

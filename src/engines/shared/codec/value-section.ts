@@ -1,5 +1,5 @@
-// The values of a chunk: integers of so many decimals where that gives them back bit for bit, else doubles as their
-// upper and lower halves; beside them the odd numbers, and the texts of what is no number.
+// The values of a chunk: integers with a number of decimals where these restore the values bit for bit, otherwise
+// doubles as upper and lower halves; then the odd numbers, and the texts of other values.
 
 import type { Columns } from '../../../domain/datapoints/columns.ts';
 import type { ByteReader } from './byte-reader.ts';
@@ -12,7 +12,7 @@ import { type ArrayAllocator, allocateNew, readSeries } from './series-decoder.t
 import { planSeries } from './series-encoder.ts';
 import { readTexts, writeTexts } from './text-section.ts';
 
-/** In place of the count of decimals: the values are doubles. */
+/** In place of the number of decimals: the values are doubles. */
 const asDoubles = 15;
 const hasOdd = 16;
 const hasTexts = 32;

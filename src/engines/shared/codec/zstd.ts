@@ -1,19 +1,19 @@
-// The zstd calls of the codec of chunks: one frame without checksum (the chunk has one), decompressed to exactly the
-// bytes that are expected and within bounded memory, whatever the frame claims.
+// The zstd calls of the chunk codec: one frame without a checksum (the chunk has its own), decompressed to exactly the
+// expected number of bytes in bounded memory, whatever the frame claims.
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import { limits } from '../../../config/limits.ts';
 import { CorruptChunk } from './corrupt-chunk.ts';
 
-// Symbols have few long repeats, and many short ones that chance makes: with a least match of 6 and the fastest strategy,
-// Huffman codes are left to do the work, which is smaller (by up to a tenth) as well as faster than higher levels. The
-// small tables are what small contents need.
+// Symbols have few long repeats and many short accidental ones. With a minimum match of 6 and the fastest strategy
+// Huffman coding does the work, which is up to a tenth smaller and faster than higher levels. Small contents need only
+// small tables.
 const forSymbols = {
   [constants.ZSTD_c_compressionLevel]: 1,
   [constants.ZSTD_c_minMatch]: 6,
   [constants.ZSTD_c_hashLog]: 12,
   [constants.ZSTD_c_contentSizeFlag]: 0,
 };
-/** The window is no larger than what is compressed: whoever decompresses takes memory for all of it, each time. */
+/** The window is no larger than the content: a decompressor allocates all of it each time. */
 const windowLogs = { min: 10, max: 17 };
 const forTexts = {
   params: { [constants.ZSTD_c_compressionLevel]: 3, [constants.ZSTD_c_contentSizeFlag]: 0 },

@@ -14,12 +14,12 @@ const rowsOf = (arrivals: readonly Arrival[]) =>
 const hex = ({ buffer, byteOffset, byteLength }: Float64Array) =>
   Buffer.from(buffer, byteOffset, byteLength).toString('hex');
 
-/** As fleets send: many sensors, received in the same milliseconds, values of one decimal. */
+/** As fleets send: many sensors, received in the same milliseconds, values with one decimal. */
 const usual = Array.from({ length: 40 }, (_, i): Arrival => {
   const received = 1_700_000_000_000 + Math.floor(i / 8);
   return [(i * 7919) % 100_000, i % 5 === 4 ? undefined : received - 20 - ((i * 37) % 380), received, (i * 31) % 400 / 10]; // biome-ignore format: a table
 });
-/** The bytes of them, as they were written when the format was settled: they must be read for ever. */
+/** Their bytes when the format was fixed: these must stay readable. */
 const usualBytes =
   'AYUA8Z4LoI0GAf/v//1fgYCgq/75YgABgICAgAACgAAB77333nuJFHUHWq229tdqtbX/X6ut/bVabe3/12prf61WW/v/tdraX6vV1gADCuIECeIECeIEAYUA8QWQAwH/7//9PwnX+8g=';
 

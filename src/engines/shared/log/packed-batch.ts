@@ -1,6 +1,6 @@
-// What has arrived in one commit, in few bytes, and back, bit for bit: rows of the log, of which a commit writes whole pages.
-// Pure; the bytes are described in docs/chunk-format.md. Made for some dozens of datapoints of many sensors: of more, the
-// bytes in which they came are written faster.
+// Packs the datapoints of one commit into few bytes for a row of the log, because a commit writes whole pages. Restores
+// them bit for bit. Pure; docs/chunk-format.md describes the bytes. Made for some dozens of datapoints of many sensors;
+// larger batches are written faster as they are.
 import { crc32 } from 'node:zlib';
 import { rowNumbers } from '../../../domain/datapoints/datapoint-batch.ts';
 import { ByteReader } from '../codec/byte-reader.ts';
@@ -17,12 +17,12 @@ const noneStamped = 0;
 const allStamped = 1;
 const someStamped = 2;
 
-// Packing is synchronous, so that one buffer serves all.
+// One buffer for all, because packing is synchronous.
 const out = new ByteWriter();
 
 /**
- * @param rows datapoints as a batch has them, at least one, all of them with numbers as values
- * @returns undefined where the bytes would not be fewer, or not give each number back bit for bit
+ * @param rows at least one datapoint as in a batch, with numbers as values
+ * @returns undefined where the bytes would not be fewer, or would not restore each number bit for bit
  */
 export function packBatch(rows: Float64Array): Uint8Array<ArrayBuffer> | undefined {
   out.clear();
@@ -39,7 +39,7 @@ export function packBatch(rows: Float64Array): Uint8Array<ArrayBuffer> | undefin
   return givesBack(packed, rows) ? packed : undefined;
 }
 
-/** Whether these bytes are read as those datapoints. Times as far apart as no others may be more than a series can hold. */
+/** Whether these bytes decode to those datapoints. Extreme times may be too far apart for a series. */
 function givesBack(packed: Uint8Array, rows: Float64Array): boolean {
   try {
     return isSame(unpackBatch(packed, rows.length / rowNumbers), rows);
@@ -50,7 +50,7 @@ function givesBack(packed: Uint8Array, rows: Float64Array): boolean {
 }
 
 /**
- * @param count how many datapoints there are
+ * @param count the number of datapoints
  * @throws CorruptChunk when checksum, version or content is wrong, and nothing else
  */
 export function unpackBatch(bytes: Uint8Array, count: number): Float64Array {
@@ -81,7 +81,9 @@ function putColumn(rows: Float64Array, place: number, column: Float64Array): voi
   for (let i = 0; i < column.length; i++) rows[i * rowNumbers + place] = column[i]!;
 }
 
-/** How long after their timestamps datapoints were received; in the place of what has none stands the delay before. */
+/**
+ * Writes how long after their timestamps datapoints were received; one without a timestamp repeats the delay before it.
+ */
 function writeDelays(rows: Float64Array, received: Float64Array): void {
   const count = received.length;
   const delays = scratch.take(count);

@@ -1,4 +1,4 @@
-// Between rows of the registry and the domain's devices, sensors and actuators.
+// Converts between rows of the registry and the domain's devices, sensors and actuators.
 import type { Selectable } from 'kysely';
 import type { Json } from '../../../base/text/json.ts';
 import type { Actuator, ActuatorChange, ActuatorDraft, ValueType } from '../../../domain/devices/actuator.ts';
@@ -74,7 +74,7 @@ function toActuator(row: Selectable<ActuatorTable>): Actuator {
   };
 }
 
-/** The columns a sensor's description (or a change of it) sets; what it does not name stays out. */
+/** The columns that a sensor's draft or change sets; fields it does not name are left out. */
 export function sensorColumns(sensor: SensorDraft | SensorChange): Record<string, string | number | null> {
   return defined({
     name: sensor.name,
@@ -98,7 +98,7 @@ export function actuatorColumns(actuator: ActuatorDraft | ActuatorChange): Recor
   });
 }
 
-/** Null takes the field away. */
+/** Null removes the field. */
 function toJson(json: Json | undefined): string | null | undefined {
   return json === undefined || json === null ? json : JSON.stringify(json);
 }
@@ -109,7 +109,7 @@ function fromJson(text: string | null): Json {
 
 type Present<T> = { [F in keyof T]?: Exclude<T[F], null> };
 
-/** Leaves out what is null: a field without a value is absent. */
+/** Leaves out null fields: a field without a value is absent. */
 function present<T extends object>(fields: T): Present<T> {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null)) as Present<T>;
 }

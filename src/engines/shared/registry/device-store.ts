@@ -39,14 +39,14 @@ export class SqlDeviceStore implements DeviceStore {
   }
 
   async listKeys({ audience, filter, search, order, limit, offset }: DeviceListQuery): Promise<DeviceKey[]> {
-    // Keys alone: what is passed over is counted in an index, without its rows.
+    // Selects keys first: skipped entries are counted in an index without reading their rows.
     const page = this.#db
       .selectFrom('device')
       .select('device.key')
       .where(this.#conditions({ audience, filter, search }))
       .orderBy(orderOf(order, filter))
       .offset(offset)
-      // The engine counts rows in 64 bits; a page beyond that is all of them.
+      // SQL counts rows in 64 bits; a limit beyond that is no limit.
       .limit(Math.min(limit ?? -1, Number.MAX_SAFE_INTEGER));
     return (await this.#registry.search(page, callerOf(audience))).map(({ key }) => key as DeviceKey);
   }
@@ -294,8 +294,8 @@ export class SqlDeviceStore implements DeviceStore {
   }
 }
 
-// Posting an existing id replaces its whole description (contract 4), so what is not given is taken away. The
-// datapoints of a sensor, for how long they are kept, and the value of an actuator are not part of the description.
+// Posting an existing id replaces its whole description (contract 4), so fields that are not given are removed. The
+// datapoints of a sensor, their retention, and the value of an actuator are not part of the description.
 const noDescription = {
   sensor: { name: null, kind: null, quantity_kind: null, unit: null, calib: null, meta: null },
   actuator: { name: null, actuator_kind: null, value_type: null, meta: null },

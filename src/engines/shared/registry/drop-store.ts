@@ -1,4 +1,4 @@
-// The drop log of devices in the registry: why an MQTT message was not stored. Bounded for each device.
+// The drop logs of devices in the registry: why MQTT messages were not stored. Bounded for each device.
 import { sql } from 'kysely';
 import { limits } from '../../../config/limits.ts';
 import type { DeviceKey } from '../../../domain/device-key.ts';
@@ -16,7 +16,7 @@ export class SqlDropStore implements DropStore {
     const { atMs: at, topic, username, reason } = drop;
     const db = this.#registry.read;
     const boundary = sql<number>`(SELECT key FROM drop_log WHERE device = ${device} ORDER BY key DESC LIMIT 1 OFFSET ${sql.lit(limits.dropsPerDeviceMax)})`;
-    // The device may have been removed since the message came; then there is nobody to tell.
+    // Inserts nothing where the device was removed meanwhile.
     const insert = db
       .insertInto('drop_log')
       .columns(['device', 'at', 'topic', 'username', 'reason'])

@@ -1,4 +1,4 @@
-// Handovers of devices in the registry. What a device had is read and taken away in one transaction.
+// Handovers of devices in the registry. The shares and keys of a device are read and removed in one transaction.
 import { type RawBuilder, sql } from 'kysely';
 import type { DeviceKey } from '../../../domain/device-key.ts';
 import type { ModificationStamp } from '../../../domain/devices/device-store.ts';
@@ -34,7 +34,7 @@ export class SqlHandoverStore implements HandoverStore {
           WHERE value <> ${idOf(device)})
         WHERE user = (SELECT owner FROM device WHERE key = ${device} AND owner <> ${owner})
           AND EXISTS (SELECT 1 FROM json_each(devices) WHERE value = ${idOf(device)})`,
-      // The new owner's own share, if any, would say less than ownership does.
+      // A share with the new owner would be without meaning.
       sql`DELETE FROM share WHERE device = ${device} AND (user = ${owner} OR given_by IS NOT ${owner})`,
       sql`UPDATE device SET owner = ${owner}, date_modified = ${atMs} WHERE key = ${device}`,
     ]);
@@ -71,7 +71,7 @@ export class SqlHandoverStore implements HandoverStore {
     ]);
   }
 
-  /** The shares that are remembered, of users who are there; what was shared anew since stays as it is. */
+  /** Restores the remembered shares with users who still exist; shares given since then stay. */
   #putShares(
     device: DeviceKey,
     { owner, givenBy }: { readonly owner: UserKey; readonly givenBy: RawBuilder<unknown> },

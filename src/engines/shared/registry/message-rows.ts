@@ -1,4 +1,4 @@
-// Bounds what is kept of an author's messages, for the stores that write them.
+// Bounds the stored messages of each author, for the stores that write them.
 import { type Compilable, sql } from 'kysely';
 import { LruCache } from '../../../base/memory/lru-cache.ts';
 import { limits } from '../../../config/limits.ts';
@@ -6,7 +6,7 @@ import type { UserKey } from '../../../domain/users/user.ts';
 import { FixedQuery, parameter } from './queries/fixed-query.ts';
 import type { Registry } from './registry.ts';
 
-/** Says when an author's messages are to be trimmed, and how: not at each, because it means counting them. */
+/** Decides when an author's messages are trimmed, and how. Not after each message, because trimming counts them. */
 export class Trimming {
   readonly #written = new LruCache<UserKey, number>({ weightMax: limits.usersCachedMax });
   readonly #failWaiting: FixedQuery;
@@ -24,7 +24,7 @@ export class Trimming {
     return isDue;
   }
 
-  /** Of those that wait the oldest fail, of the others the oldest go. */
+  /** Statements that fail the author's oldest waiting messages and delete the oldest others beyond the bounds. */
   trim(author: UserKey, atMs: number): Compilable[] {
     return [this.#failWaiting.with(author, atMs), this.#deleteOld.with(author)];
   }
@@ -33,7 +33,7 @@ export class Trimming {
 const author = parameter(0);
 const waitingMax = sql.lit(limits.messagesWaitingMax);
 
-/** Only where so many wait at all are those of the author searched. */
+/** Searches the author's messages only where so many are waiting at all. */
 const failWaiting = sql`UPDATE message SET state = 'failed', finished = ${parameter(1)}, reason = 'too many messages of its author wait'
   WHERE author = ${author} AND state = 'queued' AND key <= CASE
     WHEN (SELECT count(*) FROM (SELECT 1 FROM message WHERE state = 'queued' LIMIT ${waitingMax} + 1)) > ${waitingMax}

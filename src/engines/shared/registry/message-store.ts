@@ -1,5 +1,5 @@
-// Messages in the registry: what people look at, and the outbox. What is done with many is one statement that takes them
-// as JSON, so that a thousand a second cost little more than a few.
+// Messages in the registry: for people who look at them, and for the outbox. Operations on many messages are one
+// statement that takes them as JSON, so that a thousand a second cost little more than a few.
 import { type Compilable, type Expression, type RawBuilder, type SqlBool, sql } from 'kysely';
 import type { Filter } from '../../../domain/devices/filter.ts';
 import {
@@ -130,7 +130,7 @@ export class SqlMessageStore implements MessageStore {
     return new Set((await this.#claimed.read(ids)).map(({ id }) => id));
   }
 
-  /** Counts a paid message; what was counted days ago is of no use any more. */
+  /** Counts a paid message, and deletes counts of earlier days. */
   #charge({ day, users }: CapCharge, by: 1 | -1): Compilable[] {
     return [this.#forgetCounts.with(day - 2), this.#count.with(day, by, JSON.stringify(users))];
   }
@@ -167,7 +167,7 @@ const insertMessages = sql`INSERT INTO message
   SELECT ${field(0)}, ${parameter(1)}, ${field(1)}, ${field(2)}, ${field(3)}, ${field(4)}, ${field(5)}, ${field(6)},
     ${field(6)}, ${field(7)} FROM json_each(${parameter(0)}) AS entry`;
 
-// The state stands in the text, because only then the index of those that wait is used.
+// The state is a literal, because otherwise SQLite does not use the partial index of queued messages.
 const dueMessages = sql<DueMessage>`SELECT id, author, username, channel, text, attempts FROM message
   WHERE channel = ${parameter(0)} AND state = 'queued' AND due <= ${parameter(1)}
     AND author NOT IN (SELECT value FROM json_each(${parameter(2)}))
@@ -193,8 +193,8 @@ const toldRules = (isSent: SqlBool) => sql`(SELECT message.notification AS key, 
   WHERE message.notification IS NOT NULL AND (told.state = 'sent') = ${sql.lit(isSent ? 1 : 0)} GROUP BY message.notification)`;
 
 /**
- * What came of tries, in the messages and in the rules that they are of: the rules first, because a message that was
- * removed meanwhile says nothing of its rule any more.
+ * Writes outcomes to the rules first, then to the messages: a message that was removed meanwhile can no longer name its
+ * rule.
  */
 const outcomeQueries = [
   sql`UPDATE notification SET last_success = ${atMs}, last_success_code = told.code
@@ -231,7 +231,7 @@ function toMessage(row: Row): Message {
   const { id, username, channel, text, attempts } = row;
   return {
     ...{ id, username, channel, text, attempts },
-    // To people one that is being tried still waits.
+    // A message that is being sent is shown as still waiting.
     state: row.state === 'sending' ? 'queued' : (row.state as MessageState),
     authorKey: row.author,
     author: row.author_name,

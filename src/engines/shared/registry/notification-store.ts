@@ -121,7 +121,7 @@ type NotificationColumns = Partial<
   >
 >;
 
-/** The columns that the fields name; null takes one away. */
+/** The columns that the change names; null removes a field. */
 function columnsOf(fields: NotificationChange): NotificationColumns {
   const { description, condition, action, status, throttlingS, expiresMs, hysteresis, forS, silenceS } = fields;
   const columns = {
@@ -213,12 +213,12 @@ function filterConditions(filter: Filter): Expression<SqlBool>[] {
     if (lists.has(condition.path.join('.'))) return compareEntries(condition);
     if (field === 'condition' || field === 'action')
       return compareJson(sql.ref(`notification.${field}`), rest, condition);
-    // A field that no record has: equal to nothing, unequal to everything.
+    // An unknown field: equal to nothing, unequal to everything.
     return condition.operator === '!=' ? sql<SqlBool>`1 = 1` : sql<SqlBool>`1 = 0`;
   });
 }
 
-/** True when one of the entries of the list meets the condition; `!=` when none equals. */
+/** True when an entry of the list meets the condition; for `!=`, when no entry equals the values. */
 function compareEntries({ path, operator, values }: Condition): Expression<SqlBool> {
   const [field = '', list = ''] = path;
   const isNegated = operator === '!=';

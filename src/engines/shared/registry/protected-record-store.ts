@@ -1,5 +1,4 @@
-// What the permission function needs to know of records, and nothing else of them: for permission queries over any
-// number of records.
+// Reads the fields of records that the permission function needs, for permission queries over any number of records.
 import { type RawBuilder, sql } from 'kysely';
 import type { BatchRange } from '../../../base/in-batches.ts';
 import type { Audience } from '../../../domain/permissions/permission.ts';
@@ -14,7 +13,7 @@ interface Row {
   readonly id: string;
   readonly owner: number;
   readonly visibility: 'public' | 'private';
-  /** Of the share with the audience's user. */
+  /** Scopes of the share with the audience's user. */
   readonly scopes: number | null;
 }
 

@@ -1,4 +1,4 @@
-// Quotas in the registry. Counters and refusals are triggers (migration 0017).
+// Quotas in the registry. Counting and refusing is done by triggers (migration 0017).
 import { sql } from 'kysely';
 import { type QuotaKind, type QuotaLimits, quotaKinds } from '../../../base/quota-kinds.ts';
 import type { DeviceKey } from '../../../domain/device-key.ts';

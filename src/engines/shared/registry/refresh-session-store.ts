@@ -1,4 +1,4 @@
-// Sessions of web pages in the registry.
+// Refresh sessions in the registry.
 import { type Selectable, sql } from 'kysely';
 import type {
   RefreshSession,
@@ -37,7 +37,7 @@ export class SqlRefreshSessionStore implements RefreshSessionStore {
   ): Promise<void> {
     const { id, family, user, passwordVersion: password_version, createdMs: date_created } = session;
     const db = this.#registry.read;
-    // The newest beyond the bound; it and all before it go.
+    // The newest session beyond the bound; it and all older ones are deleted.
     const beyond = db
       .selectFrom('renewal as newer')
       .select('newer.key')

@@ -1,20 +1,20 @@
-// The registry's two ends: reads through Kysely, writes as compiled statements that the engine runs as one unit in
-// its next commit. One text for every engine.
+// Access to the registry: reads through Kysely, and writes as compiled statements that the engine runs as one unit in
+// its next commit. The same SQL for every engine.
 import type { Compilable, Kysely } from 'kysely';
 import type { Tables } from './tables.ts';
 
 export interface Registry {
-  /** Short reads, of rows that an index finds, on the main thread. */
+  /** Short reads, of rows found by an index, on the main thread. */
   readonly read: Kysely<Tables>;
   /**
-   * A read whose time grows with what is stored (lists, counts, filters), beside other work and with an end: its
-   * conditions begin with `withinTime`. Callers take turns.
+   * A read whose time grows with the data (lists, counts, filters). Runs beside other work and with a time limit: its
+   * first condition must be `withinTime`. Callers take turns.
    * @throws Refusal `busy` when too many wait, or it takes too long.
    */
   search<Row>(query: Compilable<Row>, options: { readonly caller: string }): Promise<Row[]>;
   /**
-   * Runs all statements or none; resolves after the commit with the rows each changed. `isWeighed: false` says that their
-   * bytes are bounded where they come from, as those of the service's own work are: it must go on beside large changes.
+   * Runs all statements or none; resolves after the commit with the number of rows each changed. `isWeighed: false`:
+   * the caller bounds the bytes, as the service does for its own work, which must continue beside large changes.
    * @throws Refusal `exists` where a unique id is taken, `busy`, `storage`.
    */
   write(

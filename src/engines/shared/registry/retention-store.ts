@@ -1,4 +1,4 @@
-// Which sensors keep their datapoints for how long, out of the registry.
+// Reads from the registry how long each sensor's datapoints are kept.
 import type { RetentionStore, SensorRetention } from '../../../domain/datapoints/retention-job.ts';
 import type { SensorKey } from '../../../domain/devices/sensor.ts';
 import type { Registry } from './registry.ts';

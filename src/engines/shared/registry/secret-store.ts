@@ -1,5 +1,5 @@
-// Secrets the service makes for itself and keeps with its data, such as the key that signs tokens. One that was rotated has
-// a second row `<name>-former`: the time until which it is good, as 8 bytes, and behind them the secret.
+// Secrets that the service generates and stores with its data, such as the key that signs tokens. A rotated secret has
+// a second row `<name>-former`: its end of validity as 8 bytes, then the former secret.
 import type { RotatedSecret } from '../../../base/rotated-secret.ts';
 import type { Registry } from './registry.ts';
 
@@ -12,7 +12,7 @@ export class SqlSecretStore {
     this.#registry = registry;
   }
 
-  /** The secret of that name; made by `make` and kept when there is none. */
+  /** The secret of this name; `make` generates it where there is none. */
   async getOrCreate(name: string, make: () => Uint8Array): Promise<Uint8Array> {
     const found = await this.#find(name);
     if (found !== undefined) return found;
@@ -21,7 +21,7 @@ export class SqlSecretStore {
     return (await this.#find(name)) as Uint8Array;
   }
 
-  /** The secret of that name, and the one before. @throws where there is none. */
+  /** The secret of this name, and the former one. @throws Error where there is none. */
   async getRotated(name: string): Promise<RotatedSecret> {
     const rows = await this.#registry.read
       .selectFrom('secret')
@@ -36,8 +36,8 @@ export class SqlSecretStore {
   }
 
   /**
-   * Replaces the secret in one commit. The one it replaces is good until then beside the new one; a secret that was
-   * former already is forgotten.
+   * Replaces the secret in one commit. The replaced one stays valid until the given time; an earlier former one is
+   * deleted.
    */
   async rotate(name: string, value: Uint8Array, formerGoodUntilMs: number): Promise<void> {
     const present = await this.#find(name);

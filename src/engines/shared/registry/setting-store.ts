@@ -1,4 +1,4 @@
-// What admins have chosen while the service runs: a text under the name of each setting.
+// Settings that admins choose while the service runs: a text under each name.
 import type { SettingStore } from '../../../domain/settings/setting-store.ts';
 import type { Registry } from './registry.ts';
 

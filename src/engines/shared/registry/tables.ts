@@ -1,25 +1,25 @@
-// The tables of the registry as Kysely sees them. JSON columns hold text; times are milliseconds since 1970 UTC.
+// The tables of the registry for Kysely's types. JSON columns are text; times are milliseconds since 1970 UTC.
 import type { Generated } from 'kysely';
 
 export interface UserTable {
   key: Generated<number>;
   id: string;
   username: string;
-  /** The name in lower case and normal form (foldName), by which names are searched. */
+  /** The name in lower case and normal form (foldName), for look-ups regardless of case. */
   folded: string;
-  /** What the name looks like (likenessOf), folded and as it is shown. */
+  /** The skeleton of the name (likenessOf), of its folded form and of the form shown. */
   skeleton: string;
   skeleton_shown: string;
   /** The profile fields of spec 2.6 as JSON. */
   profile: string;
   admin: number;
   created_time: number;
-  /** PHC string; null: nobody signs in with this name. */
+  /** PHC string; null: no sign-in by password. */
   password_hash: string | null;
   password_version: Generated<number>;
-  /** Of the key of their webhooks; 0: the one that hangs on the name. */
+  /** Version of the user's webhook key; 0: the earlier key, derived from the name. */
   webhook_version: Generated<number>;
-  /** When that key was changed last, milliseconds since 1970 UTC. */
+  /** When that key was last rotated, in milliseconds since 1970 UTC. */
   webhook_rotated: number | null;
 }
 
@@ -68,9 +68,9 @@ export interface ActuatorTable {
 export interface ShareTable {
   device: number;
   user: number;
-  /** Bits of domain/scopes.ts. */
+  /** Bits of domain/permissions/scopes.ts. */
   scopes: number;
-  /** The user who gave it; null: not known, or gone since. */
+  /** The user who gave it; null: not known, or removed since. */
   given_by: number | null;
 }
 
@@ -119,7 +119,7 @@ export interface ApiKeyTable {
   key: Generated<number>;
   id: string;
   user: number;
-  /** Of the key; the key itself is not kept. */
+  /** Hash of the key, which itself is not stored. */
   hash: string;
   name: string;
   /** JSON arrays; null where none were named. */
@@ -136,20 +136,20 @@ export interface ApiKeyUseTable {
 
 export interface RefreshSessionTable {
   key: Generated<number>;
-  /** Shown to the user; good for nothing but to end the session. */
+  /** Shown to the user; can only be used to end the session. */
   id: string;
-  /** Of the part of the cookie that stays; the cookie itself is not kept. */
+  /** Hash of the constant part of the cookie, which itself is not stored. */
   family: string;
-  /** Of the whole cookie as it is now, and as it was before it was used last. */
+  /** Hashes of the present whole cookie, and of the one before its last use. */
   hash: string;
   previous: string | null;
   user: number;
   password_version: number;
   date_created: number;
   last_used: number;
-  /** When it is over unless it is used before. */
+  /** When it ends unless it is used before. */
   expires: number;
-  /** When it is over however much it is used. */
+  /** When it ends however much it is used. */
   ends: number;
   agent: string | null;
   address: string | null;
@@ -157,7 +157,7 @@ export interface RefreshSessionTable {
 
 export interface HandoverTable {
   device: number;
-  /** Null when they were removed since. */
+  /** Null where that user was removed since. */
   former: number | null;
   receiver: number;
   at: number;
@@ -176,7 +176,7 @@ export interface NotificationTable {
   id: string;
   author: number;
   description: string | null;
-  /** As JSON, as given. */
+  /** As JSON, as the client sent it. */
   condition: string;
   action: string;
   status: string;
@@ -227,7 +227,10 @@ export interface PaidMessageTable {
   count: number;
 }
 
-/** How much of each kind a user has; kept by triggers (migration 0017), of MQTT and datapoints by who stores them. */
+/**
+ * What each user has of each kind of quota; counted by triggers (migration 0017), for MQTT and datapoints by the code
+ * that stores them.
+ */
 export interface UsageTable {
   user: number;
   devices: number;
@@ -261,7 +264,7 @@ export interface QuotaExceptionTable {
   max: number | null;
 }
 
-/** A view: what holds for each user. */
+/** A view: the limits that apply to each user. */
 export interface QuotaTable extends QuotaExceptionTable {
   is_exception: number;
 }
@@ -271,11 +274,11 @@ export interface GrowthTable {
   allowed: number;
 }
 
-/** What each user has pushed to each device, as it is counted for quotas. */
+/** What each user has pushed to each device, counted for quotas. */
 export interface PushChargeTable {
   device: number;
   user: number;
-  /** 1: pushed only because the device is public. */
+  /** 1: the user could push only because the device is public. */
   stranger: number;
   datapoints: number;
   bytes: number;

@@ -1,7 +1,7 @@
-// What each user has in the registry, counted from the records themselves: what the counters of the table `usage` are
-// begun with (migration 0017), and held against by `dundun check`.
+// Counts from the records what each user has in the registry: initializes the counters of the table `usage` (migration
+// 0017), and lets `dundun check` verify them.
 
-/** The kinds that are counted from records of the registry, by the names of their columns in `usage`. */
+/** The kinds counted from registry records, by their columns in `usage`. */
 export const registryKinds = [
   ...(['devices', 'sensors', 'gateways', 'projects', 'rules', 'keys'] as const),
   'description_bytes' as const,
@@ -23,7 +23,7 @@ const sums = [
 
 const count = (table: string, owner: string) => `(SELECT count(*) FROM ${table} WHERE ${table}.${owner} = user.key)`;
 
-/** A row for each user: `user`, and a column for each registry kind. */
+/** One row for each user: `user`, and a column for each registry kind. */
 const select = `SELECT user.key AS user,
   ${count('device', 'owner')} AS devices,
   (SELECT count(*) FROM sensor JOIN device ON device.key = sensor.device WHERE device.owner = user.key) AS sensors,

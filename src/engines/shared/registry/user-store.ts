@@ -65,7 +65,7 @@ export class SqlUserStore implements UserStore {
       ...(['id', 'username', 'folded', 'skeleton', 'skeleton_shown', 'profile', 'admin', 'created_time'] as const),
       ...(['password_hash', 'password_version'] as const),
     ];
-    // Looked for where it is written, so that no two who look alike come in at once.
+    // Checked in the insert itself, so that two look-alikes cannot register at the same time.
     const alike = this.#users().clearSelect().select('user.key').where(likeCondition(username));
     const isUnlike = sql<SqlBool>`NOT EXISTS ${alike}`;
     const insert = this.#db.insertInto('user').columns(columns);
@@ -147,19 +147,19 @@ export class SqlUserStore implements UserStore {
   }
 }
 
-/** The names that are taken for this one. */
+/** A condition for the names that look like this one. */
 function likeCondition(username: string) {
   const { folded, shown } = likenessOf(username);
   return sql<SqlBool>`(user.skeleton = ${folded} OR user.skeleton_shown = ${shown})`;
 }
 
-/** Admins alone list users. */
+/** Only admins list users. */
 const admins = { caller: 'admins' };
 
-/** The names that hold this text, whatever the case. */
+/** A condition for the names that contain this text, regardless of case. */
 function nameCondition(part: string | undefined) {
   if (part === undefined || part === '') return withinTime('user');
-  // No name holds a NUL, and a pattern would end there.
+  // A LIKE pattern would end at a NUL, which no name contains.
   if (part.includes('\0')) return sql<SqlBool>`1 = 0`;
   const pattern = `%${foldName(part).replace(/[\\%_]/g, '\\$&')}%`;
   return sql<SqlBool>`${withinTime('user')} AND folded LIKE ${pattern} ESCAPE '\\'`;

@@ -1,5 +1,5 @@
-// What the watcher of rules remembers, in the registry. The firings of one unit are one statement for all messages and one
-// for all rules; both change nothing where a rule is no longer as it was when its first firing was decided.
+// What the watcher of rules stores in the registry. The firings of one unit are one statement for all messages and one
+// for all rules; both change nothing where a rule has changed since its first firing was decided.
 import { type Compilable, sql } from 'kysely';
 import type { DeviceId } from '../../../domain/devices/device.ts';
 import type { SensorKey } from '../../../domain/devices/sensor.ts';
@@ -77,7 +77,7 @@ export class SqlWatchStore implements WatchStore {
   async record({ firings, memories, followedSeq }: WatchRecord): Promise<readonly RecordedFiring[]> {
     const writes: Compilable[] = [];
     const rules = standings(firings);
-    // The messages before the rules move on, because then these are no longer as they were.
+    // Messages first: the second statement changes the rules, and the first one's condition would no longer hold.
     const messages = firings.flatMap((firing) => messageRows(firing, rules.get(firing.rule)?.before ?? 0));
     if (messages.length > 0) writes.push(this.#insertMessages.with(JSON.stringify(messages)));
     const told = rules.size === 0 ? -1 : writes.push(this.#updateRules.with(rulesJson(rules))) - 1;
@@ -157,20 +157,20 @@ function extrasOf({ hysteresis, hold, silence, recovery_message }: Row): RuleExt
   };
 }
 
-/** Where a rule stands before and after what it did in one unit. */
+/** The counters of a rule before and after the firings of one unit. */
 interface RuleStanding {
-  /** `times_sent` when the first of it was decided. */
+  /** `times_sent` when its first firing was decided. */
   readonly before: number;
   fired: number;
   lastMs?: number;
   seq: number;
-  /** What is decided already never comes to the outbox, which tells the rule of the others. */
+  /** Set where a firing needs no message to be sent: the outbox will not report its success. */
   successMs?: number;
   failureMs?: number;
   failureReason?: string;
 }
 
-/** A recovery changes nothing of the rule itself, but is recorded only where the rule is as it was. */
+/** A recovery does not change the rule, but is recorded only where the rule has not changed. */
 function standings(firings: readonly RecordedFiring[]): Map<RuleKey, RuleStanding> {
   const rules = new Map<RuleKey, RuleStanding>();
   for (const { rule, timesSent, isCounted, atMs, seq, messages } of firings) {
@@ -204,7 +204,7 @@ function messageRows({ rule, seq, messages }: RecordedFiring, before: number): u
   });
 }
 
-/** Both are joined in the order of the entries, and only to rules that are as they were when it was decided. */
+/** Joined in the order of the entries, and only with rules that have not changed since the decision. */
 const entries = sql`json_each(${parameter(0)}) AS entry CROSS JOIN notification ON notification.key = ${field(0)}`;
 const asDecided = sql`notification.status = 'active' AND notification.times_sent = ${field(1)}`;
 
@@ -225,7 +225,7 @@ const updateRules = sql`UPDATE notification SET times_sent = times_sent + told.f
     ${field(5)} AS success, ${field(6)} AS failure, ${field(7)} AS reason FROM json_each(${parameter(0)}) AS entry) AS told
   WHERE notification.key = told.key AND notification.status = 'active' AND notification.times_sent = told.before`;
 
-/** Which of them have come to where they stand after it; changes of rules take turns with it. */
+/** The rules that the unit was recorded for; changes of rules wait meanwhile. */
 const recordedRules = sql<{ readonly key: RuleKey }>`SELECT notification.key FROM ${entries}
   WHERE notification.status = 'active' AND notification.times_sent = ${field(1)} + ${field(2)}`;
 

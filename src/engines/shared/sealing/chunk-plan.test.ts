@@ -1,4 +1,5 @@
-// Where new datapoints go among the chunks of a sensor: each is there once, in order, and written a few times at most.
+// How new datapoints are placed among the chunks of a sensor: each is stored once, in order, and rewritten a few times
+// at most.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import fc from 'fast-check';
@@ -9,7 +10,7 @@ import { columnsOf, type Datapoint } from '../codec/columns.suite.ts';
 import { gather, mergeUp, pieceUp } from '../codec/gathering.ts';
 import { type ChunkSpan, cutForChunks, isFull, planPlacement } from './chunk-plan.ts';
 
-/** As large as tests fill them. */
+/** Chunks as large as the tests fill them. */
 const small = {
   chunkDatapointsWanted: 16,
   chunkDatapointsMax: 40,
@@ -25,7 +26,7 @@ interface Chunk extends ChunkSpan {
   readonly columns: Columns;
 }
 
-/** The chunks of one sensor, which take in passes as sealing does; values are the order of arrival. */
+/** The chunks of one sensor, to which passes are added as sealing does; values are the order of arrival. */
 class Sensor {
   chunks: Chunk[] = [];
   /** By value: how often it was written. */
@@ -92,7 +93,7 @@ class Sensor {
       let chars = 0;
       for (const text of chunk.columns.texts?.values() ?? []) chars += text.length;
       assert.ok(isOfOneTime ? chars * 3 <= limits.chunkTextBytesMax : chars <= limits.chunkTextCharsWanted);
-      // Where one time takes several chunks, each of them begins with it: no other order is left to them.
+      // Where one time takes several chunks, each begins with that time.
       if (next?.first === chunk.last) assert.equal(chunk.first, chunk.last);
     }
   }
@@ -135,7 +136,7 @@ test('a slow sensor has its datapoints written a few times, whatever a pass brin
     const sensor = new Sensor();
     for (let pass = 0; pass < 400; pass++) sensor.take(upFrom(pass * each, each));
     sensor.assertSound();
-    // Once when it comes, and once for each size that chunks have until they are full.
+    // Once when it arrives, and once for each size of chunk until it is full.
     assert.ok(Math.max(...sensor.written) <= 4, `${each} at a time: ${Math.max(...sensor.written)}`);
     assert.ok(sensor.chunks.length < 20 + (400 * each) / 8, `${each} at a time: ${sensor.chunks.length} chunks`);
   }

@@ -1,50 +1,50 @@
-// Decides where new datapoints of a sensor go among its chunks: into those whose span they fall in, and into new ones
-// between and behind. Pure. Keeps that chunks of a sensor do not overlap, and that small ones are put together: seven of
-// one size or less and what comes behind them become one, so that a datapoint is written a few times at most, however
-// slowly its sensor sends; and that the end of a series, where datapoints that come a little late fall, is a chunk of its own.
+// Decides where a sensor's new datapoints are stored: in the chunks whose span they fall in, or in new chunks between
+// and after them. Pure. Chunks of a sensor never overlap. Small chunks are merged: seven of similar size become one
+// with what follows, so that each datapoint is rewritten only a few times, however slowly its sensor sends. The end of
+// a series is a chunk of its own, because slightly late datapoints fall there.
 
 import { lowerBound, upperBound } from '../../../base/sorted-numbers.ts';
 import { limits } from '../../../config/limits.ts';
 import type { Columns, Slice } from '../../../domain/datapoints/columns.ts';
 
-/** A chunk as it lies in the table, without its bytes. */
+/** A row of the table `chunk` without its bytes. */
 export interface ChunkSpan {
   readonly id: number;
-  /** Times of its first and last datapoint, milliseconds since 1970 UTC. */
+  /** Times of the first and the last datapoint, in milliseconds since 1970 UTC. */
   readonly first: number;
   readonly last: number;
   readonly count: number;
-  /** Of its bytes. */
+  /** Size of its bytes. */
   readonly size: number;
 }
 
-/** New datapoints from one index up to another, and the chunks they are put together with, first to last. */
+/** New datapoints from one index to another, and the chunks they are merged with, in ascending order. */
 export interface ChunkPlacement {
   readonly replaces: readonly ChunkSpan[];
   readonly from: number;
   readonly to: number;
-  /** From this time on there may be more to come: it is kept apart from what lies before. */
+  /** Datapoints from this time on go into a chunk of their own, because more may be added to it. */
   readonly tailMs?: number | undefined;
 }
 
 /** Bytes that a character takes in a chunk at most. */
 const bytesPerChar = 3;
-/** Small chunks of one size before they become one. */
+/** Number of small chunks of similar size that are merged. */
 const smallOnes = 7;
 const sizeStep = 8;
-/** The end of a series is cut off where the rest is as large, so that it is this rest no more that is written anew. */
+/** The end is cut off where the rest is at least as large, so that the rest is not rewritten again. */
 const tailShare = 2;
 
-/** True when a chunk is large enough to be left as it is. One of long texts is so with few datapoints. */
+/** True when a chunk is large enough to be left alone; with long texts, a few datapoints are enough. */
 export function isFull({ count, size }: Pick<ChunkSpan, 'count' | 'size'>): boolean {
   return count >= limits.chunkDatapointsWanted / 2 || size >= limits.chunkBytesFull;
 }
 
 /**
- * Plans where sorted new datapoints go.
- * @param chunks those of the sensor that the new datapoints may fall into, and the small ones before; sorted.
- * @param countBehind datapoints in the chunks that begin after the new datapoints; asked for where it matters, and no
- *   more of them need be counted than a chunk holds.
+ * Plans the placement of sorted new datapoints.
+ * @param chunks the sensor's chunks that they may fall into, and the small ones before; sorted.
+ * @param countBehind the number of datapoints in chunks that begin after the new ones; called only where it matters,
+ * and may stop counting at the size of a chunk.
  */
 export function planPlacement(
   chunks: readonly ChunkSpan[],
@@ -53,7 +53,7 @@ export function planPlacement(
 ): ChunkPlacement[] {
   const placements: ChunkPlacement[] = [];
   let index = -1;
-  /** Chunks up to here lie before what has been placed, and may not be put together with what comes now. */
+  /** Chunks up to this index precede an earlier placement, and must not be merged with the next one. */
   let floor = -1;
   for (let from = 0; from < fresh.count; ) {
     const ms = fresh.at[from] as number;
@@ -61,12 +61,12 @@ export function planPlacement(
     const into = chunks[index];
     const next = chunks[index + 1];
     const nextFirst = next?.first ?? Number.POSITIVE_INFINITY;
-    // What follows in the gap behind a chunk goes with what fell into it.
+    // New datapoints in the gap after a chunk go with those that fell into it.
     const to = lowerBound(fresh.at, nextFirst, from, fresh.count);
     if (into !== undefined && ms <= into.last) {
       const behind = chunks.slice(index + 1).reduce((sum, { count }) => sum + count, 0);
       const isAtEnd = (behind + countBehind()) * tailShare <= into.count;
-      // What lies before late datapoints is put together as well, because each of them may be late.
+      // Late datapoints are merged with the small chunks before them too, because all datapoints may be late.
       const before = !isFull(into) ? chunks.slice(floor + 1, index) : [];
       const replaces = [...smallBefore(before, into.count + to - from), into];
       placements.push({ replaces, from, to, tailMs: isAtEnd ? ms : undefined });
@@ -79,7 +79,7 @@ export function planPlacement(
   return placements;
 }
 
-/** Which of the chunks, from the last back, are put together with so many datapoints behind them. */
+/** The chunks, from the last backwards, that are merged with `fresh` datapoints after them. */
 function smallBefore(chunks: readonly ChunkSpan[], fresh: number): ChunkSpan[] {
   let count = fresh;
   let taken = 0;
@@ -103,7 +103,10 @@ function sizeOf(count: number): number {
   return Math.floor(Math.log2(count) / Math.log2(sizeStep));
 }
 
-/** Cuts sorted datapoints into pieces for one chunk each; what lies at or behind `tailMs` apart where it is not most of them. */
+/**
+ * Cuts sorted datapoints into pieces of one chunk each. Those from `tailMs` on get a piece of their own where they are
+ * not the majority.
+ */
 export function cutForChunks(columns: Columns, tailMs = Number.POSITIVE_INFINITY): Slice[] {
   const tail = lowerBound(columns.at, tailMs, 0, columns.count);
   const isApart = (columns.count - tail) * tailShare <= columns.count;
@@ -112,8 +115,8 @@ export function cutForChunks(columns: Columns, tailMs = Number.POSITIVE_INFINITY
 }
 
 /**
- * Cuts into pieces about equally large. Between two of one time only where there
- * are more of it than a chunk holds; then each of its pieces begins with that time.
+ * Cuts into pieces of about equal size. Datapoints of one time are separated only where a chunk cannot hold them; each
+ * of those pieces then begins with that time.
  */
 function cutEqually(columns: Columns, start: number, end: number): Slice[] {
   const { at } = columns;
@@ -130,13 +133,19 @@ function cutEqually(columns: Columns, start: number, end: number): Slice[] {
   return slices;
 }
 
-/** Of datapoints that are too many because of equal times: up to where the time last changes before, or as many as may be. */
+/**
+ * Where to cut too many datapoints: at the last change of time before the bound, or at the bound where all have one
+ * time.
+ */
 function cutTogether(at: Float64Array, from: number, to: number): number {
   const start = lowerBound(at, at[to - 1] as number, from, to);
   return start > from ? start : Math.min(to, from + limits.chunkDatapointsMax);
 }
 
-/** Where texts are too long together: up to where the time last changes before, or, of one time, as many as a chunk holds. */
+/**
+ * Where to cut when texts are too long: at the last change of time before the bound, or, within one time, where a chunk
+ * is full.
+ */
 function cutByTexts({ at, texts }: Columns, from: number, to: number): number {
   if (texts === undefined) return to;
   const charsMax = limits.chunkTextBytesMax / bytesPerChar;

@@ -1,5 +1,5 @@
-// Makes a chunk and reads it back before anybody lets go of its datapoints: from then on it is all that there is of them.
-// That finds what no checksum can, because a checksum says of wrong bytes as well that they are what was written.
+// Encodes a chunk and decodes it again before its datapoints are deleted from the log, because the chunk is then the
+// only copy. This finds faults of the encoder, which a checksum over its output cannot find.
 import type { Columns } from '../../../domain/datapoints/columns.ts';
 import { decodeChunk, encodeChunk } from '../codec/chunk-codec.ts';
 import { type ChunkSummary, summarize } from '../codec/chunk-summary.ts';
@@ -10,8 +10,8 @@ export interface WrittenChunk {
 }
 
 /**
- * A chunk of these datapoints, with what its row says of it.
- * @throws Error when it does not read back as what was to be written: then nothing is stored, and nothing is to be let go
+ * Encodes a chunk with its summary.
+ * @throws Error when it does not decode to the same datapoints: then nothing may be stored or deleted
  * @throws RangeError as `encodeChunk`
  */
 export function writeChunk(columns: Columns): WrittenChunk {
@@ -21,7 +21,7 @@ export function writeChunk(columns: Columns): WrittenChunk {
   return chunk;
 }
 
-/** What of a chunk is not as in the columns; undefined where all is. @throws CorruptChunk */
+/** The first part of a chunk that differs from the columns; undefined where nothing does. @throws CorruptChunk */
 export function differenceOf({ summary, bytes }: WrittenChunk, columns: Columns): string | undefined {
   let used = 0;
   const allocate = (count: number) => roomOf(used++, count);
@@ -36,7 +36,7 @@ export function differenceOf({ summary, bytes }: WrittenChunk, columns: Columns)
   return areSameTexts(back.texts, columns.texts) ? undefined : 'texts';
 }
 
-/** Bit for bit, or each as `isSame` says: a NaN stands for a text whatever it is made of, and a time of -0 is one of 0. */
+/** Compares bit for bit, or by `isSame`: all NaN are equal (they mark texts), and so are times of -0 and 0. */
 function areSame(
   a: Float64Array | Uint8Array,
   b: Float64Array | Uint8Array,
@@ -62,7 +62,7 @@ function areSameTexts(a: Columns['texts'], b: Columns['texts']): boolean {
   return true;
 }
 
-/** Memory of what is read back, used again for the next chunk. */
+/** Buffers for decoding, reused for the next chunk. */
 const arrays: Float64Array[] = [];
 
 function roomOf(index: number, count: number): Float64Array {

@@ -1,5 +1,5 @@
-// The first tables: users, devices with their parts and shares, the drop log, secrets, MQTT sessions; and the
-// datapoints' log and clustered table.
+// The first tables: users, devices with their parts and shares, the drop log, secrets, the log of datapoints and their
+// clustered table.
 import { type Kysely, sql } from 'kysely';
 
 export async function up(db: Kysely<unknown>): Promise<void> {
@@ -53,11 +53,11 @@ const statements = [
   'CREATE TABLE secret (name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID',
   'CREATE TABLE counter (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID',
   'CREATE TABLE purge (sensor INTEGER PRIMARY KEY)',
-  // The log has no second index: each commit appends to its end, and the head in memory answers for it.
+  // No second index: each commit appends to its end, and reads use the head in memory.
   `CREATE TABLE log (
     seq INTEGER PRIMARY KEY,
     sensor INTEGER NOT NULL, at INTEGER NOT NULL, stamped INTEGER NOT NULL, received INTEGER NOT NULL, value REAL NOT NULL)`,
-  // A column of type REAL keeps numbers as they are and JSON text as text; the text of a number never occurs in it.
+  // A REAL column stores numbers as numbers and JSON text as text; no stored JSON text reads as a number.
   `CREATE TABLE datapoint (
     sensor INTEGER NOT NULL, at INTEGER NOT NULL, seq INTEGER NOT NULL,
     stamped INTEGER NOT NULL, received INTEGER NOT NULL, value REAL NOT NULL,

@@ -1,5 +1,5 @@
-// MQTT sessions across a restart: who owns a client id, subscriptions, messages for who is away, QoS 2 under way,
-// wills and retained messages.
+// MQTT sessions that survive a restart: owners of client ids, subscriptions, queued messages, QoS 2 handshakes, wills
+// and retained messages.
 import { type Kysely, sql } from 'kysely';
 
 export async function up(db: Kysely<unknown>): Promise<void> {
@@ -11,14 +11,14 @@ const statements = [
     key INTEGER PRIMARY KEY,
     client_id TEXT NOT NULL UNIQUE,
     username TEXT)`,
-  // Retain handling and its like, of MQTT 5, are in options as JSON; null where a subscription has none.
+  // `options` holds MQTT 5 fields (retain handling and others) as JSON; null where there are none.
   `CREATE TABLE mqtt_subscription (
     session INTEGER NOT NULL,
     filter TEXT NOT NULL,
     qos INTEGER NOT NULL,
     options TEXT,
     PRIMARY KEY (session, filter)) WITHOUT ROWID`,
-  // A message is stored once, however many sessions wait for it, and goes with the last of them.
+  // A message is stored once, however many sessions wait for it, and deleted with the last of them.
   `CREATE TABLE mqtt_message (
     id INTEGER PRIMARY KEY,
     topic TEXT NOT NULL,
@@ -45,7 +45,7 @@ const statements = [
     retain INTEGER NOT NULL,
     rest BLOB,
     PRIMARY KEY (session, packet_id))`,
-  // The broker id tells a run of the service from the next: a will of an earlier run is one that nobody has sent.
+  // The broker id differs in each run of the service: a will with another id was not sent.
   `CREATE TABLE mqtt_will (
     client_id TEXT NOT NULL,
     broker_id TEXT NOT NULL,

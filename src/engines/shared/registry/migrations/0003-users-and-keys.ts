@@ -1,4 +1,4 @@
-// What accounts need beyond a name and a password: names told apart whatever their case, API keys, renewal sessions.
+// Accounts: names compared regardless of case, API keys, refresh sessions.
 import { type Kysely, sql } from 'kysely';
 import { foldName } from '../../../../domain/users/username.ts';
 
@@ -13,10 +13,10 @@ export async function up(db: Kysely<unknown>): Promise<void> {
 }
 
 const statements = [
-  // The name as foldName gives it, by which look-alikes are found.
+  // The name as foldName gives it, by which equal names are found.
   "ALTER TABLE user ADD COLUMN folded TEXT NOT NULL DEFAULT ''",
   'CREATE INDEX user_folded ON user (folded)',
-  // Of a key only the hash is kept. Scopes and devices are JSON arrays; null where none were named.
+  // Only the hash of a key is stored. Scopes and devices are JSON arrays; null where none were named.
   `CREATE TABLE api_key (
     key INTEGER PRIMARY KEY AUTOINCREMENT,
     id TEXT NOT NULL UNIQUE,
@@ -27,9 +27,9 @@ const statements = [
     date_created INTEGER NOT NULL,
     expires INTEGER)`,
   'CREATE INDEX api_key_user ON api_key (user)',
-  // When each key was used last; apart, because it is written beside what is asked for.
+  // When each key was last used. A table of its own, because it is written apart from the key.
   'CREATE TABLE api_key_use (api_key INTEGER PRIMARY KEY REFERENCES api_key (key), at INTEGER NOT NULL)',
-  // Of a renewal session only the hash of its cookie is kept. A new password moves the user's version past it.
+  // Only the hash of a refresh session's cookie is stored. It ends when the user's password version is higher.
   `CREATE TABLE renewal (
     key INTEGER PRIMARY KEY AUTOINCREMENT,
     hash TEXT NOT NULL UNIQUE,

@@ -17,7 +17,7 @@ const statements = [
     last_seen INTEGER)`,
   'CREATE INDEX gateway_owner ON gateway (owner)',
   'CREATE INDEX gateway_visibility ON gateway (visibility)',
-  // The ids as JSON arrays: a project names what need not be there.
+  // Ids as JSON arrays: a project may name records that do not exist.
   `CREATE TABLE project (
     key INTEGER PRIMARY KEY AUTOINCREMENT,
     id TEXT NOT NULL UNIQUE,

@@ -1,4 +1,4 @@
-// Notifications: the rules and what became of them. They go with their author.
+// Notifications: the rules and their results. They are deleted with their author.
 import { type Kysely, sql } from 'kysely';
 
 export async function up(db: Kysely<unknown>): Promise<void> {

@@ -1,5 +1,5 @@
-// The log as one row for many datapoints, the bytes as they came to the writer: a row for each cost 0.9 µs to write and
-// as much again to take away. What the log of before held goes where settling would have taken it.
+// One log row for many datapoints, in the bytes in which the writer got them: a row for each cost 0.9 µs to write and
+// as much to delete. Existing log rows move to the clustered table, where they would have gone anyway.
 import { type Kysely, sql } from 'kysely';
 
 export async function up(db: Kysely<unknown>): Promise<void> {
@@ -14,7 +14,7 @@ const statements = [
   `INSERT OR REPLACE INTO counter (name, value)
     SELECT 'settled_seq', max(seq) FROM log HAVING max(seq) IS NOT NULL`,
   'DROP TABLE log',
-  // Numbers by datapoint as in a batch (datapoint-batch.ts), little-endian doubles; texts as a JSON array.
+  // Numbers of each datapoint as in a batch (datapoint-batch.ts), as little-endian doubles; texts as a JSON array.
   `CREATE TABLE log (
     first_seq INTEGER PRIMARY KEY,
     datapoints INTEGER NOT NULL,

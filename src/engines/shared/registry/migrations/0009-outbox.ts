@@ -1,5 +1,5 @@
-// What rules need to be evaluated without loss and what they send: where each rule stands, what it remembers of a
-// device, the messages, and the datapoints that the watcher has not seen yet.
+// What rules need to be evaluated without loss, and their messages: the position of each rule, its memory of each
+// device, messages, and datapoints that the watcher has not seen.
 import { type Kysely, sql } from 'kysely';
 
 export async function up(db: Kysely<unknown>): Promise<void> {
@@ -7,14 +7,14 @@ export async function up(db: Kysely<unknown>): Promise<void> {
 }
 
 const statements = [
-  // Datapoints up to this seq are not looked at (any more) by the rule.
+  // The rule ignores datapoints up to this seq.
   'ALTER TABLE notification ADD COLUMN after_seq INTEGER NOT NULL DEFAULT 0',
   'ALTER TABLE notification ADD COLUMN watched_since INTEGER NOT NULL DEFAULT 0',
   'ALTER TABLE notification ADD COLUMN hysteresis TEXT',
   'ALTER TABLE notification ADD COLUMN hold INTEGER',
   'ALTER TABLE notification ADD COLUMN silence INTEGER',
   'ALTER TABLE notification ADD COLUMN recovery_message TEXT',
-  // What came before the service could evaluate rules is not evaluated now.
+  // Datapoints stored before this release are not evaluated.
   `UPDATE notification SET
     after_seq = max(
       coalesce((SELECT max(first_seq + datapoints - 1) FROM log), 0),
@@ -49,12 +49,12 @@ const statements = [
     user INTEGER NOT NULL REFERENCES user (key) ON DELETE CASCADE,
     count INTEGER NOT NULL,
     PRIMARY KEY (day, user)) WITHOUT ROWID`,
-  // Rows of the log that have settled before the watcher came to them.
+  // Log rows that were sealed before the watcher read them.
   `CREATE TABLE kept_log (
     first_seq INTEGER PRIMARY KEY,
     datapoints INTEGER NOT NULL,
     rows BLOB NOT NULL,
     texts TEXT)`,
-  // Runs of datapoints that no rule looks at.
+  // Ranges of datapoints that no rule looks at.
   'CREATE TABLE quiet_run (first_seq INTEGER PRIMARY KEY, last_seq INTEGER NOT NULL)',
 ];

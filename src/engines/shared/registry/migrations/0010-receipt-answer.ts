@@ -1,5 +1,5 @@
-// The first answer of a push under an `Idempotency-Key` has a column of its own; before, it stood behind the hash of the
-// body, after a space, which Base64 does not have.
+// The first answer of a push under an `Idempotency-Key` gets a column of its own. Before, it followed the body's hash
+// after a space, which Base64 does not contain.
 import { type Kysely, sql } from 'kysely';
 
 export async function up(db: Kysely<unknown>): Promise<void> {

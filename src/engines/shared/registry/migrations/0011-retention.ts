@@ -1,4 +1,4 @@
-// For how many days datapoints are kept: of a device, and of a sensor, which comes first. Null: as the service is set.
+// Days for which datapoints are kept, of a device and of a sensor, which takes precedence. Null: as the service is set.
 import { type Kysely, sql } from 'kysely';
 
 export async function up(db: Kysely<unknown>): Promise<void> {

@@ -1,18 +1,17 @@
-// Datapoints in compressed chunks, one row for thousands, in place of a row each. What the table of before holds is moved
-// when the store is opened (sqlite/upgrade.ts), which takes the table away at last.
+// Stores datapoints in compressed chunks, thousands in a row, instead of one row each. Existing ones are moved when the
+// store is opened (engines/embedded/database/upgrade.ts), which drops the old table at the end.
 import { type Kysely, sql } from 'kysely';
 
 export async function up(db: Kysely<unknown>): Promise<void> {
   for (const statement of statements) await sql.raw(statement).execute(db);
-  // A fresh folder has nothing to be moved.
+  // A new folder has nothing to move.
   const { rows } = await sql`SELECT 1 FROM datapoint LIMIT 1`.execute(db);
   if (rows.length === 0) await sql.raw('DROP TABLE datapoint').execute(db);
 }
 
 const statements = [
-  // Times are milliseconds since 1970 UTC; bytes as docs/chunk-format.md says. Of the values that are numbers: how many,
-  // the lowest, the highest, the sum.
-  // An id is never given again: readers remember chunks by it.
+  // Times are milliseconds since 1970 UTC; docs/chunk-format.md describes the bytes. `numbers`, `min`, `max` and `sum`
+  // are of the values that are numbers. Ids are never reused, because readers cache chunks by id.
   `CREATE TABLE chunk (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     sensor INTEGER NOT NULL,
@@ -25,9 +24,9 @@ const statements = [
     sum REAL,
     bytes BLOB NOT NULL)`,
   'CREATE INDEX chunk_place ON chunk (sensor, first, last)',
-  // The pass of sealing that is under way: sensors with smaller keys are in chunks up to this seq.
+  // The present pass of sealing: sensors with smaller keys are in chunks up to this seq.
   'CREATE TABLE sealing (up_to INTEGER NOT NULL, next_sensor INTEGER NOT NULL)',
-  // Chunks whose bytes are damaged, taken out of the way of new datapoints but kept.
+  // Chunks whose bytes are damaged; set aside, so that new datapoints can be stored in their span.
   `CREATE TABLE damaged_chunk (
     id INTEGER PRIMARY KEY,
     sensor INTEGER NOT NULL,

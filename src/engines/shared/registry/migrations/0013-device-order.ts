@@ -1,5 +1,5 @@
-// Lists of devices by name and by when they were last heard. By name, an index gives them in order, with all that a
-// search looks at beside; by when they were heard, the stored change stands beside what a list is counted by.
+// Indexes for lists of devices sorted by name, with all columns that a search needs, and by last-seen time, for which
+// the stored change time is added.
 import { type Kysely, sql } from 'kysely';
 
 export async function up(db: Kysely<unknown>): Promise<void> {

@@ -1,5 +1,5 @@
-// Rows of the log may be packed from here on (docs/chunk-format.md), and have the marks of MQTT publishes beside them. Those
-// that are there stay as they are, and can still be read.
+// Log rows may be packed from now on (docs/chunk-format.md), and hold the fingerprints of MQTT publishes. Existing rows
+// stay as they are and readable.
 import { type Kysely, sql } from 'kysely';
 
 export async function up(db: Kysely<unknown>): Promise<void> {

@@ -1,5 +1,5 @@
-// A change of a byte in a row of the log is found (docs/chunk-format.md); rows that are there have no checksum but a packed
-// one's own, and stay as they are.
+// Log rows get a checksum (docs/chunk-format.md). Existing rows have none, apart from the one inside packed bytes, and
+// stay as they are.
 import { type Kysely, sql } from 'kysely';
 
 export async function up(db: Kysely<unknown>): Promise<void> {

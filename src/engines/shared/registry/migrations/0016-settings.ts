@@ -1,4 +1,4 @@
-// What admins choose while the service runs, such as what callers without a token may do.
+// Settings that admins choose while the service runs, such as guest access.
 import { type Kysely, sql } from 'kysely';
 
 export async function up(db: Kysely<unknown>): Promise<void> {

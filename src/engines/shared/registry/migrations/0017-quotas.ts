@@ -1,6 +1,6 @@
-// Quotas: how much of each kind a user has stored, and how much they may. The counters follow their tables by triggers, so
-// that they change with the same commit, whichever door a change comes from, and are rolled back with it. A change that
-// would bring its owner beyond a quota, or any growth while the disk is full, is refused by a trigger too.
+// Quotas: how much of each kind a user has, and how much is allowed. Triggers keep the counters in the transaction of
+// each change, whichever code makes it, and roll back with it. Triggers also refuse a change that would exceed its
+// owner's quota, and any growth while the disk is full.
 import { type Kysely, sql } from 'kysely';
 import { countedUsage, registryKinds } from '../usage-count.ts';
 
@@ -11,7 +11,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
 const text = (row: string, columns: readonly string[]) =>
   columns.map((column) => `coalesce(octet_length(${row}.${column}), 0)`).join(' + ');
 
-/** What is counted as description of each kind of record: every text that callers choose. */
+/** The columns that count as description, by table: every text that callers choose. */
 const texts: Readonly<Record<string, readonly string[]>> = {
   device: ['id', 'gateway_id', 'name', 'domain', 'location', 'meta'],
   sensor: ['id', 'name', 'kind', 'quantity_kind', 'unit', 'calib', 'meta'],
@@ -22,7 +22,7 @@ const texts: Readonly<Record<string, readonly string[]>> = {
   api_key: ['id', 'name', 'scopes', 'devices'],
 };
 
-/** The records that a user has by themselves: their table, the column of the owner, and what counts them. */
+/** Tables whose records belong to a user directly: table, column of the owner, kind of quota. */
 const owned = [
   ['gateway', 'owner', 'gateways'],
   ['project', 'owner', 'projects'],
@@ -85,7 +85,7 @@ function partTriggers(table: 'sensor' | 'actuator'): string[] {
   ];
 }
 
-/** SQLite has the message of a refusal from the trigger: the kind, what is used, what may be. */
+/** The trigger's message names the kind, the use and the limit; database-error.ts parses it. */
 function refusalTrigger(kind: string): string {
   return `CREATE TRIGGER quota_${kind} AFTER UPDATE OF ${kind} ON usage WHEN new.${kind} > old.${kind} BEGIN
     SELECT RAISE(ABORT, 'full') FROM growth WHERE allowed = 0;
@@ -95,7 +95,7 @@ function refusalTrigger(kind: string): string {
 }
 
 const statements = [
-  // Bytes as they are stored, uncompressed. The kinds of MQTT and of datapoints are kept by those who store them.
+  // Bytes as stored, uncompressed. The kinds of MQTT and of datapoints are counted by the code that stores them.
   `CREATE TABLE usage (
     user INTEGER PRIMARY KEY,
     devices INTEGER NOT NULL DEFAULT 0,
@@ -111,10 +111,10 @@ const statements = [
     retained_bytes INTEGER NOT NULL DEFAULT 0,
     day INTEGER NOT NULL DEFAULT 0,
     day_datapoints INTEGER NOT NULL DEFAULT 0)`,
-  // As the settings say, written at every start. Max null: no bound.
+  // From the settings, written at every start. Max null: no bound.
   `CREATE TABLE quota_default (
     class TEXT NOT NULL, kind TEXT NOT NULL, max INTEGER, PRIMARY KEY (class, kind)) WITHOUT ROWID`,
-  // What an admin has set for one user. Max null: no bound.
+  // Set by an admin for one user. Max null: no bound.
   `CREATE TABLE quota_exception (
     user INTEGER NOT NULL REFERENCES user (key) ON DELETE CASCADE,
     kind TEXT NOT NULL, max INTEGER, PRIMARY KEY (user, kind)) WITHOUT ROWID`,
@@ -126,7 +126,7 @@ const statements = [
     JOIN quota_default ON quota_default.class =
       CASE WHEN user.username = 'guest' THEN 'guest' WHEN user.admin = 1 THEN 'admin' ELSE 'user' END
     LEFT JOIN quota_exception ON quota_exception.user = user.key AND quota_exception.kind = quota_default.kind`,
-  // One row: 0 while the data may not grow, because the disk or its cap is full.
+  // One row: 0 while the data may not grow, because the disk or the storage quota is full.
   'CREATE TABLE growth (allowed INTEGER NOT NULL)',
   'INSERT INTO growth (allowed) VALUES (1)',
   countedUsage.insert,

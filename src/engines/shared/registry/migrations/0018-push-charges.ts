@@ -1,10 +1,10 @@
-// Who is charged for which datapoints: a row for each device and each user who has pushed to it. What is removed is taken off
-// these rows by their shares. The datapoints that are there are charged to the owners of their devices.
+// Who is charged for which datapoints: one row for each device and user who has pushed to it. Deletions reduce these
+// rows in proportion. Existing datapoints are charged to the owners of their devices.
 import { type Kysely, sql } from 'kysely';
 
 export async function up(db: Kysely<unknown>): Promise<void> {
   for (const statement of statements) await sql.raw(statement).execute(db);
-  // A folder of a release with a row for each datapoint; they become chunks after the migrations.
+  // A folder of the earliest releases, with a row for each datapoint; they become chunks after the migrations.
   const { rows } = await sql`SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'datapoint'`.execute(db);
   if (rows.length > 0) await sql.raw(chargesOfEarlierTable).execute(db);
 }
@@ -18,7 +18,7 @@ const add = (row: string, sign: string) =>
   `UPDATE usage SET datapoint_bytes = datapoint_bytes ${sign} ${row}.bytes WHERE user = ${row}.user;`;
 
 const statements = [
-  // Stranger 1: pushed only because the device is public.
+  // Stranger 1: the user could push only because the device is public.
   `CREATE TABLE push_charge (
     device INTEGER NOT NULL,
     user INTEGER NOT NULL,
@@ -31,7 +31,7 @@ const statements = [
   `CREATE TRIGGER push_charge_changed AFTER UPDATE OF bytes ON push_charge BEGIN ${add('old', '-')} ${add('new', '+')} END`,
   `CREATE TRIGGER push_charge_removed AFTER DELETE ON push_charge BEGIN ${add('old', '-')} END`,
   'CREATE TRIGGER push_charge_user_removed AFTER DELETE ON user BEGIN DELETE FROM push_charge WHERE user = old.key; END',
-  // Of a sensor that goes, what is in chunks is given back by its share; with the last sensor all is.
+  // Removing a sensor credits its chunks in proportion; removing the last sensor of a device credits everything.
   `CREATE TRIGGER push_charge_sensor_removed AFTER DELETE ON sensor
     WHEN EXISTS (SELECT 1 FROM push_charge WHERE device = old.device) BEGIN
     DELETE FROM push_charge WHERE device = old.device AND NOT EXISTS (SELECT 1 FROM sensor WHERE device = old.device);

@@ -1,15 +1,15 @@
-// Binds what MQTT stores to the key of a user in place of the name, so that a user made again under an old name gets
-// nothing of the old one's; and adds what quotas and the expiry of sessions need to know.
+// Binds stored MQTT state to the key of a user instead of the name, so that a new user with an old name does not
+// inherit it. Adds columns for quotas and session expiry.
 import { type Kysely, sql } from 'kysely';
 
 export async function up(db: Kysely<unknown>): Promise<void> {
   for (const statement of statements) await sql.raw(statement).execute(db);
 }
 
-/** The key of the user that a table's row names. */
+/** The key of the user with this name. */
 const keyOf = (name: string) => `(SELECT user.key FROM user WHERE user.username = ${name})`;
 
-/** The name in a topic `users/{name}/…`, and in the same topic with a leading slash. */
+/** The name in a topic `users/{name}/…`, with or without a leading slash. */
 const bare = "ltrim(topic, '/')";
 const named = `substr(${bare}, 7, instr(substr(${bare}, 7), '/') - 1)`;
 const isOfUser = "(topic LIKE 'users/%' OR topic LIKE '/users/%')";
@@ -20,28 +20,28 @@ const uncounted = `UPDATE usage SET retained_bytes = retained_bytes - (${bytesOf
 
 const statements = [
   'ALTER TABLE mqtt_session ADD COLUMN user INTEGER',
-  // When its client went away, milliseconds since 1970 UTC; null while it is connected.
+  // When its client went away, in milliseconds since 1970 UTC; null while it is connected.
   'ALTER TABLE mqtt_session ADD COLUMN away INTEGER',
   `UPDATE mqtt_session SET user = ${keyOf('mqtt_session.username')}`,
-  // Sessions of users who are gone; their queues are cleared away at the next start, in steps.
+  // Sessions of removed users; their queues are deleted in steps at the next start.
   `DELETE FROM mqtt_subscription WHERE session IN
     (SELECT key FROM mqtt_session WHERE username IS NOT NULL AND user IS NULL)`,
   `DELETE FROM mqtt_incoming WHERE session IN
     (SELECT key FROM mqtt_session WHERE username IS NOT NULL AND user IS NULL)`,
   'DELETE FROM mqtt_session WHERE username IS NOT NULL AND user IS NULL',
   'ALTER TABLE mqtt_session DROP COLUMN username',
-  // What a message takes of the quota of the session's user; 0 for those of earlier versions.
+  // Bytes of the message charged to the session's user; 0 for messages of earlier releases.
   'ALTER TABLE mqtt_queue ADD COLUMN bytes INTEGER NOT NULL DEFAULT 0',
   'ALTER TABLE mqtt_will ADD COLUMN user INTEGER',
   `UPDATE mqtt_will SET user = ${keyOf('mqtt_will.username')}`,
   'DELETE FROM mqtt_will WHERE username IS NOT NULL AND user IS NULL',
   'ALTER TABLE mqtt_will DROP COLUMN username',
-  // Who published it; null where an earlier version did not note that.
+  // The publisher; null where an earlier release did not store it.
   'ALTER TABLE mqtt_retained ADD COLUMN user INTEGER',
   `UPDATE mqtt_retained SET user = ${keyOf(named)} WHERE ${isOfUser}`,
   `DELETE FROM mqtt_retained WHERE ${isOfUser} AND user IS NULL`,
   'CREATE INDEX mqtt_retained_user ON mqtt_retained (user, topic)',
-  // What the retained messages of each user take of the quota (0017); nobody is charged for those of nobody.
+  // Retained messages charged to each user's quota (0017); those without a user are charged to nobody.
   `UPDATE usage SET retained_bytes =
     coalesce((SELECT sum(${bytesOf('mqtt_retained')}) FROM mqtt_retained WHERE mqtt_retained.user = usage.user), 0)`,
   `CREATE TRIGGER mqtt_retained_in AFTER INSERT ON mqtt_retained BEGIN ${counted}; END`,

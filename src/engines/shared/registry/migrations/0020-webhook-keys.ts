@@ -1,5 +1,5 @@
-// Binds the key of a user's webhooks to their account and to a version, so that it can be changed. Version 0 is the key of
-// those who had one before, which hangs on the name and stays good until it is changed.
+// Derives the key of a user's webhooks from their account and a version, so that it can be rotated. Version 0 is the
+// earlier key, derived from the name, which existing users keep until they rotate it.
 import { type Kysely, sql } from 'kysely';
 
 export async function up(db: Kysely<unknown>): Promise<void> {

@@ -1,5 +1,5 @@
-// What each username looks like, by which look-alikes are found among those who make accounts for themselves. Names that
-// were there before and look alike stay as they are.
+// The skeleton of each username (Unicode TS 39), by which self-registration refuses look-alikes. Existing names that
+// look alike stay.
 import { type Kysely, sql } from 'kysely';
 import { likenessOf } from '../../../../domain/users/username.ts';
 

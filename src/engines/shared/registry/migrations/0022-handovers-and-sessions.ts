@@ -1,5 +1,5 @@
-// Devices that were handed over, with what they had before, so that they can be given back as they were; and of a
-// renewal session when and where it was begun and used, and what its secret was before. Sessions that were there end.
+// Devices that were handed over, with their earlier shares and keys, so that they can be given back. Refresh sessions
+// with their times, origin and previous secret. Existing sessions end.
 import { type Kysely, sql } from 'kysely';
 
 export async function up(db: Kysely<unknown>): Promise<void> {
@@ -7,8 +7,8 @@ export async function up(db: Kysely<unknown>): Promise<void> {
 }
 
 const statements = [
-  // shares: [[user, scopes, given_by], …]; keys: ids of the API keys of the former owner that named the device. A former
-  // owner who was removed is null.
+  // shares: [[user, scopes, given_by], …]; keys: ids of the former owner's API keys that named the device. `former` is
+  // null where that owner was removed.
   `CREATE TABLE handover (
     device INTEGER PRIMARY KEY REFERENCES device (key),
     former INTEGER REFERENCES user (key),
@@ -20,8 +20,8 @@ const statements = [
   'CREATE INDEX handover_former ON handover (former)',
   'CREATE INDEX handover_at ON handover (at)',
   'DROP TABLE renewal',
-  // id: shown to the user. family: hash of the part of the secret that stays; hash, previous: of the whole secret as it is
-  // now and as it was before. ends: when it is over however much it is used.
+  // id: shown to the user. family: hash of the constant part of the secret; hash, previous: of the present and the
+  // previous whole secret. ends: the session's end, however much it is used.
   `CREATE TABLE renewal (
     key INTEGER PRIMARY KEY AUTOINCREMENT,
     id TEXT NOT NULL UNIQUE,

@@ -1,15 +1,15 @@
-// Who may see what, as SQL conditions: the same rule as Permissions.scopesOf (I6), for each kind of record.
+// SQL conditions for who may see what: the rule of Permissions.scopesOf (I6), for each kind of record.
 import { type RawBuilder, type SqlBool, sql } from 'kysely';
 import type { Audience } from '../../../../domain/permissions/permission.ts';
 import type { RecordKind } from '../../../../domain/scopes.ts';
 import type { UserKey } from '../../../../domain/users/user.ts';
 
-/** Among whom searches take turns. */
+/** The caller for whom a search runs, because callers take turns. */
 export function callerOf({ caller = '' }: Audience): { readonly caller: string } {
   return { caller };
 }
 
-/** The same where a list is of one author, or of all for an admin. */
+/** The same for lists of one author, or of all authors for an admin. */
 export function callerOfAuthor({ author }: { readonly author?: UserKey | undefined }): { readonly caller: string } {
   return { caller: author === undefined ? 'admins' : `author ${author}` };
 }
@@ -24,11 +24,11 @@ export function audienceCondition(kind: RecordKind, audience: Audience): RawBuil
 function whoseCondition(kind: RecordKind, audience: Audience): RawBuilder<SqlBool> {
   if (audience.all) return sql`1 = 1`;
   const conditions: RawBuilder<SqlBool>[] = [];
-  // A project has no visibility: it is private.
+  // Projects have no visibility: they are private.
   if (audience.public && kind !== 'project') conditions.push(sql`${sql.ref(`${kind}.visibility`)} = 'public'`);
   if (audience.user !== undefined) {
     conditions.push(sql`${sql.ref(`${kind}.owner`)} = ${audience.user}`);
-    // Devices alone are shared.
+    // Only devices have shares.
     if (kind === 'device') {
       conditions.push(
         sql`device.key IN (SELECT share.device FROM share WHERE share.user = ${audience.user} AND (share.scopes & ${audience.shared}) <> 0)`,

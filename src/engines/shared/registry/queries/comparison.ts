@@ -1,4 +1,4 @@
-// One condition of a `q` filter (contract 1) as SQL, whatever record it is about; values travel as parameters only.
+// One condition of a `q` filter (contract 1) as SQL, for any kind of record; values are passed as parameters only.
 import { type RawBuilder, type SqlBool, sql } from 'kysely';
 import { Refusal } from '../../../../base/refusal.ts';
 import { parseTimestamp } from '../../../../base/time/timestamp.ts';
@@ -6,7 +6,7 @@ import type { Condition } from '../../../../domain/devices/filter.ts';
 
 type Sql = RawBuilder<SqlBool>;
 
-/** A field that no record has: equal to nothing, unequal to everything. */
+/** An unknown field: equal to nothing, unequal to everything. */
 export function compareNothing({ operator }: Condition): Sql {
   return operator === '!=' ? sql`1 = 1` : sql`1 = 0`;
 }
@@ -14,15 +14,15 @@ export function compareNothing({ operator }: Condition): Sql {
 export function compareJson(column: RawBuilder<unknown>, path: readonly string[], condition: Condition): Sql {
   const jsonPath = `$${path.map((step) => `."${step}"`).join('')}`;
   const extracted = sql`json_extract(${column}, ${jsonPath})`;
-  // JSON true and false come out as 1 and 0; their type tells them from numbers.
+  // SQLite extracts JSON true and false as 1 and 0; their JSON type distinguishes them from numbers.
   const asText = sql`CASE json_type(${column}, ${jsonPath}) WHEN 'true' THEN 'true' WHEN 'false' THEN 'false' ELSE ${extracted} END`;
   return compare(sql`(${asText})`, condition, (value) => value);
 }
 
 /**
- * Compares a column with each value: one must match, or for `!=` none may. A stored number is compared with values that
- * read as numbers, a stored text with all. The column, whose JSON may be long, is looked at a few times, whatever the
- * number of values.
+ * Compares a column with each value: one must match; for `!=`, none may. A stored number is compared with the values
+ * that read as numbers, a stored text with all. The column, whose JSON may be long, is evaluated a few times, however
+ * many values there are.
  */
 export function compare(
   column: RawBuilder<unknown>,
@@ -36,7 +36,7 @@ export function compare(
   const isNumber = sql<SqlBool>`typeof(${column}) IN ('integer', 'real')`;
   if (operator === '!=') {
     const none = sql<SqlBool>`(${isText} AND ${column} NOT IN (${sql.join(texts)}))`;
-    // A number is not told from a text that is none.
+    // A stored number differs from every value that is not a number.
     if (numbers.length < values.length) return sql`(${column} IS NULL OR ${none})`;
     return sql`(${column} IS NULL OR ${none} OR (${isNumber} AND ${column} NOT IN (${sql.join(numbers)})))`;
   }
@@ -54,12 +54,12 @@ function oneOf(
   const symbol = sql.raw(operator);
   const [first] = values;
   if (values.length === 1) return sql`${column} ${symbol} ${first}`;
-  // Beyond one of several is beyond the least of them; the engine finds it once for all rows.
+  // "Greater than one of several" is "greater than the least of them", which SQLite computes once for all rows.
   const widest = sql.raw(operator.startsWith('>') ? 'min' : 'max');
   return sql`${column} ${symbol} ${widest}(${sql.join(values)})`;
 }
 
-/** A time is dear to find out, so it is compared once, whatever the number of values. */
+/** Computing the time is expensive, so it is compared once, however many values there are. */
 export function compareTime(column: RawBuilder<unknown>, { operator, values }: Condition): Sql {
   const times = values.map(toMilliseconds);
   if (operator === '==') return sql`${column} IN (${sql.join(times)})`;

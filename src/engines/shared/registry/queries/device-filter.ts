@@ -1,4 +1,4 @@
-// Turns a `q` filter of devices into SQL conditions. Fields of spec.md and the contract by their names on the wire.
+// Converts a `q` filter of devices to SQL conditions. Fields have the names of the API.
 import { type Expression, type RawBuilder, type SqlBool, sql } from 'kysely';
 import { Refusal } from '../../../../base/refusal.ts';
 import type { DeviceOrder, DeviceSearch } from '../../../../domain/devices/device-store.ts';
@@ -22,12 +22,12 @@ const textColumns: Record<string, RawBuilder<unknown>> = {
 
 const timeColumns: Record<string, RawBuilder<unknown>> = {
   date_created: sql`device.date_created`,
-  // As a read shows it: the later of the stored change and the last value received. `device_heard` is a function that
-  // each engine gives: when a datapoint of one of the device's sensors came last, sealed or still in the log, or 0.
+  // As reads show it: the later of the stored change and the last value received. `device_heard` is an SQL function
+  // that each engine provides: when a datapoint of the device was last received, sealed or in the log, or 0.
   date_modified: sql`max(device.date_modified, device_heard(device.key))`,
 };
 
-/** What people typed, found anywhere in a name or an id. */
+/** Text searched anywhere in names and ids. */
 export function searchConditions({ text, sensorText, sharedWith }: DeviceSearch): Expression<SqlBool>[] {
   const conditions: Sql[] = [];
   if (text !== undefined) conditions.push(sql`(${holds(sql`device.id`, text)} OR ${holds(sql`device.name`, text)})`);
@@ -41,17 +41,18 @@ export function searchConditions({ text, sensorText, sharedWith }: DeviceSearch)
   return conditions;
 }
 
-/** Whatever the case of its letters; half as dear as comparing what `lower` gives. */
+/** Case-insensitive; twice as fast as comparing `lower` of the column. */
 function holds(column: RawBuilder<unknown>, text: string): Sql {
   return sql`${column} LIKE ${`%${text.replaceAll(/[%_\\]/g, '\\$&')}%`} ESCAPE '\\'`;
 }
 
-/** By the field, and where it is the same, by creation. */
+/** By the field, equal ones by creation. */
 export function orderOf(order: DeviceOrder = 'created', filter: Filter = []): RawBuilder<unknown> {
   const direction = sql.raw(order.startsWith('-') ? 'DESC' : 'ASC');
   const field = order.replace('-', '');
   if (field === 'name') {
-    // The index of names holds nothing that filters look at: there, reading all and sorting what passes is quicker.
+    // The index of names has none of the columns of filters: with a filter, sorting the matching rows is faster than
+    // using it, which the `+` prevents.
     const index = sql.raw(filter.length === 0 ? '' : '+');
     return sql`${index}lower(coalesce(device.name, device.id)) ${direction}, device.key ${direction}`;
   }
@@ -103,13 +104,13 @@ function conditionOf(condition: Condition): Sql {
   return compareNothing(condition);
 }
 
-/** Asked of the users first, of which there are fewer. */
+/** Evaluated on the users first, who are fewer. */
 function ownerCondition(condition: Condition): Sql {
   const named = compare(sql`user.username`, condition, (value) => value);
   return sql`device.owner IN (SELECT user.key FROM user WHERE ${named})`;
 }
 
-/** True for a device when one of its sensors (or actuators) meets the condition; `!=` when none equals. */
+/** True for a device when one of its sensors (or actuators) meets the condition; for `!=`, when none equals. */
 function partCondition(field: string, rest: readonly string[], condition: Condition): Sql {
   const part = partTables[field];
   const [name = '', ...deeper] = rest;
@@ -126,7 +127,7 @@ function partCondition(field: string, rest: readonly string[], condition: Condit
   const ref = sql.ref(`${part.table}.${column}`);
   const isJson = column === 'meta' || column === 'calib';
   const inner = isJson ? compareJson(ref, deeper, positive) : compare(ref, positive, (value) => value);
-  // The parts are searched once, not once for each device.
+  // A subquery that SQLite runs once, not once for each device.
   const has = sql<SqlBool>`device.key IN (SELECT ${sql.ref(`${part.table}.device`)} FROM ${sql.table(part.table)} WHERE ${withinTime(part.table)} AND ${inner})`;
   return negated ? sql`NOT ${has}` : has;
 }

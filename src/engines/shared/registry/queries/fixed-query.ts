@@ -1,5 +1,5 @@
-// A query whose text is always the same: compiled once, so that what is asked a thousand times a second costs what the
-// engine needs. Its parameters are known by their place: `parameter(0)` is the first that is put in.
+// A query with constant text, compiled once, so that frequent queries cost only what the engine needs. Parameters are
+// positional: `parameter(0)` is the first argument.
 import { CompiledQuery, type RawBuilder, sql } from 'kysely';
 import type { Registry } from '../registry.ts';
 
@@ -20,7 +20,7 @@ export class FixedQuery<Row = unknown> {
   readonly #sql: string;
   readonly #slots: readonly number[];
 
-  /** Everything but `parameter(…)` belongs to the text. */
+  /** Everything but `parameter(…)` must be constant. */
   constructor(registry: Registry, query: RawBuilder<Row>) {
     this.#registry = registry;
     const compiled = query.compile(registry.read);
@@ -45,7 +45,7 @@ export class FixedQuery<Row = unknown> {
   }
 }
 
-/** A field of an entry of a JSON array of arrays. */
+/** Element `n` of an entry in a JSON array of arrays. */
 export function field(n: number): RawBuilder<unknown> {
   return sql`json_extract(entry.value, ${sql.lit(`$[${n}]`)})`;
 }

@@ -1,6 +1,6 @@
-// A condition that is always true, by which a query that looks at many rows can be ended: every engine gives a function
-// `within_time` that throws when the time of the query is up. Asked for one row in 64, since a call costs as much as
-// looking at several rows. It stands first among the conditions of each query that `Registry.search` runs.
+// A condition that is always true and lets a long query be ended: each engine provides an SQL function `within_time`
+// that throws when the query's time is up. It is called for one row in 64, because a call costs as much as examining
+// several rows. It must be the first condition of each query that `Registry.search` runs.
 import { type RawBuilder, type SqlBool, sql } from 'kysely';
 
 export function withinTime(table: string): RawBuilder<SqlBool> {
