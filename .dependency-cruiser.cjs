@@ -81,9 +81,22 @@ const forbidden = [
   })),
   {
     name: 'ports-are-types',
-    comment: 'A port says what the domain needs of an engine, in the words of all nouns: it has no code, and needs none.',
+    comment:
+      'A port says what the domain needs of an engine, in the words of all nouns: it has no code, and needs none.',
     from: { path: '^src/domain/ports/', pathNot: tests },
     to: { path: '.', dependencyTypesNot: ['type-only'] },
+  },
+  {
+    name: 'rules-know-no-outbox',
+    comment: 'A firing goes one way: rules are evaluated by watching/, which fills the outbox. rules/ serves both.',
+    from: { path: '^src/domain/notifications/rules/', pathNot: tests },
+    to: { path: '^src/domain/notifications/(outbox|watching)/' },
+  },
+  {
+    name: 'outbox-knows-no-watching',
+    comment: 'Watching wakes the outbox; the outbox tells watching nothing.',
+    from: { path: '^src/domain/notifications/outbox/', pathNot: tests },
+    to: { path: '^src/domain/notifications/watching/' },
   },
   {
     name: 'edges-never-meet',
@@ -127,6 +140,12 @@ const forbidden = [
     comment: 'Strings in, a frozen object out. Types of the domain are welcome, its code is not needed.',
     from: { path: '^src/config/', pathNot: [tests, limits] },
     to: { path: '^src/', pathNot: '^src/(base|config)/', dependencyTypesNot: ['type-only'] },
+  },
+  {
+    name: 'config-knows-no-edge',
+    comment: 'What an edge is told of the configuration is typed here, not there.',
+    from: { path: '^src/config/', pathNot: tests },
+    to: { path: '^src/(?!(base|config|domain)/)' },
   },
   {
     name: 'limits-are-constants',

@@ -5,7 +5,7 @@ import type { ByteBudget } from './domain/callers/byte-budget.ts';
 import type { StorageQuota } from './domain/datapoints/ingest/storage-quota.ts';
 import type { Writer } from './domain/datapoints/ingest/writer.ts';
 import type { RetentionJob } from './domain/datapoints/retention-job.ts';
-import type { NotificationCounters } from './domain/notifications/notification-counters.ts';
+import type { NotificationCounters } from './domain/notifications/outbox/notification-counters.ts';
 import type { Outbox } from './domain/notifications/outbox/outbox.ts';
 import type { Watcher } from './domain/notifications/watching/watcher.ts';
 import type { EmbeddedStore } from './engines/embedded/open.ts';

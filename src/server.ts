@@ -386,7 +386,7 @@ async function wireDomain(parts: {
       ...{ permissions, shares },
       ids,
       clock,
-      watcher: rules.watcher,
+      ruleChanges: rules.watcher,
       dryRun: new DryRun({ ...known, series: store.series }),
     }),
     tokens: new Tokens({ keys: tokenKeys, clock }),

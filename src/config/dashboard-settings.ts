@@ -1,6 +1,16 @@
 // What of the settings the dashboard is told before anybody signs in. Called by server.ts for each page that asks.
-import type { DashboardSettings } from '../http/dashboard/dashboard.ts';
 import type { Config } from './config.ts';
+
+/** What the dashboard must know before anybody signs in. */
+export interface DashboardSettings {
+  readonly selfRegistration: boolean;
+  readonly guestAccess: string;
+  readonly defaultVisibility: string;
+  readonly passwordLengthMin: number;
+  readonly tiles?: { readonly url: string; readonly attribution: string };
+  /** Plain MQTT may be switched off, and MQTT over TLS has no port without a certificate. */
+  readonly mqtt: { readonly port?: number; readonly tlsPort?: number };
+}
 
 /** `ports` are those that are open; undefined while the service starts. */
 export function dashboardSettingsOf(

@@ -8,21 +8,15 @@ import { type Asset, type DashboardFiles, encodingFor } from './dashboard-files.
 
 const hidden = { hide: true } as never;
 
-/** What the dashboard must know before anybody signs in. */
-export interface DashboardSettings {
-  readonly selfRegistration: boolean;
-  readonly guestAccess: string;
-  readonly defaultVisibility: string;
-  readonly passwordLengthMin: number;
-  readonly tiles?: { readonly url: string; readonly attribution: string };
-  /** Plain MQTT may be switched off, and MQTT over TLS has no port without a certificate. */
-  readonly mqtt: { readonly port?: number; readonly tlsPort?: number };
+/** What the dashboard must know before anybody signs in; the configuration says the rest (config/dashboard-settings.ts). */
+export interface DashboardFacts {
+  readonly tiles?: { readonly url: string };
 }
 
 export interface Dashboard {
   /** Absent where it is not built. */
   readonly files: DashboardFiles | undefined;
-  readonly facts: () => DashboardSettings;
+  readonly facts: () => DashboardFacts;
 }
 
 export function registerDashboard(app: FastifyInstance, { files, facts }: Dashboard): void {

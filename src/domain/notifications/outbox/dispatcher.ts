@@ -8,11 +8,11 @@ import { limits } from '../../../config/limits.ts';
 import type { Actuators } from '../../actuators/actuators.ts';
 import { guestUsername, type User, type UserKey } from '../../users/user.ts';
 import type { Users } from '../../users/users.ts';
-import type { NotificationCounters } from '../notification-counters.ts';
+import type { ActuatorSetting } from '../rules/message-text.ts';
 import type { Channel } from '../rules/notification.ts';
 import { actuatorChannel } from './message.ts';
-import type { ActuatorSetting } from './message-builder.ts';
 import type { CapCharge, DueMessage, MessageOutcome, MessageStore } from './message-store.ts';
+import type { NotificationCounters } from './notification-counters.ts';
 import type { Sender, SendOutcome } from './sender.ts';
 
 /** A message that may go. */

@@ -3,28 +3,14 @@
 
 import type { Ids } from '../../../base/ids.ts';
 import { LruCache } from '../../../base/memory/lru-cache.ts';
-import type { Json } from '../../../base/text/json.ts';
 import type { Clock } from '../../../base/time/clock.ts';
 import { limits } from '../../../config/limits.ts';
 import type { Actor, UserKey } from '../../users/user.ts';
-import type { Lookup } from '../rules/expression-evaluation.ts';
-import type { FiringEvent } from '../rules/firing.ts';
-import type { Rule } from '../rules/rule.ts';
-import { replaceVariables } from '../rules/variables.ts';
+import { messageTextOf, type TextSource } from '../rules/message-text.ts';
 import { actuatorChannel, firstState, type NewMessage, newMessageId } from './message.ts';
 
-export interface MessageContext {
-  readonly rule: Rule;
+export interface MessageContext extends TextSource {
   readonly author: Actor;
-  readonly event: FiringEvent;
-  readonly lookup: Lookup;
-}
-
-/** The setting of an actuator as it waits in the outbox. */
-export interface ActuatorSetting {
-  readonly device_id: string;
-  readonly actuator_id: string;
-  readonly actuator_value: Json;
 }
 
 export class MessageBuilder {
@@ -43,7 +29,7 @@ export class MessageBuilder {
   make(context: MessageContext): NewMessage[] {
     const { rule, author } = context;
     const { action } = rule;
-    const text = textOf(context);
+    const text = messageTextOf(context);
     if (text === undefined) return [];
     const recipients: { readonly username: string; readonly channel: string }[] =
       action.kind === 'actuation'
@@ -73,19 +59,4 @@ export class MessageBuilder {
     this.#spent.set(key, { minute, kib: spent });
     return spent <= limits.messagesKibPerMinuteMax;
   }
-}
-
-/** What is sent; undefined where nothing is. */
-export function textOf({ rule, event, lookup }: Pick<MessageContext, 'rule' | 'event' | 'lookup'>): string | undefined {
-  const { action, recoveryMessage } = rule;
-  const replaced = (text: string) => replaceVariables(text, event.sensor, lookup);
-  if (event.kind === 'recovers') return recoveryMessage === undefined ? undefined : replaced(recoveryMessage);
-  if (action.kind === 'message') return replaced(action.text);
-  const { device, actuator, value } = action;
-  const setting: ActuatorSetting = {
-    device_id: device,
-    actuator_id: actuator,
-    actuator_value: typeof value === 'string' ? replaced(value) : value,
-  };
-  return JSON.stringify(setting);
 }

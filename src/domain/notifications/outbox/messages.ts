@@ -9,10 +9,10 @@ import { limits } from '../../../config/limits.ts';
 import { parseFilter } from '../../devices/filter.ts';
 import type { Permissions } from '../../permissions/permission.ts';
 import type { Actor } from '../../users/user.ts';
-import type { NotificationCounters } from '../notification-counters.ts';
 import { actuatorChannel, firstState, type Message, type MessageId, newMessageId } from './message.ts';
 import type { MessageBuilder } from './message-builder.ts';
 import type { MessageStore } from './message-store.ts';
+import type { NotificationCounters } from './notification-counters.ts';
 
 export interface MessagePage {
   readonly messages: readonly Message[];

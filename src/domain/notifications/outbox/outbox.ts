@@ -8,12 +8,12 @@ import type { Clock } from '../../../base/time/clock.ts';
 import { limits } from '../../../config/limits.ts';
 import { nextLoopTurn } from '../../datapoints/history/series.ts';
 import type { UserKey } from '../../users/user.ts';
-import type { NotificationCounters } from '../notification-counters.ts';
 import type { Channel } from '../rules/notification.ts';
 import { ChannelQueue } from './channel-queue.ts';
 import type { Dispatcher, Envelope } from './dispatcher.ts';
 import { actuatorChannel } from './message.ts';
 import type { DueMessage, MessageOutcome, MessageStore } from './message-store.ts';
+import type { NotificationCounters } from './notification-counters.ts';
 import type { Sender, SendOutcome } from './sender.ts';
 
 /** What became of a message of a channel. */

@@ -16,9 +16,9 @@ import type { Permissions } from '../../permissions/permission.ts';
 import type { Series } from '../../ports/series.ts';
 import { scope } from '../../scopes.ts';
 import type { Actor } from '../../users/user.ts';
-import { textOf } from '../outbox/message-builder.ts';
 import type { Lookup } from './expression-evaluation.ts';
 import { applyDatapoint, applyTime, type FiringContext, type FiringEvent, newDeviceState } from './firing.ts';
+import { messageTextOf } from './message-text.ts';
 import { assertFields, type NotificationFields } from './notification.ts';
 import { type Rule, toRule } from './rule.ts';
 
@@ -168,7 +168,7 @@ class DryRunState {
     this.#memories.set(device.id, memory);
     const emit = (event: FiringEvent) => {
       if (this.isFull) return false;
-      const text = textOf({ rule: this.#rule, event, lookup: this.#lookup(device) });
+      const text = messageTextOf({ rule: this.#rule, event, lookup: this.#lookup(device) });
       this.firings.push({ ...event, device: device.id, ...this.#said(event, text) });
       return true;
     };

@@ -11,7 +11,6 @@ import { parseFilter } from '../../devices/filter.ts';
 import type { Permissions } from '../../permissions/permission.ts';
 import type { GuestShares } from '../../quotas/guest-shares.ts';
 import type { Actor, UserKey } from '../../users/user.ts';
-import type { Watcher } from '../watching/watcher.ts';
 import type { DryRun, DryRunQuery, DryRunReport } from './dry-run.ts';
 import {
   assertFields,
@@ -27,6 +26,7 @@ import {
 } from './notification.ts';
 import type { NotificationStore } from './notification-store.ts';
 import { textsOf } from './rule.ts';
+import type { RuleChanges, RuleWeight } from './rule-changes.ts';
 
 export interface NotificationPage {
   /** Those of the page, in steps that are small enough to be held at once. */
@@ -37,9 +37,6 @@ export interface NotificationPage {
 
 /** What a caller asks to be changed; null takes a field away, in a condition and an action too (RFC 7396). */
 export type NotificationPatch = NotificationChange;
-
-/** Who evaluates rules: changes of them go through here. */
-export type RuleChanges = Pick<Watcher, 'add' | 'change' | 'reserve'>;
 
 /** What a rule is tried with where nothing is said. */
 const blank: NotificationFields = {
@@ -58,7 +55,7 @@ export class Notifications {
   readonly #shares: GuestShares;
   readonly #ids: Ids;
   readonly #clock: Clock;
-  readonly #watcher: RuleChanges;
+  readonly #ruleChanges: RuleChanges;
   readonly #dryRun: DryRun;
 
   constructor(parts: {
@@ -67,7 +64,7 @@ export class Notifications {
     readonly shares: GuestShares;
     readonly ids: Ids;
     readonly clock: Clock;
-    readonly watcher: RuleChanges;
+    readonly ruleChanges: RuleChanges;
     readonly dryRun: DryRun;
   }) {
     this.#store = parts.store;
@@ -75,7 +72,7 @@ export class Notifications {
     this.#shares = parts.shares;
     this.#ids = parts.ids;
     this.#clock = parts.clock;
-    this.#watcher = parts.watcher;
+    this.#ruleChanges = parts.ruleChanges;
     this.#dryRun = parts.dryRun;
   }
 
@@ -89,7 +86,7 @@ export class Notifications {
     const release = this.#reserve(actor.key, fields);
     try {
       await this.#shares.take(actor, { rules: 1 }, () =>
-        this.#watcher.add(id, ({ newest: afterSeq }) =>
+        this.#ruleChanges.add(id, ({ newest: afterSeq }) =>
           this.#store.create(id, actor.key, fields, { afterSeq, sinceMs }),
         ),
       );
@@ -166,7 +163,7 @@ export class Notifications {
 
   async remove(actor: Actor, id: string): Promise<void> {
     const notification = await this.get(actor, id);
-    await this.#watcher.change(notification.id, () => this.#store.remove(notification.id));
+    await this.#ruleChanges.change(notification.id, () => this.#store.remove(notification.id));
   }
 
   /** A rule that is started again, or says something else, has seen nothing yet; its counters stay. */
@@ -178,7 +175,7 @@ export class Notifications {
     const fields = { ...before, ...change } as Notification;
     const release = isLarger ? this.#reserve(before.authorKey, fields, before) : () => {};
     try {
-      await this.#watcher.change(before.id, ({ newest, seen }) =>
+      await this.#ruleChanges.change(before.id, ({ newest, seen }) =>
         this.#store.update(before.id, change, { afterSeq: isStarted ? newest : seen, sinceMs, isAnew }),
       );
     } finally {
@@ -192,10 +189,10 @@ export class Notifications {
    */
   #reserve(author: UserKey, fields: NotificationFields, before?: NotificationFields): () => void {
     if (fields.status !== 'active') return () => {};
-    return this.#watcher.reserve(
+    return this.#ruleChanges.reserve(
       author,
-      toWeighed(fields),
-      before?.status === 'active' ? toWeighed(before) : undefined,
+      weightOf(fields),
+      before?.status === 'active' ? weightOf(before) : undefined,
     );
   }
 
@@ -205,8 +202,7 @@ export class Notifications {
   }
 }
 
-/** What of a rule decides what it takes in memory. */
-function toWeighed({ condition, action }: NotificationFields) {
+function weightOf({ condition, action }: NotificationFields): RuleWeight {
   const [conditionJson, actionJson] = [JSON.stringify(condition), JSON.stringify(action)];
   return { devices: textsOf(condition['devices']), conditionJson, actionJson };
 }

@@ -18,8 +18,8 @@ import type { Series } from '../../ports/series.ts';
 import { remembered } from '../../remembered.ts';
 import { scope } from '../../scopes.ts';
 import type { Users } from '../../users/users.ts';
-import type { NotificationCounters } from '../notification-counters.ts';
 import type { MessageBuilder } from '../outbox/message-builder.ts';
+import type { NotificationCounters } from '../outbox/notification-counters.ts';
 import {
   applyDatapoint,
   applyTime,

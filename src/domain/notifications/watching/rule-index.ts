@@ -14,6 +14,7 @@ import { newDeviceState, parseDeviceState, type RuleDeviceState, type RuleState 
 import { isInNoFireRange, type NoFireRange, noFireRangeOf } from '../rules/no-fire-range.ts';
 import type { JsonObject, NotificationFields, NotificationId } from '../rules/notification.ts';
 import { type Rule, toRule } from '../rules/rule.ts';
+import type { RuleWeight } from '../rules/rule-changes.ts';
 import type { WatchedRule } from './watch-store.ts';
 
 /** A rule that is watched, and where it stands. */
@@ -203,10 +204,7 @@ const sortedSensorBytes = 300;
 /** What a character of a condition takes when it has been parsed, about. */
 const parsedBytesEach = 4;
 
-/** What of a rule decides what it takes in memory. */
-type Weighed = Pick<WatchedRule, 'devices' | 'conditionJson' | 'actionJson'>;
-
-function weightOf({ devices, conditionJson, actionJson }: Weighed): number {
+function weightOf({ devices, conditionJson, actionJson }: RuleWeight): number {
   return ruleBytes + textHeapBytes(conditionJson) + textHeapBytes(actionJson) + devices.length * ruleDeviceBytes;
 }
 
@@ -242,7 +240,7 @@ export class RuleIndex {
    * called once the rule is in the index, or will not be.
    * @throws Refusal `busy` where the rules there are leave no room for it.
    */
-  reserve(author: UserKey, rule: Weighed, before?: Weighed): () => void {
+  reserve(author: UserKey, rule: RuleWeight, before?: RuleWeight): () => void {
     const bytes = weightOf(rule) - (before === undefined ? 0 : weightOf(before));
     if (bytes <= 0) return () => {};
     if (!this.#budget.take(author, bytes))

@@ -10,22 +10,16 @@ import type { CommittedPush, Feed } from '../../datapoints/feed.ts';
 import { nextLoopTurn } from '../../datapoints/history/series.ts';
 import type { SensorKey } from '../../devices/sensor.ts';
 import type { CommitLog, LogEntry } from '../../ports/commit-log.ts';
+import type { UserKey } from '../../users/user.ts';
 import type { NotificationId } from '../rules/notification.ts';
+import type { RuleChanges, RuleWeight, SeqSource } from '../rules/rule-changes.ts';
 import { Alarms } from './alarms.ts';
 import type { Evaluator, SeenPush } from './evaluator.ts';
 import type { RuleEntry, RuleIndex } from './rule-index.ts';
 import { WatchQueue } from './watch-queue.ts';
 import type { WatchStore } from './watch-store.ts';
 
-/** How a change of a rule finds the datapoints. */
-export interface SeqSource {
-  /** The newest there is. */
-  readonly newest: number;
-  /** All up to this one have been looked at. */
-  readonly seen: number;
-}
-
-export class Watcher {
+export class Watcher implements RuleChanges {
   readonly #feed: Feed;
   readonly #commitLog: CommitLog;
   readonly #watchStore: WatchStore;
@@ -85,9 +79,8 @@ export class Watcher {
     this.#wake();
   }
 
-  /** Takes memory for a rule that is about to be stored (rule-index.ts). @throws Refusal `busy`. */
-  reserve(...rule: Parameters<RuleIndex['reserve']>): () => void {
-    return this.#index.reserve(...rule);
+  reserve(author: UserKey, rule: RuleWeight, before?: RuleWeight): () => void {
+    return this.#index.reserve(author, rule, before);
   }
 
   /**

@@ -1,5 +1,5 @@
 // What has become of firings and messages since the start, for the metrics. Counted where it is known to be written.
-import type { MessageState } from './outbox/message.ts';
+import type { MessageState } from './message.ts';
 
 export interface ChannelCount {
   readonly channel: string;

@@ -1,0 +1,36 @@
+// What a rule says when it fires or recovers: the text of its message, or the setting of an actuator as JSON, with variables
+// replaced. Called for messages that are sent, and by dry runs for those that would be.
+import type { Json } from '../../../base/text/json.ts';
+import type { Lookup } from './expression-evaluation.ts';
+import type { FiringEvent } from './firing.ts';
+import type { Rule } from './rule.ts';
+import { replaceVariables } from './variables.ts';
+
+/** The setting of an actuator as it waits in the outbox. */
+export interface ActuatorSetting {
+  readonly device_id: string;
+  readonly actuator_id: string;
+  readonly actuator_value: Json;
+}
+
+/** What a message is made of. */
+export interface TextSource {
+  readonly rule: Rule;
+  readonly event: FiringEvent;
+  readonly lookup: Lookup;
+}
+
+/** What is sent; undefined where nothing is. */
+export function messageTextOf({ rule, event, lookup }: TextSource): string | undefined {
+  const { action, recoveryMessage } = rule;
+  const replaced = (text: string) => replaceVariables(text, event.sensor, lookup);
+  if (event.kind === 'recovers') return recoveryMessage === undefined ? undefined : replaced(recoveryMessage);
+  if (action.kind === 'message') return replaced(action.text);
+  const { device, actuator, value } = action;
+  const setting: ActuatorSetting = {
+    device_id: device,
+    actuator_id: actuator,
+    actuator_value: typeof value === 'string' ? replaced(value) : value,
+  };
+  return JSON.stringify(setting);
+}
