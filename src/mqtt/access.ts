@@ -1,4 +1,4 @@
-// Who gets what at the moment of delivery (contract 8): the same permission function as every other door (I6).
+// Decides at delivery who receives a message (contract 8), by the same permission function as HTTP (I6).
 import type { DeviceDirectory } from '../domain/devices/device-directory.ts';
 import type { Gateways } from '../domain/gateways/gateways.ts';
 import type { Permissions } from '../domain/permissions/permission.ts';
@@ -30,9 +30,9 @@ export class Access {
   }
 
   /**
-   * Loads what `grantedQos` needs to know about a stored message.
-   * @returns false when it is of a device, a part of one, a gateway or a user that was removed since: one that has its id
-   * or name now is another.
+   * Loads the records that `grantedQos` needs for a stored message.
+   * @returns false where the device, part, gateway or user it belongs to was removed since; a new record with the same
+   * id or name is another one.
    */
   async prepare(message: {
     readonly topic: string;
@@ -49,17 +49,21 @@ export class Access {
     return isStill(device, message.device) && isStill(part, message.part);
   }
 
-  /** The QoS up to which a message on this topic may go out to the session now; undefined: it may not. */
+  /** The highest QoS in which a message on this topic may be sent to the session now; undefined: not at all. */
   grantedQos(session: ClientSession, topic: string): QoS | undefined {
-    // The right first: most who subscribe to everything may have little of it, and some have a thousand filters.
+    // The permission is checked before the filters: subscribers to everything often may read little of it, and some
+    // have a thousand filters.
     if (topic.startsWith('$') || !this.#mayRead(session, parseTopic(topic))) return undefined;
     return highestQos(session, topic);
   }
 
-  /** Is it of use to keep a message for a user who is away? What is not known now is judged at delivery. */
+  /**
+   * Whether it makes sense to keep a message for an absent user. Where the device is not in memory the answer is yes;
+   * delivery checks again.
+   */
   mayKeep(user: UserKey, message: { readonly topic: string; readonly user?: UserKey | undefined }): boolean {
     const parsed = parseTopic(message.topic);
-    // It passes between the connections of one user, so that is who published it.
+    // Such messages pass between connections of one user, so the receiver must be the publisher.
     if (parsed.kind === 'user') return message.user === user;
     if (parsed.kind === 'none') return false;
     const actor = this.#sessions.actorByKey(user);
@@ -80,21 +84,21 @@ export class Access {
     return this.#mayRelay(session, topic);
   }
 
-  /** May a message on such a topic pass from this session to others? */
+  /** Whether a message on this topic may be relayed from this session to others. */
   async mayRelay(session: ClientSession, topic: Topic): Promise<boolean> {
-    // In memory from here on, for the check at delivery.
+    // Loaded now, so that the check at delivery finds it in memory.
     if (topic.kind === 'gateway') await this.#gateways.find(topic.gateway);
     return this.#mayRelay(session, topic);
   }
 
-  /** The gateway whose own a topic is, by its key. */
+  /** The key of the gateway that the topic belongs to. */
   gatewayKeyOf(text: string): number | undefined {
     const topic = parseTopic(text);
     return topic.kind === 'gateway' ? this.#gateways.peek(topic.gateway)?.key : undefined;
   }
 
   /**
-   * What is neither sensor nor actuator passes between signed-in clients alone: `users/{username}/…` between those of
+   * Topics of neither sensors nor actuators pass between signed-in clients only: `users/{username}/…` between those of
    * that user, `devices/{gateway id}/…` between those who may act for the gateway.
    */
   #mayRelay(session: ClientSession, topic: Topic): boolean {
@@ -106,14 +110,14 @@ export class Access {
   }
 }
 
-/** What is there under an id, is it what had the key? A message without one is of whatever is there. */
+/** Whether the record is the one that had this key. A message without a key belongs to any record. */
 function isStill(record: { readonly key: number } | undefined, key: number | undefined): boolean {
   return record !== undefined && (key === undefined || key === record.key);
 }
 
 /**
- * A message goes out once in each form; a client gets the forms that its filters ask for. Where several take the
- * message, the highest QoS among them counts [MQTT-3.3.5-1].
+ * A message is sent once in each form of its topic; a client gets the forms that its filters ask for. Where several
+ * filters match, the highest QoS counts [MQTT-3.3.5-1].
  */
 function highestQos(session: ClientSession, topic: string): QoS | undefined {
   let highest: QoS | undefined;

@@ -1,6 +1,6 @@
-// aedes with the three things changed that this service needs: a client's publish to a sensor or an actuator is not
-// routed (the feed does that), all that is routed goes out in one line and in both forms, and we know which topics
-// anybody asked for.
+// Extends aedes in three respects: what a client publishes to a sensor or an actuator is not routed (the feed delivers
+// it); all routed messages go out in one order and in both forms of their topic; and it is known which topics have
+// subscribers.
 import { Aedes, type AedesOptions, type AedesPublishPacket, type Client, type PublishPacket } from 'aedes';
 import Packet from 'aedes-packet';
 import { writeToStream } from 'mqtt-packet';
@@ -13,48 +13,48 @@ import type { MessageKind, OutgoingPublish, PublishRouter } from './delivery.ts'
 import { type Deliver, Subscribers } from './subscribers.ts';
 import { bothForms } from './topics.ts';
 
-// A buffer for each of 65 536 numbers would be made at the first packet, and kept: seven megabytes.
+// Otherwise mqtt-packet allocates a buffer for each of 65 536 numbers with the first packet: seven megabytes.
 writeToStream.cacheNumbers = false;
 
 type BrokerCallback = (error?: Error) => void;
 
-/** Where messages are kept before they go out; a part of aedes's persistence interface. */
+/** The part of aedes's persistence interface that keeps messages before they are sent. */
 export interface SessionMessageStore {
   /** Filters of stored sessions with QoS above 0. */
   readonly storedFilters: number;
   storeRetained(packet: object): Promise<void>;
-  /** Is there a stored session for which a message is to be kept? */
+  /** Whether any stored session is to get this message. */
   hasSubscribers(message: { readonly topic: string; readonly user?: UserKey | undefined }): boolean;
   /** Keeps a message for all stored sessions that are to get it. */
   enqueueForSubscribers(packet: object): Promise<void>;
 }
 
-/** A message that goes out when it is kept, and after all that came before it. */
+/** A message that is sent once it is stored, and after all routed before it. */
 interface InLine {
   readonly packet: AedesPublishPacket;
   readonly isSilent: boolean;
-  /** Undefined where nothing is to be kept. */
+  /** Undefined where nothing has to be stored. */
   readonly kept: Promise<unknown> | undefined;
   readonly resolve: () => void;
   readonly reject: (error: unknown) => void;
 }
 
-/** Its types know it as a function alone. */
+/** aedes-packet's types declare a function, not a constructor. */
 const BrokerPacket = Packet as unknown as new (original: object, broker: Aedes) => AedesPublishPacket;
 
-/** What aedes has and its types do not show. */
+/** Methods of aedes that its types do not declare. */
 const aedesMethods = Aedes.prototype as unknown as { registerClient(this: Aedes, client: Client): void };
 
 export class Broker extends Aedes implements PublishRouter {
-  /** Packets that were taken by the domain or dropped; routing passes over them. */
+  /** Packets that the domain has taken or dropped; they are not routed. */
   readonly #taken = new WeakSet<object>();
-  /** Who published what the broker routes by itself (QoS 2). */
+  /** Publishers of messages that the broker routes by itself (QoS 2). */
   readonly #publishers = new WeakMap<object, UserKey>();
   readonly #sessionMessages: SessionMessageStore;
-  /** The key of the gateway whose own a relayed topic is. */
+  /** Returns the key of the gateway that a relayed topic belongs to. */
   readonly #ownerOf: (topic: string) => number | undefined;
   readonly #subscribers: Subscribers;
-  /** Whether anybody who is connected asked for a topic; forgotten with every change of a subscription. */
+  /** Whether any connected client subscribes to a topic; cleared with every change of a subscription. */
   readonly #wanted = new LruCache<string, boolean>({
     weightMax: limits.wantedTopicsCachedBytesMax,
     pool: remembered,
@@ -77,17 +77,17 @@ export class Broker extends Aedes implements PublishRouter {
     this.#ownerOf = ownerOf;
   }
 
-  /** Who is connected, by client id. */
+  /** Connections by client id. */
   get connections(): Readonly<Record<string, Client>> {
     return (this as unknown as { clients: Record<string, Client> }).clients;
   }
 
-  /** Marks a packet so that it is acknowledged and not routed. */
+  /** Marks a packet: it is acknowledged and not routed. */
   take(packet: object): void {
     this.#taken.add(packet);
   }
 
-  /** Notes in whose name a packet is routed. */
+  /** Notes the user in whose name a packet is routed. */
   notePublisher(packet: object, user: UserKey): void {
     this.#publishers.set(packet, user);
   }
@@ -97,16 +97,16 @@ export class Broker extends Aedes implements PublishRouter {
   }
 
   wants(topic: string, { qos, retain, user }: MessageKind): boolean {
-    // Whether a stored session takes it is known before anything is done for the message, so that sessions whose users
-    // may not have it cost next to nothing.
+    // Stored sessions are asked before anything else is done for the message, so that sessions whose users may not have
+    // it cost next to nothing.
     return retain || this.#isSubscribed(topic) || (qos > 0 && this.#sessionMessages.hasSubscribers({ topic, user }));
   }
 
   /**
-   * Routes a message: keeps it where that is asked for, then hands it to its subscribers. All messages go out in the
-   * order of the calls, so that one that waits for the disk is not overtaken (I3). Resolves when it is with its
-   * subscribers; the line is bounded by those who wait for that (I4).
-   * @throws Refusal when it could not be kept; it has gone out all the same.
+   * Routes a message: stores it where needed, then hands it to its subscribers, in the order of the calls, so that one
+   * that waits for the disk is not overtaken (I3). Resolves when the subscribers have it; callers wait for that, which
+   * bounds the queue (I4).
+   * @throws Refusal when it could not be stored; it has been sent all the same.
    */
   route(message: OutgoingPublish): Promise<void> {
     const packet = new BrokerPacket({ cmd: 'publish', dup: false, ...message }, this);
@@ -114,7 +114,7 @@ export class Broker extends Aedes implements PublishRouter {
     if (device !== undefined) Object.assign(packet, part === undefined ? { device } : { device, part });
     if (user !== undefined) Object.assign(packet, { user });
     const kept = this.#keep(packet);
-    // Looked at when its turn comes.
+    // Handled when the message's turn comes.
     kept?.catch(() => {});
     return new Promise((resolve, reject) => {
       this.#line.push({ packet, isSilent: message.isSilent === true, kept, resolve, reject });
@@ -122,7 +122,7 @@ export class Broker extends Aedes implements PublishRouter {
     });
   }
 
-  /** Routes what a client published, in both forms. */
+  /** Routes a client's message in both forms of its topic. */
   async relay({ topic, payload, qos, retain }: PublishPacket, user: UserKey | undefined): Promise<void> {
     const device = this.#ownerOf(topic);
     const message = {
@@ -133,12 +133,15 @@ export class Broker extends Aedes implements PublishRouter {
     await Promise.all(bothForms(topic).map((form) => this.route({ ...message, topic: form })));
   }
 
-  /** aedes calls this when a connection is let in. One that broke off meanwhile would stand in the way of others. */
+  /**
+   * aedes calls this when a connection is accepted. Ignores one that has closed meanwhile, which would block its client
+   * id.
+   */
   registerClient(client: Client): void {
     if (!client.closed) aedesMethods.registerClient.call(this, client);
   }
 
-  /** aedes calls this for what clients publish, for wills, and for its own `$SYS` messages. */
+  /** aedes calls this for messages of clients, for wills, and for its own `$SYS` messages. */
   override publish(packet: PublishPacket, clientOrDone: Client | BrokerCallback, doneOrNothing?: BrokerCallback): void {
     const done = (typeof clientOrDone === 'function' ? clientOrDone : doneOrNothing) as BrokerCallback;
     if (this.#taken.has(packet)) setImmediate(done);
@@ -168,14 +171,14 @@ export class Broker extends Aedes implements PublishRouter {
   }
 
   #keep(packet: AedesPublishPacket): Promise<unknown> | undefined {
-    // Both begin at once, because numbers by which the broker tells messages apart are given in the order of the line.
+    // Both start at once, because message numbers must be given in the order of the queue.
     const retained = packet.retain ? this.#sessionMessages.storeRetained(packet) : undefined;
     const queued = packet.qos > 0 && this.#sessionMessages.storedFilters > 0 ? this.#enqueue(packet) : undefined;
     return retained !== undefined && queued !== undefined ? Promise.all([retained, queued]) : (retained ?? queued);
   }
 
   async #enqueue(packet: AedesPublishPacket): Promise<void> {
-    // After what was committed together with the message: an acknowledgement makes room for it.
+    // One microtask later, so that acknowledgements of the same commit come first.
     await undefined;
     await this.#sessionMessages.enqueueForSubscribers(packet);
   }

@@ -1,5 +1,6 @@
-// From the feed to MQTT subscribers: one order, one access check, once (I2, I3). The feed alone delivers sensor and
-// actuator values; with nobody subscribed nothing is published. Bounded: while too much is on its way, ingest waits.
+// Delivers from the feed to MQTT subscribers in one order, with one permission check for each message (I2, I3). Values
+// of sensors and actuators are delivered by the feed alone; without subscribers nothing is published. Bounded: while
+// too much is on its way, ingest waits.
 import type { Json } from '../base/text/json.ts';
 import { formatTimestamp } from '../base/time/timestamp.ts';
 import { jsonValue } from '../domain/datapoints/datapoint.ts';
@@ -14,30 +15,30 @@ export interface OutgoingPublish {
   readonly payload: Buffer;
   readonly qos: 0 | 1 | 2;
   readonly retain: boolean;
-  /** Key of the device or gateway, so that what is kept of one that is removed is not taken for another's of its id. */
+  /** Key of the device or gateway: messages kept for a removed one are not delivered to a new one with the same id. */
   readonly device?: number;
   /** Key of the sensor or actuator, for the same reason. */
   readonly part?: number;
-  /** Who published it; charged for what is retained. */
+  /** The publisher, who is charged for a retained message. */
   readonly user?: UserKey;
-  /** Kept, or taking away what is kept, and delivered to nobody. */
+  /** Only changes the retained message; delivered to nobody. */
   readonly isSilent?: boolean;
 }
 
-/** What of a message decides who may want it, beside its topic. */
+/** What decides, beside the topic, whether a message has recipients. */
 export interface MessageKind {
   readonly qos: number;
   readonly retain: boolean;
   readonly user?: UserKey | undefined;
 }
 
-/** The broker as delivery needs it. */
+/** What delivery needs of the broker. */
 export interface PublishRouter {
-  /** False when nobody asked for anything at all. */
+  /** False when there are no subscriptions at all. */
   readonly isWatched: boolean;
-  /** Would anybody get a message on this topic, or keep it? */
+  /** Whether any connected client or stored session is to get a message on this topic, or it is retained. */
   wants(topic: string, options: MessageKind): boolean;
-  /** Routes the message; resolves when it is with its subscribers, or queued for them. */
+  /** Routes the message; resolves when its subscribers have it, or it is queued for them. */
   route(message: OutgoingPublish): Promise<void>;
 }
 
@@ -60,10 +61,10 @@ export class Delivery {
   readonly #bounds: DeliveryBounds;
   readonly #onRoom: () => void;
   readonly #unreadBytes: () => number;
-  /** True once somebody was told so, until they are told that there is room again. */
+  /** True once `isFull` was true, until `onRoom` has been called. */
   #wasFull = false;
   #waiting: PendingPublish[] = [];
-  /** Messages taken that have not gone out yet, and their bytes. */
+  /** Messages taken from the feed and not sent yet, and their bytes. */
   #messages = 0;
   #bytes = 0;
   #running = false;
@@ -73,9 +74,9 @@ export class Delivery {
     readonly router: PublishRouter;
     readonly directory: DeviceDirectory;
     readonly bounds: DeliveryBounds;
-    /** Bytes that wait for subscribers whose connections take no more: ingest does not wait for these. */
+    /** Bytes that wait for subscribers whose sockets are full: ingest does not wait for these. */
     readonly unreadBytes: () => number;
-    /** Told when there is room again after `isFull`. */
+    /** Called when `isFull` is no longer true. */
     readonly onRoom: () => void;
   }) {
     this.#router = parts.router;
@@ -85,7 +86,7 @@ export class Delivery {
     this.#unreadBytes = parts.unreadBytes;
   }
 
-  /** Follows the feed; the function given back stops it. */
+  /** Subscribes to the feed; returns the function that ends it. */
   follow(feed: Feed): () => void {
     return feed.subscribe((committed) => this.#take(committed));
   }
@@ -100,14 +101,14 @@ export class Delivery {
     return isFull;
   }
 
-  /** Tells who waits for room if there is some again. */
+  /** Calls `onRoom` if `isFull` has ended. */
   lookForRoom(): void {
     if (!this.#wasFull || this.isFull) return;
     this.#wasFull = false;
     this.#onRoom();
   }
 
-  /** Resolves when all that was taken has gone out. */
+  /** Resolves when all messages taken have been sent. */
   idle(): Promise<void> {
     if (this.#isIdle) return Promise.resolve();
     return new Promise((resolve) => this.#idleWaiters.push(resolve));
@@ -138,7 +139,7 @@ export class Delivery {
     if (!this.#running) void this.#run();
   }
 
-  /** Takes away what is retained on a topic, after all that was taken before. */
+  /** Removes the retained message of a topic, after all messages taken before. */
   async clear(topic: string): Promise<void> {
     const message = { payload: Buffer.alloc(0), qos: 0 as const, retain: true, isSilent: true };
     const cleared = bothForms(topic).map(
@@ -155,7 +156,10 @@ export class Delivery {
     this.#waiting.push(waiting);
   }
 
-  /** Hands messages to the broker in order, a bounded number of bytes a turn, so that sockets can take them in. */
+  /**
+   * Hands messages to the broker in order, a bounded number of bytes in each turn of the event loop, so that sockets
+   * can be written to.
+   */
   async #run(): Promise<void> {
     this.#running = true;
     while (this.#waiting.length > 0) {
@@ -164,7 +168,7 @@ export class Delivery {
       let bytes = 0;
       for (const waiting of turn) {
         const { deviceId, message } = waiting;
-        // The access check at delivery needs the device in memory.
+        // The permission check at delivery needs the device in memory.
         if (deviceId !== undefined && this.#directory.peek(deviceId) === undefined)
           await this.#directory.find(deviceId);
         this.#send(waiting);
@@ -199,7 +203,7 @@ function bytesOf({ payload, topic }: OutgoingPublish): number {
   return messageBytes + payload.length + topic.length;
 }
 
-/** What a message takes beside its bytes, about. */
+/** Estimated memory of a message beside its bytes. */
 const messageBytes = 300;
 
 function topicOf(committed: Committed): string {
@@ -207,7 +211,7 @@ function topicOf(committed: Committed): string {
   return sensorTopic(committed.device.id, committed.sensor.id, { many: committed.many });
 }
 
-/** As it was published, or, when it came another way, as `{value, timestamp?}` for each datapoint. */
+/** The payload as it was published; of a push by HTTP, `{value, timestamp?}` for each datapoint. */
 function payloadsOf(committed: Committed): Buffer[] {
   if (committed.original !== undefined) {
     const { buffer, byteOffset, byteLength } = committed.original.payload;

@@ -1,11 +1,11 @@
-// Tells a repeated PUBLISH from a new one (contract 8). A repeat has DUP set, and packet id, topic and payload all
-// equal what the session last published under that packet id. The memory is bounded, holds for a named window, and is
-// written in the datapoint's own commit, so that it survives a crash. In doubt: not a repeat.
+// Tells a repeated PUBLISH from a new one (contract 8). A repeat has DUP set, and its packet id, topic and payload
+// equal those of the session's last publish under that packet id. The memory is bounded in size and time, and stored in
+// the datapoint's own commit, so that it survives a crash. In doubt a publish is new.
 import { createHash } from 'node:crypto';
 import type { PublishFingerprint } from '../domain/datapoints/datapoint-batch.ts';
 import type { StoredFingerprint } from '../domain/ports/commit-log.ts';
 
-/** Publishes of one place in the table: a slot can stand in any of them, and the oldest gives way. */
+/** The table is 8-way associative: a fingerprint may be in any of 8 entries, and replaces the oldest. */
 const ways = 8;
 const underWay = Number.POSITIVE_INFINITY;
 
@@ -16,13 +16,13 @@ interface DuplicateWaiter {
 
 export class DuplicateDetector {
   readonly #windowMs: number;
-  /** Places of the table less one; a power of two less one. */
+  /** Number of sets in the table minus one; a power of two minus one. */
   readonly #mask: number;
   readonly #slots: Float64Array;
   readonly #contents: Float64Array;
-  /** When each was stored; `underWay` while its commit is. */
+  /** When each was stored; `underWay` until its commit has ended. */
   readonly #times: Float64Array;
-  /** Repeats of publishes whose commit is under way, by slot. Bounded by the packets taken in at once. */
+  /** By slot: repeats that wait for the commit of the first. Bounded by the packets accepted at once. */
   readonly #waiters = new Map<number, DuplicateWaiter[]>();
 
   constructor(options: { readonly max: number; readonly windowMs: number }) {
@@ -34,12 +34,12 @@ export class DuplicateDetector {
     this.#times = new Float64Array(places * ways).fill(Number.NEGATIVE_INFINITY);
   }
 
-  /** Takes over what was remembered before the start. */
+  /** Loads the fingerprints stored before the start. */
   restore(publishes: Iterable<StoredFingerprint>): void {
     for (const publish of publishes) this.#put(publish, publish.atMs);
   }
 
-  /** The commit of the publish that this one repeats: done already, or under way. Undefined: it is new. */
+  /** The commit of the publish that this one repeats, which may have ended. Undefined: this one is new. */
   find(fingerprint: PublishFingerprint, nowMs: number): Promise<void> | undefined {
     const at = this.#find(fingerprint.slot);
     if (at < 0 || this.#contents[at] !== fingerprint.content) return undefined;
@@ -48,15 +48,15 @@ export class DuplicateDetector {
     return nowMs - timeMs <= this.#windowMs ? Promise.resolve() : undefined;
   }
 
-  /** Notes that the commit of a publish is under way. */
+  /** The commit of a publish begins. */
   begin(fingerprint: PublishFingerprint): void {
     this.#put(fingerprint, underWay);
   }
 
-  /** Notes what became of it: stored, or not for this reason. */
+  /** The commit of a publish has ended; with `failure` it was not stored. */
   end(fingerprint: PublishFingerprint, nowMs: number, failure?: unknown): void {
     const at = this.#find(fingerprint.slot);
-    // Another publish may have taken its place.
+    // Another publish may have replaced it in the table.
     if (at < 0 || this.#contents[at] !== fingerprint.content || this.#times[at] !== underWay) return;
     if (failure === undefined) this.#times[at] = nowMs;
     else this.#clear(at);
@@ -91,7 +91,7 @@ export class DuplicateDetector {
     return oldest;
   }
 
-  /** The first of the eight places where a slot can stand. */
+  /** The first of the eight entries where a slot may be. */
   #place(slot: number): number {
     const low = slot >>> 0;
     let hash = Math.imul(low ^ Math.imul(Math.floor(slot / 2 ** 32), 0x9e3779b1), 0x85ebca6b);
@@ -116,26 +116,26 @@ export class DuplicateDetector {
   }
 }
 
-/** A number for a session (36 bits), to be joined with packet ids. */
+/** Identifies a session by 36 bits, to be combined with a packet id. */
 export function sessionNumber(userId: string, clientId: string): number {
   return createHash('sha256').update(`${userId}\0${clientId}`).digest().readUIntBE(0, 6) % 2 ** 36;
 }
 
-/** The part of a topic in what names a publish; made once for many messages. */
+/** The part of a fingerprint that depends on the topic; computed once for many messages. */
 export interface TopicSeeds {
   readonly first: number;
   readonly second: number;
 }
 
-/** @param topic without the leading slash, so that both forms are one. */
+/** @param topic without the leading slash, so that both forms give the same. */
 export function seedsOf(topic: string): TopicSeeds {
   const bytes = Buffer.from(topic);
   return mix(bytes, 0, bytes.length, 0x811c9dc5 ^ bytes.length, 0x2545f491);
 }
 
 /**
- * Names what a session published under a packet id: two numbers that doubles hold exactly, the second 52 bits over
- * topic, part and payload. `part` numbers the sensor or actuator: one that was removed and made again is another.
+ * The fingerprint of a publish: two integers that doubles hold exactly, the second with 52 bits over topic, part and
+ * payload. `part` is the key of the sensor or actuator: one that was removed and created again differs.
  */
 export function publishFingerprint(
   session: number,
@@ -148,7 +148,7 @@ export function publishFingerprint(
   return { slot: session * 65_536 + packetId, content: (first >>> 0) * 0x100000 + (second >>> 12) };
 }
 
-/** Two sums over the bytes that do not follow from each other, so that one alone does not decide. */
+/** Two independent checksums over the bytes. */
 function mix(bytes: Uint8Array, start: number, end: number, first: number, second: number): TopicSeeds {
   let a = first;
   let b = second;

@@ -1,7 +1,6 @@
-// The fast path: PUBLISH packets that end in the domain without any doubt go there straight from the buffer in which
-// they came, and are acknowledged together after their commit (I1). Everything else, and every packet that is not as
-// usual in the least, goes on to the broker in its turn. What is decided here is decided alike in publishing.ts; only
-// the way there is shorter: no packet objects, no promises, one write for the acknowledgements of a commit
+// The fast path: takes usual PUBLISH packets straight from the buffer they were received in, and acknowledges them
+// together after their commit (I1). Everything else goes on to the broker in its turn. Decides exactly as publishing.ts
+// does, with less work: no packet objects, no promises, one write for the acknowledgements of a commit
 // (docs/decisions/0006-fast-path.md).
 import type { Client } from 'aedes';
 import { entryBytes, textHeapBytes } from '../base/memory/heap-bytes.ts';
@@ -31,13 +30,13 @@ import { holdReading, isReadingHeld, onceDone, readNext, readOn, watchReading } 
 import type { ClientSession } from './sessions.ts';
 import { parseTopic, withoutSlash } from './topics.ts';
 
-/** A connection of aedes, with what its types do not show. */
+/** Fields of aedes's connection that its types do not declare. */
 interface AedesConnection {
   readonly closed: boolean;
   readonly connected: boolean;
   readonly version: number | null;
   readonly conn: { write(bytes: Uint8Array): boolean; unshift(bytes: Uint8Array): void; readonly destroyed: boolean };
-  /** Packets whose work is under way; nothing more is read while there are any. */
+  /** Packets being processed; nothing more is read while there are any. */
   _parsingBatch: number;
   readonly _keepaliveInterval: number;
   readonly _keepaliveTimer: { refresh(): void } | null;
@@ -54,10 +53,10 @@ interface Parser {
   parse(bytes: Buffer): number;
 }
 
-/** The state of the parser in which the length of a packet is known and its bytes are gathered. */
+/** State of the parser: the length of a packet is known, and its bytes are being gathered. */
 const ofPayload = 2;
 
-/** A topic of a sensor. */
+/** The topic of a sensor. */
 interface SensorTopic {
   readonly device: string;
   readonly sensor: string;
@@ -70,12 +69,12 @@ export interface FastPathParts {
   readonly duplicates: DuplicateDetector;
   readonly clock: Clock;
   readonly sessionOf: (client: Client) => ClientSession | undefined;
-  /** Decides about a message at length; resolves when it may be acknowledged. */
+  /** Decides about a message the slow way; resolves when it may be acknowledged. */
   readonly decide: (session: ClientSession, published: Published) => Promise<void>;
-  /** Told when messages are taken in, and when that has come to its end. */
+  /** Called when messages are accepted, and when their handling has ended. */
   readonly begun: () => void;
   readonly ended: () => void;
-  /** Told of what could not be stored. */
+  /** Called with a message that could not be stored. */
   readonly failed: (session: ClientSession, error: Error) => void;
 }
 
@@ -89,25 +88,25 @@ export class FastPath {
   });
 
   /**
-   * Of the packets that the broker has. Usual publishes are not among them: they cost little more than their bytes, and
-   * their places in the queue of ingest are shared out.
+   * Turns for packets that the broker handles. Usual publishes are not among them: they cost little more than their
+   * bytes, and share the ingest queue.
    */
   readonly #turns = new CallerTurns({ msMax: limits.turnMsMax });
-  /** Bytes of a packet that is to be continued here. */
+  /** Number of bytes missing of a packet whose beginning is kept here. */
   readonly #restOf = new WeakMap<object, () => number>();
 
   constructor(parts: FastPathParts) {
     this.#parts = parts;
   }
 
-  /** Whether a packet of the client has come in part. */
+  /** Whether part of a packet has arrived from the client. */
   hasBegun(client: Client): boolean {
     if (isReadingHeld(client)) return false;
     const { _list, _stateCounter } = (client as unknown as AedesConnection)._parser;
     return _list.length > 0 || _stateCounter > 0 || (this.#restOf.get(client)?.() ?? 0) > 0;
   }
 
-  /** Lets what the client sends pass by here first. */
+  /** Passes the client's bytes through the fast path first. */
   attach(client: Client): void {
     const connection = client as unknown as AedesConnection;
     const parser = connection._parser;
@@ -115,8 +114,8 @@ export class FastPath {
     watchReading(client);
     let rest: Buffer | undefined;
     this.#restOf.set(client, () => rest?.length ?? 0);
-    // Never called within itself, though the broker reads on as soon as a packet is done with, which may be within the
-    // piece at hand: a read takes all that has come, and more comes in a later turn of the event loop alone.
+    // Must not run within itself, although the broker reads on as soon as it has finished a packet, which may be within
+    // this chunk. Each read takes all bytes received; more arrive only in a later turn of the event loop.
     parser.parse = (chunk) => {
       const bytes = rest === undefined ? chunk : Buffer.concat([rest, chunk]);
       rest = undefined;
@@ -127,8 +126,9 @@ export class FastPath {
   }
 
   /**
-   * Before the connection is accepted all goes to the broker, and so does the rest of a packet that the broker gathers; gives
-   * what comes behind that.
+   * Until the connection is accepted all bytes go to the broker, and so does the rest of a packet that the broker is
+   * gathering.
+   * @returns the bytes behind that.
    */
   #goOn(
     client: Client,
@@ -155,8 +155,8 @@ export class FastPath {
   }
 
   /**
-   * Puts bytes back before those that have not been read, and reads on when it is the caller's turn: behind the packets
-   * that the broker has, so that none that is usual overtakes them (I3).
+   * Puts bytes back to be read again when it is the caller's turn: after the packets that the broker has, so that no
+   * usual publish overtakes them (I3).
    */
   #hold(client: Client, session: ClientSession, bytes: Buffer): void {
     holdReading(client);
@@ -164,7 +164,7 @@ export class FastPath {
     onceDone(client, () => this.#turns.wait(session.actor.caller, () => readOn(client)));
   }
 
-  /** Takes in what came; what is left of a packet is given back, to be continued. */
+  /** Handles received bytes; returns the beginning of an incomplete packet. */
   #take(
     client: Client,
     connection: AedesConnection,
@@ -184,7 +184,7 @@ export class FastPath {
       if (state !== 'whole') {
         this.#submit(connection, group);
         const isSmall = state === 'partial' && frame.end - at <= limits.fastPathPacketBytesMax;
-        // A copy, so that a few bytes do not keep all of the buffer.
+        // A copy, so that a few bytes do not keep the whole buffer.
         if (isSmall) return Buffer.from(bytes.subarray(at));
         toBroker(bytes.subarray(at));
         return undefined;
@@ -207,9 +207,9 @@ export class FastPath {
     return undefined;
   }
 
-  /** Adds a usual message to the group; false when it is another. */
+  /** Adds a usual message to the group; false when it is not usual. */
   #add(group: Group, frame: PacketFrame): boolean {
-    // Neither DUP nor retained, and QoS 0 or 1.
+    // Only without DUP and RETAIN, and with QoS 0 or 1.
     if (!frame.isPublish || (frame.flags & 0b1101) !== 0) return false;
     if (frame.qos === 1 && frame.packetId === 0) return false;
     const { bytes, session } = group;
@@ -266,7 +266,7 @@ export class FastPath {
     );
   }
 
-  /** One write for all that the commit holds of this connection. */
+  /** One write for all messages of this connection in the commit. */
   #acknowledge(connection: AedesConnection, group: Group): void {
     const next = () => {
       connection._parsingBatch -= group.pushes.length - 1;
@@ -278,7 +278,7 @@ export class FastPath {
     else connection.waitForDrain((error) => (error ? undefined : next()));
   }
 
-  /** Cuts the client, so that what was not stored is not acknowledged and comes again. */
+  /** Cuts the client: messages that were not stored are not acknowledged, and are sent again. */
   #fail(connection: AedesConnection, group: Group, error: Error): void {
     this.#parts.failed(group.session, error);
     this.#parts.ended();
@@ -288,7 +288,7 @@ export class FastPath {
   #topicOf(bytes: Buffer, { topicStart, topicEnd }: PacketFrame): SensorTopic | null {
     const length = topicEnd - topicStart;
     if (length > limits.fastPathTopicBytesMax) return null;
-    // A name for the bytes, whatever they spell.
+    // The topic's bytes as a map key; not its text.
     const name = bytes.toString('latin1', topicStart, topicEnd);
     let topic = this.#topics.get(name);
     if (topic === undefined) {
@@ -319,12 +319,12 @@ function readingsOf(bytes: Buffer, { payloadStart, end }: PacketFrame, many: boo
     const readings = Array.isArray(body) && !many ? [] : parseReadings(body);
     return readings.length === 0 ? undefined : readings;
   } catch {
-    // At length it is found out once more, and noted for the owner.
+    // The slow way refuses it again, and notes it for the owner.
     return undefined;
   }
 }
 
-/** PUBACK after PUBACK. */
+/** Consecutive PUBACK packets. */
 function acknowledgements(packetIds: readonly number[]): Buffer {
   const bytes = Buffer.allocUnsafe(packetIds.length * 4);
   let at = 0;
@@ -338,14 +338,14 @@ function acknowledgements(packetIds: readonly number[]): Buffer {
   return bytes;
 }
 
-/** What came in one piece on one connection. */
+/** The usual messages of one received chunk. */
 class Group {
   readonly session: ClientSession;
   readonly bytes: Buffer;
   readonly pushes: Push[] = [];
-  /** Of those with QoS 1, in order. */
+  /** Packet ids of the messages with QoS 1, in order. */
   readonly packetIds: number[] = [];
-  /** Where each packet begins. */
+  /** The offset of each packet. */
   readonly starts: number[] = [];
 
   constructor(session: ClientSession, bytes: Buffer) {
@@ -353,7 +353,7 @@ class Group {
     this.bytes = bytes;
   }
 
-  /** The packets once more, as the broker would have them. */
+  /** The messages in the form in which the broker hands them over. */
   published(): Published[] {
     const frame = new PacketFrame();
     return this.starts.map((start) => {
@@ -370,7 +370,7 @@ class Group {
   }
 }
 
-/** A message within the buffer in which it came. */
+/** A message within the received buffer. */
 class BufferedMessage implements OriginalMessage {
   readonly #buffer: Buffer;
   readonly #start: number;

@@ -1,6 +1,6 @@
-// The last step to a subscriber: may this message go out to it now, in which QoS, and is it its turn? While a session
-// that came back gets what was kept for it, what is new waits, so that its messages come in their order (I3). Bounded:
-// a subscriber that does not keep up is cut (I4).
+// The last step to a subscriber: decides whether a message may be sent to it now, in which QoS, and whether it is its
+// turn. While stored messages are replayed to a session, new ones wait, so that their order is kept (I3). Bounded: a
+// subscriber that does not keep up is cut (I4).
 import type { AedesPublishPacket, Client } from 'aedes';
 import { limits } from '../config/limits.ts';
 import type { Access } from './access.ts';
@@ -8,10 +8,10 @@ import type { SessionReplay } from './replay.ts';
 import type { ClientSession, Sessions } from './sessions.ts';
 import type { SubscriberBacklog } from './subscriber-backlog.ts';
 
-/** What goes out, or is about to, as the broker hands it over. */
+/** A packet to be sent, as the broker hands it over. */
 type OutgoingPacket = AedesPublishPacket;
 
-/** A connection of aedes, with what its types do not show. */
+/** Fields of aedes's connection that its types do not declare. */
 interface AedesClient extends Client {
   deliverQoS(packet: object, done: () => void): void;
 }
@@ -19,28 +19,31 @@ interface AedesClient extends Client {
 export interface ForwardingParts {
   readonly sessions: Sessions;
   readonly access: Access;
-  /** Forgets a message that was kept for a session and will not be delivered. */
+  /** Removes a stored message that will not be delivered to the session. */
   readonly forget: (client: Client, packet: OutgoingPacket) => Promise<unknown>;
   readonly backlog: SubscriberBacklog;
-  /** Told of a subscriber that is cut because it does not keep up. */
+  /** Called with a subscriber that is cut because it does not keep up. */
   readonly onSlow: (session: ClientSession) => void;
 }
 
 export class Forwarding {
   readonly #parts: ForwardingParts;
-  /** Held messages on their way out; their copy has no number, because by its number the broker knows them already. */
+  /**
+   * The original of each held message. It is sent as a copy without a number, because the broker would take the number
+   * for a repeat.
+   */
   readonly #originals = new WeakMap<object, OutgoingPacket>();
 
   constructor(parts: ForwardingParts) {
     this.#parts = parts;
   }
 
-  /** The message as it goes out to the client now, or null. */
+  /** The packet to send to the client now, or null. */
   forward(client: Client, packet: OutgoingPacket): OutgoingPacket | null {
     const session = this.#parts.sessions.of(client);
     if (session === undefined) return null;
     const original = this.#originals.get(packet);
-    // What comes from the store waits for the socket by itself.
+    // Messages from the store wait for the socket by themselves.
     const isNew = original === undefined && packet.messageId === undefined;
     if (isNew && !packet.retain && this.#isTooSlow(session, packet)) return this.#cut(session);
     const granted = this.#parts.access.grantedQos(session, packet.topic);
@@ -53,13 +56,13 @@ export class Forwarding {
     return outgoing.qos <= granted ? outgoing : { ...outgoing, qos: granted };
   }
 
-  /** Is it held, or another copy of one that is? Then it stays kept. */
+  /** Whether the message, or another copy of it, is held; then it stays stored. */
   isHeld(clientId: string, packet: { readonly messageId?: number }): boolean {
     const replay = this.#parts.sessions.holderOf(clientId)?.replay;
     return replay !== undefined && packet.messageId === undefined && !replay.denied.has(packet);
   }
 
-  /** All that was kept has gone out: now what was held. */
+  /** The replay has ended: sends the held messages. */
   resume(client: Client): void {
     const session = this.#parts.sessions.of(client);
     const replay = session?.replay;
@@ -77,7 +80,7 @@ export class Forwarding {
     }
   }
 
-  /** Whether so much waits for the subscriber, or for all of its caller, that it is cut. */
+  /** Whether so much waits for the subscriber, or for all of its caller's, that it has to be cut. */
   #isTooSlow(session: ClientSession, { payload, topic }: OutgoingPacket): boolean {
     if (session.client.conn.writableLength > limits.subscriberBytesMax) return true;
     return !this.#parts.backlog.add(session, payload.length + topic.length);

@@ -1,5 +1,5 @@
-// The ports of MQTT: plain, perhaps behind proxies that name the client, and TLS. Used by mqtt-server.ts alone, which takes
-// each connection from here. Keeps true: every connection that was accepted has an end, signed in or not.
+// The ports of MQTT: plain TCP, optionally behind proxies that name the client, and TLS. Used by mqtt-server.ts alone,
+// which gets each connection from here. Every accepted connection is closed in the end, signed in or not.
 import { createServer as createTcpServer, type Server, type ServerOpts, type Socket } from 'node:net';
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:tls';
 import { Listening } from '../base/network/listening.ts';
@@ -18,7 +18,7 @@ export class Listeners {
   readonly #socketOptions: ServerOpts = {
     noDelay: true,
     highWaterMark: limits.subscriberBytesMax + 64 * 1024,
-    // Who has gone without a word, and has no keep-alive of MQTT, is found out by the system.
+    // The system detects clients that have vanished and use no MQTT keep-alive.
     keepAlive: true,
     keepAliveInitialDelay: limits.tcpKeepAliveMs,
   };
@@ -33,7 +33,7 @@ export class Listeners {
     this.#proxied = new ProxiedSockets(parts);
   }
 
-  /** The server of MQTT over TLS, once it was started. */
+  /** The server of MQTT over TLS, once it is started. */
   get tlsServer(): TlsServer | undefined {
     return this.#tlsServer;
   }
@@ -43,14 +43,14 @@ export class Listeners {
     return { ...(await this.#startPlain()), ...(await this.#startTls()) };
   }
 
-  /** Takes no new connections. */
+  /** Accepts no new connections. */
   close(): void {
     for (const listening of this.#listening) listening.close();
     for (const server of this.#servers) server.close();
     this.#proxied.close();
   }
 
-  /** Cuts every connection. */
+  /** Closes every connection. */
   cutAll(): void {
     for (const sockets of this.#accepted) sockets.cutAll();
   }

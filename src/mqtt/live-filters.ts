@@ -1,6 +1,6 @@
-// The filters of clients that are connected: how many and how long they may be, and whose share of memory they take. Asked
-// by mqtt-server.ts when a client subscribes, unsubscribes and goes. Bounded by limits.sessionFiltersMax a session and
-// limits.liveFilterBytesMax in all, of which a caller has at most as much as is free (I4).
+// Bounds the filters of connected clients: their number, their length, and each caller's share of their memory. Asked
+// by mqtt-server.ts when a client subscribes, unsubscribes and leaves. Bounded by limits.sessionFiltersMax a session
+// and limits.liveFilterBytesMax in all, of which a caller may have at most as much as is free (I4).
 import { FairBudget } from '../base/memory/fair-budget.ts';
 import { limits } from '../config/limits.ts';
 import { remembered } from '../domain/remembered.ts';
@@ -8,10 +8,10 @@ import type { ClientSession, QoS } from './sessions.ts';
 
 export class LiveFilters {
   readonly #budget = new FairBudget<string>(limits.liveFilterBytesMax, { pool: remembered });
-  /** What each session has of the budget; nothing once its client has gone. */
+  /** Bytes that each session holds; no entry once its client has gone. */
   readonly #bytes = new WeakMap<ClientSession, number>();
 
-  /** False where the filter is not granted: SUBACK 128. One that is held already is no further one. */
+  /** Reserves memory for a filter; false: SUBACK 128. A filter that the session already has needs no more. */
   take(session: ClientSession, filter: string, qos: QoS): boolean {
     if (!session.filters.has(filter)) {
       if (session.filters.size >= limits.sessionFiltersMax) return false;
@@ -28,7 +28,7 @@ export class LiveFilters {
     if (session?.filters.delete(filter)) this.#giveBytes(session, weightOf(filter));
   }
 
-  /** The client has gone. The filters stay, because what is still under way to it is judged by them. */
+  /** The client has gone. Its filters stay in the session, because messages still on their way are checked by them. */
   giveBackAll(session: ClientSession): void {
     this.#giveBytes(session, this.#bytes.get(session) ?? 0);
   }
@@ -41,7 +41,7 @@ export class LiveFilters {
   }
 }
 
-/** Bytes of memory, measured: the broker holds it in two trees of maps, one for each level. */
+/** Measured bytes of memory: the broker holds a filter in two trees of maps, one map for each level. */
 function weightOf(filter: string): number {
   let levels = 1;
   for (let at = filter.indexOf('/'); at >= 0; at = filter.indexOf('/', at + 1)) levels += 1;

@@ -1,4 +1,4 @@
-// What the MQTT edge is told, and what it tells of itself.
+// Options of the MQTT server, and its counters for the metrics.
 import type { TlsOptions } from 'node:tls';
 
 export interface MqttOptions {
@@ -16,7 +16,7 @@ export interface MqttPorts {
   readonly mqtts?: number;
 }
 
-/** Counts for the metrics. */
+/** Counters for the metrics. */
 export interface MqttCounts {
   connections: number;
   slowCut: number;

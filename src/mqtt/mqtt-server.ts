@@ -1,4 +1,4 @@
-// The MQTT edge: aedes on TCP, TLS and WebSocket, with who may connect, publish and receive decided here (contract 8).
+// The MQTT server: aedes on TCP, TLS and WebSocket; decides here who may connect, publish and receive (contract 8).
 import type { Server as HttpServer, IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
@@ -45,7 +45,7 @@ export interface MqttParts
     Omit<SignInParts, 'sessions' | 'onGone'> {
   readonly options: MqttOptions;
   readonly proxies: TrustedProxies;
-  /** Keeps sessions and retained messages (aedes's persistence interface). */
+  /** Stores sessions and retained messages (aedes's persistence interface). */
   readonly persistence: SessionMessageStore & StoredMessages & { idle(): Promise<void>; destroy(): Promise<void> };
   readonly stored: StoredSessions & RetainedQuota;
   readonly feed: Feed;
@@ -66,7 +66,7 @@ export class MqttServer {
   readonly sessions: Sessions;
   readonly #delivery: Delivery;
   readonly #publishing: Publishing;
-  /** Asked by the store too: for whom a message is kept, and who is connected. */
+  /** Also asked by the store: for whom a message is kept, and who is connected. */
   readonly access: Access;
   readonly #fastPath: FastPath;
   readonly #forwarding: Forwarding;
@@ -84,7 +84,7 @@ export class MqttServer {
   readonly #webSocketOf = new WeakMap<Client, WebSocket>();
   readonly counts: MqttCounts = { connections: 0, slowCut: 0 };
   #stopFollowing: () => void = () => {};
-  /** Publishes that are being decided about. */
+  /** Number of publishes being decided about. */
   #deciding = 0;
   #decidedWaiters: (() => void)[] = [];
 
@@ -162,27 +162,27 @@ export class MqttServer {
     return this.#listeners.start();
   }
 
-  /** The server of MQTT over TLS, once it was started. */
+  /** The server of MQTT over TLS, once it is started. */
   get tlsServer(): TlsServer | undefined {
     return this.#listeners.tlsServer;
   }
 
-  /** Resolves when all that was published is stored or dropped, and has gone out to subscribers. */
+  /** Resolves when all published messages are stored or dropped, and have been delivered. */
   async idle(): Promise<void> {
     await this.#decided();
     await this.#parts.writer.idle();
     await this.#delivery.idle();
     await this.#parts.drops.idle();
-    // What a will has brought about is done in the next turn: that it is forgotten.
+    // A will is deleted one turn after it was published.
     await new Promise<void>((resolve) => setImmediate(resolve));
     await this.#parts.persistence.idle();
   }
 
-  /** Takes no new connections; lets what was accepted be committed, acknowledged and delivered; then cuts the rest. */
+  /** Accepts no new connections; commits, acknowledges and delivers what was accepted; then closes the rest. */
   async close(): Promise<void> {
     this.#listeners.close();
     this.#stalled.close();
-    // Nothing more is read, so that what is accepted comes to an end; senders have no answer and send it again.
+    // Stops reading, so that accepted work comes to an end; senders get no answer to the rest and send it again.
     for (const client of Object.values(this.#broker.connections)) holdReading(client);
     const timeIsUp = new Promise<void>((resolve) => setTimeout(resolve, limits.drainMsMax).unref());
     await Promise.race([this.idle(), timeIsUp]);
@@ -190,17 +190,17 @@ export class MqttServer {
     await new Promise<void>((resolve) => setImmediate(resolve));
     await new Promise<void>((resolve) => this.#broker.close(resolve));
     this.#webSockets.close();
-    // Not every peer answers a closing handshake, and the HTTP server waits for its sockets.
+    // Some peers do not answer a closing handshake, and the HTTP server waits for their sockets.
     for (const webSocket of this.#webSockets.clients) webSocket.terminate();
-    // Those who have not signed in are no clients of the broker yet.
+    // Connections that have not signed in are not known to the broker yet.
     this.#listeners.cutAll();
-    // The wills of those who were cut are stored like any other publish.
+    // Wills of clients cut just now are stored like any publish.
     await this.idle();
     this.#stopFollowing();
     await this.#parts.persistence.destroy();
   }
 
-  /** Who is connected goes first, so that nothing of theirs is stored anew. */
+  /** Connections are ended first, so that they store nothing new. */
   async #endSignIns(revocation: SessionRevocation): Promise<void> {
     await this.sessions.endAll(revocation);
     const { isRemoval, userKey, username } = revocation;
@@ -212,7 +212,7 @@ export class MqttServer {
     const broker = new Broker(
       {
         persistence,
-        // No bound on routing at once: a subscriber that does not keep up is cut, so that nobody waits for it.
+        // Unbounded: a subscriber that does not keep up is cut, so nobody waits for it.
         concurrency: 0,
         queueLimit: limits.earlyPacketsMax,
         maxInflightInbound: limits.inflightMax,
@@ -279,23 +279,24 @@ export class MqttServer {
     );
   }
 
-  /** An error here cuts the client: that is for what could not be stored, so that nothing unstored is acknowledged. */
+  /** An error here cuts the client. Only for messages that could not be stored, so that they are not acknowledged. */
   #authorizePublish(client: Client | null, packet: PublishPacket, done: (error?: Error | null) => void): void {
     const session = client === null ? undefined : this.sessions.of(client);
     if (client !== null && this.sessions.hasEnded(client)) {
-      // Its last words, or its will, are nobody's any more.
+      // The session has ended: drops its last messages and its will.
       this.#broker.take(packet);
       done();
       return;
     }
     if (client !== null && session === undefined && packet.messageId !== undefined) {
-      // A will has no packet id: this is a message of a client that was refused, for which the broker still listens a while.
+      // Without a session, only a will has no packet id. This is a message of a refused client, to which the broker
+      // still listens for a while.
       done(new Error('The client has not been let in.'));
       return;
     }
     if (session !== undefined) this.#parts.presence.hear(session, this.#parts.gateways.peek(session.clientId));
     this.#deciding += 1;
-    // The connection of a will is gone, and its client id may be somebody else's by now.
+    // A will arrives after its connection has closed, when its client id may belong to another client.
     const isWill = session === undefined || (packet as Will).user !== undefined;
     (isWill ? this.#publishWill(packet, session) : this.#publish(session, packet)).then(
       () => {
@@ -324,11 +325,11 @@ export class MqttServer {
     return new Promise((resolve) => this.#decidedWaiters.push(resolve));
   }
 
-  /** Decides about a message and, where no more than an acknowledgement is left to do, tells the broker so. */
+  /** Decides about a message; where only the acknowledgement is left, tells the broker. */
   async #publish(session: ClientSession, packet: PublishPacket): Promise<void> {
     const decision = await this.#publishing.decide(session, { ...packet, dup: packet.dup === true });
     if (decision === 'relay') {
-      // The broker tells repeats of QoS 2 itself, and acknowledges after it has routed.
+      // For QoS 2 the broker recognises repeats itself, and acknowledges after routing.
       this.#broker.notePublisher(packet, session.actor.key);
       if (packet.qos === 2) return;
       await this.#broker.relay(packet, session.actor.key);
@@ -336,7 +337,7 @@ export class MqttServer {
     this.#broker.take(packet);
   }
 
-  /** A keep-alive says of a gateway that it is there; one declared since the connection began is found here. */
+  /** A keep-alive counts as a gateway's heartbeat. A gateway declared after the connection began is found here. */
   async #hearPing(client: Client): Promise<void> {
     const session = this.sessions.of(client);
     if (session === undefined) return;
@@ -344,7 +345,7 @@ export class MqttServer {
     this.#parts.presence.hear(session, gateway);
   }
 
-  /** A will is judged as its user's at the moment when it is sent. */
+  /** Permission for a will is checked when it is published, in the name of its user. */
   async #publishWill(will: Will, session: ClientSession | undefined): Promise<void> {
     const own = session?.actor.key === will.user ? session : await this.#signIn.sessionOfWill(will);
     if (own === undefined || !(await this.sessions.isStillGood(own))) this.#broker.take(will);
@@ -355,7 +356,7 @@ export class MqttServer {
     const session = this.sessions.of(client);
     if (session === undefined || subscription.topic === placeholder) return null;
     if (!client.clean && !this.#parts.stored.hasCapacityForFilter(client.id, subscription.topic)) return null;
-    // The broker knows a QoS for each filter alone; which one counts for a message is decided when it goes out.
+    // The broker knows one QoS for each filter; the QoS of a message is decided at delivery.
     return this.#liveFilters.take(session, subscription.topic, subscription.qos) ? { ...subscription, qos: 2 } : null;
   }
 
@@ -383,7 +384,7 @@ export class MqttServer {
     return client;
   }
 
-  /** The HTTP server lets an upgrade to MQTT over WebSocket alone come here (upgrades.ts). */
+  /** The HTTP server passes only upgrades to MQTT over WebSocket (upgrades.ts). */
   #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     this.#webSockets.handleUpgrade(request, socket, head, (webSocket) => {
       const highWaterMark = limits.subscriberBytesMax + 64 * 1024;

@@ -1,5 +1,6 @@
-// What clients publish: sensor and actuator topics end in the domain, committed before the PUBACK (I1); what may not
-// pass is dropped without a word to the sender, and noted for the device's owner. Everything else is relayed or not.
+// Handles what clients publish. Topics of sensors and actuators go to the domain, committed before the PUBACK (I1). A
+// message that is not permitted is dropped silently and noted for the device's owner. Other topics are relayed or
+// dropped.
 import type { Client } from 'aedes';
 import { entryBytes, textHeapBytes } from '../base/memory/heap-bytes.ts';
 import { LruCache } from '../base/memory/lru-cache.ts';
@@ -36,7 +37,9 @@ export interface Published {
   readonly messageId?: number | undefined;
 }
 
-/** `taken`: the domain has it, or it was dropped; the broker must not route it. `relay`: the broker routes it. */
+/**
+ * `taken`: the domain has stored it, or it was dropped; the broker must not route it. `relay`: the broker routes it.
+ */
 export type PublishDecision = 'taken' | 'relay';
 
 const describePublish = () => 'MQTT PUBLISH';
@@ -56,8 +59,8 @@ export class Publishing {
 
   /**
    * Decides about one PUBLISH; resolves after the commit where there is one.
-   * @throws Refusal `storage`, `full` when it could not be stored, or retained within the quota: then there must be no
-   * PUBACK.
+   * @throws Refusal `storage`, `full` when it could not be stored, or not retained within the quota: then no PUBACK may
+   * be sent.
    */
   async decide(session: ClientSession, published: Published): Promise<PublishDecision> {
     setCurrentWork(describePublish, undefined);
@@ -68,7 +71,7 @@ export class Publishing {
     return this.#toOthers(session, topic, published);
   }
 
-  /** Asked before anything is stored: what a quota keeps out is never acknowledged (contract 8). */
+  /** Checked before anything is stored: a message beyond the quota is never acknowledged (contract 8). */
   #requireRoomToRetain({ actor }: ClientSession, { topic, payload }: Published): void {
     const packets = bothForms(topic).map((form) => ({ topic: form, payload }));
     const { retained, shares } = this.#parts;
@@ -82,7 +85,7 @@ export class Publishing {
   }
 
   async #toOthers(session: ClientSession, topic: Topic, published: Published): Promise<PublishDecision> {
-    // The broker looks at what clients publish, not at their wills.
+    // The broker checks topics that clients publish to, but not those of wills.
     const isRelayed = isPublishable(published.topic) && (await this.#parts.access.mayRelay(session, topic));
     return isRelayed ? 'relay' : 'taken';
   }
@@ -114,7 +117,7 @@ export class Publishing {
       while (session.clearing !== undefined) await session.clearing;
       if (isClearing(published)) {
         const cleared = this.#clear(session, topic, published.topic);
-        // Who waits for it minds only that it is over.
+        // Later settings wait for its end, whatever the result.
         session.clearing = cleared.catch(() => {});
         await cleared;
         return 'taken';
@@ -137,7 +140,7 @@ export class Publishing {
     return 'taken';
   }
 
-  /** Takes away what is retained for an actuator, after all that this session set before. */
+  /** Removes the retained message of an actuator, after all settings of this session made before. */
   async #clear(
     session: ClientSession,
     { device, actuator }: Topic & { kind: 'actuator' },
@@ -152,7 +155,7 @@ export class Publishing {
     }
   }
 
-  /** Does the work, unless the message repeats one whose work is done or under way. */
+  /** Does the work unless the message repeats one that was handled or is being handled. */
   async #once(
     published: Published,
     fingerprint: PublishFingerprint | undefined,
@@ -182,7 +185,7 @@ export class Publishing {
     return stored.catch((error: unknown) => this.#again(actor, { error, bytes: push.original?.bytes ?? 0 }, again));
   }
 
-  /** While the queue is full the client waits: its next packets stay unread (back-pressure). */
+  /** While the queue is full the client's next packets stay unread (back-pressure). */
   async #again(
     { caller }: Actor,
     first: { readonly error: unknown; readonly bytes: number },
@@ -199,7 +202,7 @@ export class Publishing {
     }
   }
 
-  /** Keeps quiet towards the sender and tells the owner; what failed here and not there is passed on. */
+  /** Notes an expected refusal for the owner, and tells the sender nothing; throws what failed in the service. */
   async #drop(error: unknown, deviceId: string, actor: Actor, topic: string): Promise<void> {
     const quiet = error instanceof Refusal && !isTransient(error);
     if (!quiet) throw error;
@@ -209,7 +212,7 @@ export class Publishing {
     }
   }
 
-  /** Devices publish to the same few topics again and again. */
+  /** Cached, because devices publish to the same few topics again and again. */
   #topicOf(text: string): Topic {
     if (text.length > topicCharsCached) return parseTopic(text);
     let topic = this.#topics.get(text);
@@ -229,7 +232,7 @@ export class Publishing {
   }
 }
 
-/** @throws Refusal `malformed`, `too-large` for a payload that is no reading. */
+/** @throws Refusal `malformed`, `too-large` for a payload that is not a reading. */
 function toPush(
   topic: Topic & { kind: 'sensor' },
   published: Published,
@@ -252,21 +255,21 @@ function toOriginal(payload: Buffer, { qos, retain }: Published, { key: user }: 
   return retain ? { ...original, user } : original;
 }
 
-/** An empty retained message takes away what is retained [MQTT-3.3.1-10]; it is no reading. */
+/** An empty retained message removes the retained one [MQTT-3.3.1-10]; it is not a reading. */
 function isClearing({ retain, payload }: Published): boolean {
   return retain && payload.length === 0;
 }
 
-// Longer ones are nobody's, and would fill the memory.
+// Longer topics belong to no device, and would fill the cache.
 const topicCharsCached = 2 * limits.idCharsMax + 64;
 
-/** Whether messages of a user may be retained, each in the place of what its topic has. */
+/** Whether a user's quota allows messages to be retained, each replacing the one of its topic. */
 export interface RetainedQuota {
   allowsRetained(
     user: UserKey,
     packets: readonly { readonly topic: string; readonly payload: string | Buffer }[],
   ): boolean;
-  /** What of their quota retained messages of a user take, and what these would add to it, bytes. */
+  /** Bytes of the user's retained messages, and bytes that these would add. */
   retainedStockOf(
     user: UserKey,
     packets: readonly { readonly topic: string; readonly payload: string | Buffer }[],
@@ -274,9 +277,9 @@ export interface RetainedQuota {
 }
 
 export interface PublishingParts {
-  /** Takes away what is retained on a topic. */
+  /** Removes the retained message of a topic. */
   readonly clear: (topic: string) => Promise<void>;
-  /** Whether a message of QoS 2, the same in all, came before and awaits its PUBREL. */
+  /** Whether an identical QoS 2 message came before and awaits its PUBREL. */
   readonly isUnderWay: (client: Client, published: Published) => Promise<boolean>;
   readonly retained: RetainedQuota;
   readonly shares: GuestShares;

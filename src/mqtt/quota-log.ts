@@ -1,5 +1,5 @@
-// Tells the log what quotas keep out over MQTT: the first time at once, and then no more than a line in each interval, so
-// that nobody fills the log by asking for too much. Called for every refusal; keeps a count and nothing of who asked.
+// Logs refusals of MQTT quotas: the first at once, then at most one line in each interval, so that no client can fill
+// the log. Called for every refusal; keeps only a count.
 
 import type { Log } from '../base/log.ts';
 import type { Clock } from '../base/time/clock.ts';

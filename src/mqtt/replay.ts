@@ -1,12 +1,12 @@
-// A session that came back, while it gets what was kept for it.
+// The state of a reconnected session while its stored messages are replayed.
 import type { AedesPublishPacket } from 'aedes';
 
 export class SessionReplay {
-  /** Numbers of the messages that came from the store. Bounded by limits.sessionMessagesMax. */
+  /** Numbers of the messages from the store. Bounded by limits.sessionMessagesMax. */
   readonly numbers = new Set<number>();
-  /** New messages that wait for their turn, in order. */
+  /** New messages that wait until the replay has ended, in order. */
   readonly held: AedesPublishPacket[] = [];
   heldBytes = 0;
-  /** New ones that its user may not have. */
+  /** New messages that the user may not have. */
   readonly denied = new WeakSet<object>();
 }

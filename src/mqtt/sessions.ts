@@ -1,5 +1,5 @@
-// Who is behind each connection, and which client ids are taken. A session belongs to a user and a client id; nobody
-// else gets it while it is in use or stored (contract 8).
+// The sessions of signed-in connections, and which client ids are in use. A session belongs to a user and a client id;
+// no other user gets it while it is connected or stored (contract 8).
 import type { Client } from 'aedes';
 import { LruCache } from '../base/memory/lru-cache.ts';
 import type { Clock } from '../base/time/clock.ts';
@@ -15,39 +15,39 @@ import type { SessionReplay } from './replay.ts';
 
 export type QoS = 0 | 1 | 2;
 
-/** Who signed in, and with which API key, if with one. */
+/** The user who signed in, and the API key, if one was used. */
 export interface SignedIn {
   readonly user: User;
-  /** Among whom what it takes is shared out: the user, or for guests their address. */
+  /** Whose share of scarce things it uses: the user, or for guests their address. */
   readonly caller: Caller;
   readonly keyScopes?: KeyScopes;
-  /** When the key expires, milliseconds since 1970 UTC. */
+  /** When the key expires, in milliseconds since 1970 UTC. */
   readonly expiresMs?: number;
 }
 
-/** One connection that has signed in. */
+/** A connection that has signed in. */
 export class ClientSession {
   readonly client: Client;
   readonly clientId: string;
   actor: Actor;
   readonly passwordVersion: number;
-  /** When what it signed in with expires, milliseconds since 1970 UTC. */
+  /** When its token or key expires, in milliseconds since 1970 UTC. */
   readonly expiresMs: number;
-  /** True once its sign-in is good no more: nothing passes from then on. */
+  /** True once its sign-in has ended: nothing passes from then on. */
   isEnded = false;
-  /** Filters held with the QoS granted, for their number and for the form and QoS in which messages go out. */
+  /** The filters with the QoS granted; they decide in which forms and QoS messages are sent. */
   readonly filters = new Map<string, QoS>();
-  /** Of user and client id; made when first needed (duplicate-detector.ts). */
+  /** Number of user and client id, computed when first needed (duplicate-detector.ts). */
   number: number | undefined;
-  /** Whether something was stored of it when it connected [MQTT-3.2.2-2]. */
+  /** Whether a stored session existed when it connected [MQTT-3.2.2-2]. */
   isResumed = false;
-  /** The last setting of an actuator that it began. */
+  /** The last actuator setting it began. */
   setting: Promise<void> | undefined;
-  /** While what is retained for an actuator is taken away: settings that follow wait. */
+  /** Set while the retained message of an actuator is being removed: later settings wait. */
   clearing: Promise<void> | undefined;
-  /** While it gets what was kept for it. */
+  /** Set while stored messages are replayed. */
   replay: SessionReplay | undefined;
-  /** When the user was looked up last, milliseconds since 1970 UTC. */
+  /** When the user was last looked up, in milliseconds since 1970 UTC. */
   checkedMs: number;
 
   constructor(client: Client, { user, caller, keyScopes, expiresMs }: SignedIn, nowMs: number) {
@@ -60,7 +60,7 @@ export class ClientSession {
   }
 }
 
-/** A user as last looked up. */
+/** A user as of the last look-up. */
 interface CachedUser {
   readonly actor: Actor | undefined;
   /** Milliseconds since 1970 UTC. */
@@ -76,9 +76,9 @@ export class Sessions {
   readonly #guest: { readonly key: UserKey };
   readonly #stored: { sessionOwner(clientId: string): UserKey | undefined };
   readonly #byClient = new WeakMap<object, ClientSession>();
-  /** The connection that holds each client id. Bounded by the number of connections. */
+  /** By client id: the connected session. Bounded by the number of connections. */
   readonly #holders = new Map<string, ClientSession>();
-  /** Users of sessions, also of those that are away; not fresh, but never long out of date while they are asked for. */
+  /** Users of connected and stored sessions; slightly out of date, but renewed while they are asked for. */
   readonly #known = new LruCache<UserKey, CachedUser>({ weightMax: limits.usersCachedMax });
 
   constructor(parts: {
@@ -99,23 +99,23 @@ export class Sessions {
     this.#clock = parts.clock;
   }
 
-  /** Who holds the client id now. */
+  /** The connected session of this client id. */
   holderOf(clientId: string): ClientSession | undefined {
     return this.#holders.get(clientId);
   }
 
-  /** Is a client connected under the id, or being let in? */
+  /** Whether a client is connected or connecting under this id. */
   isInUse(clientId: string): boolean {
     return this.#holders.has(clientId);
   }
 
-  /** Who uses a client id, guest apart: who is connected under it, and whose stored session it names. */
+  /** The users of a client id, apart from guest: of the connected and of the stored session. */
   holdersOf(clientId: string): readonly UserKey[] {
     const keys = [this.#holders.get(clientId)?.actor.key, this.#stored.sessionOwner(clientId)];
     return keys.filter((key): key is UserKey => key !== undefined && key !== this.#guest.key);
   }
 
-  /** Gives the client id to the connection, unless another user's connection holds it and `mayStay`. */
+  /** Gives the client id to the connection, unless another user's connection has it and `mayStay`. */
   claim(client: Client, signedIn: SignedIn, mayStay: (holder: ClientSession) => boolean): ClientSession | undefined {
     const { user } = signedIn;
     const holder = this.#holders.get(client.id);
@@ -137,8 +137,8 @@ export class Sessions {
   }
 
   /**
-   * The session of a client, with its user as of a moment ago: a user who is gone or has a new password is found out
-   * by a look in the background and cut.
+   * The session of a client. Its user may be a moment out of date: a removed user or a changed password is found by a
+   * look-up in the background, which cuts the connection.
    */
   of(client: Client): ClientSession | undefined {
     const session = this.#byClient.get(client);
@@ -150,16 +150,16 @@ export class Sessions {
     return undefined;
   }
 
-  /** Was the client's sign-in good once, and is good no more? */
+  /** Whether the client had signed in and its sign-in has ended. */
   hasEnded(client: Client): boolean {
     return this.#byClient.get(client)?.isEnded === true;
   }
 
-  /** Cuts whoever stands on a sign-in that has ended; resolves when they are gone. */
+  /** Cuts all connections of a revoked sign-in; resolves when they are closed. */
   async endAll({ userId, keyId, withKeys, keysOnly, isRemoval }: SessionRevocation): Promise<void> {
     const ended = [...this.#holders.values()].filter(({ actor }) => {
       if (actor.userId !== userId) return false;
-      // A new password leaves keys as they are.
+      // A new password does not affect API keys.
       const isKeyed = actor.keyScopes !== undefined;
       if (keysOnly) return isKeyed;
       return keyId === undefined ? isRemoval || withKeys || !isKeyed : actor.keyScopes?.keyId === keyId;
@@ -173,8 +173,8 @@ export class Sessions {
   }
 
   /**
-   * Looks up the users of stored sessions, at a start: of a user who is not known a message is kept for all of their
-   * sessions, and the first messages may be many.
+   * Looks up the users of stored sessions at start: for an unknown user messages are kept in all of their sessions, and
+   * the first messages may be many.
    */
   async learn(keys: Iterable<UserKey>): Promise<void> {
     for (const key of keys) {
@@ -183,12 +183,12 @@ export class Sessions {
     }
   }
 
-  /** The user as of a moment ago; undefined where that is not known yet, or there is none. */
+  /** The user, at most a moment out of date; undefined where there is none, or it is not known yet. */
   actorByKey(key: UserKey): Actor | undefined {
     const known = this.#known.get(key);
     const now = this.#clock.now();
     if (known === undefined || now - known.checkedMs >= limits.userFreshMs) {
-      // Asked once, whatever comes of it; the next who asks when that is out of date asks again.
+      // Stored whatever the result, so that it is asked once; the next request after it has expired asks again.
       this.#known.set(key, { actor: known?.actor, checkedMs: now });
       this.#users.findByKey(key).then(
         (user) => this.#known.set(key, { actor: user && this.#users.actorOf(user), checkedMs: now }),
@@ -198,7 +198,7 @@ export class Sessions {
     return known?.actor;
   }
 
-  /** Looks the user up; false when the session's sign-in is good no more. */
+  /** Looks the user up again; false when the session's sign-in has ended. */
   async isStillGood(session: ClientSession): Promise<boolean> {
     if (session.actor.guest) return !this.#permissions.refusesGuests;
     if (session.isEnded) return false;

@@ -1,6 +1,7 @@
-// Who may connect: login and password, then the client id, which belongs to who may act for the gateway it names, and
-// else to whoever uses it or has a stored session under it, guests behind everybody who signed in (contract 8). Wrong
-// password: CONNACK 4; a client id of somebody else: CONNACK 2; beyond a quota: CONNACK 3.
+// Decides who may connect: checks the login, then the client id. The id of a gateway belongs to users who may act for
+// it; any other id to the user who is connected under it or has a stored session with it, where signed-in users take
+// precedence over guests (contract 8). Wrong password: CONNACK 4; client id of another user: CONNACK 2; beyond a quota:
+// CONNACK 3.
 import type { Client, ConnectPacket, PublishPacket } from 'aedes';
 import { Refusal } from '../base/refusal.ts';
 import { isStorableText } from '../base/text/json.ts';
@@ -23,25 +24,25 @@ import { SessionReplay } from './replay.ts';
 import { ClientSession, type Sessions, type SignedIn } from './sessions.ts';
 import type { TopicRange } from './topics.ts';
 
-/** What is kept of sessions while nobody is connected. */
+/** Stored sessions, as sign-in needs them. */
 export interface StoredSessions {
   /** The user whose session is stored under the client id. */
   findSessionOwner(clientId: string): Promise<UserKey | undefined>;
-  /** The same, as it is in memory. */
+  /** The same, from memory. */
   sessionOwner(clientId: string): UserKey | undefined;
   /** Users with stored sessions, each once. */
   sessionUsers(): Iterable<UserKey>;
-  /** Notes whose session is stored under the client id from now on. */
+  /** Makes the user the owner of the session stored under the client id. */
   claimSession(clientId: string, user: UserKey): Promise<void>;
   /** Notes that the client of a stored session has gone. */
   leaveSession(clientId: string): void;
-  /** Forgets all that is stored of a session [MQTT-3.1.2-6]. */
+  /** Removes all that is stored of a session [MQTT-3.1.2-6]. */
   endSession(clientId: string): Promise<void>;
-  /** Forgets all that is stored of a user; `ownTopics` are those on which retained messages are theirs alone. */
+  /** Removes all that is stored of a user; `ownTopics`: topics that belong to the user alone. */
   forgetUser(user: UserKey, ownTopics: readonly TopicRange[]): Promise<void>;
-  /** Whether the stored session takes one more filter. */
+  /** Whether the stored session may have one more filter. */
   hasCapacityForFilter(clientId: string, filter: string): boolean;
-  /** Whether the user's quota has room for so many bytes more. */
+  /** Whether the user's quota allows so many more bytes. */
   hasCapacityForBytes(user: UserKey, bytes: number): boolean;
 }
 
@@ -58,11 +59,11 @@ export interface SignInParts {
   readonly sessions: Sessions;
   readonly stored: StoredSessions;
   readonly clock: Clock;
-  /** Told when the connection of a session has ended. */
+  /** Called when the connection of a session has ended. */
   readonly onGone: (session: ClientSession) => void;
 }
 
-/** A will, and in whose name it is published; with which API key, if with one. */
+/** A will, with the user and the API key in whose name it is published. */
 export type Will = PublishPacket & { clientId?: string; user?: UserKey; keyId?: string };
 
 /** CONNACK codes [MQTT-3.2.2.3]. */
@@ -73,7 +74,7 @@ const notAuthorized = 5;
 
 export class SignIn {
   readonly #parts: SignInParts;
-  /** What CONNECT said that aedes does not hand on. */
+  /** Fields of CONNECT that aedes does not pass on. */
   readonly #connects = new WeakMap<object, { readonly emptyId: boolean; readonly will: Will | undefined }>();
 
   constructor(parts: SignInParts) {
@@ -85,12 +86,12 @@ export class SignIn {
     this.#connects.set(client, { emptyId, will: packet.will as Will | undefined });
   }
 
-  /** @throws Refusal when the connection is not taken; `returnCodeOf` says why in MQTT's words. */
+  /** @throws Refusal when the connection is not accepted; `returnCodeOf` converts it to a CONNACK code. */
   async verify(client: Client, username: string | undefined, password: Buffer | undefined): Promise<void> {
     const signedIn = await this.#verifyLogin(client, username, password);
     this.#assertClientId(client);
     this.#assertWill(client, signedIn.user);
-    // One at a time for each client id, and none while a gateway of that id is declared.
+    // One connection at a time for each client id, and none while a gateway of that id is being declared.
     await this.#parts.clientIds.inTurn(client.id, () => this.#letIn(client, signedIn));
   }
 
@@ -114,7 +115,8 @@ export class SignIn {
     };
     client.conn.once('close', leave);
     if (client.conn.destroyed) leave();
-    // Now, not when this connection is ready: should it break off before, nobody would know of the first one any more.
+    // Waits for the earlier connection to close now: if this one closed before it is ready, nobody would close the
+    // earlier one.
     if (before !== undefined) await new Promise<void>((resolve) => before.client.close(resolve));
     if (owner !== undefined && (client.clean || isForeign)) await stored.endSession(client.id);
     session.isResumed = !client.clean && owner === user.key;
@@ -123,15 +125,15 @@ export class SignIn {
       const claim = () => stored.claimSession(client.id, user.key);
       await this.#parts.shares.take(actor, { mqtt_sessions: owner === user.key ? 0 : 1 }, claim);
     }
-    // Where it broke off meanwhile, that was told before there was a session to grow old.
+    // The connection may have closed before the session existed, so that `leave` was not called.
     if (client.conn.destroyed) leave();
     await this.#requireStillGood(session);
     this.#parts.presence.hear(session, gateway);
   }
 
   /**
-   * Does who has the client id now leave it to the one who asks? Guests do to everybody who signed in; and who has lost
-   * the gateway that the id names, or is gone, does to those who may act for it.
+   * Whether the present holder of a client id has to give way: a guest to signed-in users; and a holder who may no
+   * longer act for the gateway of that id, or was removed, to users who may.
    */
   #givesWay(holder: Actor | undefined, asks: Actor, gateway: Gateway | undefined): boolean {
     if (holder === undefined || (holder.guest && !asks.guest)) return true;
@@ -143,7 +145,7 @@ export class SignIn {
     return user && this.#parts.users.actorOf(user);
   }
 
-  /** Whose a will is, is kept with it, so that it is judged as theirs even after a crash. */
+  /** Stores the user with the will, so that permission is checked in their name even after a crash. */
   #signWill(client: Client, { user, keyScopes }: SignedIn): void {
     const will = this.#connects.get(client)?.will;
     if (will === undefined) return;
@@ -151,7 +153,7 @@ export class SignIn {
     if (keyScopes !== undefined) will.keyId = keyScopes.keyId;
   }
 
-  /** The sign-in may have ended while the connection was being let in, when nobody knew of it yet. */
+  /** The sign-in may have been revoked while the connection was being accepted, when it was not in any list yet. */
   async #requireStillGood(session: ClientSession): Promise<void> {
     if (await this.#parts.sessions.isStillGood(session)) return;
     const isGone = (await this.#parts.users.findById(session.actor.userId)) === undefined;
@@ -166,7 +168,7 @@ export class SignIn {
     return error.code === 'forbidden' ? notAuthorized : serverUnavailable;
   }
 
-  /** The session in whose name a will is judged after its connection is gone for good. */
+  /** A session in whose name a will is checked after its connection has closed. */
   async sessionOfWill(will: Will): Promise<ClientSession | undefined> {
     if (will.clientId === undefined || will.user === undefined) return undefined;
     const signedIn = await this.#signedInOfWill(will.user, will.keyId);
@@ -178,11 +180,11 @@ export class SignIn {
     const { users, keys, callers } = this.#parts;
     const signedIn = keyId === undefined ? undefined : await keys.check(keyId);
     const user = keyId === undefined ? await users.findByKey(key) : signedIn?.user;
-    // From where a guest's will came is not kept with it.
+    // The address of a guest is not stored with the will.
     return user && { ...signedIn, user, caller: callers.ofUser(user) };
   }
 
-  /** An API key stands in the place of the password; the username may be left empty then, or is its owner's. */
+  /** An API key may be given as the password; the username is then empty or its owner's. */
   async #verifyLogin(client: Client, username = '', password: Buffer | undefined): Promise<SignedIn> {
     assertLoginLength(username, password);
     const text = password?.toString('utf8') ?? '';
@@ -192,7 +194,7 @@ export class SignIn {
     if (signedIn !== undefined && (username === '' || username === signedIn.user.username))
       return { ...signedIn, caller: callers.ofUser(signedIn.user) };
     if (username === '') throw new Refusal('unauthenticated', 'The API key is not valid.');
-    // A password may look like a key; and who guesses keys under a name is slowed down as with passwords.
+    // A password may look like a key; and guessing keys under a username is slowed down like guessing passwords.
     return this.#verifyUser(client, username, text);
   }
 
@@ -217,7 +219,7 @@ export class SignIn {
     }
   }
 
-  /** @throws Refusal `busy` for a will that is too large, or for which the quota has no room: CONNACK 3. */
+  /** @throws Refusal `busy` for a will that is too large or exceeds the quota: CONNACK 3. */
   #assertWill(client: Client, user: User): void {
     const will = this.#connects.get(client)?.will;
     if (will === undefined) return;
@@ -232,7 +234,7 @@ function takenId(clientId: string): Refusal {
   return new Refusal('exists', `The client id ${clientId} belongs to a session of somebody else.`);
 }
 
-/** Before anything is read as text, looked up, hashed or remembered. A character has up to four bytes. */
+/** Checked before anything is decoded, looked up, hashed or cached. A character has up to four bytes. */
 function assertLoginLength(username: string, password: Buffer | undefined): void {
   const isLong =
     !hasCharsMax(username, limits.knownUsernameCharsMax) || (password?.length ?? 0) > 4 * limits.knownPasswordCharsMax;

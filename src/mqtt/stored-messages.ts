@@ -1,5 +1,5 @@
-// Messages that come from the store (retained, or queued while the client was away) are checked at delivery like any
-// other. That check needs the device in memory, so it is loaded before the message goes on.
+// Stored messages (retained, or queued for an absent client) pass the same permission check at delivery as others. The
+// check needs the device in memory, so it is loaded before the message is handed out.
 import { Readable } from 'node:stream';
 import type { Published } from './publishing.ts';
 import type { ClientSession } from './sessions.ts';
@@ -8,7 +8,7 @@ interface ClientName {
   readonly id: string;
 }
 
-/** Where stored messages come out of aedes's persistence interface, and where their delivery is noted. */
+/** The part of aedes's persistence interface that returns stored messages and records their delivery. */
 export interface StoredMessages {
   outgoingUpdate(client: ClientName, packet: { readonly cmd: string; readonly qos?: number }): Promise<void>;
   outgoingClearMessageId(client: ClientName, packet: object): Promise<unknown>;
@@ -21,10 +21,10 @@ export interface StoredMessages {
   subscriptionsByClient(client: ClientName): Promise<{ readonly topic: string; readonly qos: number }[]>;
 }
 
-/** A filter that no client can ask for. */
+/** A filter that no client can subscribe to. */
 export const placeholder = '\0session';
 
-/** A message as it comes from the store; a PUBREL on its way has no topic. */
+/** A stored message; a PUBREL has no topic. */
 interface Stored {
   readonly topic?: string;
   readonly device?: number;
@@ -34,7 +34,7 @@ interface Stored {
 }
 
 export interface StoredRules {
-  /** Makes ready for the check of a message; false: nobody gets it any more. */
+  /** Loads what the permission check needs; false: the message is not delivered any more. */
   readonly prepare: (message: {
     readonly topic: string;
     readonly device?: number;
@@ -42,11 +42,11 @@ export interface StoredRules {
     readonly user?: number;
   }) => Promise<boolean>;
   readonly sessionOf: (clientId: string) => ClientSession | undefined;
-  /** Whether a message waits for its turn, so that it is not to be forgotten. */
+  /** Whether the message is held, and must stay stored. */
   readonly isHeld: (clientId: string, packet: object) => boolean;
 }
 
-/** Makes the store prepare each message before it hands the message out, and say what it has of a session. */
+/** Wraps the store: each message is prepared before it is returned. */
 export function prepareStored(stored: StoredMessages, { prepare, sessionOf, isHeld }: StoredRules): void {
   const outgoing = stored.outgoingStream.bind(stored);
   const retained = stored.createRetainedStreamCombi.bind(stored);
@@ -57,7 +57,7 @@ export function prepareStored(stored: StoredMessages, { prepare, sessionOf, isHe
     const numbers = sessionOf(client.id)?.replay?.numbers;
     const take = async (message: Stored) => {
       if (message.brokerCounter !== undefined) numbers?.add(message.brokerCounter);
-      // A PUBREL goes out whatever became of its message.
+      // A PUBREL is sent whatever became of its message.
       if (message.topic === undefined || (await prepare(message as { topic: string }))) return true;
       await clear(client, message);
       return false;
@@ -68,12 +68,12 @@ export function prepareStored(stored: StoredMessages, { prepare, sessionOf, isHe
     Readable.from(filtered(retained(filters), (message) => prepare(message as { topic: string })));
   stored.outgoingClearMessageId = async (client, packet) =>
     isHeld(client.id, packet) ? undefined : clear(client, packet);
-  // What goes out with QoS 0 was not kept, whatever it was published with.
+  // A message sent with QoS 0 was not stored, whatever its publisher's QoS.
   stored.outgoingUpdate = async (client, packet) => {
     if (packet.cmd !== 'publish' || packet.qos !== 0) await update(client, packet);
   };
-  // aedes takes a session without subscriptions for none. It may hold messages under way: one that is refused when it
-  // is restored has CONNACK say that there is a session [MQTT-3.2.2-2].
+  // aedes takes a session without subscriptions for no session, but it may hold messages under way. A subscription to
+  // `placeholder`, which is refused, makes CONNACK report the session [MQTT-3.2.2-2].
   stored.subscriptionsByClient = async (client) => {
     const list = await subscriptions(client);
     return list.length === 0 && sessionOf(client.id)?.isResumed ? [{ topic: placeholder, qos: 0 }] : list;
@@ -84,7 +84,7 @@ async function* filtered(messages: Readable, take: (message: Stored) => Promise<
   for await (const message of messages as AsyncIterable<Stored>) if (await take(message)) yield message;
 }
 
-/** Whether a message of QoS 2, the same in all, came before and awaits its PUBREL. */
+/** Whether an identical QoS 2 message came before and awaits its PUBREL. */
 export async function isUnderWay(stored: StoredMessages, client: ClientName, published: Published): Promise<boolean> {
   if (!published.dup || published.qos !== 2) return false;
   const first = await stored.incomingGetPacket(client, published).catch(() => undefined);

@@ -1,33 +1,34 @@
-// What waits for MQTT subscribers whose connections still take more (unread-packets.ts counts the others): shared out by caller, so that
-// nobody fills the memory with short messages for many connections, each below its own bound. Asked by forwarding.ts for each message that goes out. Keeps true:
-// what is counted of a session is given back when its socket has taken it in or its connection has ended (I4).
+// Counts what waits for MQTT subscribers whose sockets are not full (unread-packets.ts counts the others), shared among
+// callers, so that nobody fills the memory with short messages for many connections that are each below their bound.
+// Asked by forwarding.ts for each message. What is counted is given back when the socket has taken it or the connection
+// has ended (I4).
 import { limits } from '../config/limits.ts';
 import { FairShare } from '../domain/callers/fair-share.ts';
 import type { ClientSession } from './sessions.ts';
 
 /** What waits for one subscriber. */
 interface ClientBacklog {
-  /** Messages, about: the socket tells bytes alone, so they are taken to leave as their bytes do. */
+  /** Estimated messages: sockets report bytes only, so messages are taken to leave in proportion. */
   messages: number;
-  /** Bytes that waited at the last look. */
+  /** Bytes waiting at the last check. */
   bytes: number;
-  /** What is counted of the share. */
+  /** Bytes counted in the caller's share. */
   counted: number;
 }
 
 export class SubscriberBacklog {
   readonly #share: FairShare;
-  /** Of those for whom something waits. Bounded by the number of connections. */
+  /** Subscribers for whom something waits. Bounded by the number of connections. */
   readonly #of = new Map<ClientSession, ClientBacklog>();
   #looking: NodeJS.Timeout | undefined;
 
-  /** @param passing the memory for all that is on its way in or out. */
+  /** @param passing the memory for all data on its way in or out. */
   constructor(passing?: FairShare) {
     const { backlogBytesMax: aloneMax, backlogBytesReserve: reserve } = limits;
     this.#share = new FairShare('backlogBytes', { aloneMax, reserve, within: passing });
   }
 
-  /** Counts a message of so many bytes; false where the subscriber is to be cut, because its caller has its share. */
+  /** Counts a message of so many bytes; false where the caller's share is used up and the subscriber has to be cut. */
   add(session: ClientSession, bytes: number): boolean {
     const { writableLength: waiting, destroyed } = session.client.conn;
     if (waiting === 0 || destroyed) {
@@ -46,13 +47,13 @@ export class SubscriberBacklog {
 
   #isAllowed({ actor: { caller } }: ClientSession, more: number): boolean {
     if (this.#share.allows(caller, more)) return true;
-    // Others may have read meanwhile.
+    // Other subscribers may have read meanwhile.
     this.#lookAtAll();
     return this.#share.allows(caller, more);
   }
 
   #begin(session: ClientSession): ClientBacklog {
-    // What waits before it is counted came in this turn of the event loop.
+    // Bytes that are waiting already were written in this turn of the event loop.
     const unread = { messages: 1, bytes: session.client.conn.writableLength, counted: 0 };
     this.#of.set(session, unread);
     this.#looking ??= setInterval(() => this.#lookAtAll(), limits.backlogLookMs).unref();
@@ -70,7 +71,7 @@ export class SubscriberBacklog {
     }
   }
 
-  /** Notes what the socket has taken in since the last look. */
+  /** Gives back what the socket has taken since the last check. */
   #lookAt(unread: ClientBacklog, waiting: number): void {
     if (waiting < unread.bytes) unread.messages *= waiting / unread.bytes;
     unread.bytes = waiting;
@@ -92,7 +93,7 @@ export class SubscriberBacklog {
   }
 }
 
-/** Bytes of memory: a short message takes far more than its bytes until the socket has it. */
+/** Estimated memory: a short message takes far more than its bytes until the socket has it. */
 function weightOf({ messages, bytes }: ClientBacklog): number {
   return Math.min(bytes, limits.subscriberBytesMax) + Math.ceil(messages) * limits.backlogMessageBytes;
 }

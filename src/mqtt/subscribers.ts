@@ -1,7 +1,7 @@
-// Who is to get what goes out: the filters of all who are connected, in one tree, in place of aedes's own emitter. A filter
-// that is given up gets nothing more from that moment, and is taken out of the tree within a bounded part of each turn of the
-// event loop, so that a thousand clients that go at once hold up nobody. Used by broker.ts. Bounded by the filters there
-// are (live-filters.ts), and by as many that are being taken out: that has as much time as adding has (fast-path.ts).
+// The filters of all connected clients in one tree; replaces aedes's own emitter. A removed filter gets nothing from
+// that moment on, and is taken out of the tree within a bounded part of each turn of the event loop, so that a thousand
+// clients leaving at once hold up nobody. Used by broker.ts. Bounded by the live filters (live-filters.ts), and by as
+// many being taken out, which may take as much time as adding (fast-path.ts).
 import type { AedesPublishPacket } from 'aedes';
 import { Qlobber } from 'qlobber';
 import { limits } from '../config/limits.ts';
@@ -15,27 +15,27 @@ export class Subscribers {
     wildcard_some: '#',
     match_empty_levels: true,
   });
-  /** What is given up and still in the tree, with its filter. Nothing is given twice: aedes makes a function for each. */
+  /** Removed and still in the tree, with the filter. Functions are unique: aedes creates one for each filter. */
   readonly #givenUp = new Map<Deliver, string>();
-  /** Milliseconds of this turn that taking out has had. */
+  /** Milliseconds spent on taking out in this turn. */
   #takenMs = 0;
   #isNextAsked = false;
   #isClosed = false;
 
-  /** aedes calls this for each filter. */
+  /** aedes calls this for each added filter. */
   on(filter: string, deliver: Deliver, done?: () => void): void {
     this.#tree.add(filter, deliver);
     done?.();
   }
 
-  /** aedes calls this for each filter that is given up. */
+  /** aedes calls this for each removed filter. */
   removeListener(filter: string, deliver: Deliver, done?: () => void): void {
     this.#givenUp.set(deliver, filter);
     this.#takeOut();
     done?.();
   }
 
-  /** Hands a message to all who asked for it; `done` is called when each has it, or will not have it. */
+  /** Hands a message to all matching subscribers; `done` is called when each has taken or dropped it. */
   emit(packet: AedesPublishPacket, done: (error?: Error) => void): void {
     if (this.#isClosed) {
       done(new Error('The broker is closed.'));
@@ -51,13 +51,13 @@ export class Subscribers {
     for (const deliver of takers) deliver(packet, delivered);
   }
 
-  /** aedes calls this at its end. */
+  /** aedes calls this when it closes. */
   close(done: () => void): void {
     this.#isClosed = true;
     setImmediate(done);
   }
 
-  /** Whether anybody asked for a topic. */
+  /** Whether any connected client subscribes to a topic. */
   has(topic: string): boolean {
     return this.#takersOf(topic).length > 0;
   }
@@ -67,7 +67,7 @@ export class Subscribers {
     return this.#givenUp.size === 0 ? takers : takers.filter((deliver) => !this.#givenUp.has(deliver));
   }
 
-  /** Takes out what there is time for. */
+  /** Takes removed filters out of the tree while there is time in this turn. */
   #takeOut(): void {
     for (const [deliver, filter] of this.#givenUp) {
       if (this.#takenMs >= limits.turnMsMax) return;

@@ -1,16 +1,16 @@
-// The grammar of topics (contract 8); the only file that knows it. Topics with and without the leading slash mean the
-// same; which form a subscriber gets depends on the filter it asked with.
+// The grammar of topics (contract 8), known to this file only. Topics with and without a leading slash mean the same; a
+// subscriber gets the form that its filter asks for.
 
 import { hasBytesMax } from '../base/text/text-length.ts';
 import { limits } from '../config/limits.ts';
 
-/** What a topic stands for. */
+/** The meaning of a topic. */
 export type Topic =
   | { readonly kind: 'sensor'; readonly device: string; readonly sensor: string; readonly many: boolean }
   | { readonly kind: 'actuator'; readonly device: string; readonly actuator: string }
-  /** `users/{username}/…`: between the connections of one user. */
+  /** `users/{username}/…`: between connections of one user. */
   | { readonly kind: 'user'; readonly username: string }
-  /** `devices/{gateway id}/…`: a gateway client's own. */
+  /** `devices/{gateway id}/…`: topics of a gateway's client. */
   | { readonly kind: 'gateway'; readonly gateway: string }
   | { readonly kind: 'none' };
 
@@ -20,7 +20,7 @@ export function parseTopic(topic: string): Topic {
   const levels = withoutSlash(topic).split('/');
   const [root, id = '', part, partId = '', leaf] = levels;
   if (root === 'users') return levels.length > 2 && id !== '' ? { kind: 'user', username: id } : none;
-  // A longer one is no id: it is not looked up. The names of users have a bound of their own.
+  // A longer id cannot exist, so it is not looked up. Usernames have a bound of their own.
   if (root !== 'devices' || id === '' || id.length > limits.idCharsMax) return none;
   if (levels.length === 5 && partId !== '') {
     if (part === 'sensors' && (leaf === 'value' || leaf === 'values')) {
@@ -31,19 +31,19 @@ export function parseTopic(topic: string): Topic {
   return levels.length > 2 ? { kind: 'gateway', gateway: id } : none;
 }
 
-/** Topics from one on, and before another, in the order of their text. */
+/** Topics from `from` up to, but without, `to`, in the order of their text. */
 export interface TopicRange {
   readonly from: string;
   readonly to: string;
 }
 
-/** The topics that are the user's own, in both forms. */
+/** The topics that belong to the user alone, in both forms. */
 export function ownTopicsOf(username: string): readonly TopicRange[] {
-  // What lies between a prefix that ends with a slash and the same with 0, the character after it, begins with it.
+  // '0' is the character after '/', so this range has all topics below the prefix.
   return bothForms(`users/${username}`).map((own) => ({ from: `${own}/`, to: `${own}0` }));
 }
 
-/** May a message be published to it [MQTT-3.3.2-2], and not nested too deeply? */
+/** Whether a client may publish to this topic: no wildcards [MQTT-3.3.2-2], not too many levels. */
 export function isPublishable(topic: string): boolean {
   return (
     hasBytesMax(topic, limits.topicBytesMax) && !/[+#]/.test(topic) && topic.split('/').length <= limits.topicLevelsMax
@@ -62,29 +62,34 @@ export function withoutSlash(topic: string): string {
   return topic.startsWith('/') ? topic.slice(1) : topic;
 }
 
-/** Both forms in which a message goes out. */
+/** The two forms in which a message is sent. */
 export function bothForms(topic: string): readonly [string, string] {
   const bare = withoutSlash(topic);
   return [bare, `/${bare}`];
 }
 
-/** Does a filter take the form with the slash? One that begins with `/` or `+/` does; every other, `#` included, not. */
+/**
+ * Whether a filter asks for the form with the leading slash: those that begin with `/` or `+/`; no other, not even `#`.
+ */
 function takesSlash(filter: string): boolean {
   return filter.startsWith('/') || filter.startsWith('+/');
 }
 
-/** May a message on `topic` go to who asked with `filter`, as far as the form is concerned? */
+/** Whether the form of `topic` is the one that `filter` asks for. */
 export function matchesForm(filter: string, topic: string): boolean {
   return takesSlash(filter) === topic.startsWith('/');
 }
 
-/** Does the filter match the topic [MQTT-4.7]? Asked for each filter of a session and message, so it makes no arrays. */
+/**
+ * Whether the filter matches the topic [MQTT-4.7]. Called for each filter of a session and message, so it allocates no
+ * arrays.
+ */
 export function matchesFilter(filter: string, topic: string): boolean {
   let at = 0;
   for (let from = 0; ; ) {
     const end = endOfLevel(filter, from);
     if (filter[from] === '#' && end === from + 1) return true;
-    // No level of the topic is left.
+    // The topic has no further level.
     if (at > topic.length) return false;
     const topicEnd = endOfLevel(topic, at);
     const isAny = filter[from] === '+' && end === from + 1;

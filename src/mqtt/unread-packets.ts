@@ -1,13 +1,13 @@
-// What subscribers have been sent and do not read: shared out by caller, in bytes, and bounded in time. Called by
-// mqtt-server.ts for each connection. Keeps true: what waits for subscribers is bounded in all (I4), and no datapoint is
-// refused for it, because what is counted here no longer counts as being delivered.
+// Bounds what subscribers have been sent and do not read, in bytes shared among callers and in time. Called by
+// mqtt-server.ts for each connection. Ensures that the total is bounded (I4), and that no datapoint is refused because
+// of it: what is counted here is no longer counted as being delivered.
 import type { Client } from 'aedes';
 import { limits } from '../config/limits.ts';
 import type { Caller } from '../domain/callers/caller.ts';
 import { FairShare } from '../domain/callers/fair-share.ts';
 import type { ClientSession } from './sessions.ts';
 
-/** What aedes's types do not show: called when a connection has too much waiting to take more. */
+/** A field of aedes's client that its types do not declare: called when the socket's buffer is full. */
 interface DrainableClient {
   waitForDrain(done: (error: Error | null) => void): void;
 }
@@ -20,12 +20,12 @@ export class UnreadPackets {
   readonly #onHeld: () => void;
 
   constructor(parts: {
-    /** The memory for all that is on its way in or out. */
+    /** The memory for all data on its way in or out. */
     readonly passing: FairShare;
     readonly sessionOf: (client: Client) => ClientSession | undefined;
-    /** Told of a subscriber that is cut. */
+    /** Called with a subscriber that is cut. */
     readonly onSlow: (session: ClientSession) => void;
-    /** Told when more waits here, and so less elsewhere. */
+    /** Called when more waits here, and thus less elsewhere. */
     readonly onHeld: () => void;
   }) {
     const { unreadBytesMax: aloneMax, unreadBytesReserve: reserve } = limits;
@@ -35,12 +35,12 @@ export class UnreadPackets {
     this.#onHeld = parts.onHeld;
   }
 
-  /** Bytes that wait for subscribers whose connections take no more. */
+  /** Bytes that wait for subscribers whose sockets are full. */
   get bytes(): number {
     return this.#share.held;
   }
 
-  /** Counts what waits for the client from the moment on in which its connection takes no more. */
+  /** Counts the client's waiting bytes from the moment its socket is full. */
   watch(client: Client): void {
     const waiter = client as unknown as DrainableClient;
     const waitForDrain = waiter.waitForDrain.bind(client);
@@ -77,7 +77,7 @@ export class UnreadPackets {
       this.#held.delete(client);
       this.#share.giveBack(held.caller, held.bytes);
     };
-    // Those that wait for the connection are told in this turn: what they wait for counts somewhere until then.
+    // One turn later, because messages that wait for the socket are handled in this one and count here until then.
     const later = () => void setImmediate(() => this.#held.get(client) === held && end());
     client.conn.on('drain', later);
     client.conn.on('close', later);

@@ -1,23 +1,22 @@
-// Counts what a WebSocket gathers of a frame, or of a message in pieces, in the budget of what is received: it hands a
-// message over when it has come whole, and until then the broker, which counts its packets, sees nothing of it. Called by
-// mqtt-server.ts for each connection over WebSocket.
+// Counts incomplete frames and messages of a WebSocket in the budget of received bytes: the broker, which counts its
+// packets, sees a message only when it is complete. Called by mqtt-server.ts for each connection over WebSocket.
 import type { Duplex } from 'node:stream';
 import type { WebSocket } from 'ws';
 import { limits } from '../config/limits.ts';
 import type { ByteBudget, ByteReservation } from '../domain/callers/byte-budget.ts';
 import type { Caller } from '../domain/callers/caller.ts';
 
-/** What of a WebSocket its types do not show. */
+/** Fields of a WebSocket that its types do not declare. */
 interface Inside {
   readonly _receiver: {
-    /** Bytes that have come and were not read as frames. */
+    /** Bytes received and not parsed into frames yet. */
     readonly _bufferedBytes: number;
-    /** Bytes of the pieces of a message that is not whole. */
+    /** Bytes of an incomplete message's frames. */
     readonly _messageLength: number;
   };
 }
 
-/** Bytes of a message that has not come whole. */
+/** Bytes of an incomplete message. */
 export function gatheredBytes(webSocket: WebSocket): number {
   const { _receiver: receiver } = webSocket as unknown as Inside;
   return receiver._bufferedBytes + receiver._messageLength;
@@ -26,11 +25,14 @@ export function gatheredBytes(webSocket: WebSocket): number {
 export interface FrameParts {
   readonly socket: Duplex;
   readonly budget: ByteBudget;
-  /** Who has signed in; before that little is gathered, or the connection is cut. */
+  /** The signed-in caller; before the sign-in little may be gathered, or the connection is cut. */
   readonly callerOf: () => Caller | undefined;
 }
 
-/** Where its caller has its share nothing more is read until there is room, and where there is none in time it is cut. */
+/**
+ * Where the caller's share is used up, reading pauses until there is room; where there is none in time, the connection
+ * is cut.
+ */
 export function budgetFrames(webSocket: WebSocket, { socket, budget, callerOf }: FrameParts): void {
   let reservation: ByteReservation | undefined;
   const end = () => {
@@ -45,7 +47,7 @@ export function budgetFrames(webSocket: WebSocket, { socket, budget, callerOf }:
     else webSocket.terminate();
   };
   socket.once('close', end);
-  // Behind the listener of the WebSocket itself, which has read this piece by now.
+  // Registered after the WebSocket's own listener, which has parsed this chunk by now.
   socket.on('data', () => {
     const gathered = gatheredBytes(webSocket);
     if (gathered < limits.mqttCountedBytesMin) return end();
@@ -55,7 +57,7 @@ export function budgetFrames(webSocket: WebSocket, { socket, budget, callerOf }:
       return;
     }
     reservation ??= budget.begin(caller, () => webSocket.terminate());
-    // The reader of the stream may have let it go on meanwhile.
+    // The stream may have been resumed by its reader meanwhile.
     if (reservation.isWaiting) return webSocket.pause();
     const more = gathered - reservation.bytes;
     if (more < 0) reservation.count(more);

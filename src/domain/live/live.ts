@@ -54,7 +54,7 @@ export class Live {
     readonly permissions: Permissions;
     readonly series: Pick<Series, 'latest' | 'range'>;
     readonly bounds: LiveBounds;
-    /** The memory for all that is on its way in or out. */
+    /** The memory for all data on its way in or out. */
     readonly passing?: FairShare;
   }) {
     this.#feed = parts.feed;

@@ -66,7 +66,7 @@ export interface HttpParts {
   readonly users: Users;
   readonly callers: Callers;
   readonly byteBudget: ByteBudget;
-  /** The memory for all that is on its way in or out. */
+  /** The memory for all data on its way in or out. */
   readonly passing: FairShare;
   readonly connections: ConnectionAdmission;
   readonly guest: User;

@@ -1,6 +1,6 @@
-// Bounds what a client sends before its CONNECT is answered: the first packet must be a CONNECT, of no more than its fields
-// can hold, and what comes behind it waits in memory, so it is a handful of packets and few bytes. Looked at when the
-// header of a packet has come, before its bytes are gathered (I4).
+// Bounds what a client may send before its CONNECT is answered. The first packet must be a CONNECT of limited size;
+// packets after it wait in memory, so only a few with few bytes are accepted. Checked when the header of a packet has
+// arrived, before its bytes are gathered (I4).
 import type { Client } from 'aedes';
 import { limits } from '../../config/limits.ts';
 
@@ -10,7 +10,7 @@ interface Parser {
   emit(event: 'error', error: Error): boolean;
 }
 
-/** Cuts the client when it sends too much before it is let in. */
+/** Cuts a client that sends too much before it is accepted. */
 export function boundEarlyPackets(client: Client): void {
   const connection = client as unknown as { readonly _parser: Parser; readonly connackSent: boolean };
   const parser = connection._parser;

@@ -1,6 +1,6 @@
-// Bounds on MQTT packets, before they are gathered in memory: on the size of one, and on what those that have not come whole
-// hold together. mqtt-packet has none of its own: it would collect the 256 MiB that the protocol allows, from anybody, before
-// the sign-in. Called by mqtt-server.ts for each connection.
+// Bounds MQTT packets before they are gathered in memory: the size of each, and the sum of incomplete ones. mqtt-packet
+// has no bound: it would gather 256 MiB, which the protocol allows, from any client before it signs in. Called by
+// mqtt-server.ts for each connection.
 import type { Client } from 'aedes';
 import { limits } from '../../config/limits.ts';
 import type { ByteBudget, ByteReservation } from '../../domain/callers/byte-budget.ts';
@@ -15,7 +15,7 @@ interface Parser {
   emit(event: 'error', error: Error): boolean;
 }
 
-/** Cuts the client when a packet announces more than it may have; before it has signed in, early-packets.ts allows less. */
+/** Cuts the client when a packet announces too many bytes; before the sign-in early-packets.ts allows fewer. */
 export function boundPacketBytes(client: Client): void {
   const parser = parserOf(client);
   const parseLength = parser._parseLength;
@@ -31,9 +31,9 @@ export function boundPacketBytes(client: Client): void {
 }
 
 /**
- * Counts what the broker gathers of large packets in the budget. Where its caller has its share nothing more is read of the
- * client until there is room, and where there is none in time it is cut.
- * @param callerOf before the sign-in the address: a CONNECT may be large too.
+ * Counts incomplete large packets in the budget. Where the caller's share is used up the client is not read until there
+ * is room, and cut where there is none in time.
+ * @param callerOf before the sign-in the caller of the address: a CONNECT may be large too.
  */
 export function budgetPackets(client: Client, budget: ByteBudget, callerOf: () => Caller): void {
   const parser = parserOf(client);

@@ -1,17 +1,17 @@
-// PUBLISH packets of MQTT 3.1.1 as they lie in a buffer, found without taking them apart [MQTT 2.2, 3.3].
+// Finds PUBLISH packets of MQTT 3.1.1 in a buffer without parsing them completely [MQTT 2.2, 3.3].
 
-/** `whole`: a packet lies there; `partial`: it goes on beyond the buffer; `broken`: its length is no length. */
+/** `whole`: the packet is complete; `partial`: it continues beyond the buffer; `broken`: its length is invalid. */
 export type PacketFrameState = 'whole' | 'partial' | 'broken';
 
 const publish = 3;
 
-/** Looks at one packet after the other; its fields tell of the one looked at last. */
+/** Reads one packet after the other; the fields describe the last one. */
 export class PacketFrame {
   start = 0;
-  /** Where the packet ends; where it is partial, how far it will reach, or -1 while its length is not all there. */
+  /** End of the packet. Of a partial one, its end once it is complete, or -1 while its length is incomplete. */
   end = 0;
   flags = 0;
-  /** True for a PUBLISH whose topic and packet id lie within it; the fields below are for such a one alone. */
+  /** True for a PUBLISH whose topic and packet id are complete; only then the fields below are valid. */
   isPublish = false;
   topicStart = 0;
   topicEnd = 0;

@@ -1,25 +1,25 @@
-// Cuts clients that have begun a packet and send nothing more of it: a keep-alive of 0 lets them do so for ever. Looks at all
-// connections from time to time, so that nothing is done for a packet that comes as usual. Used by mqtt-server.ts; packets
-// that hold much memory are cut sooner (packet-bound.ts). Who has begun nothing and is silent may stay: MQTT lets it, and
-// where connections are scarce the share of its address decides (connection-limiter.ts).
+// Cuts clients that have begun a packet and send no more of it; a keep-alive of 0 would allow that for ever. Checks all
+// connections periodically, so that normal packets cost nothing. Used by mqtt-server.ts; packets that hold much memory
+// are cut sooner (packet-bound.ts). Silent clients without a partial packet may stay, as MQTT allows; where connections
+// are scarce, connection-limiter.ts decides.
 import type { Client } from 'aedes';
 import type { Clock } from '../../base/time/clock.ts';
 import { limits } from '../../config/limits.ts';
 
-/** A packet that had been begun at the last look. */
+/** A packet that was incomplete at the last check. */
 interface PartialPacket {
-  /** Bytes that had come on the connection. */
+  /** Bytes received on the connection by then. */
   readonly bytesRead: number;
-  /** When nothing more had come for the first time, milliseconds since 1970 UTC. */
+  /** When it was first seen without progress, in milliseconds since 1970 UTC. */
   readonly sinceMs: number;
 }
 
 export interface StalledPacketsParts {
   readonly clock: Clock;
   readonly clients: () => Iterable<Client>;
-  /** Whether a packet of the client has come in part. */
+  /** Whether part of a packet has arrived from the client. */
   readonly hasBegun: (client: Client) => boolean;
-  /** Told of one that is cut. */
+  /** Called with a client that is cut. */
   readonly onCut: (client: Client) => void;
 }
 

@@ -1,5 +1,5 @@
-// The address of each MQTT client: that of the client itself, also where a trusted proxy passed the connection on. Noted by
-// mqtt-server.ts when a connection is accepted; asked for where something is counted by address, such as failed logins.
+// The address of each MQTT client, also behind a trusted proxy. Noted by mqtt-server.ts when a connection is accepted;
+// used where something is counted by address, such as failed logins.
 import type { Duplex } from 'node:stream';
 import type { Client } from 'aedes';
 

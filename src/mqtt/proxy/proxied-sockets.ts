@@ -1,6 +1,6 @@
-// Connections that begin with a header of the PROXY protocol: each is read up to the header's end and then handed on with
-// the client's address. Used by mqtt-server.ts where DUNDUN_MQTT_PROXY_PROTOCOL is on. Who is no trusted proxy, sends
-// something else or takes too long is cut, for a client that could write the header itself could choose its address.
+// Reads the PROXY protocol header of connections, and hands them on with the client's address. Used by mqtt-server.ts
+// where DUNDUN_MQTT_PROXY_PROTOCOL is on. Cuts connections that do not come from a trusted proxy, begin with something
+// else or take too long: a client that could send the header itself could choose its address.
 import type { Socket } from 'node:net';
 import type { Log } from '../../base/log.ts';
 import type { TrustedProxies } from '../../base/network/trusted-proxies.ts';
@@ -12,13 +12,13 @@ export interface ProxiedSocketsParts {
   readonly proxies: TrustedProxies;
   readonly clock: Clock;
   readonly log: Log;
-  /** Takes a connection whose header has been read. */
+  /** Receives a connection whose header has been read. */
   readonly accept: (socket: Socket, address: string) => void;
 }
 
 export class ProxiedSockets {
   readonly #parts: ProxiedSocketsParts;
-  /** Connections whose header is still to come, the oldest first, and until when it may. */
+  /** Connections without a complete header, the oldest first, and their deadlines. */
   readonly #waiting = new Map<Socket, number>();
   #timer: NodeJS.Timeout | undefined;
 
@@ -56,7 +56,7 @@ export class ProxiedSockets {
     socket.on('readable', read).on('end', drop).on('error', drop).on('close', settle);
   }
 
-  /** Cuts the connections whose header has not come. */
+  /** Cuts the connections without a complete header. */
   close(): void {
     clearTimeout(this.#timer);
     for (const socket of this.#waiting.keys()) socket.destroy();
@@ -74,7 +74,7 @@ export class ProxiedSockets {
     socket.destroy();
   }
 
-  /** Looks at the clock while connections wait. */
+  /** Checks the deadlines while connections wait. */
   #watch(): void {
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined;

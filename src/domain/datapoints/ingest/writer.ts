@@ -57,7 +57,7 @@ export class Writer {
     readonly feed: Feed;
     readonly storageQuota: Pick<StorageQuota, 'refusalOf'>;
     readonly bounds: WriterBounds;
-    /** The memory for all that is on its way in or out. */
+    /** The memory for all data on its way in or out. */
     readonly passing?: FairShare;
   }) {
     this.#commitLog = parts.commitLog;
