@@ -8,7 +8,7 @@ import type { RetentionJob } from './domain/datapoints/retention-job.ts';
 import type { NotificationCounters } from './domain/notifications/outbox/notification-counters.ts';
 import type { Outbox } from './domain/notifications/outbox/outbox.ts';
 import type { Watcher } from './domain/notifications/watching/watcher.ts';
-import type { EmbeddedStore } from './engines/embedded/open.ts';
+import type { Engine, EngineFigures } from './domain/ports/engine.ts';
 import type { MqttCounts } from './mqtt/mqtt-options.ts';
 
 let processMetrics: Registry | undefined;
@@ -54,7 +54,7 @@ export class Metrics {
   readonly registry = Registry.merge([metricsOfProcess()]);
 
   constructor(parts: {
-    readonly store: EmbeddedStore;
+    readonly engine: Engine;
     readonly writer: Writer;
     readonly storageQuota: StorageQuota;
     readonly retention: RetentionJob;
@@ -63,9 +63,9 @@ export class Metrics {
     readonly rules: RuleParts;
     readonly eventLoop: EventLoopMonitor;
   }) {
-    const { store, writer, mqtt, rules } = parts;
+    const { engine, writer, mqtt, rules } = parts;
     this.#addRoom(parts.storageQuota);
-    watchStorage(store, [this.registry]);
+    watchStorage(engine.figures, [this.registry]);
     const { retention } = parts;
     const registers = [this.registry];
     const commits = new Histogram({
@@ -74,7 +74,7 @@ export class Metrics {
       buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5],
       registers,
     });
-    store.writer.onCommit = (durationMs) => commits.observe(durationMs / 1000);
+    engine.observe({ onCommit: (durationMs) => commits.observe(durationMs / 1000) });
     new Counter({
       name: 'dundun_datapoints_stored_total',
       help: 'Datapoints committed since the start.',
@@ -106,7 +106,7 @@ export class Metrics {
       help: 'Datapoints in the log that have not been sealed yet.',
       registers,
       collect() {
-        this.set(store.head.rows);
+        this.set(engine.figures.logDatapoints);
       },
     });
     new Gauge({
@@ -176,13 +176,13 @@ export class Metrics {
   }
 }
 
-function watchStorage({ writer }: EmbeddedStore, registers: Registry[]): void {
+function watchStorage(figures: EngineFigures, registers: Registry[]): void {
   new Gauge({
     name: 'dundun_storage_refuses',
     help: '1 while the disk refuses to write, or datapoints are refused because they cannot be compressed; else 0.',
     registers,
     collect() {
-      this.set(writer.refusesBecause === undefined ? 0 : 1);
+      this.set(figures.refusesBecause === undefined ? 0 : 1);
     },
   });
   new Counter({
@@ -191,7 +191,7 @@ function watchStorage({ writer }: EmbeddedStore, registers: Registry[]): void {
     registers,
     collect() {
       this.reset();
-      this.inc(writer.refusedUnits);
+      this.inc(figures.refusedWrites);
     },
   });
 }

@@ -35,6 +35,7 @@ import type { Channel } from './domain/notifications/rules/notification.ts';
 import { Notifications } from './domain/notifications/rules/notifications.ts';
 import { Permissions } from './domain/permissions/permission.ts';
 import { PermissionQueries } from './domain/permissions/permission-queries.ts';
+import type { Engine } from './domain/ports/engine.ts';
 import { Projects } from './domain/projects/projects.ts';
 import { GuestShares } from './domain/quotas/guest-shares.ts';
 import { PushCharges } from './domain/quotas/push-charges.ts';
@@ -45,18 +46,8 @@ import { Passwords } from './domain/users/passwords.ts';
 import { SessionRevocations } from './domain/users/session-revocations.ts';
 import { Users } from './domain/users/users.ts';
 import { WebhookKeys } from './domain/users/webhook-keys.ts';
-import { measureUsage } from './engines/embedded/database/data-usage.ts';
-import { type EmbeddedStore, openEmbeddedStore } from './engines/embedded/open.ts';
-import { SqlDeviceStore } from './engines/shared/registry/device-store.ts';
-import { SqlDropStore } from './engines/shared/registry/drop-store.ts';
-import { SqlGatewayStore } from './engines/shared/registry/gateway-store.ts';
-import { SqlNotificationStore } from './engines/shared/registry/notification-store.ts';
-import { SqlProjectStore } from './engines/shared/registry/project-store.ts';
-import { SqlProtectedRecordStore } from './engines/shared/registry/protected-record-store.ts';
-import { SqlQuotaStore } from './engines/shared/registry/quota-store.ts';
-import { SqlRetentionStore } from './engines/shared/registry/retention-store.ts';
-import { SqlSecretStore } from './engines/shared/registry/secret-store.ts';
-import { SqlUserStore } from './engines/shared/registry/user-store.ts';
+import type { EmbeddedEngine } from './engines/embedded/embedded-engine.ts';
+import { openEngine } from './engines/open.ts';
 import { readDashboard } from './http/dashboard/dashboard-files.ts';
 import { HttpServer } from './http/server/http-server.ts';
 import { TokenKeys } from './http/sign-in/token-keys.ts';
@@ -94,7 +85,7 @@ export interface Ports {
 
 export interface RunningServer {
   readonly ports: Ports;
-  readonly store: EmbeddedStore;
+  readonly engine: Engine;
   /** Resolves when nothing waits to be stored, and all that it sets off is done: rules, messages that may go, subscribers. */
   idle(): Promise<void>;
   /** Takes no more work, finishes what was accepted, closes. Once. */
@@ -110,8 +101,8 @@ export async function startServer(config: Config, overrides: ServerOverrides = {
   const clock = overrides.clock ?? systemClock;
   const ids = overrides.ids ?? randomIds;
   const log = overrides.log ?? pino({ level: config.logLevel, base: null }, pino.destination(2));
-  const store = await openEmbeddedStore(config.dataDir);
-  const closers: (() => Promise<void>)[] = [() => store.close()];
+  const engine = await openEngine(config, { clock, log });
+  const closers: (() => Promise<void>)[] = [() => engine.close()];
   // Undoes what was started, last first; once, whoever asks.
   let closing: Promise<void> | undefined;
   const close = () => {
@@ -121,10 +112,11 @@ export async function startServer(config: Config, overrides: ServerOverrides = {
   try {
     let ports: Ports | undefined;
     const ownPorts = () => Object.values(ports ?? {});
-    const domain = await wireDomain({ ownPorts, config, clock, ids, store, log, overrides });
-    store.writer.onFailure = (error, { fatal }) => onStorageFailure({ error, fatal, log });
-    store.writer.onDamaged = (what) => log.error({ what }, 'the storage is damaged');
-    for (const what of store.commitLog.damage) log.error({ what }, 'the storage is damaged');
+    const domain = await wireDomain({ ownPorts, config, clock, ids, engine, log, overrides });
+    engine.observe({
+      onFailure: (error, { fatal }) => onStorageFailure({ error, fatal, log }),
+      onDamaged: (what) => log.error({ what }, 'the storage is damaged'),
+    });
     closers.push(async () => domain.storageQuota.close());
     closers.push(() => domain.retention.close());
     domain.retention.start();
@@ -139,12 +131,12 @@ export async function startServer(config: Config, overrides: ServerOverrides = {
     const proxies = new TrustedProxies(config.trustProxy);
     const certificates = Certificates.open(config, { clock, log });
     closers.push(async () => certificates?.close());
-    const mqtt = await makeMqtt({ config, clock, log, store, domain, proxies, certificates });
+    const mqtt = await makeMqtt({ config, clock, log, engine, domain, proxies, certificates });
     const { writer, storageQuota, retention, rules, byteBudget } = domain;
     const eventLoop = new EventLoopMonitor(log);
     closers.push(async () => eventLoop.close());
     const metrics = new Metrics({
-      store,
+      engine,
       writer,
       storageQuota,
       retention,
@@ -153,7 +145,7 @@ export async function startServer(config: Config, overrides: ServerOverrides = {
       rules,
       eventLoop,
     });
-    const unreadyBecause = () => (closing === undefined ? store.writer.refusesBecause : 'not taking work');
+    const unreadyBecause = () => (closing === undefined ? engine.figures.refusesBecause : 'not taking work');
     const trouble = () =>
       domain.storageQuota.fullReason && `no room for more datapoints: ${domain.storageQuota.fullReason}`;
     const files = await readDashboard(overrides.dashboardFolder ?? builtDashboard);
@@ -196,7 +188,7 @@ export async function startServer(config: Config, overrides: ServerOverrides = {
     };
     const reloadCertificate = async () => certificates?.reload();
     const prepareReference = () => http.prepareReference();
-    return { ports, store, idle, close, prepareReference, reloadCertificate };
+    return { ports, engine, idle, close, prepareReference, reloadCertificate };
   } catch (error) {
     await close();
     throw error;
@@ -209,16 +201,16 @@ async function makeMqtt(parts: {
   config: Config;
   clock: Clock;
   log: Logger;
-  store: EmbeddedStore;
+  engine: EmbeddedEngine;
   domain: Domain;
   proxies: TrustedProxies;
   certificates: Certificates | undefined;
 }): Promise<MqttServer> {
-  const { config, clock, log, store, domain, proxies, certificates } = parts;
+  const { config, clock, log, engine, domain, proxies, certificates } = parts;
   const duplicates = new DuplicateDetector({ max: limits.duplicateMemoryMax, windowMs: limits.duplicateWindowMs });
-  duplicates.restore(await store.commitLog.listFingerprints());
+  duplicates.restore(await engine.commitLog.listFingerprints());
   const persistence = makeMqttPersistence({
-    ...{ clock, log, store, guest: domain.guest, quotas: domain.services.quotas },
+    ...{ clock, log, engine, guest: domain.guest, quotas: domain.services.quotas },
     sessionExpiryMs: config.mqttSessionExpiryMs,
     server: () => server,
   });
@@ -267,55 +259,53 @@ async function wireDomain(parts: {
   config: Config;
   clock: Clock;
   ids: Ids;
-  store: EmbeddedStore;
+  engine: Engine;
   log: Log;
   overrides: ServerOverrides;
 }) {
-  const { config, clock, ids, store } = parts;
-  const deviceStore = new SqlDeviceStore(store.registry);
+  const { config, clock, ids, engine } = parts;
+  const { stores, commitLog, series } = engine;
   const callers = new Callers();
   const sharedOut = wireSharedBudgets({ config, callers, clock, log: parts.log });
   const { passing } = sharedOut;
   const passwords = new Passwords({ ids, lengthMin: config.passwordLengthMin, common: config.commonPasswords });
-  const userStore = new SqlUserStore(store.registry);
-  const users = new Users({ store: userStore, passwords, clock, ids, callers });
+  const users = new Users({ store: stores.users, passwords, clock, ids, callers });
   const { guest } = await users.ensureFirst({ password: () => firstPassword(parts) });
   // Guests are let in once it is known what they may do (GuestAccessSetting.start).
   const permissions = new Permissions({ guestAccess: 'none' });
   const revocations = new SessionRevocations();
-  const quotaStore = new SqlQuotaStore(store.registry, clock);
-  const quotas = new Quotas({ store: quotaStore, users, permissions, log: parts.log });
+  const quotas = new Quotas({ store: stores.quotas, users, permissions, log: parts.log });
   await quotas.start({ user: config.quotas, guest: config.guestQuotas });
   const feed = new Feed((err) =>
     parts.log.error({ err }, 'a datapoint was stored, but not every reader of the feed was told'),
   );
   const storageQuota = new StorageQuota({
-    measure: () => measureUsage(config.dataDir, store.reader),
-    compact: () => store.writer.seal(),
+    measure: () => engine.usage(),
+    compact: () => engine.seal(),
     bytesMax: config.dataBytesMax,
-    onChange: (isFull) => quotaStore.setGrowthAllowed(!isFull),
+    onChange: (isFull) => stores.quotas.setGrowthAllowed(!isFull),
     bounds: limits,
     log: parts.log,
   });
-  const writer = new Writer({ commitLog: store.commitLog, feed, storageQuota, bounds: limits, passing });
+  const writer = new Writer({ commitLog, feed, storageQuota, bounds: limits, passing });
   const retention = new RetentionJob({
-    series: store.series,
-    retentionStore: new SqlRetentionStore(store.registry),
+    series,
+    retentionStore: stores.retention,
     defaultDays: config.retentionDays,
     bounds: limits,
     clock,
     log: parts.log,
   });
   const directory = new DeviceDirectory({
-    store: deviceStore,
+    store: stores.devices,
     bytesMax: limits.directoryBytesMax,
     pushesCommitted: () => writer.append({ pushes: [] }),
   });
-  const secrets = new SqlSecretStore(store.registry);
-  await secrets.getOrCreate('token-key', () => ids.bytes(32));
-  const tokenKeys = new TokenKeys({ find: () => secrets.getRotated('token-key'), clock });
-  const rotationKey = await secrets.getOrCreate('session-key', () => ids.bytes(32));
-  const webhookKeys = new WebhookKeys(await secrets.getOrCreate('webhook-key', () => ids.bytes(32)));
+
+  await stores.secrets.getOrCreate('token-key', () => ids.bytes(32));
+  const tokenKeys = new TokenKeys({ find: () => stores.secrets.getRotated('token-key'), clock });
+  const rotationKey = await stores.secrets.getOrCreate('session-key', () => ids.bytes(32));
+  const webhookKeys = new WebhookKeys(await stores.secrets.getOrCreate('webhook-key', () => ids.bytes(32)));
   const webhook = {
     keys: webhookKeys,
     networks: config.webhookNetworks,
@@ -323,20 +313,20 @@ async function wireDomain(parts: {
     baseUrl: config.baseUrl,
   };
   const senders = parts.overrides.senders ?? makeSenders({ clock, ...providersOf(config), webhook });
-  const shares = new GuestShares({ store: quotaStore, clock });
+  const shares = new GuestShares({ store: stores.quotas, clock });
   const known = { directory, permissions, clock, shares };
-  const charging = { store: quotaStore, permissions, clock, log: parts.log };
+  const charging = { store: stores.quotas, permissions, clock, log: parts.log };
   const charges = new PushCharges({ ...charging, strangerBytesMax: config.strangerBytes });
   quotas.onChange((user) => charges.refresh(user));
-  const drops = new DropLog({ ...known, store: new SqlDropStore(store.registry), waitingMax: limits.dropsWaitingMax });
-  const pushing = { ...known, writer, commitLog: store.commitLog, receiptHours: limits.idempotencyHours };
+  const drops = new DropLog({ ...known, store: stores.drops, waitingMax: limits.dropsWaitingMax });
+  const pushing = { ...known, writer, commitLog, receiptHours: limits.idempotencyHours };
   const ingest = new Ingest({ ...pushing, charges });
-  const gatewayStore = new SqlGatewayStore(store.registry);
+  const gatewayStore = stores.gateways;
   const presence = new Presence({ gatewayStore, permissions, clock });
   const { defaultVisibility } = config;
-  const live = new Live({ ...known, feed, series: store.series, bounds: limits, passing });
+  const live = new Live({ ...known, feed, series, bounds: limits, passing });
   live.start();
-  const devices = new Devices({ ...known, store: deviceStore, users, defaultVisibility });
+  const devices = new Devices({ ...known, store: stores.devices, users, defaultVisibility });
   const clientIds = new ClientIds();
   const gateways = new Gateways({ ...known, gatewayStore, presence, clientIds, users, defaultVisibility });
   const accounts = {
@@ -344,13 +334,12 @@ async function wireDomain(parts: {
       config,
       clock,
       ids,
-      store,
+      engine,
       guest,
       log: parts.log,
       permissions,
       passwords,
       users,
-      userStore,
       devices,
       gateways,
       revocations,
@@ -359,9 +348,9 @@ async function wireDomain(parts: {
     callers,
     ...{ directory, rotationKey },
   };
-  const actuators = new Actuators({ ...known, store: deviceStore, feed });
-  const rules = wireRules({ ...known, config, ids, store, users, feed, actuators, senders, log: parts.log });
-  const sensors = new Sensors({ ...known, store: deviceStore });
+  const actuators = new Actuators({ ...known, store: stores.devices, feed });
+  const rules = wireRules({ ...known, config, ids, engine, users, feed, actuators, senders, log: parts.log });
+  const sensors = new Sensors({ ...known, store: stores.devices });
   const services = {
     live,
     devices,
@@ -369,25 +358,25 @@ async function wireDomain(parts: {
     actuators,
     ingest,
     bulk: new Bulk({ ...pushing, ingest }),
-    imports: new Imports({ ...pushing, series: store.series, ingest, sensors }),
-    history: new History({ ...known, series: store.series }),
+    imports: new Imports({ ...pushing, series, ingest, sensors }),
+    history: new History({ ...known, series }),
     gateways,
-    projects: new Projects({ permissions, shares, ids, projectStore: new SqlProjectStore(store.registry) }),
+    projects: new Projects({ permissions, shares, ids, projectStore: stores.projects }),
     quotas,
-    sharing: new Sharing({ ...known, store: deviceStore, users }),
+    sharing: new Sharing({ ...known, store: stores.devices, users }),
     permissionQueries: new PermissionQueries({
       permissions,
-      protectedRecordStore: new SqlProtectedRecordStore(store.registry),
+      protectedRecordStore: stores.protectedRecords,
     }),
     drops,
     messages: rules.messages,
     notifications: new Notifications({
-      store: new SqlNotificationStore(store.registry),
+      store: stores.notifications,
       ...{ permissions, shares },
       ids,
       clock,
       ruleChanges: rules.watcher,
-      dryRun: new DryRun({ ...known, series: store.series }),
+      dryRun: new DryRun({ ...known, series }),
     }),
     tokens: new Tokens({ keys: tokenKeys, clock }),
     ...wireAccounts(accounts),

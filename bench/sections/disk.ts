@@ -2,7 +2,7 @@
 // come in as fleets send them: a few of each sensor, ten thousand a second.
 import { join } from 'node:path';
 import { countRows } from '../../src/domain/datapoints/datapoint-batch.ts';
-import { openEmbeddedStore } from '../../src/engines/embedded/open.ts';
+import { openEmbeddedEngine } from '../../src/engines/embedded/open.ts';
 import type { BenchOptions } from '../arguments.ts';
 import { bytesOnDisk, untilSealed, untilSettled } from '../data-folder.ts';
 import { shown, table } from '../figures.ts';
@@ -91,7 +91,7 @@ async function measureKept(data: LiveData, { options, dataDir, bytesMax }: KeptO
 
 /** Stores all of them; how many there were. */
 async function fill(dataDir: string, batches: ReturnType<typeof liveBatches>): Promise<number> {
-  const store = await openEmbeddedStore(dataDir);
+  const store = await openEmbeddedEngine(dataDir);
   let datapoints = 0;
   for (const batch of batches) {
     await store.commitLog.append(batch);

@@ -1,8 +1,7 @@
 // `dundun backup FILE` and `dundun restore FILE`. Exit codes: 0 done, 1 refused or something was found.
 import { systemClock } from '../base/time/clock.ts';
-import { makeBackup } from '../engines/embedded/backup/make-backup.ts';
-import { restoreBackup } from '../engines/embedded/backup/restore-backup.ts';
-import type { CheckReport } from '../engines/embedded/check/run-checks.ts';
+import type { CheckReport } from '../domain/ports/maintenance.ts';
+import { maintenance } from '../engines/open.ts';
 import { countFindings, printFindings } from './findings.ts';
 import { Progress } from './progress.ts';
 import { fail, readConfig } from './read-config.ts';
@@ -11,7 +10,7 @@ export async function backUp(file: string, options: { readonly force?: true; rea
   const { dataDir: folder } = readConfig().config;
   const progress = new Progress();
   try {
-    const { seal, reports } = await makeBackup({
+    const { seal, reports } = await maintenance.backUp({
       folder,
       file,
       isForced: options.force === true,
@@ -39,7 +38,7 @@ export async function restore(
   const { dataDir: folder } = readConfig().config;
   const progress = new Progress();
   try {
-    const { seal, reports, isRestored } = await restoreBackup({
+    const { seal, reports, isRestored } = await maintenance.restore({
       folder,
       file,
       isReplacing: options.replace === true,

@@ -1,6 +1,5 @@
 // What checks have found, in words for the terminal and as JSON; for the verbs check, backup and restore.
-import type { FindingLocation } from '../engines/embedded/check/check.ts';
-import type { CheckReport } from '../engines/embedded/check/run-checks.ts';
+import type { CheckReport, FindingLocation } from '../domain/ports/maintenance.ts';
 
 export function countFindings(reports: readonly CheckReport[]): number {
   return reports.reduce((sum, { findings }) => sum + findings.length, 0);

@@ -5,8 +5,7 @@ import { randomIds } from '../base/ids.ts';
 import { Refusal } from '../base/refusal.ts';
 import { systemClock } from '../base/time/clock.ts';
 import { limits } from '../config/limits.ts';
-import { openRegistryAlone } from '../engines/embedded/open.ts';
-import { SqlSecretStore } from '../engines/shared/registry/secret-store.ts';
+import { openStores } from '../engines/open.ts';
 import { fail, readConfig } from './read-config.ts';
 
 const unitMs: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000 };
@@ -16,9 +15,9 @@ export async function rotateSecret(name: string, options: { readonly overlap: st
   try {
     if (name !== 'token') throw new Refusal('malformed', `There is no secret ${name}; \`token\` can be rotated.`);
     const goodUntilMs = systemClock.now() + parseOverlapMs(options.overlap);
-    const { registry, close } = await openRegistryAlone(config.dataDir);
+    const { stores, close } = await openStores(config);
     try {
-      await new SqlSecretStore(registry).rotate('token-key', randomIds.bytes(32), goodUntilMs);
+      await stores.secrets.rotate('token-key', randomIds.bytes(32), goodUntilMs);
     } finally {
       close();
     }

@@ -7,8 +7,7 @@ import { Passwords } from '../domain/users/passwords.ts';
 import { changedProfile } from '../domain/users/profile.ts';
 import { Users } from '../domain/users/users.ts';
 import { previousGoodUntilMs } from '../domain/users/webhook-keys.ts';
-import { openRegistryAlone } from '../engines/embedded/open.ts';
-import { SqlUserStore } from '../engines/shared/registry/user-store.ts';
+import { openStores } from '../engines/open.ts';
 import { askPassword } from './ask-password.ts';
 import { fail, readConfig } from './read-config.ts';
 import { importUsers } from './user-import.ts';
@@ -86,9 +85,9 @@ async function withUsers(work: (users: Users) => Promise<void>, { allowCommon = 
   const { config } = readConfig();
   const common = allowCommon ? 'allow' : config.commonPasswords;
   try {
-    const { registry, close } = await openRegistryAlone(config.dataDir);
+    const { stores, close } = await openStores(config);
     const passwords = new Passwords({ ids: randomIds, lengthMin: config.passwordLengthMin, common });
-    const parts = { store: new SqlUserStore(registry), passwords, clock: systemClock, ids: randomIds };
+    const parts = { store: stores.users, passwords, clock: systemClock, ids: randomIds };
     const users = new Users({ ...parts, callers: new Callers() });
     await work(users);
     close();

@@ -14,6 +14,7 @@ import { Handovers } from '../domain/devices/handovers.ts';
 import type { Gateways } from '../domain/gateways/gateways.ts';
 import { Keys } from '../domain/keys/keys.ts';
 import type { Permissions } from '../domain/permissions/permission.ts';
+import type { Engine } from '../domain/ports/engine.ts';
 import { GuestAccessSetting } from '../domain/settings/guest-access.ts';
 import { Logins } from '../domain/users/logins.ts';
 import type { Passwords } from '../domain/users/passwords.ts';
@@ -21,23 +22,16 @@ import type { SessionRevocations } from '../domain/users/session-revocations.ts'
 import type { User } from '../domain/users/user.ts';
 import type { Users } from '../domain/users/users.ts';
 import type { WebhookKeys } from '../domain/users/webhook-keys.ts';
-import type { EmbeddedStore } from '../engines/embedded/open.ts';
-import { SqlHandoverStore } from '../engines/shared/registry/handover-store.ts';
-import { SqlKeyStore } from '../engines/shared/registry/key-store.ts';
-import { SqlRefreshSessionStore } from '../engines/shared/registry/refresh-session-store.ts';
-import { SqlSettingStore } from '../engines/shared/registry/setting-store.ts';
-import type { SqlUserStore } from '../engines/shared/registry/user-store.ts';
 
 export function wireAccounts(parts: {
   readonly config: Config;
   readonly callers: Callers;
   readonly clock: Clock;
   readonly ids: Ids;
-  readonly store: EmbeddedStore;
+  readonly engine: Engine;
   readonly permissions: Permissions;
   readonly passwords: Passwords;
   readonly users: Users;
-  readonly userStore: SqlUserStore;
   readonly devices: Devices;
   readonly gateways: Gateways;
   readonly revocations: SessionRevocations;
@@ -47,23 +41,24 @@ export function wireAccounts(parts: {
   readonly guest: User;
   readonly log: Log;
 }) {
-  const { config, clock, store, userStore } = parts;
+  const { config, clock } = parts;
+  const { stores } = parts.engine;
   const logins = new Logins(parts);
   const { selfRegistration } = config;
   const registrations = new Registrations({ clock });
-  const keys = new Keys({ ...parts, store: new SqlKeyStore(store.registry) });
+  const keys = new Keys({ ...parts, store: stores.keys });
   const onKeysChanged = () => keys.forget();
-  const handovers = new Handovers({ ...parts, store: new SqlHandoverStore(store.registry), onKeysChanged });
+  const handovers = new Handovers({ ...parts, store: stores.handovers, onKeysChanged });
   return {
     logins,
     keys,
     handovers,
-    accounts: new Accounts({ ...parts, store: userStore, logins, keys, handovers, registrations, selfRegistration }),
+    accounts: new Accounts({ ...parts, store: stores.users, logins, keys, handovers, registrations, selfRegistration }),
     guestAccess: new GuestAccessSetting({
       ...parts,
-      store: new SqlSettingStore(store.registry),
+      store: stores.settings,
       fixed: config.guestAccess,
     }),
-    refreshSessions: new RefreshSessions({ ...parts, store: new SqlRefreshSessionStore(store.registry) }),
+    refreshSessions: new RefreshSessions({ ...parts, store: stores.refreshSessions }),
   };
 }

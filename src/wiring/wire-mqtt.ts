@@ -5,9 +5,9 @@ import type { Clock } from '../base/time/clock.ts';
 import { limits } from '../config/limits.ts';
 import type { Quotas } from '../domain/quotas/quotas.ts';
 import type { UserKey } from '../domain/users/user.ts';
+import type { EmbeddedEngine } from '../engines/embedded/embedded-engine.ts';
 import { SqliteMqttPersistence } from '../engines/embedded/mqtt/mqtt-persistence.ts';
 import { MqttQuotaReads } from '../engines/embedded/mqtt/mqtt-quota-reads.ts';
-import type { EmbeddedStore } from '../engines/embedded/open.ts';
 import type { MqttServer } from '../mqtt/mqtt-server.ts';
 import { QuotaLog } from '../mqtt/quota-log.ts';
 import { matchesForm } from '../mqtt/topics.ts';
@@ -15,20 +15,20 @@ import { matchesForm } from '../mqtt/topics.ts';
 export function makeMqttPersistence(parts: {
   readonly clock: Clock;
   readonly log: Log;
-  readonly store: EmbeddedStore;
+  readonly engine: EmbeddedEngine;
   readonly guest: { readonly key: UserKey };
   readonly quotas: Pick<Quotas, 'onChange'>;
   /** How long a session is kept after its client went away; undefined: for ever. */
   readonly sessionExpiryMs: number | undefined;
   readonly server: () => MqttServer;
 }): SqliteMqttPersistence {
-  const { clock, log, store, guest, quotas, sessionExpiryMs, server } = parts;
-  const quotaReads = new MqttQuotaReads(store.reader, clock);
+  const { clock, log, engine, guest, quotas, sessionExpiryMs, server } = parts;
+  const quotaReads = new MqttQuotaReads(engine.reader, clock);
   quotas.onChange((user) => quotaReads.forget(user));
   const quotaLog = new QuotaLog({ clock, log });
   return new SqliteMqttPersistence({
-    writer: store.writer,
-    reader: store.reader,
+    writer: engine.writer,
+    reader: engine.reader,
     matchesForm,
     mayReceive: (user, { topic = '', user: publisher }) =>
       user !== undefined && server().access.mayKeep(user, { topic, user: publisher }),

@@ -18,17 +18,15 @@ import { Evaluator } from '../domain/notifications/watching/evaluator.ts';
 import { RuleIndex } from '../domain/notifications/watching/rule-index.ts';
 import { Watcher } from '../domain/notifications/watching/watcher.ts';
 import type { Permissions } from '../domain/permissions/permission.ts';
+import type { Engine } from '../domain/ports/engine.ts';
 import type { Users } from '../domain/users/users.ts';
-import type { EmbeddedStore } from '../engines/embedded/open.ts';
-import { SqlMessageStore } from '../engines/shared/registry/message-store.ts';
-import { SqlWatchStore } from '../engines/shared/registry/watch-store.ts';
 
 export function wireRules(parts: {
   readonly config: Config;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Log;
-  readonly store: EmbeddedStore;
+  readonly engine: Engine;
   readonly directory: DeviceDirectory;
   readonly permissions: Permissions;
   readonly users: Users;
@@ -36,8 +34,8 @@ export function wireRules(parts: {
   readonly actuators: Actuators;
   readonly senders: ReadonlyMap<Channel, Sender>;
 }) {
-  const { config, store } = parts;
-  const messageStore = new SqlMessageStore(store.registry);
+  const { config, engine } = parts;
+  const messageStore = engine.stores.messages;
   const counters = new NotificationCounters();
   const dispatcher = new Dispatcher({ ...parts, messageStore, counters, paidPerDayMax: config.paidMessagesPerDay });
   const outbox = new Outbox({ ...parts, messageStore, dispatcher, counters });
@@ -45,9 +43,9 @@ export function wireRules(parts: {
     ...parts,
     index: new RuleIndex(),
     counters,
-    commitLog: store.commitLog,
-    series: store.series,
-    watchStore: new SqlWatchStore(store.registry),
+    commitLog: engine.commitLog,
+    series: engine.series,
+    watchStore: engine.stores.watch,
     messages: new MessageBuilder(parts),
     oldHours: config.notifyOldHours,
     onMessages: (channels: ReadonlySet<string>) => outbox.wakeFor(channels),

@@ -10,7 +10,8 @@ import { Caller } from '../../src/domain/callers/caller.ts';
 import { datapointsOf } from '../../src/domain/datapoints/columns.ts';
 import { orderOf, type StoredValue } from '../../src/domain/datapoints/datapoint.ts';
 import type { SeriesCursor } from '../../src/domain/ports/series.ts';
-import { type EmbeddedStore, openEmbeddedStore } from '../../src/engines/embedded/open.ts';
+import type { EmbeddedEngine } from '../../src/engines/embedded/embedded-engine.ts';
+import { openEmbeddedEngine } from '../../src/engines/embedded/open.ts';
 import { batchOf, type StoredPoint, sorted, timeOf } from '../support/points.ts';
 import { properties } from '../support/properties.ts';
 
@@ -41,7 +42,7 @@ const action = fc.oneof(
 
 test('many small chunks read as a sorted array does, whatever is sealed, merged and removed meanwhile', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'dundun-chunks-'));
-  let opened = await openEmbeddedStore(folder);
+  let opened = await openEmbeddedEngine(folder);
   let sensor = 0;
   const property = fc.asyncProperty(fc.array(action, { minLength: 5, maxLength: 20 }), async (actions) => {
     const run = new Run(opened, ++sensor);
@@ -55,7 +56,7 @@ test('many small chunks read as a sorted array does, whatever is sealed, merged 
         await sealing;
       } else {
         await opened.close();
-        opened = await openEmbeddedStore(folder);
+        opened = await openEmbeddedEngine(folder);
         run.opened = opened;
       }
     }
@@ -81,13 +82,13 @@ function seen(point: StoredPoint): Seen {
 }
 
 class Run {
-  opened: EmbeddedStore;
+  opened: EmbeddedEngine;
   readonly #sensor: number;
   #model: StoredPoint[] = [];
   #last: StoredPoint | undefined;
   #count = 0;
 
-  constructor(opened: EmbeddedStore, sensor: number) {
+  constructor(opened: EmbeddedEngine, sensor: number) {
     this.opened = opened;
     this.#sensor = sensor;
   }

@@ -55,7 +55,7 @@ test('a read gives what a sorted array gives', async () => {
       if ('push' in one) await push(s, model, baseMs, one.push);
       else if ('query' in one) await compare(s, model, baseMs, one.query);
       else if ('advance' in one) server.clock.advance(one.advance * 1000);
-      else if ('seal' in one) await server.running.store.writer.seal();
+      else if ('seal' in one) await server.running.engine.seal();
       else await server.restart();
     }
     const { body } = await server.call('owner', 'GET', s);

@@ -113,7 +113,7 @@ class Model {
     else if ('set' in one) await this.#set(one.set);
     else if ('edit' in one) await this.#edit(one.edit);
     else if ('remove' in one) await this.#remove(one.remove);
-    else if ('seal' in one) await server.running.store.writer.seal();
+    else if ('seal' in one) await server.running.engine.seal();
     else if ('restart' in one) await server.restart();
     else if ('crash' in one) await server.crash();
     else {

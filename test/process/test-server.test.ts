@@ -21,7 +21,7 @@ test('what was acknowledged is there after a restart, and sealing changes no row
   const rows = await server.rows();
   assert.notDeepEqual(rows, empty);
   assert.equal(countDatapoints(server.folder), 1);
-  await server.running.store.writer.seal();
+  await server.running.engine.seal();
   assert.deepEqual(await server.rows(), rows);
   await server.restart();
   assert.deepEqual(await server.rows(), rows);

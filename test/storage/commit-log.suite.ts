@@ -7,11 +7,11 @@ import { Caller } from '../../src/domain/callers/caller.ts';
 import type { StoredValue } from '../../src/domain/datapoints/datapoint.ts';
 import { BatchBuilder } from '../../src/domain/datapoints/datapoint-batch.ts';
 import { type Beside, batchOf, nowMs, type Point } from '../support/points.ts';
-import type { Engine, OpenedEngine } from './engines.ts';
+import type { EngineKind, OpenedEngine } from './engines.ts';
 
 const caller = new Caller('reader');
 
-export function commitLogSuite({ name, open }: Engine): void {
+export function commitLogSuite({ name, open }: EngineKind): void {
   suite(`the commit log on ${name}`, () => {
     let opened: OpenedEngine;
     let sensor = 0;

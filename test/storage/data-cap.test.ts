@@ -4,7 +4,6 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import { limits } from '../../src/config/limits.ts';
-import { measureUsage } from '../../src/engines/embedded/database/data-usage.ts';
 import { assertProblem } from '../support/api/calls.ts';
 import { RawClient } from '../support/mqtt/mqtt-raw.ts';
 import { type Answer, TestServer } from '../support/test-server.ts';
@@ -56,7 +55,7 @@ async function fill(): Promise<Answer> {
     refusals += 1;
     // Where there is no room the service has the data compressed, and may find room then: it is to be over before that
     // could happen amid the test.
-    await server.running.store.writer.seal();
+    await server.running.engine.seal();
     await soon(hasLooked, 'it looks at what the data takes');
     if ((await status()) !== 'ok') return answer;
   }
@@ -64,7 +63,7 @@ async function fill(): Promise<Answer> {
 
 /** Whether the service knows what the data takes now. */
 async function hasLooked(): Promise<boolean> {
-  const { usedBytes } = await measureUsage(server.folder, server.running.store.reader);
+  const { usedBytes } = await server.running.engine.usage();
   return (await figures())['dundun_data_bytes'] === usedBytes;
 }
 

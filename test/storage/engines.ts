@@ -2,14 +2,11 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { CommitLog } from '../../src/domain/ports/commit-log.ts';
-import type { Series } from '../../src/domain/ports/series.ts';
-import { openEmbeddedStore } from '../../src/engines/embedded/open.ts';
+import type { Engine } from '../../src/domain/ports/engine.ts';
+import { openEmbeddedEngine } from '../../src/engines/embedded/open.ts';
 
 /** An engine on data of its own. */
-export interface OpenedEngine {
-  readonly commitLog: CommitLog;
-  readonly series: Series;
+export interface OpenedEngine extends Pick<Engine, 'commitLog' | 'series'> {
   /** Seals all of the log. */
   seal(): Promise<void>;
   /** Closes the engine and opens it again on the same data. */
@@ -18,16 +15,16 @@ export interface OpenedEngine {
   close(): Promise<void>;
 }
 
-export interface Engine {
+export interface EngineKind {
   readonly name: string;
   open(): Promise<OpenedEngine>;
 }
 
-export const engines: readonly Engine[] = [{ name: 'SQLite', open: openEmbedded }];
+export const engines: readonly EngineKind[] = [{ name: 'SQLite', open: openEmbedded }];
 
 async function openEmbedded(): Promise<OpenedEngine> {
   const folder = await mkdtemp(join(tmpdir(), 'dundun-store-'));
-  let embedded = await openEmbeddedStore(folder);
+  let embedded = await openEmbeddedEngine(folder);
   return {
     get commitLog() {
       return embedded.commitLog;
@@ -35,10 +32,10 @@ async function openEmbedded(): Promise<OpenedEngine> {
     get series() {
       return embedded.series;
     },
-    seal: () => embedded.writer.seal(),
+    seal: () => embedded.seal(),
     reopen: async () => {
       await embedded.close();
-      embedded = await openEmbeddedStore(folder);
+      embedded = await openEmbeddedEngine(folder);
     },
     close: async () => {
       await embedded.close();

@@ -11,19 +11,19 @@ import { datapointsOf } from '../../src/domain/datapoints/columns.ts';
 import { type Datapoint, orderOf } from '../../src/domain/datapoints/datapoint.ts';
 import { type Aggregate, closeBucket, type OpenBucket } from '../../src/domain/datapoints/history/aggregate.ts';
 import type { OpenDownsampling, SeriesCursor } from '../../src/domain/ports/series.ts';
-import { openEmbeddedStore } from '../../src/engines/embedded/open.ts';
+import { openEmbeddedEngine } from '../../src/engines/embedded/open.ts';
 import { datapointRows } from '../../src/http/lists/datapoint-rows.ts';
 import { batchOf, type Point, sorted } from '../support/points.ts';
 import { properties } from '../support/properties.ts';
 
 let folder: string;
-let embedded: Awaited<ReturnType<typeof openEmbeddedStore>>;
+let embedded: Awaited<ReturnType<typeof openEmbeddedEngine>>;
 let sensors = 0;
 const caller = new Caller('reader');
 
 before(async () => {
   folder = await mkdtemp(join(tmpdir(), 'dundun-answers-'));
-  embedded = await openEmbeddedStore(folder);
+  embedded = await openEmbeddedEngine(folder);
 });
 after(async () => {
   await embedded.close();

@@ -8,11 +8,11 @@ import { orderOf, type StoredValue } from '../../src/domain/datapoints/datapoint
 import type { RangeQuery, SeriesCursor } from '../../src/domain/ports/series.ts';
 import { type Beside, batchOf, nowMs, type Point, positionOf, sorted, timeOf } from '../support/points.ts';
 import { properties } from '../support/properties.ts';
-import type { Engine, OpenedEngine } from './engines.ts';
+import type { EngineKind, OpenedEngine } from './engines.ts';
 
 const caller = new Caller('reader');
 
-export function seriesSuite({ name, open }: Engine): void {
+export function seriesSuite({ name, open }: EngineKind): void {
   suite(`series on ${name}`, () => {
     let opened: OpenedEngine;
     let sensor = 0;

@@ -53,7 +53,7 @@ test('a database locked by somebody else is 503, stores nothing, and all is well
     body.map((point: { value: string }) => point.value),
     ['before', 'after', 'unacknowledged'],
   );
-  await server.running.store.writer.seal();
+  await server.running.engine.seal();
   await server.restart();
   assert.equal((await server.call('owner', 'GET', s)).body.last_value.value, 'unacknowledged');
 });

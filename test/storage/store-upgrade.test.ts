@@ -11,7 +11,7 @@ import { Caller } from '../../src/domain/callers/caller.ts';
 import { datapointsOf } from '../../src/domain/datapoints/columns.ts';
 import { databaseFile, openConnection } from '../../src/engines/embedded/database/connection.ts';
 import { NodeSqliteDialect } from '../../src/engines/embedded/database/dialect.ts';
-import { openEmbeddedStore } from '../../src/engines/embedded/open.ts';
+import { openEmbeddedEngine } from '../../src/engines/embedded/open.ts';
 import { migrations } from '../../src/engines/shared/registry/migrations/migrations.ts';
 
 let folder: string;
@@ -31,7 +31,7 @@ test('datapoints of a log of single rows are read in their order, and seqs go on
     insert.run(3, 1, 2000, 0, 2000, new Uint8Array(0));
     insert.run(4, 2, 2000, 0, 2000, 4);
   });
-  const opened = await openEmbeddedStore(folder);
+  const opened = await openEmbeddedEngine(folder);
   const read = async (sensor: number) =>
     datapointsOf((await opened.series.range({ sensor, descending: false, limit: 100 }, new Caller('reader'))).columns);
   assert.deepEqual(
@@ -67,7 +67,7 @@ test('a receipt whose answer stood behind the hash of the body has it in its pla
     insert.run('bulk', 'awa', 'abc/+= [1,["There is no device x y.",2]]', 1000);
     insert.run('push', 'awa', 'def=', 1000);
   });
-  const opened = await openEmbeddedStore(folder);
+  const opened = await openEmbeddedEngine(folder);
   const find = async (id: string) => ({ ...(await opened.commitLog.findReceipt(id)) });
   const rest = { caller: 'awa', atMs: 1000 };
   const answer = '[1,["There is no device x y.",2]]';

@@ -1,9 +1,10 @@
-// Opens the embedded store in a data folder: locks the folder, migrates the database, starts the writer thread, and
-// returns the parts that the service is wired from. Code outside this folder does not know which engine it uses.
+// Opens the embedded engine in a data folder: locks the folder, migrates the database, starts the writer thread.
 import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { Kysely } from 'kysely';
+import { type Clock, systemClock } from '../../base/time/clock.ts';
 import type { Registry } from '../shared/registry/registry.ts';
+import { sqlStores } from '../shared/registry/registry-stores.ts';
 import type { Tables } from '../shared/registry/tables.ts';
 import { databaseFile, openConnection } from './database/connection.ts';
 import { makeFolder } from './database/data-folder.ts';
@@ -12,6 +13,7 @@ import { NodeSqliteDialect } from './database/dialect.ts';
 import { lockFolder, unusable } from './database/folder-lock.ts';
 import { migrate } from './database/migrate.ts';
 import { moveEarlierDatapoints } from './database/upgrade.ts';
+import { EmbeddedEngine } from './embedded-engine.ts';
 import { Head } from './head/head.ts';
 import { HeadLastSeen } from './head/head-last-seen.ts';
 import { SqliteCommitLog } from './log/commit-log.ts';
@@ -21,20 +23,11 @@ import { SearchThread } from './threads/search-thread-client.ts';
 import { refusalOf, SqliteWriter } from './threads/writer.ts';
 import type { SqlValue } from './threads/writer-protocol.ts';
 
-export interface EmbeddedStore {
-  readonly registry: Registry;
-  readonly commitLog: SqliteCommitLog;
-  readonly series: SqliteSeries;
-  /** The datapoints of the log in memory. */
-  readonly head: Head;
-  readonly writer: SqliteWriter;
-  /** The main thread's read-only connection. */
-  readonly reader: DatabaseSync;
-  close(): Promise<void>;
-}
-
 /** @throws Refusal `conflict` when another server uses the folder. */
-export async function openEmbeddedStore(folder: string): Promise<EmbeddedStore> {
+export async function openEmbeddedEngine(
+  folder: string,
+  { clock = systemClock }: { readonly clock?: Clock } = {},
+): Promise<EmbeddedEngine> {
   makeFolder(folder);
   const unlock = lockFolder(folder);
   try {
@@ -74,7 +67,8 @@ export async function openEmbeddedStore(folder: string): Promise<EmbeddedStore> 
       reader.close();
       unlock();
     };
-    return { registry, commitLog, series, head, writer, reader, close };
+    const stores = sqlStores(registry, clock);
+    return new EmbeddedEngine({ folder, stores, registry, commitLog, series, head, writer, reader, close });
   } catch (error) {
     unlock();
     throw error;

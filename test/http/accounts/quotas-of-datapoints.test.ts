@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { limits } from '../../../src/config/limits.ts';
+import { query } from '../../support/database.ts';
 import { addUsers } from '../../support/people.ts';
 import { type Answer, TestServer } from '../../support/test-server.ts';
 
@@ -71,7 +72,7 @@ test('guests together have so many, wherever they push, and what they remove is 
   await server.running.idle();
   assertBeyond(await push('guest', 'theirs', 1), 'datapoint_bytes');
   assert.equal((await push('owner', 'open', 1)).status, 204);
-  await server.running.store.writer.seal();
+  await server.running.engine.seal();
   assert.equal((await server.call('guest', 'DELETE', '/devices/theirs')).status, 204);
   assert.equal(await used('guest'), before);
 });
@@ -81,18 +82,15 @@ test('a removed sensor, and datapoints that are too old, are given back by their
   await push('bounded', 'shares', 30, 's');
   await push('bounded', 'shares', 10, 't');
   await server.running.idle();
-  await server.running.store.writer.seal();
+  await server.running.engine.seal();
   assert.equal(await used('bounded'), 40 * each);
   await server.call('bounded', 'DELETE', '/devices/shares/sensors/s');
   assert.equal(await used('bounded'), 10 * each);
-  const sensor = 't';
-  const { store } = server.running;
-  const row = store.reader
-    .prepare(
-      "SELECT sensor.key FROM sensor JOIN device ON device.key = sensor.device WHERE sensor.id = ? AND device.id = 'shares'",
-    )
-    .get(sensor);
-  await store.series.removeBefore(Number(row?.['key']), server.clock.now() + 1);
+  const [row] = query(
+    server.folder,
+    "SELECT sensor.key FROM sensor JOIN device ON device.key = sensor.device WHERE sensor.id = 't' AND device.id = 'shares'",
+  );
+  await server.running.engine.series.removeBefore(Number(row?.['key']), server.clock.now() + 1);
   assert.equal(await used('bounded'), 0);
 });
 

@@ -41,7 +41,7 @@ before(async () => {
       json: points.map(([minute, value]) => ({ value, timestamp: at(minute) })),
     });
   await push('s', [[0, 1], [10, 3], [59, 2], [60, -5], [61, 5], [300, 7.5]]); // biome-ignore format: a table
-  await server.running.store.writer.seal();
+  await server.running.engine.seal();
   await push('s', [[20, 8]]);
   await push('mixed', [[0, 'on'], [1, 4], [2, null], [3, 2], [60, { a: 1 }], [61, 'off'], [120, 0]]); // biome-ignore format: a table
   await push('huge', [[0, 1.7e308], [1, 1.7e308], [60, 1e16], [61, 1], [62, -1e16]]); // biome-ignore format: a table

@@ -271,7 +271,7 @@ test('30 000 lines are one request', async () => {
     await stored('a'),
     Array.from({ length: 15_000 }, (_, n) => 2 * n + 1),
   );
-  await server.running.store.writer.seal();
+  await server.running.engine.seal();
 });
 
 test('a full queue refuses whole requests: what is stored is what was accepted', async () => {

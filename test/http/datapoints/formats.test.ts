@@ -141,7 +141,7 @@ suite('CSV and NDJSON', () => {
         timestamp: new Date(Date.UTC(2020, 0, 1) + (from + n) * 1000).toISOString(),
       }));
       await server.call(as, 'POST', '/devices/d/sensors/many/values', { json: points });
-      if (from === 0) await server.running.store.writer.seal();
+      if (from === 0) await server.running.engine.seal();
     }
   });
 

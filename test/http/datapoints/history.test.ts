@@ -18,7 +18,7 @@ before(async () => {
   // Half of the datapoints have been sealed, and half are in the log.
   const points = Array.from({ length: 50 }, (_, n) => ({ value: n, timestamp: at(n) }));
   await server.call(as, 'POST', path, { json: points.slice(0, 25) });
-  await server.running.store.writer.seal();
+  await server.running.engine.seal();
   await server.call(as, 'POST', path, { json: points.slice(25) });
 });
 after(() => server.stop());
@@ -149,7 +149,7 @@ suite('the order', () => {
   test('of equal timestamps is the order of arrival, across commits and sealing', async () => {
     for (let n = 0; n < 9; n++) {
       await push('equal', { value: n, timestamp: at(7) });
-      if (n === 2 || n === 5) await server.running.store.writer.seal();
+      if (n === 2 || n === 5) await server.running.engine.seal();
     }
     assert.deepEqual(await values('', 'equal'), up(0, 8));
     assert.deepEqual(await values('?sort=desc', 'equal'), down(8, 0));
@@ -175,7 +175,7 @@ suite('the order', () => {
   test('puts late data where it was measured', async () => {
     for (const minute of [10, 20, 5, 15, 1, 30]) await push('late', { value: minute, timestamp: at(minute) });
     assert.deepEqual(await values('', 'late'), [1, 5, 10, 15, 20, 30]);
-    await server.running.store.writer.seal();
+    await server.running.engine.seal();
     for (const minute of [12, 0, 40]) await push('late', { value: minute, timestamp: at(minute) });
     assert.deepEqual(await values('', 'late'), [0, 1, 5, 10, 12, 15, 20, 30, 40]);
     assert.deepEqual(await values(`?lastN=3&dateTo=${at(19)}`, 'late'), [15, 12, 10]);

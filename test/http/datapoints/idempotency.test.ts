@@ -35,7 +35,7 @@ const stored = async (sensor = 's') => {
 test('a repeat stores nothing twice, after a restart neither', async () => {
   await push('key', { value: 1 });
   await push('key', { value: 1 });
-  await server.running.store.writer.seal();
+  await server.running.engine.seal();
   await server.restart();
   await push('key', { value: 1 });
   assert.deepEqual(await stored(), [1]);

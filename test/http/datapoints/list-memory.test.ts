@@ -17,7 +17,7 @@ before(async () => {
     const json = Array.from({ length: count }, (_, i) => ({ value: n * count + i }));
     await server.call('owner', 'POST', `/devices/d/sensors/${sensor}/values`, { json });
   }
-  await server.running.store.writer.seal();
+  await server.running.engine.seal();
 });
 after(() => server.stop());
 

@@ -225,7 +225,7 @@ suite('a reader that comes back', () => {
     await push('one');
     server.clock.advance(1);
     await server.call(as, 'POST', '/devices/d/sensors/t/values', { json: late });
-    await server.running.store.writer.seal();
+    await server.running.engine.seal();
     await push('three');
     const back = await open(as, '/devices/d/live', { 'last-event-id': String(id) });
     assert.deepEqual(await back.values(3), ['one', 'late', 'three']);

@@ -128,7 +128,7 @@ suite('last_value', () => {
       ],
     });
     assert.equal((await last()).value, 'a');
-    await server.running.store.writer.seal();
+    await server.running.engine.seal();
     assert.equal((await last()).value, 'a');
     await server.restart();
     assert.equal((await last()).value, 'a');

@@ -38,7 +38,7 @@ async function count(device: string, sensor: string): Promise<number> {
 
 /** Lets the next round come, with all that has been pushed sealed. */
 async function round(): Promise<void> {
-  await server.running.store.writer.seal();
+  await server.running.engine.seal();
   server.clock.advance(3_600_000);
   await server.running.idle();
 }

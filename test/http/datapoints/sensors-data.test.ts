@@ -37,7 +37,7 @@ before(async () => {
     const json = { value, timestamp: at(minute) };
     server.clock.advance(1);
     await server.call(as, 'POST', `/devices/${device}/sensors/${sensor}/values`, { json });
-    if (value === 'a-y-3') await server.running.store.writer.seal();
+    if (value === 'a-y-3') await server.running.engine.seal();
   }
 });
 after(() => server.stop());

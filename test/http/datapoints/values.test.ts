@@ -35,7 +35,7 @@ async function roundTrips(texts: readonly string[], options: { readonly restart:
     return lines.map((line) => line.replace(/^\{"value":/, '').replace(/,"date_received":"[^"]+"\}$/, ''));
   };
   const reads = [await read()];
-  await server.running.store.writer.seal();
+  await server.running.engine.seal();
   reads.push(await read());
   if (!options.restart) return reads;
   // Once sealed, and once from the log, from which the head is built anew.

@@ -78,7 +78,7 @@ suite('a calibrated sensor', () => {
   test('is not calibrated twice, and rows stay raw', async () => {
     await make(server, { as, call: `PUT ${s}/calib`, json: line([0, 1], [10, 21]), expect: 204 });
     const stored = (await server.rows())['datapoints']?.map((row) => (row as { value: unknown }).value);
-    await server.running.store.writer.seal();
+    await server.running.engine.seal();
     await server.restart();
     assert.deepEqual(await read(), [1, 21, -9, 6, ...others, 21]);
     assert.deepEqual(

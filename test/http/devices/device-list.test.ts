@@ -163,7 +163,7 @@ suite('the filter', () => {
     server.clock.advance(3_600_000);
     await server.call(as, 'POST', '/devices/a2/sensors/RH/value', { json: { value: 1 } });
     assert.deepEqual((await list(q)).ids, ['a2']);
-    await server.running.store.writer.seal();
+    await server.running.engine.seal();
     assert.deepEqual((await list(q)).ids, ['a2']);
     assert.deepEqual((await list('?q=date_modified<=2026-01-15T12:30:00Z;owner==owner')).ids, ['a1', 'a3', 'a4', 'a5']);
   });

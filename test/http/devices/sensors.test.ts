@@ -101,7 +101,7 @@ test('datapoints of a removed sensor leave the disk, sealed or not, and after a 
   const stored = countDatapoints(server.folder);
   const readings = Array.from({ length: 6000 }, (_, value) => ({ value }));
   await make(server, { as, call: `POST ${d}/sensors/s1/values`, json: readings, expect: 204 });
-  await server.running.store.writer.seal();
+  await server.running.engine.seal();
   await make(server, { as, call: `POST ${d}/sensors/s1/values`, json: readings, expect: 204 });
   assert.equal(countDatapoints(server.folder), stored + 12_000);
   await make(server, { as, call: `DELETE ${d}`, expect: 204 });
@@ -153,7 +153,7 @@ test('a sensor that is no good is refused, with the place named', async () => {
 /** Waits until housekeeping has left `expected` datapoints on disk; each round gives it one more turn. */
 async function purged(expected: number): Promise<void> {
   for (let round = 0; round < 500 && countDatapoints(server.folder) !== expected; round++) {
-    await server.running.store.writer.seal();
+    await server.running.engine.seal();
   }
   assert.equal(countDatapoints(server.folder), expected);
 }

@@ -7,24 +7,12 @@ import { basename, dirname, join, resolve, sep } from 'node:path';
 import { backup, type DatabaseSync } from 'node:sqlite';
 import { Refusal } from '../../../base/refusal.ts';
 import { limits } from '../../../config/limits.ts';
-import { type CheckReport, runChecks } from '../check/run-checks.ts';
+import type { BackupOptions, CheckReport } from '../../../domain/ports/maintenance.ts';
+import { runChecks } from '../check/run-checks.ts';
 import { openConnection } from '../database/connection.ts';
 import { formOf, migratedInMemory } from '../database/migrate.ts';
 import { type OnBytes, type Seal, sealFile } from './backup-file.ts';
 import { openFolderForReading } from './open-data.ts';
-
-export interface BackupOptions {
-  readonly folder: string;
-  readonly file: string;
-  /** Whether an existing file of that name may be replaced. */
-  readonly isForced: boolean;
-  /** Whether the backup is kept although the checks report findings. */
-  readonly keepsDamaged: boolean;
-  readonly nowMs: number;
-  readonly onStep: (step: BackupStep, done?: number, all?: number) => void;
-}
-
-export type BackupStep = 'copying' | 'checking' | 'sealing';
 
 export interface BackupResult {
   readonly seal: Seal;

@@ -5,7 +5,8 @@ import { existsSync, readdirSync } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { Refusal } from '../../../base/refusal.ts';
-import { type CheckReport, runChecks } from '../check/run-checks.ts';
+import type { CheckReport, RestoreOptions } from '../../../domain/ports/maintenance.ts';
+import { runChecks } from '../check/run-checks.ts';
 import { databaseFile } from '../database/connection.ts';
 import { makeWithParents, restoringFile } from '../database/data-folder.ts';
 import { lockFile, lockFolder, unusable } from '../database/folder-lock.ts';
@@ -13,18 +14,6 @@ import { migratedInMemory } from '../database/migrate.ts';
 import { type OnBytes, readSealed, type Seal } from './backup-file.ts';
 import { syncFolder } from './make-backup.ts';
 import { openFileForReading } from './open-data.ts';
-
-export interface RestoreOptions {
-  readonly file: string;
-  readonly folder: string;
-  /** Whether existing data in the folder may be replaced. */
-  readonly isReplacing: boolean;
-  /** Whether the backup is restored although the checks report findings. */
-  readonly takesDamaged: boolean;
-  readonly onStep: (step: RestoreStep, done?: number, all?: number) => void;
-}
-
-export type RestoreStep = 'copying' | 'checking';
 
 export interface RestoreResult {
   readonly seal: Seal;

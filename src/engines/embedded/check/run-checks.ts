@@ -3,19 +3,13 @@
 // server can be checkpointed between two checks.
 import type { DatabaseSync } from 'node:sqlite';
 import { limits } from '../../../config/limits.ts';
+import type { CheckReport, Finding } from '../../../domain/ports/maintenance.ts';
 import { formOf } from '../database/migrate.ts';
-import { adviceOnDamage, type Check, type Finding } from './check.ts';
+import { adviceOnDamage, type Check } from './check.ts';
 import { datapointChecks } from './datapoint-checks.ts';
 import { logChecks } from './log-checks.ts';
 import { registryChecks } from './registry-checks.ts';
 import { structureChecks } from './structure-checks.ts';
-
-export interface CheckReport {
-  readonly name: string;
-  readonly asks: string;
-  readonly findings: readonly Finding[];
-  readonly elapsedMs: number;
-}
 
 export interface CheckOptions {
   /** An empty database of this release. */

@@ -5,12 +5,13 @@ import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import type { TestContext } from 'node:test';
 import { Refusal } from '../../../base/refusal.ts';
-import { type EmbeddedStore, openEmbeddedStore } from '../open.ts';
+import type { EmbeddedEngine } from '../embedded-engine.ts';
+import { openEmbeddedEngine } from '../open.ts';
 import type { StoredPacket } from './mqtt-packet.ts';
 import { type MqttPersistenceOptions, SqliteMqttPersistence } from './mqtt-persistence.ts';
 
 export interface Run {
-  readonly store: EmbeddedStore;
+  readonly store: EmbeddedEngine;
   readonly persistence: SqliteMqttPersistence;
 }
 
@@ -19,7 +20,7 @@ type Rules = Partial<Pick<MqttPersistenceOptions, 'matchesForm' | 'mayReceive'>>
 /** A data folder whose service can be stopped and started. */
 export class Folder {
   readonly #path: string;
-  #store: EmbeddedStore | undefined;
+  #store: EmbeddedEngine | undefined;
   #runs = 0;
   readonly #stops: (() => Promise<void>)[] = [];
 
@@ -36,13 +37,13 @@ export class Folder {
     const persistence = await this.open(rules);
     this.#runs += 1;
     await persistence.setup({ id: `run-${this.#runs}`, counter: 0 });
-    return { store: this.#store as EmbeddedStore, persistence };
+    return { store: this.#store as EmbeddedEngine, persistence };
   }
 
   /** The same, for a broker that sets up the persistence itself. */
   async open(rules: Rules = {}): Promise<SqliteMqttPersistence> {
     await this.#stop();
-    this.#store = await openEmbeddedStore(this.#path);
+    this.#store = await openEmbeddedEngine(this.#path);
     const { writer, reader } = this.#store;
     return new SqliteMqttPersistence({ writer, reader, matchesForm: () => true, ...rules });
   }

@@ -5,14 +5,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { Refusal } from '../../../base/refusal.ts';
-import { openEmbeddedStore } from '../open.ts';
+import { openEmbeddedEngine } from '../open.ts';
 
 const insert = (name: string) => ({ sql: 'INSERT INTO counter (name, value) VALUES (?, 1)', parameters: [name] });
 
 test('a write after the stop has begun is refused, one before is done', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'dundun-writer-'));
   t.after(() => rm(folder, { recursive: true, force: true }));
-  const first = await openEmbeddedStore(folder);
+  const first = await openEmbeddedEngine(folder);
   const troubles: Error[] = [];
   first.writer.onFailure = (error) => troubles.push(error);
   const before = first.writer.write([insert('before')]);
@@ -22,7 +22,7 @@ test('a write after the stop has begun is refused, one before is done', async (t
   assert.deepEqual(await before, [1]);
   await closed;
   assert.deepEqual(troubles, []);
-  const second = await openEmbeddedStore(folder);
+  const second = await openEmbeddedEngine(folder);
   const rows = second.reader.prepare('SELECT name FROM counter').all();
   assert.deepEqual(
     rows.map((row) => row['name']),

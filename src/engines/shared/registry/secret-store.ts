@@ -1,11 +1,12 @@
 // Secrets that the service generates and stores with its data, such as the key that signs tokens. A rotated secret has
 // a second row `<name>-former`: its end of validity as 8 bytes, then the former secret.
 import type { RotatedSecret } from '../../../base/rotated-secret.ts';
+import type { SecretStore } from '../../../domain/settings/secret-store.ts';
 import type { Registry } from './registry.ts';
 
 const timeBytes = 8;
 
-export class SqlSecretStore {
+export class SqlSecretStore implements SecretStore {
   readonly #registry: Registry;
 
   constructor(registry: Registry) {

@@ -1,0 +1,40 @@
+// The storage engine: all that the service needs of what keeps its data, in one look. server.ts, the metrics and the wiring
+// know this interface alone; which engine it is decides engines/open.ts.
+import type { DataUsage } from '../datapoints/ingest/storage-quota.ts';
+import type { CommitLog } from './commit-log.ts';
+import type { RegistryStores } from './registry-stores.ts';
+import type { Series } from './series.ts';
+
+export interface Engine {
+  readonly stores: RegistryStores;
+  readonly commitLog: CommitLog;
+  readonly series: Series;
+  readonly figures: EngineFigures;
+  /** What the data takes where it lies, and what is left there. Asked about once a second. */
+  usage(): Promise<DataUsage>;
+  /** Seals all of the log now, which makes it smaller. */
+  seal(): Promise<void>;
+  /** Has its events told from now on; damage that was found at the start is told at once. */
+  observe(observer: EngineObserver): void;
+  /** Finishes what was handed over, then lets go of the data; what comes now is refused. */
+  close(): Promise<void>;
+}
+
+/** Figures for the metrics and for readiness, at hand in memory. */
+export interface EngineFigures {
+  /** Why writes are refused, or datapoints among them, for people; undefined while they are not. */
+  readonly refusesBecause: string | undefined;
+  /** Units of writes refused since the start because of that. */
+  readonly refusedWrites: number;
+  /** Datapoints in the log that have not been sealed. */
+  readonly logDatapoints: number;
+}
+
+export interface EngineObserver {
+  /** A commit reached the disk, and how long that took. */
+  onCommit?(durationMs: number): void;
+  /** Something that is stored turned out to be damaged. */
+  onDamaged?(what: string): void;
+  /** Background maintenance failed; or, where it is fatal, the engine has ended. */
+  onFailure?(error: Error, options: { readonly fatal: boolean }): void;
+}

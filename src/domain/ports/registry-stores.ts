@@ -1,0 +1,38 @@
+// What the domain needs remembered in the registry, a store a noun. Each interface stands beside its noun; this names all of
+// them, and an engine gives one of each. Their SQL is one text for every engine (engines/shared/registry).
+import type { RefreshSessionStore } from '../accounts/refresh-session-store.ts';
+import type { RetentionStore } from '../datapoints/retention-job.ts';
+import type { DeviceStore } from '../devices/device-store.ts';
+import type { DropStore } from '../devices/drop-log.ts';
+import type { HandoverStore } from '../devices/handover-store.ts';
+import type { GatewayStore } from '../gateways/gateway-store.ts';
+import type { KeyStore } from '../keys/key-store.ts';
+import type { MessageStore } from '../notifications/outbox/message-store.ts';
+import type { NotificationStore } from '../notifications/rules/notification-store.ts';
+import type { WatchStore } from '../notifications/watching/watch-store.ts';
+import type { ProtectedRecordStore } from '../permissions/permission-queries.ts';
+import type { ProjectStore } from '../projects/project-store.ts';
+import type { QuotaStore } from '../quotas/quota-store.ts';
+import type { SecretStore } from '../settings/secret-store.ts';
+import type { SettingStore } from '../settings/setting-store.ts';
+import type { UserStore } from '../users/user-store.ts';
+
+export interface RegistryStores {
+  readonly devices: DeviceStore;
+  readonly drops: DropStore;
+  readonly gateways: GatewayStore;
+  readonly handovers: HandoverStore;
+  readonly keys: KeyStore;
+  readonly messages: MessageStore;
+  readonly notifications: NotificationStore;
+  readonly projects: ProjectStore;
+  readonly protectedRecords: ProtectedRecordStore;
+  readonly quotas: QuotaStore;
+  readonly refreshSessions: RefreshSessionStore;
+  readonly retention: RetentionStore;
+  readonly secrets: SecretStore;
+  readonly settings: SettingStore;
+  readonly users: UserStore;
+  /** What the watcher of rules remembers. */
+  readonly watch: WatchStore;
+}

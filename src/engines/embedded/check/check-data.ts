@@ -1,0 +1,54 @@
+// Checks a data folder, or a backup as a file. Called by `dundun check`; it only reads.
+import { statSync } from 'node:fs';
+import type { DatabaseSync } from 'node:sqlite';
+import { Refusal } from '../../../base/refusal.ts';
+import type { CheckReport, OnProgress } from '../../../domain/ports/maintenance.ts';
+import { readSealed } from '../backup/backup-file.ts';
+import { openFileForReading, openFolderForReading } from '../backup/open-data.ts';
+import { migratedInMemory } from '../database/migrate.ts';
+import { adviceOnDamage } from './check.ts';
+import { isDamage, runChecks } from './run-checks.ts';
+
+/** @throws Refusal where there is no data, or it is not of this version; Error where it cannot be read at all. */
+export async function checkData(path: string, onStep: OnProgress): Promise<readonly CheckReport[]> {
+  const isFile = statSync(path, { throwIfNoEntry: false })?.isFile() === true;
+  try {
+    const changed = isFile ? await findChange(path, onStep) : undefined;
+    if (changed !== undefined) return [brokenFile(changed)];
+    const database = isFile ? openFileForReading(path) : openFolderForReading(path).database;
+    return await runAll(database, onStep);
+  } catch (error) {
+    const { cause, message } = error as Error & { readonly cause?: Error };
+    if (cause === undefined || !isDamage(cause)) throw error;
+    return [brokenFile(message.includes(cause.message) ? message : `${message} (${cause.message})`)];
+  }
+}
+
+/** In which way a backup is not what it was when it was made; undefined: in none. */
+async function findChange(file: string, onStep: OnProgress): Promise<string | undefined> {
+  try {
+    await readSealed(file, { onBytes: (done, all) => onStep('reading the file', done, all) });
+    return undefined;
+  } catch (error) {
+    if (error instanceof Refusal && error.code === 'conflict') return error.message;
+    throw error;
+  }
+}
+
+async function runAll(database: DatabaseSync, onStep: OnProgress): Promise<CheckReport[]> {
+  const example = await migratedInMemory();
+  try {
+    return runChecks(database, {
+      example,
+      onStart: ({ name }, { number, count }) => onStep(`check ${number} of ${count}: ${name}`),
+    });
+  } finally {
+    example.close();
+    database.close();
+  }
+}
+
+/** Of a file that cannot be opened as a database any more. */
+function brokenFile(what: string): CheckReport {
+  return { name: 'file', asks: 'the file can be read', findings: [{ what, advice: adviceOnDamage }], elapsedMs: 0 };
+}

@@ -1,0 +1,80 @@
+// The engine of one process and one data folder: SQLite, of which a thread of its own writes all that is written, and the
+// head in memory. Made by open.ts; the service knows it as an Engine.
+import type { DatabaseSync } from 'node:sqlite';
+import type { DataUsage } from '../../domain/datapoints/ingest/storage-quota.ts';
+import type { Engine, EngineFigures, EngineObserver } from '../../domain/ports/engine.ts';
+import type { RegistryStores } from '../../domain/ports/registry-stores.ts';
+import type { Registry } from '../shared/registry/registry.ts';
+import { measureUsage } from './database/data-usage.ts';
+import type { Head } from './head/head.ts';
+import type { SqliteCommitLog } from './log/commit-log.ts';
+import type { SqliteSeries } from './reads/series.ts';
+import type { SqliteWriter } from './threads/writer.ts';
+
+interface EmbeddedParts {
+  readonly folder: string;
+  readonly stores: RegistryStores;
+  readonly registry: Registry;
+  readonly commitLog: SqliteCommitLog;
+  readonly series: SqliteSeries;
+  readonly head: Head;
+  readonly writer: SqliteWriter;
+  /** The main thread's read connection. */
+  readonly reader: DatabaseSync;
+  readonly close: () => Promise<void>;
+}
+
+export class EmbeddedEngine implements Engine {
+  readonly stores: RegistryStores;
+  readonly registry: Registry;
+  readonly commitLog: SqliteCommitLog;
+  readonly series: SqliteSeries;
+  readonly writer: SqliteWriter;
+  readonly reader: DatabaseSync;
+  readonly figures: EngineFigures;
+  readonly #folder: string;
+  readonly #close: () => Promise<void>;
+
+  constructor(parts: EmbeddedParts) {
+    const { writer, head } = parts;
+    this.stores = parts.stores;
+    this.registry = parts.registry;
+    this.commitLog = parts.commitLog;
+    this.series = parts.series;
+    this.writer = writer;
+    this.reader = parts.reader;
+    this.figures = {
+      get refusesBecause() {
+        return writer.refusesBecause;
+      },
+      get refusedWrites() {
+        return writer.refusedUnits;
+      },
+      get logDatapoints() {
+        return head.rows;
+      },
+    };
+    this.#folder = parts.folder;
+    this.#close = parts.close;
+  }
+
+  usage(): Promise<DataUsage> {
+    return measureUsage(this.#folder, this.reader);
+  }
+
+  seal(): Promise<void> {
+    return this.writer.seal();
+  }
+
+  observe({ onCommit, onDamaged, onFailure }: EngineObserver): void {
+    if (onCommit !== undefined) this.writer.onCommit = onCommit;
+    if (onFailure !== undefined) this.writer.onFailure = onFailure;
+    if (onDamaged === undefined) return;
+    this.writer.onDamaged = onDamaged;
+    for (const what of this.commitLog.damage) onDamaged(what);
+  }
+
+  close(): Promise<void> {
+    return this.#close();
+  }
+}

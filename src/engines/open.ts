@@ -1,0 +1,41 @@
+// The one door to the engines: opens the one that the settings name. Nothing above imports another file of this folder.
+import type { Log } from '../base/log.ts';
+import { type Clock, systemClock } from '../base/time/clock.ts';
+import type { Maintenance } from '../domain/ports/maintenance.ts';
+import type { RegistryStores } from '../domain/ports/registry-stores.ts';
+import { makeBackup } from './embedded/backup/make-backup.ts';
+import { restoreBackup } from './embedded/backup/restore-backup.ts';
+import { checkData } from './embedded/check/check-data.ts';
+import { forgetDamaged } from './embedded/check/forget-damaged.ts';
+import type { EmbeddedEngine } from './embedded/embedded-engine.ts';
+import { openEmbeddedEngine, openRegistryAlone } from './embedded/open.ts';
+import { sqlStores } from './shared/registry/registry-stores.ts';
+
+/** Where the data is, as the settings say. */
+export interface EngineSettings {
+  readonly dataDir: string;
+}
+
+/** @throws Refusal `conflict` when another server uses the data. */
+export function openEngine(
+  settings: EngineSettings,
+  parts: { readonly clock: Clock; readonly log: Log },
+): Promise<EmbeddedEngine> {
+  return openEmbeddedEngine(settings.dataDir, parts);
+}
+
+/** Opens the stores of the registry alone for a command-line verb, beside a running server or without one. */
+export async function openStores(
+  settings: EngineSettings,
+): Promise<{ readonly stores: RegistryStores; close(): void }> {
+  const { registry, close } = await openRegistryAlone(settings.dataDir);
+  return { stores: sqlStores(registry, systemClock), close };
+}
+
+/** Of data in a folder. */
+export const maintenance: Maintenance = {
+  backUp: makeBackup,
+  restore: restoreBackup,
+  check: checkData,
+  forgetDamaged,
+};
