@@ -1,2 +1,2 @@
-// The number of a device within one store, for what is kept beside it; its id is what people and devices use.
+// The number by which one store identifies a device; people and devices use its id.
 export type DeviceKey = number & { readonly __brand?: 'DeviceKey' };

@@ -1,5 +1,5 @@
-// The memory for what the service remembers of what is stored: devices, users, keys, rules, filters, topics. It is one for the
-// process, as memory is. Whoever remembers something whose amount callers choose joins it (I4).
+// The shared memory of all caches of stored data: devices, users, keys, rules, filters, topics. One for the process.
+// Every cache whose content callers can grow must use it (I4).
 import { MemoryPool } from '../base/memory/memory-pool.ts';
 import { limits } from '../config/limits.ts';
 

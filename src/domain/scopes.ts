@@ -35,7 +35,7 @@ export const scope = {
 } as const;
 
 export const noScopes: ScopeSet = 0;
-/** Every scope there is on a record of each kind. */
+/** All scopes on each kind of record. */
 export const scopesOn = {
   device: scope.view | scope.update | scope.delete | scope.dataView | scope.dataCreate,
   gateway: scope.gatewayView | scope.gatewayUpdate | scope.gatewayDelete,
@@ -45,7 +45,7 @@ export const scopesOn = {
 /** What rights are held on. */
 export type RecordKind = keyof typeof scopesOn;
 
-/** What a public record gives everyone (contract 3). */
+/** The scopes that a public record gives everyone (contract 3). */
 export const publicScopes: ScopeSet = scope.view | scope.dataView | scope.dataCreate | scope.gatewayView;
 
 /** The names of the scopes in the set, in spec.md's order. */
@@ -53,14 +53,14 @@ export function namesOfScopes(set: ScopeSet): ScopeName[] {
   return scopeNames.filter((_, bit) => (set & (1 << bit)) !== 0);
 }
 
-/** Reads a scope's name, in the plural (`devices:view`) or as spec.md names what is granted (`device:view`). */
+/** Parses a scope's name, in the plural (`devices:view`) or as spec.md names granted scopes (`device:view`). */
 export function parseScopeName(name: string): ScopeSet | undefined {
   const plural = name.replace(/^device(-data)?:/, 'devices$1:');
   const bit = scopeNames.findIndex((known) => known === plural);
   return bit < 0 ? undefined : 1 << bit;
 }
 
-/** The granting names of spec 2.7 (`device:view`), as shares show them. */
+/** The names of spec 2.7 for granted scopes (`device:view`), as shares show them. */
 export function grantNamesOfScopes(set: ScopeSet): string[] {
   return namesOfScopes(set).map((name) => name.replace(/^devices/, 'device'));
 }

@@ -79,7 +79,7 @@ export class LoadingCache<K, V> {
     for (;;) {
       const changes = this.#changes;
       const value = await this.#load(key);
-      // A change that was committed while we read may have been missed: then read again.
+      // A change committed during the read may be missing in it: reads again.
       if (changes !== this.#changes) continue;
       if (value === undefined) this.#values.delete(key);
       else this.#values.set(key, value);

@@ -1,5 +1,5 @@
-// What one can do with accounts (contract 2): read them, make, change and remove them. Methods take the actor first.
-// One change at a time, so that no two of them leave the service without an admin.
+// Reading, creating, changing and removing accounts (contract 2). Methods take the actor first. Changes run one at a
+// time, so that two of them together cannot leave the service without an admin.
 
 import { inOffsetSteps } from '../../base/in-batches.ts';
 import { Refusal } from '../../base/refusal.ts';
@@ -20,29 +20,29 @@ import type { UserDraft, Users } from '../users/users.ts';
 import { previousGoodUntilMs, type WebhookKeys } from '../users/webhook-keys.ts';
 import type { Registrations } from './registrations.ts';
 
-/** How much of a user somebody sees: everything, who it is, or the name alone. */
+/** How much of a user an actor sees: everything, identity, or the name alone. */
 export type UserView = 'all' | 'person' | 'name';
 
 export interface AccountChange extends ProfileChange {
   readonly admin?: boolean | undefined;
-  /** Stays as it is; another one is refused. */
+  /** Must equal the present name; usernames cannot be changed. */
   readonly username?: string | undefined;
 }
 
 export interface NewPassword {
-  /** The present one; needed for one's own password, not by an admin for somebody else's. */
+  /** The present password; required for one's own account, not from an admin for another's. */
   readonly current?: string | undefined;
   readonly password: string;
 }
 
-/** What becomes of the devices of a user who goes, and of gateways and projects with them. */
+/** What happens to the devices, gateways and projects of a removed user. */
 export interface DeviceDisposition {
   readonly devices?: 'delete' | 'transfer' | undefined;
-  /** The username of who gets them. */
+  /** Username of the new owner. */
   readonly to?: string | undefined;
 }
 
-/** Devices handled at once, and named in a refusal. */
+/** Devices handled in one step, and named in a refusal. */
 const devicesAtOnce = 50;
 const devicesNamed = 20;
 
@@ -60,7 +60,7 @@ export class Accounts {
   readonly #registrations: Registrations;
   readonly #selfRegistration: boolean;
   readonly #webhookKeys: WebhookKeys;
-  /** The change under way; the next waits for it. */
+  /** The change in progress; the next one waits for it. */
   #turn: Promise<unknown> = Promise.resolve();
 
   constructor(parts: {
@@ -111,21 +111,22 @@ export class Accounts {
     return this.#users.getById(id);
   }
 
-  /** How much of the user the actor sees. What is private to a person is not shown to machines, unless they are admins. */
+  /** How much of the user the actor sees. Private fields are hidden from API keys, unless these are an admin's. */
   viewOf(actor: Actor, user: User): UserView {
     if (actor.guest) return 'name';
     return actor.admin || isSelf(actor, user) ? 'all' : 'person';
   }
 
-  /** What messages to the user's webhooks are signed with; for the user alone, and where there are any. */
+  /** The key that signs messages to the user's webhooks; only for the user, and only where there are webhooks. */
   findWebhookKey(actor: Actor, user: User): string | undefined {
     if (actor.guest || !isSelf(actor, user) || user.webhook === undefined) return undefined;
     return this.#webhookKeys.textOf(user);
   }
 
   /**
-   * Makes a new key for the user's webhooks; messages are signed with the one before too for a day. The user alone is shown it.
-   * @throws Refusal `forbidden` unless it is oneself or an admin asks.
+   * Rotates the key of the user's webhooks; for a day messages are signed with the previous one too. Only the user gets
+   * to see it.
+   * @throws Refusal `forbidden` unless the user or an admin asks.
    */
   async rotateWebhookKey(
     actor: Actor,
@@ -137,7 +138,7 @@ export class Accounts {
   }
 
   /**
-   * Makes an account: an admin for anybody, others for themselves where that is switched on.
+   * Creates an account: admins for anybody, others for themselves where self-registration is on.
    * @throws Refusal `forbidden`, `exists`, `malformed`, `too-many`.
    */
   async create(actor: Actor, draft: UserDraft & ProfileChange, address: string): Promise<User> {
@@ -159,7 +160,7 @@ export class Accounts {
     return this.#users.create(whole, { unlikeOthers: true, caller: actor.caller });
   }
 
-  /** @throws Refusal `forbidden` unless it is oneself or an admin asks; `conflict` for the last admin. */
+  /** @throws Refusal `forbidden` unless the user or an admin asks; `conflict` for the last admin. */
   async update(actor: Actor, id: string, change: AccountChange): Promise<void> {
     const user = await this.#requireSelfOrAdmin(actor, id);
     const { admin, username } = change;
@@ -177,21 +178,21 @@ export class Accounts {
       if (admin === false) await this.#requireOtherAdmin(user);
       await this.#users.update(user.key, (now) => ({
         profile: changedProfile(now, change),
-        // What a caller without the right may say is what is so already.
+        // Without the right to change it, the field may only repeat the present value.
         admin: actor.admin ? (admin ?? now.admin) : now.admin,
       }));
     });
   }
 
   /**
-   * Sets a new password; every sign-in made before ends. API keys end with it where an admin resets the password, because
-   * then it is not known in whose hands they are.
+   * Sets a new password; all earlier sign-ins end. Where an admin resets it API keys end too, because it is not known
+   * who has them.
    * @throws Refusal `forbidden` when the present one is wrong.
    */
   async setPassword(actor: Actor, id: string, { current, password }: NewPassword, address: string): Promise<void> {
     const user = await this.#requireSelfOrAdmin(actor, id);
     if (current !== undefined) await this.#requireCurrent(user, current, address);
-    // An admin too: an open page or a stolen token must not be enough to take the account over.
+    // Admins too: an open page or a stolen token must not be enough to take over the account.
     else if (actor.key === user.key) {
       const detail = 'is missing: send {"current": …, "password": …} to change your own password';
       throw new Refusal('malformed', `/current ${detail}.`, { faults: [{ pointer: '/current', detail }] });
@@ -206,8 +207,8 @@ export class Accounts {
   }
 
   /**
-   * Removes a user, with keys, sessions and shares; devices are handed over or go along, as `disposition` says.
-   * @throws Refusal `conflict` for guest, the last admin, and where it is not said what becomes of devices.
+   * Removes a user with keys, sessions and shares; devices are handed over or removed, by `disposition`.
+   * @throws Refusal `conflict` for guest, for the last admin, and where devices exist and `disposition` is missing.
    */
   async remove(actor: Actor, id: string, disposition: DeviceDisposition): Promise<void> {
     this.#permissions.requireNoKey(actor, 'users');
@@ -229,7 +230,7 @@ export class Accounts {
     });
   }
 
-  /** Devices go first, some at a time, each whole; when the last has gone, the user does. */
+  /** Devices first, a few at a time, each in a unit of its own; then the user. */
   async #removeWithDevices(actor: Actor, user: User, newOwner: User | undefined): Promise<void> {
     for (;;) {
       const { devices } = await this.#devices.ownedBy(user.key, devicesAtOnce);
@@ -240,7 +241,7 @@ export class Accounts {
         this.#gateways.forgetAll();
         return;
       } catch (error) {
-        // A device that was being created when the removal began has come in since.
+        // A device whose creation had begun before the removal was added meanwhile.
         if (!(error instanceof Refusal) || error.code !== 'not-found') throw error;
         if ((await this.#devices.ownedBy(user.key, 1)).total === 0) throw error;
       }
@@ -252,7 +253,7 @@ export class Accounts {
       if (newOwner === undefined) await this.#devices.remove(actor, device);
       else await this.#handovers.handOver(actor, device, newOwner.username);
     } catch (error) {
-      // Somebody else has just removed it.
+      // Another request has just removed it.
       if (!(error instanceof Refusal) || error.code !== 'not-found') throw error;
       if (newOwner !== undefined) await this.#users.getByName(newOwner.username);
     }
@@ -334,7 +335,7 @@ export class Accounts {
   }
 }
 
-/** Not by an API key: what is private to a person is nothing for machines. */
+/** False with an API key: private fields are not for machines. */
 function isSelf(actor: Actor, user: User): boolean {
   return actor.key === user.key && actor.keyScopes === undefined;
 }

@@ -1,11 +1,11 @@
-// What sessions of web pages need remembered.
+// Storage of refresh sessions.
 import type { UserKey } from '../users/user.ts';
 
-/** What each use of a session changes. */
+/** The fields that each use of a session changes. */
 export interface RefreshSessionUse {
-  /** Of the secret as it is now. */
+  /** Hash of the present secret. */
   readonly hash: string;
-  /** Of the secret before that. */
+  /** Hash of the secret before it. */
   readonly previous: string | undefined;
   /** Milliseconds since 1970 UTC, as are the two that follow. */
   readonly lastUsedMs: number;
@@ -13,14 +13,14 @@ export interface RefreshSessionUse {
   readonly expiresMs: number;
   /** When it ends however much it is used. */
   readonly endsMs: number;
-  /** What the browser says it is; undefined where it says nothing. */
+  /** The browser's User-Agent; undefined where it sends none. */
   readonly agent: string | undefined;
   readonly address: string | undefined;
 }
 
 export interface RefreshSession extends RefreshSessionUse {
   readonly id: string;
-  /** Hash of the part of the secret that stays. */
+  /** Hash of the constant part of the secret. */
   readonly family: string;
   readonly user: UserKey;
   readonly passwordVersion: number;
@@ -30,11 +30,11 @@ export interface RefreshSession extends RefreshSessionUse {
 export interface RefreshSessionStore {
   find(family: string): Promise<RefreshSession | undefined>;
   findById(id: string): Promise<RefreshSession | undefined>;
-  /** Those of a user that are not over at `nowMs`, the one used last first. */
+  /** The user's sessions that have not ended at `nowMs`, the last used first. */
   list(user: UserKey, nowMs: number): Promise<RefreshSession[]>;
-  /** Adds one, and removes the user's oldest beyond `max` and all that expired before `nowMs`. */
+  /** Adds a session; removes the user's oldest ones beyond `max`, and all that expired before `nowMs`. */
   create(session: RefreshSession, bounds: { readonly max: number; readonly nowMs: number }): Promise<void>;
-  /** Notes a use, unless another one came before it. */
+  /** Stores a use, unless another use was stored before it. */
   rotate(family: string, use: RefreshSessionUse): Promise<void>;
   remove(family: string): Promise<void>;
   removeAll(user: UserKey): Promise<void>;

@@ -1,6 +1,6 @@
-// Sessions of web pages (contract 2): a secret in a cookie that is good for getting new tokens and for nothing else. Each
-// use replaces it, and one that was replaced, used again later, ends the session: somebody has copied it. Only hashes are
-// kept; a new password ends all of a user's. Bounded a user: the oldest gives way.
+// Sessions of web pages (contract 2): a secret in a cookie, which can only be exchanged for new tokens. Each use
+// replaces it; a replaced secret that is used again ends the session, because somebody has copied it. Only hashes are
+// stored; a new password ends all sessions of a user. Bounded for each user: the oldest ends.
 import { createHash, createHmac } from 'node:crypto';
 import type { Ids } from '../../base/ids.ts';
 import { LruCache } from '../../base/memory/lru-cache.ts';
@@ -12,11 +12,11 @@ import type { Actor, User } from '../users/user.ts';
 import type { Users } from '../users/users.ts';
 import type { RefreshSession, RefreshSessionStore } from './refresh-session-store.ts';
 
-/** The bytes of a secret: the first half stays and names the session, the second is another after each use. */
+/** A secret's bytes: the first half is constant and names the session, the second half changes with each use. */
 const familyBytes = 16;
 const secretBytes = 32;
 
-/** From where a session was begun or renewed. */
+/** Where a session was begun or renewed. */
 export interface SessionOrigin {
   readonly agent: string | undefined;
   readonly address: string;
@@ -25,9 +25,9 @@ export interface SessionOrigin {
 export interface RefreshedSession {
   readonly user: User;
   readonly id: string;
-  /** The secret that is good from now on. */
+  /** The new secret. */
   readonly secret: string;
-  /** For how long, if it is not used before, milliseconds. */
+  /** How long it is valid unless it is used, in milliseconds. */
   readonly leftMs: number;
 }
 
@@ -39,10 +39,13 @@ export class RefreshSessions {
   readonly #ids: Ids;
   readonly #rotationKey: Uint8Array;
   #changes = 0;
-  /** Sessions found to be on, by id, and when. */
+  /** By session id: when it was last found to be active. */
   readonly #known = new LruCache<string, number>({ weightMax: limits.usersCachedMax });
 
-  /** `rotationKey` makes each secret out of the one before, so that tabs that renew at once get the same. */
+  /**
+   * @param parts.rotationKey derives each secret from the one before, so that tabs that renew at the same time get the
+   * same.
+   */
   constructor(parts: {
     readonly store: RefreshSessionStore;
     readonly users: Users;
@@ -59,12 +62,12 @@ export class RefreshSessions {
     this.#rotationKey = parts.rotationKey;
   }
 
-  /** Moves when a session is ended, so that what was concluded from sessions can be dropped at once. */
+  /** Increases when a session ends, so that caches that depend on sessions are dropped at once. */
   get changes(): number {
     return this.#changes;
   }
 
-  /** Begins a session of a user who has just signed in. */
+  /** Begins a session for a user who has just signed in. */
   async begin(user: User, origin: SessionOrigin): Promise<RefreshedSession> {
     const bytes = this.#ids.bytes(secretBytes);
     const nowMs = this.#clock.now();
@@ -80,8 +83,8 @@ export class RefreshSessions {
   }
 
   /**
-   * Whose session it is, as of now, and the secret that follows.
-   * @throws Refusal `unauthenticated` when it is over or never was.
+   * The session's user and the next secret.
+   * @throws Refusal `unauthenticated` when the session has ended or does not exist.
    */
   async renew(secret: string, origin: SessionOrigin): Promise<RefreshedSession> {
     const bytes = Buffer.from(secret, 'base64url');
@@ -103,26 +106,26 @@ export class RefreshSessions {
       await this.#store.rotate(session.family, used);
       return { user, id: session.id, secret: textOf(next), leftMs: used.expiresMs - nowMs };
     }
-    // Another tab renewed with the same secret a moment ago, or its answer was lost: both get the same one.
+    // Another tab renewed with the same secret a moment ago, or its answer was lost: both get the same next secret.
     const isJustNow = hash === session.previous && nowMs - session.lastUsedMs < limits.refreshSessionGraceMs;
     if (isJustNow) return { user, id: session.id, secret: textOf(next), leftMs: session.expiresMs - nowMs };
     await this.#end(session);
     throw over();
   }
 
-  /** Is the session still on, as of a moment ago? */
+  /** Whether the session is active; may be a moment out of date. */
   async isOn(id: string): Promise<boolean> {
     const nowMs = this.#clock.now();
     if (nowMs - (this.#known.get(id) ?? Number.NEGATIVE_INFINITY) < limits.userFreshMs) return true;
     const changes = this.#changes;
     const session = await this.#store.findById(id);
     const isOn = session !== undefined && session.expiresMs > nowMs;
-    // One that was ended while it was read is not remembered.
+    // Not cached if a session was ended during the read.
     if (isOn && changes === this.#changes) this.#known.set(id, nowMs);
     return isOn;
   }
 
-  /** Ends the session; one that is over, or never was, is ended already. */
+  /** Ends the session; does nothing where it has ended. */
   async end(secret: string): Promise<void> {
     const bytes = Buffer.from(secret, 'base64url');
     const session = await this.#store.find(familyOf(bytes));
@@ -173,7 +176,7 @@ export class RefreshSessions {
   }
 }
 
-/** When a session that is used now is over: after some idle days, and at its end whatever happens. */
+/** The end of a session that is used now: after some idle days, and at the latest at its fixed end. */
 function boundsOf(nowMs: number, endsMs: number): { readonly expiresMs: number; readonly endsMs: number } {
   return { expiresMs: Math.min(nowMs + limits.refreshSessionIdleMs, endsMs), endsMs };
 }

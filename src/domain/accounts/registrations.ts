@@ -1,5 +1,5 @@
-// Counts the accounts that callers make for themselves, so that nobody fills the service with them: so many an hour
-// for each address, and for all together. Called by accounts.ts before the costly part of making one.
+// Bounds self-registration: accounts an hour for each address and for all together. Called by accounts.ts before the
+// expensive part of creating an account.
 
 import { LruCache } from '../../base/memory/lru-cache.ts';
 import { Refusal } from '../../base/refusal.ts';

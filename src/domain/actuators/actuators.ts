@@ -1,5 +1,5 @@
-// What one can do with the actuators of a device (contract 4). Setting a value is a right of its own: a public
-// device lets strangers push readings, but they open no valves.
+// Reading and changing the actuators of a device (contract 4). Setting a value needs a right of its own: a public
+// device lets strangers push readings, but not open valves.
 
 import { Refusal } from '../../base/refusal.ts';
 import type { Json } from '../../base/text/json.ts';
@@ -56,8 +56,9 @@ export class Actuators {
   }
 
   /**
-   * Adds an actuator, or replaces the description of the one with that id; a value in it is set, as by `setValue`.
-   * @throws Refusal `conflict` when the value that is kept is not of the new value type.
+   * Adds an actuator, or replaces the description of the one with that id; a value in the draft is set as by
+   * `setValue`.
+   * @throws Refusal `conflict` when the stored value does not fit the new value type.
    */
   async put(actor: Actor, id: DeviceId, draft: ActuatorDraft): Promise<void> {
     assertDraft(draft);
@@ -118,7 +119,7 @@ export class Actuators {
       const growth = growthOf(sizeOfActuator(actuator), sizeOfActuator({ ...actuator, valueJson }));
       return this.#change(device, growth, async (stamp) => {
         const isDone = await this.#store.updateActuator(stamp, actuator.key, { valueJson }, seen);
-        // At once, so that the feed has the order of the commits (I3).
+        // Synchronously after the commit, so that the feed has the order of the commits (I3).
         if (isDone) this.#feed.publish({ kind: 'actuator', device, actuator, valueJson, original });
         return isDone;
       });
@@ -142,7 +143,10 @@ export class Actuators {
     return device;
   }
 
-  /** What somebody else changed meanwhile is judged anew: a value never contradicts the value type. */
+  /**
+   * Repeats the check where another request changed the actuator meanwhile: a value must never contradict its value
+   * type.
+   */
   async #untilDone(attempt: () => Promise<boolean>): Promise<void> {
     for (let attempts = 0; attempts < limits.actuatorAttemptsMax; attempts++) if (await attempt()) return;
     throw new Refusal('busy', 'Others change this actuator at the same time. Try again.', { retryAfterS: 1 });

@@ -1,24 +1,23 @@
-// The memory for what is being received: request bodies and MQTT packets that have not come whole. All of them share one
-// budget, by caller. Used by both edges. Keeps true: together they hold no more than the budget; what is begun and then
-// left lying is cut, soonest where memory is scarce; what its caller has no share for is not read on until there is room,
-// for a bounded time.
+// The memory for data being received: incomplete request bodies and MQTT packets. All share one budget, divided among
+// callers. Used by HTTP and MQTT. Together they never exceed it; one that makes no progress is cut, sooner where memory
+// is scarce; one beyond its caller's share is not read until there is room, for a bounded time.
 import type { Clock } from '../../base/time/clock.ts';
 import { limits } from '../../config/limits.ts';
 import type { Caller } from './caller.ts';
 import type { Callers } from './callers.ts';
 import { FairShare } from './fair-share.ts';
 
-/** Something that is being received. */
+/** A body or packet that is being received. */
 export class ByteReservation {
   readonly caller: Caller;
   readonly #share: FairShare;
   readonly #onEnd: (reservation: ByteReservation) => void;
-  /** Ends it from outside, because nothing more came. */
+  /** Cuts it because nothing more came. */
   readonly cut: () => void;
   bytes = 0;
-  /** True while nothing is read of it, because there is no room: then nobody is silent. */
+  /** True while it is not read for want of memory: then it does not count as stalled. */
   isWaiting = false;
-  /** When something came last, milliseconds since 1970 UTC. */
+  /** When its last bytes came, in milliseconds since 1970 UTC. */
   lastReceivedMs: number;
 
   constructor(parts: {
@@ -47,7 +46,7 @@ export class ByteReservation {
   }
 }
 
-/** Something that waits for room for so many bytes more. */
+/** A reservation that waits for more bytes. */
 interface BudgetWaiter {
   readonly bytes: number;
   readonly timer: NodeJS.Timeout;
@@ -63,11 +62,11 @@ export class ByteBudget {
     reserve: limits.receivedWaitingReserve,
   });
   readonly #open = new Set<ByteReservation>();
-  /** Who has waited longest comes first. */
+  /** The one that has waited longest comes first. */
   readonly #waiting = new Map<ByteReservation, BudgetWaiter>();
   #looking: NodeJS.Timeout | undefined;
 
-  /** @param parts.passing the memory for all that is on its way in or out. */
+  /** @param parts.passing the memory for all data on its way in or out. */
   constructor(parts: { readonly callers: Callers; readonly clock: Clock; readonly passing?: FairShare }) {
     this.#callers = parts.callers;
     this.#clock = parts.clock;
@@ -78,7 +77,7 @@ export class ByteBudget {
     });
   }
 
-  /** Bytes that are held now. */
+  /** Bytes reserved now. */
   get held(): number {
     return this.#share.held;
   }
@@ -87,7 +86,7 @@ export class ByteBudget {
     return this.#callers.ofAddress(address);
   }
 
-  /** Something begins to come; `cut` is called when it is left lying. */
+  /** Begins a reservation; `cut` is called when it makes no progress. */
   begin(caller: Caller, cut: () => void): ByteReservation {
     const reservation = new ByteReservation({
       caller,
@@ -101,7 +100,7 @@ export class ByteBudget {
     return reservation;
   }
 
-  /** Counts more bytes of it; false where its caller has its share, and nothing left lying makes room. */
+  /** Reserves more bytes; false where the caller's share is used up, and cutting stalled ones does not free enough. */
   take(reservation: ByteReservation, bytes: number): boolean {
     const { caller } = reservation;
     reservation.lastReceivedMs = this.#clock.now();
@@ -112,8 +111,8 @@ export class ByteBudget {
   }
 
   /**
-   * Counts more bytes of it as soon as there is room, while nothing is read of it. Resolves to false where there is none in
-   * time, it has ended meanwhile, or too many of its caller wait already.
+   * Reserves more bytes as soon as there is room; the caller stops reading meanwhile. Resolves to false where there is
+   * none in time, the reservation has ended, or too many of the caller's wait already.
    */
   async wait(reservation: ByteReservation, bytes: number): Promise<boolean> {
     const { caller } = reservation;
@@ -137,7 +136,7 @@ export class ByteBudget {
     waiter.resolve(isRoom);
   }
 
-  /** Lets go on who waits and has room now. */
+  /** Resumes those who wait and have room now. */
   #wake(): void {
     for (const [reservation, { bytes }] of this.#waiting) {
       if (this.#share.allows(reservation.caller, bytes)) this.#endWait(reservation, true);
@@ -146,7 +145,7 @@ export class ByteBudget {
 
   #look(): void {
     this.#cutSilent(limits.bodyStallMs);
-    // What else is on its way may have made room.
+    // Other traffic may have freed memory of the shared budget.
     if (this.#waiting.size > 0) this.#wake();
   }
 

@@ -1,28 +1,28 @@
-// Work on the main thread that one caller may bring more of than fits into a turn of the event loop, such as packets of
-// MQTT: together it takes a bounded part of each turn, and what does not fit waits, callers in turns. So who brings much
-// waits behind itself. Keeps true: the work of one caller keeps its order; where nobody waits, nothing is put off. What
-// waits is bounded by who asks: each connection waits for one thing at a time and is not read on meanwhile (I4).
+// Bounds work on the main thread of which a caller may bring a lot, such as MQTT packets: all of it together takes a
+// limited time of each turn of the event loop. The rest waits, callers in turns, so a caller with much work waits for
+// itself. Work of one caller keeps its order; without a queue nothing is delayed. The queue is bounded by its users:
+// each connection waits for one piece at a time and is not read meanwhile (I4).
 import type { Caller } from './caller.ts';
 
 export class CallerTurns {
   readonly #msMax: number;
-  /** Milliseconds of this turn of the event loop that have been taken. */
+  /** Milliseconds used in this turn of the event loop. */
   #takenMs = 0;
-  /** Callers whose work waits, whose turn it is first. */
+  /** Waiting work by caller; the first caller is next. */
   readonly #waiting = new Map<Caller, (() => void)[]>();
   #isNextAsked = false;
 
-  /** @param options.msMax milliseconds of a turn of the event loop that this work may take; the piece that passes them is still done. */
+  /** @param options.msMax milliseconds of each turn; a piece that exceeds them is still finished. */
   constructor(options: { readonly msMax: number }) {
     this.#msMax = options.msMax;
   }
 
-  /** Whether there is time left in this turn; then nobody waits. */
+  /** Whether there is time left in this turn and nobody waits. */
   get isOpen(): boolean {
     return this.#takenMs < this.#msMax;
   }
 
-  /** Does a piece of work now, and counts the time it takes: for when `isOpen`, and within a turn that was waited for. */
+  /** Runs a piece of work and counts its time. To be called when `isOpen`, or from `wait`'s callback. */
   do<T>(work: () => T): T {
     const fromMs = performance.now();
     try {
@@ -33,7 +33,7 @@ export class CallerTurns {
     }
   }
 
-  /** Calls back when it is the caller's turn, in a later turn of the event loop; what is done then goes through `do`. */
+  /** Calls `resume` in a later turn, when it is the caller's turn; the work then goes through `do`. */
   wait(caller: Caller, resume: () => void): void {
     const ofCaller = this.#waiting.get(caller);
     if (ofCaller === undefined) this.#waiting.set(caller, [resume]);
@@ -56,7 +56,7 @@ export class CallerTurns {
       const [caller, waiting] = next;
       this.#waiting.delete(caller);
       const resume = waiting.shift();
-      // Behind all others, if it has more.
+      // The caller goes to the end of the order.
       if (waiting.length > 0) this.#waiting.set(caller, waiting);
       resume?.();
     }

@@ -1,34 +1,34 @@
-// Among whom scarce things are shared out: a signed-in user, or for guests an address. Every actor carries its caller.
-// What a caller holds of each scarce thing is counted in it, so that the hot path looks up nothing; fair-share.ts alone
-// changes these counts. Keeps true: no count is ever negative.
+// The unit among which scarce things are shared: a signed-in user, or for guests an address. Every actor carries its
+// caller, which holds the counts, so that the hot path needs no look-up; only fair-share.ts changes them. Counts are
+// never negative.
 import type { GuestUsage } from './guest-usage.ts';
 
-/** The scarce things that are shared out. */
+/** The scarce things. */
 const sharedResources = [
   /** Open connections. */
   'connections',
-  /** Bytes of all that is on its way in or out: the things below whose name ends in Bytes, together. */
+  /** Bytes of everything on its way in or out: the sum of those below whose name ends in Bytes. */
   'passingBytes',
-  /** Bytes of request bodies and MQTT packets that have not come whole. */
+  /** Bytes of incomplete request bodies and MQTT packets. */
   'bodyBytes',
-  /** Those of them that wait for room. */
+  /** Incomplete ones that wait for memory. */
   'bodyWaiters',
   /** Imports under way. */
   'imports',
-  /** Password hashes that wait. */
+  /** Password hashes in the queue. */
   'hashes',
-  /** Long reads that wait. */
+  /** Long reads in the queue. */
   'reads',
-  /** Bytes of answers that wait for their readers. */
+  /** Bytes of answers that clients have not read yet. */
   'answerBytes',
-  /** Bytes that wait for MQTT subscribers whose connections take no more. */
+  /** Bytes for MQTT subscribers whose sockets are full. */
   'unreadBytes',
   /** Live streams, and bytes that wait in them. */
   'liveStreams',
   'liveBytes',
-  /** Bytes that wait for MQTT subscribers whose connections still take more. */
+  /** Bytes for MQTT subscribers whose sockets are not full. */
   'backlogBytes',
-  /** Datapoints, and their bytes, that wait for their commit; bytes of MQTT publishes that wait to be among them. */
+  /** Datapoints that wait for their commit, and their bytes; bytes of MQTT publishes that wait for the queue. */
   'queuedDatapoints',
   'queuedBytes',
   'capacityWaiterBytes',
@@ -36,13 +36,17 @@ const sharedResources = [
 export type SharedResource = (typeof sharedResources)[number];
 
 export class Caller {
-  /** A user's id, or `address …` with what `canonicalAddress` makes of it. Idempotency-Keys of the caller are kept under it. */
+  /**
+   * A user's id, or `address …` with the result of `canonicalAddress`. Also identifies the caller's Idempotency-Keys.
+   */
   readonly key: string;
-  /** What the caller holds of each scarce thing; `slotOf` says where. */
+  /** Amounts held, by `resourceIndex`. */
   readonly held: number[] = sharedResources.map(() => 0);
-  /** The round of the writer in which a push of the caller was refused: until the next, all others are too (writer.ts). */
+  /**
+   * The writer's round in which a push of the caller was refused: in that round all further pushes are too (writer.ts).
+   */
   refusedInRound = 0;
-  /** What an address has taken of what guests have together; undefined for users, and while it is nothing. */
+  /** What an address has used today of guest's quotas; undefined for users and before the first use. */
   ofGuest: GuestUsage | undefined;
 
   constructor(key: string) {
@@ -54,7 +58,7 @@ export class Caller {
   }
 }
 
-/** Where in `held` a thing is counted. */
+/** The index in `held` of a scarce thing. */
 export function resourceIndex(thing: SharedResource): number {
   return sharedResources.indexOf(thing);
 }

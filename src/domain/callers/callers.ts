@@ -1,14 +1,14 @@
-// Knows every caller that was seen lately, so that a user or an address is one caller at all doors. Asked when somebody
-// signs in or connects, never on the hot path. Keeps true: a caller that holds something is never forgotten.
+// Finds the caller of a user or an address, so that it is the same for HTTP and MQTT. Asked when somebody signs in or
+// connects, never on the hot path. A caller that holds something is never dropped.
 import { canonicalAddress } from '../../base/network/addresses.ts';
 import { limits } from '../../config/limits.ts';
 import { Caller } from './caller.ts';
 
-/** Callers looked at to find one that holds nothing, each time there are too many. */
+/** Callers examined to find one that holds nothing, when there are too many. */
 const forgottenTries = 4;
 
 export class Callers {
-  /** The one asked for longest ago comes first. */
+  /** In order of use; the least recently used first. */
   readonly #byKey = new Map<string, Caller>();
   readonly #max: number;
 
@@ -24,7 +24,7 @@ export class Callers {
     return this.#of(user.id);
   }
 
-  /** @param address as the socket or a trusted proxy tells it. */
+  /** @param address from the socket or a trusted proxy. */
   ofAddress(address: string | undefined): Caller {
     return this.#of(`address ${canonicalAddress(address)}`);
   }
@@ -42,7 +42,7 @@ export class Callers {
     return caller;
   }
 
-  /** More than `max` are known only while that many hold something, which is bounded by what there is to hold. */
+  /** There are more than `max` only while that many hold something, which is bounded elsewhere. */
   #forgetOldest(): void {
     for (let tries = forgottenTries; tries > 0 && this.#byKey.size > this.#max; tries--) {
       const [oldest] = this.#byKey.values();

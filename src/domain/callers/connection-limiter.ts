@@ -1,6 +1,6 @@
-// Shares out the connections of the process, HTTP and MQTT together, by the address of the peer. Asked by base/network/sockets.ts
-// for each connection that is accepted. Keeps true: never more than `max` are open; while there is room nobody is limited;
-// when nearly all are taken, the address with the most connections loses its longest silent one to a newcomer.
+// Shares the connections of the process, HTTP and MQTT together, among the addresses of peers. Asked by
+// base/network/sockets.ts for each accepted connection. Never more than `max` are open; while there are enough nobody
+// is limited; when nearly all are taken, a new connection replaces the longest silent one of the address with the most.
 
 import type { Log } from '../../base/log.ts';
 import type { AcceptedConnection, ConnectionAdmission } from '../../base/network/sockets.ts';
@@ -13,38 +13,38 @@ import { FairShare } from './fair-share.ts';
 interface OpenConnection {
   readonly connection: AcceptedConnection;
   readonly owner: CallerConnections;
-  /** Bytes that had been received from it at the last look. */
+  /** Bytes received by the last check. */
   receivedBytes: number;
 }
 
 /** A caller with open connections. */
 interface CallerConnections {
   readonly caller: Caller;
-  /** Silent for longest first, as far as the looks so far have shown. */
+  /** The longest silent first, as of the last check. */
   readonly slots: Set<OpenConnection>;
 }
 
-/** Connections looked at to find a silent one for a newcomer; so many at most, because newcomers can come fast. */
+/** Connections examined to find a silent one; bounded, because new connections can come fast. */
 const silentTries = 256;
 
 export class ConnectionLimiter implements ConnectionAdmission {
   readonly #callers: Callers;
   readonly #log: Log;
   readonly #max: number;
-  /** What one caller alone may hold. From here on a newcomer takes somebody's place, or one of the reserve. */
+  /** What one caller alone may hold. Beyond it a new connection replaces another, or takes one of the reserve. */
   readonly #aloneMax: number;
   readonly #share: FairShare;
   readonly #owners = new Map<Caller, CallerConnections>();
-  /** At index n: those who hold n connections. */
+  /** At index n: the callers that hold n connections. */
   readonly #byCount: (Set<CallerConnections> | undefined)[] = [];
-  /** The most that anybody holds. */
+  /** The most connections that any caller holds. */
   #most = 0;
   #looking: NodeJS.Timeout | undefined;
   #loggedAtMs = Number.NEGATIVE_INFINITY;
   #cut = 0;
   #refused = 0;
 
-  /** @param parts.max how many there may be (connections-max.ts). */
+  /** @param parts.max the number of connections allowed (connections-max.ts). */
   constructor(parts: { readonly callers: Callers; readonly log: Log; readonly max: number }) {
     this.#callers = parts.callers;
     this.#log = parts.log;
@@ -54,7 +54,7 @@ export class ConnectionLimiter implements ConnectionAdmission {
     this.#share = new FairShare('connections', { aloneMax: this.#aloneMax, reserve });
   }
 
-  /** Open connections. */
+  /** Number of open connections. */
   get held(): number {
     return this.#share.held;
   }
@@ -74,13 +74,13 @@ export class ConnectionLimiter implements ConnectionAdmission {
     return () => this.#leave(slot);
   }
 
-  /** Whether another connection of the caller may be held, now that nearly all are taken. */
+  /** Whether the caller may have another connection, now that nearly all are taken; may cut another one for it. */
   #freeSlot(caller: Caller): boolean {
     const own = this.#share.heldBy(caller);
     if (own > 0 && own >= this.#most) return false;
     const isFull = this.held >= this.#max;
     const [heaviest] = this.#byCount[this.#most] ?? [];
-    // Who would then hold less than the newcomer's caller loses nothing.
+    // Only from callers that hold more than the new connection's caller would.
     if (heaviest !== undefined && this.#most > own + 1) {
       const victim = this.#silentOf(heaviest) ?? (isFull ? heaviest.slots.values().next().value : undefined);
       if (victim !== undefined) {
@@ -91,7 +91,7 @@ export class ConnectionLimiter implements ConnectionAdmission {
     return !isFull;
   }
 
-  /** The connection of which nothing came for longest, and which is not waiting for an answer. */
+  /** The longest silent connection that is not waiting for an answer. */
   #silentOf({ slots }: CallerConnections): OpenConnection | undefined {
     let tries = Math.min(silentTries, slots.size);
     for (const slot of slots) {
@@ -109,7 +109,7 @@ export class ConnectionLimiter implements ConnectionAdmission {
     slot.connection.cut();
   }
 
-  /** Once for each connection: when it has ended, or was cut. */
+  /** Called once for each connection: when it has closed or was cut. */
   #leave(slot: OpenConnection): void {
     const { owner } = slot;
     if (!owner.slots.has(slot)) return;
@@ -120,7 +120,7 @@ export class ConnectionLimiter implements ConnectionAdmission {
     this.#looking = undefined;
   }
 
-  /** Changes what a holder has, and where it stands among the others. */
+  /** Changes a caller's connections and updates its position in `#byCount`. */
   #change(owner: CallerConnections, change: () => void): void {
     this.#byCount[owner.slots.size]?.delete(owner);
     change();
@@ -135,11 +135,11 @@ export class ConnectionLimiter implements ConnectionAdmission {
     while (this.#most > 0 && (this.#byCount[this.#most]?.size ?? 0) === 0) this.#most -= 1;
   }
 
-  /** While connections may soon be scarce: finds out which are silent, so that it is known when one has to go. */
+  /** When connections may become scarce: updates which ones are silent, so that it is known which to cut. */
   #lookAtAll(): void {
     if (this.held < this.#aloneMax * limits.connectionsWatchedFrom) return;
     for (const { slots } of this.#owners.values()) {
-      // Those that are put behind are not looked at twice.
+      // Connections moved to the end are not checked twice.
       let left = slots.size;
       for (const slot of slots) {
         if (left === 0) break;
@@ -163,7 +163,7 @@ export class ConnectionLimiter implements ConnectionAdmission {
   }
 }
 
-/** True where something came since the last look, or an answer is owed: then it goes behind the others. */
+/** True where bytes came since the last check, or an answer is pending: moves the connection to the end. */
 function updateReceivedBytes(slot: OpenConnection): boolean {
   const { connection, owner } = slot;
   const { bytesRead } = connection;

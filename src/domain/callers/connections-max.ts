@@ -1,25 +1,25 @@
-// How many connections the process may hold: as many as `limits` say, less where it may open fewer descriptors, or where the
-// machine has too little memory for them. Asked once at start by server.ts.
+// Computes how many connections the process may hold: the limit, or fewer where it may open fewer descriptors or the
+// machine has too little memory. Called once at start by server.ts.
 import type { Log } from '../../base/log.ts';
 import type { MachineMemory } from '../../base/memory/machine-memory.ts';
 import { limits } from '../../config/limits.ts';
 
-/** What the machine gives. */
+/** What the machine offers. */
 export interface ConnectionCapacity {
-  /** Descriptors that the process may open, where that is known. */
+  /** Descriptors that the process may open; undefined where unknown. */
   readonly descriptorsMax: number | undefined;
   readonly memory: MachineMemory;
-  /** Whether connections may be encrypted: those take more memory. */
+  /** Whether TLS is on: encrypted connections take more memory. */
   readonly isTls: boolean;
 }
 
-/** How many connections there may be, and what that follows from. */
+/** The number of connections, and which bound determines it. */
 export interface ConnectionsMax {
   readonly max: number;
   readonly because: 'limits' | 'descriptors' | 'memory';
 }
 
-/** Connections that fit into what the machine gives, beside the files of the process and its own connections to others. */
+/** Connections that fit beside the files of the process and its outgoing connections. */
 export function connectionsMaxWithin({ descriptorsMax, memory, isTls }: ConnectionCapacity): ConnectionsMax {
   const bytesEach = isTls ? limits.connectionBytesTls : limits.connectionBytes;
   const bounds: ConnectionsMax[] = [{ max: limits.connectionsMax, because: 'limits' }];
@@ -32,7 +32,7 @@ export function connectionsMaxWithin({ descriptorsMax, memory, isTls }: Connecti
   return { ...least, max: Math.max(1, least.max) };
 }
 
-/** The same, and a line of the log where it is the memory that allows fewer. */
+/** The number alone; logs a warning where memory determines it. */
 export function connectionsMaxOf(room: ConnectionCapacity, log: Log): number {
   const { max, because } = connectionsMaxWithin(room);
   if (because === 'memory') {

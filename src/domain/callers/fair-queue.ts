@@ -1,13 +1,13 @@
-// A queue for work of which only a few pieces run at once: the next piece is that of the next caller, so that one that
-// brings much waits behind itself. Used for password hashes, and for long reads. Keeps true: the work of one caller keeps its order; what waits
-// is bounded, and shared out.
+// A queue for work of which only a few pieces run at once; callers take turns, so one with much work waits for itself.
+// Used for password hashes and long reads. Work of one caller keeps its order; the queue is bounded and shared among
+// callers.
 import type { Caller } from './caller.ts';
 import type { FairShare } from './fair-share.ts';
 
 export class FairQueue {
   readonly #share: FairShare;
   readonly #atOnceMax: number;
-  /** Callers with waiting work, whose turn it is first. */
+  /** Waiting work by caller; the first caller is next. */
   readonly #waiting = new Map<Caller, (() => void)[]>();
   #running = 0;
 
@@ -17,8 +17,8 @@ export class FairQueue {
   }
 
   /**
-   * Resolves when it is the caller's turn; `release` ends it. Each resolved `acquire` needs one `release`.
-   * @param isBegun true for a further step of work that has begun: it has its place whatever the caller's share is.
+   * Resolves when it is the caller's turn. Each `acquire` that resolves to true needs one `release`.
+   * @param isBegun true for a further step of work that has begun: it is queued whatever the caller's share.
    * @returns false when too much work of the caller waits already.
    */
   async acquire(caller: Caller, { isBegun = false } = {}): Promise<boolean> {
@@ -45,7 +45,7 @@ export class FairQueue {
     const [caller, waiting] = next;
     this.#waiting.delete(caller);
     const resume = waiting.shift();
-    // Behind all others, if it has more.
+    // The caller goes to the end of the order.
     if (waiting.length > 0) this.#waiting.set(caller, waiting);
     this.#share.giveBack(caller, 1);
     resume?.();

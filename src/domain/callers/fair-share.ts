@@ -1,11 +1,12 @@
-// Shares out one scarce thing among callers: places in a queue, bytes of memory, connections. Every part of the service
-// that has such a thing asks here before it gives some of it to a caller. Keeps true: one caller alone may hold about
-// `aloneMax`; whoever takes much, something stays free for those who hold little; what is held is counted exactly.
+// Shares one scarce thing among callers: queue entries, bytes of memory, connections. Asked before a caller is given
+// some of it. One caller alone may hold about `aloneMax`; however much some take, a part stays free for callers that
+// hold little; amounts are counted exactly.
 import { type Caller, resourceIndex, type SharedResource } from './caller.ts';
 
 /**
- * A caller may hold a fixed multiple of what is free (dynamic thresholds, Choudhury and Hahne 1998). So nobody is limited
- * while there is room; n callers that take all they get hold the same each, and leave free a part of one such share.
+ * A caller may hold a fixed multiple of what is free (dynamic thresholds, Choudhury and Hahne 1998). So nobody is
+ * limited while enough is free; n callers that take all they get hold equal shares, and a part of one such share stays
+ * free.
  */
 export class FairShare {
   readonly #slot: number;
@@ -15,8 +16,8 @@ export class FairShare {
   #held = 0;
 
   /**
-   * @param bounds what one caller may hold alone, and what is kept beyond that for the others; `within`: a larger whole from
-   * which this is taken too, and which other things are taken from.
+   * @param bounds `aloneMax`: what one caller may hold alone; `reserve`: what is kept for others beyond that; `within`:
+   * a larger budget that this one also takes from.
    */
   constructor(
     thing: SharedResource,
@@ -28,12 +29,12 @@ export class FairShare {
     this.#within = bounds.within;
   }
 
-  /** What all callers hold together. */
+  /** The total held by all callers. */
   get held(): number {
     return this.#held;
   }
 
-  /** What all callers may hold together. */
+  /** The most that all callers may hold. */
   get capacity(): number {
     return this.#capacity;
   }
@@ -49,21 +50,21 @@ export class FairShare {
     return isAllowed && (this.#within === undefined || this.#within.allows(caller, amount));
   }
 
-  /** Gives the caller so much, if its share allows it. */
+  /** Reserves the amount if the caller's share allows it. */
   take(caller: Caller, amount: number): boolean {
     if (!this.allows(caller, amount)) return false;
     this.force(caller, amount);
     return true;
   }
 
-  /** Gives the caller so much whatever its share is: for what cannot be refused, and is bounded elsewhere. */
+  /** Reserves the amount whatever the caller's share: for things that cannot be refused and are bounded elsewhere. */
   force(caller: Caller, amount: number): void {
     (caller.held[this.#slot] as number) += amount;
     this.#held += amount;
     this.#within?.force(caller, amount);
   }
 
-  /** Takes back what the caller was given. */
+  /** Returns an amount. */
   giveBack(caller: Caller, amount: number): void {
     (caller.held[this.#slot] as number) -= amount;
     this.#held -= amount;

@@ -1,23 +1,23 @@
-// Work on the main thread that outsiders bring in many pieces, such as requests: together they begin for a bounded time in
-// each turn of the event loop, so that sockets are accepted and read between however many there are; what has to wait
-// begins by caller in turns. Used by http/server/request-order.ts. Keeps true: the pieces of one caller keep their order.
+// Bounds the time in each turn of the event loop in which work from outside, such as requests, may begin, so that
+// sockets are accepted and read in between however many there are. Work that has to wait begins by caller in turns.
+// Used by http/server/request-order.ts. Work of one caller keeps its order.
 import type { Caller } from './caller.ts';
 
 export class FairTurns {
   readonly #msMax: number;
-  /** Callers with waiting work, whose turn it is first. */
+  /** Waiting work by caller; the first caller is next. */
   readonly #waiting = new Map<Caller, (() => void)[]>();
-  /** When the first piece of this turn of the event loop began; undefined before that. */
+  /** When the first piece of this turn began; undefined before. */
   #sinceMs: number | undefined;
 
-  /** @param options.msMax milliseconds of a turn, whatever else goes on in them, after which no further piece begins in it. */
+  /** @param options.msMax milliseconds after the first piece of a turn in which further ones may begin. */
   constructor(options: { readonly msMax: number }) {
     this.#msMax = options.msMax;
   }
 
   /**
-   * Does the work at once, or in a later turn where this one has had enough.
-   * @param callerOf asked only where it has to wait.
+   * Runs the work at once, or in a later turn where this one is used up.
+   * @param callerOf called only where the work has to wait.
    */
   run(callerOf: () => Caller, work: () => void): void {
     if (this.#sinceMs === undefined) {
@@ -33,7 +33,7 @@ export class FairTurns {
     }
   }
 
-  /** In each turn in which work began or waits. */
+  /** Runs in each turn in which work began or waits. */
   #nextTurn(): void {
     this.#sinceMs = undefined;
     if (this.#waiting.size > 0) void this.#takeWaiting();
@@ -45,7 +45,7 @@ export class FairTurns {
     this.#sinceMs = sinceMs;
     do {
       this.#takeNext()?.();
-      // What the piece has set off in promises belongs to its time.
+      // Includes what the piece has queued as microtasks in its time.
       await undefined;
     } while (this.#waiting.size > 0 && performance.now() - sinceMs < this.#msMax);
   }
@@ -56,7 +56,7 @@ export class FairTurns {
     const [caller, works] = next;
     const work = works.shift();
     this.#waiting.delete(caller);
-    // Behind all others, if it has more.
+    // The caller goes to the end of the order.
     if (works.length > 0) this.#waiting.set(caller, works);
     return work;
   }

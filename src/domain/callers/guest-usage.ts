@@ -1,8 +1,8 @@
-// What one address has taken today of what all guests have together; kept on its Caller. Counted in memory alone: a restart,
-// the next day (UTC) and a forgotten caller begin anew, which lets in rather than keeps out. See domain/quotas/guest-shares.ts.
+// What one address has used today of guest's quotas; stored in its Caller. In memory only: a restart, the next day
+// (UTC) or a dropped caller starts at zero, which lets in rather than keeps out. See domain/quotas/guest-shares.ts.
 import type { QuotaKind } from '../../base/quota-kinds.ts';
 
-/** The kinds of which guests have a stock that is shared out by address. */
+/** The kinds of quotas that are shared among guests by address. */
 export type GuestQuotaKind = Exclude<QuotaKind, 'keys' | 'datapoints_per_day' | 'mqtt_session_bytes'>;
 
 export class GuestUsage {
@@ -10,12 +10,12 @@ export class GuestUsage {
   #day = 0;
   #taken = nothing();
 
-  /** What was taken of a kind on this day. */
+  /** The amount used of a kind on this day. */
   on(day: number, kind: GuestQuotaKind): number {
     return this.#day === day ? this.#taken[kind] : 0;
   }
 
-  /** A day that is over already counts as the present one. */
+  /** An earlier day counts as the present one. */
   add(day: number, kind: GuestQuotaKind, amount: number): void {
     if (day > this.#day) {
       this.#day = day;

@@ -1,32 +1,34 @@
-// Datapoints of one sensor side by side: what a store reads and writes many of, because an object for each costs more
-// than all that is done with it. Made by stores, taken by whoever reads history.
+// Datapoints of one sensor in columns: stores handle so many that an object for each would cost more than everything
+// done with it. Made by stores, used by readers of history.
 import { type Datapoint, orderOf, type StoredValue } from './datapoint.ts';
 
-/** Datapoints of one sensor; a store gives them in the order (at, arrival), or in its reverse where that was asked for. */
+/** Datapoints of one sensor in the order (time, arrival), or in reverse where that was asked for. */
 export interface Columns {
   readonly count: number;
-  /** The time that orders: measured, or received where there is none; milliseconds since 1970 UTC. */
+  /** The ordering time: the timestamp, or the time of receiving where there is none; milliseconds since 1970 UTC. */
   readonly at: Float64Array;
   /** When the service received it, milliseconds since 1970 UTC; empty where it was not asked for. */
   readonly received: Float64Array;
-  /** 1 where the sender gave a time; where 0, `at` is the time of receiving. Empty where it was not asked for. */
+  /**
+   * 1 where the datapoint has a timestamp; where 0, `at` is the time of receiving. Empty where it was not asked for.
+   */
   readonly stamped: Uint8Array;
-  /** The number; NaN where the value is none, and its JSON text is in `texts` under the same index. */
+  /** The number; NaN for other values, whose JSON text is in `texts` under the same index. */
   readonly values: Float64Array;
   /** undefined where all values are numbers. */
   readonly texts: ReadonlyMap<number, string> | undefined;
-  /** Order of arrival among the datapoints of all sensors, 0 where it is no longer known; absent where it is of none. */
+  /** Order of arrival over all sensors, 0 where it is no longer known; absent where unknown for all. */
   readonly seqs?: Float64Array;
 }
 
-/** Datapoints of `columns` from index `from` up to, not including, index `to`. */
+/** The datapoints of `columns` from index `from` up to, but without, index `to`. */
 export interface Slice {
   readonly columns: Columns;
   readonly from: number;
   readonly to: number;
 }
 
-/** The value at an index, as it is kept. */
+/** The stored value at an index. */
 export function valueAt({ values, texts }: Pick<Columns, 'values' | 'texts'>, index: number): StoredValue {
   const number = values[index] as number;
   return Number.isNaN(number) && texts !== undefined ? (texts.get(index) as string) : number;
@@ -48,7 +50,7 @@ export function datapointsOf(columns: Columns): Datapoint[] {
   return points;
 }
 
-/** About what they take in memory. */
+/** Estimated bytes in memory. */
 export function bytesOfColumns({ count, texts }: Columns): number {
   let bytes = count * bytesOfRow;
   if (texts !== undefined) for (const text of texts.values()) bytes += text.length * 2 + 50;
@@ -72,7 +74,7 @@ export function columnsOf(points: readonly Datapoint[]): Columns {
   return { ...columns, texts: texts.size === 0 ? undefined : texts };
 }
 
-/** Room for so many datapoints. */
+/** Columns for so many datapoints. */
 export function makeColumns(count: number): Omit<Columns, 'texts'> {
   return {
     count,
@@ -83,7 +85,7 @@ export function makeColumns(count: number): Omit<Columns, 'texts'> {
   };
 }
 
-/** The memory of columns that are all of their arrays, to hand it over to another thread. */
+/** The buffers of columns that own them, for transfer to another thread. */
 export function buffersOf({ at, received, stamped, values, seqs }: Columns): ArrayBuffer[] {
   const arrays = seqs === undefined ? [at, received, stamped, values] : [at, received, stamped, values, seqs];
   return arrays.map(({ buffer }) => buffer as ArrayBuffer);

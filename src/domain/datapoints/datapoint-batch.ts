@@ -1,24 +1,24 @@
-// Datapoints on their way into the store: columns side by side in one buffer, because an object for each of them costs
-// more than storing it. Made by the writer, taken by every engine, kept as it is by the embedded one's log.
+// Datapoints on their way into the store, in one buffer, because an object for each would cost more than storing it.
+// Made by the writer, taken by every engine; the embedded engine's log stores the buffer as it is.
 import type { SensorKey } from '../devices/sensor.ts';
 import type { StoredValue } from './datapoint.ts';
 import type { PlainReadings } from './ingest/plain-readings.ts';
 
-/** That a push under an `Idempotency-Key` was stored; kept in the push's own commit. */
+/** Records that a push under an `Idempotency-Key` was stored; stored in the push's own commit. */
 export interface PushReceipt {
   /** Who pushed, the method and path, and the key, as one text. */
   readonly id: string;
-  /** The caller part of the id, within which the number of receipts is bounded. */
+  /** The caller within the id; the number of receipts is bounded for each. */
   readonly caller: string;
   /** SHA-256 of the body: the same key with another body is refused. */
   readonly bodyHash: string;
-  /** What was answered, as far as it says more than that it is stored. */
+  /** The answer, where it says more than that the push was stored. */
   readonly answer: string;
   /** Milliseconds since 1970 UTC. */
   readonly atMs: number;
 }
 
-/** What an MQTT session published under a packet id, as two hashes; kept in the datapoint's own commit. */
+/** Identifies an MQTT publish by two hashes; stored in the datapoint's own commit. */
 export interface PublishFingerprint {
   /** Hash of user, client id and packet id. */
   readonly slot: number;
@@ -26,18 +26,22 @@ export interface PublishFingerprint {
   readonly content: number;
 }
 
-/** Datapoints to be stored in one commit, in order of arrival; with what must be kept beside them. */
+/**
+ * Datapoints to be stored in one commit, in order of arrival, with the receipts and fingerprints that belong to them.
+ */
 export interface DatapointBatch {
-  /** `rowNumbers` for each datapoint: sensor, timestamp (NaN: none), received, value (NaN: the next of `texts`). */
+  /**
+   * `rowNumbers` numbers for each datapoint: sensor, timestamp (NaN: none), received, value (NaN: the next of `texts`).
+   */
   readonly rows: Float64Array;
-  /** The values that are no numbers, as JSON text, in order. */
+  /** JSON texts of the values that are not numbers, in order. */
   readonly texts: readonly string[];
   readonly receipts: readonly PushReceipt[];
-  /** `fingerprintNumbers` for each MQTT publish: slot, content. */
+  /** `fingerprintNumbers` numbers for each MQTT publish: slot, content. */
   readonly publishes: Float64Array<ArrayBuffer>;
   /** When the last of these was received; NaN where there are none. */
   readonly publishedMs: number;
-  /** Datapoints that no rule looks at: `quietNumbers` for each run of them, place in `rows` and count. */
+  /** Runs of datapoints that no rule looks at: `quietNumbers` numbers for each, index in `rows` and count. */
   readonly quiet: readonly number[];
 }
 
@@ -48,10 +52,10 @@ export const fingerprintNumbers = 2;
 /** Numbers of one run of quiet datapoints in `quiet`. */
 export const quietNumbers = 2;
 
-/** Datapoints from which on a batch is shared between threads. */
+/** Batches with at least so many datapoints use shared memory. */
 const sharedFrom = 1_000;
 
-/** Fills a batch whose number of datapoints is known. */
+/** Fills a batch of a known number of datapoints. */
 export class BatchBuilder {
   readonly #rows: Float64Array;
   readonly #texts: string[] = [];
@@ -62,7 +66,7 @@ export class BatchBuilder {
   #at = 0;
 
   constructor(datapoints: number) {
-    // Large ones are shared with the thread that writes them, because copying costs more than all else there.
+    // Large batches are shared with the writer thread, because copying them would cost more than anything else here.
     const bytes = datapoints * rowNumbers * Float64Array.BYTES_PER_ELEMENT;
     this.#rows = new Float64Array(datapoints >= sharedFrom ? new SharedArrayBuffer(bytes) : new ArrayBuffer(bytes));
   }
@@ -81,7 +85,7 @@ export class BatchBuilder {
     this.#at = at + rowNumbers;
   }
 
-  /** Adds readings of one push that are all numbers. */
+  /** Adds readings that are all numbers. */
   addPlain(sensor: SensorKey, receivedMs: number, { values, timestamps }: PlainReadings): void {
     const rows = this.#rows;
     let at = this.#at;
@@ -104,7 +108,7 @@ export class BatchBuilder {
     this.#publishedMs = receivedMs;
   }
 
-  /** Says that no rule looks at the datapoints added last. */
+  /** Marks the datapoints added last as not looked at by rules. */
   addQuiet(count: number): void {
     const quiet = this.#quiet;
     const first = this.#at / rowNumbers - count;
@@ -125,7 +129,7 @@ export class BatchBuilder {
   }
 }
 
-/** Datapoints in a batch. */
+/** Number of datapoints in a batch. */
 export function countRows({ rows }: Pick<DatapointBatch, 'rows'>): number {
   return rows.length / rowNumbers;
 }

@@ -1,33 +1,33 @@
-// A datapoint (spec 2.3): a value of any JSON type, when it was measured, when it was received.
+// A datapoint (spec 2.3): a value of any JSON type, its timestamp, and the time of receiving.
 import type { Json } from '../../base/text/json.ts';
 
 /**
- * A value as it is kept: a finite number as itself, anything else as its JSON text.
- * A JSON text of a number never occurs, so the two cannot be confused.
+ * A stored value: a finite number as itself, anything else as JSON text. The JSON text of a number never occurs, so the
+ * two cannot be confused.
  */
 export type StoredValue = number | string;
 
-/** A datapoint of one sensor as the store gives it back. */
+/** A datapoint of one sensor as stores return it. */
 export interface Datapoint {
-  /** When it was measured, milliseconds since 1970 UTC; undefined when the sender had no clock. */
+  /** The timestamp in milliseconds since 1970 UTC; undefined when the sender had no clock. */
   readonly timestampMs: number | undefined;
   /** When the service received it, milliseconds since 1970 UTC. */
   readonly receivedMs: number;
   readonly value: StoredValue;
 }
 
-/** A datapoint of which is known when it arrived among all others: those of the log, and the last of each sensor. */
+/** A datapoint with its order of arrival: known for those in the log, and for the last one of each sensor. */
 export interface ArrivedDatapoint extends Datapoint {
   /** Order of arrival, over all sensors. */
   readonly seq: number;
 }
 
-/** The time that orders datapoints: the measured time, or the received one where there is none (contract 5). */
+/** The ordering time: the timestamp, or the time of receiving where there is none (contract 5). */
 export function orderOf(point: Pick<Datapoint, 'timestampMs' | 'receivedMs'>): number {
   return point.timestampMs ?? point.receivedMs;
 }
 
-/** Compares datapoints of several sensors by time; where that is equal, by when they were received. */
+/** Compares datapoints of several sensors by time, then by time of receiving. */
 export function compareTimes(a: Datapoint, b: Datapoint): number {
   return orderOf(a) - orderOf(b) || a.receivedMs - b.receivedMs;
 }

@@ -1,5 +1,5 @@
-// The feed: every committed push, in commit order (I3). Publishing only calls readers that enqueue (I4);
-// a reader that cannot keep up deals with that itself and never holds up a commit.
+// The feed: every committed push, in commit order (I3). Publishing calls readers that only enqueue (I4); a reader that
+// cannot keep up handles that itself and never delays a commit.
 
 import type { Actuator } from '../devices/actuator.ts';
 import type { Device } from '../devices/device.ts';
@@ -7,14 +7,14 @@ import type { Sensor } from '../devices/sensor.ts';
 import type { UserKey } from '../users/user.ts';
 import type { Readings } from './ingest/reading.ts';
 
-/** An MQTT message as it came in, so that it goes out as it was published. */
+/** An MQTT message as received, so that it is delivered as it was published. */
 export interface OriginalMessage {
   readonly payload: Uint8Array;
-  /** Of the payload. */
+  /** Bytes of the payload. */
   readonly bytes: number;
   readonly qos: 0 | 1 | 2;
   readonly retain: boolean;
-  /** Who published it; there where it is retained. */
+  /** The publisher; set where the message is retained. */
   readonly user?: UserKey;
 }
 
@@ -23,17 +23,17 @@ export interface CommittedPush {
   readonly kind: 'sensor';
   readonly device: Device;
   readonly sensor: Sensor;
-  /** None where a message only took its turn. */
+  /** Empty where a message had no readings and only took its turn. */
   readonly readings: Readings;
   /** Milliseconds since 1970 UTC at which the service received it. */
   readonly receivedMs: number;
   /** Seq of the first of its datapoints. */
   readonly firstSeq: number;
-  /** Present when it came over MQTT. */
+  /** Set when it came over MQTT. */
   readonly original: OriginalMessage | undefined;
   /** True when the payload was an array on the `values` topic. */
   readonly many: boolean;
-  /** True when no rule is to look at it: history that is brought in, or a push that says so. */
+  /** True when no rule looks at it: imported history, or a push that asks for it. */
   readonly isQuiet: boolean;
 }
 
@@ -54,12 +54,14 @@ export class Feed {
   readonly #readers = new Set<FeedReader>();
   readonly #onError: (error: unknown) => void;
 
-  /** @param onError hears of what a reader has thrown: what is committed stays so, and the other readers hear of it (I1, I2) */
+  /**
+   * @param onError called with what a reader has thrown: the commit stands, and other readers are still called (I1, I2)
+   */
   constructor(onError: (error: unknown) => void) {
     this.#onError = onError;
   }
 
-  /** Adds a reader; the function given back takes it away again. */
+  /** Adds a reader; the function returned removes it. */
   subscribe(reader: FeedReader): () => void {
     this.#readers.add(reader);
     return () => this.#readers.delete(reader);

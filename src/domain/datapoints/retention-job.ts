@@ -1,6 +1,6 @@
-// Removes datapoints that are older than their sensor keeps them, in rounds, a bounded step at a time with pauses. What
-// there is to do it asks the store anew in each round, so a stop or a crash loses nothing; who is most overdue comes
-// first. It never touches the last value of a sensor, nor what has not been sealed yet.
+// Removes datapoints older than their sensor keeps them, in hourly rounds of bounded steps with pauses. Each round asks
+// the store what there is to do, so a stop or a crash loses nothing; the most overdue sensors come first. Never touches
+// the last value of a sensor, nor datapoints that are not sealed.
 
 import type { Log } from '../../base/log.ts';
 import { isTransient, Refusal } from '../../base/refusal.ts';
@@ -9,15 +9,15 @@ import { Schedule } from '../../base/time/schedule.ts';
 import type { SensorKey } from '../devices/sensor.ts';
 import type { Series } from '../ports/series.ts';
 
-/** A sensor and for how many days its datapoints are kept; 0: for ever; undefined: as the service is set. */
+/** A sensor and the days for which its datapoints are kept; 0: for ever; undefined: the service's default. */
 export interface SensorRetention {
   readonly sensor: SensorKey;
   readonly days: number | undefined;
 }
 
-/** What of the registry retention needs. */
+/** What retention needs of the registry. */
 export interface RetentionStore {
-  /** Sensors behind `after`, by key, one step. */
+  /** Sensors with keys after `after`, in order, one step. */
   listSensors(step: { readonly after: SensorKey; readonly limit: number }): Promise<SensorRetention[]>;
 }
 
@@ -51,7 +51,7 @@ export class RetentionJob {
   constructor(parts: {
     readonly series: Pick<Series, 'removeBefore' | 'oldest'>;
     readonly retentionStore: RetentionStore;
-    /** For sensors and devices that do not say; undefined: for ever. */
+    /** For sensors and devices without a setting; undefined: for ever. */
     readonly defaultDays: number | undefined;
     readonly bounds: RetentionBounds;
     readonly clock: Clock;
@@ -71,7 +71,7 @@ export class RetentionJob {
     this.#timer.unref();
   }
 
-  /** Ends after the step that is under way. */
+  /** Ends after the step in progress. */
   async close(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#timer);
@@ -83,7 +83,7 @@ export class RetentionJob {
     return this.#removed;
   }
 
-  /** Resolves when no round is due or under way. */
+  /** Resolves when no round is due or in progress. */
   async idle(): Promise<void> {
     while (!this.#isClosed && (this.#running !== undefined || this.#clock.now() >= this.#dueMs)) {
       this.#running ??= this.#round();
@@ -98,7 +98,7 @@ export class RetentionJob {
   }
 
   async #round(): Promise<void> {
-    // The next is planned first: one that fails is tried again sooner.
+    // Plans the next round first; a failed one is repeated sooner.
     this.#dueMs = this.#clock.now() + this.#bounds.retentionRoundMs;
     const before = this.#removed;
     try {
@@ -113,7 +113,7 @@ export class RetentionJob {
     if (removed > 0) this.#log.info({ datapoints: removed }, 'expired datapoints were removed');
   }
 
-  /** Those with datapoints that are too old, the most overdue first. */
+  /** Sensors with datapoints that are too old, the most overdue first. */
   async #findOverdue(): Promise<Schedule<Overdue>> {
     const overdue = new Schedule<Overdue>();
     const nowMs = this.#clock.now();
@@ -134,32 +134,32 @@ export class RetentionJob {
     const oldest = await this.#series.oldest(kept.map(({ sensor }) => sensor));
     for (const entry of kept) {
       const oldestMs = oldest.get(entry.sensor);
-      // Earliest first in the timetable is what is furthest beyond its time.
+      // The schedule's first entry is the most overdue.
       if (oldestMs !== undefined && oldestMs < entry.beforeMs) overdue.add(oldestMs - entry.beforeMs, entry);
     }
   }
 
-  /** In turns, so that one sensor with very much to remove does not keep the others waiting. */
+  /** Sensors take turns, so that one with very much to remove does not hold up the others. */
   async #removeAll(overdue: Schedule<Overdue>): Promise<void> {
     for (let entry = overdue.take(0); entry !== undefined && !this.#isClosed; entry = overdue.take(0)) {
       try {
         if (await this.#removeSome(entry)) await this.#enter([entry], overdue);
       } catch (error) {
         if (error instanceof Refusal && isTransient(error)) throw error;
-        // One sensor whose datapoints are damaged does not keep the others from it.
+        // A sensor with damaged datapoints does not stop the others.
         this.#log.error({ err: error, sensor: entry.sensor }, 'expired datapoints of a sensor could not be removed');
       }
     }
   }
 
-  /** One turn of a sensor; true when there may be more. */
+  /** One turn of a sensor; true when more may be left. */
   async #removeSome({ sensor, beforeMs }: Overdue): Promise<boolean> {
     for (let step = 0; step < this.#bounds.retentionStepsInTurn && !this.#isClosed; step++) {
       const startMs = performance.now();
       const removed = await this.#series.removeBefore(sensor, beforeMs);
       if (removed === 0) return false;
       this.#removed += removed;
-      // Half of the time is for others.
+      // Pauses as long as the step took.
       await pause(performance.now() - startMs);
     }
     return true;

@@ -1,4 +1,4 @@
-// An actuator of a device (contract 4): something a value can be sent to.
+// An actuator of a device (contract 4): a value can be sent to it.
 
 import { Refusal } from '../../base/refusal.ts';
 import type { Json } from '../../base/text/json.ts';
@@ -14,7 +14,7 @@ export interface ActuatorDraft {
   readonly actuatorKind?: string;
   readonly valueType?: ValueType;
   readonly meta?: Json;
-  /** The value last set, as JSON text; absent before the first. */
+  /** The last value set, as JSON text; absent before the first. */
   readonly valueJson?: string;
 }
 
@@ -24,7 +24,7 @@ export interface Actuator extends ActuatorDraft {
 
 export type ActuatorChange = Partial<Omit<ActuatorDraft, 'id'>>;
 
-/** The value type a JSON value has. */
+/** The value type of a JSON value. */
 function valueTypeOf(value: Json): ValueType {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'array';
@@ -33,8 +33,8 @@ function valueTypeOf(value: Json): ValueType {
 }
 
 /**
- * @param pointer Where the value stands in what was sent.
- * @throws Refusal `malformed` when the value is not of the type that the actuator takes.
+ * @param pointer where the value is in the request.
+ * @throws Refusal `malformed` when the value is not of the actuator's type.
  */
 export function assertValueType(
   { id, valueType }: Pick<ActuatorDraft, 'id' | 'valueType'>,
@@ -48,7 +48,7 @@ export function assertValueType(
   });
 }
 
-/** @throws Refusal `conflict` when the value that an actuator has is not of the type it is to take from now on. */
+/** @throws Refusal `conflict` when the actuator's present value is not of its new type. */
 export function assertKeepsValue({ id, valueJson }: ActuatorDraft, valueType: ValueType | undefined): void {
   if (valueType === undefined || valueJson === undefined) return;
   const type = valueTypeOf(JSON.parse(valueJson) as Json);
@@ -60,8 +60,8 @@ export function assertKeepsValue({ id, valueJson }: ActuatorDraft, valueType: Va
 }
 
 /**
- * @param pointer Where the draft stands in what was sent.
- * @throws Refusal `malformed` when the value to begin with is not of the type that the actuator takes.
+ * @param pointer where the draft is in the request.
+ * @throws Refusal `malformed` when its initial value is not of the actuator's type.
  */
 export function assertDraft(draft: ActuatorDraft, pointer = ''): void {
   if (draft.valueJson !== undefined) assertValueType(draft, JSON.parse(draft.valueJson) as Json, `${pointer}/value`);

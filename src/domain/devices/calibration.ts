@@ -15,9 +15,9 @@ interface Point {
 }
 
 /**
- * Reads a `calib` object: `{linear: {enabled, value_min: {sensor_value, real_value}, value_max: {…}}}`.
+ * Parses a `calib` object: `{linear: {enabled, value_min: {sensor_value, real_value}, value_max: {…}}}`.
  * @returns the line, or undefined where calibration is absent or switched off.
- * @throws Refusal `malformed` when the object is no calibration or its two points have one sensor value.
+ * @throws Refusal `malformed` when the object is no calibration or its two points have the same sensor value.
  */
 export function parseCalibration(calib: Json, pointer: string): Calibration | undefined {
   const calibObject = asObject(calib, pointer);
@@ -41,15 +41,15 @@ export function parseCalibration(calib: Json, pointer: string): Calibration | un
   return enabled ? { slope, intercept } : undefined;
 }
 
-/** The value as a read shows it: corrected when it is a number, as it is otherwise. */
+/** The value as reads return it: numbers are calibrated, other values unchanged. */
 export function calibrate<V>(value: V, calibration: Calibration | undefined): V | number {
   if (calibration === undefined || typeof value !== 'number') return value;
   const corrected = calibration.slope * value + calibration.intercept;
-  // JSON has no infinity; a value beyond the line's reach is shown raw rather than as null.
+  // JSON has no infinity; a value that overflows is returned raw rather than as null.
   return Number.isFinite(corrected) ? corrected : value;
 }
 
-/** The same of a column, from one index up to another, into another column. NaN stands for what is no number, and stays. */
+/** The same for a column, from one index to another, into another column. NaN stands for other values and stays. */
 export function calibrateColumn(
   { values, from, to }: { readonly values: Float64Array; readonly from: number; readonly to: number },
   calibration: Calibration,

@@ -1,6 +1,5 @@
-// The devices held in memory, whole, for ingest and access checks; bounded, filled from the store (I4).
-// What is being removed is known here from the moment its removal is queued, so that no datapoint can be accepted
-// behind it and be lost.
+// Caches whole devices for ingest and permission checks; bounded, filled from the store (I4). Also knows what is being
+// removed, from the moment the removal is queued, so that no datapoint is accepted after it and lost.
 
 import { yieldToEventLoop } from '../../base/in-batches.ts';
 import { entryBytes } from '../../base/memory/heap-bytes.ts';
@@ -14,7 +13,7 @@ import { assertDeviceSize, type DeviceSize, sizeOfDevice } from './device-size.t
 import type { DeviceStore } from './device-store.ts';
 import type { SensorId } from './sensor.ts';
 
-/** Devices looked for in the store, found or not, before others get a turn. */
+/** Devices loaded before other work has its turn. */
 const soughtAtOnce = 50;
 
 export class DeviceDirectory {
@@ -22,7 +21,7 @@ export class DeviceDirectory {
   /** Devices and sensors whose removal is queued: `device` or `device/sensor`. Bounded by the queue of statements. */
   readonly #leaving = new Set<string>();
   readonly #pushesCommitted: () => Promise<void>;
-  /** By how much devices grow by changes under way. Bounded by the queue of statements. */
+  /** Growth of devices by changes in progress. Bounded by the queue of statements. */
   readonly #growing = new Map<DeviceId, DeviceSize>();
 
   constructor(options: {
@@ -40,7 +39,7 @@ export class DeviceDirectory {
     });
   }
 
-  /** The device if it is in memory; the fast way of ingest and of access checks at delivery. */
+  /** The device if it is in memory; for ingest and for permission checks at delivery. */
   peek(id: DeviceId): Device | undefined {
     return this.#devices.peek(id);
   }
@@ -57,7 +56,7 @@ export class DeviceDirectory {
   }
 
   /**
-   * Takes into memory those of the devices that there are, so that `peek` finds them in this turn of the event loop.
+   * Loads the existing ones of these devices, so that `peek` finds them in this turn of the event loop.
    * @throws Refusal `busy`
    */
   async loadAll(ids: ReadonlySet<DeviceId>): Promise<void> {
@@ -85,14 +84,14 @@ export class DeviceDirectory {
   }
 
   /**
-   * Writes a change of the device, and takes it in before it is acknowledged. Changes under way count as if they were
-   * made, so that many at once do not exceed what one after the other may not.
-   * @throws Refusal `too-large` where the device would become larger than a device may be.
+   * Writes a change of the device and updates the cache before it is acknowledged. Changes in progress count as made,
+   * so that concurrent ones cannot exceed the bound together.
+   * @throws Refusal `too-large` where the device would exceed its bound.
    */
   async change<T>(device: Device, growth: DeviceSize, write: () => Promise<T>): Promise<T> {
     const { id } = device;
     const isGrowing = growth.descriptions > 0 || growth.values > 0;
-    // Others may have changed it since it was looked up.
+    // It may have changed since it was looked up.
     const present = sizeOfDevice(this.peek(id) ?? device);
     const growing = this.#growing.get(id) ?? { descriptions: 0, values: 0 };
     assertDeviceSize(plus(present, growing), growth);
@@ -111,22 +110,22 @@ export class DeviceDirectory {
     else this.#growing.set(id, left);
   }
 
-  /** Takes in a change of the store, before it is acknowledged; until then the device stands as it was. */
+  /** Reloads the device after a change of the store; until then the old one is used. */
   refresh(id: DeviceId): Promise<void> {
     return this.#devices.refresh(id);
   }
 
-  /** Forgets the device, because the store has changed. */
+  /** Drops the device, because the store has changed. */
   forget(id: DeviceId): void {
     this.#devices.forget(id);
   }
 
-  /** Forgets everything, because anything may have changed (a user was renamed or removed). */
+  /** Drops all devices, because any may have changed (a user was renamed or removed). */
   forgetAll(): void {
     this.#devices.forgetAll();
   }
 
-  /** Runs a removal; until it has ended, nothing is accepted for what it removes. */
+  /** Runs a removal; while it is in progress, nothing is accepted for what it removes. */
   async leave(
     what: { readonly device: DeviceId; readonly sensor?: SensorId },
     removal: () => Promise<void>,
@@ -134,7 +133,7 @@ export class DeviceDirectory {
     const name = what.sensor === undefined ? what.device : `${what.device}/${what.sensor}`;
     this.#leaving.add(name);
     try {
-      // What was accepted before goes in before, so that the removal takes it along.
+      // Earlier pushes are committed first, so that the removal includes them.
       await this.#pushesCommitted();
       await removal();
     } finally {

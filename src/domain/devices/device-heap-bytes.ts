@@ -1,5 +1,5 @@
-// About how many bytes a device takes in memory, with all its parts: what the directory weighs it by. Measured: 1.0 KiB for
-// one with a sensor, 250 bytes for each further one; what its owner wrote comes on top.
+// Estimated bytes of a device with its parts in memory, by which the directory weighs it. Measured: 1.0 KiB with one
+// sensor, 250 bytes for each further one, plus the texts of its owner.
 import { heapBytes, textHeapBytes } from '../../base/memory/heap-bytes.ts';
 import type { Actuator } from './actuator.ts';
 import type { Device } from './device.ts';

@@ -1,5 +1,5 @@
-// How large the descriptions of a device are (contract 1): what its owner has written about it and its parts, and the
-// values of its actuators, which are held with them. Used for the bounds at the door, and for quotas.
+// The size of a device's descriptions (contract 1): the texts its owner wrote about it and its parts, and the values of
+// its actuators. Used for bounds and quotas.
 
 import { Refusal } from '../../base/refusal.ts';
 import type { Json } from '../../base/text/json.ts';
@@ -8,7 +8,7 @@ import type { ActuatorDraft } from './actuator.ts';
 import type { DeviceFields } from './device.ts';
 import type { SensorDraft } from './sensor.ts';
 
-/** Bytes in UTF-8, of JSON as it is written. Ids are not counted: `devicePartsMax` bounds them. */
+/** Bytes in UTF-8, as JSON. Ids are not counted: `devicePartsMax` bounds them. */
 export interface DeviceSize {
   /** Names, domain, location, kinds, units, calibrations and `meta`. */
   readonly descriptions: number;
@@ -16,7 +16,7 @@ export interface DeviceSize {
   readonly values: number;
 }
 
-/** A device that there is, or is to be. */
+/** An existing or a new device. */
 interface Sized extends Partial<DeviceFields> {
   readonly sensors: { values(): Iterable<SensorDraft> };
   readonly actuators: { values(): Iterable<ActuatorDraft> };
@@ -24,7 +24,7 @@ interface Sized extends Partial<DeviceFields> {
 
 export const emptyDevice: DeviceSize = { descriptions: 0, values: 0 };
 
-/** Records do not change: a device that has changed is another object. */
+/** Devices are immutable: a changed device is another object. */
 const known = new WeakMap<Sized, DeviceSize>();
 
 export function sizeOfDevice(device: Sized): DeviceSize {
@@ -61,7 +61,7 @@ export function sizeOfActuator(actuator: Partial<ActuatorDraft> | undefined): De
   return { descriptions: textBytes(name) + textBytes(actuatorKind) + jsonBytes(meta), values: textBytes(valueJson) };
 }
 
-/** How much larger a device becomes where a part of one size takes the place of one of another; never less than 0. */
+/** Growth when a part of one size is replaced by another; never negative. */
 export function growthOf(before: DeviceSize, after: DeviceSize): DeviceSize {
   return {
     descriptions: Math.max(0, after.descriptions - before.descriptions),
@@ -70,8 +70,8 @@ export function growthOf(before: DeviceSize, after: DeviceSize): DeviceSize {
 }
 
 /**
- * Judges a device that becomes larger. What does not make it larger always passes, so that a device that an earlier
- * version let grow beyond the bound can be edited and made smaller.
+ * Checks the growth of a device. A change without growth always passes, so that a device that an earlier release let
+ * exceed the bound can be edited and made smaller.
  * @throws Refusal `too-large`
  */
 export function assertDeviceSize(present: DeviceSize, growth: DeviceSize): void {

@@ -1,4 +1,4 @@
-// What devices need remembered.
+// Storage of devices.
 
 import type { BatchRange } from '../../base/in-batches.ts';
 import type { DeviceKey } from '../device-key.ts';
@@ -11,17 +11,17 @@ import type { Device, DeviceChange, DeviceDraft, DeviceId } from './device.ts';
 import type { Filter } from './filter.ts';
 import type { SensorChange, SensorDraft, SensorKey } from './sensor.ts';
 
-/** What people look for in a list, beside the filter. */
+/** Search texts of a list, beside the filter. */
 export interface DeviceSearch {
-  /** In the id or the name of the device. */
+  /** Searched in the id and name of the device. */
   readonly text?: string | undefined;
-  /** In the id or the name of one of its sensors. */
+  /** Searched in the ids and names of its sensors. */
   readonly sensorText?: string | undefined;
-  /** With whom somebody shares it. */
+  /** Only devices shared with this user. */
   readonly sharedWith?: UserKey | undefined;
 }
 
-/** By what a list is ordered: creation, name, or when something was last heard; `-` is the other way round. */
+/** Order of a list: by creation, name, or last-seen time; `-` reverses it. */
 export const deviceOrders = ['created', '-created', 'name', '-name', 'heard', '-heard'] as const;
 export type DeviceOrder = (typeof deviceOrders)[number];
 
@@ -39,20 +39,20 @@ export interface Share {
   readonly scopes: ScopeSet;
 }
 
-/** A share as its owner or its user looks at it. */
+/** A share as shown to its owner or its user. */
 export interface ShareOfDevice extends Share {
   readonly device: DeviceId;
   readonly deviceName?: string;
   /** The device's owner. */
   readonly owner: string;
-  /** Who gave it; absent when that is not known any more. */
+  /** Who gave it; absent where that is not known. */
   readonly givenBy?: string;
 }
 
-/** The shares on what the user owns, or the shares with the user. */
+/** Shares on what the user owns, or shares with the user. */
 export type ShareDirection = { readonly ownedBy: UserKey } | { readonly sharedWith: UserKey };
 
-/** A place in a device record that a write touches, with the time it is marked by. */
+/** The device that a write changes, and the time of the change. */
 export interface ModificationStamp {
   readonly device: DeviceKey;
   /** Milliseconds since 1970 UTC; becomes `date_modified`. */
@@ -60,8 +60,8 @@ export interface ModificationStamp {
 }
 
 /**
- * What an actuator had when a change of it was judged, null for nothing: what is named here must still be so. A value
- * is judged by the value type, and a value type by the value.
+ * The fields of an actuator that a change was checked against (null: absent); they must be unchanged when it is
+ * written. A value depends on the value type, and vice versa.
  */
 export interface ExpectedActuator {
   readonly valueType?: string | null;
@@ -70,11 +70,11 @@ export interface ExpectedActuator {
 
 export interface DeviceStore {
   find(id: DeviceId): Promise<Device | undefined>;
-  /** Devices that the audience may see and filter and search let through; in order of creation unless another is named. */
+  /** Keys of devices that the audience may see and that match filter and search; by default in order of creation. */
   listKeys(query: DeviceListQuery): Promise<DeviceKey[]>;
-  /** Devices of these keys, in the order of the keys; those that have gone since are left out. */
+  /** The devices of these keys, in this order; removed ones are left out. */
   listByKeys(keys: readonly DeviceKey[]): Promise<Device[]>;
-  /** Devices of the gateway behind `after`, in order of creation, that the audience may see. */
+  /** The gateway's devices after `after`, in order of creation, that the audience may see. */
   listOfGateway(gateway: string, query: BatchRange & { readonly audience: Audience }): Promise<Device[]>;
   /** Devices of these ids, in no order. */
   listByIds(ids: readonly DeviceId[]): Promise<Device[]>;
@@ -82,7 +82,10 @@ export interface DeviceStore {
   /** @throws Refusal `exists` when the id is taken. */
   create(draft: DeviceDraft & { visibility: Visibility }, owner: UserKey, atMs: number): Promise<void>;
   update(stamp: ModificationStamp, change: DeviceChange): Promise<void>;
-  /** Removes the device with its parts and shares; its datapoints go in the background, out of reach at once. */
+  /**
+   * Removes the device with its parts and shares. Its datapoints become unreachable at once and are deleted in the
+   * background.
+   */
   remove(device: DeviceKey, sensors: readonly SensorKey[]): Promise<void>;
 
   /** Adds the sensor, or replaces the description of the one with that id. */
@@ -90,9 +93,9 @@ export interface DeviceStore {
   updateSensor(stamp: ModificationStamp, sensor: SensorKey, change: SensorChange): Promise<void>;
   removeSensor(stamp: ModificationStamp, sensor: SensorKey): Promise<void>;
 
-  /** False, and nothing is changed, where the actuator of that id is no longer as it was `seen`. */
+  /** False, without a change, where the actuator is no longer as `expected`. */
   putActuator(stamp: ModificationStamp, draft: ActuatorDraft, expected: ExpectedActuator): Promise<boolean>;
-  /** The same; false too where the actuator is gone. */
+  /** The same; false also where the actuator does not exist. */
   updateActuator(
     stamp: ModificationStamp,
     actuator: number,

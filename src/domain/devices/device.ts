@@ -1,5 +1,5 @@
-// A device (spec 2.1): its own fields, its sensors and actuators, and who it is shared with.
-// Held whole in memory by the directory, because ingest and access checks need all of it.
+// A device (spec 2.1): its fields, sensors, actuators and shares. The directory holds it whole, because ingest and
+// permission checks need all of it.
 import type { Json } from '../../base/text/json.ts';
 import type { DeviceKey } from '../device-key.ts';
 import type { Visibility } from '../permissions/visibility.ts';
@@ -16,15 +16,15 @@ export interface DeviceFields {
   readonly name?: string;
   readonly domain?: string;
   readonly visibility: Visibility;
-  /** `{latitude, longitude, …}` in degrees, as it was given. */
+  /** `{latitude, longitude, …}` in degrees, as the client sent it. */
   readonly location?: Json;
   readonly meta?: Json;
   readonly deployed?: boolean;
-  /** For how many days datapoints are kept; 0: for ever; absent: as the service is set. */
+  /** Days for which datapoints are kept; 0: for ever; absent: the service's default. */
   readonly retentionDays?: number;
 }
 
-/** What somebody asks to be created. */
+/** A device to be created. */
 export interface DeviceDraft extends Omit<DeviceFields, 'visibility'> {
   readonly id: DeviceId;
   readonly visibility?: Visibility;
@@ -44,12 +44,12 @@ export interface Device extends DeviceFields {
   readonly dateModifiedMs: number;
   readonly sensors: ReadonlyMap<SensorId, Sensor>;
   readonly actuators: ReadonlyMap<ActuatorId, Actuator>;
-  /** What each user this device is shared with may do. */
+  /** Scopes of each user with whom the device is shared. */
   readonly shares: ReadonlyMap<UserKey, ScopeSet>;
-  /** What pushes to it are charged to, kept here by quotas/push-charges.ts, so that a push looks up nothing. */
+  /** The charge used last, cached here by quotas/push-charges.ts, so that a push needs no look-up. */
   lastCharge?: PushCharge | undefined;
   charges?: Map<UserKey, PushCharge> | undefined;
 }
 
-/** A change of a device's own fields; a field set to undefined is taken away. */
+/** A change of a device's own fields; undefined removes a field. */
 export type DeviceChange = { readonly [F in keyof DeviceFields]?: DeviceFields[F] | undefined };

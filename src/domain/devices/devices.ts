@@ -1,5 +1,5 @@
-// What one can do with devices (spec 4.1, contract 3 and 4). Methods take the actor first; each asks the one
-// permission function before it does anything.
+// Reading and changing devices (spec 4.1, contract 3 and 4). Methods take the actor first; each asks the permission
+// function before it does anything.
 
 import { inBatches } from '../../base/in-batches.ts';
 import { Refusal } from '../../base/refusal.ts';
@@ -110,7 +110,7 @@ export class Devices {
     return { steps: this.#inSteps(keys), total };
   }
 
-  /** Devices are read some at a time, as many as fit into a step by the size of those before. */
+  /** Reads some devices at a time, as many as fit into a step, estimated from the previous ones. */
   async *#inSteps(keys: readonly DeviceKey[]): AsyncGenerator<readonly Device[]> {
     let count: number = limits.deviceListDefault;
     for (let from = 0; from < keys.length; ) {
@@ -138,7 +138,7 @@ export class Devices {
     return ids.flatMap((id) => found.get(id) ?? []).filter(mayView);
   }
 
-  /** The first devices of an owner, and how many there are; for what is asked about the owner, not in a caller's name. */
+  /** The first devices of an owner, and their number, without a permission check. */
   async ownedBy(owner: UserKey, limit: number): Promise<DevicePage> {
     const audience = { all: false, public: false, user: owner, shared: noScopes } as const;
     const { keys, total } = await this.#pageKeys(audience, [], { limit, offset: 0 });
@@ -171,7 +171,7 @@ export class Devices {
     return this.#store.listShares(device.key);
   }
 
-  /** Gives the user exactly these scopes on the device; none takes the share away. */
+  /** Gives the user exactly these scopes on the device; none removes the share. */
   async share(actor: Actor, id: DeviceId, username: string, scopes: ScopeSet): Promise<void> {
     this.#permissions.requireNoKey(actor, 'shares');
     const device = await this.#directory.get(id);

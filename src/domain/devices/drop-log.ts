@@ -1,5 +1,5 @@
-// Why MQTT messages to a device were not stored. MQTT tells the sender nothing, so the owner can read it here
-// (contract 8). Kept apart from ingest's commits; when too much waits, drops are counted and not kept.
+// Why MQTT messages to a device were not stored. MQTT cannot tell the sender, so the owner can read it here (contract
+// 8). Written apart from ingest's commits; when too many wait, drops are only counted.
 import type { Clock } from '../../base/time/clock.ts';
 import { limits } from '../../config/limits.ts';
 import type { DeviceKey } from '../device-key.ts';
@@ -12,7 +12,7 @@ export interface Drop {
   /** Milliseconds since 1970 UTC. */
   readonly atMs: number;
   readonly topic: string;
-  /** Who published. */
+  /** The publisher. */
   readonly username: string;
   readonly reason: string;
 }
@@ -47,7 +47,7 @@ export class DropLog {
     this.#waitingMax = parts.waitingMax;
   }
 
-  /** Drops that were only counted, because too many waited to be written. */
+  /** Drops that were only counted. */
   get notKept(): number {
     return this.#uncounted;
   }
@@ -70,7 +70,7 @@ export class DropLog {
     );
   }
 
-  /** Resolves when all that was noted is written. */
+  /** Resolves when all notes are written. */
   idle(): Promise<void> {
     if (this.#waiting === 0) return Promise.resolve();
     return new Promise((resolve) => this.#idleWaiters.push(resolve));
@@ -89,7 +89,7 @@ export class DropLog {
   }
 }
 
-/** Anybody may fill a drop log: what they choose is kept short, and without the NUL that no store needs to take. */
+/** Anybody can add entries, so their texts are shortened and stripped of NUL. */
 function shortened(text: string): string {
   const clean = text.replaceAll('\0', '\ufffd');
   return clean.length <= limits.dropCharsMax ? clean : `${clean.slice(0, limits.dropCharsMax - 1)}…`;

@@ -1,4 +1,4 @@
-// The `q` filter of device lists (contract 1): `field==value;other.field>5`, parsed here, evaluated by the store.
+// Parses the `q` filter of lists (contract 1): `field==value;other.field>5`. The store evaluates it.
 
 import { Refusal } from '../../base/refusal.ts';
 import { splitAtCommas } from '../../base/text/comma-list.ts';
@@ -8,14 +8,14 @@ import { limits } from '../../config/limits.ts';
 export type FilterOperator = '==' | '!=' | '>' | '<' | '>=' | '<=';
 
 export interface Condition {
-  /** The field's name, one step of nesting an element. */
+  /** The field's name; nested fields have one element for each level. */
   readonly path: readonly string[];
   readonly operator: FilterOperator;
-  /** One value, or several of which any (for `!=`: none) may match. */
+  /** The values, of which any (for `!=`: none) may match. */
   readonly values: readonly string[];
 }
 
-/** All conditions must hold; an empty list lets everything through. */
+/** Conditions that must all hold; an empty list matches everything. */
 export type Filter = readonly Condition[];
 
 const CONDITION = /^([A-Za-z_][\w.-]*)(==|!=|>=|<=|>|<)(.*)$/s;
@@ -28,7 +28,7 @@ export function parseFilter(q: string | undefined): Filter {
   if (q === undefined || q.trim() === '') return [];
   if (q.length > limits.filterCharsMax)
     refuse(`A filter may have ${limits.filterCharsMax} characters, not ${q.length}.`);
-  // Deployed clients encode the operator twice now and then, so `%3D%3D` arrives as text.
+  // Some deployed clients encode the operator twice, so `%3D%3D` arrives as text.
   const text = q.replaceAll(/%3D/gi, '=').replaceAll(/%3E/gi, '>').replaceAll(/%3C/gi, '<');
   const parts = text.split(';').filter((part) => part.trim() !== '');
   if (parts.length > limits.filterConditionsMax) {

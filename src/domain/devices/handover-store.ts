@@ -1,4 +1,4 @@
-// What handovers of devices need remembered.
+// Storage of handovers of devices.
 
 import type { DeviceKey } from '../device-key.ts';
 import type { ScopeSet } from '../scopes.ts';
@@ -6,7 +6,7 @@ import type { UserKey } from '../users/user.ts';
 import type { DeviceId } from './device.ts';
 import type { ModificationStamp } from './device-store.ts';
 
-/** A device that somebody was handed, and what it had before. */
+/** A device that was handed over, with its earlier shares. */
 export interface Handover {
   readonly device: DeviceId;
   readonly deviceKey: DeviceKey;
@@ -16,21 +16,21 @@ export interface Handover {
   readonly receiver: UserKey;
   /** Milliseconds since 1970 UTC. */
   readonly atMs: number;
-  /** The shares it had, of users who are still there. */
+  /** The earlier shares, with users who still exist. */
   readonly shares: readonly { readonly username: string; readonly scopes: ScopeSet }[];
 }
 
 export interface HandoverStore {
   /**
-   * Makes `owner` the owner. Shares that others gave end, and API keys of the former owner that name the device name it
-   * no more; what there was is remembered, and what was handed over before `forgetBeforeMs` forgotten.
+   * Makes `owner` the owner. Ends shares given by others and removes the device from API keys of the former owner;
+   * stores both. Deletes handovers before `forgetBeforeMs`.
    */
   handOver(stamp: ModificationStamp, owner: UserKey, options: { readonly forgetBeforeMs: number }): Promise<void>;
-  /** What the user was handed at `sinceMs` or later, newest first. */
+  /** Handovers to the user since `sinceMs`, newest first. */
   listReceived(receiver: UserKey, sinceMs: number): Promise<Handover[]>;
   find(device: DeviceKey): Promise<Handover | undefined>;
-  /** Shares the device again as it was, in the name of its owner, and forgets the handover. */
+  /** Restores the earlier shares in the name of the present owner, and deletes the handover. */
   keepShares(handover: Handover): Promise<void>;
-  /** Makes the former owner the owner again, with the shares and keys there were, and forgets the handover. */
+  /** Makes the former owner the owner again, restores shares and keys, and deletes the handover. */
   giveBack(stamp: ModificationStamp, former: UserKey): Promise<void>;
 }

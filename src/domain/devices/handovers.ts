@@ -1,6 +1,6 @@
-// Handing devices over (contract 3). The change holds at once: the shares that others gave end with it, and API keys of the
-// former owner lose the device. For a while the new owner may bring the shares back, or give the device back as it was,
-// so that nobody has to keep what a stranger puts on them.
+// Hands devices over (contract 3). Takes effect at once: shares given by others end, and API keys of the former owner
+// lose the device. For some days the new owner may restore the shares, or give the device back as it was, so that
+// nobody has to keep a device from a stranger.
 
 import { Refusal } from '../../base/refusal.ts';
 import type { Clock } from '../../base/time/clock.ts';
@@ -22,7 +22,7 @@ export class Handovers {
   readonly #clock: Clock;
   readonly #onKeysChanged: () => void;
 
-  /** `onKeysChanged` is called when API keys may name fewer or more devices than before. */
+  /** @param parts.onKeysChanged called when API keys may name other devices than before. */
   constructor(parts: {
     readonly store: HandoverStore;
     readonly directory: DeviceDirectory;
@@ -39,7 +39,7 @@ export class Handovers {
     this.#onKeysChanged = parts.onKeysChanged;
   }
 
-  /** Hands the device over; the present owner and admins may. */
+  /** Hands the device over; allowed to its owner and admins. */
   async handOver(actor: Actor, id: DeviceId, username: string): Promise<void> {
     this.#permissions.requireNoKey(actor, 'owners');
     const device = await this.#directory.get(id);
@@ -51,19 +51,19 @@ export class Handovers {
     await this.#change(device, (stamp) => this.#store.handOver(stamp, owner.key, options));
   }
 
-  /** What the actor was handed and may still give back, newest first. */
+  /** Handovers to the actor that can still be undone, newest first. */
   async listReceived(actor: Actor): Promise<Handover[]> {
     this.#requireSignedIn(actor);
     return this.#store.listReceived(actor.key, this.#sinceMs());
   }
 
-  /** Shares the device again as its former owner did. @throws Refusal `not-found`, `forbidden` */
+  /** Restores the shares of the former owner. @throws Refusal `not-found`, `forbidden` */
   async keepShares(actor: Actor, id: DeviceId): Promise<void> {
     const { device, handover } = await this.#received(actor, id);
     await this.#change(device, () => this.#store.keepShares(handover));
   }
 
-  /** Gives the device back as it was. @throws Refusal `not-found`; `conflict` when the former owner is gone. */
+  /** Gives the device back. @throws Refusal `not-found`; `conflict` when the former owner was removed. */
   async giveBack(actor: Actor, id: DeviceId): Promise<void> {
     const { device, handover } = await this.#received(actor, id);
     const { former } = handover;
@@ -82,7 +82,7 @@ export class Handovers {
     const device = await this.#directory.find(id);
     const handover = device && (await this.#store.find(device.key));
     const isOpen = handover?.receiver === actor.key && handover.atMs >= this.#sinceMs();
-    // Who was not handed it learns nothing of it, not even that it is there.
+    // Others learn nothing of the handover, not even that it exists.
     if (device === undefined || handover === undefined || !isOpen || device.ownerKey !== actor.key) {
       throw new Refusal('not-found', `You were not handed ${id} within the last ${limits.handoverDays} days.`);
     }

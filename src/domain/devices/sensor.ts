@@ -1,12 +1,12 @@
-// A sensor of a device (spec 2.2): what it is, and how its description is checked.
+// A sensor of a device (spec 2.2), and checks of its description.
 import type { Json } from '../../base/text/json.ts';
 import type { Calibration } from './calibration.ts';
 
-/** The number under which the store keeps a sensor's datapoints; never shown, never used twice. */
+/** The number by which the store identifies a sensor's datapoints; never shown, never reused. */
 export type SensorKey = number & { readonly __brand?: 'SensorKey' };
 export type SensorId = string & { readonly __brand?: 'SensorId' };
 
-/** The name under which the kind of a sensor was given, and under which it is read back (contract 4). */
+/** The field in which a sensor's kind was given, and in which it is returned (contract 4). */
 export type KindName = 'sensing_device' | 'sensor_kind';
 
 export interface SensorDraft {
@@ -17,10 +17,10 @@ export interface SensorDraft {
   readonly quantityKind?: string;
   readonly unit?: string;
   readonly calibration?: Calibration;
-  /** `calib` as it was given, read back unchanged. */
+  /** `calib` as the client sent it, returned unchanged. */
   readonly calib?: Json;
   readonly meta?: Json;
-  /** For how many days datapoints are kept; 0: for ever; absent: as the device says. */
+  /** Days for which datapoints are kept; 0: for ever; absent: as the device says. */
   readonly retentionDays?: number;
 }
 
@@ -28,7 +28,7 @@ export interface Sensor extends SensorDraft {
   readonly key: SensorKey;
 }
 
-/** One field of a sensor that a PUT may change; null takes `retentionDays` away. */
+/** Fields of a sensor that a PUT may change; null removes `retentionDays`. */
 export type SensorChange = Partial<Omit<SensorDraft, 'id' | 'retentionDays'>> & {
   readonly retentionDays?: number | null;
 };

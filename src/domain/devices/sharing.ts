@@ -1,5 +1,4 @@
-// What is shared with whom, and why somebody may do what with a device (contract 3 and 10). Shares themselves are made
-// by Devices.
+// Lists shares, and explains a user's rights on a device (contract 3 and 10). Devices.share creates shares.
 import type { PermissionReason, Permissions } from '../permissions/permission.ts';
 import type { ScopeSet } from '../scopes.ts';
 import type { Actor } from '../users/user.ts';
@@ -14,7 +13,7 @@ export interface SharePage {
   readonly total: number;
 }
 
-/** Why somebody may do what with a device. */
+/** A user's rights on a device, and where they come from. */
 export interface Explanation {
   readonly device: Device;
   readonly username: string;
@@ -22,7 +21,7 @@ export interface Explanation {
   readonly reasons: readonly PermissionReason[];
   /** Setting actuators is a right of its own (contract 4). */
   readonly maySetActuators: boolean;
-  /** Who gave the share; undefined where there is none, or that is not known any more. */
+  /** Who gave the share; undefined where there is none or it is not known. */
   readonly sharedBy: string | undefined;
 }
 
@@ -44,14 +43,14 @@ export class Sharing {
     this.#users = parts.users;
   }
 
-  /** A page of the shares with the actor, or of those on what the actor owns. */
+  /** A page of the shares with the actor, or on what the actor owns. */
   async list(
     actor: Actor,
     query: { readonly direction: 'with-me' | 'by-me'; readonly limit: number; readonly offset: number },
   ): Promise<SharePage> {
     this.#permissions.requireGuestAllowed(actor);
     this.#permissions.requireNoKey(actor, 'shares');
-    // Guests who may not act as owners learn nothing of what is shared.
+    // Guests who may not act as owners learn nothing of shares.
     if (!this.#permissions.mayOwn(actor)) return { shares: [], total: 0 };
     const direction = query.direction === 'with-me' ? { sharedWith: actor.key } : { ownedBy: actor.key };
     const total = await this.#store.countSharesOf(direction);
@@ -59,7 +58,8 @@ export class Sharing {
   }
 
   /**
-   * What somebody may do with the device, and why: of others for its owner and admins, of oneself for everybody.
+   * A user's rights on the device and their reasons: the owner and admins may ask about anybody, others about
+   * themselves.
    * @throws Refusal `not-found`, `forbidden`.
    */
   async explain(actor: Actor, id: DeviceId, username = actor.username): Promise<Explanation> {

@@ -9,11 +9,11 @@ export type GatewayKey = number & { readonly __brand?: 'GatewayKey' };
 export interface GatewayFields {
   readonly name?: string;
   readonly visibility: Visibility;
-  /** `{latitude, longitude, …}` in degrees, as it was given. */
+  /** `{latitude, longitude, …}` in degrees, as the client sent it. */
   readonly location?: Json;
 }
 
-/** What somebody asks to be created. */
+/** A device to be created. */
 export interface GatewayDraft extends Omit<GatewayFields, 'visibility'> {
   readonly id: GatewayId;
   readonly visibility?: Visibility;

@@ -1,5 +1,5 @@
-// Checks a username and password for every door (token, MQTT). A verified login is remembered for a while, because
-// clients in the field fetch a token before each call; repeated failures are slowed down. All of it bounded.
+// Checks username and password for HTTP and MQTT. A verified login is cached for a while, because clients in the field
+// fetch a token before each call; repeated failures are slowed down. Both bounded.
 import { createHmac } from 'node:crypto';
 import type { Ids } from '../../base/ids.ts';
 import { LruCache } from '../../base/memory/lru-cache.ts';
@@ -22,11 +22,11 @@ export class Logins {
   readonly #passwords: Passwords;
   readonly #callers: Callers;
   readonly #clock: Clock;
-  /** Of this process alone, so that what is remembered says nothing outside it. */
+  /** Random for each process, so that the cached HMACs are useless outside it. */
   readonly #key: Uint8Array;
-  /** HMAC of name, password and password hash → until when it is remembered. */
+  /** HMAC of name, password and password hash → end of validity. */
   readonly #remembered = new LruCache<string, number>({ weightMax: limits.loginsRememberedMax });
-  /** HMAC of name and address, which are foreign texts, → how often it was wrong. */
+  /** HMAC of name and address → failures. HMACs, because these texts are of any length. */
   readonly #failures = new LruCache<string, Failures>({ weightMax: limits.loginFailuresTrackedMax });
 
   constructor(parts: {
@@ -52,11 +52,11 @@ export class Logins {
     readonly password: string;
     readonly address: string;
   }): Promise<User> {
-    // Before anything is looked up, hashed or remembered.
+    // Checked before anything is looked up, hashed or cached.
     assertLength(login.username, 'username', limits.knownUsernameCharsMax);
     assertLength(login.password, 'password', limits.knownPasswordCharsMax);
     const user = await this.#users.findByName(login.username);
-    // The hash is part of what is remembered: a changed password, or a user who is gone, is never remembered.
+    // Includes the hash: a changed password or a removed user is thus never found in the cache.
     const memory = this.#nameOf(login.username, login.password, user?.passwordHash ?? '');
     if (user !== undefined && (this.#remembered.get(memory) ?? 0) > this.#clock.now()) return user;
     const origin = this.#nameOf(login.username, login.address);
@@ -66,7 +66,7 @@ export class Logins {
       user?.passwordHash,
       this.#callers.ofAddress(login.address),
     );
-    // Others may have failed while this one waited for its turn.
+    // Other attempts may have failed while this one waited for its turn.
     this.#assertNotSlowed(origin);
     if (!right || user === undefined) {
       this.#countFailure(origin);
@@ -77,7 +77,7 @@ export class Logins {
     return user;
   }
 
-  /** A short name for foreign texts, which says nothing of them. */
+  /** A key of fixed length that reveals nothing of the texts. */
   #nameOf(...texts: readonly string[]): string {
     return createHmac('sha256', this.#key).update(JSON.stringify(texts)).digest('base64');
   }

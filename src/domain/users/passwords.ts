@@ -1,5 +1,5 @@
-// Passwords as argon2id hashes in PHC form (contract 2). Hashing is bounded: a few at once;
-// those that wait are shared out among callers, who take turns.
+// Hashes passwords with argon2id in PHC form (contract 2). A few at once; waiting ones are shared among callers, who
+// take turns.
 import { argon2, timingSafeEqual } from 'node:crypto';
 import type { Ids } from '../../base/ids.ts';
 import { Refusal } from '../../base/refusal.ts';
@@ -17,13 +17,13 @@ const parallelism = 1;
 const tagBytes = 32;
 const saltBytes = 16;
 
-/** What a hash from elsewhere may ask for: 256 MiB, some seconds at most. */
+/** Bounds for imported hashes: 256 MiB, some seconds at most. */
 const foreign = { memoryKibMax: 262_144, passesMax: 16, parallelismMax: 16, bytesMax: 64 };
 
 /** Whether the most common passwords are refused as new ones. */
 export type CommonPasswords = 'refuse' | 'allow';
 
-/** Who hashes where there are no callers: the command line, and the first start. */
+/** The caller of hashes for the command line and the first start. */
 const commandLine = new Caller('command line');
 
 export class Passwords {
@@ -51,7 +51,7 @@ export class Passwords {
   }
 
   #assertLength(password: string): void {
-    // Looked at first: what follows is done with each character.
+    // Checked first, because what follows examines each character.
     if (!hasCharsMax(password, limits.passwordCharsMax)) {
       throw new Refusal('malformed', `A password may have ${limits.passwordCharsMax} characters.`, {
         faults: [{ pointer: '/password', detail: `must have at most ${limits.passwordCharsMax} characters` }],
@@ -65,7 +65,7 @@ export class Passwords {
   }
 
   /**
-   * A hash that is brought along must be one that can be checked, at a cost that does not stop the service.
+   * Checks that an imported hash can be verified, at a bounded cost.
    * @throws Refusal `malformed`
    */
   assertHash(phc: string): void {
@@ -89,7 +89,10 @@ export class Passwords {
     return `$argon2id$v=19$m=${memoryKib},t=${passes},p=${parallelism}$${base64(salt)}$${base64(tag)}`;
   }
 
-  /** Compares in constant time. Without a hash it takes as long as with one, so that names cannot be guessed. */
+  /**
+   * Compares in constant time. Without a hash it takes as long as with one, so that the timing does not reveal which
+   * names exist.
+   */
   async verify(password: string, phc: string | undefined, caller: Caller): Promise<boolean> {
     const parameters = parsePhc(phc ?? nobodysHash);
     if (parameters === undefined) return false;
@@ -131,7 +134,7 @@ interface DeriveOptions {
 
 const PHC = /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,3}),p=(\d{1,2})\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/;
 
-/** The hash of no password anybody has; checked in place of a missing one. */
+/** A hash that no password has; verified in place of a missing one. */
 const nobodysHash = `$argon2id$v=19$m=${memoryKib},t=${passes},p=${parallelism}$AAAAAAAAAAAAAAAAAAAAAA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA`;
 
 function parsePhc(phc: string): (DeriveOptions & { readonly tag: Buffer }) | undefined {
@@ -154,6 +157,6 @@ function isBetween(value: number, min: number, max: number): boolean {
 }
 
 function base64(bytes: Uint8Array): string {
-  // Padding stands at the end alone.
+  // Removes the padding.
   return Buffer.from(bytes).toString('base64').replaceAll('=', '');
 }

@@ -1,4 +1,4 @@
-// The fields of a profile (spec 2.6): which there are, what they may hold, and how a change is put into one.
+// The fields of a profile (spec 2.6): their rules, and how a change is applied.
 
 import { Refusal } from '../../base/refusal.ts';
 import { isStorableText } from '../../base/text/json.ts';
@@ -13,7 +13,7 @@ export const profileListFields = ['phone', 'address', 'facebook', 'twitter', 'te
 type TextField = (typeof profileTextFields)[number];
 type ListField = (typeof profileListFields)[number];
 
-/** New values of some fields; an empty text or list takes the field away. */
+/** New values of some fields; an empty text or list removes the field. */
 export type ProfileChange = { readonly [F in TextField]?: string | undefined } & {
   readonly [F in ListField]?: readonly string[] | undefined;
 } & {
@@ -21,8 +21,8 @@ export type ProfileChange = { readonly [F in TextField]?: string | undefined } &
 };
 
 /**
- * The profile with the change put in, in the order of spec.md.
- * @throws Refusal `malformed` where a value is too long or holds control characters.
+ * The profile with the change applied, in the order of spec.md.
+ * @throws Refusal `malformed` where a value is too long or has control characters.
  */
 export function changedProfile(profile: UserProfile, change: ProfileChange): UserProfile {
   const changed: Record<string, string | readonly string[]> = {};
@@ -56,13 +56,13 @@ function checkedList(field: ListField, list: readonly string[]): readonly string
   });
 }
 
-/** The entry as it is kept; undefined where it is none. */
+/** The entry in its stored form; undefined where it is invalid. */
 function entryOf(field: ListField, value: string): string | undefined {
   switch (field) {
     case 'phone':
       return parsePhone(value);
     case 'twitter':
-      // Account ids are kept without the @ that people write before them.
+      // Account ids are stored without the @ that people write before them.
       return value.replace(/^@(?=.)/, '');
     case 'telegram':
       return telegramChat.test(value) ? value : undefined;
@@ -73,7 +73,7 @@ function entryOf(field: ListField, value: string): string | undefined {
   }
 }
 
-/** A chat's number, or the name of a channel. */
+/** A chat id, or the name of a channel. */
 const telegramChat = /^(-?[1-9]\d{0,18}|@[A-Za-z]\w{3,31})$/;
 
 const right: { readonly [F in ListField]?: string } = {
@@ -82,7 +82,7 @@ const right: { readonly [F in ListField]?: string } = {
   webhook: 'must be an http or https address without a name and password in it',
 };
 
-/** What is sent to providers later must not smuggle in lines of its own. */
+/** No control characters: the text is sent to providers, where line breaks could inject headers. */
 function checked(text: string, pointer: string, { mayBreak = false } = {}): string {
   if (text.length > limits.profileTextCharsMax)
     fault(pointer, `must have at most ${limits.profileTextCharsMax} characters`);

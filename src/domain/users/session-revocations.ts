@@ -1,18 +1,18 @@
-// Tells at once whoever holds on to a sign-in (MQTT connections and sessions) that it is good no more: a new password,
-// a user who goes, a key that is revoked. Announced by users and keys; what was announced is over when it resolves.
+// Announces that a sign-in has ended (new password, removed user, revoked key) to everything that holds on to it, such
+// as MQTT connections. Announced by users and keys; when `announce` resolves, the sign-in is no longer used anywhere.
 import type { UserKey } from './user.ts';
 
 export interface SessionRevocation {
   readonly userKey: UserKey;
   readonly userId: string;
   readonly username: string;
-  /** The API key that was revoked, which ends nothing else. */
+  /** Only sign-ins with this API key end. */
   readonly keyId?: string;
   /** True when all API keys of the user end too. */
   readonly withKeys?: boolean;
-  /** True when all API keys of the user end, and nothing else. */
+  /** True when only the API keys of the user end. */
   readonly keysOnly?: boolean;
-  /** True when the user goes, and with them all that is kept for them. */
+  /** True when the user is removed, with everything stored for them. */
   readonly isRemoval?: boolean;
 }
 

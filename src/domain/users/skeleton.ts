@@ -1,13 +1,13 @@
-// What a name looks like: the skeleton of Unicode Technical Standard 39, by which names that people take for one another
-// are found. Called by username.ts for each new name, and by the migration for names that were there before.
+// The skeleton of a name (Unicode Technical Standard 39), by which names that people may confuse are found. Called by
+// username.ts for each new name, and by a migration for earlier ones.
 import { confusablesText } from './confusables.generated.ts';
 
-/** Some 1 MiB; made when the first name is looked at. */
+/** About 1 MiB; created with the first name. */
 let prototypes: ReadonlyMap<string, string> | undefined;
 
 /**
- * The skeleton of a text (UTS 39, section 4): two texts that look alike have the same one. A dot on a letter that has one
- * already makes no difference either.
+ * The skeleton of a text (UTS 39, section 4): look-alike texts have the same one. Also ignores a second dot on a letter
+ * that has one.
  */
 export function skeletonOf(text: string): string {
   prototypes ??= parseConfusables();

@@ -2,7 +2,7 @@
 import type { Caller } from '../callers/caller.ts';
 import type { ScopeSet } from '../scopes.ts';
 
-/** The number under which the store keeps a user; never shown. */
+/** The number by which the store identifies a user; never shown. */
 export type UserKey = number & { readonly __brand?: 'UserKey' };
 
 export interface UserProfile {
@@ -23,7 +23,7 @@ export interface UserProfile {
   readonly messages_from?: MessagesFrom;
 }
 
-/** Everyone who signed in, those they share a device with, or only themselves (contract 7). */
+/** Everyone who signed in, users with a shared device, or only themselves (contract 7). */
 export const messagesFrom = ['everyone', 'sharers', 'self'] as const;
 export type MessagesFrom = (typeof messagesFrom)[number];
 
@@ -37,46 +37,49 @@ export interface User extends UserProfile {
   readonly createdTime: number;
   /** PHC string of an argon2id hash; absent: nobody can sign in with this name (guest). */
   readonly passwordHash?: string;
-  /** Moves with every password change; a token carries the one it was made under. */
+  /** Increases with every password change; a token contains the one it was issued under. */
   readonly passwordVersion: number;
-  /** Which key messages to their webhooks are signed with (webhook-keys.ts). */
+  /** The version of the key that signs messages to their webhooks (webhook-keys.ts). */
   readonly webhookVersion: number;
   /** When that key was last rotated, in milliseconds since 1970 UTC. */
   readonly webhookRotatedMs?: number;
 }
 
-/** What an API key leaves of the rights of its owner (contract 2); domain/permissions/key-restriction.ts applies it. */
+/**
+ * The restriction of an API key to a part of its owner's rights (contract 2); domain/permissions/key-restriction.ts
+ * applies it.
+ */
 export interface KeyScopes {
   readonly keyId: string;
-  /** Whether it acts as admin, when its owner is one. */
+  /** Whether it acts as an admin when its owner is one. */
   readonly admin: boolean;
-  /** Whether it reads the figures of the service; only an admin's does. */
+  /** Whether it may read the metrics; only for keys of admins. */
   readonly metrics: boolean;
   readonly scopes: ScopeSet;
   /** The only devices it reaches, by id; undefined: all. */
   readonly devices: ReadonlySet<string> | undefined;
-  /** True when it leaves all of its owner's rights: neither scopes nor devices named, and admin where the owner is. */
+  /** True when it has all of its owner's rights: neither scopes nor devices named, and admin where the owner is. */
   readonly whole: boolean;
 }
 
-/** Who asks. `guest` stands for every caller without a token (contract 2). */
+/** The party that makes a request. `guest` stands for every caller without a token (contract 2). */
 export interface Actor {
   readonly key: UserKey;
   readonly userId: string;
   readonly username: string;
   readonly admin: boolean;
   readonly guest: boolean;
-  /** Among whom scarce things are shared out: the user, or for guests their address. */
+  /** Whose share of scarce things it uses: the user, or for guests their address. */
   readonly caller: Caller;
-  /** The session of a web page that the caller's token was got by. */
+  /** The refresh session from which the caller's token was obtained. */
   readonly sessionId?: string;
-  /** There when the caller came with an API key: it may do no more than this, and never manages accounts. */
+  /** Set when the caller came with an API key: restricts its rights; it never manages accounts. */
   readonly keyScopes?: KeyScopes;
 }
 
 export const guestUsername = 'guest';
 
-/** The actor a user is as this caller, or the user's API key with these limits. */
+/** The actor for a user and a caller, optionally restricted to an API key. */
 export function actorOf(user: User, caller: Caller, keyScopes?: KeyScopes): Actor {
   const guest = user.username === guestUsername;
   const admin = user.admin && !guest && keyScopes?.admin !== false;

@@ -1,5 +1,5 @@
-// What a username may look like: it stands in URLs and MQTT topics (`users/{username}/…`), and people tell each other
-// apart by it. Called by users.ts, and by the migrations that fold the names that were there before.
+// Rules for usernames: they occur in URLs and MQTT topics (`users/{username}/…`), and people recognise each other by
+// them. Called by users.ts, and by migrations for earlier names.
 import { Refusal } from '../../base/refusal.ts';
 import { limits } from '../../config/limits.ts';
 import { skeletonOf } from './skeleton.ts';
@@ -7,14 +7,14 @@ import { skeletonOf } from './skeleton.ts';
 const good = new RegExp(`^(?!\\s)(?!\\.{1,2}$)[^/+#?]{1,${limits.usernameCharsMax}}(?<!\\s)$`, 'u');
 
 /**
- * What leaves no ink: controls, marks of direction, variation selectors, fillers, joiners, and the blanks of Braille and
- * of musical notation. Surrogates alone and private or unassigned code points show as nothing, or as anything.
+ * Characters that are invisible: controls, direction marks, variation selectors, fillers, joiners, and the blanks of
+ * Braille and musical notation. Lone surrogates and private or unassigned code points have no defined appearance.
  */
 const unseen = /[\p{Default_Ignorable_Code_Point}\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}\u2800\ufffc\u{1d159}]/u;
 
 /**
- * 1 to 64 characters without control and invisible characters, spaces at the ends, or what a URL or a topic gives a
- * meaning.
+ * 1 to 64 characters without control or invisible characters, spaces at the ends, or characters with a meaning in URLs
+ * or topics.
  * @throws Refusal `malformed`
  */
 export function assertUsername(username: string): void {
@@ -32,8 +32,7 @@ export function assertUsername(username: string): void {
 }
 
 /**
- * A name that somebody gives themselves must not pass for another: letters that look like Latin ones do not mix with
- * them.
+ * In self-registration, letters that look like Latin ones must not be mixed with Latin ones.
  * @throws Refusal `malformed`
  */
 export function assertOneScript(username: string): void {
@@ -43,29 +42,30 @@ export function assertOneScript(username: string): void {
   throw malformed('A username does not mix Latin letters with others that look like them.', 'must keep to one script');
 }
 
-/** The same for names that look alike: case, width, accents' encoding and repeated spaces make no difference. */
+/** The same text for names that differ only in case, width, encoding of accents or repeated spaces. */
 export function foldName(username: string): string {
   return username.normalize('NFKC').toLowerCase().replace(/\s+/g, ' ').normalize('NFKC');
 }
 
-/** By what a name is taken for another; two names are alike where one of the two texts is the same. */
+/** What a name looks like; two names are alike where either text is equal. */
 export interface NameLikeness {
-  /** The skeleton of the folded name: case makes no difference. */
+  /** Skeleton of the folded name, which ignores case. */
   readonly folded: string;
-  /** The skeleton of the name as it is shown, in which a capital I is a small l; lower case. */
+  /** Skeleton of the name as shown, in which a capital I looks like a small l; in lower case. */
   readonly shown: string;
 }
 
 export function likenessOf(username: string): NameLikeness {
-  // As it is, for NFKC makes other characters of some: a long s (like f) becomes s, an ogonek (like i) a space.
+  // Not NFKC, which replaces some characters by ones that look different: a long s (like f) by s, an ogonek (like i) by
+  // a space.
   const shown = username.replace(/\s+/g, ' ');
   return { folded: skeletonOf(foldName(username)), shown: skeletonOf(shown).toLowerCase() };
 }
 
-/** Names that somebody who makes an account for themselves might pass for the service with. */
+/** Names by which a self-registered user could pass for the service. */
 const reserved = ['admin', 'administrator', 'guest', 'root', 'system', 'dundun', 'me'];
 
-/** Does the name look like one of those, in small letters or capitals? */
+/** Whether the name looks like one of those, in lower or upper case. */
 export function isLikeReserved(username: string): boolean {
   const { folded, shown } = likenessOf(username);
   return reserved.some((name) => {

@@ -1,5 +1,5 @@
-// What one can do with users. Users are held in memory for a moment, because every request asks for one; what
-// another process (the command line) changes is seen when that moment has passed.
+// Reading and changing users. Users are cached briefly, because every request needs one; changes by another process
+// (the command line) are seen when the cache entry has expired.
 
 import type { Ids } from '../../base/ids.ts';
 import { entryBytes, heapBytes, textHeapBytes } from '../../base/memory/heap-bytes.ts';
@@ -28,19 +28,19 @@ interface Cached {
   readonly atMs: number;
 }
 
-/** Somebody to be made a user; without a password and a hash nobody can sign in as them yet. */
+/** A user to be created; without a password or a hash nobody can sign in as them. */
 export interface UserDraft extends UserProfile {
   readonly username: string;
   readonly admin: boolean;
   readonly password?: string | undefined;
-  /** Brought along from elsewhere, as are the two that follow: a PHC string of argon2id. */
+  /** This and the next two fields are imported: a PHC string of argon2id. */
   readonly passwordHash?: string | undefined;
   readonly id?: string | undefined;
   readonly createdTime?: number | undefined;
 }
 
 interface DraftOptions {
-  /** Takes a password that is among the most common ones. */
+  /** Accepts a common password. */
   readonly allowCommon?: boolean | undefined;
 }
 
@@ -57,7 +57,7 @@ export class Users {
     entriesMax: limits.usersCachedMax,
     weigh: ({ user }, name) => entryBytes + textHeapBytes(name) + heapBytes(user),
   });
-  /** Users whose removal is under way: nobody finds them any more. */
+  /** Users being removed: they are no longer found. */
   readonly #leaving = new Set<UserKey>();
 
   constructor(parts: {
@@ -74,12 +74,12 @@ export class Users {
     this.#callers = parts.callers;
   }
 
-  /** Moves with every change of a user by this process, so that what was concluded from users can be dropped at once. */
+  /** Increases with every change of a user by this process, so that caches that depend on users are dropped at once. */
   get changes(): number {
     return this.#changes;
   }
 
-  /** The user as an actor, or the user's API key with these limits. Guest without an address is one caller of its own. */
+  /** The actor for the user, optionally restricted to an API key. Guest without an address is one caller of its own. */
   actorOf(user: User, keyScopes?: KeyScopes): Actor {
     return actorOf(user, this.#callers.ofUser(user), keyScopes);
   }
@@ -99,7 +99,7 @@ export class Users {
   }
 
   findByName(username: string): Promise<User | undefined> {
-    // Nobody's name is as long: it is neither looked up nor remembered.
+    // No username is that long: neither looked up nor cached.
     if (username.length > 2 * limits.knownUsernameCharsMax) return Promise.resolve(undefined);
     return this.#find(`name:${username}`, () => this.#store.findByName(username));
   }
@@ -124,7 +124,7 @@ export class Users {
   }
 
   /**
-   * Checks all that can be known before a user is made.
+   * Checks everything that can be known before a user is created.
    * @throws Refusal `malformed` for a bad name, password or hash, `exists` when the name or id is taken.
    */
   async assertDraft(draft: UserDraft, { allowCommon }: DraftOptions = {}): Promise<void> {
@@ -132,14 +132,14 @@ export class Users {
     assertUsername(username);
     if (password !== undefined) this.#passwords.assertGood(password, { allowCommon });
     if (passwordHash !== undefined) this.#passwords.assertHash(passwordHash);
-    // Also before the first start has made it: who signed in as guest would own what belongs to everybody.
+    // Also before the first start has created guest: a user of that name would own what belongs to everybody.
     const isTaken = username === guestUsername || (await this.#store.findByName(username)) !== undefined;
     if (isTaken) throw nameTaken(username);
     if (id !== undefined && (await this.#store.findById(id)) !== undefined) throw idTaken(id);
   }
 
   /**
-   * Makes a user; with `unlikeOthers` only where nobody's name looks like theirs.
+   * Creates a user; with `unlikeOthers` only where no existing name looks like it.
    * @throws Refusal `malformed` for a bad name or password, `exists` when the name or id is taken.
    */
   async create(
@@ -160,7 +160,7 @@ export class Users {
     );
   }
 
-  /** Changes profile and admin right; `change` says what becomes of the user as stored now. */
+  /** Changes profile and admin right; `change` computes them from the stored user. */
   async update(
     key: UserKey,
     change: (user: User) => { readonly profile: UserProfile; readonly admin: boolean },
@@ -174,7 +174,7 @@ export class Users {
     }
   }
 
-  /** Runs the removal of a user, who is unknown to everybody from its beginning on. */
+  /** Runs the removal of a user, who is no longer found from its beginning on. */
   async leave(user: User, removal: () => Promise<void>): Promise<void> {
     this.#leaving.add(user.key);
     this.#forget(user);
@@ -186,10 +186,7 @@ export class Users {
     }
   }
 
-  /**
-   * Sets a new password; every token and remembered login made before is good for nothing then, and with `endKeys` every
-   * API key.
-   */
+  /** Sets a new password; all earlier tokens and cached logins end, and with `endKeys` all API keys. */
   async setPassword(
     username: string,
     password: string,
@@ -207,7 +204,7 @@ export class Users {
     }
   }
 
-  /** Makes a new key for the user's webhooks; the one before stays good for a while (webhook-keys.ts). */
+  /** Rotates the key of the user's webhooks; the previous one stays valid for a while (webhook-keys.ts). */
   async rotateWebhookKey(user: User): Promise<User> {
     try {
       await this.#store.rotateWebhookKey(user.key, this.#clock.now());
@@ -217,7 +214,7 @@ export class Users {
     return this.getById(user.id);
   }
 
-  /** Makes the users every installation has: guest, and an admin when there is none. */
+  /** Creates the users of every installation: guest, and an admin where there is none. */
   async ensureFirst(admin: {
     readonly password: () => string;
   }): Promise<{ readonly guest: User; readonly adminMade: boolean }> {
@@ -226,11 +223,11 @@ export class Users {
       const made = { id: this.#ids.uuid(), createdTime: this.#clock.now() };
       guest = await this.#create({ ...made, username: guestUsername, admin: false });
     }
-    // The account admin may have been removed since by another admin.
+    // The account `admin` may have been removed by another admin.
     const adminMade = (await this.#store.countAdmins()) === 0 && (await this.#store.findByName('admin')) === undefined;
     if (adminMade) {
       const draft = { username: 'admin', admin: true, password: admin.password() };
-      // The operator's own choice: the start warns of a common one, and does not fail.
+      // The operator's choice: a common password is only warned of, and the start does not fail.
       await this.create(draft, { allowCommon: true });
     }
     return { guest, adminMade };
@@ -238,7 +235,7 @@ export class Users {
 
   async #create(user: NewUser, options: { readonly unlikeOthers?: boolean } = {}): Promise<User> {
     try {
-      // A user may come back under an id that was removed: what was signed for the first one is not good for the next.
+      // A user may be created under the id of a removed one, whose tokens must not be valid for the new one.
       await this.#store.create({ ...user, passwordVersion: this.#clock.now() }, options);
     } catch (error) {
       if (error instanceof Refusal && error.code === 'exists') throw nameTaken(user.username);
@@ -267,7 +264,7 @@ export class Users {
       const changes = this.#changes;
       const atMs = this.#clock.now();
       const user = await load();
-      // A change that was committed while we read may have been missed: then read again.
+      // A change committed during the read may be missing in it: reads again.
       if (changes !== this.#changes) continue;
       this.#cache.set(name, { user, atMs });
       return this.#unlessLeaving(user);

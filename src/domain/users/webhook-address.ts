@@ -1,7 +1,6 @@
-// Addresses that messages are posted to. What is an address at all is decided here; where it leads, and whether that is
-// allowed, is looked at when a message goes out.
+// Parses webhook addresses. Where an address leads, and whether that is allowed, is checked when a message is sent.
 
-/** The address in its normal spelling; undefined where it is no http(s) address, or holds a name and password. */
+/** The normalized address; undefined where it is no http(s) address, or contains a name and password. */
 export function parseWebhookAddress(text: string): URL | undefined {
   if (!URL.canParse(text)) return undefined;
   const url = new URL(text);

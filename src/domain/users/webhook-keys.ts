@@ -1,24 +1,25 @@
-// The keys that webhook messages are signed with, one a user, all made from one secret of the service: whoever can check
-// the messages to them can forge none to others. A key hangs on the account and a version, so that it can be changed; the
-// one before is good for a day longer, and messages are signed with both. A user reads their own in their profile.
+// The keys that sign webhook messages, one for each user, all derived from one secret of the service: a user who can
+// verify messages cannot forge those to others. A key depends on the account and a version, so that it can be rotated;
+// the previous key stays valid for a day, during which messages are signed with both. Users read their own key in their
+// profile.
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
 import { LruCache } from '../../base/memory/lru-cache.ts';
 import { limits } from '../../config/limits.ts';
 import type { User } from './user.ts';
 
-/** What a key is made of. */
+/** The fields of a user that its key is derived from. */
 export type WebhookKeyOwner = Pick<User, 'id' | 'username' | 'webhookVersion' | 'webhookRotatedMs'>;
 
 export class WebhookKeys {
   readonly #secret: KeyObject;
-  /** Made once for many messages; they can be made again. */
+  /** A cache; keys can be derived again. */
   readonly #keys = new LruCache<string, KeyObject>({ weightMax: limits.webhookKeysCachedMax });
 
   constructor(secret: Uint8Array) {
     this.#secret = createSecretKey(secret);
   }
 
-  /** The keys to sign with: the present one, and the one before while it is good. */
+  /** The keys to sign with: the present one, and the previous one while it is valid. */
   goodAt(owner: WebhookKeyOwner, nowMs: number): readonly KeyObject[] {
     const { webhookVersion: version } = owner;
     const present = this.#of(owner, version);
@@ -26,13 +27,13 @@ export class WebhookKeys {
     return untilMs !== undefined && nowMs < untilMs ? [present, this.#of(owner, version - 1)] : [present];
   }
 
-  /** The present key as text, in the form that libraries of Standard Webhooks read. */
+  /** The present key in the text form of Standard Webhooks libraries. */
   textOf(owner: WebhookKeyOwner): string {
     return `whsec_${this.#of(owner, owner.webhookVersion).export().toString('base64')}`;
   }
 
   #of({ id, username }: WebhookKeyOwner, version: number): KeyObject {
-    // Version 0 is of accounts that were there before keys had versions.
+    // Version 0: accounts created before keys had versions.
     const name = version === 0 ? `webhook:${username}` : `webhook:${id}:${version}`;
     let key = this.#keys.get(name);
     if (key === undefined) {
@@ -43,7 +44,7 @@ export class WebhookKeys {
   }
 }
 
-/** Until when messages are signed with the key before too; undefined where it was never changed. */
+/** Until when messages are also signed with the previous key; undefined where the key was never rotated. */
 export function previousGoodUntilMs({ webhookRotatedMs }: WebhookKeyOwner): number | undefined {
   return webhookRotatedMs === undefined ? undefined : webhookRotatedMs + limits.webhookKeyOverlapMs;
 }

@@ -1,5 +1,5 @@
-// Datapoints put together by buckets of time (contract 10), as they stream by. Numbers alone have a min, max, avg and
-// sum; `count` counts all values, and `first` and `last` are values of any type.
+// Aggregates a stream of datapoints by buckets of time (contract 10). Only numbers have min, max, avg and sum; `count`
+// counts all values, and `first` and `last` may be of any type.
 import { lowerBoundNear, lowerBoundNearEnd } from '../../../base/sorted-numbers.ts';
 import { type Slice, valueAt } from '../columns.ts';
 import type { StoredValue } from '../datapoint.ts';
@@ -8,41 +8,44 @@ import { type BucketRequest, Buckets } from './buckets.ts';
 export interface Aggregate {
   /** Start of the bucket, milliseconds since 1970 UTC. */
   readonly startMs: number;
-  /** Datapoints in it. */
+  /** Number of datapoints. */
   readonly count: number;
   readonly first: StoredValue;
   readonly last: StoredValue;
-  /** Absent where no value is a number; sum and avg too where they are beyond all numbers. */
+  /** Absent where no value is a number; sum and avg also where they overflow. */
   readonly min: number | undefined;
   readonly max: number | undefined;
   readonly sum: number | undefined;
   readonly avg: number | undefined;
 }
 
-/** A bucket to which more may come. Plain data: one thread may begin it and another go on. */
+/** A bucket that may get more datapoints. Plain data, so that it can be sent to another thread. */
 export interface OpenBucket {
   readonly startMs: number;
   count: number;
   first: StoredValue;
   last: StoredValue;
-  /** Of the values that are numbers: how many, and their extremes. */
+  /** Of the values that are numbers: their count and extremes. */
   numbers: number;
   min: number;
   max: number;
   sum: number;
-  /** What adding has lost so far (Neumaier), so that a sum of many does not drift. */
+  /** Compensation of rounding errors (Neumaier), so that a sum over many values does not drift. */
   lost: number;
 }
 
-/** Takes slices of datapoints that come in order of time, or, descending, the last slice first, and makes rows of them. */
+/**
+ * Takes slices of datapoints in ascending order of time or, descending, the last slice first, and makes rows of
+ * buckets.
+ */
 export class Aggregation {
-  /** Rows of buckets to which nothing comes any more, in the order in which they came. */
+  /** Complete buckets, in the order in which they were finished. */
   readonly rows: Aggregate[] = [];
   readonly #buckets: Buckets;
   readonly #isDescending: boolean;
   #open: OpenBucket | undefined;
 
-  /** @param query `open`: the bucket at which the step before has ended */
+  /** @param query `open`: the unfinished bucket of the previous step. */
   constructor(query: {
     readonly buckets: BucketRequest;
     readonly descending: boolean;
@@ -53,7 +56,7 @@ export class Aggregation {
     this.#open = query.open;
   }
 
-  /** The bucket that may go on. */
+  /** The bucket that may continue. */
   get open(): OpenBucket | undefined {
     return this.#open;
   }
@@ -77,7 +80,7 @@ export class Aggregation {
     }
   }
 
-  /** Adds datapoints that are all of one bucket. */
+  /** Adds datapoints that all belong to one bucket. */
   #addRun(startMs: number, { columns, from, to }: Slice): void {
     let open = this.#open;
     if (open !== undefined && open.startMs !== startMs) {
@@ -104,7 +107,7 @@ function addNumbers(
   values: Float64Array,
   { from, to }: { readonly from: number; readonly to: number },
 ): void {
-  // In variables, because a year has half a million of them.
+  // In local variables for speed: a year has half a million datapoints.
   let { sum, lost, min, max, numbers } = open;
   for (let index = from; index < to; index++) {
     const value = values[index] as number;
@@ -119,13 +122,13 @@ function addNumbers(
   Object.assign(open, { sum, lost, min, max, numbers });
 }
 
-/** The row of a bucket to which nothing comes any more. */
+/** The row of a finished bucket. */
 export function closeBucket({ startMs, count, first, last, numbers, ...open }: OpenBucket): Aggregate {
   const any = { startMs, count, first, last };
   if (numbers === 0) return { ...any, min: undefined, max: undefined, sum: undefined, avg: undefined };
   const { min, max } = open;
   const sum = open.sum + open.lost;
   if (!Number.isFinite(sum)) return { ...any, min, max, sum: undefined, avg: undefined };
-  // Rounding must not put the mean beside the values.
+  // Rounding must not move the mean outside of the extremes.
   return { ...any, min, max, sum, avg: Math.min(max, Math.max(min, sum / numbers)) };
 }

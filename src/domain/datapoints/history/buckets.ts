@@ -1,8 +1,8 @@
-// Spans of time that datapoints are put together by: seconds to years by the clocks of a time zone (contract 10).
-// A bucket begins where the wall clock reaches a multiple of its size, counted from midnight, or from 1970 for days
-// and longer ones, weeks from Monday; also where a change of the clocks skips that multiple. What the clocks show a
-// second time, because they were set back, belongs to the bucket of the first, unless the bucket is no longer than the
-// change: so days have 23 to 25 hours, and of two hours with one name each is a bucket.
+// Buckets of time, from seconds to years, by the clocks of a time zone (contract 10). A bucket begins where the wall
+// clock reaches a multiple of its size, counted from midnight, or for days and more from 1970 (weeks from Monday), also
+// where a clock change skips that moment. An hour that the clocks show twice belongs to the first one's bucket, unless
+// buckets are no longer than the change: days thus have 23 to 25 hours, while two hours with the same name are two
+// buckets.
 import { TimeZone } from '../../../base/time/time-zone.ts';
 
 const secondMs = 1000;
@@ -14,11 +14,11 @@ export interface BucketSize {
   readonly count: number;
 }
 
-/** Says what `parseBucketSize` takes. */
+/** Describes what `parseBucketSize` accepts. */
 export const bucketSizeRule =
   'must be a number and a unit: seconds (s), minutes (m) or hours (h) that divide a day, days (d), weeks (w), months (mo) or years (y), such as 15m, 1h or 1d';
 
-/** Reads `15m`, `1h`, `1d`, `1mo` …; undefined when it is none. */
+/** Parses `15m`, `1h`, `1d`, `1mo` …; undefined for anything else. */
 export function parseBucketSize(text: string): BucketSize | undefined {
   const [, digits, unit] = /^([1-9]\d{0,4})(s|m|h|d|w|mo|y)$/.exec(text) ?? [];
   if (digits === undefined) return undefined;
@@ -28,20 +28,20 @@ export function parseBucketSize(text: string): BucketSize | undefined {
   return ms === undefined && size.count > 1000 ? undefined : size;
 }
 
-/** What buckets are asked for; plain data, for another thread too. */
+/** The buckets asked for; plain data, so that it can be sent to another thread. */
 export interface BucketRequest {
   readonly size: BucketSize;
-  /** A time zone of the IANA database that `TimeZone.find` knows. */
+  /** An IANA time zone that `TimeZone.find` knows. */
   readonly timezone: string;
 }
 
 interface Bucket {
   readonly startMs: number;
-  /** The bucket surely goes on until here. */
+  /** The bucket lasts at least until then. */
   readonly endMs: number;
 }
 
-/** Finds the bucket of a time; quick for times that follow one another. */
+/** Finds the bucket of a time; fast for successive times. */
 export class Buckets {
   readonly #zone: TimeZone;
   readonly #size: BucketSize;
@@ -55,7 +55,7 @@ export class Buckets {
     this.#spans = spansOf(lengthMs(size) === undefined ? size : { unit: 'd', count: 1 });
   }
 
-  /** @throws Error for a time zone that is unknown: whoever asks has looked. */
+  /** @throws Error for an unknown time zone, which the caller has checked. */
   static of({ size, timezone }: BucketRequest): Buckets {
     const zone = TimeZone.find(timezone);
     if (zone === undefined) throw new Error(`${timezone} is no time zone.`);
@@ -75,12 +75,12 @@ export class Buckets {
     return this.#findWithin(this.#day, ms, length);
   }
 
-  /** The span of days, weeks, months or years around a time. */
+  /** The span of days, weeks, months or years that contains a time. */
   #findSpan(ms: number): Bucket {
     let number = this.#spans.numberOf(this.#zone.wallAt(ms));
     let startMs = this.#zone.firstShowing(this.#spans.wallOf(number));
     let endMs = this.#zone.firstShowing(this.#spans.wallOf(number + 1));
-    // Where the clocks were set back over midnight, the next span has begun already.
+    // Where the clocks were set back across midnight, the next span has begun already.
     while (ms >= endMs) {
       number += 1;
       startMs = endMs;
@@ -89,7 +89,7 @@ export class Buckets {
     return { startMs, endMs };
   }
 
-  /** The bucket of a time within its day, on which the clocks change at most once. */
+  /** The bucket of a time within a day, on which the clocks change at most once. */
   #findWithin(day: Bucket, ms: number, length: number): Bucket {
     const zone = this.#zone;
     const morning = zone.offsetAt(day.startMs);
@@ -111,18 +111,18 @@ interface Stretch extends Bucket {
   readonly offset: number;
 }
 
-/** The bucket of a time within a stretch of one offset. */
+/** The bucket of a time within a stretch of constant offset. */
 function clip(ms: number, length: number, stretch: Stretch): Bucket {
   const startMs = Math.floor((ms + stretch.offset) / length) * length - stretch.offset;
   return { startMs: Math.max(startMs, stretch.startMs), endMs: Math.min(startMs + length, stretch.endMs) };
 }
 
-/** The length of buckets shorter than a day. */
+/** The length of buckets shorter than a day; undefined for others. */
 function lengthMs({ unit, count }: BucketSize): number | undefined {
   return unit === 's' || unit === 'm' || unit === 'h' ? unitMs[unit] * count : undefined;
 }
 
-/** Spans of whole days, numbered, by what the clocks show. */
+/** Numbered spans of whole days on the wall clock. */
 interface Spans {
   numberOf(wallMs: number): number;
   wallOf(number: number): number;
@@ -131,7 +131,7 @@ interface Spans {
 function spansOf({ unit, count }: BucketSize): Spans {
   if (unit === 'd' || unit === 'w') {
     const days = unit === 'd' ? count : 7 * count;
-    // 1970 began with a Thursday.
+    // 1970-01-01 was a Thursday.
     const shift = unit === 'd' ? 0 : 3;
     return {
       numberOf: (wallMs) => Math.floor((Math.floor(wallMs / dayMs) + shift) / days),

@@ -1,28 +1,28 @@
-// A picture-true choice of at most N datapoints by the method M4 (Jugel, Jerzak, Hackenbroich, Markl: "M4: a
-// visualization-oriented time series data aggregation", VLDB 2014): the span is cut into N/4 columns of equal time, and
-// of each column its first, lowest, highest and last datapoint stay. A line through them covers the same pixels of a
-// chart that many columns wide, and keeps the extremes and both ends. One pass, constant memory.
-// A value that is no number is neither lowest nor highest; it stays as the first or last of its column. Of several that
-// are the lowest, or the highest, the earliest stays.
+// Chooses at most N datapoints that draw the same line chart, by the method M4 (Jugel, Jerzak, Hackenbroich, Markl:
+// "M4: a visualization-oriented time series data aggregation", VLDB 2014): the span is cut into N/4 columns of equal
+// time, and the first, lowest, highest and last datapoint of each column are kept. A line through them covers the same
+// pixels of a chart of that many columns, and keeps the extremes and both ends. One pass, constant memory. A value that
+// is not a number is neither lowest nor highest, but may be first or last. Of several equal extremes the earliest is
+// kept.
 import { type Columns, datapointAt, type Slice } from '../columns.ts';
 import type { Datapoint } from '../datapoint.ts';
 
-/** Fewer cannot hold the extremes and both ends. */
+/** With fewer points the extremes and both ends cannot all be kept. */
 export const pointsMin = 4;
 
 export interface Span {
-  /** Times of the first and last datapoint. */
+  /** Times of the first and the last datapoint. */
   readonly fromMs: number;
   readonly toMs: number;
 }
 
-/** A datapoint that was chosen, and which of its column it is, by time. */
+/** A chosen datapoint and its position within its column. */
 interface Chosen {
   readonly point: Datapoint;
   readonly position: number;
 }
 
-/** A column to which more may come. Plain data: one thread may begin it and another go on. */
+/** A column that may get more datapoints. Plain data, so that it can be sent to another thread. */
 export interface OpenColumn {
   readonly number: number;
   first: Chosen;
@@ -34,9 +34,9 @@ export interface OpenColumn {
   count: number;
 }
 
-/** Chooses among datapoints that come in order of time, or, descending, the last slice first. */
+/** Chooses among datapoints that come in ascending order of time or, descending, the last slice first. */
 export class Downsampling {
-  /** Chosen of columns to which nothing comes any more, in the order in which they are to be given out. */
+  /** Chosen datapoints of finished columns, in the order of the answer. */
   readonly points: Datapoint[] = [];
   readonly #isDescending: boolean;
   readonly #span: Span;
@@ -44,7 +44,7 @@ export class Downsampling {
   readonly #widthMs: number;
   #open: OpenColumn | undefined;
 
-  /** @param query `points`: how many at most; `open`: the column at which the step before has ended */
+  /** @param query `points`: the number to choose at most; `open`: the unfinished column of the previous step. */
   constructor(query: {
     readonly points: number;
     readonly span: Span;
@@ -58,7 +58,7 @@ export class Downsampling {
     this.#open = query.open;
   }
 
-  /** The column that may go on. */
+  /** The column that may continue. */
   get open(): OpenColumn | undefined {
     return this.#open;
   }
@@ -83,29 +83,29 @@ export class Downsampling {
     this.#open = undefined;
   }
 
-  /** What arrives while this is read may lie outside of the span. */
+  /** Datapoints that arrive during the read may lie outside the span. */
   #numberOf(ms: number): number {
     return Math.max(0, Math.min(this.#columns - 1, Math.floor((ms - this.#span.fromMs) / this.#widthMs)));
   }
 
-  /** The first index behind `from` that is of a later column. */
+  /** The first index after `from` that belongs to a later column. */
   #endOf(number: number, { at }: Columns, { from, to }: { readonly from: number; readonly to: number }): number {
     return firstWhere(from + 1, to, (index) => this.#numberOf(at[index] as number) > number);
   }
 
-  /** The first index of those before `to` that is of this column. */
+  /** The first index of this column among those before `to`. */
   #beginOf(number: number, { at }: Columns, { from, to }: { readonly from: number; readonly to: number }): number {
     return firstWhere(from, to - 1, (index) => this.#numberOf(at[index] as number) >= number);
   }
 }
 
-/** One to four datapoints, in the order in which they are to be given out. */
+/** One to four datapoints, in the order of the answer. */
 export function selectedPoints({ first, lowest, highest, last }: OpenColumn, descending: boolean): Datapoint[] {
   const isSwapped = lowest !== undefined && highest !== undefined && lowest.position > highest.position;
   const points: Datapoint[] = [];
   let position = Number.NEGATIVE_INFINITY;
   for (const chosen of isSwapped ? [first, highest, lowest, last] : [first, lowest, highest, last]) {
-    // One may be several of them.
+    // One datapoint may have several roles.
     if (chosen === undefined || chosen.position === position) continue;
     position = chosen.position;
     points.push(chosen.point);
@@ -113,7 +113,7 @@ export function selectedPoints({ first, lowest, highest, last }: OpenColumn, des
   return descending ? points.reverse() : points;
 }
 
-/** The first index at which it holds, from which on it does; `to` where there is none. */
+/** Binary search for the first index at which `holds` is true; `to` where there is none. */
 function firstWhere(from: number, to: number, holds: (index: number) => boolean): number {
   let low = from;
   let high = to;
@@ -131,7 +131,7 @@ function openColumn(number: number, { columns, from }: Slice): OpenColumn {
   return { number, first: some, last: some, lowest: undefined, highest: undefined, ...extremes, count: 0 };
 }
 
-/** Takes in datapoints that lie behind those of the column. */
+/** Adds datapoints that follow those of the column. */
 function addBehind(open: OpenColumn, { columns, from, to }: Slice): OpenColumn {
   const chosen = (index: number) => ({ point: datapointAt(columns, index), position: open.count + index - from });
   const { low, high } = extremesOf(columns.values, { from, to });
@@ -149,7 +149,7 @@ function addBehind(open: OpenColumn, { columns, from, to }: Slice): OpenColumn {
   return open;
 }
 
-/** Takes in datapoints that lie before those of the column. */
+/** Adds datapoints that precede those of the column. */
 function addBefore(open: OpenColumn, { columns, from, to }: Slice): OpenColumn {
   const chosen = (index: number) => ({ point: datapointAt(columns, index), position: index - to - open.count });
   const { low, high } = extremesOf(columns.values, { from, to });
@@ -167,7 +167,7 @@ function addBefore(open: OpenColumn, { columns, from, to }: Slice): OpenColumn {
   return open;
 }
 
-/** Where the least and the greatest number are, the earliest of them; -1 where there is no number. */
+/** Indexes of the lowest and the highest number, the earliest of each; -1 where there is no number. */
 function extremesOf(
   values: Float64Array,
   { from, to }: { readonly from: number; readonly to: number },
@@ -175,7 +175,7 @@ function extremesOf(
   let [low, high] = [-1, -1];
   let [min, max] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
   for (let index = from; index < to; index++) {
-    // What is no number is neither below nor above.
+    // NaN, which stands for other values, compares as neither below nor above.
     const value = values[index] as number;
     if (value < min) {
       min = value;

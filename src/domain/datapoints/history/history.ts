@@ -1,5 +1,5 @@
-// Reading datapoints back (contract 5 and 10): ranges, the last N, pages, calibrated or raw; put together by buckets of
-// time; or downsampled for a chart. Of one sensor or of several, merged by time. Everything streams in bounded steps.
+// Reads datapoints (contract 5 and 10): ranges, the last N, pages, calibrated or raw; aggregated by buckets of time, or
+// downsampled for a chart. Of one sensor, or of several merged by time. Everything is streamed in bounded steps.
 import { Refusal } from '../../../base/refusal.ts';
 import { limits } from '../../../config/limits.ts';
 import { calibrate } from '../../devices/calibration.ts';
@@ -18,10 +18,10 @@ import { mergeRuns } from './merge.ts';
 import type { RowEncoding } from './row-encoding.ts';
 import { readSeries, StepBudget, type StepStart, stepsOf } from './series.ts';
 
-/** Which sensors are read. */
+/** The sensors to read. */
 export interface Selection {
   readonly devices: readonly DeviceId[];
-  /** Each device is read for those of these that it has, and one of the devices must have each; undefined: all. */
+  /** The sensors wanted of each device, each of which at least one device must have; undefined: all. */
   readonly sensors: readonly SensorId[] | undefined;
 }
 
@@ -31,7 +31,7 @@ export interface HistoryQuery {
   readonly toMs?: number | undefined;
   readonly descending: boolean;
   readonly calibrated: boolean;
-  /** Rows at most, of all sensors together; undefined: all. */
+  /** Rows at most, over all sensors; undefined: all. */
   readonly limit: number | undefined;
   readonly offset: number;
 }
@@ -45,11 +45,11 @@ export interface SensorRow<T> {
 
 /** Some rows as JSON. */
 export interface TextPiece {
-  /** The rows, with a byte of room before them and another behind. Whoever has read it may give it back to `History`. */
+  /** The rows, with one free byte before them and one after; `release` it when it has been sent. */
   readonly text: Uint8Array;
-  /** How many, perhaps none. */
+  /** Number of rows, perhaps 0. */
   readonly rows: number;
-  /** True in the last piece where there are rows beyond the limit. */
+  /** True in the last piece where there are more rows than the limit. */
   readonly hasMore: boolean;
 }
 
@@ -74,7 +74,7 @@ export class History {
   }
 
   /**
-   * Permits the read now and gives the datapoints in steps; `lastN` of each sensor, which come newest first.
+   * Checks permission now and returns the datapoints in steps; with `lastN`, the last of each sensor, newest first.
    * @throws Refusal `not-found`, `forbidden`, `malformed` where too many sensors are asked for.
    */
   async read(
@@ -89,7 +89,7 @@ export class History {
     return pageOf(mergeRuns(runs, byTime(descending)), query);
   }
 
-  /** The same of one sensor as JSON, made where it is read, without an object for each datapoint. */
+  /** The same for one sensor as JSON, encoded where the datapoints are read, without an object for each. */
   async readText(
     actor: Actor,
     query: HistoryQuery & { readonly lastN?: number | undefined; readonly encoding: RowEncoding },
@@ -98,12 +98,12 @@ export class History {
     return this.#written(source, query, new StepBudget({ caller: actor.caller, series: 1 }));
   }
 
-  /** Gives the memory of a text back, for the next one. */
+  /** Returns the buffer of a text, so that it is used again. */
   release(text: Uint8Array): void {
     this.#series.release(text);
   }
 
-  /** Permits the read now and gives a row for each sensor and each bucket that has datapoints. */
+  /** Checks permission now and returns a row for each sensor and non-empty bucket. */
   async aggregate(
     actor: Actor,
     query: HistoryQuery & { readonly buckets: BucketRequest },
@@ -116,7 +116,9 @@ export class History {
     );
   }
 
-  /** Permits the read now and gives at most `points` datapoints of each sensor, with its extremes and both ends. */
+  /**
+   * Checks permission now and returns at most `points` datapoints of each sensor, including its extremes and both ends.
+   */
   async downsample(
     actor: Actor,
     query: HistoryQuery & { readonly points: number },
@@ -127,7 +129,7 @@ export class History {
     return pageOf(mergeRuns(runs, byTime(query.descending)), query);
   }
 
-  /** The same of one sensor, as the columns of each step. */
+  /** The same for one sensor, as columns of each step. */
   async downsampleColumns(
     actor: Actor,
     query: HistoryQuery & { readonly points: number },
@@ -137,7 +139,7 @@ export class History {
     return slicesOf(this.#downsampled(source, query, budget), query);
   }
 
-  /** The last pushed datapoint of each sensor of the devices, corrected by its calibration. */
+  /** The last pushed datapoint of each sensor of the devices, calibrated. */
   async latest(devices: readonly Device[]): Promise<Map<SensorKey, ArrivedDatapoint>> {
     const sensors = devices.flatMap((device) => [...device.sensors.values()]);
     const latest = await this.#series.latest(sensors.map((sensor) => sensor.key));
@@ -148,7 +150,7 @@ export class History {
     return latest;
   }
 
-  /** Opens a run of rows for each sensor of the selection; they share one budget of memory. */
+  /** Opens a stream of rows for each selected sensor; they share one budget of memory. */
   async #runs<T>(
     actor: Actor,
     selection: Selection,
@@ -165,7 +167,7 @@ export class History {
     return source;
   }
 
-  /** The sensors of the selection; all of their devices must be readable. */
+  /** The selected sensors; the actor must be permitted to read all of their devices. */
   async #permit(actor: Actor, { devices: ids, sensors }: Selection): Promise<SelectedSensor[]> {
     if (ids.length > limits.sensorsReadMax) throw tooManySensors();
     const sources: SelectedSensor[] = [];
@@ -194,7 +196,7 @@ export class History {
     const { fromMs, toMs, limit, offset, encoding } = query;
     const { rowsMax, descending } = boundsOf({ ...query, limit: limit === undefined ? undefined : limit + 1 });
     const made = { ...madeOf(sensor, query), fromMs, toMs, descending, encoding };
-    // One more than is shown tells whether there is more.
+    // One row more than shown tells whether there are more.
     let [toRead, toSkip, toShow] = [rowsMax, offset, limit ?? Number.POSITIVE_INFINITY];
     const ask = (start: StepStart) => {
       const rows = { limit: Math.min(limits.textStepRows, toRead), skip: toSkip, rowsMax: toShow };
@@ -246,7 +248,7 @@ export class History {
   }
 }
 
-/** What all that is made of a series where it is read begins with. */
+/** The fields common to all computed queries. */
 function madeOf({ key, calibration }: Sensor, { calibrated }: HistoryQuery) {
   return { sensor: key, calibration: calibrated ? calibration : undefined };
 }
@@ -258,16 +260,16 @@ function bytesOfAggregates({ rows }: AggregateStep): number {
   return bytes;
 }
 
-/** About what a row takes in memory, texts apart. */
+/** Estimated bytes of a row, without texts. */
 const aggregateBytes = 150;
 
-/** How many rows of each sensor are read, and from which end. */
+/** How many rows of each sensor to read, and from which end. */
 function boundsOf({ lastN, limit, offset, descending }: HistoryQuery & { readonly lastN?: number | undefined }) {
   const rowsMax = Math.min(lastN ?? Number.POSITIVE_INFINITY, (limit ?? Number.POSITIVE_INFINITY) + offset);
   return { rowsMax, descending: lastN !== undefined || descending };
 }
 
-/** The rows of a page, as they lie in their steps. */
+/** The rows of a page, as slices of their steps. */
 async function* slicesOf(
   steps: AsyncGenerator<Columns>,
   { limit, offset }: Pick<HistoryQuery, 'limit' | 'offset'>,
@@ -295,7 +297,7 @@ async function* located<T>(
   for await (const rows of steps) yield rows.map((row) => ({ device: device.id, sensor: sensor.id, row }));
 }
 
-/** By time; equal times by when they were received; and what was received together by the sensor's id, device by device. */
+/** By time, then by time of receiving, then by the sensor's id within a device. */
 function byTime(descending: boolean): (a: SensorRow<Datapoint>, b: SensorRow<Datapoint>) => number {
   const direction = descending ? -1 : 1;
   return (a, b) => direction * compareTimes(a.row, b.row) || compareSensors(a, b);

@@ -1,5 +1,5 @@
-// Merges sorted runs that come in steps into one, holding one step of each: reading several sensors at once takes
-// constant memory. Equal rows come in the order of their runs.
+// Merges sorted streams that come in steps, holding one step of each, so that reading several sensors takes bounded
+// memory. Equal rows come in the order of their streams.
 import { nextLoopTurn } from './series.ts';
 
 interface SortedRun<T> {
@@ -9,9 +9,9 @@ interface SortedRun<T> {
   index: number;
 }
 
-/** Rows given out in one step. */
+/** Rows returned in one step. */
 const stepRows = 500;
-/** Runs opened before others get a turn. */
+/** Streams opened before other work has its turn. */
 const openedAtOnce = 50;
 
 export async function* mergeRuns<T>(
@@ -47,7 +47,7 @@ export async function* mergeRuns<T>(
   }
 }
 
-/** Takes the next step of a run; false at its end. */
+/** Reads the next step of a stream; false at its end. */
 async function advance<T>(run: SortedRun<T>): Promise<boolean> {
   run.rows = [];
   run.index = 0;
@@ -59,7 +59,7 @@ async function advance<T>(run: SortedRun<T>): Promise<boolean> {
   return true;
 }
 
-/** A binary heap of runs, the one with the first row on top. */
+/** A binary heap of streams, ordered by their next row. */
 class Heap<T> {
   readonly #runs: SortedRun<T>[] = [];
   readonly #compare: (a: T, b: T) => number;
@@ -89,7 +89,7 @@ class Heap<T> {
     this.sinkTop();
   }
 
-  /** Puts the top where it belongs after its row has changed. */
+  /** Restores the heap after the row of the top has changed. */
   sinkTop(): void {
     for (let at = 0; ; ) {
       let first = at;

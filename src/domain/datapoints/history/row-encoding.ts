@@ -1,9 +1,9 @@
-// Datapoints of one sensor as the JSON of API version 2 (contract 5), written from their columns straight into bytes: a
-// list has many thousands, and an object and some texts for each would take several times as long to make, and to clear
-// away. The thread that has read them writes them. Says what http/lists/datapoint-rows.ts says.
+// Encodes datapoints of one sensor as the JSON of API version 2 (contract 5), from columns straight into bytes: a list
+// has many thousands, and objects and strings for each would take several times as long. Runs in the thread that reads.
+// Writes the same as http/lists/datapoint-rows.ts.
 import { type Slice, valueAt } from '../columns.ts';
 
-/** Rows as the elements of a JSON array, or each on a line of its own. */
+/** Rows as elements of a JSON array, or each on its own line. */
 export type RowEncoding = 'json' | 'ndjson';
 
 const encoder = new TextEncoder();
@@ -17,13 +17,13 @@ const colon = 0x3a;
 const quote = 0x22;
 const brace = 0x7d;
 const zero = 0x30;
-/** All of the above, two times of at most 27 characters and a number of 25. */
+/** Bytes of a row without a text: the fixed parts, two times of at most 27 characters and a number of 25. */
 const rowBytes = 140;
-/** Bytes that a character of a text takes at most. */
+/** Most bytes of a character. */
 const bytesPerChar = 3;
 const dayMs = 86_400_000;
 
-/** Bytes that the rows of a slice take at most. */
+/** An upper bound for the bytes of a slice's rows. */
 export function jsonBytesMax({ columns: { texts }, from, to }: Slice): number {
   let bytes = (to - from) * rowBytes;
   if (texts === undefined) return bytes;
@@ -34,12 +34,12 @@ export function jsonBytesMax({ columns: { texts }, from, to }: Slice): number {
   return bytes;
 }
 
-/** Writes rows one behind the other. */
+/** Writes rows one after the other. */
 export class RowWriter {
   readonly #bytes: Uint8Array;
   readonly #encoding: RowEncoding;
   #at: number;
-  /** The times written last, and where the received one stands. */
+  /** The last written times, and where the last time of receiving is in the buffer. */
   readonly #measured = new DayText();
   readonly #received = new DayText();
   #receivedMs = Number.NaN;
@@ -47,14 +47,14 @@ export class RowWriter {
   #receivedEnd = 0;
   #isFirst = true;
 
-  /** @param bytes with room for all that is added, from `at` on */
+  /** @param bytes with enough space from `at` on for everything that is added. */
   constructor(bytes: Uint8Array, options: { readonly at: number; readonly encoding: RowEncoding }) {
     this.#bytes = bytes;
     this.#at = options.at;
     this.#encoding = options.encoding;
   }
 
-  /** Where the next row would begin. */
+  /** Where the next row begins. */
   get at(): number {
     return this.#at;
   }
@@ -85,7 +85,7 @@ export class RowWriter {
     this.#at = at;
   }
 
-  /** Many are received at once. */
+  /** Copies the previous one if it is equal: many datapoints are received at once. */
   #putReceived(at: number, ms: number): number {
     const bytes = this.#bytes;
     if (ms === this.#receivedMs) {
@@ -99,7 +99,7 @@ export class RowWriter {
   }
 }
 
-/** A number as JSON has it; what is none is kept as its JSON text. */
+/** A number as JSON; any other value is JSON text already. */
 function putValue(bytes: Uint8Array, at: number, value: number | string): number {
   if (typeof value === 'string') return at + encoder.encodeInto(value, bytes.subarray(at)).written;
   const decimals = decimalsOf(value);
@@ -120,11 +120,11 @@ function putValue(bytes: Uint8Array, at: number, value: number | string): number
 }
 
 const powers = [1, 10, 100, 1000];
-/** Numbers up to here are written digit by digit. */
+/** Integers up to so many digits are written digit by digit. */
 const digitsMax = 9;
 const plainMax = 10 ** digitsMax;
 
-/** How few decimals a number is written with, up to three; -1 where it has more, or is written in another way. */
+/** The decimals of a number if it can be written with up to three; -1 otherwise. */
 function decimalsOf(value: number): number {
   for (let decimals = 0; decimals < powers.length; decimals++) {
     const power = powers[decimals] as number;
@@ -158,7 +158,7 @@ function putTwo(bytes: Uint8Array, at: number, number: number): number {
   return at + 2;
 }
 
-/** Times as `formatTimestamp` writes them; the day, which goes on slowly, is remembered. */
+/** Encodes times as `formatTimestamp` does; caches the text of the day. */
 class DayText {
   #day = Number.NaN;
   /** `2016-06-08T` */

@@ -1,5 +1,5 @@
-// The datapoints of one sensor, read from the store in steps that are bounded in rows and in bytes, however long the
-// range and however large the values. Several series that are read side by side share one budget.
+// Reads the datapoints of one sensor in steps that are bounded in rows and bytes, however long the range and however
+// large the values. Several series read side by side share one budget.
 import { reportReleasedBytes } from '../../../base/memory/garbage-collection.ts';
 import { limits } from '../../../config/limits.ts';
 import type { Caller } from '../../callers/caller.ts';
@@ -14,10 +14,10 @@ export interface SeriesQuery extends Pick<RangeQuery, 'fromMs' | 'toMs' | 'desce
   readonly rowsMax?: number | undefined;
 }
 
-/** For whom the series of one request are read, and how much they hold in memory together. */
+/** The caller of the series of one request, and the bytes they hold together. */
 export class StepBudget {
   readonly caller: Caller;
-  /** How many series share it. */
+  /** Number of series that share it. */
   readonly series: number;
   #heldBytes = 0;
 
@@ -26,27 +26,27 @@ export class StepBudget {
     this.series = options.series;
   }
 
-  /** Says what a series holds now instead of `before`. */
+  /** Updates the bytes a series holds from `before` to `now`. */
   replace(before: number, now: number): void {
     this.#heldBytes += now - before;
   }
 
-  /** Bytes for the next step of a series that holds so many: its share, or what the others leave. */
+  /** Bytes for the next step of a series: its part, or what the others leave. */
   bytesFor(held: number): number {
     return Math.max(limits.readBytes / this.series, Math.min(limits.readBytes - this.#heldBytes + held, stepBytes));
   }
 }
 
-/** Bytes of a step at most, so that other work comes between. */
+/** Most bytes of a step, so that other work comes between. */
 const stepBytes = limits.readBytes / 4;
 
-/** Where a step of a read begins, and what it may hold. */
+/** The start of a step, and its bounds. */
 export interface StepStart {
   readonly after: SeriesCursor | undefined;
   readonly bytesMax: number;
 }
 
-/** Asks for step after step; what the one before holds is let go when the next is asked for. */
+/** Reads step after step; frees the previous step when the next one is asked for. */
 export async function* stepsOf<Step extends { readonly next: SeriesCursor | undefined }>(
   ask: (start: StepStart) => Promise<Step>,
   { bytesOf, budget }: { readonly bytesOf: (step: Step) => number; readonly budget: StepBudget },
@@ -62,7 +62,7 @@ export async function* stepsOf<Step extends { readonly next: SeriesCursor | unde
       yield step;
       if (step.next === undefined) return;
       after = step.next;
-      // Other callers come between two steps of a long read.
+      // Other callers have their turn between two steps.
       await nextLoopTurn();
     }
   } finally {
@@ -70,7 +70,7 @@ export async function* stepsOf<Step extends { readonly next: SeriesCursor | unde
   }
 }
 
-/** Gives the datapoints in steps. */
+/** Returns the datapoints in steps. */
 export async function* readSeries(
   series: Series,
   sensor: Sensor,

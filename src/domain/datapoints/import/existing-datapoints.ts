@@ -1,5 +1,5 @@
-// Which datapoints of a file a sensor has already: the same value at the same time. Called by imports.ts for one batch
-// after the other; reads the store in bounded steps.
+// Finds lines whose datapoint a sensor already has: the same value at the same time. Called by imports.ts for each
+// batch; reads the store in bounded steps.
 import type { Caller } from '../../callers/caller.ts';
 import type { Sensor } from '../../devices/sensor.ts';
 import type { Series } from '../../ports/series.ts';
@@ -11,7 +11,7 @@ import type { ImportLine } from './import-line.ts';
 /** Values at one time. */
 type ValuesByTime = Map<number, Set<StoredValue>>;
 
-/** Datapoints read for each that is asked about; beyond, each time is looked up by itself. */
+/** Datapoints read for each line; beyond that, each time is looked up by itself. */
 const readPerLine = 8;
 
 export class ExistingDatapoints {
@@ -21,7 +21,7 @@ export class ExistingDatapoints {
     this.#series = series;
   }
 
-  /** The lines whose datapoints are stored, or came earlier among these. One without a time is never known. */
+  /** The lines whose datapoints are stored, or occur earlier among these lines. A line without a time never counts. */
   async findAmong(
     lines: readonly ImportLine[],
     caller: Caller,
@@ -44,7 +44,7 @@ export class ExistingDatapoints {
     return known;
   }
 
-  /** What there is at these times, by reading all between them; undefined where that is too much. */
+  /** The values at these times, by reading the whole span; undefined where that would be too much. */
   async #readSpan(sensor: Sensor, times: ReadonlySet<number>, budget: StepBudget): Promise<ValuesByTime | undefined> {
     const sorted = [...times].sort((a, b) => a - b);
     const found: ValuesByTime = new Map(sorted.map((time) => [time, new Set()]));

@@ -1,12 +1,12 @@
-// A line of a file that is imported, or a field of it: one datapoint.
+// One datapoint of an imported file: a line, or a field of one.
 import type { BulkLine, RefusedLine } from '../ingest/bulk.ts';
 
 export interface ImportLine extends BulkLine {
-  /** From 1; undefined where the line is one datapoint. */
+  /** From 1; undefined where the line has one datapoint. */
   readonly column: number | undefined;
-  /** When it was received, milliseconds since 1970 UTC, where that is brought in too. */
+  /** Time of receiving in milliseconds since 1970 UTC, where the file has one. */
   readonly receivedMs: number | undefined;
-  /** What its sensor is like, should it have to be made. */
+  /** The name of its sensor, should it be created. */
   readonly name: string | undefined;
   readonly unit: string | undefined;
 }

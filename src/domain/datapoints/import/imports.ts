@@ -1,6 +1,6 @@
-// Bringing in history (contract 10): lines of a file, judged one by one and stored in their order, one commit a batch.
-// What is permitted is what a push of its own would be (ingest.ts). No rule looks at any of it. Called by the import
-// door of HTTP alone. Keeps I1: a batch counts as stored after its commit, whatever becomes of the next.
+// Imports history (contract 10): lines of a file, checked one by one and stored in order, one commit for each batch.
+// Permission is as for pushes (ingest.ts). No rule looks at imported datapoints. Called by the import of HTTP. Keeps
+// I1: a batch counts as stored after its commit, whatever happens to the next.
 
 import { Refusal } from '../../../base/refusal.ts';
 import type { Clock } from '../../../base/time/clock.ts';
@@ -25,28 +25,28 @@ import { ExistingDatapoints } from './existing-datapoints.ts';
 import type { ImportLine, RefusedField } from './import-line.ts';
 
 export interface ImportOptions {
-  /** Judges everything and stores nothing. */
+  /** Dry run: checks everything and stores nothing. */
   readonly isDry: boolean;
-  /** Makes sensors that a device lacks, where the actor may. */
+  /** Creates missing sensors of a device, where the actor may. */
   readonly makesSensors: boolean;
-  /** Passes over a datapoint whose sensor has the same value at the same time already. */
+  /** Skips a datapoint whose sensor already has the same value at the same time. */
   readonly skipsKnown: boolean;
-  /** Under which a repeat stores nothing twice. */
+  /** Idempotency key, under which a repeat stores nothing twice. */
   readonly key: string | undefined;
 }
 
-/** What became of a batch. */
+/** The result of a batch. */
 export interface BatchOutcome {
-  /** Datapoints stored, or, in a dry run, to be stored. */
+  /** Datapoints stored, or in a dry run those that would be. */
   readonly accepted: number;
-  /** Datapoints passed over because they were there. */
+  /** Datapoints skipped because they exist. */
   readonly known: number;
-  /** Not all of them where a repeat gets its first answer; `refusedCount` counts all. */
+  /** Some refused lines where a repeat gets its first answer; `refusedCount` counts all. */
   readonly refused: readonly RefusedField[];
   readonly refusedCount: number;
 }
 
-/** A sensor that an import made. */
+/** A sensor that an import created. */
 export interface CreatedSensor {
   readonly device: DeviceId;
   readonly sensor: SensorId;
@@ -71,22 +71,22 @@ export class Imports {
     this.#parts = { ...parts, idempotencyGuard: new IdempotencyGuard(parts) };
   }
 
-  /** @param actorNow who imports, as they are by then: an import may last, and rights end. */
+  /** @param actorNow returns the actor with present rights: an import may take long, and rights may end. */
   begin(actorNow: () => Promise<Actor>, options: ImportOptions): ImportRun {
     return new ImportRun(this.#parts, actorNow, options);
   }
 }
 
-/** Where a line goes, or why it may not go there. */
+/** The sensor of a line, or why it cannot be stored. */
 type LineTarget = SensorRef | 'to be made' | string;
 
-/** One import. Its batches come one after the other. */
+/** One import. Its batches run one after the other. */
 export class ImportRun {
   readonly #parts: ImportParts & { readonly idempotencyGuard: IdempotencyGuard<BatchOutcome> };
   readonly #actorNow: () => Promise<Actor>;
   readonly #options: ImportOptions;
   readonly #made = new Map<string, CreatedSensor>();
-  /** Why a sensor could not be made. */
+  /** By sensor: why it could not be created. */
   readonly #unmade = new Map<string, string>();
   readonly #known: ExistingDatapoints | undefined;
   #batch = 0;
@@ -102,13 +102,13 @@ export class ImportRun {
     this.#known = options.skipsKnown ? new ExistingDatapoints(parts.series) : undefined;
   }
 
-  /** The sensors made so far, or, in a dry run, to be made. */
+  /** The sensors created so far, or in a dry run those that would be. */
   get made(): readonly CreatedSensor[] {
     return [...this.#made.values()];
   }
 
   /**
-   * Stores what may be stored of these lines; resolves after the commit.
+   * Stores the permitted lines; resolves after the commit.
    * @throws Refusal `busy`, `storage`, `unauthenticated`, `conflict`: then nothing of this batch was stored.
    */
   async store(lines: readonly ImportLine[]): Promise<BatchOutcome> {
@@ -143,7 +143,7 @@ export class ImportRun {
     const known = await this.#findKnown(actor, lines);
     for (let attempt = 1; ; attempt++) {
       await directory.loadAll(new Set(lines.map(({ device }) => device)));
-      // From here to the queue nothing waits, so that no removal comes between.
+      // No await from here to the queue, so that no removal can happen between.
       const { pushes, ...outcome } = this.#judge(actor, lines, known);
       if (outcome.accepted === 0) return outcome;
       try {
@@ -156,13 +156,13 @@ export class ImportRun {
       } catch (error) {
         const isFull = error instanceof Refusal && error.code === 'busy';
         if (!isFull || attempt === limits.importAttemptsMax) throw error;
-        // History can wait: it goes in behind what comes now.
+        // Imports have no hurry: they wait until current pushes leave room.
         await writer.waitForCapacity(actor.caller);
       }
     }
   }
 
-  /** What may be stored, as pushes in the order of the lines, and what may not. */
+  /** The permitted lines as pushes in the order of the file, and the refused ones. */
   #judge(
     actor: Actor,
     lines: readonly ImportLine[],
@@ -181,7 +181,7 @@ export class ImportRun {
       if (fault !== undefined || known.has(line)) continue;
       accepted += 1;
       if (typeof target === 'string') continue;
-      // Sensors that take turns make many small pushes: so all datapoints keep the order of the file.
+      // Lines of alternating sensors become many small pushes, so that datapoints keep the order of the file.
       const receivedMs = line.receivedMs ?? nowMs;
       if (run === undefined || run.sensorRef !== target || run.receivedMs !== receivedMs) {
         run = { sensorRef: target, receivedMs, readings: [] };
@@ -208,9 +208,9 @@ export class ImportRun {
     const device = directory.peek(id);
     if (device === undefined) return `There is no device ${id}.`;
     try {
-      // To say when something was received is to speak for the service; who may change the device may.
+      // Setting the time of receiving needs the right to change the device.
       if (receivedMs !== undefined) permissions.require(actor, device, scope.update);
-      // To say what is there already is to show it.
+      // Skipping existing datapoints reveals them, so it needs the right to read.
       if (this.#options.skipsKnown) permissions.require(actor, device, scope.dataView);
       permissions.require(actor, device, scope.dataCreate);
       const name = nameOf(id, sensor);
@@ -232,7 +232,7 @@ export class ImportRun {
     });
   }
 
-  /** Makes the sensors that the lines name and their devices lack. */
+  /** Creates the sensors that the lines name and their devices lack. */
   async #makeSensors(actor: Actor, lines: readonly ImportLine[]): Promise<void> {
     if (!this.#options.makesSensors) return;
     for (const line of lines) {
@@ -270,7 +270,7 @@ function faultOf({ receivedMs }: ImportLine, nowMs: number): string | undefined 
   return receivedMs !== undefined && receivedMs > nowMs ? 'The time it was received lies in the future.' : undefined;
 }
 
-/** The outcome as it is kept in the receipt: of the refused as many as an answer tells of. */
+/** The outcome as stored in the receipt, with as many refused lines as an answer shows. */
 function pack(outcome: BatchOutcome): string {
   return JSON.stringify({ ...outcome, refused: outcome.refused.slice(0, limits.importRefusedMax) });
 }

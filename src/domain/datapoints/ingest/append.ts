@@ -1,13 +1,13 @@
-// What is handed to the writer (writer.ts), and how its outcome is told.
+// The request to the writer (writer.ts), and the callback with its result.
 import type { Caller } from '../../callers/caller.ts';
 import type { PushReceipt } from '../datapoint-batch.ts';
 import type { Push } from './push.ts';
 
-/** Pushes that are stored together or not at all, and what is kept beside them. */
+/** Pushes that are stored together or not at all, with their receipt. */
 export interface AppendRequest {
   readonly pushes: readonly Push[];
   readonly receipt?: PushReceipt | undefined;
-  /** Whose share of the queue it takes; left out: work of the service itself, which is done after all that came before. */
+  /** Whose share of the queue it uses; absent for work of the service, which is done after everything before it. */
   readonly caller?: Caller;
 }
 

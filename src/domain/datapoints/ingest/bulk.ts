@@ -1,6 +1,6 @@
-// Datapoints of many devices in one request, judged line by line (contract 10): what may be stored is stored, in one
-// commit, and the rest is told. Each line passes the same checks as a push of its own (ingest.ts). Keeps I1: the answer
-// goes out after the commit, and a queue that is full refuses the whole request.
+// Stores datapoints of many devices from one request, checked line by line (contract 10): permitted ones are stored in
+// one commit, the others reported. Each line is checked like a push (ingest.ts). Keeps I1: the answer is sent after the
+// commit, and a full queue refuses the whole request.
 
 import { Refusal } from '../../../base/refusal.ts';
 import type { Clock } from '../../../base/time/clock.ts';
@@ -31,7 +31,7 @@ export interface RefusedLine {
   readonly detail: string;
 }
 
-/** What came in, read: lines that make sense, and those that do not. */
+/** A parsed request: valid lines and invalid ones. */
 export interface BulkRequest {
   readonly lines: readonly BulkLine[];
   readonly refused: readonly RefusedLine[];
@@ -41,7 +41,7 @@ export interface BulkRequest {
 
 export interface BulkResult {
   readonly accepted: number;
-  /** In order of their lines. */
+  /** In the order of their lines. */
   readonly refused: readonly RefusedLine[];
 }
 
@@ -71,7 +71,7 @@ export class Bulk {
   }
 
   /**
-   * Stores what may be stored; resolves after the commit.
+   * Stores the permitted lines; resolves after the commit.
    * @throws Refusal `busy`, `storage`: then nothing was stored.
    */
   async accept(actor: Actor, request: BulkRequest): Promise<BulkResult> {
@@ -92,7 +92,7 @@ export class Bulk {
   async #append(actor: Actor, { lines, refused, isQuiet }: BulkRequest, receipt?: PushReceipt): Promise<BulkResult> {
     const groups = [...Map.groupBy(lines, ({ device, sensor }) => `${device}\n${sensor}`).values()];
     await this.#directory.loadAll(new Set(lines.map(({ device }) => device)));
-    // From here to the queue nothing waits, so that no removal comes between.
+    // No await from here to the queue, so that no removal can happen between.
     const pushes: Push[] = [];
     const faults = [...refused];
     let accepted = 0;
@@ -112,7 +112,7 @@ export class Bulk {
     return answer;
   }
 
-  /** The push of the lines of one sensor, or why it may not be. */
+  /** The push of one sensor's lines, or why it is refused. */
   #resolve(actor: Actor, group: readonly BulkLine[], isQuiet: boolean | undefined): Push | string {
     const { device: id, sensor } = group[0] as BulkLine;
     const device = this.#directory.peek(id);
@@ -128,7 +128,7 @@ export class Bulk {
   }
 }
 
-/** The answer as it is kept in the receipt, short where many lines are refused for one reason. */
+/** The answer as stored in the receipt; compact where many lines are refused for the same reason. */
 function pack({ accepted, refused }: BulkResult): string {
   const reasons = [...Map.groupBy(refused, ({ detail }) => detail)];
   const text = JSON.stringify([

@@ -5,21 +5,27 @@
 // stretch than in a free one, the next free one is twice as long. Called by the writer alone, for the size and time of commits.
 
 export interface CommitPacingBounds {
-  /** Milliseconds from the beginning of one commit to that of the next, in spared stretches. */
+  /** Milliseconds between the beginnings of two commits, in spared stretches. */
   readonly everyMs: number;
-  /** Datapoints in that time from which on a stream is worth sparing. */
+  /** Datapoints in that time from which on a stream is paced. */
   readonly datapointsMin: number;
-  /** Datapoints with which a commit waits for no more. */
+  /** With so many datapoints a commit waits no longer. */
   readonly datapointsEnough: number;
-  /** Milliseconds of a free stretch: the shortest, and the longest, after several in which sparing was too dear. */
+  /**
+   * Milliseconds of a free stretch: the shortest, and the longest, which is used after several spared stretches were
+   * too slow.
+   */
   readonly freeMsMin: number;
   readonly freeMsMax: number;
-  /** Milliseconds of a spared stretch, after which it is looked at; and such stretches up to the next free one. */
+  /**
+   * Milliseconds of a spared stretch, after which its rate is compared; and the number of such stretches before the
+   * next free one.
+   */
   readonly sparedMs: number;
   readonly sparedMax: number;
 }
 
-/** The time that passes, milliseconds; tests turn it themselves. */
+/** Elapsed time in milliseconds; tests provide their own. */
 export interface PacingTimer {
   now(): number;
   sleep(ms: number): Promise<void>;
@@ -30,7 +36,7 @@ const timer: PacingTimer = {
   sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
 };
 
-/** Share of the datapoints of a free stretch that must come in a spared one. */
+/** A spared stretch must reach this share of the free stretch's rate. */
 const shareMin = 0.9;
 
 export class CommitPacing {
@@ -40,10 +46,10 @@ export class CommitPacing {
   #stretchMs = Number.NEGATIVE_INFINITY;
   /** Datapoints committed in this stretch. */
   #datapoints = 0;
-  /** Spared stretches in a row, this one included; 0 in a free one. */
+  /** Consecutive spared stretches including this one; 0 in a free one. */
   #spared = 0;
   #freeMs: number;
-  /** Datapoints a millisecond in the last free stretch. */
+  /** Datapoints per millisecond in the last free stretch. */
   #freeRate = 0;
 
   constructor(bounds: CommitPacingBounds, time = timer) {
@@ -52,7 +58,7 @@ export class CommitPacing {
     this.#freeMs = bounds.freeMsMin;
   }
 
-  /** Waits for the time of the next commit, where commits are spared; `waiting` datapoints are there for it. */
+  /** Waits until the next commit may begin; `waiting` datapoints are in the queue. */
   async wait(waiting: number): Promise<void> {
     if (this.#spared === 0 || waiting >= this.#bounds.datapointsEnough) return;
     const leftMs = this.#commitMs + this.#bounds.everyMs - this.#timer.now();
@@ -65,7 +71,7 @@ export class CommitPacing {
     const elapsedMs = nowMs - this.#stretchMs;
     this.#commitMs = nowMs;
     if (elapsedMs >= (this.#spared === 0 ? this.#freeMs : this.#bounds.sparedMs)) {
-      // One that goes on over a pause tells nothing of what pacing costs.
+      // A stretch with a pause in it says nothing about the cost of pacing.
       if (this.#spared > 0 && elapsedMs > this.#bounds.sparedMs * 2) this.#spareAnew();
       else this.#endStretch(this.#datapoints / elapsedMs);
       this.#stretchMs = nowMs;

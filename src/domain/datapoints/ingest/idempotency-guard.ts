@@ -1,30 +1,30 @@
-// Runs a push once under an Idempotency-Key (contract 5): a repeat of a push stores nothing again and gets the first answer, while
-// the first is under way as well as after it, crashes between included. For ingest.ts and bulk.ts, which put the receipt
-// handed to them into the commit of what they store: then the two are there together or not at all.
+// Runs a push once under an Idempotency-Key (contract 5): a repeat stores nothing and gets the first answer, also while
+// the first is in progress and after a crash. Used by ingest.ts and bulk.ts, which store the receipt in the same commit
+// as the push, so that both are there or neither.
 import { createHash } from 'node:crypto';
 import { Refusal } from '../../../base/refusal.ts';
 import type { Clock } from '../../../base/time/clock.ts';
 import type { CommitLog } from '../../ports/commit-log.ts';
 import type { PushReceipt } from '../datapoint-batch.ts';
 
-/** Names a push so that its repeat is recognised. */
+/** Identifies a push, so that its repeat is recognised. */
 export interface IdempotencyKey {
   readonly key: string;
-  /** The method and path the key belongs to. */
+  /** The method and path that the key belongs to. */
   readonly door: string;
   readonly body: Uint8Array;
 }
 
-/** A push that is to happen once. */
+/** A push that must happen once. */
 interface IdempotentPush<Answer> {
-  /** Who pushes: a key is the caller's own. */
+  /** The caller; keys of different callers are independent. */
   readonly caller: string;
   readonly key: IdempotencyKey;
-  /** What the key belongs to beside the path, where a path may come to mean something else. */
+  /** An addition to the path, where a path may come to mean something else. */
   readonly part?: string | number;
-  /** Does it, and stores the receipt with it; the text of the answer is for it to add. */
+  /** Runs the push and stores the receipt with it, adding the text of the answer. */
   readonly first: (receipt: PushReceipt) => Promise<Answer>;
-  /** The answer out of the receipt's text. */
+  /** Restores the answer from the receipt's text. */
   readonly again: (answer: string) => Answer;
 }
 
@@ -32,7 +32,7 @@ export class IdempotencyGuard<Answer> {
   readonly #commitLog: Pick<CommitLog, 'findReceipt'>;
   readonly #clock: Clock;
   readonly #receiptMs: number;
-  /** Pushes that are under way, so that a repeat waits for the first instead of storing beside it. */
+  /** Pushes in progress, so that a repeat waits for the first. */
   readonly #pending = new Map<string, { readonly bodyHash: string; readonly done: Promise<Answer> }>();
 
   constructor(parts: {

@@ -1,5 +1,5 @@
-// Step 1 of the way of a datapoint: find the sensor, permit, check, stamp `date_received`, hand to the writer.
-// Every door that takes datapoints ends here.
+// Step 1 of the way of a datapoint: find the sensor, check permission and quota, set `date_received`, hand over to the
+// writer. HTTP and MQTT both end here.
 
 import { Refusal } from '../../../base/refusal.ts';
 import type { Clock } from '../../../base/time/clock.ts';
@@ -20,12 +20,12 @@ import { Push, type PushExtras } from './push.ts';
 import type { Readings } from './reading.ts';
 import type { Writer } from './writer.ts';
 
-/** A push to one sensor, as a door hands it over. */
+/** A push to one sensor, as HTTP or MQTT hand it over. */
 export interface SensorPush extends PushExtras {
   readonly device: DeviceId;
   readonly sensor: SensorId;
   readonly readings: Readings;
-  /** Without readings too it takes its turn, and is done after all that came before. */
+  /** Takes its turn in the queue even without readings, and is done after everything before it. */
   readonly isInLine?: boolean;
 }
 
@@ -64,15 +64,15 @@ export class Ingest {
     });
   }
 
-  /** As `accept`, for those to whom a promise costs too much. */
+  /** As `accept`, with a callback, for hot paths where a promise would cost too much. */
   submit(actor: Actor, push: SensorPush, done: AppendCallback): void {
     const device = this.#directory.peek(push.device);
-    // The usual push finds its device in memory and goes on without waiting.
+    // Usually the device is in memory, and the push continues synchronously.
     if (device !== undefined) this.#append(actor, device, push, done);
     else this.#directory.get(push.device).then((found) => this.#append(actor, found, push, done), done);
   }
 
-  /** The sensor that a push goes to, if its device is in memory and the actor may push to it. */
+  /** The sensor of a push, if its device is in memory and the actor may push to it. */
   peekSensor(actor: Actor, device: DeviceId, sensorId: SensorId): SensorRef | undefined {
     const found = this.#directory.peek(device);
     if (found === undefined || (this.#permissions.scopesOf(actor, found) & scope.dataCreate) === 0) return undefined;
@@ -82,7 +82,10 @@ export class Ingest {
     return this.#charges.refusalOf(charge, actor.caller) === undefined ? { device: found, sensor, charge } : undefined;
   }
 
-  /** Stores pushes of one caller whose places were found with `peekPlace` in this turn of the event loop, all of them or none. */
+  /**
+   * Stores pushes of one caller, all or none. Their sensors must have been found by `peekSensor` in this turn of the
+   * event loop.
+   */
   submitAll(caller: Caller, pushes: readonly Push[], done: AppendCallback): void {
     this.#writer.submit({ caller, pushes }, done);
   }
@@ -93,7 +96,7 @@ export class Ingest {
    */
   async acceptOnce(actor: Actor, push: SensorPush, key: IdempotencyKey): Promise<void> {
     const device = await this.#directory.get(push.device);
-    // With the sensor's own number: a sensor that was removed and made again has stored nothing yet.
+    // Includes the sensor's key: a sensor that was removed and created again has stored nothing yet.
     const part = this.resolve(actor, device, push.sensor).sensor.key;
     const first = async (receipt: PushReceipt) => {
       const sensorRef = this.resolve(actor, device, push.sensor);
@@ -119,7 +122,7 @@ export class Ingest {
   }
 
   /**
-   * Where a push goes; bulk.ts asks for each of its own.
+   * Finds the sensor of a push and checks permission and quota.
    * @throws Refusal `not-found`, `forbidden`, `quota`, `too-many`.
    */
   resolve(actor: Actor, device: Device, sensorId: SensorId): SensorRef {

@@ -1,6 +1,7 @@
-// The readings that most devices send, `{"value":21.5}` or `{"value":21.5,"timestamp":"2016-06-08T18:20:27.873Z"}`, alone
-// or in an array, read straight from their bytes: a fraction of the cost of the general way. Whatever looks different in
-// the least is left to that; what is read here reads the same there (plain-reading.test.ts).
+// Parses the readings that most devices send, `{"value":21.5}` or
+// `{"value":21.5,"timestamp":"2016-06-08T18:20:27.873Z"}`, alone or in an array, straight from their bytes, at a
+// fraction of the cost of JSON.parse. Any other form is left to the general parser; results are identical
+// (plain-reading.test.ts).
 import { limits } from '../../../config/limits.ts';
 import { PlainReadings } from './plain-readings.ts';
 import type { Reading } from './reading.ts';
@@ -17,24 +18,24 @@ const space = 0x20;
 const zero = 0x30;
 
 /**
- * Value and timestamp of the reading that was scanned last; one for all, because a result for each would cost as much as
- * scanning, and in an array of numbers, because each would be an object of its own elsewhere.
+ * Value and timestamp of the last scanned reading. Shared, because a result object for each would cost as much as
+ * scanning.
  */
 const scanned = new Float64Array(2);
 const valueAt = 0;
 const timestampAt = 1;
-/** Those of the array that is being scanned. */
+/** The values of the array being scanned. */
 const scannedValues = new Float64Array(limits.pushDatapointsMax);
 const scannedTimestamps = new Float64Array(limits.pushDatapointsMax);
 
-/** The reading that the bytes hold, or undefined when they have another form. */
+/** The reading in the bytes, or undefined when they have another form. */
 export function parsePlainReading(bytes: Uint8Array, start: number, end: number): Reading | undefined {
   const last = scanReading(bytes, skipSpace(bytes, start), end);
   if (last < 0 || (last !== end && skipSpace(bytes, last) !== end)) return undefined;
   return { value: scanned[valueAt] as number, timestampMs: scanned[timestampAt] as number };
 }
 
-/** The readings of an array that the bytes hold, or undefined when they have another form or are too many. */
+/** The readings of an array in the bytes, or undefined when they have another form or are too many. */
 export function parsePlainReadings(bytes: Uint8Array): PlainReadings | undefined {
   const end = bytes.length;
   const first = skipSpace(bytes, 0);
@@ -54,13 +55,13 @@ export function parsePlainReadings(bytes: Uint8Array): PlainReadings | undefined
   return undefined;
 }
 
-/** Scans one reading; gives the index behind it, or -1 when it has another form. */
+/** Scans one reading; returns the index after it, or -1 when it has another form. */
 function scanReading(bytes: Uint8Array, start: number, end: number): number {
   if (bytes[start] !== openBrace) return -1;
   scanned[valueAt] = Number.NaN;
   scanned[timestampAt] = Number.NaN;
   for (let at = skipSpace(bytes, start + 1); ; at = skipSpace(bytes, at + 1)) {
-    // A name that comes twice is left to the general way, as is one without a value.
+    // A repeated name, or a missing value, is left to the general parser.
     if (isUnknown(valueAt) && startsWith(bytes, at, end, valueKey)) {
       at = scanNumber(bytes, skipSpace(bytes, at + valueKey.length), end);
     } else if (isUnknown(timestampAt) && startsWith(bytes, at, end, timestampKey)) {
@@ -88,7 +89,7 @@ function scanNumber(bytes: Uint8Array, start: number, end: number): number {
   }
   const digits = at - first - (point < 0 ? 0 : 1);
   const decimals = point < 0 ? 0 : at - point - 1;
-  // Up to 15 digits both parts are exact, and so is the one rounding of their division.
+  // With up to 15 digits both parts are exact, and so is the single rounding of their division.
   if (digits === 0 || digits > 15 || (point >= 0 && decimals === 0)) return -1;
   if (digits - decimals > 1 && bytes[first] === zero) return -1;
   const size = decimals === 0 ? mantissa : mantissa / (powersOfTen[decimals] as number);
@@ -110,7 +111,7 @@ function isUnknown(which: number): boolean {
   return Number.isNaN(scanned[which] as number);
 }
 
-/** Scans what stands between the quotes, milliseconds since 1970 UTC; false for anything else. */
+/** Scans the text between the quotes into milliseconds since 1970 UTC; false for any other form. */
 function scanTime(bytes: Uint8Array, at: number, length: number): boolean {
   if (bytes[at + 4] !== 0x2d || bytes[at + 7] !== 0x2d || bytes[at + 10] !== 0x54) return false;
   if (bytes[at + 13] !== 0x3a || bytes[at + 16] !== 0x3a || bytes[at + length - 1] !== 0x5a) return false;
@@ -125,7 +126,7 @@ function scanTime(bytes: Uint8Array, at: number, length: number): boolean {
     if (bytes[at + 19] !== 0x2e) return false;
     ms = two(bytes, at + 20) * 10 + (two(bytes, at + 21) % 10);
   }
-  // NaN compares as false, so that whatever is no digit ends here.
+  // Comparisons with NaN are false, so anything that is not a digit fails here.
   const isUsual =
     year >= 1000 && month >= 1 && day >= 1 && day <= daysOf(year, month) && hour <= 23 && minute <= 59 && second <= 59;
   if (!isUsual || !(ms <= 999)) return false;
@@ -136,20 +137,20 @@ function scanTime(bytes: Uint8Array, at: number, length: number): boolean {
 
 const daysOfMonths = [0, 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 
-/** Days of a month; 0 where there is no such month. */
+/** Days of a month; 0 for an invalid month. */
 function daysOf(year: number, month: number): number {
   if (month === 2 && year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0)) return 29;
   return daysOfMonths[month] ?? 0;
 }
 
-/** Two decimal digits; NaN where there are none. */
+/** Two decimal digits; NaN for anything else. */
 function two(bytes: Uint8Array, at: number): number {
   const tens = (bytes[at] as number) - zero;
   const ones = (bytes[at + 1] as number) - zero;
   return tens >= 0 && tens <= 9 && ones >= 0 && ones <= 9 ? tens * 10 + ones : Number.NaN;
 }
 
-/** Days of the Gregorian calendar, by counting years from March on. */
+/** Days of the Gregorian calendar, counting years from March. */
 function daysSince1970(year: number, month: number, day: number): number {
   const y = month <= 2 ? year - 1 : year;
   const era = Math.floor(y / 400);
@@ -159,7 +160,7 @@ function daysSince1970(year: number, month: number, day: number): number {
   return era * 146_097 + dayOfEra - 719_468;
 }
 
-/** Behind the white space of JSON: writers set it behind colons and commas, or each reading in a line of its own. */
+/** The index after JSON white space. */
 function skipSpace(bytes: Uint8Array, at: number): number {
   let next = at;
   while (isSpace(bytes[next])) next += 1;

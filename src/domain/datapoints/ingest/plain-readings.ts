@@ -1,4 +1,4 @@
-// Readings of one push that are all numbers, side by side: an array of 30 000 is two objects in place of as many.
+// Readings of one push that are all numbers, in two arrays instead of an object each: a push may have 30 000.
 import type { Reading, Readings } from './reading.ts';
 
 export class PlainReadings implements Readings {

@@ -1,4 +1,4 @@
-// One push to one sensor, from the moment it is permitted until the readers of the feed have had it.
+// One push to one sensor, from the permission check until the readers of the feed have it.
 
 import { limits } from '../../../config/limits.ts';
 import type { Device } from '../../devices/device.ts';
@@ -9,7 +9,7 @@ import type { CommittedPush, OriginalMessage } from '../feed.ts';
 import { PlainReadings } from './plain-readings.ts';
 import type { Readings } from './reading.ts';
 
-/** What belongs to a push beside its readings. */
+/** The properties of a push beside its readings. */
 export interface PushExtras {
   readonly original?: OriginalMessage | undefined;
   readonly publish?: PublishFingerprint | undefined;
@@ -17,12 +17,12 @@ export interface PushExtras {
   readonly isQuiet?: boolean | undefined;
 }
 
-/** A class, because tens of thousands a second are made and all look the same to the engine then. */
+/** A class, because tens of thousands are made each second, and all then have the same hidden class. */
 export class Push implements CommittedPush {
   readonly kind = 'sensor';
   readonly device: Device;
   readonly sensor: Sensor;
-  /** Told of the readings when they are committed. */
+  /** Counts the readings for quotas when they are committed. */
   readonly charge: PushCharge | undefined;
   readonly readings: Readings;
   readonly receivedMs: number;
@@ -51,7 +51,7 @@ export class Push implements CommittedPush {
   }
 }
 
-/** How quotas count datapoints: alike for everybody, so that a user can work it out, whatever compression makes of them. */
+/** What datapoints count for quotas: computable by users, whatever compression makes of them. */
 export function countedBytesOf(readings: Readings): number {
   let bytes = readings.length * limits.datapointBytesCounted;
   if (readings instanceof PlainReadings) return bytes;

@@ -1,4 +1,4 @@
-// What arrived at a door, checked: the datapoints of one push to one sensor, in the order in which they were sent.
+// The checked readings of one push to one sensor, in the order in which they were sent.
 
 import { Refusal } from '../../../base/refusal.ts';
 import type { Json } from '../../../base/text/json.ts';
@@ -12,7 +12,7 @@ export interface Reading {
   readonly timestampMs: number;
 }
 
-/** The readings of one push, in order; an array is one. */
+/** The readings of a push, in order; an array is one. */
 export interface Readings extends Iterable<Reading> {
   readonly length: number;
   at(index: number): Reading | undefined;
@@ -20,8 +20,8 @@ export interface Readings extends Iterable<Reading> {
 }
 
 /**
- * Reads the body of a push: `{value, timestamp?}` or an array of such objects (contract 5).
- * @throws Refusal `malformed` or `too-large`, naming each place by JSON pointer.
+ * Parses the body of a push: `{value, timestamp?}` or an array of such objects (contract 5).
+ * @throws Refusal `malformed` or `too-large`, naming each fault by JSON pointer.
  */
 export function parseReadings(body: unknown): Reading[] {
   if (!Array.isArray(body)) return [parseReading(body, '')];
@@ -34,7 +34,7 @@ export function parseReadings(body: unknown): Reading[] {
   return body.map((item, index) => parseReading(item, `/${index}`));
 }
 
-/** Reads one `{value, timestamp?}`; unknown fields, `date_received` among them, are ignored. */
+/** Parses one `{value, timestamp?}`; unknown fields, such as `date_received`, are ignored. */
 function parseReading(body: unknown, pointer: string): Reading {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
     fault(pointer, 'must be an object with a "value", such as {"value": 21.5}');
@@ -44,7 +44,7 @@ function parseReading(body: unknown, pointer: string): Reading {
   return { value: parseValue(value, `${pointer}/value`), timestampMs: parseReadingTimestamp(timestamp, pointer) };
 }
 
-/** Turns a value of any JSON type (parsed by base/text/json-text.ts, so fit to be kept) into what is kept. */
+/** Converts a value of any JSON type to its stored form (parsed by base/text/json-text.ts, so it can be stored). */
 export function parseValue(value: Json, pointer: string): StoredValue {
   const stored = storedValue(value);
   if (

@@ -1,16 +1,16 @@
-// Whether there is room for more datapoints: under the cap on the data folder, and on a disk that is not nearly full. It
-// looks about once a second, so that a push asks a boolean. What makes room (removals, retention) and all else goes on.
+// Whether datapoints may be stored: the data is below its maximum size, and the disk is not nearly full. Measured about
+// once a second, so that a push only reads a variable. Removals, retention and reads always go on.
 import type { Log } from '../../../base/log.ts';
 import { Refusal } from '../../../base/refusal.ts';
 
-/** What the data takes and what the disk still has, bytes. */
+/** Bytes that the data takes and the disk has. */
 export interface DataUsage {
   readonly usedBytes: number;
-  /** Of the disk: free, for us. */
+  /** Free bytes of the disk that this process may use. */
   readonly freeBytes: number;
-  /** Of the disk: all of it. */
+  /** Size of the disk. */
   readonly diskBytes: number;
-  /** Of what the data takes on the disk: space that was given back, and is used first. */
+  /** Free bytes inside the database file, which are used before the file grows. */
   readonly reusableBytes: number;
 }
 
@@ -40,11 +40,11 @@ export class StorageQuota {
 
   constructor(parts: {
     readonly measure: () => Promise<DataUsage>;
-    /** Has the store bring what it holds into its smallest form; asked for while there is no room. */
+    /** Has the store compress and compact its data; called while the quota is reached. */
     readonly compact: () => Promise<void>;
-    /** The cap; undefined: as much as the disk has. */
+    /** The maximum; undefined: as much as the disk has. */
     readonly bytesMax: number | undefined;
-    /** Called at the first look, and when it becomes full or has room again; tried again with the next look when it fails. */
+    /** Called after the first measurement and with every change; repeated with the next measurement when it fails. */
     readonly onChange?: (isFull: boolean) => Promise<void>;
     readonly bounds: StorageQuotaBounds;
     readonly log: Log;
@@ -57,7 +57,7 @@ export class StorageQuota {
     this.#onChange = parts.onChange ?? (async () => {});
   }
 
-  /** Looks for the first time, and from then on by itself. */
+  /** Measures for the first time, and from then on periodically. */
   async start(): Promise<void> {
     await this.refresh();
     if (this.#isClosed) return;
@@ -70,7 +70,7 @@ export class StorageQuota {
     clearTimeout(this.#timer);
   }
 
-  /** Why there is no room, for people; undefined while there is. */
+  /** Why datapoints are refused, for people; undefined while they are accepted. */
   get fullReason(): string | undefined {
     return this.#reason;
   }
@@ -79,7 +79,7 @@ export class StorageQuota {
     return this.#bytesMax;
   }
 
-  /** As it was when it looked last. */
+  /** As of the last measurement. */
   get usage(): DataUsage | undefined {
     return this.#usage;
   }
@@ -89,7 +89,7 @@ export class StorageQuota {
     return this.#refused;
   }
 
-  /** The refusal of so many datapoints; undefined where there is room. */
+  /** The refusal for so many datapoints; undefined while they are accepted. */
   refusalOf(datapoints: number): Refusal | undefined {
     if (this.#reason === undefined) return undefined;
     this.#refused += datapoints;
@@ -100,7 +100,7 @@ export class StorageQuota {
     );
   }
 
-  /** Measures now. Where that fails, what was known before holds: a disk that refuses is heard of by the commits. */
+  /** Measures now. If that fails the last result stays; a refusing disk is noticed by commits. */
   async refresh(): Promise<void> {
     try {
       this.#usage = await this.#measure();
@@ -133,20 +133,20 @@ export class StorageQuota {
     }
   }
 
-  /** What is removed, and what is not compressed yet, may take its room until the store gets to it by itself. */
+  /** Deleted and uncompressed data may take space until the store gets to it by itself. */
   async #compactStorage(): Promise<void> {
     if (this.#isCompacting) return;
     this.#isCompacting = true;
     try {
       await this.#compact();
     } catch (error) {
-      // A full disk may refuse this as well; it is asked for again with the next look.
+      // A full disk may refuse this too; tried again with the next measurement.
       this.#log.debug({ err: error }, 'compacting the data failed');
     }
     this.#isCompacting = false;
   }
 
-  /** `share`: of what is allowed counts only so much, so that it does not open and close with every push. */
+  /** `share` < 1 demands some more free space, so that the state does not change with every push. */
   #judge({ usedBytes, freeBytes, diskBytes, reusableBytes }: DataUsage, share: number): string | undefined {
     const { diskReserveBytesMax, diskReserveShare, diskWorkBytes } = this.#bounds;
     if (this.#bytesMax !== undefined && usedBytes >= this.#bytesMax * share) {

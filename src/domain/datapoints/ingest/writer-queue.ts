@@ -1,32 +1,31 @@
-// Which of the waiting pushes go into the next commit. Called by writer.ts. Keeps true: the pushes of one caller keep their
-// order, and work of the service itself (a removal that waits for all pushes before it) is overtaken by nobody and
-// overtakes nobody.
+// Chooses which of the waiting pushes go into the next commit. Called by writer.ts. Pushes of one caller keep their
+// order; work of the service (a removal that waits for all earlier pushes) is neither overtaken nor overtakes.
 import { Caller } from '../../callers/caller.ts';
 import type { AppendCallback, AppendRequest } from './append.ts';
 
 export interface QueuedAppend {
   readonly append: AppendRequest;
   readonly caller: Caller;
-  /** Places in the queue: a request without datapoints still takes one. */
+  /** Entries in the queue: a request without datapoints still takes one. */
   readonly slots: number;
-  /** The same in a commit, in which long values take more. */
+  /** The same within a commit, where long values count more. */
   readonly load: number;
   readonly bytes: number;
   readonly done: AppendCallback;
 }
 
-/** In whose name the service itself appends. */
+/** The caller for appends of the service itself. */
 export const serviceCaller = new Caller('service');
 
-/** What goes into one commit. */
+/** What fits into one commit. */
 export interface CommitCapacity {
-  /** Datapoints, or as many as long values weigh. */
+  /** Datapoints, where long values count for several. */
   readonly loadMax: number;
-  /** True where a push of more than that goes alone; else it stays in the queue, and the group may be empty. */
+  /** True where a push beyond that goes alone; otherwise it stays in the queue, and the group may be empty. */
   readonly takesLarge: boolean;
 }
 
-/** Callers that push little go first: a commit is shared out among callers when not all that waits goes into it. */
+/** Callers with little go first; the commit is shared among callers when not everything fits. */
 export function takeFairShare(
   queue: QueuedAppend[],
   { loadMax, takesLarge }: CommitCapacity,
@@ -42,7 +41,7 @@ export function takeFairShare(
   return { group: candidates.filter((waiting) => taken.has(waiting)), rest };
 }
 
-/** Gives each caller the same part of the commit, those with the least first; what they leave is for the others. */
+/** Gives each caller an equal part of the commit, those with the least first; what they leave is for the others. */
 function chosen(candidates: readonly QueuedAppend[], { loadMax, takesLarge }: CommitCapacity): Set<QueuedAppend> {
   const byCaller = Map.groupBy(candidates, ({ caller }) => caller);
   const callers = [...byCaller.values()]

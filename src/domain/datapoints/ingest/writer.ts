@@ -1,7 +1,7 @@
-// Gathers pushes into one commit: all that waits while a commit is under way goes into the next. Called by ingest
-// alone. Keeps I1 (callers resume after the commit), I2 and I3 (the feed sees pushes after their commit, in its
-// order) and I4 (a bounded queue that refuses with `busy`). The queue is shared out among callers: one that floods it is
-// refused while the others find room, and the pushes of one caller never overtake each other.
+// Gathers pushes into commits: everything that waits while a commit is in progress goes into the next. Called by ingest
+// alone. Keeps I1 (callers resume after the commit), I2 and I3 (the feed gets pushes after their commit, in its order)
+// and I4 (a bounded queue that refuses with `busy`). The queue is shared among callers: one that floods it is refused
+// while others are accepted, and pushes of one caller never overtake each other.
 import { Refusal } from '../../../base/refusal.ts';
 import type { Caller } from '../../callers/caller.ts';
 import { FairShare } from '../../callers/fair-share.ts';
@@ -47,9 +47,9 @@ export class Writer {
   #idleWaiters: (() => void)[] = [];
   #moreCame: (() => void) | undefined;
   #isHeldUp: () => boolean = () => false;
-  /** Moves each time there may be room again. */
+  /** Increases each time that capacity may have been freed. */
   #round = 1;
-  /** Pushes that are enough for a commit. */
+  /** Number of pushes that is enough for a commit. */
   #gatherMin = 1;
 
   constructor(parts: {
@@ -102,7 +102,7 @@ export class Writer {
     });
   }
 
-  /** As `append`, for those to whom a promise costs too much. */
+  /** As `append`, with a callback, for hot paths where a promise would cost too much. */
   submit(append: AppendRequest, done: AppendCallback): void {
     const datapoints = countDatapoints(append);
     const refusal = datapoints === 0 ? undefined : this.#storageQuota.refusalOf(datapoints);
@@ -114,8 +114,8 @@ export class Writer {
     const bytes = countBytes(append);
     const caller = append.caller ?? serviceCaller;
     if (caller.refusedInRound === this.#round || this.#isHeldUp() || !this.#admit(caller, slots, bytes)) {
-      // Until there may be room again nothing else of this caller is taken: a small push must not overtake a large one of
-      // the same client that waits (I3).
+      // Until capacity is freed, all further pushes of this caller are refused: a small one must not overtake a large
+      // one of the same client (I3).
       if (caller !== serviceCaller) caller.refusedInRound = this.#round;
       done(
         new Refusal(
@@ -135,7 +135,7 @@ export class Writer {
 
   #admit(caller: Caller, slots: number, bytes: number): boolean {
     const isAllowed = this.#datapointShare.allows(caller, slots) && this.#byteShare.allows(caller, bytes);
-    // One push is taken whatever its size, or it could never be stored.
+    // An empty queue accepts one push of any size, because otherwise it could never be stored.
     if (!isAllowed && this.#datapointShare.held > 0 && caller !== serviceCaller) return false;
     this.#datapointShare.force(caller, slots);
     this.#byteShare.force(caller, bytes);
@@ -143,7 +143,7 @@ export class Writer {
   }
 
   /**
-   * Resolves when the queue may have room again: the back-pressure of MQTT.
+   * Resolves when the queue may have room again: back-pressure for MQTT.
    * @param payloadBytes of the message that waits.
    * @throws Refusal `busy` when too many messages of the caller wait already.
    */
@@ -155,12 +155,12 @@ export class Writer {
     return new Promise((resume) => this.#capacityWaiters.push({ caller, bytes, resume }));
   }
 
-  /** Refuses new datapoints while `isHeldUp` says so; who makes it so calls `roomAgain` when it is over. */
+  /** Refuses new datapoints while `isHeldUp` returns true; `capacityReturned` must be called when that ends. */
   holdUpWhile(isHeldUp: () => boolean): void {
     this.#isHeldUp = isHeldUp;
   }
 
-  /** Wakes who waits for room. */
+  /** Resumes everybody who waits for capacity. */
   capacityReturned(): void {
     this.#round += 1;
     if (this.#capacityWaiters.length === 0) return;
@@ -179,7 +179,7 @@ export class Writer {
   #wake(): void {
     if (this.#committing) return;
     this.#committing = true;
-    // The commit starts after all input of this turn of the event loop has been taken in, so that it gathers it.
+    // In the next phase of the event loop, so that the commit gathers all input of this turn.
     setImmediate(() => void this.#commitAll());
   }
 
@@ -200,8 +200,8 @@ export class Writer {
   }
 
   /**
-   * Waits while more comes in, because a commit costs as much as dozens of datapoints: until twice what the last
-   * commit held, or a turn of the event loop that brought nothing, or `gatherMsMax`. Who comes alone waits one turn.
+   * Waits for more pushes, because a commit costs as much as dozens of datapoints: until there are twice as many as in
+   * the last commit, a turn of the event loop brings none, or `gatherMsMax` has passed. A single client waits one turn.
    */
   async #gather(): Promise<void> {
     const untilMs = performance.now() + this.#bounds.gatherMsMax;
@@ -222,7 +222,10 @@ export class Writer {
     return group;
   }
 
-  /** All that waits is too large while sealing catches up: goes on with the next push, which may be small, or when it has. */
+  /**
+   * All waiting pushes are too large while sealing catches up: continues with the next push, which may be small, or
+   * when sealing has caught up.
+   */
   async #moreOrCaughtUp(): Promise<void> {
     await new Promise<void>((resolve) => {
       this.#moreCame = resolve;

@@ -35,7 +35,7 @@ export class MqttExpiry {
     this.#timer.unref();
   }
 
-  /** Resolves when no round is due or under way. */
+  /** Resolves when no round is due or in progress. */
   async idle(): Promise<void> {
     while (!this.#isClosed && (this.#running !== undefined || this.#clock.now() >= this.#dueMs)) {
       this.#running ??= this.#round();
