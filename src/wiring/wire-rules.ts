@@ -14,6 +14,7 @@ import { NotificationCounters } from '../domain/notifications/outbox/notificatio
 import { Outbox } from '../domain/notifications/outbox/outbox.ts';
 import type { Sender } from '../domain/notifications/outbox/sender.ts';
 import type { Channel } from '../domain/notifications/rules/notification.ts';
+import { Alarms } from '../domain/notifications/watching/alarms.ts';
 import { Evaluator } from '../domain/notifications/watching/evaluator.ts';
 import { RuleIndex } from '../domain/notifications/watching/rule-index.ts';
 import { Watcher } from '../domain/notifications/watching/watcher.ts';
@@ -42,13 +43,14 @@ export function wireRules(parts: {
   const watching = {
     ...parts,
     index: new RuleIndex(),
+    alarms: new Alarms(parts.clock),
     counters,
+    outbox,
     commitLog: engine.commitLog,
     series: engine.series,
     watchStore: engine.stores.watch,
     messages: new MessageBuilder(parts),
     oldHours: config.notifyOldHours,
-    onMessages: (channels: ReadonlySet<string>) => outbox.wakeFor(channels),
   };
   const evaluator = new Evaluator(watching);
   const watcher = new Watcher({ ...watching, evaluator });

@@ -7,10 +7,16 @@ import type { Clock } from '../../../base/time/clock.ts';
 import { limits } from '../../../config/limits.ts';
 import type { Actor, UserKey } from '../../users/user.ts';
 import { messageTextOf, type TextSource } from '../rules/message-text.ts';
-import { actuatorChannel, firstState, type NewMessage, newMessageId } from './message.ts';
+import { actuatorChannel, type NewMessage } from './message.ts';
 
 export interface MessageContext extends TextSource {
   readonly author: Actor;
+}
+
+export interface MessageRecipient {
+  readonly username: string;
+  /** One of `channels`, or `actuator`. */
+  readonly channel: string;
 }
 
 export class MessageBuilder {
@@ -26,24 +32,35 @@ export class MessageBuilder {
     this.#clock = parts.clock;
   }
 
+  /** The messages of a rule that fires or recovers. */
   make(context: MessageContext): NewMessage[] {
     const { rule, author } = context;
     const { action } = rule;
     const text = messageTextOf(context);
     if (text === undefined) return [];
-    const recipients: { readonly username: string; readonly channel: string }[] =
+    const recipients =
       action.kind === 'actuation'
         ? [{ username: author.username, channel: actuatorChannel }]
         : action.usernames.flatMap((username) => action.channels.map((channel) => ({ username, channel })));
-    const [first] = recipients;
-    if (first === undefined) return [];
+    if (recipients.length === 0) return [];
+    if (this.mayMake(author, recipients.length * (1 + text.length / 1024)))
+      return this.address(recipients, { author, text });
+    const reason = `more messages than an author may send in a minute; ${recipients.length} were not made`;
+    return this.address(recipients.slice(0, 1), { author, text }).map((first) => ({
+      ...first,
+      state: 'failed',
+      reason,
+    }));
+  }
+
+  /** One message for each recipient, in the state in which it comes into the outbox. */
+  address(
+    recipients: readonly MessageRecipient[],
+    { author, text }: { readonly author: Actor; readonly text: string },
+  ): NewMessage[] {
     const createdMs = this.#clock.now();
-    if (!this.mayMake(author, recipients.length * (1 + text.length / 1024))) {
-      const reason = `more messages than an author may send in a minute; ${recipients.length} were not made`;
-      return [{ id: newMessageId(this.#ids), ...first, text, state: 'failed', reason, createdMs }];
-    }
     return recipients.map((recipient) => ({
-      id: newMessageId(this.#ids),
+      id: Buffer.from(this.#ids.bytes(12)).toString('hex'),
       ...recipient,
       text,
       ...firstState(recipient.channel, author),
@@ -59,4 +76,14 @@ export class MessageBuilder {
     this.#spent.set(key, { minute, kib: spent });
     return spent <= limits.messagesKibPerMinuteMax;
   }
+}
+
+/**
+ * The state in which a message comes into the outbox: `none` only records, and for guest nothing else is delivered,
+ * because nobody knows who that is.
+ */
+function firstState(channel: string, author: { readonly guest: boolean }): Pick<NewMessage, 'state' | 'reason'> {
+  if (channel === 'none') return { state: 'sent' };
+  if (author.guest && channel !== actuatorChannel) return { state: 'undelivered', reason: 'sign in to send' };
+  return { state: 'queued' };
 }

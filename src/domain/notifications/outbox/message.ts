@@ -1,6 +1,5 @@
 // A message in the outbox (contract 7): what a rule or a person has for somebody, and what became of it. The setting of
 // an actuator waits there likewise, under a channel of its own that no list shows.
-import type { Ids } from '../../../base/ids.ts';
 import type { UserKey } from '../../users/user.ts';
 import type { NotificationId } from '../rules/notification.ts';
 
@@ -36,18 +35,4 @@ export interface Message extends NewMessage {
   readonly attempts: number;
   /** When it reached its state, milliseconds since 1970 UTC. */
   readonly finishedMs?: number;
-}
-
-export function newMessageId(ids: Ids): MessageId {
-  return Buffer.from(ids.bytes(12)).toString('hex');
-}
-
-/**
- * The state in which a message comes into the outbox: `none` only records, and for guest nothing else is delivered,
- * because nobody knows who that is.
- */
-export function firstState(channel: string, author: { readonly guest: boolean }): Pick<NewMessage, 'state' | 'reason'> {
-  if (channel === 'none') return { state: 'sent' };
-  if (author.guest && channel !== actuatorChannel) return { state: 'undelivered', reason: 'sign in to send' };
-  return { state: 'queued' };
 }

@@ -1,18 +1,17 @@
 // What one can do with messages (contract 7): look at one's own, send one by hand, take one back. They wait in the same
 // outbox as those of rules, under the same rules and caps. Guest's messages are guest's.
 
-import type { Ids } from '../../../base/ids.ts';
 import { Refusal } from '../../../base/refusal.ts';
 import { isStorableText, textFault } from '../../../base/text/json.ts';
-import type { Clock } from '../../../base/time/clock.ts';
 import { limits } from '../../../config/limits.ts';
 import { parseFilter } from '../../devices/filter.ts';
 import type { Permissions } from '../../permissions/permission.ts';
 import type { Actor } from '../../users/user.ts';
-import { actuatorChannel, firstState, type Message, type MessageId, newMessageId } from './message.ts';
+import { actuatorChannel, type Message, type MessageId } from './message.ts';
 import type { MessageBuilder } from './message-builder.ts';
 import type { MessageStore } from './message-store.ts';
 import type { NotificationCounters } from './notification-counters.ts';
+import type { Outbox } from './outbox.ts';
 
 export interface MessagePage {
   readonly messages: readonly Message[];
@@ -31,28 +30,21 @@ export class Messages {
   readonly #store: MessageStore;
   readonly #permissions: Permissions;
   readonly #builder: MessageBuilder;
-  readonly #ids: Ids;
   readonly #counters: NotificationCounters;
-  readonly #clock: Clock;
-  readonly #onMessages: (channels: ReadonlySet<string>) => void;
+  readonly #outbox: Pick<Outbox, 'wakeFor'>;
 
   constructor(parts: {
     readonly messageStore: MessageStore;
     readonly permissions: Permissions;
     readonly messages: MessageBuilder;
-    readonly ids: Ids;
     readonly counters: NotificationCounters;
-    readonly clock: Clock;
-    /** Told of the channels of messages that have been written. */
-    readonly onMessages: (channels: ReadonlySet<string>) => void;
+    readonly outbox: Pick<Outbox, 'wakeFor'>;
   }) {
     this.#store = parts.messageStore;
     this.#permissions = parts.permissions;
     this.#builder = parts.messages;
-    this.#ids = parts.ids;
     this.#counters = parts.counters;
-    this.#clock = parts.clock;
-    this.#onMessages = parts.onMessages;
+    this.#outbox = parts.outbox;
   }
 
   /**
@@ -68,17 +60,10 @@ export class Messages {
     if (!this.#builder.mayMake(actor, recipients.length * (1 + text.length / 1024))) {
       throw new Refusal('too-many', 'You send more messages than one may in a minute.', { retryAfterS: 60 });
     }
-    const createdMs = this.#clock.now();
-    const messages = recipients.map((recipient) => ({
-      id: newMessageId(this.#ids),
-      ...recipient,
-      text,
-      ...firstState(recipient.channel, actor),
-      createdMs,
-    }));
+    const messages = this.#builder.address(recipients, { author: actor, text });
     if (messages.length > 0) await this.#store.create(actor.key, messages);
     for (const { channel, state } of messages) this.#counters.end(channel, state);
-    this.#onMessages(new Set(channels));
+    this.#outbox.wakeFor(new Set(channels));
     return messages.map(({ id }) => id);
   }
 

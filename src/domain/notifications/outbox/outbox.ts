@@ -3,10 +3,10 @@
 // messages are written, and when one is due again; it does not poll.
 
 import type { Ids } from '../../../base/ids.ts';
+import { yieldToEventLoop } from '../../../base/in-batches.ts';
 import type { Log } from '../../../base/log.ts';
 import type { Clock } from '../../../base/time/clock.ts';
 import { limits } from '../../../config/limits.ts';
-import { nextLoopTurn } from '../../datapoints/history/series.ts';
 import type { UserKey } from '../../users/user.ts';
 import type { Channel } from '../rules/notification.ts';
 import { ChannelQueue } from './channel-queue.ts';
@@ -118,7 +118,7 @@ export class Outbox {
 
   async #pump(): Promise<void> {
     // In the next turn, so that what was written and answered meanwhile goes together.
-    await nextLoopTurn();
+    await yieldToEventLoop();
     try {
       while (!this.#isClosed) {
         this.#isWoken = false;

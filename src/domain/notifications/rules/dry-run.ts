@@ -2,12 +2,12 @@
 // anything (beyond spec.md). Decides by firing.ts, as the watcher does; the time of a datapoint is when it was measured,
 // because a history that was brought in was received all at once. Bounded in datapoints and in what it tells.
 
+import { yieldToEventLoop } from '../../../base/in-batches.ts';
 import { Refusal } from '../../../base/refusal.ts';
 import type { Json } from '../../../base/text/json.ts';
 import { limits } from '../../../config/limits.ts';
 import { datapointsOf } from '../../datapoints/columns.ts';
 import { compareTimes, type Datapoint, jsonValue, orderOf, type StoredValue } from '../../datapoints/datapoint.ts';
-import { nextLoopTurn } from '../../datapoints/history/series.ts';
 import { calibrate } from '../../devices/calibration.ts';
 import type { Device, DeviceId } from '../../devices/device.ts';
 import type { DeviceDirectory } from '../../devices/device-directory.ts';
@@ -84,7 +84,7 @@ export class DryRun {
     for (const [n, located] of points.entries()) {
       run.take(located);
       if (run.isFull) return { firings: run.firings, datapoints: n + 1, isCut: true };
-      if (n % limits.watchTurnRules === limits.watchTurnRules - 1) await nextLoopTurn();
+      if (n % limits.watchTurnRules === limits.watchTurnRules - 1) await yieldToEventLoop();
     }
     run.end(query.toMs ?? points.at(-1)?.point.receivedMs);
     return { firings: run.firings, datapoints: points.length, isCut };
@@ -121,7 +121,7 @@ export class DryRun {
       if (points.length < 2 * max) continue;
       points = oldest(points, max);
       untilMs = Math.min(untilMs, orderOf((points.at(-1) as SensorDatapoint).point));
-      await nextLoopTurn();
+      await yieldToEventLoop();
     }
     const kept = oldest(points, max).filter(({ point }) => orderOf(point) <= untilMs);
     return { points: kept, isCut: kept.length < points.length || untilMs !== Number.POSITIVE_INFINITY };
@@ -151,28 +151,33 @@ class DryRunState {
 
   take({ device, sensor, point }: SensorDatapoint): void {
     this.#devices.set(device.id, device);
-    applyTime(this.#caseOf(device), orderOf(point));
+    this.#note(device, applyTime(this.#contextOf(device), orderOf(point)));
     this.#values.set(`${device.id} ${sensor.id}`, point.value);
     if (!this.#rule.sensors.includes(sensor.id)) return;
-    applyDatapoint(this.#caseOf(device), { sensor: sensor.id, atMs: orderOf(point), lookup: this.#lookup(device) });
+    const at = { sensor: sensor.id, atMs: orderOf(point), lookup: this.#lookup(device) };
+    this.#note(device, applyDatapoint(this.#contextOf(device), at));
   }
 
   /** What time alone would have made happen by then. */
   end(atMs: number | undefined): void {
-    if (atMs !== undefined) for (const device of this.#devices.values()) applyTime(this.#caseOf(device), atMs);
+    if (atMs !== undefined)
+      for (const device of this.#devices.values()) this.#note(device, applyTime(this.#contextOf(device), atMs));
     this.firings.sort((a, b) => a.atMs - b.atMs);
   }
 
-  #caseOf(device: Device): FiringContext {
+  #contextOf(device: Device): FiringContext {
     const memory = this.#memories.get(device.id) ?? newDeviceState();
     this.#memories.set(device.id, memory);
-    const emit = (event: FiringEvent) => {
-      if (this.isFull) return false;
+    return { rule: this.#rule, memory, standing: this.#standing, sensors: device.sensors, mayTell: !this.isFull };
+  }
+
+  /** Keeps what happened, as many as are told of. */
+  #note(device: Device, events: readonly FiringEvent[]): void {
+    for (const event of events) {
+      if (this.isFull) return;
       const text = messageTextOf({ rule: this.#rule, event, lookup: this.#lookup(device) });
       this.firings.push({ ...event, device: device.id, ...this.#said(event, text) });
-      return true;
-    };
-    return { rule: this.#rule, memory, standing: this.#standing, emit };
+    }
   }
 
   #said({ kind }: FiringEvent, text: string | undefined): Pick<DryRunFiring, 'message' | 'setting'> {

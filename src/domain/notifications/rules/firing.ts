@@ -9,6 +9,7 @@
 // - `silence`: it fires when a sensor has sent nothing for so long; once, until the sensor sends again.
 // - `recovery_message`: after a firing, once, when the condition ends (with hysteresis: when that is true) or the silent
 //   sensor sends again. It is no firing: it is not counted and not throttled.
+import type { SensorId } from '../../devices/sensor.ts';
 import { holds, type Lookup } from './expression-evaluation.ts';
 import type { Rule } from './rule.ts';
 
@@ -46,8 +47,15 @@ export interface FiringContext {
   readonly rule: Rule;
   readonly memory: RuleDeviceState;
   readonly standing: RuleState;
-  /** Takes what happens; false where it must not be, and then it has not happened. */
-  readonly emit: (event: FiringEvent) => boolean;
+  /** The sensors that the device has: nothing happens because of another one. */
+  readonly sensors: { readonly has: (id: SensorId) => boolean };
+  /** False where the rule must not say anything about the device: then it neither fires nor recovers. */
+  readonly mayTell: boolean;
+}
+
+/** A context, and what has happened in it so far. */
+interface Judged extends FiringContext {
+  readonly events: FiringEvent[];
 }
 
 /** For a rule that remembers nothing of devices: whether a datapoint can make it fire at all. Most cannot. */
@@ -61,14 +69,18 @@ export function mayFire(
   return holds(expression, lookup);
 }
 
-/** Something comes in from a sensor. What time makes happen until then was taken before its value was known (`takeTime`). */
+/**
+ * Something comes in from a sensor. What time makes happen until then was taken before its value was known (`applyTime`).
+ * @returns what happens, in order.
+ */
 export function applyDatapoint(
-  of: FiringContext,
+  context: FiringContext,
   { sensor, atMs, lookup }: { readonly sensor: string; readonly atMs: number; readonly lookup: Lookup },
-): void {
-  const { rule, memory } = of;
+): readonly FiringEvent[] {
+  const of: Judged = { ...context, events: [] };
+  const { rule, memory, events } = of;
   if (rule.silenceMs !== undefined) hear(of, sensor, atMs);
-  if (rule.expression === undefined) return;
+  if (rule.expression === undefined) return events;
   // Before the condition is looked at: what arms a rule may make it fire at once.
   if (rule.rearm !== undefined && holds(rule.rearm, lookup)) {
     delete memory.isDisarmed;
@@ -83,10 +95,15 @@ export function applyDatapoint(
     delete memory.counts;
     if (rule.rearm === undefined) recover(of, { sensor, atMs });
   }
+  return events;
 }
 
-/** Time has come to `untilMs`. */
-export function applyTime(of: FiringContext, untilMs: number): void {
+/**
+ * Time has come to `untilMs`.
+ * @returns what happens, in order.
+ */
+export function applyTime(context: FiringContext, untilMs: number): readonly FiringEvent[] {
+  const of: Judged = { ...context, events: [] };
   for (let next = nextOf(of); next !== undefined && next.atMs <= untilMs; next = nextOf(of)) {
     const { memory } = of;
     if (next.isSilence) {
@@ -96,6 +113,7 @@ export function applyTime(of: FiringContext, untilMs: number): void {
       fire(of, next);
     }
   }
+  return of.events;
 }
 
 /** When time alone makes something happen; undefined: not before the next datapoint. */
@@ -135,24 +153,28 @@ function nextOf({ rule, memory }: Pick<FiringContext, 'rule' | 'memory'>) {
   return next;
 }
 
-function hear(of: FiringContext, sensor: string, atMs: number): void {
+/** Notes what happens; false where it must not be, and then it has not happened. */
+function tell({ mayTell, sensors, events }: Judged, event: FiringEvent): boolean {
+  if (!mayTell || !sensors.has(event.sensor)) return false;
+  events.push(event);
+  return true;
+}
+
+function hear(of: Judged, sensor: string, atMs: number): void {
   const { memory, rule } = of;
   memory.heardMs.set(sensor, Math.max(atMs, memory.heardMs.get(sensor) ?? 0));
   const told = memory.silent.get(sensor) === true;
   memory.silent.delete(sensor);
-  if (told && rule.recoveryMessage !== undefined && atMs < rule.expiresMs) of.emit({ kind: 'recovers', atMs, sensor });
+  if (told && rule.recoveryMessage !== undefined && atMs < rule.expiresMs) tell(of, { kind: 'recovers', atMs, sensor });
 }
 
-function fire(
-  { rule, memory, standing, emit }: FiringContext,
-  { atMs, sensor }: Omit<FiringEvent, 'kind'>,
-  { isSilence = false } = {},
-): boolean {
+function fire(of: Judged, { atMs, sensor }: Omit<FiringEvent, 'kind'>, { isSilence = false } = {}): boolean {
+  const { rule, memory, standing } = of;
   if (!isSilence && rule.rearm !== undefined && memory.isDisarmed === true) return false;
   if (atMs >= rule.expiresMs) return false;
   const { lastFiredMs } = standing;
   if (rule.throttlingMs > 0 && lastFiredMs !== undefined && atMs - lastFiredMs < rule.throttlingMs) return false;
-  if (!emit({ kind: 'fires', atMs, sensor })) return false;
+  if (!tell(of, { kind: 'fires', atMs, sensor })) return false;
   standing.lastFiredMs = atMs;
   if (isSilence) return true;
   if (rule.rearm !== undefined) memory.isDisarmed = true;
@@ -160,8 +182,9 @@ function fire(
   return true;
 }
 
-function recover({ rule, memory, emit }: FiringContext, { atMs, sensor }: Omit<FiringEvent, 'kind'>): void {
+function recover(of: Judged, { atMs, sensor }: Omit<FiringEvent, 'kind'>): void {
+  const { rule, memory } = of;
   if (memory.isAlarming !== true) return;
   delete memory.isAlarming;
-  if (atMs < rule.expiresMs) emit({ kind: 'recovers', atMs, sensor });
+  if (atMs < rule.expiresMs) tell(of, { kind: 'recovers', atMs, sensor });
 }

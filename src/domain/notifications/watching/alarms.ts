@@ -1,8 +1,7 @@
-// When rules are to look at a device again because time alone makes something happen (`for`, `silence`). Wakes the watcher
-// when the next is due; whoever takes them asks what there is to do.
+// When rules are to look at a device again because time alone makes something happen (`for`, `silence`). The evaluator
+// arranges them; the watcher asks when the next is due and takes those that are.
 import type { Clock } from '../../../base/time/clock.ts';
 import { Schedule } from '../../../base/time/schedule.ts';
-import { limits } from '../../../config/limits.ts';
 import type { DeviceId } from '../../devices/device.ts';
 import { dueMs } from '../rules/firing.ts';
 import type { RuleEntry } from './rule-index.ts';
@@ -16,14 +15,18 @@ export interface Alarm {
 export class Alarms {
   readonly #clock: Clock;
   readonly #alarms = new Schedule<Alarm>();
-  #timer: NodeJS.Timeout | undefined;
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
   get isDue(): boolean {
-    return (this.#alarms.nextMs ?? Number.POSITIVE_INFINITY) <= this.#clock.now();
+    return (this.nextMs ?? Number.POSITIVE_INFINITY) <= this.#clock.now();
+  }
+
+  /** When the next is due, milliseconds since 1970 UTC; undefined: there is none. */
+  get nextMs(): number | undefined {
+    return this.#alarms.nextMs;
   }
 
   /** Sees to it that the rule looks at the device again when time makes something due. */
@@ -43,20 +46,5 @@ export class Alarms {
     }
     for (const { entry, device } of due) entry.alarmTaken(device);
     return due;
-  }
-
-  /** Calls back when the next is due, unless something else comes before. */
-  wait(wake: () => void): void {
-    const next = this.#alarms.nextMs;
-    if (next === undefined) return;
-    const waitMs = Math.min(Math.max(next - this.#clock.now(), 0), limits.watchAlarmMsMax);
-    clearTimeout(this.#timer);
-    this.#timer = setTimeout(wake, waitMs);
-    this.#timer.unref();
-  }
-
-  /** Calls back no more, until told to wait again. */
-  stop(): void {
-    clearTimeout(this.#timer);
   }
 }

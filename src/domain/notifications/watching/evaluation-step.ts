@@ -5,7 +5,7 @@ import type { Device, DeviceId } from '../../devices/device.ts';
 import type { Sensor, SensorId, SensorKey } from '../../devices/sensor.ts';
 import type { Actor, UserKey } from '../../users/user.ts';
 import type { Lookup } from '../rules/expression-evaluation.ts';
-import type { DeviceRules, RuleEntry, SensorRules } from './rule-index.ts';
+import type { RuleEntry, SensorRules, SortedRules } from './rule-index.ts';
 import type { RecordedFiring, WatchRecord } from './watch-store.ts';
 
 /** A sensor whose values rules need. */
@@ -25,23 +25,25 @@ export class WatchedDevice {
   /** True where time alone may make one of its rules fire. */
   readonly hasTimes: boolean;
   readonly watches: readonly WatchedSensor[];
-  readonly #bySensor: DeviceRules['bySensor'];
+  readonly #rules: SortedRules;
   readonly #watches: ReadonlyMap<SensorId, WatchedSensor>;
 
-  constructor(device: Device, { bySensor, hasTimes }: DeviceRules) {
+  constructor(device: Device, rules: SortedRules) {
     this.device = device;
-    this.hasTimes = hasTimes;
-    this.#bySensor = bySensor;
-    this.watches = [...bySensor].flatMap(([id, rules]) => {
+    this.hasTimes = rules.hasTimes;
+    this.#rules = rules;
+    this.watches = [...rules.bySensor].flatMap(([id, sensorRules]) => {
       const sensor = device.sensors.get(id);
-      return sensor === undefined ? [] : [{ watched: this, sensor, rules, value: undefined, isMoved: false }];
+      return sensor === undefined
+        ? []
+        : [{ watched: this, sensor, rules: sensorRules, value: undefined, isMoved: false }];
     });
     this.#watches = new Map(this.watches.map((watch) => [watch.sensor.id, watch]));
   }
 
   /** False where the device or the rules are no longer as they were. */
-  isOf(device: Device, rules: DeviceRules): boolean {
-    return this.device === device && this.#bySensor === rules.bySensor;
+  isOf(device: Device, rules: SortedRules): boolean {
+    return this.device === device && this.#rules === rules;
   }
 
   /** Last values as reads show them. */

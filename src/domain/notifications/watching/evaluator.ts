@@ -2,24 +2,27 @@
 // time. Asks the one permission function, at that moment, whether the author may see the device (I6). What a rule did
 // counts once it is written; a caller whose step fails reads the rules anew.
 
+import { yieldToEventLoop } from '../../../base/in-batches.ts';
 import { entryBytes, heapBytes } from '../../../base/memory/heap-bytes.ts';
 import { LruCache } from '../../../base/memory/lru-cache.ts';
 import type { Clock } from '../../../base/time/clock.ts';
 import { limits } from '../../../config/limits.ts';
 import type { StoredValue } from '../../datapoints/datapoint.ts';
-import { nextLoopTurn } from '../../datapoints/history/series.ts';
-import type { Reading, Readings } from '../../datapoints/ingest/reading.ts';
+import type { Reading } from '../../datapoints/ingest/reading.ts';
 import { calibrate } from '../../devices/calibration.ts';
 import type { Device, DeviceId } from '../../devices/device.ts';
 import type { DeviceDirectory } from '../../devices/device-directory.ts';
-import type { SensorKey } from '../../devices/sensor.ts';
+import type { SensorId, SensorKey } from '../../devices/sensor.ts';
 import type { Permissions } from '../../permissions/permission.ts';
 import type { Series } from '../../ports/series.ts';
 import { remembered } from '../../remembered.ts';
 import { scope } from '../../scopes.ts';
+import type { Actor } from '../../users/user.ts';
 import type { Users } from '../../users/users.ts';
 import type { MessageBuilder } from '../outbox/message-builder.ts';
 import type { NotificationCounters } from '../outbox/notification-counters.ts';
+import type { Outbox } from '../outbox/outbox.ts';
+import type { Lookup } from '../rules/expression-evaluation.ts';
 import {
   applyDatapoint,
   applyTime,
@@ -28,28 +31,18 @@ import {
   mayFire,
   serializeDeviceState,
 } from '../rules/firing.ts';
+import type { Rule } from '../rules/rule.ts';
+import type { Alarm, Alarms } from './alarms.ts';
 import { EvaluationStep, WatchedDevice, type WatchedSensor } from './evaluation-step.ts';
-import type { DeviceRules, RuleEntry, RuleIndex } from './rule-index.ts';
+import type { RuleEntry, RuleIndex, SortedRules } from './rule-index.ts';
+import type { SeenPush } from './watch-queue.ts';
 import type { RecordedFiring, WatchStore } from './watch-store.ts';
-
-/** A push as rules look at it. */
-export interface SeenPush {
-  readonly device: { readonly id: DeviceId };
-  readonly sensor: { readonly key: SensorKey };
-  readonly readings: Readings;
-  /** Milliseconds since 1970 UTC. */
-  readonly receivedMs: number;
-  readonly firstSeq: number;
-  readonly isQuiet: boolean;
-}
 
 interface LookOptions {
   /** All up to this seq has been looked at. */
   readonly seenSeq: number;
   /** True where it is written down how far this went, even if nothing happened. */
   readonly isNoted: boolean;
-  /** Told of each device that a rule has looked at. */
-  readonly onTouched: (entry: RuleEntry, device: DeviceId) => void;
 }
 
 export class Evaluator {
@@ -63,9 +56,10 @@ export class Evaluator {
   readonly #counters: NotificationCounters;
   readonly #clock: Clock;
   readonly #oldMs: number;
-  readonly #onMessages: (channels: ReadonlySet<string>) => void;
+  readonly #alarms: Alarms;
+  readonly #outbox: Pick<Outbox, 'wakeFor'>;
   /** What is known of the devices that were looked at; of no use any more where device or rules have changed. */
-  readonly #watcheds = new WeakMap<DeviceRules, WatchedDevice>();
+  readonly #watcheds = new WeakMap<SortedRules, WatchedDevice>();
   /** Last values of sensors that rules need; those that nothing was pushed to are not in here. */
   readonly #values = new LruCache<SensorKey, StoredValue>({
     weightMax: limits.watchValueBytesMax,
@@ -85,8 +79,8 @@ export class Evaluator {
     readonly clock: Clock;
     /** Datapoints measured so many hours before they came are not looked at; 0: all are. */
     readonly oldHours: number;
-    /** Told of the channels of messages that have been written. */
-    readonly onMessages: (channels: ReadonlySet<string>) => void;
+    readonly alarms: Alarms;
+    readonly outbox: Pick<Outbox, 'wakeFor'>;
   }) {
     this.#index = parts.index;
     this.#watchStore = parts.watchStore;
@@ -98,7 +92,8 @@ export class Evaluator {
     this.#counters = parts.counters;
     this.#clock = parts.clock;
     this.#oldMs = parts.oldHours === 0 ? Number.POSITIVE_INFINITY : parts.oldHours * 3_600_000;
-    this.#onMessages = parts.onMessages;
+    this.#alarms = parts.alarms;
+    this.#outbox = parts.outbox;
   }
 
   /** Forgets last values, because others are needed now, or they are not those of the time that is looked at. */
@@ -106,24 +101,27 @@ export class Evaluator {
     this.#values.clear();
   }
 
-  /** Looks at pushes in their order. */
-  async look(pushes: readonly SeenPush[], { seenSeq, isNoted, onTouched }: LookOptions): Promise<void> {
+  /** Looks at pushes in their order, with the rules of each device. */
+  async look(pushes: readonly SeenPush[], { seenSeq, isNoted }: LookOptions): Promise<void> {
     const step = new EvaluationStep();
     // What came before and is not in memory came before anybody asked for it.
     const upToSeq = Math.max(seenSeq, (pushes[0]?.firstSeq ?? 0) - 1);
+    await this.#load(step, pushes, upToSeq);
     for (const push of pushes) {
-      const { device, sensor } = push;
-      let watch = step.watches.get(sensor.key);
-      if (watch === undefined) {
-        if (step.watcheds.has(device.id)) continue;
-        const wait = this.#load(step, device.id, upToSeq);
-        if (wait !== undefined) await wait;
-        // A sensor that has gone, or another that has its id now, is not watched.
-        watch = step.watches.get(sensor.key);
-        if (watch === undefined) continue;
+      const watch = step.watches.get(push.sensor.key);
+      // A sensor that has gone, or another that has its id now, is not watched.
+      if (watch === undefined) continue;
+      for (let index = 0; index < push.readings.length; index++) {
+        if (push.firstSeq + index <= seenSeq || !this.#mayMatter(step, push, index, watch)) continue;
+        for (const entry of watch.rules.entries) {
+          this.#judgeDatapoint(step, entry, { push, index, watch });
+          step.rulesLookedAt += 1;
+          // Others, or the disk, come between rules, so that a step with many of them holds up nobody.
+          if (step.firings.length >= limits.watchFiringsMax) await this.#record(step, undefined);
+          else if (step.rulesLookedAt % limits.watchTurnRules === 0) await yieldToEventLoop();
+        }
+        watch.rules.noteAsleep(push.receivedMs);
       }
-      const pause = this.#lookAtPush(step, { push, watch, seenSeq, onTouched, index: 0 });
-      if (pause !== undefined) await pause;
     }
     for (const { sensor, value } of step.moved) this.#values.set(sensor.key, value as StoredValue);
     step.leave();
@@ -134,22 +132,30 @@ export class Evaluator {
   }
 
   /** Looks at what time has made due. */
-  async lookAtTime(
-    due: readonly { readonly entry: RuleEntry; readonly device: DeviceId }[],
-    { upToSeq }: { readonly upToSeq: number },
-  ): Promise<void> {
+  async lookAtTime(due: readonly Alarm[], { upToSeq }: { readonly upToSeq: number }): Promise<void> {
     const step = new EvaluationStep();
-    for (const { entry, device } of due) {
-      if (!step.watcheds.has(device)) await this.#load(step, device, upToSeq);
-      this.#judge(step, { entry, device, seq: undefined }, (of) => applyTime(of, this.#clock.now()));
+    for (const { entry, device: id } of due) {
+      const device = { id };
+      await this.#load(step, [{ device }], upToSeq);
+      this.#judge(step, { entry, device: id, watched: step.watcheds.get(id), untilMs: this.#clock.now() });
       if (step.firings.length >= limits.watchFiringsMax) await this.#record(step, undefined);
     }
     step.leave();
     if (step.hasNews) await this.#record(step, upToSeq);
+    for (const { entry, device } of due) this.#alarms.arrange(entry, device);
+  }
+
+  /** Has a rule that remembers something look at its devices in time; sensors count as heard when they last sent. */
+  async prepare(entry: RuleEntry): Promise<void> {
+    if (!entry.record.hasTimes) return;
+    for (const id of entry.rule.devices) {
+      await this.#hear(entry, id);
+      this.#alarms.arrange(entry, id);
+    }
   }
 
   /** Finds out when the sensors that a rule wants to hear of were last heard. */
-  async prepare(entry: RuleEntry, id: DeviceId): Promise<void> {
+  async #hear(entry: RuleEntry, id: DeviceId): Promise<void> {
     const { silenceMs, sensors } = entry.rule;
     if (silenceMs === undefined) return;
     const device = await this.#directory.find(id);
@@ -162,113 +168,84 @@ export class Evaluator {
     }
   }
 
-  /** Looks at the readings of one push that are left; a promise where others, or the disk, come between. */
-  #lookAtPush(step: EvaluationStep, look: PushLook): Promise<void> | undefined {
-    const { push, watch, seenSeq } = look;
-    const { readings, firstSeq, receivedMs } = push;
-    const { rules, watched } = watch;
-    for (; look.index < readings.length; look.index++) {
-      if (firstSeq + look.index <= seenSeq) continue;
-      const { value, timestampMs } = readings.at(look.index) as Reading;
-      // With the values that were there until now.
-      if (watched.hasTimes) this.#takeTime(step, watch, receivedMs);
-      step.move(watch, value);
-      // `NaN`, of a sender without a clock, is not old.
-      if (receivedMs < rules.asleepUntilMs || push.isQuiet || receivedMs - timestampMs > this.#oldMs) continue;
-      if (typeof value === 'number' && rules.isCalmAt(calibrate(value, watch.sensor.calibration))) continue;
-      const pause = this.#lookAt(step, look, 0);
-      if (pause === undefined) continue;
-      return pause.then(() => {
-        look.index += 1;
-        return this.#lookAtPush(step, look);
-      });
-    }
-    return undefined;
+  /** Takes the value of a datapoint in. False where no rule can fire because of it, nor has anything to remember. */
+  #mayMatter(step: EvaluationStep, push: SeenPush, index: number, watch: WatchedSensor): boolean {
+    const { receivedMs, isQuiet } = push;
+    const { rules, watched, sensor } = watch;
+    const { value, timestampMs } = push.readings.at(index) as Reading;
+    // With the values that were there until now.
+    if (watched.hasTimes) this.#takeTime(step, watch, receivedMs);
+    step.move(watch, value);
+    // `NaN`, of a sender without a clock, is not old.
+    if (receivedMs < rules.asleepUntilMs || isQuiet || receivedMs - timestampMs > this.#oldMs) return false;
+    return typeof value !== 'number' || !rules.isCalmAt(calibrate(value, sensor.calibration));
   }
 
   /** What time made happen before the datapoint came, of the rules that it concerns. */
   #takeTime(step: EvaluationStep, { rules, watched }: WatchedSensor, receivedMs: number): void {
     for (const entry of rules.entries) {
       if (!entry.record.hasTimes) continue;
-      this.#judge(step, { entry, device: watched.device.id, seq: undefined }, (of) => applyTime(of, receivedMs));
+      this.#judge(step, { entry, device: watched.device.id, watched, untilMs: receivedMs });
     }
   }
 
-  /** Looks at one datapoint with the rules from `from` on. */
-  #lookAt(step: EvaluationStep, look: PushLook, from: number): Promise<void> | undefined {
-    const { push, watch, index, onTouched } = look;
-    const { watched, rules, sensor } = watch;
-    const { entries } = rules;
+  /** Looks at one datapoint with one rule. */
+  #judgeDatapoint(
+    step: EvaluationStep,
+    entry: RuleEntry,
+    { push, index, watch }: { readonly push: SeenPush; readonly index: number; readonly watch: WatchedSensor },
+  ): void {
+    const { watched, sensor } = watch;
+    const { lookup } = watched;
+    const { id: device } = watched.device;
     const seq = push.firstSeq + index;
     const atMs = push.receivedMs;
-    let asleepUntilMs = Number.POSITIVE_INFINITY;
-    for (let n = from; n < entries.length; n++) {
-      const entry = entries[n] as RuleEntry;
-      if (seq > entry.afterSeq && !entry.isGone) {
-        if (entry.hasMemory || mayFire(entry.rule, entry.standing, { atMs, lookup: watched.lookup })) {
-          const { id: device } = watched.device;
-          const at = { sensor: sensor.id, atMs, lookup: watched.lookup };
-          this.#judge(step, { entry, device, seq }, (of) => applyDatapoint(of, at));
-          onTouched(entry, device);
-        }
+    if (seq <= entry.afterSeq || entry.isGone) return;
+    if (!entry.hasMemory && !mayFire(entry.rule, entry.standing, { atMs, lookup })) return;
+    this.#judge(step, { entry, device, watched, datapoint: { seq, sensor: sensor.id, atMs, lookup } });
+    this.#alarms.arrange(entry, device);
+  }
+
+  /** What the devices' rules need to know, once a device. */
+  async #load(step: EvaluationStep, pushes: readonly Pick<SeenPush, 'device'>[], upToSeq: number): Promise<void> {
+    let entered = 0;
+    for (const { device: asked } of pushes) {
+      if (step.watcheds.has(asked.id)) continue;
+      const rules = this.#index.of(asked.id);
+      const isKnown = rules?.authors.every((author) => step.actors.has(author)) === true;
+      if (rules !== undefined && !isKnown) await this.#loadAuthors(step, rules);
+      const device = rules && (this.#directory.peek(asked.id) ?? (await this.#directory.find(asked.id)));
+      if (rules === undefined || device === undefined) {
+        step.watcheds.set(asked.id, undefined);
+        continue;
       }
-      // One that is awake is enough.
-      if (asleepUntilMs > atMs) asleepUntilMs = Math.min(asleepUntilMs, entry.asleepUntilMs);
-      step.rulesLookedAt += 1;
-      const isFull = step.firings.length >= limits.watchFiringsMax;
-      if (!isFull && step.rulesLookedAt % limits.watchTurnRules !== 0) continue;
-      const pause = isFull ? this.#record(step, undefined) : nextLoopTurn();
-      return pause.then(() => this.#lookAt(step, look, n + 1));
+      const missing = this.#enter(step, device, rules);
+      if (missing.length > 0) await this.#readValues(missing, upToSeq);
+      entered += rules.bySensor.size;
+      if (entered < limits.watchTurnRules) continue;
+      entered = 0;
+      await yieldToEventLoop();
     }
-    // Where it was interrupted, the next datapoint finds out.
-    if (from === 0) rules.asleepUntilMs = asleepUntilMs;
-    return undefined;
   }
 
-  /** What the device's rules need to know; a promise where it is not in memory. */
-  #load(step: EvaluationStep, id: DeviceId, upToSeq: number): Promise<void> | undefined {
-    const rules = this.#index.of(id);
-    const device = this.#directory.peek(id);
-    if (rules === undefined) {
-      step.watcheds.set(id, undefined);
-      return undefined;
-    }
-    if (device === undefined || !rules.authors.every((author) => step.actors.has(author))) {
-      return this.#fetch(step, { id, rules, upToSeq });
-    }
-    return this.#enter(step, { device, rules, upToSeq });
-  }
-
-  async #fetch(
-    step: EvaluationStep,
-    { id, rules, upToSeq }: { readonly id: DeviceId; readonly rules: DeviceRules; readonly upToSeq: number },
-  ): Promise<void> {
-    for (const author of rules.authors) {
+  async #loadAuthors(step: EvaluationStep, { authors }: SortedRules): Promise<void> {
+    for (const author of authors) {
       if (step.actors.has(author)) continue;
       const user = await this.#users.findByKey(author);
       step.actors.set(author, user && this.#users.actorOf(user));
     }
-    const device = await this.#directory.find(id);
-    if (device === undefined) step.watcheds.set(id, undefined);
-    else await this.#enter(step, { device, rules, upToSeq });
   }
 
-  #enter(
-    step: EvaluationStep,
-    { device, rules, upToSeq }: { readonly device: Device; readonly rules: DeviceRules; readonly upToSeq: number },
-  ): Promise<void> | undefined {
+  /** Takes a device into the step, with last values. @returns the sensors whose last value is not in memory. */
+  #enter(step: EvaluationStep, device: Device, rules: SortedRules): readonly WatchedSensor[] {
     let watched = this.#watcheds.get(rules);
     if (watched === undefined || !watched.isOf(device, rules)) {
       watched = new WatchedDevice(device, rules);
       this.#watcheds.set(rules, watched);
     }
     step.enter(watched);
-    const missing: WatchedSensor[] = [];
-    for (const watch of watched.watches) {
-      watch.value = this.#values.get(watch.sensor.key);
-      if (watch.value === undefined) missing.push(watch);
-    }
-    return missing.length === 0 ? undefined : this.#readValues(missing, upToSeq);
+    for (const watch of watched.watches) watch.value = this.#values.get(watch.sensor.key);
+    return watched.watches.filter(({ value }) => value === undefined);
   }
 
   async #readValues(watches: readonly WatchedSensor[], upToSeq: number): Promise<void> {
@@ -279,59 +256,55 @@ export class Evaluator {
     }
   }
 
-  #judge(
-    step: EvaluationStep,
-    about: { readonly entry: RuleEntry; readonly device: DeviceId; readonly seq: number | undefined },
-    take: (of: FiringContext) => void,
-  ): void {
-    const { entry, device, seq } = about;
+  /** Looks at a datapoint, or at what time has made happen, with one rule; notes what it did and what it remembers. */
+  #judge(step: EvaluationStep, judgement: Judgement): void {
+    const { entry, device, watched, datapoint, untilMs = 0 } = judgement;
+    const { rule, hasMemory, standing, record } = entry;
     const memory = entry.memoryOf(device);
+    const seq = datapoint?.seq;
     // Only after a crash in the midst of a datapoint: this rule has had it.
     if (seq !== undefined && memory.seq !== undefined && seq <= memory.seq) return;
-    const { rule, hasMemory, standing } = entry;
     const before = hasMemory ? serializeDeviceState(memory) : '';
-    take({ rule, memory, standing, emit: (event) => this.#emit(step, about, event) });
+    const author = step.actors.get(record.author);
+    const context: FiringContext = {
+      ...{ rule, memory, standing },
+      sensors: watched?.device.sensors ?? none,
+      mayTell: author !== undefined && watched !== undefined && this.#mayTell(rule, author, watched.device),
+    };
+    const events = datapoint === undefined ? applyTime(context, untilMs) : applyDatapoint(context, datapoint);
+    if (events.length > 0 && author !== undefined && watched !== undefined)
+      for (const event of events) this.#note(step, event, { entry, author, lookup: watched.lookup, seq });
     if (!hasMemory || serializeDeviceState(memory) === before) return;
     if (seq !== undefined) memory.seq = seq;
-    step.memories.set(`${entry.record.key} ${device}`, {
-      rule: entry.record.key,
-      device,
-      memory: serializeDeviceState(memory),
-    });
+    const memoryNow = serializeDeviceState(memory);
+    step.memories.set(`${record.key} ${device}`, { rule: record.key, device, memory: memoryNow });
   }
 
-  #emit(
+  /** Whether a rule may say something about a device now. */
+  #mayTell(rule: Rule, author: Actor, device: Device): boolean {
+    if (this.#clock.now() >= rule.expiresMs) return false;
+    return (this.#permissions.scopesOf(author, device) & scope.dataView) !== 0;
+  }
+
+  /** Makes the messages of what a rule did; the step holds them until they are written. */
+  #note(
     step: EvaluationStep,
+    event: FiringEvent,
     {
       entry,
-      device: id,
+      author,
+      lookup,
       seq,
-    }: { readonly entry: RuleEntry; readonly device: DeviceId; readonly seq: number | undefined },
-    event: FiringEvent,
-  ): boolean {
+    }: { readonly entry: RuleEntry; readonly author: Actor; readonly lookup: Lookup; readonly seq: number | undefined },
+  ): void {
     const { record, rule, timesSent } = entry;
-    const watched = step.watcheds.get(id);
-    const author = step.actors.get(record.author);
-    if (author === undefined || !watched?.device.sensors.has(event.sensor)) return false;
-    if (this.#clock.now() >= rule.expiresMs) return false;
-    if ((this.#permissions.scopesOf(author, watched.device) & scope.dataView) === 0) return false;
-    const messages = this.#messages.make({ rule, author, event, lookup: watched.lookup });
+    const messages = this.#messages.make({ rule, author, event, lookup });
     const isCounted = event.kind === 'fires';
-    const firing = {
-      rule: record.key,
-      author: record.author,
-      isCounted,
-      timesSent,
-      atMs: event.atMs,
-      seq,
-      messages,
-    };
-    step.firings.push({ entry, firing });
-    if (isCounted) {
-      entry.timesSent += 1;
-      entry.afterSeq = Math.max(entry.afterSeq, seq ?? 0);
-    }
-    return true;
+    const base = { rule: record.key, author: record.author, isCounted, timesSent };
+    step.firings.push({ entry, firing: { ...base, atMs: event.atMs, seq, messages } });
+    if (!isCounted) return;
+    entry.timesSent += 1;
+    entry.afterSeq = Math.max(entry.afterSeq, seq ?? 0);
   }
 
   async #record(step: EvaluationStep, followedSeq: number | undefined): Promise<void> {
@@ -345,7 +318,7 @@ export class Evaluator {
       else this.#count(firing);
     }
     const queued = firings.flatMap(({ firing }) => firing.messages.filter(({ state }) => state === 'queued'));
-    if (queued.length > 0) this.#onMessages(new Set(queued.map(({ channel }) => channel)));
+    if (queued.length > 0) this.#outbox.wakeFor(new Set(queued.map(({ channel }) => channel)));
   }
 
   #count({ isCounted, messages }: RecordedFiring): void {
@@ -361,10 +334,19 @@ export class Evaluator {
   }
 }
 
-/** A push that is looked at. */
-interface PushLook extends Pick<LookOptions, 'seenSeq' | 'onTouched'> {
-  readonly push: SeenPush;
-  readonly watch: WatchedSensor;
-  /** Of the reading that it has come to. */
-  index: number;
+/** A rule, a device, and what it is judged by: a datapoint, or time that has come to `untilMs`. */
+interface Judgement {
+  readonly entry: RuleEntry;
+  readonly device: DeviceId;
+  /** Undefined where the device has gone. */
+  readonly watched: WatchedDevice | undefined;
+  readonly datapoint?: {
+    readonly seq: number;
+    readonly sensor: SensorId;
+    readonly atMs: number;
+    readonly lookup: Lookup;
+  };
+  readonly untilMs?: number;
 }
+
+const none: ReadonlySet<SensorId> = new Set();

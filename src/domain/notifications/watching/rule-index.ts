@@ -119,6 +119,17 @@ export class SensorRules {
     this.#sensor = sensor;
   }
 
+  /** Notes until when none of them can fire, after all of them have looked at a datapoint. */
+  noteAsleep(atMs: number): void {
+    let asleepUntilMs = Number.POSITIVE_INFINITY;
+    for (const entry of this.entries) {
+      asleepUntilMs = Math.min(asleepUntilMs, entry.asleepUntilMs);
+      // One that is awake is enough.
+      if (asleepUntilMs <= atMs) break;
+    }
+    this.asleepUntilMs = asleepUntilMs;
+  }
+
   /** True where none of them can fire, nor has anything to remember, because of the value that came, as reads show it. */
   isCalmAt(value: number): boolean {
     if (this.#noFireRange === undefined) this.#noFireRange = this.#findCalm() ?? null;
@@ -135,66 +146,36 @@ export class SensorRules {
   }
 }
 
-/** The rules of one device. */
-export class DeviceRules {
-  readonly rules = new Set<RuleEntry>();
-  #bySensor: ReadonlyMap<SensorId, SensorRules> | undefined;
-  #authors: readonly UserKey[] | undefined;
-  #hasTimes: boolean | undefined;
-  readonly #onSorted: (rules: DeviceRules, bytes: number) => void;
-
-  /** @param onSorted told when what takes so many bytes was made of the rules. */
-  constructor(onSorted: (rules: DeviceRules, bytes: number) => void = () => {}) {
-    this.#onSorted = onSorted;
-  }
-
+/** The rules of one device, by the sensors that they look at. */
+export class SortedRules {
   /** By sensor; one whose values are needed and that makes no rule look has none. */
-  get bySensor(): ReadonlyMap<SensorId, SensorRules> {
-    if (this.#bySensor === undefined) {
-      const bySensor = this.#sort();
-      this.#bySensor = bySensor;
-      this.#onSorted(this, this.#sortedBytes(bySensor));
-    }
-    return this.#bySensor;
-  }
-
-  /** Lets go of what was made of the rules. */
-  forgetSorted(): void {
-    this.changed();
-    for (const entry of this.rules) entry.forgetParsed();
-  }
-
+  readonly bySensor: ReadonlyMap<SensorId, SensorRules>;
+  readonly authors: readonly UserKey[];
   /** True where time alone may make one of them fire. */
-  get hasTimes(): boolean {
-    this.#hasTimes ??= [...this.rules].some(({ record }) => record.hasTimes);
-    return this.#hasTimes;
-  }
+  readonly hasTimes: boolean;
 
-  get authors(): readonly UserKey[] {
-    this.#authors ??= [...new Set([...this.rules].map(({ record }) => record.author))];
-    return this.#authors;
+  constructor(entries: ReadonlySet<RuleEntry>) {
+    this.bySensor = sortBySensor(entries);
+    this.authors = [...new Set([...entries].map(({ record }) => record.author))];
+    this.hasTimes = [...entries].some(({ record }) => record.hasTimes);
   }
+}
 
-  changed(): void {
-    this.#authors = undefined;
-    this.#hasTimes = undefined;
-    this.#bySensor = undefined;
+function sortBySensor(entries: ReadonlySet<RuleEntry>): ReadonlyMap<SensorId, SensorRules> {
+  const bySensor = new Map<SensorId, SensorRules>();
+  for (const entry of entries) {
+    for (const sensor of entry.rule.values) if (!bySensor.has(sensor)) bySensor.set(sensor, new SensorRules(sensor));
+    for (const sensor of entry.rule.sensors) bySensor.get(sensor)?.entries.push(entry);
   }
+  return bySensor;
+}
 
-  #sortedBytes(bySensor: ReadonlyMap<SensorId, SensorRules>): number {
-    let bytes = bySensor.size * sortedSensorBytes;
-    for (const { record } of this.rules) bytes += parsedBytesEach * (record.conditionJson.length + entryBytes);
-    return bytes;
-  }
-
-  #sort(): ReadonlyMap<SensorId, SensorRules> {
-    const bySensor = new Map<SensorId, SensorRules>();
-    for (const entry of this.rules) {
-      for (const sensor of entry.rule.values) if (!bySensor.has(sensor)) bySensor.set(sensor, new SensorRules(sensor));
-      for (const sensor of entry.rule.sensors) bySensor.get(sensor)?.entries.push(entry);
-    }
-    return bySensor;
-  }
+/** The rules of one device as the index holds them. */
+interface DeviceRules {
+  readonly entries: Set<RuleEntry>;
+  /** Present from when they are first needed until they change, or until memory is. */
+  sorted: SortedRules | undefined;
+  sortedBytes: number;
 }
 
 /** Bytes of memory, measured: of a rule and of each of its devices, beside its texts; of a sensor of a device that was sorted. */
@@ -208,6 +189,12 @@ function weightOf({ devices, conditionJson, actionJson }: RuleWeight): number {
   return ruleBytes + textHeapBytes(conditionJson) + textHeapBytes(actionJson) + devices.length * ruleDeviceBytes;
 }
 
+function sortedBytesOf(entries: ReadonlySet<RuleEntry>, { bySensor }: SortedRules): number {
+  let bytes = bySensor.size * sortedSensorBytes;
+  for (const { record } of entries) bytes += parsedBytesEach * (record.conditionJson.length + entryBytes);
+  return bytes;
+}
+
 export class RuleIndex {
   readonly #devices = new Map<DeviceId, DeviceRules>();
   readonly #entries = new Map<NotificationId, RuleEntry>();
@@ -215,16 +202,17 @@ export class RuleIndex {
     multiple: limits.ruleBytesMultiple,
     pool: remembered,
   });
-  /** Devices whose rules were sorted, the oldest first, and the bytes of each. */
-  readonly #sorted = new Map<DeviceRules, number>();
+  /** Devices whose rules are sorted, the oldest first. */
+  readonly #sorted = new Set<DeviceRules>();
   #sortedBytes = 0;
 
   get size(): number {
     return this.#entries.size;
   }
 
-  of(device: DeviceId): DeviceRules | undefined {
-    return this.#devices.get(device);
+  of(device: DeviceId): SortedRules | undefined {
+    const rules = this.#devices.get(device);
+    return rules === undefined ? undefined : (rules.sorted ?? this.#sort(rules));
   }
 
   find(id: NotificationId): RuleEntry | undefined {
@@ -257,10 +245,10 @@ export class RuleIndex {
     // Those that are stored are all watched.
     this.#budget.count(record.author, weightOf(record));
     for (const device of new Set(record.devices)) {
-      const rules = this.#devices.get(device) ?? new DeviceRules((sorted, bytes) => this.#noteSorted(sorted, bytes));
+      const rules = this.#devices.get(device) ?? { entries: new Set(), sorted: undefined, sortedBytes: 0 };
       this.#devices.set(device, rules);
-      rules.rules.add(entry);
-      rules.changed();
+      rules.entries.add(entry);
+      this.#forgetSorted(rules);
     }
     return entry;
   }
@@ -273,36 +261,44 @@ export class RuleIndex {
     this.#budget.giveBack(entry.record.author, weightOf(entry.record));
     for (const device of entry.record.devices) {
       const rules = this.#devices.get(device);
-      rules?.rules.delete(entry);
-      rules?.changed();
-      if (rules === undefined || rules.rules.size > 0) continue;
-      this.#devices.delete(device);
+      if (rules === undefined) continue;
+      rules.entries.delete(entry);
       this.#forgetSorted(rules);
+      if (rules.entries.size === 0) this.#devices.delete(device);
     }
   }
 
   /** Empties the index. */
   clear(): void {
-    for (const { record } of this.#entries.values()) this.#budget.giveBack(record.author, weightOf(record));
+    for (const entry of this.#entries.values()) {
+      entry.isGone = true;
+      this.#budget.giveBack(entry.record.author, weightOf(entry.record));
+    }
     this.#devices.clear();
     this.#entries.clear();
     this.#sorted.clear();
     this.#sortedBytes = 0;
   }
 
-  #noteSorted(rules: DeviceRules, bytes: number): void {
-    this.#forgetSorted(rules);
-    for (const oldest of this.#sorted.keys()) {
+  #sort(rules: DeviceRules): SortedRules {
+    const sorted = new SortedRules(rules.entries);
+    const bytes = sortedBytesOf(rules.entries, sorted);
+    for (const oldest of this.#sorted) {
       if (this.#sortedBytes + bytes <= limits.sortedRuleBytesMax) break;
       this.#forgetSorted(oldest);
-      oldest.forgetSorted();
+      for (const entry of oldest.entries) entry.forgetParsed();
     }
-    this.#sorted.set(rules, bytes);
+    rules.sorted = sorted;
+    rules.sortedBytes = bytes;
+    this.#sorted.add(rules);
     this.#sortedBytes += bytes;
+    return sorted;
   }
 
   #forgetSorted(rules: DeviceRules): void {
-    this.#sortedBytes -= this.#sorted.get(rules) ?? 0;
+    this.#sortedBytes -= rules.sortedBytes;
     this.#sorted.delete(rules);
+    rules.sorted = undefined;
+    rules.sortedBytes = 0;
   }
 }

@@ -1,6 +1,19 @@
 // Pushes that wait for the watcher of rules, in order of arrival. Bounded (I4): where it is full the watcher reads what it
 // has not seen from the store.
-import type { SeenPush } from './evaluator.ts';
+import type { Readings } from '../../datapoints/ingest/reading.ts';
+import type { DeviceId } from '../../devices/device.ts';
+import type { SensorKey } from '../../devices/sensor.ts';
+
+/** A push as rules look at it. */
+export interface SeenPush {
+  readonly device: { readonly id: DeviceId };
+  readonly sensor: { readonly key: SensorKey };
+  readonly readings: Readings;
+  /** Milliseconds since 1970 UTC. */
+  readonly receivedMs: number;
+  readonly firstSeq: number;
+  readonly isQuiet: boolean;
+}
 
 export class WatchQueue {
   readonly #datapointsMax: number;

@@ -3,20 +3,20 @@
 // from the log. What it concludes is written in one unit with how far it has come. Changes of rules take turns with
 // its steps, so that a datapoint is looked at with the rule as it was before a change or after, never with neither.
 
+import { yieldToEventLoop } from '../../../base/in-batches.ts';
 import type { Log } from '../../../base/log.ts';
 import type { Clock } from '../../../base/time/clock.ts';
 import { limits } from '../../../config/limits.ts';
 import type { CommittedPush, Feed } from '../../datapoints/feed.ts';
-import { nextLoopTurn } from '../../datapoints/history/series.ts';
 import type { SensorKey } from '../../devices/sensor.ts';
 import type { CommitLog, LogEntry } from '../../ports/commit-log.ts';
 import type { UserKey } from '../../users/user.ts';
 import type { NotificationId } from '../rules/notification.ts';
 import type { RuleChanges, RuleWeight, SeqSource } from '../rules/rule-changes.ts';
-import { Alarms } from './alarms.ts';
-import type { Evaluator, SeenPush } from './evaluator.ts';
-import type { RuleEntry, RuleIndex } from './rule-index.ts';
-import { WatchQueue } from './watch-queue.ts';
+import type { Alarms } from './alarms.ts';
+import type { Evaluator } from './evaluator.ts';
+import type { RuleIndex } from './rule-index.ts';
+import { type SeenPush, WatchQueue } from './watch-queue.ts';
 import type { WatchStore } from './watch-store.ts';
 
 export class Watcher implements RuleChanges {
@@ -28,6 +28,7 @@ export class Watcher implements RuleChanges {
   readonly #clock: Clock;
   readonly #log: Log;
   readonly #alarms: Alarms;
+  #alarmTimer: NodeJS.Timeout | undefined;
   readonly #queue = new WatchQueue({ datapointsMax: limits.watchQueueMax, bytesMax: limits.watchQueueBytesMax });
   /** True while what is to be looked at is read from the log, not from the queue. */
   #isBehind = true;
@@ -54,6 +55,7 @@ export class Watcher implements RuleChanges {
     readonly watchStore: WatchStore;
     readonly evaluator: Evaluator;
     readonly index: RuleIndex;
+    readonly alarms: Alarms;
     readonly clock: Clock;
     readonly log: Log;
   }) {
@@ -63,7 +65,7 @@ export class Watcher implements RuleChanges {
     this.#evaluator = parts.evaluator;
     this.#index = parts.index;
     this.#clock = parts.clock;
-    this.#alarms = new Alarms(parts.clock);
+    this.#alarms = parts.alarms;
     this.#log = parts.log;
   }
 
@@ -146,7 +148,7 @@ export class Watcher implements RuleChanges {
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#unsubscribe();
-    this.#alarms.stop();
+    clearTimeout(this.#alarmTimer);
     this.#retry?.resolve();
     await this.#running;
     await this.#exclusively(async () => {
@@ -198,13 +200,22 @@ export class Watcher implements RuleChanges {
 
   #wake(): void {
     if (this.#running !== undefined || this.#isClosed || this.#retry !== undefined) return;
-    this.#alarms.stop();
+    clearTimeout(this.#alarmTimer);
     this.#running = this.#run().finally(() => {
       this.#running = undefined;
       if (this.#isClosed || this.#retry !== undefined) return;
       if (this.#hasWork()) this.#wake();
-      else this.#alarms.wait(() => this.#wake());
+      else this.#setAlarm();
     });
+  }
+
+  /** Wakes when time makes the next thing due, unless something else comes before. */
+  #setAlarm(): void {
+    const { nextMs } = this.#alarms;
+    if (nextMs === undefined) return;
+    const waitMs = Math.min(Math.max(nextMs - this.#clock.now(), 0), limits.watchAlarmMsMax);
+    this.#alarmTimer = setTimeout(() => this.#wake(), waitMs);
+    this.#alarmTimer.unref();
   }
 
   #hasWork(): boolean {
@@ -217,14 +228,14 @@ export class Watcher implements RuleChanges {
    */
   async #gather(): Promise<void> {
     const isRestless = performance.now() - this.#restedMs < limits.watchGatherMs;
-    if (!isRestless || this.#isBehind) await nextLoopTurn();
+    if (!isRestless || this.#isBehind) await yieldToEventLoop();
     else await new Promise<void>((resolve) => setTimeout(resolve, limits.watchGatherMs));
   }
 
   async #run(): Promise<void> {
     await this.#gather();
     try {
-      while (!this.#isClosed && (await this.#exclusively(() => this.#step()))) await nextLoopTurn();
+      while (!this.#isClosed && (await this.#exclusively(() => this.#step()))) await yieldToEventLoop();
       this.#restedMs = performance.now();
     } catch (error) {
       this.#log.error({ err: error }, 'notifications could not be evaluated; they are evaluated again');
@@ -301,18 +312,13 @@ export class Watcher implements RuleChanges {
     const nowMs = this.#clock.now();
     const isNoted = nowMs - this.#recordedMs > limits.watchNotedMs;
     if (isNoted) this.#recordedMs = nowMs;
-    await this.#evaluator.look(pushes, {
-      seenSeq: this.#seenSeq,
-      isNoted,
-      onTouched: (entry, device) => this.#alarms.arrange(entry, device),
-    });
+    await this.#evaluator.look(pushes, { seenSeq: this.#seenSeq, isNoted });
   }
 
   async #takeAlarms(): Promise<boolean> {
     const due = this.#alarms.take(limits.watchStepDatapoints);
     if (due.length === 0) return false;
     await this.#evaluator.lookAtTime(due, { upToSeq: this.#position() });
-    for (const { entry, device } of due) this.#alarms.arrange(entry, device);
     return true;
   }
 
@@ -339,26 +345,17 @@ export class Watcher implements RuleChanges {
   async #load(): Promise<void> {
     for (let after = 0; ; ) {
       const rules = await this.#watchStore.listRules({ after, limit: limits.watchLoadStep });
-      for (const rule of rules) await this.#add(this.#index.add(rule));
+      for (const rule of rules) await this.#evaluator.prepare(this.#index.add(rule));
       if (rules.length < limits.watchLoadStep) return;
       after = (rules.at(-1) as { key: number }).key;
-      await nextLoopTurn();
-    }
-  }
-
-  /** Has a rule that remembers something look at its devices in time. */
-  async #add(entry: RuleEntry): Promise<void> {
-    if (!entry.record.hasTimes) return;
-    for (const device of entry.rule.devices) {
-      await this.#evaluator.prepare(entry, device);
-      this.#alarms.arrange(entry, device);
+      await yieldToEventLoop();
     }
   }
 
   async #refresh(id: NotificationId): Promise<void> {
     const rule = await this.#watchStore.findRule(id);
     if (rule === undefined) this.#index.remove(id);
-    else await this.#add(this.#index.add(rule));
+    else await this.#evaluator.prepare(this.#index.add(rule));
     this.#evaluator.forgetValues();
     // What waits was chosen by the sensors that rules concerned before.
     if (!this.#queue.isEmpty) this.#fallBehind();
