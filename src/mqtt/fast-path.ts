@@ -80,7 +80,7 @@ export interface FastPathParts {
 
 export class FastPath {
   readonly #parts: FastPathParts;
-  readonly #topics = new LruCache<string, SensorTopic | null>({
+  readonly #topics = new LruCache<string, SensorTopic | 'unusual'>({
     weightMax: limits.topicsCachedBytesMax,
     pool: remembered,
     entriesMax: limits.topicsCachedMax,
@@ -214,7 +214,7 @@ export class FastPath {
     if (frame.qos === 1 && frame.packetId === 0) return false;
     const { bytes, session } = group;
     const topic = this.#topicOf(bytes, frame);
-    if (topic === null) return false;
+    if (topic === 'unusual') return false;
     const sensorRef = this.#parts.ingest.peekSensor(session.actor, topic.device, topic.sensor);
     if (sensorRef === undefined) return false;
     const readings = readingsOf(bytes, frame, topic.many);
@@ -285,9 +285,9 @@ export class FastPath {
     if (!connection.closed) readNext(connection as unknown as Client, error);
   }
 
-  #topicOf(bytes: Buffer, { topicStart, topicEnd }: PacketFrame): SensorTopic | null {
+  #topicOf(bytes: Buffer, { topicStart, topicEnd }: PacketFrame): SensorTopic | 'unusual' {
     const length = topicEnd - topicStart;
-    if (length > limits.fastPathTopicBytesMax) return null;
+    if (length > limits.fastPathTopicBytesMax) return 'unusual';
     // The topic's bytes as a map key; not its text.
     const name = bytes.toString('latin1', topicStart, topicEnd);
     let topic = this.#topics.get(name);
@@ -304,9 +304,9 @@ function isSteady({ connected, closed, version, _parser }: AedesConnection): boo
   return _parser._queue === null && _parser._stateCounter === 0 && _parser._list.length === 0;
 }
 
-function toSensorTopic(text: string): SensorTopic | null {
+function toSensorTopic(text: string): SensorTopic | 'unusual' {
   const topic = parseTopic(text);
-  if (topic.kind !== 'sensor') return null;
+  if (topic.kind !== 'sensor') return 'unusual';
   const { device, sensor, many } = topic;
   return { device, sensor, many, seeds: seedsOf(withoutSlash(text)) };
 }

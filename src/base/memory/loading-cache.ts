@@ -3,7 +3,7 @@
 import { LruCache } from './lru-cache.ts';
 import type { MemoryPool } from './memory-pool.ts';
 
-export class LoadingCache<K, V> {
+export class LoadingCache<K extends {}, V extends {}> {
   readonly #load: (key: K) => Promise<V | undefined>;
   readonly #values: LruCache<K, V>;
   readonly #loading = new Map<K, Promise<V | undefined>>();
