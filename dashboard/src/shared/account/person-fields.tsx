@@ -7,7 +7,7 @@ import type { Form } from '../form/use-form.ts';
 import { EntryList } from '../list/entry-list.tsx';
 
 export const personTexts = ['firstName', 'lastName', 'email'] as const;
-export const personLists = ['phone', 'address', 'twitter', 'facebook', 'telegram', 'webhook'] as const;
+const personLists = ['phone', 'address', 'twitter', 'facebook', 'telegram', 'webhook'] as const;
 type PersonList = (typeof personLists)[number];
 
 export type PersonValues = { readonly [F in (typeof personTexts)[number]]: string } & {

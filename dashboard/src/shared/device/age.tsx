@@ -28,7 +28,7 @@ const steps = [
 ] as const;
 
 /** Negative ages are of the future: "in 3 min". */
-export function ageInWords(ageMs: number, tag: string, strings: Strings): string {
+function ageInWords(ageMs: number, tag: string, strings: Strings): string {
   const size = Math.abs(ageMs);
   if (size < 10_000) return strings.shared.now;
   const { unit, ms } = steps.find((step) => size < step.ms * step.until) ?? steps[5];

@@ -19,7 +19,7 @@ export function freshnessWords(shared: Strings['shared']): Readonly<Record<Fresh
   return { fresh: shared.fresh, late: shared.late, silent: shared.silent, never: shared.stateNever };
 }
 
-export function useFreshnessWords(state: Freshness): string {
+function useFreshnessWords(state: Freshness): string {
   const { shared } = useStrings();
   return freshnessWords(shared)[state];
 }

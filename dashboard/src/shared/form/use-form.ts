@@ -1,5 +1,7 @@
 // Forms that keep what was typed when the server refuses, and show its `detail` beside the field its `pointer` names.
-// `form.field('id')` gives value, onChange and error for a Mantine input; what no field takes is `form.problem`.
+// `form.field('id')` gives value, onChange and error for a Mantine input; what no field takes is `form.problem`. Values,
+// touched fields, errors and sending are kept by @mantine/form; what the server says of fields is added here.
+import { useForm as useMantineForm } from '@mantine/form';
 import { type ChangeEvent, type FormEvent, useState } from 'react';
 import { ApiProblem } from '../../api/api-problem.ts';
 
@@ -24,7 +26,7 @@ export interface Form<T> {
   readonly values: T;
   readonly set: <K extends keyof T>(name: K, value: T[K]) => void;
   readonly field: (name: keyof T & string) => FieldBinding;
-  readonly errorOf: (name: keyof T) => string | undefined;
+  readonly errorOf: (name: keyof T & string) => string | undefined;
   /** What the server said of a place within a field, by its whole pointer, such as `/phone/1`. */
   readonly errorAt: (pointer: string) => string | undefined;
   /** What the server said that belongs to no field. */
@@ -36,52 +38,54 @@ export interface Form<T> {
 }
 
 export function useForm<T extends object>(options: FormOptions<T>): Form<T> {
-  const [values, setValues] = useState(options.initial);
-  const [left, setLeft] = useState<ReadonlySet<keyof T>>(new Set());
-  const [refused, setRefused] = useState<Partial<Record<keyof T, string>>>({});
+  // A field is touched once it was left. The errors are those of the server, until the field changes.
+  const form = useMantineForm<T>({
+    initialValues: options.initial,
+    touchTrigger: 'focus',
+    clearInputErrorOnChange: false,
+  });
   const [places, setPlaces] = useState<Readonly<Record<string, string>>>({});
   const [problem, setProblem] = useState<unknown>();
-  const [isSending, setSending] = useState(false);
+  const { values } = form;
   const faults: Partial<Record<keyof T, string>> = options.check?.(values) ?? {};
 
+  const touch = (names: readonly string[]) =>
+    form.setTouched((touched) => ({ ...touched, ...Object.fromEntries(names.map((name) => [name, true])) }));
   const set = <K extends keyof T>(name: K, value: T[K]) => {
-    setValues((before) => ({ ...before, [name]: value }));
-    setRefused((before) => ({ ...before, [name]: undefined }));
+    // Not setFieldValue: that copies all values deeply, at each letter that is typed.
+    form.setValues({ [name]: value } as unknown as Partial<T>);
+    form.clearFieldError(name as string);
     setPlaces({});
   };
-  const errorOf = (name: keyof T) => refused[name] ?? (left.has(name) ? faults[name] : undefined);
-  const send = async () => {
-    setLeft(new Set(Object.keys(values) as (keyof T)[]));
-    setProblem(undefined);
-    if (Object.values(faults).some((fault) => fault !== undefined)) return;
-    setSending(true);
+  const errorOf = (name: keyof T & string) =>
+    (form.errors[name] as string | undefined) ?? (form.getTouched()[name] === true ? faults[name] : undefined);
+  const send = form.onSubmit(async () => {
     try {
       await options.submit(values);
     } catch (error) {
       const { byField, byPointer, rest } = placeFaults(error, values, options.fieldOf);
-      setRefused(byField);
+      form.setErrors(byField);
       setPlaces(byPointer);
       setProblem(rest);
-    } finally {
-      setSending(false);
     }
-  };
+  });
   return {
-    ...{ values, set, errorOf, problem, isSending },
-    reset: () => {
-      setValues(options.initial);
-      setLeft(new Set());
-    },
+    ...{ values, set, errorOf, problem },
+    isSending: form.submitting,
+    reset: form.reset,
     errorAt: (pointer) => places[pointer],
     field: (name) => ({
       value: String(values[name] ?? ''),
       onChange: (event) => set(name, event.currentTarget.value as T[typeof name]),
-      onBlur: () => setLeft((before) => new Set(before).add(name)),
+      onBlur: () => touch([name]),
       error: errorOf(name),
     }),
     onSubmit: (event) => {
       event?.preventDefault();
-      if (!isSending) void send();
+      if (form.submitting) return;
+      touch(Object.keys(values));
+      setProblem(undefined);
+      if (Object.values(faults).every((fault) => fault === undefined)) send();
     },
   };
 }
