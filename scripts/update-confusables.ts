@@ -4,7 +4,7 @@
 import { writeFileSync } from 'node:fs';
 import { readPackageFile } from './unpack-package.ts';
 
-const target = 'src/domain/users/confusables.generated.ts';
+const target = 'src/domain/users/confusables.json';
 
 const version = process.argv[2];
 if (version === undefined || !/^\d+\.\d+\.\d+$/.test(version)) {
@@ -21,16 +21,14 @@ function update(wanted: string): void {
   if (unicode === undefined) throw new Error('The package does not name its version of confusables.txt any more.');
   const pairs = Object.entries(JSON.parse(read('data.json')) as Readonly<Record<string, string>>);
   const lines = pairs.map(([from, to]) => `${hexOf(from)} ${hexOf(to)}`).sort();
-  writeFileSync(
-    target,
-    [
-      `// Characters and what they look like: confusables.txt of Unicode ${unicode}, from ${name} ${wanted} (MIT; the data`,
-      '// under the Unicode License). Each entry is a character, a space, and its prototype of one or more characters joined',
-      '// by dots, as hexadecimal code points. Written by scripts/update-confusables.ts; not changed by hand.',
-      `export const confusablesText = '${lines.join(',')}';`,
-      '',
-    ].join('\n'),
-  );
+  const table = {
+    source: `Characters and what they look like: confusables.txt of Unicode ${unicode}, from ${name} ${wanted}`,
+    license: 'MIT; the data under the Unicode License',
+    made_by: `node scripts/update-confusables.ts ${wanted}`,
+    entries: 'character, space, its prototype of one or more characters joined by dots, as hexadecimal code points',
+    characters: lines.join(','),
+  };
+  writeFileSync(target, `${JSON.stringify(table, null, 1)}\n`);
   console.log(`${lines.length} characters of Unicode ${unicode}.`);
 }
 

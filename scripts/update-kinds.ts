@@ -19,7 +19,7 @@ interface Vocabulary {
   readonly config: { readonly units: Map<string, Term>; readonly quantityKinds: Map<string, Term> };
 }
 
-const target = 'src/domain/kinds/qudt.generated.ts';
+const target = 'src/domain/kinds/qudt.json';
 const license = 'CC-BY-4.0';
 
 const version = process.argv[2];
@@ -45,7 +45,7 @@ async function update(wanted: string): Promise<void> {
       .filter(({ iri }) => idOf(iri) !== 'Unknown')
       .map(kindLine)
       .sort();
-    writeFileSync(target, moduleText(wanted, lines, kinds));
+    writeFileSync(target, tableText(wanted, lines, kinds));
     console.log(`QUDT by qudtlib ${wanted}: ${lines.length} units, ${kinds.length} quantity kinds.`);
   } finally {
     rmSync(folder, { recursive: true });
@@ -91,16 +91,22 @@ function labelOf({ iri, labels }: Term): string {
   return (labels.find(({ languageTag }) => languageTag === 'en') ?? labels[0])?.text ?? idOf(iri);
 }
 
-function moduleText(version: string, units: readonly string[], kinds: readonly string[]): string {
-  const array = (lines: readonly string[]) => `[\n${lines.map((line) => `  ${JSON.stringify(line)},\n`).join('')}]`;
-  return `// Units and quantity kinds of QUDT (https://qudt.org, CC BY 4.0), as qudtlib ${version} (@qudtlib/core and
-// @qudtlib/allunits by Florian Kleedorfer and the QUDTLib authors, CC-BY-4.0) gives them: shortened to ids, labels and
-// symbols. Made by scripts/update-kinds.ts; not to be edited.
-
-/** Id, label, symbol, and the ids of the quantity kinds it measures. */
-export const unitLines: readonly string[] = ${array(units)};
-
-/** Id, label, and the ids of the broader kinds, whose units it shares. */
-export const quantityKindLines: readonly string[] = ${array(kinds)};
-`;
+/** JSON with a term a line, so that a new version shows what it changes. */
+function tableText(version: string, units: readonly string[], kinds: readonly string[]): string {
+  const about = {
+    source: `Units and quantity kinds of QUDT (https://qudt.org), as qudtlib ${version} gives them (@qudtlib/core and @qudtlib/allunits by Florian Kleedorfer and the QUDTLib authors), shortened to ids, labels and symbols`,
+    license,
+    made_by: `node scripts/update-kinds.ts ${version}`,
+    unit_fields: 'id, label, symbol, ids of the quantity kinds it measures',
+    quantity_kind_fields: 'id, label, ids of the broader kinds, whose units it shares',
+  };
+  const array = (lines: readonly string[]) => `[\n${lines.map((line) => JSON.stringify(line)).join(',\n')}\n]`;
+  const fields = [
+    ...Object.entries(about).map(([key, text]) => [key, JSON.stringify(text)]),
+    ...[
+      ['units', array(units)],
+      ['quantity_kinds', array(kinds)],
+    ],
+  ];
+  return `{\n${fields.map(([key, json]) => `"${key}": ${json}`).join(',\n')}\n}\n`;
 }

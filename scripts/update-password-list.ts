@@ -4,7 +4,7 @@
 import { writeFileSync } from 'node:fs';
 import { readPackageFile } from './unpack-package.ts';
 
-const target = 'src/domain/users/password-list.generated.ts';
+const target = 'src/domain/users/password-list.json';
 const passwordsKept = 10_000;
 
 const version = process.argv[2];
@@ -22,14 +22,12 @@ function update(wanted: string): void {
   const folded = all.map((password) => password.normalize('NFKC').toLowerCase());
   const kept = [...new Set(folded)].filter((password) => !/\s/.test(password)).slice(0, passwordsKept);
   if (kept.length < passwordsKept) throw new Error(`The list has ${kept.length} passwords only.`);
-  writeFileSync(
-    target,
-    [
-      `// The ${passwordsKept} most common passwords, most common first, in lower case, from ${name} ${wanted} (MIT).`,
-      '// Written by scripts/update-password-list.ts; not changed by hand.',
-      `export const commonPasswordsText = ${JSON.stringify(kept.join(' '))};`,
-      '',
-    ].join('\n'),
-  );
+  const table = {
+    source: `The ${passwordsKept} most common passwords, most common first, in lower case, from ${name} ${wanted}`,
+    license: 'MIT',
+    made_by: `node scripts/update-password-list.ts ${wanted}`,
+    passwords: kept.join(' '),
+  };
+  writeFileSync(target, `${JSON.stringify(table, null, 1)}\n`);
   console.log(`${kept.length} passwords of ${name} ${wanted}.`);
 }

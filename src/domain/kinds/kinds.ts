@@ -1,7 +1,7 @@
 // Words to choose from for sensors and actuators: kinds, what is measured, units. Suggestions for people who describe
 // devices; a sensor may hold any string.
 import { actuatorKindLines, sensorKindLines } from './device-kinds.ts';
-import { quantityKindLines, unitLines } from './qudt.generated.ts';
+import qudt from './qudt.json' with { type: 'json' };
 
 export interface Kind {
   readonly id: string;
@@ -71,14 +71,14 @@ const tables: Readonly<Record<Vocabulary, KindTable>> = {
     toKind: ([id = '', label = '', kinds = '']) => ({ id, label, quantityKinds: words(kinds) }),
   },
   quantity_kinds: {
-    lines: quantityKindLines,
+    lines: qudt.quantity_kinds,
     toKind: ([id = '', label = '', broader = '']) => ({
       ...{ id, label, broader: words(broader) },
       iri: `http://qudt.org/vocab/quantitykind/${id}`,
     }),
   },
   units: {
-    lines: unitLines,
+    lines: qudt.units,
     toKind: ([id = '', label = '', symbol = '', kinds = '']) => ({
       ...{ id, label, symbol, quantityKinds: words(kinds) },
       iri: `http://qudt.org/vocab/unit/${id}`,

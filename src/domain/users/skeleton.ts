@@ -1,6 +1,6 @@
 // The skeleton of a name (Unicode Technical Standard 39), by which names that people may confuse are found. Called by
 // username.ts for each new name, and by a migration for earlier ones.
-import { confusablesText } from './confusables.generated.ts';
+import confusables from './confusables.json' with { type: 'json' };
 
 /** About 1 MiB; created with the first name. */
 let prototypes: ReadonlyMap<string, string> | undefined;
@@ -19,7 +19,7 @@ export function skeletonOf(text: string): string {
 
 function parseConfusables(): ReadonlyMap<string, string> {
   const known = new Map<string, string>();
-  for (const entry of confusablesText.split(',')) {
+  for (const entry of confusables.characters.split(',')) {
     const [from = '', to = ''] = entry.split(' ');
     known.set(textOf(from), textOf(to));
   }

@@ -5,7 +5,7 @@ import { after, before, suite, test } from 'node:test';
 import fc from 'fast-check';
 import { Kysely } from 'kysely';
 import { Migrator } from 'kysely/migration';
-import { confusablesText } from '../../../src/domain/users/confusables.generated.ts';
+import confusables from '../../../src/domain/users/confusables.json' with { type: 'json' };
 import { likenessOf } from '../../../src/domain/users/username.ts';
 import { NodeSqliteDialect } from '../../../src/engines/embedded/database/dialect.ts';
 import { migratedInMemory } from '../../../src/engines/embedded/database/migrate.ts';
@@ -142,7 +142,7 @@ suite('a name', () => {
 function twinsByPrototype(): ReadonlyMap<string, readonly string[]> {
   const textOf = (hex: string) => String.fromCodePoint(...hex.split('.').map((part) => Number.parseInt(part, 16)));
   const sources = new Map<string, string[]>();
-  for (const entry of confusablesText.split(',')) {
+  for (const entry of confusables.characters.split(',')) {
     const [from = '', to = ''] = entry.split(' ').map(textOf);
     sources.set(to, [...(sources.get(to) ?? []), from]);
   }
