@@ -119,8 +119,7 @@ const forbidden = [
   {
     name: 'engines-have-one-door',
     comment: 'The service knows the ports of src/domain/ports; src/engines/open.ts decides which engine is behind them.',
-    // Until the tables of MQTT have their port.
-    from: { path: '^src/', pathNot: ['^src/engines/', '^src/wiring/wire-mqtt[.]ts$', '^src/server[.]ts$', tests] },
+    from: { path: '^src/', pathNot: ['^src/engines/', tests] },
     to: { path: '^src/engines/', pathNot: '^src/engines/open[.]ts$' },
   },
   {

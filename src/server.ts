@@ -46,7 +46,6 @@ import { Passwords } from './domain/users/passwords.ts';
 import { SessionRevocations } from './domain/users/session-revocations.ts';
 import { Users } from './domain/users/users.ts';
 import { WebhookKeys } from './domain/users/webhook-keys.ts';
-import type { EmbeddedEngine } from './engines/embedded/embedded-engine.ts';
 import { openEngine } from './engines/open.ts';
 import { readDashboard } from './http/dashboard/dashboard-files.ts';
 import { HttpServer } from './http/server/http-server.ts';
@@ -58,7 +57,7 @@ import { MqttServer } from './mqtt/mqtt-server.ts';
 import { Certificates } from './wiring/certificates.ts';
 import { wireAccounts } from './wiring/wire-accounts.ts';
 import { hostOf, httpOptions, openMetrics, warnOfPlainText } from './wiring/wire-edges.ts';
-import { makeMqttPersistence } from './wiring/wire-mqtt.ts';
+import { openMqttSessions } from './wiring/wire-mqtt.ts';
 import { wireRules } from './wiring/wire-rules.ts';
 import { wireSharedBudgets } from './wiring/wire-shared-budgets.ts';
 
@@ -201,7 +200,7 @@ async function makeMqtt(parts: {
   config: Config;
   clock: Clock;
   log: Logger;
-  engine: EmbeddedEngine;
+  engine: Engine;
   domain: Domain;
   proxies: TrustedProxies;
   certificates: Certificates | undefined;
@@ -209,7 +208,7 @@ async function makeMqtt(parts: {
   const { config, clock, log, engine, domain, proxies, certificates } = parts;
   const duplicates = new DuplicateDetector({ max: limits.duplicateMemoryMax, windowMs: limits.duplicateWindowMs });
   duplicates.restore(await engine.commitLog.listFingerprints());
-  const persistence = makeMqttPersistence({
+  const stored = openMqttSessions({
     ...{ clock, log, engine, guest: domain.guest, quotas: domain.services.quotas },
     sessionExpiryMs: config.mqttSessionExpiryMs,
     server: () => server,
@@ -223,8 +222,7 @@ async function makeMqtt(parts: {
       proxyProtocol: config.mqttProxyProtocol,
       tls: certificates && { options: certificates.options, port: config.mqttTlsPort },
     },
-    persistence,
-    stored: persistence,
+    stored,
     duplicates,
     proxies,
     clock,

@@ -1,13 +1,13 @@
 // The one door to the engines: opens the one that the settings name. Nothing above imports another file of this folder.
 import type { Log } from '../base/log.ts';
 import { type Clock, systemClock } from '../base/time/clock.ts';
+import type { Engine } from '../domain/ports/engine.ts';
 import type { Maintenance } from '../domain/ports/maintenance.ts';
 import type { RegistryStores } from '../domain/ports/registry-stores.ts';
 import { makeBackup } from './embedded/backup/make-backup.ts';
 import { restoreBackup } from './embedded/backup/restore-backup.ts';
 import { checkData } from './embedded/check/check-data.ts';
 import { forgetDamaged } from './embedded/check/forget-damaged.ts';
-import type { EmbeddedEngine } from './embedded/embedded-engine.ts';
 import { openEmbeddedEngine, openRegistryAlone } from './embedded/open.ts';
 import { sqlStores } from './shared/registry/registry-stores.ts';
 
@@ -20,7 +20,7 @@ export interface EngineSettings {
 export function openEngine(
   settings: EngineSettings,
   parts: { readonly clock: Clock; readonly log: Log },
-): Promise<EmbeddedEngine> {
+): Promise<Engine> {
   return openEmbeddedEngine(settings.dataDir, parts);
 }
 

@@ -1,12 +1,14 @@
 // Extends aedes in three respects: what a client publishes to a sensor or an actuator is not routed (the feed delivers
 // it); all routed messages go out in one order and in both forms of their topic; and it is known which topics have
 // subscribers.
+
 import { Aedes, type AedesOptions, type AedesPublishPacket, type Client, type PublishPacket } from 'aedes';
 import Packet from 'aedes-packet';
 import { writeToStream } from 'mqtt-packet';
 import { entryBytes, textHeapBytes } from '../base/memory/heap-bytes.ts';
 import { LruCache } from '../base/memory/lru-cache.ts';
 import { limits } from '../config/limits.ts';
+import type { MqttSessions } from '../domain/ports/mqtt-sessions.ts';
 import { remembered } from '../domain/remembered.ts';
 import type { UserKey } from '../domain/users/user.ts';
 import type { MessageKind, OutgoingPublish, PublishRouter } from './delivery.ts';
@@ -19,15 +21,10 @@ writeToStream.cacheNumbers = false;
 type BrokerCallback = (error?: Error) => void;
 
 /** The part of aedes's persistence interface that keeps messages before they are sent. */
-export interface SessionMessageStore {
-  /** Filters of stored sessions with QoS above 0. */
-  readonly storedFilters: number;
-  storeRetained(packet: object): Promise<void>;
-  /** Whether any stored session is to get this message. */
-  hasSubscribers(message: { readonly topic: string; readonly user?: UserKey | undefined }): boolean;
-  /** Keeps a message for all stored sessions that are to get it. */
-  enqueueForSubscribers(packet: object): Promise<void>;
-}
+export type SessionMessageStore = Pick<
+  MqttSessions,
+  'storedFilters' | 'storeRetained' | 'hasSubscribers' | 'enqueueForSubscribers'
+>;
 
 /** A message that is sent once it is stored, and after all routed before it. */
 interface InLine {

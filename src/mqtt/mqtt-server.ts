@@ -1,4 +1,5 @@
 // The MQTT server: aedes on TCP, TLS and WebSocket; decides here who may connect, publish and receive (contract 8).
+
 import type { Server as HttpServer, IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
@@ -15,11 +16,12 @@ import type { ByteBudget } from '../domain/callers/byte-budget.ts';
 import type { FairShare } from '../domain/callers/fair-share.ts';
 import type { Feed } from '../domain/datapoints/feed.ts';
 import type { Writer } from '../domain/datapoints/ingest/writer.ts';
+import type { MqttSessions } from '../domain/ports/mqtt-sessions.ts';
 import type { SessionRevocation, SessionRevocations } from '../domain/users/session-revocations.ts';
 import type { UserKey } from '../domain/users/user.ts';
 import type { Users } from '../domain/users/users.ts';
 import { Access } from './access.ts';
-import { Broker, type SessionMessageStore } from './broker.ts';
+import { Broker } from './broker.ts';
 import { Delivery } from './delivery.ts';
 import { FastPath } from './fast-path.ts';
 import { Forwarding } from './forwarding.ts';
@@ -30,11 +32,11 @@ import { boundEarlyPackets } from './packets/early-packets.ts';
 import { boundPacketBytes, budgetPackets } from './packets/packet-bound.ts';
 import { StalledPackets } from './packets/stalled-packets.ts';
 import { noteAddress } from './proxy/client-address.ts';
-import { Publishing, type PublishingParts, type RetainedQuota } from './publishing.ts';
+import { Publishing, type PublishingParts } from './publishing.ts';
 import { holdReading } from './reading.ts';
 import { type ClientSession, Sessions } from './sessions.ts';
-import { SignIn, type SignInParts, type StoredSessions, type Will } from './sign-in.ts';
-import { isUnderWay, placeholder, prepareStored, type StoredMessages } from './stored-messages.ts';
+import { SignIn, type SignInParts, type Will } from './sign-in.ts';
+import { isUnderWay, placeholder, prepareStored } from './stored-messages.ts';
 import { SubscriberBacklog } from './subscriber-backlog.ts';
 import { ownTopicsOf } from './topics.ts';
 import { UnreadPackets } from './unread-packets.ts';
@@ -45,9 +47,7 @@ export interface MqttParts
     Omit<SignInParts, 'sessions' | 'onGone'> {
   readonly options: MqttOptions;
   readonly proxies: TrustedProxies;
-  /** Stores sessions and retained messages (aedes's persistence interface). */
-  readonly persistence: SessionMessageStore & StoredMessages & { idle(): Promise<void>; destroy(): Promise<void> };
-  readonly stored: StoredSessions & RetainedQuota;
+  readonly stored: MqttSessions;
   readonly feed: Feed;
   readonly byteBudget: ByteBudget;
   readonly passing: FairShare;
@@ -96,7 +96,7 @@ export class MqttServer {
     this.#forwarding = new Forwarding({
       sessions: this.sessions,
       access: this.access,
-      forget: (client, packet) => parts.persistence.outgoingClearMessageId(client, packet),
+      forget: (client, packet) => parts.stored.outgoingClearMessageId(client, packet),
       backlog: new SubscriberBacklog(parts.passing),
       onSlow: (session) => this.#onSlow(session.clientId),
     });
@@ -105,7 +105,7 @@ export class MqttServer {
       retained: parts.stored,
       access: this.access,
       clear: (topic) => this.#delivery.clear(topic),
-      isUnderWay: (client, published) => isUnderWay(parts.persistence, client, published),
+      isUnderWay: (client, published) => isUnderWay(parts.stored, client, published),
     });
     this.#fastPath = this.#makeQuickLane();
     this.#signIn = new SignIn({
@@ -142,8 +142,8 @@ export class MqttServer {
 
   /** Opens the ports and, on the HTTP server given, WebSocket at `/mqtt`. @throws Error when a port is in use. */
   async start(http: HttpServer): Promise<MqttPorts> {
-    const { persistence, writer, feed } = this.#parts;
-    prepareStored(persistence, {
+    const { stored, writer, feed } = this.#parts;
+    prepareStored(stored, {
       prepare: (message) => this.access.prepare(message),
       sessionOf: (clientId) => this.sessions.holderOf(clientId),
       isHeld: (clientId, packet) => this.#forwarding.isHeld(clientId, packet),
@@ -175,7 +175,7 @@ export class MqttServer {
     await this.#parts.drops.idle();
     // A will is deleted one turn after it was published.
     await new Promise<void>((resolve) => setImmediate(resolve));
-    await this.#parts.persistence.idle();
+    await this.#parts.stored.idle();
   }
 
   /** Accepts no new connections; commits, acknowledges and delivers what was accepted; then closes the rest. */
@@ -197,7 +197,7 @@ export class MqttServer {
     // Wills of clients cut just now are stored like any publish.
     await this.idle();
     this.#stopFollowing();
-    await this.#parts.persistence.destroy();
+    await this.#parts.stored.destroy();
   }
 
   /** Connections are ended first, so that they store nothing new. */
@@ -208,10 +208,10 @@ export class MqttServer {
   }
 
   #makeBroker(): Broker {
-    const { persistence } = this.#parts;
+    const { stored } = this.#parts;
     const broker = new Broker(
       {
-        persistence,
+        persistence: stored,
         // Unbounded: a subscriber that does not keep up is cut, so nobody waits for it.
         concurrency: 0,
         queueLimit: limits.earlyPacketsMax,
@@ -230,7 +230,7 @@ export class MqttServer {
         authorizeSubscribe: (client, subscription, done) => done(null, this.#authorizeSubscribe(client, subscription)),
         authorizeForward: (client, packet) => this.#forwarding.forward(client, packet),
       },
-      persistence,
+      stored,
       (topic) => this.access.gatewayKeyOf(topic),
     );
     broker.on('ping', (_packet: unknown, client: Client) => void this.#hearPing(client));

@@ -1,6 +1,7 @@
 // Handles what clients publish. Topics of sensors and actuators go to the domain, committed before the PUBACK (I1). A
 // message that is not permitted is dropped silently and noted for the device's owner. Other topics are relayed or
 // dropped.
+
 import type { Client } from 'aedes';
 import { entryBytes, textHeapBytes } from '../base/memory/heap-bytes.ts';
 import { LruCache } from '../base/memory/lru-cache.ts';
@@ -19,9 +20,10 @@ import type { Writer } from '../domain/datapoints/ingest/writer.ts';
 import type { Device, DeviceId } from '../domain/devices/device.ts';
 import type { DeviceDirectory } from '../domain/devices/device-directory.ts';
 import type { DropLog } from '../domain/devices/drop-log.ts';
+import type { MqttSessions } from '../domain/ports/mqtt-sessions.ts';
 import type { GuestShares } from '../domain/quotas/guest-shares.ts';
 import { remembered } from '../domain/remembered.ts';
-import type { Actor, UserKey } from '../domain/users/user.ts';
+import type { Actor } from '../domain/users/user.ts';
 import type { Access } from './access.ts';
 import { type DuplicateDetector, publishFingerprint, seedsOf, sessionNumber } from './duplicate-detector.ts';
 import type { ClientSession } from './sessions.ts';
@@ -264,17 +266,7 @@ function isClearing({ retain, payload }: Published): boolean {
 const topicCharsCached = 2 * limits.idCharsMax + 64;
 
 /** Whether a user's quota allows messages to be retained, each replacing the one of its topic. */
-export interface RetainedQuota {
-  allowsRetained(
-    user: UserKey,
-    packets: readonly { readonly topic: string; readonly payload: string | Buffer }[],
-  ): boolean;
-  /** Bytes of the user's retained messages, and bytes that these would add. */
-  retainedStockOf(
-    user: UserKey,
-    packets: readonly { readonly topic: string; readonly payload: string | Buffer }[],
-  ): { readonly amount: number; readonly used: number; readonly limit: number };
-}
+export type RetainedQuota = Pick<MqttSessions, 'allowsRetained' | 'retainedStockOf'>;
 
 export interface PublishingParts {
   /** Removes the retained message of a topic. */

@@ -2,6 +2,7 @@
 // it; any other id to the user who is connected under it or has a stored session with it, where signed-in users take
 // precedence over guests (contract 8). Wrong password: CONNACK 4; client id of another user: CONNACK 2; beyond a quota:
 // CONNACK 3.
+
 import type { Client, ConnectPacket, PublishPacket } from 'aedes';
 import { Refusal } from '../base/refusal.ts';
 import { isStorableText } from '../base/text/json.ts';
@@ -15,6 +16,7 @@ import type { Gateways } from '../domain/gateways/gateways.ts';
 import type { Presence } from '../domain/gateways/presence.ts';
 import { isKeyText, type Keys } from '../domain/keys/keys.ts';
 import type { Permissions } from '../domain/permissions/permission.ts';
+import type { MqttSessions } from '../domain/ports/mqtt-sessions.ts';
 import type { GuestShares } from '../domain/quotas/guest-shares.ts';
 import type { Logins } from '../domain/users/logins.ts';
 import { type Actor, actorOf, guestUsername, type User, type UserKey } from '../domain/users/user.ts';
@@ -22,29 +24,20 @@ import type { Users } from '../domain/users/users.ts';
 import { addressOf } from './proxy/client-address.ts';
 import { SessionReplay } from './replay.ts';
 import { ClientSession, type Sessions, type SignedIn } from './sessions.ts';
-import type { TopicRange } from './topics.ts';
 
 /** Stored sessions, as sign-in needs them. */
-export interface StoredSessions {
-  /** The user whose session is stored under the client id. */
-  findSessionOwner(clientId: string): Promise<UserKey | undefined>;
-  /** The same, from memory. */
-  sessionOwner(clientId: string): UserKey | undefined;
-  /** Users with stored sessions, each once. */
-  sessionUsers(): Iterable<UserKey>;
-  /** Makes the user the owner of the session stored under the client id. */
-  claimSession(clientId: string, user: UserKey): Promise<void>;
-  /** Notes that the client of a stored session has gone. */
-  leaveSession(clientId: string): void;
-  /** Removes all that is stored of a session [MQTT-3.1.2-6]. */
-  endSession(clientId: string): Promise<void>;
-  /** Removes all that is stored of a user; `ownTopics`: topics that belong to the user alone. */
-  forgetUser(user: UserKey, ownTopics: readonly TopicRange[]): Promise<void>;
-  /** Whether the stored session may have one more filter. */
-  hasCapacityForFilter(clientId: string, filter: string): boolean;
-  /** Whether the user's quota allows so many more bytes. */
-  hasCapacityForBytes(user: UserKey, bytes: number): boolean;
-}
+export type StoredSessions = Pick<
+  MqttSessions,
+  | 'findSessionOwner'
+  | 'sessionOwner'
+  | 'sessionUsers'
+  | 'claimSession'
+  | 'leaveSession'
+  | 'endSession'
+  | 'forgetUser'
+  | 'hasCapacityForFilter'
+  | 'hasCapacityForBytes'
+>;
 
 export interface SignInParts {
   readonly logins: Logins;

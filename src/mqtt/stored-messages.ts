@@ -1,25 +1,9 @@
 // Stored messages (retained, or queued for an absent client) pass the same permission check at delivery as others. The
 // check needs the device in memory, so it is loaded before the message is handed out.
 import { Readable } from 'node:stream';
+import type { MqttSessions, PacketClient } from '../domain/ports/mqtt-sessions.ts';
 import type { Published } from './publishing.ts';
 import type { ClientSession } from './sessions.ts';
-
-interface ClientName {
-  readonly id: string;
-}
-
-/** The part of aedes's persistence interface that returns stored messages and records their delivery. */
-export interface StoredMessages {
-  outgoingUpdate(client: ClientName, packet: { readonly cmd: string; readonly qos?: number }): Promise<void>;
-  outgoingClearMessageId(client: ClientName, packet: object): Promise<unknown>;
-  outgoingStream(client: ClientName): Readable;
-  createRetainedStreamCombi(filters: readonly string[]): Readable;
-  incomingGetPacket(
-    client: ClientName,
-    packet: object,
-  ): Promise<{ readonly topic?: string | undefined; readonly payload?: string | Uint8Array | undefined }>;
-  subscriptionsByClient(client: ClientName): Promise<{ readonly topic: string; readonly qos: number }[]>;
-}
 
 /** A filter that no client can subscribe to. */
 export const placeholder = '\0session';
@@ -46,13 +30,15 @@ export interface StoredRules {
   readonly isHeld: (clientId: string, packet: object) => boolean;
 }
 
-/** Wraps the store: each message is prepared before it is returned. */
-export function prepareStored(stored: StoredMessages, { prepare, sessionOf, isHeld }: StoredRules): void {
+/** Wraps the store for aedes, which reads streams of Node.js: each message is prepared before it is returned. */
+export function prepareStored(stored: MqttSessions, { prepare, sessionOf, isHeld }: StoredRules): void {
   const outgoing = stored.outgoingStream.bind(stored);
   const retained = stored.createRetainedStreamCombi.bind(stored);
   const update = stored.outgoingUpdate.bind(stored);
   const clear = stored.outgoingClearMessageId.bind(stored);
   const subscriptions = stored.subscriptionsByClient.bind(stored);
+  const wills = stored.streamWill.bind(stored);
+  stored.streamWill = (brokers) => Readable.from(wills(brokers));
   stored.outgoingStream = (client) => {
     const numbers = sessionOf(client.id)?.replay?.numbers;
     const take = async (message: Stored) => {
@@ -80,12 +66,15 @@ export function prepareStored(stored: StoredMessages, { prepare, sessionOf, isHe
   };
 }
 
-async function* filtered(messages: Readable, take: (message: Stored) => Promise<boolean>): AsyncGenerator<unknown> {
+async function* filtered(
+  messages: AsyncIterable<unknown>,
+  take: (message: Stored) => Promise<boolean>,
+): AsyncGenerator<unknown> {
   for await (const message of messages as AsyncIterable<Stored>) if (await take(message)) yield message;
 }
 
 /** Whether an identical QoS 2 message came before and awaits its PUBREL. */
-export async function isUnderWay(stored: StoredMessages, client: ClientName, published: Published): Promise<boolean> {
+export async function isUnderWay(stored: MqttSessions, client: PacketClient, published: Published): Promise<boolean> {
   if (!published.dup || published.qos !== 2) return false;
   const first = await stored.incomingGetPacket(client, published).catch(() => undefined);
   if (first?.topic !== published.topic || first.payload === undefined) return false;

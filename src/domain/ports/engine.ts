@@ -2,6 +2,7 @@
 // know this interface alone; which engine it is decides engines/open.ts.
 import type { DataUsage } from '../datapoints/ingest/storage-quota.ts';
 import type { CommitLog } from './commit-log.ts';
+import type { MqttSessionRules, MqttSessions } from './mqtt-sessions.ts';
 import type { RegistryStores } from './registry-stores.ts';
 import type { Series } from './series.ts';
 
@@ -10,6 +11,8 @@ export interface Engine {
   readonly commitLog: CommitLog;
   readonly series: Series;
   readonly figures: EngineFigures;
+  /** What MQTT stores; opened once. */
+  openMqttSessions(rules: MqttSessionRules): MqttSessions;
   /** What the data takes where it lies, and what is left there. Asked about once a second. */
   usage(): Promise<DataUsage>;
   /** Seals all of the log now, which makes it smaller. */

@@ -1,17 +1,24 @@
 // The engine of one process and one data folder: SQLite, of which a thread of its own writes all that is written, and the
 // head in memory. Made by open.ts; the service knows it as an Engine.
 import type { DatabaseSync } from 'node:sqlite';
+import type { Log } from '../../base/log.ts';
+import type { Clock } from '../../base/time/clock.ts';
 import type { DataUsage } from '../../domain/datapoints/ingest/storage-quota.ts';
 import type { Engine, EngineFigures, EngineObserver } from '../../domain/ports/engine.ts';
+import type { MqttSessionRules } from '../../domain/ports/mqtt-sessions.ts';
 import type { RegistryStores } from '../../domain/ports/registry-stores.ts';
 import type { Registry } from '../shared/registry/registry.ts';
 import { measureUsage } from './database/data-usage.ts';
 import type { Head } from './head/head.ts';
 import type { SqliteCommitLog } from './log/commit-log.ts';
+import { SqliteMqttPersistence } from './mqtt/mqtt-persistence.ts';
+import { MqttQuotaReads } from './mqtt/mqtt-quota-reads.ts';
 import type { SqliteSeries } from './reads/series.ts';
 import type { SqliteWriter } from './threads/writer.ts';
 
 interface EmbeddedParts {
+  readonly clock: Clock;
+  readonly log: Log | undefined;
   readonly folder: string;
   readonly stores: RegistryStores;
   readonly registry: Registry;
@@ -32,6 +39,8 @@ export class EmbeddedEngine implements Engine {
   readonly writer: SqliteWriter;
   readonly reader: DatabaseSync;
   readonly figures: EngineFigures;
+  readonly #clock: Clock;
+  readonly #log: Log | undefined;
   readonly #folder: string;
   readonly #close: () => Promise<void>;
 
@@ -54,8 +63,23 @@ export class EmbeddedEngine implements Engine {
         return head.rows;
       },
     };
+    this.#clock = parts.clock;
+    this.#log = parts.log;
     this.#folder = parts.folder;
     this.#close = parts.close;
+  }
+
+  openMqttSessions({ guest, onRefused, onQuotaChange, ...rules }: MqttSessionRules): SqliteMqttPersistence {
+    const quotaReads = new MqttQuotaReads(this.reader, this.#clock);
+    onQuotaChange((user) => quotaReads.forget(user));
+    return new SqliteMqttPersistence({
+      ...rules,
+      writer: this.writer,
+      reader: this.reader,
+      quotas: { guest, quotaOf: (user) => quotaReads.of(user), onRefused },
+      clock: this.#clock,
+      ...(this.#log && { log: this.#log }),
+    });
   }
 
   usage(): Promise<DataUsage> {

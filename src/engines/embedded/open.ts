@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { Kysely } from 'kysely';
+import type { Log } from '../../base/log.ts';
 import { type Clock, systemClock } from '../../base/time/clock.ts';
 import type { Registry } from '../shared/registry/registry.ts';
 import { sqlStores } from '../shared/registry/registry-stores.ts';
@@ -26,7 +27,7 @@ import type { SqlValue } from './threads/writer-protocol.ts';
 /** @throws Refusal `conflict` when another server uses the folder. */
 export async function openEmbeddedEngine(
   folder: string,
-  { clock = systemClock }: { readonly clock?: Clock } = {},
+  { clock = systemClock, log }: { readonly clock?: Clock; readonly log?: Log } = {},
 ): Promise<EmbeddedEngine> {
   makeFolder(folder);
   const unlock = lockFolder(folder);
@@ -68,7 +69,7 @@ export async function openEmbeddedEngine(
       unlock();
     };
     const stores = sqlStores(registry, clock);
-    return new EmbeddedEngine({ folder, stores, registry, commitLog, series, head, writer, reader, close });
+    return new EmbeddedEngine({ clock, log, folder, stores, registry, commitLog, series, head, writer, reader, close });
   } catch (error) {
     unlock();
     throw error;

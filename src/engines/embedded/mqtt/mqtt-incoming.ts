@@ -1,8 +1,10 @@
 // Inbound QoS 2 messages that await PUBREL, stored so that a repeat is recognised after a restart too. Those of a clean
 // session live in memory until the connection ends. Bounded by limits.inflightMax, and in bytes by the quota of the
 // session's user (I4).
+
 import { limits } from '../../../config/limits.ts';
-import { type PacketClient, type PacketRow, packetColumns, packetFields, type StoredPacket } from './mqtt-packet.ts';
+import type { PacketClient, StoredPacket } from '../../../domain/ports/mqtt-sessions.ts';
+import { type PacketRow, packetColumns, packetFields } from './mqtt-packet.ts';
 import type { MqttReads } from './mqtt-reads.ts';
 import type { StoredSession } from './mqtt-session.ts';
 import type { MqttSessions } from './mqtt-sessions.ts';

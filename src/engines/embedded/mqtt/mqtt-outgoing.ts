@@ -1,28 +1,22 @@
 // QoS 1 and 2 messages for stored sessions, kept from before they are delivered until they are acknowledged. One row
 // for the message and one for each session that waits for it. Bounded for each session, and in bytes by the quota of
 // its user (I4).
+
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { limits } from '../../../config/limits.ts';
+import type {
+  BrokerIdentity,
+  PacketClient,
+  QueueRecipient,
+  StoredPacket,
+} from '../../../domain/ports/mqtt-sessions.ts';
 import type { Statement } from '../threads/writer-protocol.ts';
-import { type PacketClient, type PacketRow, packetColumns, packetFields, type StoredPacket } from './mqtt-packet.ts';
+import { type PacketRow, packetColumns, packetFields } from './mqtt-packet.ts';
 import type { MqttReads } from './mqtt-reads.ts';
 import { rowsOf, type StoredSession } from './mqtt-session.ts';
 import type { MqttSessions } from './mqtt-sessions.ts';
 import { type MqttUsage, messageCost } from './mqtt-usage.ts';
 import type { MqttWrites } from './mqtt-writes.ts';
-
-/** The fields of the broker that number its messages. */
-export interface BrokerIdentity {
-  readonly id: string;
-  readonly counter: number;
-  readonly clients?: Readonly<Record<string, object>>;
-  listenerCount?(event: string): number;
-}
-
-export interface QueueRecipient {
-  readonly clientId: string;
-  readonly qos?: number | undefined;
-}
 
 export class MqttOutgoing {
   readonly #writes: MqttWrites;

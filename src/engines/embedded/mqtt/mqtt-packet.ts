@@ -1,31 +1,9 @@
 // Converts packets between the broker's form and table rows. Fields without a column are serialized into `rest`, so
 // that nothing is lost.
+
 import { deserialize, serialize } from 'node:v8';
-import type { UserKey } from '../../../domain/users/user.ts';
+import type { StoredPacket } from '../../../domain/ports/mqtt-sessions.ts';
 import type { SqlValue } from '../threads/writer-protocol.ts';
-
-export interface StoredPacket {
-  cmd?: string | undefined;
-  topic?: string | undefined;
-  payload?: string | Uint8Array | undefined;
-  qos?: number | undefined;
-  retain?: boolean | undefined;
-  dup?: boolean | undefined;
-  messageId?: number | undefined;
-  /** Broker id and number, by which the broker tells messages apart. */
-  brokerId?: string | null | undefined;
-  brokerCounter?: number | undefined;
-  /** The user who published it. */
-  user?: UserKey | undefined;
-  [more: string]: unknown;
-}
-
-/** The client that a packet is for or from: the broker's connection, or sometimes an object with the id alone. */
-export interface PacketClient {
-  readonly id: string;
-  /** False on the connection of a persistent session, true on that of a clean one. */
-  readonly clean?: boolean;
-}
 
 /** Columns that every table of packets has. */
 export interface PacketRow {
@@ -54,7 +32,7 @@ function ownBytes(payload: string | Uint8Array): string | Uint8Array {
 }
 
 function restOf(packet: StoredPacket): Uint8Array | null {
-  let rest: StoredPacket | undefined;
+  let rest: Record<string, unknown> | undefined;
   for (const [name, value] of Object.entries(packet)) {
     if (hasColumn.has(name) || value === undefined || typeof value === 'function') continue;
     rest ??= {};

@@ -1,11 +1,12 @@
 // Messages and wills across restarts, and the suite that aedes-persistence publishes for implementations of its
 // interface. All on a real database.
+
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 import { type TestContext, test } from 'node:test';
 import { Refusal } from '../../../base/refusal.ts';
 import { limits } from '../../../config/limits.ts';
-import type { StoredPacket } from './mqtt-packet.ts';
+import type { StoredPacket } from '../../../domain/ports/mqtt-sessions.ts';
 import { SqliteMqttPersistence } from './mqtt-persistence.ts';
 import { client, Folder, isRefusal, makeFolder, message, other, payloads, read, rowsOf } from './mqtt-runs.suite.ts';
 

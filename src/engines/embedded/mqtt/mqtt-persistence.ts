@@ -1,24 +1,33 @@
 // Implements aedes's persistence interface (the methods keep aedes's names) on the tables, across restarts and crashes:
 // sessions, queued messages, QoS 2 handshakes, wills and retained messages. Beside it, the ownership of sessions. A
 // promise resolves when its change is on disk (I1); the exception is the packet id of a QoS 1 delivery.
+
 import type { DatabaseSync } from 'node:sqlite';
 import { Readable } from 'node:stream';
 import type { Log } from '../../../base/log.ts';
 import { type Clock, systemClock } from '../../../base/time/clock.ts';
 import { limits } from '../../../config/limits.ts';
+import type {
+  BrokerIdentity,
+  MqttSessions as MqttSessionsPort,
+  PacketClient,
+  QueueRecipient,
+  RoutedMessage,
+  StoredPacket,
+  Subscription,
+  TopicSubscription,
+  WillKey,
+} from '../../../domain/ports/mqtt-sessions.ts';
 import type { UserKey } from '../../../domain/users/user.ts';
 import type { SqliteWriter } from '../threads/writer.ts';
 import { MqttExpiry } from './mqtt-expiry.ts';
 import { MqttIncoming } from './mqtt-incoming.ts';
-import { type BrokerIdentity, MqttOutgoing, type QueueRecipient } from './mqtt-outgoing.ts';
-import type { PacketClient, StoredPacket } from './mqtt-packet.ts';
+import { MqttOutgoing } from './mqtt-outgoing.ts';
 import { MqttReads } from './mqtt-reads.ts';
 import { MqttRetained } from './mqtt-retained.ts';
-import type { Subscription } from './mqtt-session.ts';
 import { MqttSessions, type SessionRules } from './mqtt-sessions.ts';
-import type { RoutedMessage, TopicSubscription } from './mqtt-subscriptions.ts';
 import { type MqttQuotas, MqttUsage } from './mqtt-usage.ts';
-import { MqttWills, type WillKey } from './mqtt-wills.ts';
+import { MqttWills } from './mqtt-wills.ts';
 import { MqttWrites } from './mqtt-writes.ts';
 
 export interface MqttPersistenceOptions {
@@ -39,7 +48,7 @@ export interface MqttPersistenceOptions {
   readonly log?: Log;
 }
 
-export class SqliteMqttPersistence {
+export class SqliteMqttPersistence implements MqttSessionsPort {
   readonly #reader: DatabaseSync;
   readonly #reads: MqttReads;
   readonly #writes: MqttWrites;

@@ -1,12 +1,13 @@
 // Reads the MQTT quotas of users (migration 0017) and caches them briefly, because every stored message asks for them.
 // Called through mqtt-usage.ts.
+
 import type { DatabaseSync } from 'node:sqlite';
 import { LruCache } from '../../../base/memory/lru-cache.ts';
 import type { Clock } from '../../../base/time/clock.ts';
 import { limits } from '../../../config/limits.ts';
+import type { MqttQuota } from '../../../domain/ports/mqtt-sessions.ts';
 import type { UserKey } from '../../../domain/users/user.ts';
 import { StatementCache } from '../database/statement-cache.ts';
-import type { MqttQuota } from './mqtt-usage.ts';
 
 interface CachedQuota {
   readonly quota: MqttQuota;

@@ -1,8 +1,9 @@
 // Retained messages: which ones a filter matches, restarts, and their bound. On a real database.
+
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { limits } from '../../../config/limits.ts';
-import type { StoredPacket } from './mqtt-packet.ts';
+import type { StoredPacket } from '../../../domain/ports/mqtt-sessions.ts';
 import type { SqliteMqttPersistence } from './mqtt-persistence.ts';
 import { fill, makeFolder, payloads, read, rowsOf } from './mqtt-runs.suite.ts';
 

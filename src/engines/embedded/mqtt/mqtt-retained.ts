@@ -1,13 +1,14 @@
 // Retained messages, held in the tables only. Filters are answered from the index of topics: an exact filter by one
 // look-up, others by the levels before their first wildcard. Each message is charged to its publisher. Bounded by
 // limits.retainedMax, and in bytes by each user's quota (I4).
+
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { QlobberTrue } from 'qlobber';
 import { limits } from '../../../config/limits.ts';
+import type { BrokerIdentity, StoredPacket } from '../../../domain/ports/mqtt-sessions.ts';
 import type { UserKey } from '../../../domain/users/user.ts';
 import { filterGrammar } from './mqtt-filter-index.ts';
-import type { BrokerIdentity } from './mqtt-outgoing.ts';
-import { type PacketRow, packetColumns, packetFields, type StoredPacket } from './mqtt-packet.ts';
+import { type PacketRow, packetColumns, packetFields } from './mqtt-packet.ts';
 import type { MqttReads } from './mqtt-reads.ts';
 import { type MqttUsage, messageCost } from './mqtt-usage.ts';
 import type { MqttWrites } from './mqtt-writes.ts';

@@ -1,13 +1,14 @@
 // A data folder whose service is stopped and started, for tests of stored MQTT state.
+
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import type { TestContext } from 'node:test';
 import { Refusal } from '../../../base/refusal.ts';
+import type { StoredPacket } from '../../../domain/ports/mqtt-sessions.ts';
 import type { EmbeddedEngine } from '../embedded-engine.ts';
 import { openEmbeddedEngine } from '../open.ts';
-import type { StoredPacket } from './mqtt-packet.ts';
 import { type MqttPersistenceOptions, SqliteMqttPersistence } from './mqtt-persistence.ts';
 
 export interface Run {

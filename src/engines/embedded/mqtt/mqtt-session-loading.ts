@@ -1,8 +1,10 @@
 // Loads the stored sessions at start, row by row, so that nothing else is held in memory meanwhile. Called by
 // mqtt-sessions.ts alone.
+
 import type { DatabaseSync } from 'node:sqlite';
 import { limits } from '../../../config/limits.ts';
-import { StoredSession, type SubscriptionOptions } from './mqtt-session.ts';
+import type { SubscriptionOptions } from '../../../domain/ports/mqtt-sessions.ts';
+import { StoredSession } from './mqtt-session.ts';
 
 export interface LoadedSubscriptions {
   /** Number of filters left out because they are longer than is allowed now. */

@@ -1,20 +1,8 @@
 // A stored MQTT session in memory, and the statements that write it. There may be a hundred thousand, most of them
 // without a client, so maps are created only when they have an entry.
+import type { Subscription, SubscriptionOptions } from '../../../domain/ports/mqtt-sessions.ts';
 import type { UserKey } from '../../../domain/users/user.ts';
 import type { Statement } from '../threads/writer-protocol.ts';
-
-/** What is stored of a subscription; all fields but the QoS are of MQTT 5. */
-export interface SubscriptionOptions {
-  readonly qos: number;
-  readonly rh?: number | undefined;
-  readonly rap?: boolean | undefined;
-  readonly nl?: boolean | undefined;
-  readonly subscriptionIdentifier?: number | undefined;
-}
-
-export interface Subscription extends SubscriptionOptions {
-  readonly topic: string;
-}
 
 /** A message that was sent under a packet id and not acknowledged yet. */
 export interface SentMessage {

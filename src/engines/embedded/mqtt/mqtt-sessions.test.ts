@@ -85,7 +85,7 @@ test('forgetting a user ends all sessions and wills of that user alone', async (
   assert.deepEqual([...(await again.getClientList('t').toArray())], ['c3']);
   assert.equal(await again.findSessionOwner('c1'), undefined);
   assert.deepEqual(
-    (await read(again.streamWill())).map((will) => will['clientId']),
+    (await read(again.streamWill())).map((will) => will.clientId),
     ['c3'],
   );
 });

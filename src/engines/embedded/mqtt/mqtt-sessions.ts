@@ -1,23 +1,15 @@
 // The stored MQTT sessions, their owners and subscriptions, in memory and in the tables. Memory changes at once, the
 // tables in the order of the calls; a promise resolves when its change is on disk (I1). Bounded by each user's quota,
 // limits.sessionsMax, limits.sessionFiltersMax and limits.storedSessionBytesMax (I4).
+
 import type { DatabaseSync } from 'node:sqlite';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Refusal } from '../../../base/refusal.ts';
 import { limits } from '../../../config/limits.ts';
+import type { PacketClient, Subscription, SubscriptionOptions } from '../../../domain/ports/mqtt-sessions.ts';
 import type { UserKey } from '../../../domain/users/user.ts';
 import type { Statement } from '../threads/writer-protocol.ts';
-import type { PacketClient } from './mqtt-packet.ts';
-import {
-  clearRowsMax,
-  clearSlice,
-  putAway,
-  putSubscription,
-  rowsOf,
-  StoredSession,
-  type Subscription,
-  type SubscriptionOptions,
-} from './mqtt-session.ts';
+import { clearRowsMax, clearSlice, putAway, putSubscription, rowsOf, StoredSession } from './mqtt-session.ts';
 import { type LoadedSubscriptions, loadSessions } from './mqtt-session-loading.ts';
 import { MqttSubscriptions, type SubscriptionRules } from './mqtt-subscriptions.ts';
 import type { MqttUsage } from './mqtt-usage.ts';

@@ -1,21 +1,10 @@
 // The subscriptions of stored sessions, and which sessions get a message. Part of mqtt-sessions.ts, which writes the
 // tables. Permission to keep a message is asked once for each user, however many sessions and filters they have.
+import type { RoutedMessage, SubscriptionOptions, TopicSubscription } from '../../../domain/ports/mqtt-sessions.ts';
 import type { UserKey } from '../../../domain/users/user.ts';
 import { MqttFilterIndex } from './mqtt-filter-index.ts';
-import type { StoredSession, SubscriptionOptions } from './mqtt-session.ts';
+import type { StoredSession } from './mqtt-session.ts';
 import type { MqttUsage } from './mqtt-usage.ts';
-
-export interface TopicSubscription extends SubscriptionOptions {
-  readonly clientId: string;
-  readonly topic: string;
-}
-
-/** The fields of a message that decide who may have it. */
-export interface RoutedMessage {
-  readonly topic?: string | undefined;
-  /** The publisher, where it matters. */
-  readonly user?: UserKey | undefined;
-}
 
 export interface SubscriptionRules {
   /** Whether a filter matches topics of this form. */

@@ -1,23 +1,14 @@
 // Counts what each user has stored by MQTT: sessions, bytes of their filters, queues and wills, and retained messages.
 // Asked before anything is stored. Ensures that no user stores more than their quota, that all stored sessions fit into
 // `storedSessionBytesMax`, and that guests, who share one quota, leave each session an even part of it.
+
 import { FairBudget } from '../../../base/memory/fair-budget.ts';
 import { limits } from '../../../config/limits.ts';
+import type { MqttQuota, MqttQuotaKind } from '../../../domain/ports/mqtt-sessions.ts';
 import { remembered } from '../../../domain/remembered.ts';
 import type { UserKey } from '../../../domain/users/user.ts';
 import type { Statement } from '../threads/writer-protocol.ts';
 import { filterCost } from './mqtt-session.ts';
-
-/** What a user may store by MQTT; Infinity: no bound. */
-export interface MqttQuota {
-  readonly sessions: number;
-  /** For sessions with their filters, queues and wills. */
-  readonly sessionBytes: number;
-  /** For retained messages. */
-  readonly retainedBytes: number;
-}
-
-export type MqttQuotaKind = keyof MqttQuota;
 
 export interface MqttQuotas {
   quotaOf(user: UserKey): MqttQuota;

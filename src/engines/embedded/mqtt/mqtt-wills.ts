@@ -2,17 +2,12 @@
 // of the broker, so that a client which reconnects quickly after a crash does not delete its old will unsent. Bounded
 // by the number of connections and limits.willBytesMax; charged to its owner's quota (I4).
 
+import type { BrokerIdentity, PacketClient, StoredPacket, WillKey } from '../../../domain/ports/mqtt-sessions.ts';
 import type { UserKey } from '../../../domain/users/user.ts';
-import type { BrokerIdentity } from './mqtt-outgoing.ts';
-import { type PacketClient, type PacketRow, packetColumns, packetFields, type StoredPacket } from './mqtt-packet.ts';
+import { type PacketRow, packetColumns, packetFields } from './mqtt-packet.ts';
 import type { MqttReads } from './mqtt-reads.ts';
 import { type MqttUsage, messageCost } from './mqtt-usage.ts';
 import type { MqttWrites } from './mqtt-writes.ts';
-
-/** The key of a will; without a broker id it is of the present run. */
-export interface WillKey extends PacketClient {
-  readonly brokerId?: string;
-}
 
 interface WillRow extends PacketRow {
   readonly client_id: string;
@@ -45,7 +40,7 @@ export class MqttWills {
   async put(client: PacketClient, will: StoredPacket): Promise<void> {
     // The broker expects these fields on the will.
     will.brokerId = this.#broker.id;
-    will['clientId'] = client.id;
+    will.clientId = client.id;
     const { user } = will;
     const columns = 'client_id, broker_id, user, topic, payload, rest, qos, retain';
     this.#giveBack(client.id);
