@@ -1,9 +1,11 @@
 // Every suite of a port, on every engine there is.
 import { commitLogSuite } from './commit-log.suite.ts';
 import { engines } from './engines.ts';
+import { mqttSessionsSuite } from './mqtt-sessions.suite.ts';
 import { seriesSuite } from './series.suite.ts';
 
 for (const engine of engines) {
   commitLogSuite(engine);
   seriesSuite(engine);
+  mqttSessionsSuite(engine);
 }

@@ -6,7 +6,7 @@ import type { Engine } from '../../src/domain/ports/engine.ts';
 import { openEmbeddedEngine } from '../../src/engines/embedded/open.ts';
 
 /** An engine on data of its own. */
-export interface OpenedEngine extends Pick<Engine, 'commitLog' | 'series'> {
+export interface OpenedEngine extends Pick<Engine, 'commitLog' | 'series' | 'openMqttSessions'> {
   /** Seals all of the log. */
   seal(): Promise<void>;
   /** Closes the engine and opens it again on the same data. */
@@ -32,6 +32,7 @@ async function openEmbedded(): Promise<OpenedEngine> {
     get series() {
       return embedded.series;
     },
+    openMqttSessions: (rules) => embedded.openMqttSessions(rules),
     seal: () => embedded.seal(),
     reopen: async () => {
       await embedded.close();

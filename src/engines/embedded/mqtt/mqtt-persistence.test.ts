@@ -10,53 +10,6 @@ import type { StoredPacket } from '../../../domain/ports/mqtt-sessions.ts';
 import { SqliteMqttPersistence } from './mqtt-persistence.ts';
 import { client, Folder, isRefusal, makeFolder, message, other, payloads, read, rowsOf } from './mqtt-runs.suite.ts';
 
-test('subscriptions survive a restart', async (t) => {
-  const folder = await makeFolder(t);
-  const { persistence } = await folder.start();
-  const subscriptions = [
-    { topic: 'a/+', qos: 1, rh: 0, rap: true, nl: false },
-    { topic: 'b/#', qos: 2 },
-    { topic: 'c', qos: 0 },
-  ];
-  await persistence.addSubscriptions(client, subscriptions);
-  await persistence.addSubscriptions(other, [{ topic: 'b/x', qos: 1 }]);
-  await persistence.addSubscriptions(other, [{ topic: 'd', qos: 1 }]);
-  await persistence.removeSubscriptions(other, ['d']);
-
-  const again = (await folder.start()).persistence;
-  const restored = await again.subscriptionsByClient(client);
-  assert.deepEqual(JSON.parse(JSON.stringify(restored)), subscriptions);
-  const takers = (await again.subscriptionsByTopic('b/x')).map(({ clientId, qos }) => `${clientId} ${qos}`);
-  assert.deepEqual(takers.sort(), ['c1 2', 'c2 1']);
-  assert.deepEqual(await again.subscriptionsByTopic('d'), []);
-  assert.deepEqual(await again.countOffline(), { subsCount: 3, clientsCount: 2 });
-  assert.equal(again.storedFilters, 3);
-});
-
-test('queued messages survive a restart in order, byte by byte', async (t) => {
-  const folder = await makeFolder(t);
-  const { persistence } = await folder.start();
-  const bytes = Buffer.from(Uint8Array.from({ length: 256 }, (_, i) => i));
-  // A view into a larger buffer, as payloads from a socket are.
-  const sent = [bytes, bytes.subarray(100, 110), Buffer.alloc(0), Buffer.from('ü')];
-  await Promise.all(
-    sent.map((payload, i) => persistence.outgoingEnqueue({ clientId: 'c1' }, message(i + 1, { payload }))),
-  );
-  await persistence.outgoingEnqueue({ clientId: 'c2' }, message(9));
-
-  const again = (await folder.start()).persistence;
-  assert.deepEqual(
-    (await read(again.outgoingStream(client))).map(({ payload }) => payload),
-    sent,
-  );
-  assert.deepEqual(await payloads(again.outgoingStream(other)), ['m9']);
-  // Numbers continue after the stored ones, so that no message is taken for one of the earlier run.
-  const next = message(1, { brokerId: 'run-2', brokerCounter: 0 });
-  await again.outgoingEnqueue({ clientId: 'c2' }, next);
-  assert.equal(next.brokerCounter, 10);
-  assert.deepEqual(await payloads(again.outgoingStream(other)), ['m9', 'm1']);
-});
-
 test('a message for many sessions is stored once and goes with the last acknowledgement', async (t) => {
   const folder = await makeFolder(t);
   const run = await folder.start();
@@ -74,18 +27,6 @@ test('a message for many sessions is stored once and goes with the last acknowle
     assert.equal(String(cleared?.payload), 'm1');
   }
   assert.deepEqual([rowsOf(run, 'mqtt_message'), rowsOf(run, 'mqtt_queue')], [0, 0]);
-});
-
-test('several filters of a client make one message, at the highest QoS of them', async (t) => {
-  const { persistence } = await (await makeFolder(t)).start();
-  const recipients = [1, 2, 1].map((qos) => ({ clientId: 'c1', qos }));
-  await persistence.outgoingEnqueueCombi(recipients, message(1, { qos: 2 }));
-  await persistence.outgoingEnqueueCombi([{ clientId: 'c1', qos: 1 }], message(2, { qos: 2 }));
-  const queued = await read(persistence.outgoingStream(client));
-  assert.deepEqual(
-    queued.map(({ qos }) => qos),
-    [2, 1],
-  );
 });
 
 test('packet ids survive a restart, and a message that was sent before is sent with DUP', async (t) => {
@@ -135,26 +76,6 @@ test('a session holds a bounded number of messages; beyond, the newest is droppe
   assert.deepEqual([again.dropped, (await payloads(again.outgoingStream(client))).at(-1)], [1, `m${last + 8}`]);
 });
 
-test('QoS 2 messages that came in are known after a restart', async (t) => {
-  const folder = await makeFolder(t);
-  const { persistence } = await folder.start();
-  const stored = persistence.incomingStorePacket(client, message(1, { qos: 2, messageId: 5 }));
-  // A repeat that arrives before the first is stored is recognised, and waits for it.
-  const [known] = await Promise.all([persistence.incomingGetPacket(client, { messageId: 5 }), stored]);
-  assert.equal(String(known.payload), 'm1');
-  await persistence.incomingStorePacket(client, message(2, { qos: 2, messageId: 6 }));
-  await persistence.incomingDelPacket(client, { messageId: 6 });
-  const connection = { id: 'c2', clean: true };
-  await persistence.incomingStorePacket(connection, message(3, { qos: 2, messageId: 7 }));
-  assert.equal((await persistence.incomingGetPacket(connection, { messageId: 7 })).messageId, 7);
-
-  const again = (await folder.start()).persistence;
-  assert.equal((await again.incomingGetPacket(client, { messageId: 5 })).messageId, 5);
-  await assert.rejects(again.incomingGetPacket(client, { messageId: 6 }));
-  await assert.rejects(again.incomingGetPacket(other, { messageId: 7 }));
-  assert.equal(again.sessionCount, 1);
-});
-
 test('inbound QoS 2 messages of a client are bounded across its connections', async (t) => {
   const { persistence } = await (await makeFolder(t)).start();
   for (const from of [client, { id: 'c2', clean: true }]) {
@@ -165,25 +86,6 @@ test('inbound QoS 2 messages of a client are bounded across its connections', as
     await persistence.incomingDelPacket(from, { messageId: 1 });
     await store(60_000);
   }
-});
-
-test('wills of an earlier run are there until they are removed as that run’s', async (t) => {
-  const folder = await makeFolder(t);
-  const { persistence } = await folder.start();
-  const will = { topic: 'gone', payload: Buffer.from([0, 255]), qos: 1, retain: true, user: 1 };
-  await persistence.putWill(client, { ...will });
-  await persistence.putWill(other, { ...will });
-  await persistence.delWill(other);
-
-  const again = (await folder.start()).persistence;
-  // The client is back before the will of its earlier connection is sent.
-  assert.equal(await again.delWill(client), undefined);
-  await again.putWill(client, { ...will, topic: 'gone again' });
-  const theirs = { ...will, clientId: 'c1', brokerId: 'run-1' };
-  assert.deepEqual(await read(again.streamWill({ 'run-2': Date.now() })), [theirs]);
-  assert.deepEqual(await again.delWill({ id: 'c1', brokerId: 'run-1' }), theirs);
-  assert.deepEqual(await read(again.streamWill({ 'run-2': Date.now() })), []);
-  assert.equal((await again.getWill(client))?.topic, 'gone again');
 });
 
 test('when the disk refuses, nothing is remembered', async (t) => {
