@@ -123,6 +123,19 @@ const forbidden = [
     to: { path: '^src/engines/', pathNot: '^src/engines/open[.]ts$' },
   },
   {
+    name: 'database-knows-no-other-part',
+    comment:
+      'Every part of the embedded engine uses database/, which opens, checks and changes the file and knows none.',
+    from: { path: '^src/engines/embedded/database/', pathNot: tests },
+    to: { path: '^src/engines/embedded/(?!database/)' },
+  },
+  {
+    name: 'log-knows-no-sealing',
+    comment: 'Sealing takes from the log; the log is told when that is on disk, and knows not by whom.',
+    from: { path: '^src/engines/embedded/log/', pathNot: tests },
+    to: { path: '^src/engines/embedded/(sealing|reads|mqtt|check|backup)/' },
+  },
+  {
     name: 'versions-never-meet',
     comment: 'v1 translates the routes that http-server.ts hands it; what both need lies in src/http/.',
     from: { path: '^src/http/v([12])/' },

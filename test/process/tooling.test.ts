@@ -53,6 +53,13 @@ const breaches: readonly Breach[] = [
   { rule: 'engines-share-downwards', file: 'src/engines/shared/planted-engine.ts', to: '../embedded/planted.ts' },
   { rule: 'engines-never-meet', file: 'src/engines/embedded/planted-other.ts', to: '../postgres/planted.ts' },
   { rule: 'engines-have-one-door', file: 'src/cli/planted-engine.ts', to: '../engines/embedded/planted.ts' },
+  {
+    rule: 'database-knows-no-other-part',
+    file: 'src/engines/embedded/database/planted.ts',
+    to: '../threads/planted.ts',
+    type: true,
+  },
+  { rule: 'log-knows-no-sealing', file: 'src/engines/embedded/log/planted.ts', to: '../sealing/planted.ts' },
   { rule: 'versions-never-meet', file: 'src/http/v1/planted.ts', to: '../v2/planted-below.ts' },
   { rule: 'versions-never-meet', file: 'src/http/v2/planted.ts', to: '../v1/planted-below.ts' },
   { rule: 'version-1-only-translates', file: 'src/http/v1/planted-rule.ts', to: '../../domain/planted-below.ts' },

@@ -11,8 +11,8 @@ import type { BackupOptions, CheckReport } from '../../../domain/ports/maintenan
 import { runChecks } from '../check/run-checks.ts';
 import { openConnection } from '../database/connection.ts';
 import { formOf, migratedInMemory } from '../database/migrate.ts';
+import { openFolderForReading } from '../database/open-data.ts';
 import { type OnBytes, type Seal, sealFile } from './backup-file.ts';
-import { openFolderForReading } from './open-data.ts';
 
 export interface BackupResult {
   readonly seal: Seal;

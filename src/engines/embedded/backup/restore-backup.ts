@@ -11,9 +11,9 @@ import { databaseFile } from '../database/connection.ts';
 import { makeWithParents, restoringFile } from '../database/data-folder.ts';
 import { lockFile, lockFolder, unusable } from '../database/folder-lock.ts';
 import { migratedInMemory } from '../database/migrate.ts';
+import { openFileForReading } from '../database/open-data.ts';
 import { type OnBytes, readSealed, type Seal } from './backup-file.ts';
 import { syncFolder } from './make-backup.ts';
-import { openFileForReading } from './open-data.ts';
 
 export interface RestoreResult {
   readonly seal: Seal;

@@ -4,8 +4,8 @@ import type { DatabaseSync } from 'node:sqlite';
 import { Refusal } from '../../../base/refusal.ts';
 import type { CheckReport, OnProgress } from '../../../domain/ports/maintenance.ts';
 import { readSealed } from '../backup/backup-file.ts';
-import { openFileForReading, openFolderForReading } from '../backup/open-data.ts';
 import { migratedInMemory } from '../database/migrate.ts';
+import { openFileForReading, openFolderForReading } from '../database/open-data.ts';
 import { adviceOnDamage } from './check.ts';
 import { isDamage, runChecks } from './run-checks.ts';
 

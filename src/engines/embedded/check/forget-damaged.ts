@@ -6,9 +6,9 @@ import type { DatabaseSync } from 'node:sqlite';
 import { Refusal } from '../../../base/refusal.ts';
 import { decodeChunk } from '../../shared/codec/chunk-codec.ts';
 import { CorruptChunk } from '../../shared/codec/corrupt-chunk.ts';
-import { openFolderForReading } from '../backup/open-data.ts';
 import { openConnection } from '../database/connection.ts';
 import { formOf } from '../database/migrate.ts';
+import { openFolderForReading } from '../database/open-data.ts';
 import { countInBounds, DamagedRow, type LogRow, logColumns, toPiece } from '../log/log.ts';
 
 interface Forgotten {

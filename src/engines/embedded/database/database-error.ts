@@ -1,5 +1,14 @@
 // Translates an error of SQLite into the reasons for which a write can fail.
-import type { WriteFailure } from '../threads/writer-protocol.ts';
+
+export interface WriteFailure {
+  /**
+   * `exists`: an id is taken; `quota`: the message names the quota, its use and its limit; `growth`: the data may not
+   * grow; `gone`: the record that the row belongs to was removed meanwhile; `storage`: the disk refused; `unsealed`:
+   * the head is full, because sealing fails.
+   */
+  readonly kind: 'exists' | 'quota' | 'growth' | 'gone' | 'storage' | 'unsealed' | 'internal';
+  readonly message: string;
+}
 
 const constraintUnique = new Set([1555, 2067]);
 const constraintForeignKey = 787;

@@ -6,13 +6,15 @@ import { limits } from '../../../config/limits.ts';
 import { BatchBuilder } from '../../../domain/datapoints/datapoint-batch.ts';
 import type { SensorKey } from '../../../domain/devices/sensor.ts';
 import { migratedInMemory } from '../database/migrate.ts';
+import type { SealUnit } from '../sealing/seal-protocol.ts';
+import { SealWriter } from '../sealing/seal-writer.ts';
 import { SealingPass } from '../sealing/sealing.ts';
-import type { SealUnit } from '../threads/seal-protocol.ts';
 import { DatapointWriter } from './datapoint-writer.ts';
 
 async function open() {
   const database = await migratedInMemory();
   const datapoints = new DatapointWriter(database, { followedSeq: () => -1 });
+  const sealWriter = new SealWriter(database, datapoints);
   const push = (size: number, fill: (batch: BatchBuilder) => void) => {
     const batch = new BatchBuilder(size);
     fill(batch);
@@ -23,14 +25,14 @@ async function open() {
     push(sensors, (batch) => {
       for (let n = 1; n <= sensors; n++) batch.add(n as SensorKey, 1.7e12, 1.7e12, n);
     });
-  return { database, datapoints, push, pushTo };
+  return { database, datapoints, sealWriter, push, pushTo };
 }
 
 const count = (database: DatabaseSync, table: string) =>
   Number(database.prepare(`SELECT count(*) AS count FROM ${table}`).get()?.['count']);
 
 test('a unit of sealing is taken in once, and only where the pass stands', async () => {
-  const { database, datapoints, pushTo } = await open();
+  const { database, pushTo, sealWriter } = await open();
   pushTo(3);
   const units: SealUnit[] = [];
   // Units of one sensor each, as several interrupted passes would make them.
@@ -44,16 +46,16 @@ test('a unit of sealing is taken in once, and only where the pass stands', async
       nextSensor: isEnd ? Number.MAX_SAFE_INTEGER : next + 2,
     };
     units.push(unit);
-    assert.equal(datapoints.seal(unit), true);
-    for (const before of units) assert.equal(datapoints.seal(before), false);
+    assert.equal(sealWriter.take(unit), true);
+    for (const before of units) assert.equal(sealWriter.take(before), false);
   }
   assert.equal(count(database, 'chunk'), 3);
-  while (!datapoints.clearSome(3));
+  while (!sealWriter.clearSome(3));
   assert.equal(count(database, 'log'), 0);
 });
 
 test('marks of removed sensors go with the log that may hold them, while datapoints of others keep coming', async () => {
-  const { database, datapoints, pushTo } = await open();
+  const { database, datapoints, pushTo, sealWriter } = await open();
   pushTo(3);
   database.exec('INSERT INTO purge (sensor) VALUES (2)');
   datapoints.sensorsRemoved();
@@ -63,9 +65,9 @@ test('marks of removed sensors go with the log that may hold them, while datapoi
   datapoints.purgeDue = false;
   assert.equal(count(database, 'purge'), 1);
   pushTo(1);
-  for (const unit of new SealingPass(database).units(upTo)) assert.equal(datapoints.seal(unit), true);
+  for (const unit of new SealingPass(database).units(upTo)) assert.equal(sealWriter.take(unit), true);
   pushTo(1);
-  while (!datapoints.clearSome(upTo));
+  while (!sealWriter.clearSome(upTo));
   pushTo(1);
   assert.equal(datapoints.purgeDue, true);
   while (datapoints.purge());

@@ -3,8 +3,6 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { limits } from '../../../config/limits.ts';
 import { countRows, type DatapointBatch, type PushReceipt } from '../../../domain/datapoints/datapoint-batch.ts';
-import { SealWriter } from '../sealing/seal-writer.ts';
-import type { SealUnit } from '../threads/seal-protocol.ts';
 import { cutBatch, LogWriter, lastLoggedSeq } from './log.ts';
 import { LogTexts } from './log-texts.ts';
 import { PublishFingerprints, toLogColumn } from './publish-fingerprints.ts';
@@ -13,7 +11,6 @@ import { ReplayBacklog } from './replay-backlog.ts';
 export class DatapointWriter {
   readonly #database: DatabaseSync;
   readonly #log: LogWriter;
-  readonly #sealing: SealWriter;
   readonly #backlog: ReplayBacklog;
   readonly #fingerprints: PublishFingerprints;
   readonly #texts: LogTexts;
@@ -43,11 +40,6 @@ export class DatapointWriter {
     this.#log = new LogWriter(database);
     this.#texts = new LogTexts(database);
     this.#fingerprints = new PublishFingerprints(database);
-    this.#sealing = new SealWriter(database, {
-      log: this.#log,
-      backlog: this.#backlog,
-      fingerprints: this.#fingerprints,
-    });
     this.#insertReceipt = database.prepare(
       'INSERT OR REPLACE INTO receipt (id, caller, body_hash, answer, at) VALUES (?, ?, ?, ?, ?)',
     );
@@ -141,36 +133,22 @@ export class DatapointWriter {
   }
 
   /**
-   * Stores one unit of sealing in a transaction of its own.
-   * @returns false where chunks that the unit replaces no longer exist; it has to be planned again.
+   * Deletes some rows of the log that are in chunks, inside the open transaction; what the watcher of rules has not read
+   * is kept beside. Called by sealing, which calls `cleared` after the commit.
+   * @returns the seq up to which the log has been deleted, and whether rows for the watcher remain to be kept.
    */
-  seal(unit: SealUnit): boolean {
-    this.#database.exec('BEGIN IMMEDIATE');
-    try {
-      const isTaken = this.#sealing.write(unit);
-      if (isTaken) this.#database.exec('COMMIT');
-      return isTaken;
-    } finally {
-      if (this.#database.isTransaction) this.#database.exec('ROLLBACK');
-    }
+  clearUpTo(upTo: number): { readonly seq: number; readonly hasMore: boolean } {
+    const seq = this.#log.stepUpTo(upTo) ?? upTo;
+    const hasMore = this.#backlog.keep(seq);
+    this.#fingerprints.keep(seq, upTo);
+    this.#log.removeUpTo(seq);
+    return { seq, hasMore };
   }
 
-  /**
-   * Deletes some sealed rows of the log in a transaction of its own; called repeatedly after the last unit of a pass.
-   * The pass has ended when `sealedSeq` reaches `upTo`; after that, only rows for the watcher may remain to be deleted.
-   * @returns true when nothing is left to delete.
-   */
-  clearSome(upTo: number): boolean {
-    this.#database.exec('BEGIN IMMEDIATE');
-    try {
-      const { sealedSeq, isDone } = this.#sealing.clearSome(upTo);
-      this.#database.exec('COMMIT');
-      this.#sealedSeq = sealedSeq;
-      if (sealedSeq >= upTo) this.#passEnded(upTo);
-      return isDone;
-    } finally {
-      if (this.#database.isTransaction) this.#database.exec('ROLLBACK');
-    }
+  /** The log has been deleted up to `seq`, on disk; the pass of sealing ends at `upTo`. */
+  cleared(seq: number, { upTo }: { readonly upTo: number }): void {
+    this.#sealedSeq = seq;
+    if (seq >= upTo) this.#passEnded(upTo);
   }
 
   #passEnded(upTo: number): void {

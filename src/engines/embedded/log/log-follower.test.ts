@@ -4,12 +4,14 @@ import { test } from 'node:test';
 import { BatchBuilder } from '../../../domain/datapoints/datapoint-batch.ts';
 import type { SensorKey } from '../../../domain/devices/sensor.ts';
 import { migratedInMemory } from '../database/migrate.ts';
+import { SealWriter } from '../sealing/seal-writer.ts';
 import { DatapointWriter } from './datapoint-writer.ts';
 import { LogFollower } from './log-follower.ts';
 
 test('damaged rows are passed over, those that are kept for the rules too', async () => {
   const database = await migratedInMemory();
   const datapoints = new DatapointWriter(database, { followedSeq: () => 0 });
+  const sealWriter = new SealWriter(database, datapoints);
   const rows = 1_200;
   for (let n = 1; n <= rows; n++) {
     const batch = new BatchBuilder(1);
@@ -18,7 +20,7 @@ test('damaged rows are passed over, those that are kept for the rules too', asyn
     datapoints.committed();
   }
   // Seals everything before the follower has read it.
-  while (!datapoints.clearSome(100));
+  while (!sealWriter.clearSome(100));
   for (const table of ['log', 'kept_log'])
     database.exec(
       `UPDATE ${table} SET rows = x'01' WHERE first_seq BETWEEN 50 AND 60 OR first_seq BETWEEN 200 AND 1100`,

@@ -6,8 +6,9 @@ import { BatchBuilder } from '../../../domain/datapoints/datapoint-batch.ts';
 import type { SensorKey } from '../../../domain/devices/sensor.ts';
 import { migratedInMemory } from '../database/migrate.ts';
 import { SealControl } from '../sealing/seal-control.ts';
+import type { SealUnit } from '../sealing/seal-protocol.ts';
+import { SealWriter } from '../sealing/seal-writer.ts';
 import { SealingPass } from '../sealing/sealing.ts';
-import type { SealUnit } from '../threads/seal-protocol.ts';
 import { DatapointWriter } from './datapoint-writer.ts';
 import { DamagedRow, type LogRow, logColumns, toPiece } from './log.ts';
 import { LogFollower } from './log-follower.ts';
@@ -17,6 +18,7 @@ const bytesInMemory = 32;
 async function openWriter() {
   const database = await migratedInMemory();
   const datapoints = new DatapointWriter(database, { followedSeq: () => -1 });
+  const sealWriter = new SealWriter(database, datapoints);
   const append = (count: number, text?: string) => {
     const batch = new BatchBuilder(count);
     for (let n = 0; n < count; n++)
@@ -26,7 +28,7 @@ async function openWriter() {
     datapoints.committed();
     return built;
   };
-  return { database, datapoints, append };
+  return { database, datapoints, sealWriter, append };
 }
 
 test('few datapoints are packed into a third of their bytes, and many, or texts, lie as they came', async () => {
@@ -47,10 +49,18 @@ test('few datapoints are packed into a third of their bytes, and many, or texts,
 });
 
 test('the first pass of sealing begins with some datapoints of each sensor there is', async () => {
-  const { datapoints, append } = await openWriter();
+  const { datapoints, append, sealWriter } = await openWriter();
   const isDueWith = (sensors: number) => {
     const [onSealed, onFailure, onDamaged] = Array(3).fill(() => {});
-    return new SealControl({ path: '', datapoints, countSensors: () => sensors, onSealed, onFailure, onDamaged }).isDue;
+    return new SealControl({
+      path: '',
+      datapoints,
+      sealWriter,
+      countSensors: () => sensors,
+      onSealed,
+      onFailure,
+      onDamaged,
+    }).isDue;
   };
   const appendUpTo = (rows: number) => {
     while (datapoints.logRows < rows) append(Math.min(30_000, rows - datapoints.logRows));
@@ -99,6 +109,7 @@ test('the log goes on behind a last row that does not know its number of datapoi
     append(20);
     database.exec(`UPDATE log SET datapoints = ${number} WHERE first_seq = 21`);
     const datapoints = new DatapointWriter(database, { followedSeq: () => 0 });
+    const sealWriter = new SealWriter(database, datapoints);
     const batch = new BatchBuilder(1);
     batch.add(1 as SensorKey, 1.7e12, 1.7e12, 1);
     const first = datapoints.append(batch.build());
@@ -106,8 +117,8 @@ test('the log goes on behind a last row that does not know its number of datapoi
     assert.ok(first > 21, `${number}: ${first}`);
     const units = [...new SealingPass(database).units(datapoints.lastSeq)];
     assert.deepEqual(units[0]?.damage?.firstSeqs, [21]);
-    for (const unit of units) assert.equal(datapoints.seal(unit), true);
-    while (!datapoints.clearSome(datapoints.lastSeq));
+    for (const unit of units) assert.equal(sealWriter.take(unit), true);
+    while (!sealWriter.clearSome(datapoints.lastSeq));
     const count = (table: string) => database.prepare(`SELECT count(*) AS count FROM ${table}`).get()?.['count'];
     assert.deepEqual([count('log'), count('damaged_log'), count('chunk')], [0, 1, 20]);
     // Rows that the follower has not read are kept when the log is sealed.
@@ -117,12 +128,12 @@ test('the log goes on behind a last row that does not know its number of datapoi
 });
 
 test('no more of the log goes than is sealed, whatever a row in it says', async () => {
-  const { database, datapoints, append } = await openWriter();
+  const { database, append, sealWriter } = await openWriter();
   append(20);
   append(20);
   append(20);
   database.exec('UPDATE log SET datapoints = 30000 WHERE first_seq = 21');
-  while (!datapoints.clearSome(40));
+  while (!sealWriter.clearSome(40));
   assert.deepEqual(
     database
       .prepare('SELECT first_seq FROM log')
@@ -148,7 +159,7 @@ test('a pass ends where a row ends, and not behind the last, whatever a row in i
 });
 
 test('what one run of a pass could not read is set aside with the first that it writes, in case the next can', async () => {
-  const { database, datapoints, append } = await openWriter();
+  const { database, append, sealWriter } = await openWriter();
   append(20);
   append(20);
   const whole = database.prepare('SELECT checksum FROM log WHERE first_seq = 21').get()?.['checksum'];
@@ -160,7 +171,7 @@ test('what one run of a pass could not read is set aside with the first that it 
     chunks: unit.chunks.slice(0, 9),
     latest: unit.latest.slice(0, 9),
   };
-  assert.equal(datapoints.seal(first), true);
+  assert.equal(sealWriter.take(first), true);
   database.exec(`UPDATE log SET checksum = ${whole} WHERE first_seq = 21`);
   assert.equal(database.prepare('SELECT count(*) AS count FROM damaged_log').get()?.['count'], 1);
   const [rest] = [...new SealingPass(database).units(40)] as [SealUnit];

@@ -1,7 +1,6 @@
 // Inserts chunks inside the caller's transaction.
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import type { SealedChunk } from '../threads/seal-protocol.ts';
-import type { SqlValue } from '../threads/writer-protocol.ts';
+import type { SealedChunk } from './seal-protocol.ts';
 
 /** The columns that are written. */
 export const chunkColumns = ['sensor', 'first', 'last', 'count', 'numbers', 'min', 'max', 'sum', 'bytes'] as const;
@@ -21,7 +20,7 @@ export class ChunkWriter {
 }
 
 /** A chunk's values in the order of `chunkColumns`. */
-export function chunkParameters({ sensor, summary, bytes }: SealedChunk): SqlValue[] {
+export function chunkParameters({ sensor, summary, bytes }: SealedChunk): (null | number | Uint8Array)[] {
   const { first, last, count, numbers, min, max, sum } = summary;
   const some = numbers > 0;
   // A sum that overflows a double is stored as null.

@@ -2,14 +2,15 @@
 // units one by one, and retries later where the disk refused.
 import { Worker } from 'node:worker_threads';
 import { limits } from '../../../config/limits.ts';
-import { writeFailureOf } from '../database/database-error.ts';
+import { type WriteFailure, writeFailureOf } from '../database/database-error.ts';
 import type { DatapointWriter } from '../log/datapoint-writer.ts';
-import type { SealerCommand, SealerMessage, SealUnit } from '../threads/seal-protocol.ts';
-import type { WriteFailure } from '../threads/writer-protocol.ts';
+import type { SealerCommand, SealerMessage, SealUnit } from './seal-protocol.ts';
+import type { SealWriter } from './seal-writer.ts';
 
 interface SealControlParts {
   readonly path: string;
   readonly datapoints: DatapointWriter;
+  readonly sealWriter: SealWriter;
   /** The number of sensors, taken as that of active ones until a pass has counted those. */
   readonly countSensors: () => number;
   /** Called when a pass has ended; the log is sealed up to this seq. */
@@ -109,7 +110,7 @@ export class SealControl {
 
   #take(unit: SealUnit): void {
     try {
-      if (!this.#parts.datapoints.seal(unit)) {
+      if (!this.#parts.sealWriter.take(unit)) {
         // Retention or a purge has deleted a chunk meanwhile: the pass is planned again from here.
         this.#beginPass(unit.upTo);
         return;
@@ -150,9 +151,9 @@ export class SealControl {
   /** All units of the pass are stored: deletes the sealed log rows in steps, between which commits have their turn. */
   #clear(upTo: number): void {
     if (this.#isClosed) return;
-    const { datapoints } = this.#parts;
+    const { datapoints, sealWriter } = this.#parts;
     try {
-      if (!datapoints.clearSome(upTo)) {
+      if (!sealWriter.clearSome(upTo)) {
         setImmediate(() => this.#clear(upTo));
         return;
       }

@@ -3,16 +3,13 @@
 // chunk, and after that the counter `sealed_seq` says so for all.
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { toColumn } from '../database/value-column.ts';
-import type { LogWriter } from '../log/log.ts';
-import type { PublishFingerprints } from '../log/publish-fingerprints.ts';
-import type { ReplayBacklog } from '../log/replay-backlog.ts';
-import type { SealedLatest, SealUnit } from '../threads/seal-protocol.ts';
+import type { DatapointWriter } from '../log/datapoint-writer.ts';
 import { ChunkWriter } from './chunk-writer.ts';
+import type { SealedLatest, SealUnit } from './seal-protocol.ts';
 
 export class SealWriter {
-  readonly #log: LogWriter;
-  readonly #backlog: ReplayBacklog;
-  readonly #fingerprints: PublishFingerprints;
+  readonly #database: DatabaseSync;
+  readonly #datapoints: DatapointWriter;
   readonly #chunks: ChunkWriter;
   readonly #remove: StatementSync;
   readonly #setAside: StatementSync;
@@ -24,17 +21,9 @@ export class SealWriter {
   readonly #end: StatementSync;
   readonly #sealed: StatementSync;
 
-  constructor(
-    database: DatabaseSync,
-    {
-      log,
-      backlog,
-      fingerprints,
-    }: { readonly log: LogWriter; readonly backlog: ReplayBacklog; readonly fingerprints: PublishFingerprints },
-  ) {
-    this.#log = log;
-    this.#backlog = backlog;
-    this.#fingerprints = fingerprints;
+  constructor(database: DatabaseSync, datapoints: DatapointWriter) {
+    this.#database = database;
+    this.#datapoints = datapoints;
     this.#chunks = new ChunkWriter(database);
     this.#remove = database.prepare('DELETE FROM chunk WHERE id = ?');
     this.#setAside = database.prepare(
@@ -55,10 +44,22 @@ export class SealWriter {
   }
 
   /**
-   * False when a chunk to be replaced no longer exists, or the unit does not follow the last stored one: the
-   * transaction must then be rolled back.
+   * Stores one unit of sealing in a transaction of its own.
+   * @returns false where chunks that the unit replaces no longer exist, or the unit does not continue the pass: it has to
+   *   be planned again.
    */
-  write(unit: SealUnit): boolean {
+  take(unit: SealUnit): boolean {
+    this.#database.exec('BEGIN IMMEDIATE');
+    try {
+      const isTaken = this.#write(unit);
+      if (isTaken) this.#database.exec('COMMIT');
+      return isTaken;
+    } finally {
+      if (this.#database.isTransaction) this.#database.exec('ROLLBACK');
+    }
+  }
+
+  #write(unit: SealUnit): boolean {
     if (!this.#goOn(unit)) return false;
     for (const firstSeq of unit.damage?.firstSeqs ?? []) this.#setRowAside.run(firstSeq);
     for (const id of unit.damaged) this.#setAside.run(id);
@@ -77,18 +78,23 @@ export class SealWriter {
   }
 
   /**
-   * Deletes some log rows of a pass whose units are all stored; the last step ends the pass. In steps, because a
-   * million rows in one transaction would hold up commits.
-   * @returns the seq up to which the log has been deleted, and whether that is all.
+   * Deletes some log rows of a pass whose units are all stored, in a transaction of its own; the last step ends the pass.
+   * In steps, because a million rows in one transaction would hold up commits. The pass has ended when `sealedSeq` of the
+   * log reaches `upTo`; after that, only rows for the watcher may remain to be deleted.
+   * @returns true when nothing is left to delete.
    */
-  clearSome(upTo: number): { readonly sealedSeq: number; readonly isDone: boolean } {
-    const seq = this.#log.stepUpTo(upTo) ?? upTo;
-    const hasMore = this.#backlog.keep(seq);
-    this.#fingerprints.keep(seq, upTo);
-    this.#log.removeUpTo(seq);
-    this.#sealed.run(seq);
-    if (seq >= upTo) this.#end.run();
-    return { sealedSeq: seq, isDone: seq >= upTo && !hasMore };
+  clearSome(upTo: number): boolean {
+    this.#database.exec('BEGIN IMMEDIATE');
+    try {
+      const { seq, hasMore } = this.#datapoints.clearUpTo(upTo);
+      this.#sealed.run(seq);
+      if (seq >= upTo) this.#end.run();
+      this.#database.exec('COMMIT');
+      this.#datapoints.cleared(seq, { upTo });
+      return seq >= upTo && !hasMore;
+    } finally {
+      if (this.#database.isTransaction) this.#database.exec('ROLLBACK');
+    }
   }
 
   #setLatest({ sensor, at, seq, stamped, received, value }: SealedLatest): void {

@@ -13,7 +13,7 @@ import { type ChunkSpan, cutForChunks, isFull, planPlacement } from '../../share
 import { writeChunk } from '../../shared/sealing/written-chunk.ts';
 import { countLog, Damage, type LogPiece, readLog } from '../log/log.ts';
 import { ChunkReader } from '../reads/chunk-reader.ts';
-import type { SealedChunk, SealedLatest, SealUnit } from '../threads/seal-protocol.ts';
+import type { SealedChunk, SealedLatest, SealUnit } from './seal-protocol.ts';
 
 /** Number of small chunks before the new datapoints that are considered for merging. */
 const placesMax = 100;

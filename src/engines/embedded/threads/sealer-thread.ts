@@ -6,8 +6,8 @@ import { collectWhenIdle } from '../../../base/memory/garbage-collection.ts';
 import { limits } from '../../../config/limits.ts';
 import { openConnection } from '../database/connection.ts';
 import { writeFailureOf } from '../database/database-error.ts';
+import type { SealerCommand, SealerMessage, SealUnit } from '../sealing/seal-protocol.ts';
 import { SealingPass } from '../sealing/sealing.ts';
-import type { SealerCommand, SealerMessage, SealUnit } from './seal-protocol.ts';
 
 if (parentPort === null) throw new Error('The sealer runs in a thread of its own.');
 const sealerNiceness = 10;

@@ -1,5 +1,6 @@
 // Messages between the main thread and the writer thread.
 import type { DatapointBatch } from '../../../domain/datapoints/datapoint-batch.ts';
+import type { WriteFailure } from '../database/database-error.ts';
 
 export type SqlValue = null | number | bigint | string | Uint8Array;
 
@@ -20,16 +21,6 @@ export type WriteRequest =
     }
   | { readonly id: number; readonly kind: 'seal' }
   | { readonly id: number; readonly kind: 'close' };
-
-export interface WriteFailure {
-  /**
-   * `exists`: an id is taken; `quota`: the message names the quota, its use and its limit; `growth`: the data may not
-   * grow; `gone`: the record that the row belongs to was removed meanwhile; `storage`: the disk refused; `unsealed`:
-   * the head is full, because sealing fails.
-   */
-  readonly kind: 'exists' | 'quota' | 'growth' | 'gone' | 'storage' | 'unsealed' | 'internal';
-  readonly message: string;
-}
 
 /** From the writer: the result of one unit. */
 export interface CommitOutcome {

@@ -6,20 +6,14 @@ import { collectAfterStart, reportReleasedBytes } from '../../../base/memory/gar
 import { limits } from '../../../config/limits.ts';
 import { countRows } from '../../../domain/datapoints/datapoint-batch.ts';
 import { openConnection } from '../database/connection.ts';
-import { writeFailureOf } from '../database/database-error.ts';
+import { type WriteFailure, writeFailureOf } from '../database/database-error.ts';
 import { FreeSpace } from '../database/free-space.ts';
 import { StatementCache } from '../database/statement-cache.ts';
 import { DatapointWriter } from '../log/datapoint-writer.ts';
 import { SealControl } from '../sealing/seal-control.ts';
+import { SealWriter } from '../sealing/seal-writer.ts';
 import { WriteState } from './write-state.ts';
-import type {
-  CommitOutcome,
-  CommitReport,
-  Statement,
-  WriteFailure,
-  WriteRequest,
-  WriterOptions,
-} from './writer-protocol.ts';
+import type { CommitOutcome, CommitReport, Statement, WriteRequest, WriterOptions } from './writer-protocol.ts';
 
 if (parentPort === null) throw new Error('The writer runs in a thread of its own.');
 const port = parentPort;
@@ -33,6 +27,7 @@ const countSensors = () => Number(database.prepare('SELECT count(*) AS count FRO
 const sealing = new SealControl({
   path,
   datapoints,
+  sealWriter: new SealWriter(database, datapoints),
   countSensors,
   onSealed,
   onFailure: reportSealingFailure,

@@ -1,18 +1,13 @@
 // The main thread's side of the writer thread. Every write of the service passes here: datapoints, the registry and
 // MQTT sessions share its commits. Bounded (I4); resolves after the commit (I1).
+
 import { Worker } from 'node:worker_threads';
 import { PendingRequests } from '../../../base/pending-requests.ts';
 import { Refusal } from '../../../base/refusal.ts';
 import { limits } from '../../../config/limits.ts';
 import type { DatapointBatch } from '../../../domain/datapoints/datapoint-batch.ts';
-import type {
-  CommitOutcome,
-  CommitReport,
-  Statement,
-  WriteFailure,
-  WriteRequest,
-  WriterOptions,
-} from './writer-protocol.ts';
+import type { WriteFailure } from '../database/database-error.ts';
+import type { CommitOutcome, CommitReport, Statement, WriteRequest, WriterOptions } from './writer-protocol.ts';
 
 interface QueuedWrite {
   readonly resolve: (outcome: CommitOutcome) => void;

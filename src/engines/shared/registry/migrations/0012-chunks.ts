@@ -1,5 +1,5 @@
 // Stores datapoints in compressed chunks, thousands in a row, instead of one row each. Existing ones are moved when the
-// store is opened (engines/embedded/database/upgrade.ts), which drops the old table at the end.
+// store is opened (engines/embedded/sealing/upgrade.ts), which drops the old table at the end.
 import { type Kysely, sql } from 'kysely';
 
 export async function up(db: Kysely<unknown>): Promise<void> {

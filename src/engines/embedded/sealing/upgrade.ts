@@ -7,9 +7,9 @@ import { type Datapoint, orderOf } from '../../../domain/datapoints/datapoint.ts
 import { gather } from '../../shared/codec/gathering.ts';
 import { cutForChunks } from '../../shared/sealing/chunk-plan.ts';
 import { writeChunk } from '../../shared/sealing/written-chunk.ts';
-import { ChunkWriter } from '../sealing/chunk-writer.ts';
-import { openConnection } from './connection.ts';
-import { fromColumn, type ValueColumn } from './value-column.ts';
+import { openConnection } from '../database/connection.ts';
+import { fromColumn, type ValueColumn } from '../database/value-column.ts';
+import { ChunkWriter } from './chunk-writer.ts';
 
 /** Rows moved in one transaction. */
 const stepRows = 65_536;

@@ -4,10 +4,10 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { Refusal } from '../../../base/refusal.ts';
-import { databaseFile, openConnection } from '../database/connection.ts';
-import { assertRestored } from '../database/data-folder.ts';
-import { unusable } from '../database/folder-lock.ts';
-import { formOf } from '../database/migrate.ts';
+import { databaseFile, openConnection } from './connection.ts';
+import { assertRestored } from './data-folder.ts';
+import { unusable } from './folder-lock.ts';
+import { formOf } from './migrate.ts';
 
 /**
  * @throws Refusal `not-found` where the folder has no database, `conflict` where a newer release or another program
