@@ -16,19 +16,23 @@ export interface Unreachable {
 
 export type AddressOutcome = SendOutcome | Unreachable;
 
-/** Tries one address after the other until one is not refused as such. */
+/**
+ * Tries one address of the recipient after the other until one is not refused as such.
+ * @param given `what`: what the recipient lacks where there are no addresses, such as "phone number"
+ */
 export async function toFirstReachable(
-  addresses: readonly string[],
+  message: OutgoingMessage,
+  given: { readonly addresses: readonly string[] | undefined; readonly what: string },
   send: (address: string) => Promise<AddressOutcome>,
 ): Promise<SendOutcome> {
-  let last: SendOutcome | undefined;
-  for (const address of addresses) {
+  let last = noAddress(message, given.what);
+  for (const address of given.addresses ?? []) {
     const outcome = await send(address);
     if (!('tryNext' in outcome)) return outcome;
     const { tryNext: _, ...refused } = outcome;
     last = refused;
   }
-  return last ?? { kind: 'undelivered', reason: 'there is no address' };
+  return last;
 }
 
 /** What a status means that says nothing about the message in particular. */

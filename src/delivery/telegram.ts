@@ -8,7 +8,6 @@ import {
   type AddressOutcome,
   Attempt,
   boundedWait,
-  noAddress,
   outcomeOfError,
   outcomeOfStatus,
   retryAfterOf,
@@ -38,10 +37,9 @@ export class TelegramSender implements Sender {
     this.#msMax = msMax;
   }
 
-  async send(message: OutgoingMessage, signal: AbortSignal): Promise<SendOutcome> {
-    const chats = message.to.telegram ?? [];
-    if (chats.length === 0) return noAddress(message, 'chat with the Telegram bot');
-    return toFirstReachable(chats, (chat) => this.#sendTo(chat, message, signal));
+  send(message: OutgoingMessage, signal: AbortSignal): Promise<SendOutcome> {
+    const given = { addresses: message.to.telegram, what: 'chat with the Telegram bot' };
+    return toFirstReachable(message, given, (chat) => this.#sendTo(chat, message, signal));
   }
 
   async #sendTo(chat: string, { id, text }: OutgoingMessage, stopped: AbortSignal): Promise<AddressOutcome> {

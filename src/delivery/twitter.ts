@@ -11,7 +11,6 @@ import {
   type AddressOutcome,
   Attempt,
   boundedWait,
-  noAddress,
   outcomeOfError,
   outcomeOfStatus,
   retryAfterOf,
@@ -58,10 +57,9 @@ export class TwitterSender implements Sender {
     this.#agent = options.url.startsWith('http:') ? new Agent({ keepAlive: true }) : undefined;
   }
 
-  async send(message: OutgoingMessage, signal: AbortSignal): Promise<SendOutcome> {
-    const accounts = message.to.twitter ?? [];
-    if (accounts.length === 0) return noAddress(message, 'account on X');
-    return toFirstReachable(accounts, (account) => this.#sendTo(account, message, signal));
+  send(message: OutgoingMessage, signal: AbortSignal): Promise<SendOutcome> {
+    const given = { addresses: message.to.twitter, what: 'account on X' };
+    return toFirstReachable(message, given, (account) => this.#sendTo(account, message, signal));
   }
 
   async #sendTo(account: string, { id, text }: OutgoingMessage, stopped: AbortSignal): Promise<AddressOutcome> {

@@ -16,7 +16,6 @@ import { type ProviderResponse, post } from './post.ts';
 import {
   type AddressOutcome,
   Attempt,
-  noAddress,
   outcomeOfError,
   outcomeOfStatus,
   retryAfterOf,
@@ -64,10 +63,9 @@ export class WebhookSender implements Sender {
     this.#agents = { 'http:': new PlainAgent(kept), 'https:': new TlsAgent(kept) };
   }
 
-  async send(message: OutgoingMessage, signal: AbortSignal): Promise<SendOutcome> {
-    const addresses = message.to.webhook ?? [];
-    if (addresses.length === 0) return noAddress(message, 'webhook address');
-    return toFirstReachable(addresses, (address) => this.#sendTo(address, message, signal));
+  send(message: OutgoingMessage, signal: AbortSignal): Promise<SendOutcome> {
+    const given = { addresses: message.to.webhook, what: 'webhook address' };
+    return toFirstReachable(message, given, (address) => this.#sendTo(address, message, signal));
   }
 
   async #sendTo(address: string, message: OutgoingMessage, stopped: AbortSignal): Promise<AddressOutcome> {

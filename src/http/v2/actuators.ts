@@ -11,6 +11,7 @@ import { jsonField, registerFields, type SingleField, textField } from '../schem
 import { textBounds } from '../schemas/text-bounds.ts';
 import { jsonFieldOf, textFieldOf } from '../server/bodies.ts';
 import { answerCreated, answerDone } from '../server/preference.ts';
+import { registerRemoval } from '../server/removal-route.ts';
 import {
   AllOrPage,
   conflict,
@@ -96,22 +97,14 @@ export function registerActuators(app: TypedApp, services: Services): void {
     },
   );
 
-  app.delete(
-    '/devices/:device/actuators/:actuator',
-    {
-      schema: {
-        tags,
-        operationId: 'deleteActuator',
-        summary: 'Delete an actuator',
-        params: ActuatorParams,
-        response: writes,
-      },
-    },
-    async (request, reply) => {
-      await actuators.remove(request.actor, request.params.device, request.params.actuator);
-      return answerDone(reply) as never;
-    },
-  );
+  registerRemoval(app, {
+    tags,
+    path: '/devices/:device/actuators/:actuator',
+    operationId: 'deleteActuator',
+    summary: 'Delete an actuator',
+    params: ActuatorParams,
+    remove: (actor, { device, actuator }) => actuators.remove(actor, device, actuator),
+  });
 
   app.put(
     '/devices/:device/actuators/:actuator/value',

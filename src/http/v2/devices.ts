@@ -24,6 +24,7 @@ import { jsonField, registerFields, type SingleField, textField } from '../schem
 import { boundedText, type TextBound, textBounds } from '../schemas/text-bounds.ts';
 import { jsonFieldOf, textFieldOf } from '../server/bodies.ts';
 import { answerCreated, answerDone } from '../server/preference.ts';
+import { registerRemoval } from '../server/removal-route.ts';
 import {
   AllOrPage,
   conflict,
@@ -143,23 +144,15 @@ export function registerDevices(app: TypedApp, services: Services): void {
     },
   );
 
-  app.delete(
-    '/devices/:device',
-    {
-      schema: {
-        tags,
-        operationId: 'deleteDevice',
-        summary: 'Delete a device',
-        description: 'Its sensors, datapoints, actuators and shares go with it.',
-        params: DeviceParams,
-        response: writes,
-      },
-    },
-    async (request, reply) => {
-      await devices.remove(request.actor, request.params.device);
-      return answerDone(reply) as never;
-    },
-  );
+  registerRemoval(app, {
+    tags,
+    path: '/devices/:device',
+    operationId: 'deleteDevice',
+    summary: 'Delete a device',
+    description: 'Its sensors, datapoints, actuators and shares go with it.',
+    params: DeviceParams,
+    remove: (actor, { device }) => devices.remove(actor, device),
+  });
 
   registerFields(app, {
     ...{ tags, path: '/devices/:device', words: 'a device', params: DeviceParams, fields },

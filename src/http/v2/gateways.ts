@@ -17,6 +17,7 @@ import { jsonField, registerFields, type SingleField, textField } from '../schem
 import { boundedText, textBounds } from '../schemas/text-bounds.ts';
 import { assertJsonLength, jsonFieldOf, textFieldOf } from '../server/bodies.ts';
 import { answerDeclared, answerDone } from '../server/preference.ts';
+import { registerRemoval } from '../server/removal-route.ts';
 import {
   conflict,
   declares,
@@ -112,23 +113,15 @@ export function registerGateways(app: TypedApp, services: Services): void {
     },
   );
 
-  app.delete(
-    '/gateways/:gateway',
-    {
-      schema: {
-        tags,
-        operationId: 'deleteGateway',
-        summary: 'Delete a gateway',
-        description: 'Its devices stay, with their `gateway_id`.',
-        params: GatewayParams,
-        response: writes,
-      },
-    },
-    async (request, reply) => {
-      await gateways.remove(request.actor, request.params.gateway);
-      return answerDone(reply) as never;
-    },
-  );
+  registerRemoval(app, {
+    tags,
+    path: '/gateways/:gateway',
+    operationId: 'deleteGateway',
+    summary: 'Delete a gateway',
+    description: 'Its devices stay, with their `gateway_id`.',
+    params: GatewayParams,
+    remove: (actor, { gateway }) => gateways.remove(actor, gateway),
+  });
 
   registerFields(app, {
     ...{ tags, path: '/gateways/:gateway', words: 'a gateway', params: GatewayParams, fields },

@@ -27,6 +27,7 @@ import { textField } from '../schemas/single-fields.ts';
 import { boundedText, textBounds } from '../schemas/text-bounds.ts';
 import { textFieldOf } from '../server/bodies.ts';
 import { answerDeclared, answerDone } from '../server/preference.ts';
+import { registerRemoval } from '../server/removal-route.ts';
 import {
   creates,
   overload,
@@ -185,22 +186,14 @@ export function registerNotifications(app: TypedApp, services: Services): void {
     },
   );
 
-  app.delete(
-    '/notifications/:notification',
-    {
-      schema: {
-        tags,
-        operationId: 'deleteNotification',
-        summary: 'Delete a notification',
-        params: NotificationParams,
-        response: writes,
-      },
-    },
-    async (request, reply) => {
-      await notifications.remove(request.actor, request.params.notification);
-      return answerDone(reply) as never;
-    },
-  );
+  registerRemoval(app, {
+    tags,
+    path: '/notifications/:notification',
+    operationId: 'deleteNotification',
+    summary: 'Delete a notification',
+    params: NotificationParams,
+    remove: (actor, { notification }) => notifications.remove(actor, notification),
+  });
 }
 
 const ListQuery = Type.Object({

@@ -20,7 +20,8 @@ import { toGatewayRecord, toProjectRecord } from '../schemas/records.ts';
 import { jsonField, registerFields, type SingleField, textField } from '../schemas/single-fields.ts';
 import { textBounds } from '../schemas/text-bounds.ts';
 import { jsonFieldOf, textFieldOf } from '../server/bodies.ts';
-import { answerDeclared, answerDone } from '../server/preference.ts';
+import { answerDeclared } from '../server/preference.ts';
+import { registerRemoval } from '../server/removal-route.ts';
 import {
   conflict,
   declares,
@@ -30,7 +31,6 @@ import {
   refusals,
   type Services,
   type TypedApp,
-  writes,
 } from '../server/routes.ts';
 import { deviceArrayText } from './gateways.ts';
 
@@ -112,23 +112,15 @@ export function registerProjects(app: TypedApp, services: Services): void {
     },
   );
 
-  app.delete(
-    '/projects/:project',
-    {
-      schema: {
-        tags,
-        operationId: 'deleteProject',
-        summary: 'Delete a project',
-        description: 'Its devices and gateways stay.',
-        params: ProjectParams,
-        response: writes,
-      },
-    },
-    async (request, reply) => {
-      await projects.remove(request.actor, request.params.project);
-      return answerDone(reply) as never;
-    },
-  );
+  registerRemoval(app, {
+    tags,
+    path: '/projects/:project',
+    operationId: 'deleteProject',
+    summary: 'Delete a project',
+    description: 'Its devices and gateways stay.',
+    params: ProjectParams,
+    remove: (actor, { project }) => projects.remove(actor, project),
+  });
 
   registerFields(app, {
     ...{ tags, path: '/projects/:project', words: 'a project', params: ProjectParams, fields },

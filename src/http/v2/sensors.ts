@@ -18,17 +18,9 @@ import {
 import { jsonField, registerFields, type SingleField, textField } from '../schemas/single-fields.ts';
 import { type TextBound, textBounds } from '../schemas/text-bounds.ts';
 import { jsonFieldOf, textFieldOf } from '../server/bodies.ts';
-import { answerCreated, answerDone } from '../server/preference.ts';
-import {
-  AllOrPage,
-  creates,
-  PreferHeaders,
-  pageOf,
-  refusals,
-  type Services,
-  type TypedApp,
-  writes,
-} from '../server/routes.ts';
+import { answerCreated } from '../server/preference.ts';
+import { registerRemoval } from '../server/removal-route.ts';
+import { AllOrPage, creates, PreferHeaders, pageOf, refusals, type Services, type TypedApp } from '../server/routes.ts';
 
 const tags = ['Sensors'];
 
@@ -103,22 +95,14 @@ export function registerSensors(app: TypedApp, services: Services): void {
     },
   );
 
-  app.delete(
-    '/devices/:device/sensors/:sensor',
-    {
-      schema: {
-        tags,
-        operationId: 'deleteSensor',
-        summary: 'Delete a sensor and its datapoints',
-        params: SensorParams,
-        response: writes,
-      },
-    },
-    async (request, reply) => {
-      await sensors.remove(request.actor, request.params.device, request.params.sensor);
-      return answerDone(reply) as never;
-    },
-  );
+  registerRemoval(app, {
+    tags,
+    path: '/devices/:device/sensors/:sensor',
+    operationId: 'deleteSensor',
+    summary: 'Delete a sensor and its datapoints',
+    params: SensorParams,
+    remove: (actor, { device, sensor }) => sensors.remove(actor, device, sensor),
+  });
 
   registerFields(app, {
     ...{ tags, path: '/devices/:device/sensors/:sensor', words: 'a sensor', params: SensorParams, fields },

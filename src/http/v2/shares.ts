@@ -5,6 +5,7 @@ import { grantNamesOfScopes, noScopes, parseScopeName, type ScopeSet, scopesOn }
 import { pageFrom } from '../lists/paging.ts';
 import { DeviceIdSchema, DeviceParams, ScopesSchema, ShareSchema, UsernameSchema } from '../schemas/schemas.ts';
 import { answerDone } from '../server/preference.ts';
+import { registerRemoval } from '../server/removal-route.ts';
 import { AllOrPage, pageOf, refusals, type Services, type TypedApp, writes } from '../server/routes.ts';
 
 const tags = ['Sharing'];
@@ -63,22 +64,14 @@ export function registerShares(app: TypedApp, services: Services): void {
     },
   );
 
-  app.delete(
-    '/devices/:device/shares/:username',
-    {
-      schema: {
-        tags,
-        operationId: 'unshareDevice',
-        summary: 'Stop sharing a device with a user',
-        params: ShareParams,
-        response: writes,
-      },
-    },
-    async (request, reply) => {
-      await devices.share(request.actor, request.params.device, request.params.username, noScopes);
-      return answerDone(reply) as never;
-    },
-  );
+  registerRemoval(app, {
+    tags,
+    path: '/devices/:device/shares/:username',
+    operationId: 'unshareDevice',
+    summary: 'Stop sharing a device with a user',
+    params: ShareParams,
+    remove: (actor, { device, username }) => devices.share(actor, device, username, noScopes),
+  });
 }
 
 function parseScopes(body: Static<typeof ShareBody>): ScopeSet {

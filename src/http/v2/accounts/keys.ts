@@ -6,8 +6,8 @@ import type { ApiKey, KeyDraft, KeyScopeName } from '../../../domain/keys/key.ts
 import { pageFrom } from '../../lists/paging.ts';
 import { KeyBody, KeyParams, KeySchema, MadeKeySchema } from '../../schemas/account-schemas.ts';
 import { dropNulls } from '../../schemas/drop-nulls.ts';
-import { answerDone } from '../../server/preference.ts';
-import { AllOrPage, overload, pageOf, refusals, type Services, type TypedApp, writes } from '../../server/routes.ts';
+import { registerRemoval } from '../../server/removal-route.ts';
+import { AllOrPage, overload, pageOf, refusals, type Services, type TypedApp } from '../../server/routes.ts';
 
 const tags = ['API keys'];
 
@@ -55,23 +55,15 @@ export function registerKeys(app: TypedApp, { keys }: Services): void {
     },
   );
 
-  app.delete(
-    '/auth/keys/:key',
-    {
-      schema: {
-        tags,
-        operationId: 'deleteKey',
-        summary: 'Revoke an API key',
-        description: 'At once: calls with it are refused, MQTT connections that stand on it are cut.',
-        params: KeyParams,
-        response: writes,
-      },
-    },
-    async (request, reply) => {
-      await keys.remove(request.actor, request.params.key.toLowerCase());
-      return answerDone(reply) as never;
-    },
-  );
+  registerRemoval(app, {
+    tags,
+    path: '/auth/keys/:key',
+    operationId: 'deleteKey',
+    summary: 'Revoke an API key',
+    description: 'At once: calls with it are refused, MQTT connections that stand on it are cut.',
+    params: KeyParams,
+    remove: (actor, { key }) => keys.remove(actor, key.toLowerCase()),
+  });
 }
 
 function toKeyDraft({ name, scopes, devices, expires }: KeyBody): KeyDraft {

@@ -7,7 +7,8 @@ import { channels } from '../../../domain/notifications/rules/notification.ts';
 import { setPage } from '../../lists/paging.ts';
 import { UsernameSchema } from '../../schemas/schemas.ts';
 import { boundedText, tooLargeKeyword } from '../../schemas/text-bounds.ts';
-import { answerDeclared, answerDone } from '../../server/preference.ts';
+import { answerDeclared } from '../../server/preference.ts';
+import { registerRemoval } from '../../server/removal-route.ts';
 import {
   declares,
   overload,
@@ -18,7 +19,6 @@ import {
   type Services,
   type TypedApp,
   tooFast,
-  writes,
 } from '../../server/routes.ts';
 
 const tags = ['Messages'];
@@ -188,23 +188,15 @@ export function registerSocials(app: TypedApp, { messages }: Services): void {
     async (request) => toRecord(await messages.get(request.actor, request.params.social)) as never,
   );
 
-  app.delete(
-    '/socials/:social',
-    {
-      schema: {
-        tags,
-        operationId: 'deleteMessage',
-        summary: 'Delete a message',
-        description: 'One that waits is not sent any more; one that is being sent may arrive all the same.',
-        params: MessageParams,
-        response: writes,
-      },
-    },
-    async (request, reply) => {
-      await messages.remove(request.actor, request.params.social);
-      return answerDone(reply) as never;
-    },
-  );
+  registerRemoval(app, {
+    tags,
+    path: '/socials/:social',
+    operationId: 'deleteMessage',
+    summary: 'Delete a message',
+    description: 'One that waits is not sent any more; one that is being sent may arrive all the same.',
+    params: MessageParams,
+    remove: (actor, { social }) => messages.remove(actor, social),
+  });
 }
 
 function toRecord(message: Message): object {
