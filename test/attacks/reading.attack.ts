@@ -45,7 +45,7 @@ export const attacks: readonly Attack[] = [
     name: 'exports a history as CSV and as Parquet on twenty connections',
     against: 'computing',
     metBy:
-      'what is exported goes in steps, the next when the one before is read (http/lists/text-streams.ts, parquet.ts)',
+      'what is exported goes in steps, the next when the one before is read (http/lists/row-streams.ts, parquet.ts)',
     prepare,
     run: (target) =>
       readAll(target, 20, [

@@ -1,6 +1,6 @@
 // The memory for answers that wait for their readers: long lists, and what a stream has ready. All of them share one budget, by
 // caller, so that nobody fills the memory by asking for much and reading nothing. Used by the senders of lists
-// (row-streams.ts, text-streams.ts, json-array.ts) and, for whatever else is long, by a hook of its own. Keeps true: what
+// (row-streams.ts, json-array.ts) and, for whatever else is long, by a hook of its own. Keeps true: what
 // has been claimed for an answer is given back when the answer has left or its connection has ended, whatever happens.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Refusal } from '../../base/refusal.ts';

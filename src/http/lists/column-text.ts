@@ -2,18 +2,19 @@
 
 import type { Slice } from '../../domain/datapoints/columns.ts';
 import { jsonBytesMax, type RowEncoding, RowWriter } from '../../domain/datapoints/history/row-encoding.ts';
-import type { StepText } from './row-streams.ts';
+import type { StepText } from './json-pieces.ts';
 
 export const columnText: StepText<Slice> = {
   rowsIn: ({ from, to }) => to - from,
   firstOf: ({ columns, from, to }, count) => ({ columns, from, to: Math.min(to, from + count) }),
-  json: (slice) => write(slice, 'json'),
-  ndjson: (slice) => write(slice, 'ndjson'),
+  encode,
 };
 
-function write(slice: Slice, encoding: RowEncoding): Buffer {
-  const bytes = Buffer.allocUnsafe(jsonBytesMax(slice));
-  const writer = new RowWriter(bytes, { at: 0, encoding });
+function encode(slice: Slice, encoding: RowEncoding): Buffer {
+  const bytes = Buffer.allocUnsafe(jsonBytesMax(slice) + 2);
+  const writer = new RowWriter(bytes, { at: 1, encoding });
   writer.add(slice, false);
-  return bytes.subarray(0, writer.at);
+  const text = bytes.subarray(0, writer.at + 1);
+  // An answer waits for its reader: it must not hold much more than it has.
+  return text.length * 2 < bytes.length ? Buffer.from(text) : text;
 }

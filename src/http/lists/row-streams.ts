@@ -1,10 +1,12 @@
 // Lists of rows as JSON, CSV, NDJSON or Parquet, however long: made step by step, each only when the one before has gone out,
-// so that memory stays constant and a reader that is slow or gone holds up nobody.
+// so that memory stays constant and a reader that is slow or gone holds up nobody. JSON goes as pieces of text (json-pieces.ts).
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { limits } from '../../config/limits.ts';
+import type { TextPiece } from '../../domain/datapoints/history/history.ts';
 import { asksFor } from '../server/preference.ts';
 import { type AnswerReservation, listReservationBytes } from './answer-budget.ts';
+import { type GiveBack, gatherJson, jsonLines, jsonList, openPieces, type StepText } from './json-pieces.ts';
 import { setLinks } from './paging.ts';
 import { type ParquetColumn, parquetChunks } from './parquet.ts';
 
@@ -19,21 +21,10 @@ export interface RowText<T> {
   readonly columns: readonly ParquetColumn<T>[];
 }
 
-/** How the rows of a step are written as JSON, all at once. */
-export interface StepText<S> {
-  rowsIn(step: S): number;
-  firstOf(step: S, count: number): S;
-  /** With commas between them. */
-  json(step: S): string | Buffer;
-  /** With an end of line behind each. */
-  ndjson(step: S): string | Buffer;
-}
-
 /** Opens the rows, at most `limit` of them, permitting the read; it may be called twice. */
 type Open<S> = (limit: number | undefined) => Promise<AsyncGenerator<S>>;
 
-interface Rows<S, Text> {
-  readonly text: Text;
+interface Rows<S> {
   readonly open: Open<S>;
   readonly limit: number | undefined;
   readonly offset: number;
@@ -64,39 +55,42 @@ export function sendRows<T>(
   request: FastifyRequest,
   reply: FastifyReply,
   format: Format,
-  rows: Rows<T[], RowText<T>>,
+  rows: Rows<T[]> & { readonly text: RowText<T> },
 ): Promise<FastifyReply> {
-  const { text } = rows;
-  if (format === 'json' || format === 'ndjson')
-    return sendSteps(request, reply, format, { ...rows, text: stepTextOf(text) });
-  return sendTable(request, reply, format, rows);
+  if (format === 'csv' || format === 'parquet') return sendTable(request, reply, format, rows);
+  const open = openPieces(rows.open, stepTextOf(rows.text), format);
+  return sendPieces(request, reply, format, { ...rows, open });
 }
 
-/** The same as JSON or NDJSON, of steps that are written as a whole. */
-export async function sendSteps<S>(
+/** The same as JSON or NDJSON, of rows that come as text; `giveBack` takes the memory of texts that have left. */
+export async function sendPieces(
   request: FastifyRequest,
   reply: FastifyReply,
   format: 'json' | 'ndjson',
-  { limit, offset, open, text, heldBytes }: Rows<S, StepText<S>>,
+  { limit, offset, open, heldBytes, giveBack }: Rows<TextPiece> & { readonly giveBack?: GiveBack },
 ): Promise<FastifyReply> {
   reply.type(types[format]).serializer(String);
   await reservationFor(request, reply, { format, limit, heldBytes });
   if (format === 'json' && limit !== undefined) {
-    // One more than asked for tells whether there is a next page.
-    const list = await gather(await open(limit + 1), text, limit);
-    setLinks(request, reply, { limit, offset, hasNext: list.count > limit });
-    if (list.body !== undefined) return reply.send(list.body);
+    const list = await gatherJson(await open(limit), giveBack);
+    setLinks(request, reply, { limit, offset, hasNext: list.hasMore });
+    if (list.body !== undefined) {
+      const { body, isLent } = list;
+      // All of it is with the system then. Where the connection ends before, the memory is left to the collector.
+      if (isLent) reply.raw.once('finish', () => giveBack?.(body));
+      return reply.send(body);
+    }
   }
-  const steps = await open(limit);
-  const chunks = () => (format === 'json' ? jsonList(steps, text) : jsonLines(steps, text));
-  return sendStream(request, reply, steps, { chunks, heldBytes });
+  const pieces = await open(limit);
+  const chunks = () => (format === 'json' ? jsonList(pieces) : jsonLines(pieces));
+  return sendStream(request, reply, pieces, { chunks, heldBytes });
 }
 
 async function sendTable<T>(
   request: FastifyRequest,
   reply: FastifyReply,
   format: 'csv' | 'parquet',
-  { limit, open, text, heldBytes }: Rows<T[], RowText<T>>,
+  { limit, open, text, heldBytes }: Rows<T[]> & { readonly text: RowText<T> },
 ): Promise<FastifyReply> {
   reply.type(types[format]).serializer(String);
   await reservationFor(request, reply, { format, limit, heldBytes });
@@ -106,10 +100,10 @@ async function sendTable<T>(
 }
 
 /** Claims memory for what the answer will hold: all of a list that is made whole, one step of what is streamed. */
-export async function reservationFor(
+async function reservationFor(
   request: FastifyRequest,
   reply: FastifyReply,
-  { format, limit, heldBytes }: { readonly format: Format } & Pick<Rows<never, never>, 'limit' | 'heldBytes'>,
+  { format, limit, heldBytes }: { readonly format: Format } & Pick<Rows<never>, 'limit' | 'heldBytes'>,
 ): Promise<void> {
   if (request.method === 'HEAD') return;
   const isWhole = format === 'json' && limit !== undefined;
@@ -118,7 +112,7 @@ export async function reservationFor(
 }
 
 /** Answers with what comes, piece by piece; to HEAD with nothing. */
-export async function sendStream(
+async function sendStream(
   request: FastifyRequest,
   reply: FastifyReply,
   steps: AsyncGenerator<unknown>,
@@ -140,51 +134,16 @@ function stepTextOf<T>(text: RowText<T>): StepText<T[]> {
   return {
     rowsIn: (rows) => rows.length,
     firstOf: (rows, count) => rows.slice(0, count),
-    json: (rows) => rows.map((row) => text.json(row)).join(','),
-    ndjson: (rows) => rows.map((row) => `${text.json(row)}\n`).join(''),
+    encode: (rows, format) => {
+      const records = rows.map((row) => text.json(row));
+      return Buffer.from(format === 'json' ? `[${records.join(',')}]` : ` ${records.join('\n')}\n `);
+    },
   };
 }
 
 /** The body of a HEAD: a stream, so that no length is named that would be wrong. */
 export function nothing(): Readable {
   return Readable.from([]);
-}
-
-/** The list as one body, or, where it is too large for that, only how many rows there are. */
-async function gather<S>(steps: AsyncGenerator<S>, text: StepText<S>, limit: number) {
-  let pieces: Buffer[] = [];
-  let bytes = 0;
-  let count = 0;
-  for await (const step of steps) {
-    const shown = text.firstOf(step, Math.max(0, limit - count));
-    count += text.rowsIn(step);
-    if (bytes > limits.listBytesMax || text.rowsIn(shown) === 0) continue;
-    const json = text.json(shown);
-    const piece = typeof json === 'string' ? Buffer.from(json) : json;
-    bytes += piece.length;
-    if (bytes > limits.listBytesMax) pieces = [];
-    else pieces.push(pieces.length === 0 ? opening : between, piece);
-  }
-  if (bytes > limits.listBytesMax) return { count, body: undefined };
-  return { count, body: pieces.length === 0 ? '[]' : Buffer.concat([...pieces, closing]) };
-}
-
-const opening = Buffer.from('[');
-const between = Buffer.from(',');
-const closing = Buffer.from(']');
-
-async function* jsonList<S>(steps: AsyncGenerator<S>, text: StepText<S>): AsyncGenerator<string | Uint8Array> {
-  let isFirst = true;
-  for await (const step of steps) {
-    yield isFirst ? opening : between;
-    yield text.json(step);
-    isFirst = false;
-  }
-  yield isFirst ? '[]' : closing;
-}
-
-async function* jsonLines<S>(steps: AsyncGenerator<S>, text: StepText<S>): AsyncGenerator<string | Uint8Array> {
-  for await (const step of steps) yield text.ndjson(step);
 }
 
 async function* csvLines<T>(steps: AsyncGenerator<T[]>, text: RowText<T>): AsyncGenerator<string> {

@@ -12,8 +12,8 @@ import { pointsMin } from '../../domain/datapoints/history/downsample.ts';
 import type { History, Selection } from '../../domain/datapoints/history/history.ts';
 import { columnText } from '../lists/column-text.ts';
 import { type AggregateName, aggregateNames, aggregateRows, datapointRows } from '../lists/datapoint-rows.ts';
-import { type Format, formatOf, parquetType, sendRows, sendSteps } from '../lists/row-streams.ts';
-import { sendText } from '../lists/text-streams.ts';
+import { openPieces } from '../lists/json-pieces.ts';
+import { type Format, formatOf, parquetType, sendPieces, sendRows } from '../lists/row-streams.ts';
 import { AggregateSchema, LocatedAggregateSchema, LocatedDatapointSchema } from '../schemas/history-schemas.ts';
 import { isId } from '../schemas/ids.ts';
 import { DatapointSchema, SensorParams } from '../schemas/schemas.ts';
@@ -236,7 +236,8 @@ async function answer(
   const isText = !isLocated && (format === 'json' || format === 'ndjson');
   if (points !== undefined && isText) {
     const open = (max: number | undefined) => history.downsampleColumns(actor, { ...common, points, limit: max });
-    return sendSteps(request, reply, format, { text: columnText, open, limit, offset, heldBytes });
+    const pieces = openPieces(open, columnText, format);
+    return sendPieces(request, reply, format, { open: pieces, limit, offset, heldBytes });
   }
   if (points !== undefined) {
     const open = (max: number | undefined) => history.downsample(actor, { ...common, points, limit: max });
@@ -250,7 +251,7 @@ async function answer(
     const asked = { ...common, lastN, encoding: format === 'json' ? 'json' : 'ndjson' } as const;
     const open = (max: number | undefined) => history.readText(actor, { ...asked, limit: max });
     const giveBack = (text: Uint8Array) => history.release(text);
-    return sendText(request, reply, format, { open, limit: rows, offset, giveBack });
+    return sendPieces(request, reply, format, { open, limit: rows, offset, heldBytes, giveBack });
   }
   const open = (max: number | undefined) => history.read(actor, { ...common, lastN, limit: max });
   return sendRows(request, reply, format, { text, open, limit: rows, offset, heldBytes });
