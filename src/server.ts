@@ -289,6 +289,7 @@ async function wireDomain(parts: {
   const retention = new RetentionJob({
     series,
     retentionStore: stores.retention,
+    coordination: engine.coordination,
     defaultDays: config.retentionDays,
     bounds: limits,
     clock,

@@ -39,7 +39,7 @@ export function wireRules(parts: {
   const messageStore = engine.stores.messages;
   const counters = new NotificationCounters();
   const dispatcher = new Dispatcher({ ...parts, messageStore, counters, paidPerDayMax: config.paidMessagesPerDay });
-  const outbox = new Outbox({ ...parts, messageStore, dispatcher, counters });
+  const outbox = new Outbox({ ...parts, coordination: engine.coordination, messageStore, dispatcher, counters });
   const watching = {
     ...parts,
     index: new RuleIndex(),

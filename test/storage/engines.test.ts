@@ -1,5 +1,6 @@
 // Every suite of a port, on every engine there is.
 import { commitLogSuite } from './commit-log.suite.ts';
+import { coordinationSuite } from './coordination.suite.ts';
 import { engines } from './engines.ts';
 import { mqttSessionsSuite } from './mqtt-sessions.suite.ts';
 import { seriesSuite } from './series.suite.ts';
@@ -8,4 +9,5 @@ for (const engine of engines) {
   commitLogSuite(engine);
   seriesSuite(engine);
   mqttSessionsSuite(engine);
+  coordinationSuite(engine);
 }

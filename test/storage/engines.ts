@@ -6,7 +6,7 @@ import type { Engine } from '../../src/domain/ports/engine.ts';
 import { openEmbeddedEngine } from '../../src/engines/embedded/open.ts';
 
 /** An engine on data of its own. */
-export interface OpenedEngine extends Pick<Engine, 'commitLog' | 'series' | 'openMqttSessions'> {
+export interface OpenedEngine extends Pick<Engine, 'commitLog' | 'series' | 'coordination' | 'openMqttSessions'> {
   /** Seals all of the log. */
   seal(): Promise<void>;
   /** Closes the engine and opens it again on the same data. */
@@ -31,6 +31,9 @@ async function openEmbedded(): Promise<OpenedEngine> {
     },
     get series() {
       return embedded.series;
+    },
+    get coordination() {
+      return embedded.coordination;
     },
     openMqttSessions: (rules) => embedded.openMqttSessions(rules),
     seal: () => embedded.seal(),

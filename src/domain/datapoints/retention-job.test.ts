@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Refusal } from '../../base/refusal.ts';
 import { TurnedClock } from '../../base/time/clock.ts';
+import { LocalCoordination } from '../../engines/embedded/coordination/local-coordination.ts';
 import { RetentionJob } from './retention-job.ts';
 
 const dayMs = 24 * 3_600_000;
@@ -32,6 +33,7 @@ function makeKeeper(datapoints: ReadonlyMap<number, number>, failures: ReadonlyM
         return count;
       },
     },
+    coordination: new LocalCoordination(),
     retentionStore: {
       listSensors: async ({ after, limit }) =>
         [...datapoints.keys()]

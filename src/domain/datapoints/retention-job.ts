@@ -7,6 +7,7 @@ import { isTransient, Refusal } from '../../base/refusal.ts';
 import type { Clock } from '../../base/time/clock.ts';
 import { Schedule } from '../../base/time/schedule.ts';
 import type { SensorKey } from '../devices/sensor.ts';
+import type { Coordination, Lease } from '../ports/coordination.ts';
 import type { Series } from '../ports/series.ts';
 
 /** A sensor and the days for which its datapoints are kept; 0: for ever; undefined: the service's default. */
@@ -38,6 +39,7 @@ const dayMs = 24 * 3_600_000;
 export class RetentionJob {
   readonly #series: Pick<Series, 'removeBefore' | 'oldest'>;
   readonly #retentionStore: RetentionStore;
+  readonly #coordination: Coordination;
   readonly #defaultDays: number | undefined;
   readonly #bounds: RetentionBounds;
   readonly #clock: Clock;
@@ -51,6 +53,7 @@ export class RetentionJob {
   constructor(parts: {
     readonly series: Pick<Series, 'removeBefore' | 'oldest'>;
     readonly retentionStore: RetentionStore;
+    readonly coordination: Coordination;
     /** For sensors and devices without a setting; undefined: for ever. */
     readonly defaultDays: number | undefined;
     readonly bounds: RetentionBounds;
@@ -59,6 +62,7 @@ export class RetentionJob {
   }) {
     this.#series = parts.series;
     this.#retentionStore = parts.retentionStore;
+    this.#coordination = parts.coordination;
     this.#defaultDays = parts.defaultDays;
     this.#bounds = parts.bounds;
     this.#clock = parts.clock;
@@ -101,13 +105,17 @@ export class RetentionJob {
     // Plans the next round first; a failed one is repeated sooner.
     this.#dueMs = this.#clock.now() + this.#bounds.retentionRoundMs;
     const before = this.#removed;
+    let lease: Lease | undefined;
     try {
-      await this.#removeAll(await this.#findOverdue());
+      // Where another process holds it, that one does this round.
+      lease = await this.#coordination.acquire('retention');
+      if (lease !== undefined) await this.#removeAll(await this.#findOverdue(), lease);
     } catch (error) {
       this.#dueMs = this.#clock.now() + this.#bounds.retentionRetryMs;
       if (!(error instanceof Refusal && isTransient(error)))
         this.#log.error({ err: error }, 'removing expired datapoints failed; it is tried again');
     }
+    await lease?.release();
     this.#running = undefined;
     const removed = this.#removed - before;
     if (removed > 0) this.#log.info({ datapoints: removed }, 'expired datapoints were removed');
@@ -140,8 +148,9 @@ export class RetentionJob {
   }
 
   /** Sensors take turns, so that one with very much to remove does not hold up the others. */
-  async #removeAll(overdue: Schedule<Overdue>): Promise<void> {
-    for (let entry = overdue.take(0); entry !== undefined && !this.#isClosed; entry = overdue.take(0)) {
+  async #removeAll(overdue: Schedule<Overdue>, lease: Lease): Promise<void> {
+    const mayGoOn = () => !this.#isClosed && lease.isHeld;
+    for (let entry = overdue.take(0); entry !== undefined && mayGoOn(); entry = overdue.take(0)) {
       try {
         if (await this.#removeSome(entry)) await this.#enter([entry], overdue);
       } catch (error) {

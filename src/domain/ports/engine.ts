@@ -2,6 +2,7 @@
 // know this interface alone; which engine it is decides engines/open.ts.
 import type { DataUsage } from '../datapoints/ingest/storage-quota.ts';
 import type { CommitLog } from './commit-log.ts';
+import type { Coordination } from './coordination.ts';
 import type { MqttSessionRules, MqttSessions } from './mqtt-sessions.ts';
 import type { RegistryStores } from './registry-stores.ts';
 import type { Series } from './series.ts';
@@ -10,6 +11,7 @@ export interface Engine {
   readonly stores: RegistryStores;
   readonly commitLog: CommitLog;
   readonly series: Series;
+  readonly coordination: Coordination;
   readonly figures: EngineFigures;
   /** What MQTT stores; opened once. */
   openMqttSessions(rules: MqttSessionRules): MqttSessions;

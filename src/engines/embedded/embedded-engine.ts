@@ -8,6 +8,7 @@ import type { Engine, EngineFigures, EngineObserver } from '../../domain/ports/e
 import type { MqttSessionRules } from '../../domain/ports/mqtt-sessions.ts';
 import type { RegistryStores } from '../../domain/ports/registry-stores.ts';
 import type { Registry } from '../shared/registry/registry.ts';
+import { LocalCoordination } from './coordination/local-coordination.ts';
 import { measureUsage } from './database/data-usage.ts';
 import type { Head } from './head/head.ts';
 import type { SqliteCommitLog } from './log/commit-log.ts';
@@ -38,6 +39,7 @@ export class EmbeddedEngine implements Engine {
   readonly series: SqliteSeries;
   readonly writer: SqliteWriter;
   readonly reader: DatabaseSync;
+  readonly coordination = new LocalCoordination();
   readonly figures: EngineFigures;
   readonly #clock: Clock;
   readonly #log: Log | undefined;

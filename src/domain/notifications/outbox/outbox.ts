@@ -7,6 +7,7 @@ import { yieldToEventLoop } from '../../../base/in-batches.ts';
 import type { Log } from '../../../base/log.ts';
 import type { Clock } from '../../../base/time/clock.ts';
 import { limits } from '../../../config/limits.ts';
+import type { Coordination, Lease } from '../../ports/coordination.ts';
 import type { UserKey } from '../../users/user.ts';
 import type { Channel } from '../rules/notification.ts';
 import { ChannelQueue } from './channel-queue.ts';
@@ -21,6 +22,9 @@ type ChannelOutcome = MessageOutcome & { readonly channel: string };
 
 export class Outbox {
   readonly #store: MessageStore;
+  readonly #coordination: Coordination;
+  /** Present while this process is the one that sends. */
+  #lease: Lease | undefined;
   readonly #dispatcher: Dispatcher;
   readonly #counters: NotificationCounters;
   readonly #clock: Clock;
@@ -39,6 +43,7 @@ export class Outbox {
 
   constructor(parts: {
     readonly messageStore: MessageStore;
+    readonly coordination: Coordination;
     readonly dispatcher: Dispatcher;
     readonly senders: ReadonlyMap<Channel, Sender>;
     readonly counters: NotificationCounters;
@@ -47,6 +52,7 @@ export class Outbox {
     readonly log: Log;
   }) {
     this.#store = parts.messageStore;
+    this.#coordination = parts.coordination;
     this.#dispatcher = parts.dispatcher;
     this.#counters = parts.counters;
     this.#clock = parts.clock;
@@ -60,8 +66,26 @@ export class Outbox {
 
   /** Goes on with what was left at the last stop. */
   async start(): Promise<void> {
-    await this.#store.requeue();
+    await this.#lead();
     this.#wake();
+  }
+
+  /**
+   * Whether this process is the one that sends. It becomes the one where nobody holds the lease, and then has sent again
+   * what the last holder had under way.
+   */
+  async #lead(): Promise<boolean> {
+    if (this.#lease?.isHeld) return true;
+    const lease = await this.#coordination.acquire('outbox');
+    if (lease === undefined) return false;
+    try {
+      await this.#store.requeue();
+    } catch (error) {
+      await lease.release();
+      throw error;
+    }
+    this.#lease = lease;
+    return true;
   }
 
   /** Something new waits on these channels. */
@@ -104,6 +128,7 @@ export class Outbox {
       else await new Promise<void>((resolve) => this.#idleWaiters.push(resolve));
     }
     clearTimeout(cut);
+    await this.#lease?.release();
     this.#rest();
   }
 
@@ -122,12 +147,14 @@ export class Outbox {
     try {
       while (!this.#isClosed) {
         this.#isWoken = false;
-        const due = await this.#listDue();
+        const due = (await this.#lead()) ? await this.#listDue() : [];
         if (due.length === 0 && this.#outcomes.length === 0) break;
         await this.#sendAll(due);
       }
       this.#isRetrying = false;
-      if (!this.#isClosed) this.#setAlarm();
+      if (this.#isClosed) return;
+      if (this.#lease?.isHeld) this.#setAlarm();
+      else this.#wakeAt(this.#clock.now() + limits.watchRetryMs);
     } catch (error) {
       this.#log.error({ err: error }, 'messages could not be taken from the outbox; it is tried again');
       for (const queue of this.#queues) queue.dueMs = Number.NEGATIVE_INFINITY;
