@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 
-export const sectionNames = [
+const sectionNames = [
   'rest',
   'mqtt',
   'logins',

@@ -18,7 +18,7 @@ export interface Kind {
   readonly iri?: string;
 }
 
-export const vocabularies = ['sensor_kinds', 'quantity_kinds', 'units', 'actuator_kinds'] as const;
+const vocabularies = ['sensor_kinds', 'quantity_kinds', 'units', 'actuator_kinds'] as const;
 export type Vocabulary = (typeof vocabularies)[number];
 
 export interface KindQuery {

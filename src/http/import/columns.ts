@@ -4,17 +4,7 @@ import { Refusal } from '../../base/refusal.ts';
 import { isId } from '../schemas/ids.ts';
 
 /** What a column is, but for the values of one sensor. */
-export const roleWords = [
-  'timestamp',
-  'date',
-  'time',
-  'device',
-  'sensor',
-  'value',
-  'received',
-  'unit',
-  'ignore',
-] as const;
+const roleWords = ['timestamp', 'date', 'time', 'device', 'sensor', 'value', 'received', 'unit', 'ignore'] as const;
 export type RoleWord = (typeof roleWords)[number];
 
 /** A column of one sensor's values; without a device it is the one that the request names, or its line. */

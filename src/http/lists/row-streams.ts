@@ -36,7 +36,7 @@ interface Rows<S> {
 export const parquetType = 'application/vnd.apache.parquet';
 
 /** Media types by format. */
-export const types: Readonly<Record<Format, string>> = {
+const types: Readonly<Record<Format, string>> = {
   json: 'application/json; charset=utf-8',
   csv: 'text/csv; charset=utf-8; header=present',
   ndjson: 'application/x-ndjson; charset=utf-8',

@@ -6,7 +6,7 @@ import { useStrings } from '../../strings/strings.ts';
 import type { Form } from '../form/use-form.ts';
 import { EntryList } from '../list/entry-list.tsx';
 
-export const personTexts = ['firstName', 'lastName', 'email'] as const;
+const personTexts = ['firstName', 'lastName', 'email'] as const;
 const personLists = ['phone', 'address', 'twitter', 'facebook', 'telegram', 'webhook'] as const;
 type PersonList = (typeof personLists)[number];
 

@@ -18,7 +18,7 @@ import { DurationBlank } from './duration.tsx';
 import classes from './editor.module.css';
 import { Add, type PartProps } from './when.tsx';
 
-export const channels = ['email', 'sms', 'voice', 'telegram', 'twitter', 'webhook', 'none'] as const;
+const channels = ['email', 'sms', 'voice', 'telegram', 'twitter', 'webhook', 'none'] as const;
 export type Channel = (typeof channels)[number];
 
 export function Tell({ form, faultOf }: PartProps) {
