@@ -5,6 +5,7 @@ import { createInterface } from 'node:readline';
 import { after, before, test } from 'node:test';
 import { password } from '../support/people.ts';
 import { TestServer } from '../support/test-server.ts';
+import { until } from '../support/until.ts';
 
 const pub = process.env['DUNDUN_TEST_MOSQUITTO_PUB'];
 const sub = process.env['DUNDUN_TEST_MOSQUITTO_SUB'];
@@ -31,7 +32,7 @@ test('a reading published by mosquitto_pub is stored, and mosquitto_sub gets it'
   for (const [n, qos] of ['0', '1', '2'].entries()) {
     const slash = qos === '2' ? '/' : '';
     await publish(`${slash}devices/well/sensors/level/value`, qos, `{"value": ${qos}.5}`);
-    while (heard().length <= n) await new Promise((resolve) => setImmediate(resolve));
+    await until(() => heard().length > n);
   }
   listening.kill();
   assert.deepEqual(

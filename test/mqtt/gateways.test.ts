@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, suite, test } from 'node:test';
 import { Client, takeAll } from '../support/mqtt/mqtt-client.ts';
 import { TestServer } from '../support/test-server.ts';
+import { until } from '../support/until.ts';
 
 let server: TestServer;
 let count = 0;
@@ -26,7 +27,7 @@ const refused = (connecting: Promise<Client>) => assert.rejects(connecting, { co
 
 /** Waits until the server has learned that a connection has ended. */
 async function untilGone(): Promise<void> {
-  while ((await read()).connected) await new Promise((resolve) => setImmediate(resolve));
+  await until(async () => !(await read()).connected);
 }
 
 suite('the id of a gateway', () => {

@@ -7,6 +7,7 @@ import { openDatabase } from '../support/database.ts';
 import { RawClient } from '../support/mqtt/mqtt-raw.ts';
 import { addUsers, setPassword } from '../support/people.ts';
 import { TestServer } from '../support/test-server.ts';
+import { until } from '../support/until.ts';
 
 type QoS = 0 | 1 | 2;
 type Will = { topic: string; payload: Buffer; qos: QoS; retain: boolean };
@@ -240,6 +241,6 @@ function leaveWill(row: Will & { readonly clientId: string; readonly user: numbe
 
 async function publishOldWills(): Promise<void> {
   mock.timers.tick(60_000);
-  while (((await server.rows())['mqtt_will'] ?? []).length > 0) await new Promise((resolve) => setImmediate(resolve));
+  await until(async () => ((await server.rows())['mqtt_will'] ?? []).length === 0);
   await server.running.idle();
 }

@@ -16,6 +16,7 @@ import {
   type VerbOutcome,
   withLimits,
 } from '../support/process.ts';
+import { until } from '../support/until.ts';
 
 interface Report {
   readonly clean: boolean;
@@ -49,7 +50,7 @@ suite('a check', { timeout: 1_800_000 }, () => {
       'two',
       Array.from({ length: 20_000 }, (_, i) => ({ value: i % 2 === 0 ? `${i}` : i })),
     );
-    while ((await count(dundun, 'dundun_log_datapoints')) > 0) await new Promise((resolve) => setTimeout(resolve, 20));
+    await until(async () => (await count(dundun, 'dundun_log_datapoints')) === 0);
     await push('one', [{ value: 1 }]);
     await push('one', [{ value: 1.5 }, { value: { a: [1] } }, { value: -0 }]);
     await dundun.stop('SIGKILL');

@@ -12,6 +12,7 @@ import { push } from '../support/crash/pushers.ts';
 import { isIntact, openDatabase } from '../support/database.ts';
 import { Publisher } from '../support/mqtt/mqtt-publisher.ts';
 import { call, type Dundun, figuresOf, makeDevice, serveCommand, startDundun } from '../support/process.ts';
+import { until } from '../support/until.ts';
 
 const fileBytesMax = 4 * 1024 * 1024;
 const command = ['prlimit', `--fsize=${fileBytesMax}:unlimited`, ...serveCommand];
@@ -50,7 +51,7 @@ suite('a full disk', { timeout: 1_800_000, skip: !hasPrlimit && 'needs prlimit o
 
     makeRoom(dundun);
     // Nobody writes now, as behind a proxy that sends nothing to who is not ready.
-    while ((await readiness(dundun))[0] === 503) await new Promise((resolve) => setTimeout(resolve, 50));
+    await until(async () => (await readiness(dundun))[0] !== 503, { everyMs: 50 });
     assert.deepEqual(await readiness(dundun), [200, 'ok']);
     const after = ledger.enter('s');
     await push({ server: dundun, ledger }, after);

@@ -9,6 +9,7 @@ import { push, startPusher } from '../support/crash/pushers.ts';
 import { openDatabase } from '../support/database.ts';
 import { call, type Dundun, makeDevice, startDundun, withLimits } from '../support/process.ts';
 import { readDatapoints, withDatabase } from '../support/rows.ts';
+import { until } from '../support/until.ts';
 
 const arraySize = limits.pushDatapointsMax;
 const arraysThatFit = Math.floor(limits.queueDatapointsMax / arraySize);
@@ -24,7 +25,7 @@ suite('overload', { timeout: standstillMsMax }, () => {
     const release = holdUpCommits(dundun);
     const pushes = Array.from({ length: arraysThatFit * 2 }, () => ledger.enter('s', arraySize));
     const answered = pushes.map((sent) => push({ server: dundun, ledger }, sent));
-    while (ledger.count('refused') < pushes.length - arraysThatFit) await pause();
+    await until(() => ledger.count('refused') >= pushes.length - arraysThatFit);
     // Full: also for one datapoint; but who only reads is served.
     const one = await call(dundun, '/api/v2/devices/d/sensors/s/value', { json: { value: 0 } });
     assert.equal(one.status, 503);
@@ -52,10 +53,10 @@ suite('overload', { timeout: standstillMsMax }, () => {
     );
     let rssBytes = 0;
     const endMs = performance.now() + 3_000;
-    while (performance.now() < endMs || ledger.count('refused') === 0) {
+    await until(() => {
       rssBytes = Math.max(rssBytes, rssOf(dundun));
-      await pause();
-    }
+      return performance.now() >= endMs && ledger.count('refused') > 0;
+    });
     for (const pusher of pushers) pusher.stop();
     await Promise.all(pushers.map((pusher) => pusher.done));
     const stored = ledger.pushesTo('s').filter((sent) => sent.told === 'stored');
@@ -85,8 +86,4 @@ function holdUpCommits(dundun: Dundun): () => void {
 function rssOf(dundun: Dundun): number {
   const status = readFileSync(`/proc/${dundun.child.pid}/status`, 'utf8');
   return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) * 1024;
-}
-
-function pause(): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, 20));
 }

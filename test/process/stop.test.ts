@@ -12,6 +12,7 @@ import { isIntact } from '../support/database.ts';
 import { connectMqtt } from '../support/mqtt/mqtt-connection.ts';
 import { startPublisher } from '../support/mqtt/mqtt-publisher.ts';
 import { call, type Dundun, makeDevice, root, startDundun, withLimits } from '../support/process.ts';
+import { until } from '../support/until.ts';
 
 const stopMsMax = 10_000;
 /** For tests of what is stored, not of how long it takes: nothing is cut because the machine is slow. */
@@ -27,7 +28,7 @@ suite('stopping', { timeout: 1_800_000 }, () => {
         ...Array.from({ length: 8 }, () => startPusher({ server: dundun, ledger, sensor: 'one' })),
         ...Array.from({ length: 2 }, () => startPusher({ server: dundun, ledger, sensor: 'many', size: () => 500 })),
       ];
-      while (ledger.count('stored') < 200) await pause();
+      await until(() => ledger.count('stored') >= 200);
       const exit = await dundun.stop(signal);
       await Promise.all(pushers.map((pusher) => pusher.done));
       assert.deepEqual(exit, { code: 0, signal: null });
@@ -48,7 +49,7 @@ suite('stopping', { timeout: 1_800_000 }, () => {
         const options = { ledger, sensor: `qos${qos}`, qos, clientId: `p${qos}${i}`, window: 200 };
         publishers.push(await startPublisher(dundun.ports, options));
       }
-    while (ledger.count('stored') < 1000) await pause();
+    await until(() => ledger.count('stored') >= 1000);
     assert.deepEqual(await dundun.stop(), { code: 0, signal: null });
     await Promise.all(publishers.map((publisher) => publisher.closed));
     const again = await startDundun({ folder: dundun.folder });
@@ -100,7 +101,7 @@ suite('stopping', { timeout: 1_800_000 }, () => {
         });
       if (which === 'second') {
         assert.equal((await answerOf(push().end(body))).statusCode, 204);
-        while (Object.keys(agent.freeSockets).length === 0) await pause();
+        await until(() => Object.keys(agent.freeSockets).length > 0);
       }
       const slow = push();
       slow.write(body.slice(0, 5));
@@ -122,7 +123,7 @@ suite('stopping', { timeout: 1_800_000 }, () => {
     const pushers = Array.from({ length: 4 }, () =>
       startPusher({ server: dundun, ledger, sensor: 's', size: () => 2000 }),
     );
-    while (ledger.count('stored') < 10) await pause();
+    await until(() => ledger.count('stored') >= 10);
     const half = await open(dundun.ports.http);
     half.write('GET /health/live HTTP/1.1\r\nHo');
     for (const signal of ['SIGTERM', 'SIGINT', 'SIGTERM', 'SIGINT'] as const) {
@@ -171,12 +172,11 @@ function ended(socket: Socket): Promise<void> {
 }
 
 async function refusesConnections(port: number): Promise<void> {
-  for (;;) {
+  await until(async () => {
     const socket = await open(port).catch(() => undefined);
-    if (socket === undefined) return;
-    socket.destroy();
-    await pause();
-  }
+    socket?.destroy();
+    return socket === undefined;
+  });
 }
 
 function pause(): Promise<void> {

@@ -13,6 +13,7 @@ import {
   startDundun,
   withLimits,
 } from '../support/process.ts';
+import { until } from '../support/until.ts';
 
 const limits = {
   sealRowsMin: 1,
@@ -39,8 +40,7 @@ suite('a damaged chunk', { timeout: 1_800_000 }, () => {
   };
   const push = async (sensor: string, json: unknown) => {
     assert.equal((await call(dundun, `/api/v2/devices/hall/sensors/${sensor}/values`, { json })).status, 204);
-    while (!(await figuresOf(dundun)).includes('dundun_log_datapoints 0\n'))
-      await new Promise((done) => setTimeout(done, 20));
+    await until(async () => (await figuresOf(dundun)).includes('dundun_log_datapoints 0\n'));
   };
 
   before(async () => {
@@ -134,7 +134,7 @@ suite('a damaged chunk', { timeout: 1_800_000 }, () => {
     await dundun.stop();
     dundun = await startDundun({ folder: dundun.folder, ...withLimits({ ...limits, retentionRetryMs: 50 }) });
     const left = () => query(dundun.folder, 'SELECT 1 FROM chunk UNION ALL SELECT 1 FROM damaged_chunk').length;
-    while (left() > 0) await new Promise((done) => setTimeout(done, 20));
+    await until(() => left() === 0);
     assert.equal(await count('two'), 0);
     await dundun.stop();
     assert.equal((await runVerb(['check', dundun.folder])).code, 0);
@@ -152,7 +152,7 @@ test('what came after a damaged chunk and is not compressed yet is read without 
     assert.equal((await call(dundun, path, { json })).status, 204);
   };
   await push(0, 1000);
-  while (query(dundun.folder, 'SELECT * FROM log').length > 0) await new Promise((done) => setTimeout(done, 20));
+  await until(() => query(dundun.folder, 'SELECT * FROM log').length === 0);
   tamper(dundun.folder, "UPDATE chunk SET bytes = x'01' WHERE last >= 999000");
   await push(1000, 60);
   for (const lastN of [1, 5, 60]) {

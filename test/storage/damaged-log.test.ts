@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { query, tamper } from '../support/database.ts';
 import { call, type Dundun, makeDevice, readValues, runVerb, startDundun, withLimits } from '../support/process.ts';
+import { until } from '../support/until.ts';
 
 const never = { sealRowsMin: 1e6, sealQuietRowsMin: 1e6 };
 const always = { sealRowsMin: 1, sealQuietRowsMin: 1, sealQuietMs: 50 };
@@ -80,7 +81,7 @@ suite('damaged rows of the log', { timeout: 1_800_000 }, () => {
 
   test('are set aside by sealing, which goes on', async () => {
     await restart(always);
-    while (count('log') > 0) await new Promise((resolve) => setTimeout(resolve, 20));
+    await until(() => count('log') === 0);
     assert.equal(count('damaged_log'), damages.length);
     assert.ok(told().length >= damages.length, dundun.stderr);
     await assertOthersWhole([1, 2, 3]);
@@ -107,7 +108,7 @@ suite('damaged rows of the log', { timeout: 1_800_000 }, () => {
     assert.match(stderr, /forgot 1 .* of 1000 datapoints/);
     assert.match((await runVerb(['check', dundun.folder, '--forget-damaged'])).stderr, /forgot 0 .* of 0 datapoints/);
     await restart(always);
-    while (count('log') > 0) await new Promise((resolve) => setTimeout(resolve, 20));
+    await until(() => count('log') === 0);
     assert.deepEqual([count('damaged_log'), told()], [0, []]);
     await assertOthersWhole([1, 2, 3, 4]);
     assert.equal((await runVerb(['check', dundun.folder])).code, 0);

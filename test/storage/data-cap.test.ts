@@ -7,6 +7,7 @@ import { limits } from '../../src/config/limits.ts';
 import { assertProblem } from '../support/api/calls.ts';
 import { RawClient } from '../support/mqtt/mqtt-raw.ts';
 import { type Answer, TestServer } from '../support/test-server.ts';
+import { until } from '../support/until.ts';
 
 const capBytes = 70_000_000;
 const valuesPerPush = 100;
@@ -34,14 +35,6 @@ async function figures(): Promise<Record<string, number>> {
   return Object.fromEntries(text.split('\n').map((line) => [line.split(' ')[0], Number(line.split(' ')[1])]));
 }
 
-/** Asks again until it is so, a minute long. */
-async function soon(is: () => Promise<boolean>, what: string): Promise<void> {
-  for (const startMs = Date.now(); !(await is()); ) {
-    assert.ok(Date.now() - startMs < 60_000, what);
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-}
-
 /** Pushes large values until they are refused for good; the refusal. */
 async function fill(): Promise<Answer> {
   const many = () => Array.from({ length: valuesPerPush }, () => ({ value: large() }));
@@ -56,7 +49,8 @@ async function fill(): Promise<Answer> {
     // Where there is no room the service has the data compressed, and may find room then: it is to be over before that
     // could happen amid the test.
     await server.running.engine.seal();
-    await soon(hasLooked, 'it looks at what the data takes');
+    // It looks at what the data takes.
+    await until(hasLooked, { everyMs: 50, msMax: 60_000 });
     if ((await status()) !== 'ok') return answer;
   }
 }
@@ -141,7 +135,8 @@ test('a restart does not lift it', async () => {
 
 test('when something was removed, datapoints are taken again', async () => {
   assert.equal((await server.call('owner', 'DELETE', '/devices/large')).status, 204);
-  await soon(async () => (await status()) === 'ok', 'the storage quota is no longer reached: datapoints are accepted');
+  // The storage quota is no longer reached: datapoints are accepted.
+  await until(async () => (await status()) === 'ok', { everyMs: 50, msMax: 60_000 });
   assert.equal((await server.call('owner', 'POST', '/devices', { json: { id: 'more' } })).status, 204);
   assert.equal((await push('kept', [{ value: 5 }])).status, 204);
   const { body } = await server.call('owner', 'GET', '/devices/kept/sensors/s/values');

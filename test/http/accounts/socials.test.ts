@@ -5,6 +5,7 @@ import { after, before, beforeEach, describe, test } from 'node:test';
 import { make, makeAll } from '../../support/api/calls.ts';
 import { Provider } from '../../support/provider.ts';
 import { TestServer } from '../../support/test-server.ts';
+import { until } from '../../support/until.ts';
 
 let server: TestServer;
 let provider: Provider;
@@ -195,7 +196,7 @@ describe('a message by hand', () => {
   test('that has no answer at a stop goes out at the next start, under the same id', async () => {
     provider.reply = 'silence';
     const id = await send('owner', 'sharer');
-    while (provider.asked.length === 0) await new Promise((resolve) => setImmediate(resolve));
+    await until(() => provider.asked.length > 0);
     const restarted = server.restart();
     await new Promise((resolve) => setTimeout(resolve, 100));
     provider.reply = { status: 204 };
