@@ -1,4 +1,4 @@
-// Figures for Prometheus, gathered when they are asked for, so that ingest pays nothing for them.
+// Metrics for Prometheus, computed when they are requested, so that ingest pays nothing for them.
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { EventLoopMonitor } from './base/time/event-loop-monitor.ts';
 import type { ByteBudget } from './domain/callers/byte-budget.ts';
@@ -14,8 +14,8 @@ import type { MqttCounts } from './mqtt/mqtt-options.ts';
 let processMetrics: Registry | undefined;
 
 /**
- * The figures of the process, which are gathered once however many servers it runs: prom-client watches garbage
- * collection to the end of the process, and would hold on to every registry it was given.
+ * The metrics of the process, registered once however many servers it runs: prom-client observes garbage collection
+ * until the process ends, and would hold every registry.
  */
 function metricsOfProcess(): Registry {
   if (processMetrics === undefined) {
@@ -31,7 +31,7 @@ interface RuleParts {
   readonly counters: NotificationCounters;
 }
 
-/** Beside what Prometheus' client measures itself: that looks when it is asked, this all the time. */
+/** In addition to prom-client's own measurement, which samples only when requested. */
 function watchLoop(eventLoop: EventLoopMonitor, registers: Registry[]): void {
   const late = new Histogram({
     name: 'dundun_event_loop_late_seconds',

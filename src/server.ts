@@ -1,4 +1,4 @@
-// The only place where parts are wired. Starts everything in order; closes it in the reverse order.
+// The only place where parts are wired. Starts everything in order, and closes it in reverse order.
 import { fileURLToPath } from 'node:url';
 import pino, { type Logger } from 'pino';
 import { type Ids, randomIds } from './base/ids.ts';
@@ -61,20 +61,20 @@ import { openMqttSessions } from './wiring/wire-mqtt.ts';
 import { wireRules } from './wiring/wire-rules.ts';
 import { wireSharedBudgets } from './wiring/wire-shared-budgets.ts';
 
-/** What tests may turn: time, randomness, where words to people and logs go. */
+/** What tests replace: time, randomness, log and senders. */
 export interface ServerOverrides {
   readonly clock?: Clock;
   readonly ids?: Ids;
   readonly log?: Logger;
-  /** In place of those that the settings make. */
+  /** Replaces the senders made from the settings. */
   readonly senders?: ReadonlyMap<Channel, Sender>;
-  /** Called once with the password that was made up for admin at first start. */
+  /** Called once with the password generated for admin at first start. */
   readonly onFirstPassword?: (password: string) => void;
-  /** Where the built dashboard lies. */
+  /** Folder of the built dashboard. */
   readonly dashboardFolder?: string;
 }
 
-/** The ports that are open: `mqtt` unless it is switched off, `mqtts` where a certificate is set, `metrics` where asked for. */
+/** The open ports: `mqtt` unless switched off, `mqtts` with a certificate, `metrics` where enabled. */
 export interface Ports {
   readonly http: number;
   readonly mqtt?: number;
@@ -85,13 +85,16 @@ export interface Ports {
 export interface RunningServer {
   readonly ports: Ports;
   readonly engine: Engine;
-  /** Resolves when nothing waits to be stored, and all that it sets off is done: rules, messages that may go, subscribers. */
+  /**
+   * Resolves when everything is stored and its effects are done: rules, messages that may be sent, deliveries to
+   * subscribers.
+   */
   idle(): Promise<void>;
-  /** Takes no more work, finishes what was accepted, closes. Once. */
+  /** Accepts no more work, finishes what was accepted, and closes. Once. */
   close(): Promise<void>;
-  /** Makes what the reference of the API shows, so that the first who asks for it holds up nobody. Once, when all else has started. */
+  /** Generates the API reference, so that its first request holds up nobody. Once, after the start. */
   prepareReference(): void;
-  /** Reads the TLS certificate anew, where there is one. */
+  /** Reloads the TLS certificate, where there is one. */
   reloadCertificate(): Promise<void>;
 }
 
@@ -102,7 +105,7 @@ export async function startServer(config: Config, overrides: ServerOverrides = {
   const log = overrides.log ?? pino({ level: config.logLevel, base: null }, pino.destination(2));
   const engine = await openEngine(config, { clock, log });
   const closers: (() => Promise<void>)[] = [() => engine.close()];
-  // Undoes what was started, last first; once, whoever asks.
+  // Closes what was started, last first; once, however often it is called.
   let closing: Promise<void> | undefined;
   const close = () => {
     closing ??= closers.reduceRight((before, step) => before.then(step), Promise.resolve());
@@ -171,14 +174,14 @@ export async function startServer(config: Config, overrides: ServerOverrides = {
     ports = { http: httpPort, ...(await mqtt.start(http.server)), ...(await openMetrics(config, metrics, closers)) };
     await certificates?.start([http.server, mqtt.tlsServer]);
     warnOfPlainText(config, log);
-    // The start itself holds the loop, and nobody waits for it.
+    // Last, because the start itself blocks the event loop while nobody waits for it.
     eventLoop.start();
     const idle = async () => {
       await domain.writer.idle();
       await mqtt.idle();
       await domain.rules.watcher.idle();
       await domain.rules.outbox.idle();
-      // What the outbox set goes out to subscribers.
+      // Delivers the actuator settings that the outbox made.
       await mqtt.idle();
       await domain.retention.idle();
       await domain.presence.idle();
@@ -244,7 +247,7 @@ function onStorageFailure({
     log.error({ err: error }, 'background maintenance of the store failed; it is tried again');
     return;
   }
-  // Without its writer the service can keep no promise: better to end, and be started again.
+  // Without its writer the service can keep no promise, so it ends and is restarted by its supervisor.
   log.fatal({ err: error }, 'the writer thread of the store has ended');
   process.exitCode = 1;
   process.kill(process.pid, 'SIGTERM');
@@ -269,7 +272,7 @@ async function wireDomain(parts: {
   const passwords = new Passwords({ ids, lengthMin: config.passwordLengthMin, common: config.commonPasswords });
   const users = new Users({ store: stores.users, passwords, clock, ids, callers });
   const { guest } = await users.ensureFirst({ password: () => firstPassword(parts) });
-  // Guests are let in once it is known what they may do (GuestAccessSetting.start).
+  // Guests are admitted once their access is known (GuestAccessSetting.start).
   const permissions = new Permissions({ guestAccess: 'none' });
   const revocations = new SessionRevocations();
   const quotas = new Quotas({ store: stores.quotas, users, permissions, log: parts.log });
@@ -409,15 +412,15 @@ interface FirstPasswordParts {
   readonly log: Log;
 }
 
-/** The password of the account admin, which is made at the first start. */
+/** The initial password of the account admin. */
 function firstPassword({ config, ids, overrides, log }: FirstPasswordParts): string {
   if (config.adminPassword !== '') {
-    // Who may set it may also allow it, and a service that does not start helps nobody.
+    // Only warns: the operator could switch the rule off anyway, and a service that does not start helps nobody.
     if (config.commonPasswords === 'refuse' && isCommonPassword(config.adminPassword))
       log.warn({}, 'DUNDUN_ADMIN_PASSWORD is one of the most common passwords: change the password of admin');
     return config.adminPassword;
   }
-  // Four characters of three random bytes; 120 random bits at least.
+  // Three random bytes give four characters; at least 120 random bits.
   const password = Buffer.from(ids.bytes(Math.ceil(Math.max(20, config.passwordLengthMin) / 4) * 3)).toString(
     'base64url',
   );

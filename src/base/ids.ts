@@ -1,7 +1,7 @@
-// Randomness comes into the service through here alone (I8).
+// The only source of randomness of the service (I8).
 import { randomBytes, randomUUID } from 'node:crypto';
 
-/** Makes ids and secrets that nobody can guess. */
+/** Generates ids and secrets that cannot be guessed. */
 export interface Ids {
   /** A random UUID (version 4). */
   uuid(): string;

@@ -1,26 +1,26 @@
-// Reads a long list in bounded steps, each behind the last record of the one before, so that memory stays flat and
-// other work comes between.
+// Reads a long list in bounded steps, each continuing after the last record of the previous one, so that memory is
+// bounded and other work comes between.
 
-/** Where a step begins. */
+/** The start of a step. */
 export interface BatchRange {
-  /** Records behind this one, in order of creation. */
+  /** Records after this one, in order of creation. */
   readonly after: number;
   readonly limit: number;
   readonly offset: number;
 }
 
-/** Resolves when what has come meanwhile has had its turn. */
+/** Resolves in a later turn of the event loop. */
 export function yieldToEventLoop(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-/** All records of a page; `read` gives those of a step. */
+/** All records of a page; `read` returns those of one step. */
 export async function* inBatches<T extends { readonly key: number }>(
   read: (step: BatchRange) => Promise<readonly T[]>,
   page: { readonly limit?: number | undefined; readonly offset: number; readonly stepRows: number },
 ): AsyncGenerator<readonly T[]> {
   let left = page.limit ?? Number.POSITIVE_INFINITY;
-  // Engines count rows in 64 bits; nothing is beyond that.
+  // Engines count rows in 64 bits, so a larger offset finds nothing anyway.
   let offset = Math.min(page.offset, Number.MAX_SAFE_INTEGER);
   let after = 0;
   while (left > 0) {
@@ -38,8 +38,8 @@ export async function* inBatches<T extends { readonly key: number }>(
 }
 
 /**
- * The same for lists that are not in order of creation: each step passes over those before it. What is removed meanwhile
- * moves the others up, as it does between pages.
+ * The same for lists in another order: each step skips the records before it. Removed records move the others up, as
+ * between two pages.
  */
 export async function* inOffsetSteps<T>(
   read: (page: { readonly limit: number; readonly offset: number }) => Promise<readonly T[]>,

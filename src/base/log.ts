@@ -1,4 +1,4 @@
-// What the domain needs of a log: facts as fields, never credentials or payloads. pino fits it.
+// The log as the domain sees it: facts as fields, never credentials or payloads. pino implements it.
 
 export interface Log {
   debug(fields: object, message: string): void;

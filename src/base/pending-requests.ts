@@ -1,19 +1,20 @@
-// What is under way between two threads: each gets a number, and goes when its answer comes.
+// Requests from one thread to another that have no answer yet: each gets a number, by which its answer finds it.
 
-/** Places for what is under way at once, far more than anybody lets wait; and times that a place is used before it begins anew. */
+/**
+ * Highest number of pending requests, far more than any caller allows; and uses of a slot before its numbers repeat.
+ */
 const slotsMax = 2 ** 20;
 const turnsMax = 2 ** 32;
 
 /**
- * Not a Map, which makes a new table whenever as many have come and gone as it holds, and whose old tables refer to the new
- * ones: once one of them is old, the engine takes all that ever stood in the later ones, with whatever belongs to it, for
- * in use until it goes through all of its memory.
+ * Not a Map: it allocates a new table after as many insertions and deletions as it has slots, and old tables refer to
+ * newer ones. Once an old table is in V8's old generation, everything in later tables is kept until a major collection.
  */
 export class PendingRequests<T> {
   readonly #values: (T | undefined)[] = [];
-  /** The number of what stands there; 0 where nothing does. */
+  /** Number of the request in each slot; 0 where it is empty. */
   readonly #numbers: number[] = [];
-  /** How often each place has been used. */
+  /** How often each slot has been used. */
   readonly #turns: number[] = [];
   readonly #free: number[] = [];
 
@@ -21,7 +22,7 @@ export class PendingRequests<T> {
     return this.#numbers.length - this.#free.length;
   }
 
-  /** @returns a number that is given once: not again before its place has been used four thousand million times. */
+  /** @returns a number that is not used again before its slot has been used four thousand million times. */
   add(value: T): number {
     const slot = this.#free.pop() ?? this.#numbers.length;
     const turn = ((this.#turns[slot] ?? 0) % turnsMax) + 1;
@@ -32,7 +33,7 @@ export class PendingRequests<T> {
     return number;
   }
 
-  /** Takes out what has this number; undefined where nothing has, or has any more. */
+  /** Removes and returns the request with this number; undefined where there is none. */
   take(number: number): T | undefined {
     const slot = number % slotsMax;
     if (number === 0 || this.#numbers[slot] !== number) return undefined;
@@ -43,7 +44,7 @@ export class PendingRequests<T> {
     return value;
   }
 
-  /** Takes out all, in no order. */
+  /** Removes and returns all requests, in no order. */
   takeAll(): T[] {
     return this.#numbers.flatMap((number) => (number === 0 ? [] : [this.take(number) as T]));
   }

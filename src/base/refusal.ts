@@ -1,5 +1,5 @@
-// The expected ways in which the service says no. The domain throws a Refusal with a code from a closed list;
-// each edge (HTTP, MQTT, command line) has one table that turns the code into its own words.
+// Expected failures. The domain throws a Refusal with a code from a closed list; HTTP, MQTT and the command line each
+// have one table that translates the code.
 
 export type RefusalCode =
   | 'malformed' // the request cannot be understood or breaks a rule of its fields
@@ -17,12 +17,12 @@ export type RefusalCode =
   | 'storage' // the disk refused; nothing was stored
   | 'damaged'; // what is stored cannot be read
 
-/** Whether it is a trouble of the moment here, not of what was sent: the same is worth sending again later. */
+/** Whether the cause is temporary and on our side: the same request may succeed later. */
 export function isTransient({ code }: Refusal): boolean {
   return code === 'busy' || code === 'storage' || code === 'full';
 }
 
-/** A fault in one field: where it is (JSON pointer) and what would be right. */
+/** A fault in one field: a JSON pointer, and what would be right. */
 export interface FieldFault {
   readonly pointer: string;
   readonly detail: string;
@@ -31,29 +31,29 @@ export interface FieldFault {
 export interface RefusalOptions {
   readonly cause?: unknown;
   readonly faults?: readonly FieldFault[];
-  /** When asking again makes sense, in seconds. */
+  /** When to try again, in seconds. */
   readonly retryAfterS?: number;
   readonly quota?: QuotaBreach | undefined;
 }
 
-/** Which quota does not allow it, how much is used of it, and how much there may be. */
+/** The quota that was exceeded, its use and its limit. */
 export interface QuotaBreach {
   readonly kind: string;
   readonly used: number;
   readonly limit: number;
 }
 
-/** An expected failure with a message fit for the caller's eyes; the private reason travels as `cause`. */
+/** An expected failure with a message for the caller; the internal reason is in `cause`. */
 export class Refusal extends Error {
   readonly code: RefusalCode;
   readonly faults: readonly FieldFault[];
   readonly retryAfterS: number | undefined;
-  /** There where the code is `quota`. */
+  /** Set where the code is `quota`. */
   readonly quota: QuotaBreach | undefined;
 
   constructor(code: RefusalCode, message: string, options: RefusalOptions = {}) {
-    // Where an expected failure was thrown helps nobody, and a request of 30 000 lines may be refused line by line: to gather
-    // the stack costs several times what the rest of such a line does. The cause keeps its own.
+    // Without a stack: it is of no use for an expected failure, and capturing it costs several times the rest of a
+    // refused line, of which a request may have 30 000. The cause keeps its own.
     const { stackTraceLimit } = Error;
     Error.stackTraceLimit = 0;
     super(message, options.cause === undefined ? undefined : { cause: options.cause });

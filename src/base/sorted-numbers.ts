@@ -1,6 +1,6 @@
-// Searching in numbers that rise, such as the times of a series.
+// Searches in ascending numbers, such as the times of a series.
 
-/** The first index from `from` on, below `to`, that is at least `ms`; `to` where there is none. */
+/** The first index in [from, to) whose number is at least `ms`; `to` where there is none. */
 export function lowerBound(at: Float64Array, ms: number, from: number, to: number): number {
   let low = from;
   let high = to;
@@ -12,7 +12,7 @@ export function lowerBound(at: Float64Array, ms: number, from: number, to: numbe
   return low;
 }
 
-/** The first index from `from` on, below `to`, that is beyond `ms`; `to` where there is none. */
+/** The first index in [from, to) whose number is greater than `ms`; `to` where there is none. */
 export function upperBound(at: Float64Array, ms: number, from: number, to: number): number {
   let low = from;
   let high = to;
@@ -24,7 +24,7 @@ export function upperBound(at: Float64Array, ms: number, from: number, to: numbe
   return low;
 }
 
-/** The same as `lowerBound` where the answer is likely near to `from`. */
+/** As `lowerBound`, faster where the result is near `from`. */
 export function lowerBoundNear(at: Float64Array, ms: number, from: number, to: number): number {
   let step = 1;
   let first = from;
@@ -37,7 +37,7 @@ export function lowerBoundNear(at: Float64Array, ms: number, from: number, to: n
   return lowerBound(at, ms, first, Math.min(low, to));
 }
 
-/** The same where the answer is likely near to `to`. */
+/** As `lowerBound`, faster where the result is near `to`. */
 export function lowerBoundNearEnd(at: Float64Array, ms: number, from: number, to: number): number {
   let step = 1;
   let end = to;

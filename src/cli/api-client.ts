@@ -1,5 +1,5 @@
-// The HTTP API as the verbs use it that call a service: signs in, sends again what may be sent again, and says in plain
-// words what a service refuses.
+// The HTTP client of the verbs that call a service: signs in, repeats requests that may be repeated, and reports
+// refusals in plain words.
 import { setTimeout as wait } from 'node:timers/promises';
 import { limits } from '../config/limits.ts';
 import { withoutSlashes } from '../config/setting.ts';
@@ -45,8 +45,8 @@ export class ApiClient {
   }
 
   /**
-   * An answer of 2xx. What cannot be reached or is busy is tried again.
-   * @throws Error with what the service says.
+   * Returns a 2xx answer. Repeats the request where the service is unreachable or busy.
+   * @throws Error with the service's message.
    */
   async call(
     method: string,
@@ -54,7 +54,7 @@ export class ApiClient {
     carries: { readonly body?: Uint8Array<ArrayBuffer>; readonly headers?: Readonly<Record<string, string>> } = {},
   ): Promise<Response> {
     for (let attempt = 1; ; attempt++) {
-      // A service that never answered is not there; one that did comes back.
+      // A service that has never answered is taken for absent; one that has will come back.
       const isLast = attempt === limits.clientAttemptsMax;
       const answer = await this.#send(method, path, carries).catch((error: unknown) => {
         if (isLast || !this.#hasAnswered) throw unreachable(this.#url, error);
@@ -101,7 +101,7 @@ export class ApiClient {
   }
 }
 
-/** Answers that will be another later. */
+/** Statuses that are temporary. */
 const passing = new Set([429, 502, 503, 504]);
 
 function unreachable(url: string, error: unknown): Error {

@@ -1,4 +1,4 @@
-// `dundun check`: is a data folder, or a backup, whole? Exit codes: 0 clean, 1 something was found, 2 it could not look.
+// `dundun check`: verifies a data folder or a backup. Exit codes: 0 clean, 1 findings, 2 could not check.
 import type { CheckReport } from '../domain/ports/maintenance.ts';
 import { maintenance } from '../engines/open.ts';
 import { countFindings, findingsAsJson, printFindings } from './findings.ts';

@@ -1,5 +1,6 @@
 // The command line: `serve`, `config`, `user`, `secret`, `import`, `export`, `backup`, `restore`, `check`. Each verb
-// teaches by its --help, and loads its code when it is called: the server's takes longer than all that the others do.
+// has its --help, and loads its code when it is called, because loading the server's takes longer than the work of most
+// others.
 import { Command } from 'commander';
 import { addTransferVerbs } from './transfer-verbs.ts';
 

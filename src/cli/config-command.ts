@@ -14,7 +14,7 @@ export function printConfig(): void {
   }
 }
 
-/** A value with a `#`, a quote or spaces around it is read back only between quotes that it does not hold. */
+/** Quotes a value with `#`, a quote or spaces around it, with a kind of quote that it does not contain. */
 function quoted(value: string): string {
   if (!/[#'"`\n]|^\s|\s$/.test(value)) return value;
   const quote = ["'", '"', '`'].find((mark) => !value.includes(mark)) ?? '';

@@ -1,5 +1,4 @@
-// `dundun export`: datapoints of a service into a file, over its API, as they come. The file has its name only when it is
-// whole.
+// `dundun export`: writes datapoints of a service to a file, over its API. The file gets its name when it is complete.
 import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
@@ -66,14 +65,14 @@ async function copy(answer: Response, target: Writable): Promise<number> {
 
 function queryOf({ device, sensor, from, to, calibrated }: ExportOptions, format: string): string {
   const said: Record<string, string> = { format, exact: 'true', calibrated: String(calibrated === true) };
-  // A day alone is its beginning in --from, and its end in --to.
+  // A date alone means its beginning in --from, and its end in --to.
   if (from !== undefined) said['dateFrom'] = /^\d{4}-\d{2}-\d{2}$/.test(from) ? `${from}T00:00:00Z` : from;
   if (to !== undefined) said['dateTo'] = /^\d{4}-\d{2}-\d{2}$/.test(to) ? `${to}T23:59:59.999Z` : to;
   const sensors = sensor === undefined ? '' : `&sensor_id=${idsText(sensor)}`;
   return `device_id=${idsText(device)}${sensors}&${new URLSearchParams(said)}`;
 }
 
-/** Ids between commas; a comma within one is encoded twice. */
+/** Ids separated by commas; a comma within an id is encoded twice. */
 function idsText(ids: readonly string[]): string {
   return ids.map((id) => encodeURIComponent(id).replaceAll('%2C', '%252C')).join(',');
 }

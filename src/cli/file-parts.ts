@@ -1,11 +1,11 @@
-// Cuts a file into parts that end at the end of a line, for requests of a bounded size. A line break inside quotes ends
-// no line of CSV. Called by import-command.ts; holds one part.
+// Splits a file at line ends into parts of a bounded size, one for each request. A line break inside quotes does not
+// end a line of CSV. Called by import-command.ts; holds one part.
 import { limits } from '../config/limits.ts';
 
 const lineFeed = 0x0a;
 const quote = 0x22;
 
-/** @param options `hasQuotes`: whether quotes may hold line breaks. */
+/** @param options `hasQuotes`: whether quotes may contain line breaks. */
 export async function* fileParts(
   chunks: AsyncIterable<Uint8Array>,
   options: { readonly hasQuotes: boolean },
@@ -17,7 +17,7 @@ export async function* fileParts(
     bytes += chunk.length;
     if (bytes < limits.importPartBytes) continue;
     const whole = Buffer.concat(gathered);
-    // Where quotes never end, the service says which line is wrong.
+    // Where quotes never end, the service reports the faulty line.
     const end =
       lastLineEnd(whole, options) || (bytes < 2 * limits.importPartBytes ? 0 : whole.lastIndexOf(lineFeed) + 1);
     if (end > 0) yield whole.subarray(0, end);
@@ -27,7 +27,7 @@ export async function* fileParts(
   if (bytes > 0) yield Buffer.concat(gathered);
 }
 
-/** Behind the last line feed that is outside quotes; 0 where there is none. */
+/** Index after the last line feed outside quotes; 0 where there is none. */
 function lastLineEnd(bytes: Buffer, { hasQuotes }: { readonly hasQuotes: boolean }): number {
   if (!hasQuotes) return bytes.lastIndexOf(lineFeed) + 1;
   let isInside = false;

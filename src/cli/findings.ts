@@ -1,4 +1,4 @@
-// What checks have found, in words for the terminal and as JSON; for the verbs check, backup and restore.
+// Formats findings of checks for the terminal and as JSON; for the verbs check, backup and restore.
 import type { CheckReport, FindingLocation } from '../domain/ports/maintenance.ts';
 
 export function countFindings(reports: readonly CheckReport[]): number {
@@ -14,7 +14,7 @@ export function printFindings(reports: readonly CheckReport[], print: (line: str
   }
 }
 
-/** The reports with times as the API writes them. */
+/** The reports with times in the form of the API. */
 export function findingsAsJson(reports: readonly CheckReport[]): object[] {
   return reports.map(({ findings, ...report }) => ({
     ...report,
@@ -36,7 +36,7 @@ function placeAsJson({ fromMs, toMs, ...place }: FindingLocation): object {
   return { ...place, from: timeOf(fromMs), to: timeOf(toMs) };
 }
 
-/** A time that is broken itself is shown as the number it is. */
+/** An invalid time is shown as its number. */
 function timeOf(ms: number | undefined): string | undefined {
   if (ms === undefined) return undefined;
   const date = new Date(ms);

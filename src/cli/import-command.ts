@@ -1,5 +1,5 @@
-// `dundun import FILE`: brings a file into a service over its API, in parts, each sent again until it is acknowledged, and
-// stored once. Tells how the file was understood, how far it is, and which lines were refused.
+// `dundun import FILE`: imports a file into a service over its API, in parts, each repeated until acknowledged and
+// stored once. Reports the detected format, progress, and refused lines.
 import { randomUUID } from 'node:crypto';
 import { createReadStream, statSync } from 'node:fs';
 import type { Readable } from 'node:stream';
@@ -97,7 +97,7 @@ function openFile(file: string): { readonly stream: Readable; readonly bytesAll:
   return { stream: createReadStream(file), bytesAll: about.isFile() ? about.size : undefined };
 }
 
-/** The bytes in UTF-8, which is what is sent. */
+/** The bytes converted to UTF-8. */
 async function* decoded(stream: Readable, encoding: string | undefined): AsyncGenerator<Uint8Array> {
   if (encoding === undefined || /^utf-?8$/i.test(encoding)) {
     yield* stream as AsyncIterable<Uint8Array>;
@@ -108,7 +108,7 @@ async function* decoded(stream: Readable, encoding: string | undefined): AsyncGe
   yield Buffer.from(decoder.decode());
 }
 
-/** Counts what goes by. */
+/** Counts the bytes that pass. */
 class Counted implements AsyncIterable<Uint8Array> {
   bytes = 0;
   readonly #chunks: AsyncIterable<Uint8Array>;
@@ -132,7 +132,7 @@ async function wholeOf(chunks: AsyncIterable<Uint8Array>): Promise<Buffer<ArrayB
 const delimiterWords: Readonly<Record<string, string>> = { ',': 'comma', ';': 'semicolon', '\t': 'tab', '\\t': 'tab', '|': 'pipe' }; // biome-ignore format: one line
 const decimalWords: Readonly<Record<string, string>> = { ',': 'comma', '.': 'point' };
 
-/** What is said of the file, in the words of the API. */
+/** The options as query parameters of the API. */
 function queryOf(options: ImportOptions): Record<string, string> {
   const { delimiter, decimal, header } = options;
   const said = {
@@ -155,7 +155,7 @@ function queryOf(options: ImportOptions): Record<string, string> {
   return Object.fromEntries(Object.entries(said).filter((entry): entry is [string, string] => entry[1] !== undefined));
 }
 
-/** What makes the next part be read like those before. */
+/** Parameters by which the next part is read like the previous ones. */
 function nextOf({ next }: ImportAnswer): Record<string, string> {
   const { head_lines: _, ...query } = next;
   return Object.fromEntries(Object.entries(query).map(([name, value]) => [name, String(value)]));

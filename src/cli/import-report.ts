@@ -1,5 +1,5 @@
-// What `dundun import` tells: how a file was understood, which lines were refused, and what came of it all. On standard
-// error, but for the summary.
+// The output of `dundun import`: the detected format, refused lines, and the result. On standard error, except for the
+// summary.
 import { limits } from '../config/limits.ts';
 
 /** The answer of the service (`POST /api/v2/import`), as far as it is shown. */
@@ -58,7 +58,7 @@ export function printUnderstood({ file, samples, notes, problems }: ImportAnswer
   }
 }
 
-/** Shows refused lines, up to a bound; how many were shown by now. */
+/** Prints refused lines up to a bound; returns how many were printed so far. */
 export function printRefused({ refused }: ImportAnswer, shown: number): number {
   const now = refused.slice(0, Math.max(0, limits.refusedShownMax - shown));
   for (const { line, column, detail } of now) {
@@ -88,7 +88,7 @@ export function printSummary(
   console.error('What came before it is stored. Run it again with --skip-duplicates to bring in the rest.');
 }
 
-/** What a terminal shows as it is: a text of a file must not move its cursor. */
+/** Replaces control characters: text from a file must not move the terminal's cursor. */
 function printable(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}]/gu, '\ufffd');
 }

@@ -1,4 +1,5 @@
-// How far a verb has come, on one line of the terminal that is written over; where standard error is no terminal: nothing.
+// Shows the progress of a verb on one terminal line that is overwritten; nothing where standard error is not a
+// terminal.
 import { limits } from '../config/limits.ts';
 
 export class Progress {
@@ -10,7 +11,7 @@ export class Progress {
     this.#out = out;
   }
 
-  /** Shows what is being done, of what can be counted how much, and what else there is to say. */
+  /** Shows the present step, its progress where it can be counted, and a remark. */
   show(what: string, done?: number, all?: number, more = ''): void {
     if (!this.#out.isTTY) return;
     const nowMs = performance.now();
@@ -22,7 +23,7 @@ export class Progress {
     this.#out.write(`\r\u001b[K${this.#shown}`);
   }
 
-  /** Takes the line away. */
+  /** Clears the line. */
   end(): void {
     if (this.#shown !== '') this.#out.write('\r\u001b[K');
     this.#shown = '';

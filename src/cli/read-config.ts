@@ -28,7 +28,7 @@ export function fail(error: unknown, code = 1): never {
   process.exit(code);
 }
 
-/** What an error says, and why. */
+/** The message of an error with its cause. */
 export function reasonOf(error: unknown): string {
   const { message, cause } = error as Error;
   return cause instanceof Error && !message.includes(cause.message) ? `${message} (${cause.message})` : message;

@@ -1,5 +1,5 @@
-// `dundun secret rotate token`: replaces the key that signs tokens, beside a running server or without one. The server reads
-// it from the data folder within a second (http/sign-in/token-keys.ts).
+// `dundun secret rotate token`: rotates the key that signs tokens, whether a server is running or not. A running server
+// reads it within a second (http/sign-in/token-keys.ts).
 
 import { randomIds } from '../base/ids.ts';
 import { Refusal } from '../base/refusal.ts';
@@ -33,7 +33,7 @@ export async function rotateSecret(name: string, options: { readonly overlap: st
 function parseOverlapMs(text: string): number {
   const [, count, unit = 's'] = /^(\d{1,9})(s|m|h)?$/.exec(text) ?? [];
   const ms = Number(count) * (unitMs[unit] ?? 0);
-  // A number without a unit could be meant in several.
+  // A number without a unit is ambiguous.
   const isClear = count !== undefined && (Number(count) === 0 || /[smh]$/.test(text));
   if (isClear && ms <= limits.tokenKeyOverlapMsMax) return ms;
   throw new Refusal('malformed', `An overlap is 0, or a number with s, m or h, and a day at most; not ${text}.`);

@@ -1,4 +1,4 @@
-// `dundun serve`: start, say so, wait for a signal, stop within ten seconds.
+// `dundun serve`: starts the service, prints the ready line, waits for a signal, and stops within ten seconds.
 import { collectAfterStart, configureGarbageCollector } from '../base/memory/garbage-collection.ts';
 import type { Config } from '../config/config.ts';
 import { limits } from '../config/limits.ts';
@@ -9,7 +9,7 @@ import { fail, readConfig } from './read-config.ts';
 export async function serve(): Promise<void> {
   const { config } = readConfig(tlsFaults);
   configureGarbageCollector();
-  // Never ends the process, at whatever moment it comes; once the service runs, it reads the certificate anew.
+  // SIGHUP never ends the process, even during the start; once the service runs, it reloads the certificate.
   let reload = () => {};
   process.on('SIGHUP', () => reload());
   const server = await startServer(config, {
@@ -19,12 +19,12 @@ export async function serve(): Promise<void> {
       ),
   }).catch((error: unknown) => fail(listenFault(error, config)));
   const stop = () => {
-    // A second signal (npm passes Ctrl-C on as well) does not hurry a stop that is under way.
+    // Further signals (npm passes Ctrl-C on as well) are ignored during the stop.
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.removeAllListeners(signal).on(signal, () => {});
     const deadline = setTimeout(() => process.exit(1), limits.stopMsMax);
     deadline.unref();
     server.close().then(
-      // Without a code: 0, or what a server that lost its store has set.
+      // Exits with 0, or with the code set when the writer thread ended.
       () => process.exit(),
       (error: unknown) => fail(error),
     );
@@ -34,13 +34,13 @@ export async function serve(): Promise<void> {
   process.on('SIGINT', stop);
   console.log(JSON.stringify({ msg: 'ready', ...server.ports }));
   setImmediate(() => {
-    // Here and not at the first request, with which anybody could hold up those who are connected by then.
+    // Done now, because with the first request it would hold up connected clients.
     server.prepareReference();
     setImmediate(collectAfterStart);
   });
 }
 
-/** A port or an address that cannot be had, in the words of the settings; any other error as it is. */
+/** Phrases an unavailable port or address in terms of the settings; returns other errors unchanged. */
 function listenFault(error: unknown, config: Config): unknown {
   const { code, syscall, port, message } = error as NodeJS.ErrnoException & { readonly port?: number };
   if (syscall === 'getaddrinfo' || code === 'EADDRNOTAVAIL') {

@@ -1,5 +1,5 @@
-// How far a transfer is: on a terminal a line that is written over, elsewhere a line every few seconds. On standard
-// error, because standard output may be what is transferred.
+// Shows the progress of a transfer: on a terminal in one line that is overwritten, elsewhere with a line every few
+// seconds. On standard error, because standard output may carry the data.
 import { limits } from '../config/limits.ts';
 import { Progress } from './progress.ts';
 
@@ -16,7 +16,7 @@ export class Transfer {
     this.#unit = unit;
   }
 
-  /** @param done of `all`, which need not be known; `count` of the unit. */
+  /** @param done of `all`, which may be unknown; `count` in the unit. */
   show(
     done: number,
     all: number | undefined,

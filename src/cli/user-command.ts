@@ -1,4 +1,4 @@
-// `dundun user add|list|password|import`: accounts from the command line, beside a running server or without one.
+// `dundun user add|list|password|import`: manages accounts, whether a server is running or not.
 
 import { randomIds } from '../base/ids.ts';
 import { systemClock } from '../base/time/clock.ts';
@@ -74,13 +74,13 @@ export async function importFile(file: string, options: { readonly dryRun?: true
     });
     if (refused > 0) process.exitCode = 1;
   };
-  // These accounts have their passwords already, elsewhere.
+  // Imported accounts may have common passwords from elsewhere.
   await withUsers(importAll, { allowCommon: true });
 }
 
 const pageSize = 500;
 
-/** With `allowCommon` common passwords are taken whatever the settings say. */
+/** @param options `allowCommon`: accepts common passwords whatever the settings. */
 async function withUsers(work: (users: Users) => Promise<void>, { allowCommon = false } = {}): Promise<void> {
   const { config } = readConfig();
   const common = allowCommon ? 'allow' : config.commonPasswords;

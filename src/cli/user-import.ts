@@ -1,6 +1,5 @@
-// `dundun user import FILE.json`: accounts from elsewhere, with their ids and password hashes. Reads the whole file
-// first and tells line by line what became of each user; one that is refused does not hold up the others. A repeat
-// makes nothing twice.
+// `dundun user import FILE.json`: imports accounts with their ids and password hashes. Reads the whole file first and
+// reports the result of each user; a refused one does not stop the others. A repeat creates nothing twice.
 import { readFileSync, statSync } from 'node:fs';
 import { Refusal } from '../base/refusal.ts';
 import type { Json } from '../base/text/json.ts';
@@ -22,8 +21,8 @@ export interface ImportOptions {
 }
 
 /**
- * Imports the users of a file; how many were refused.
- * @throws Error when the file cannot be read as a list of users.
+ * Imports the users of a file; returns how many were refused.
+ * @throws Error when the file is not a list of users.
  */
 export async function importUsers(file: string, { users, dryRun, print }: ImportOptions): Promise<number> {
   const records = readRecords(file);
@@ -63,7 +62,7 @@ async function importOne(
     const known = await users.findByName(draft.username);
     if (known !== undefined && known.id === draft.id) return { username, is: 'there already', note: '' };
     await users.assertDraft(draft);
-    // A dry run stores nothing that a later line could run into.
+    // A dry run stores nothing, so repeated names and ids are detected here.
     for (const unique of [`name ${draft.username}`, ...(draft.id === undefined ? [] : [`id ${draft.id}`])]) {
       if (seen.has(unique)) throw new Refusal('exists', `The ${unique} occurs twice in the file.`);
       seen.add(unique);
@@ -134,7 +133,7 @@ function isTime(value: Json): boolean {
   return Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) <= 8_640_000_000_000_000;
 }
 
-/** What a terminal shows as it is: a name from a file must not move its cursor. */
+/** Replaces control characters: a name from a file must not move the terminal's cursor. */
 function printable(text: string): string {
   return text.slice(0, limits.usernameCharsMax).replace(/[\p{Cc}\p{Cf}]/gu, '\ufffd');
 }

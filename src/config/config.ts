@@ -1,4 +1,4 @@
-// Every setting: its name, default, reason, and how it is read. Checked at start, all faults named at once; frozen.
+// All settings: name, default, reason, and parser. Checked at start, with all faults reported at once; frozen.
 import type { Env } from './env.ts';
 import { limits } from './limits.ts';
 import { type ProviderConfig, providerFaults, providerSettings } from './provider-settings.ts';
@@ -304,10 +304,10 @@ function faultsTogether(config: Config): string[] {
   return faults;
 }
 
-/** What the verbs read that call a service, which may be another than this machine's. */
+/** Read by command-line verbs that call a service, perhaps on another machine. */
 const ofClients = ['DUNDUN_URL', 'DUNDUN_TOKEN', 'DUNDUN_PASSWORD'];
 
-/** The names that look like settings and are none; a start warns of them, for a misspelt one would do nothing. */
+/** Names that look like settings and are none. A start warns of them, because a misspelt setting has no effect. */
 export function unknownSettings(env: Env): string[] {
   const known = new Set([...Object.values(settings).map((setting) => setting.env), 'DUNDUN_CONFIG', ...ofClients]);
   return Object.keys(env).filter((name) => name.startsWith('DUNDUN_') && !known.has(name));

@@ -1,18 +1,18 @@
-// What of the settings the dashboard is told before anybody signs in. Called by server.ts for each page that asks.
+// The settings that the dashboard gets before anybody signs in. Called by server.ts for each request of them.
 import type { Config } from './config.ts';
 
-/** What the dashboard must know before anybody signs in. */
+/** What the dashboard must know before sign-in. */
 export interface DashboardSettings {
   readonly selfRegistration: boolean;
   readonly guestAccess: string;
   readonly defaultVisibility: string;
   readonly passwordLengthMin: number;
   readonly tiles?: { readonly url: string; readonly attribution: string };
-  /** Plain MQTT may be switched off, and MQTT over TLS has no port without a certificate. */
+  /** Plain MQTT may be off, and MQTT over TLS needs a certificate. */
   readonly mqtt: { readonly port?: number; readonly tlsPort?: number };
 }
 
-/** `ports` are those that are open; undefined while the service starts. */
+/** @param ports the open ports; undefined while the service starts. */
 export function dashboardSettingsOf(
   config: Config,
   now: {

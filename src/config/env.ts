@@ -1,5 +1,5 @@
-// The settings as strings: from the environment, and from a file of NAME=value lines that DUNDUN_CONFIG names.
-// The environment comes first.
+// The settings as strings: from the environment, and from a file of NAME=value lines named by DUNDUN_CONFIG. The
+// environment takes precedence.
 import { readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
 
@@ -24,7 +24,7 @@ function definedOf(environment: Env): Env {
   return Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== undefined));
 }
 
-/** A line that is passed over in silence may have been meant to lock a door. */
+/** A malformed line is an error, because it may have been meant to restrict access. */
 function assertLines(text: string): void {
   for (const [index, line] of text.split(/\r?\n/).entries()) {
     if (/^\s*(#.*)?$/.test(line) || /^\s*(export\s+)?[A-Za-z_]\w*\s*=/.test(line)) continue;

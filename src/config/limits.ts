@@ -7,29 +7,29 @@ const MIB = 1024 * KIB;
 export const limits = {
   // --- The process --------------------------------------------------------------------------------------------
   /**
-   * Memory of the whole process, bytes, when everything that callers can make grow has reached its bound at once, but for more
-   * connections than `connectionsWithin` and sensors than `sensorsWithin`: the bounds below add up to less (memory-budget.ts, whose test says so). What
-   * attacks of test/attacks bring it to is far less.
+   * Bytes of the whole process when everything that callers can make grow has reached its bound at the same time, with
+   * `connectionsWithin` connections and `sensorsWithin` sensors: the sum of the bounds below is less (memory-budget.ts
+   * and its test). The attacks of test/attacks reach far less.
    */
   processBytesMax: 1024 * MIB,
-  /** Of these: connections; each further one takes `connectionBytes` more. */
+  /** Connections within that; each further one takes `connectionBytes` more. */
   connectionsWithin: 250,
-  /** Of these: sensors that were pushed to since the start; each further one takes 32 bytes more, a place in four tables. */
+  /** Sensors pushed to since the start within that; each further one takes 32 bytes more, in four tables. */
   sensorsWithin: 100_000,
 
   // --- What is on its way in or out -------------------------------------------------------------------------------
   /**
-   * Bytes of one caller when nobody else has any, and room kept for the others, of all these together: bodies and packets that
-   * have not come whole, datapoints and MQTT publishes that wait for their commit, answers, live streams and messages to subscribers that wait
-   * for their readers. Each of these has a bound of its own below, and the answer there.
+   * Bytes of one caller when nobody else has any, and bytes reserved for others, of all these together: incomplete
+   * bodies and packets, datapoints and MQTT publishes that wait for their commit, answers, live streams and messages to
+   * subscribers that wait for their readers. Each has a bound of its own below; the answers are there.
    */
   passingBytesMax: 78 * MIB,
   passingBytesReserve: 26 * MIB,
 
   // --- What is remembered -----------------------------------------------------------------------------------------
   /**
-   * Bytes of all that is held in memory of what is stored, about: devices, users, keys, tokens, gateways, topics, rules, filters
-   * and sessions. Each has a bound of its own below. Beyond: the cache that is fullest forgets what was used longest ago.
+   * Bytes of all caches of stored data, about: devices, users, keys, tokens, gateways, topics, rules, filters and
+   * sessions. Each has a bound of its own below. Beyond: the fullest cache drops its least recently used entry.
    */
   rememberedBytesMax: 248 * MIB,
 
@@ -37,30 +37,38 @@ export const limits = {
   /** A request body, bytes. Beyond: 413. */
   bodyBytesMax: 16 * MIB,
   /**
-   * Bytes of bodies and MQTT packets of one caller that have not come whole, and room kept for the others; who takes much
-   * shares it. Beyond: they are read on when there is room, and where there is none in time it is 503 with Retry-After, and
-   * an MQTT connection is cut.
+   * Bytes of incomplete bodies and MQTT packets of one caller, and bytes reserved for others; callers with much share
+   * it. Beyond: they are not read until there is room; where there is none in time, 503 with Retry-After, and an MQTT
+   * connection is cut.
    */
   receivedBytesMax: 72 * MIB,
   receivedBytesReserve: 24 * MIB,
   /**
-   * Milliseconds for which one of them waits for room, and how many of one caller wait, each with a piece of some 64 KiB, and
-   * room kept for the others. Beyond: the same answers at once.
+   * Milliseconds for which one of them waits for room; how many of one caller may wait, each with a piece of some 64
+   * KiB, and how many are reserved for others. Beyond: the same answers at once.
    */
   receivedWaitMs: 5_000,
   receivedWaitingMax: 150,
   receivedWaitingReserve: 50,
-  /** Milliseconds after which a body of which nothing more comes is cut; where memory is scarce; between two looks at it. */
+  /**
+   * Milliseconds after which a body without progress is cut; the same where memory is scarce; and between two checks.
+   */
   bodyStallMs: 20_000,
   bodyStallScarceMs: 2_000,
   bodyStallLookMs: 1_000,
-  /** The same for all but datapoints, devices, projects and files: a body is parsed at once, and these need no more. Beyond: 413. */
+  /**
+   * The same for all routes but datapoints, devices, projects and files, because a body is parsed in one go. Beyond:
+   * 413.
+   */
   smallBodyBytesMax: 1 * MIB,
-  /** Memory that is kept for large bodies, bytes each and how many; other bodies, and small ones, have memory of their own. */
+  /**
+   * Bytes and number of the reused buffers for large bodies, and bytes from which a body is large; other bodies get
+   * memory of their own.
+   */
   bodyBufferBytes: 3 * MIB,
   bodyBuffersMax: 4,
   bodyBufferBytesMin: 64 * KIB,
-  /** Pieces of a body that are shorter are put together in blocks of so many bytes: each piece alone costs some 100 bytes. */
+  /** Shorter pieces of a body are joined in blocks of so many bytes, because each piece costs some 100 bytes. */
   bodyPieceBytesMin: 4 * KIB,
   bodyBlockBytes: 16 * KIB,
   /** Datapoints in one push. Beyond: 413. Gateways in the field send up to 30 000. */
@@ -70,30 +78,45 @@ export const limits = {
   /** Levels of nesting in a JSON body. Beyond: 400. */
   nestingLevelsMax: 32,
   /**
-   * Arrays and objects of a JSON body, its texts with the keys of its objects, repeats included, and its different keys:
-   * several times what 30 000 datapoints have. These, not bytes, take time to parse (up to 1 µs each, a new key 3). Beyond: 413.
+   * Arrays and objects of a JSON body; its texts with the keys of its objects, repeats included; and its distinct keys:
+   * several times as many as 30 000 datapoints have. These, not bytes, determine the time of parsing (up to 1 µs each,
+   * a new key 3). Beyond: 413.
    */
   jsonContainersMax: 200_000,
   jsonStringsMax: 400_000,
   jsonKeysMax: 20_000,
-  /** The name of a device, a sensor, an actuator, a gateway, a project or a key, characters. Beyond: 400. Older ones stay. */
+  /**
+   * The name of a device, a sensor, an actuator, a gateway, a project or a key, characters. Beyond: 400. Existing
+   * longer ones stay.
+   */
   nameCharsMax: 256,
-  /** One description (`meta`, `calib`, `location`, a unit, a kind, a domain, the words of a rule), bytes. Beyond: 413. Older ones stay. */
+  /**
+   * One description (`meta`, `calib`, `location`, a unit, a kind, a domain, the text of a rule), bytes. Beyond: 413.
+   * Existing longer ones stay.
+   */
   descriptionBytesMax: 16 * KIB,
-  /** The descriptions and names of a device with all its parts, bytes; it is held in memory as one record. Beyond: 413 for what adds to them. */
+  /**
+   * The descriptions and names of a device with all its parts, bytes; they are in memory as one record. Beyond: 413 for
+   * additions.
+   */
   deviceDescriptionBytesMax: 256 * KIB,
-  /** The values of all actuators of a device, bytes as JSON; they are held in the same record. Beyond: 413 for what adds to them. */
+  /** The values of all actuators of a device, bytes as JSON; they are in the same record. Beyond: 413 for additions. */
   deviceValueBytesMax: 1 * MIB,
-  /** A word of a few that are known, such as a visibility or a status; a time; and a header that is read, characters. Beyond: 400. */
+  /**
+   * An enumerated word, such as a visibility or a status, or a time, characters; and a header, characters. Beyond: 400.
+   */
   wordCharsMax: 64,
   headerTextCharsMax: 1 * KIB,
-  /** Ids, or names of columns, in one parameter of a query, characters. Node.js takes 16 KiB of address and headers. Beyond: 400. */
+  /**
+   * Ids, or names of columns, in one query parameter, characters. Node.js accepts 16 KiB of address and headers.
+   * Beyond: 400.
+   */
   queryTextCharsMax: 16 * KIB,
-  /** Entries of its arrays and objects, whatever they are. Beyond: 413. */
+  /** Entries of arrays and objects of a JSON body. Beyond: 413. */
   jsonEntriesMax: 1_000_000,
-  /** Sensors plus actuators of one device; it is held in memory as one record. Beyond: 413. */
+  /** Sensors plus actuators of one device, which is in memory as one record. Beyond: 413. */
   devicePartsMax: 10_000,
-  /** Times a change of an actuator is judged anew because others changed it meanwhile. Beyond: 503. */
+  /** Attempts to change an actuator that other requests change at the same time. Beyond: 503. */
   actuatorAttemptsMax: 5,
   /** An id of a device, sensor, actuator or gateway, characters. Beyond: 400. */
   idCharsMax: 256,
@@ -102,121 +125,143 @@ export const limits = {
   /** A `q` filter: conditions joined by `;`, and characters. Beyond: 400. */
   filterConditionsMax: 20,
   filterCharsMax: 4 * KIB,
-  /** A text that is searched for in names, characters. Beyond: 400. */
+  /** A search text, characters. Beyond: 400. */
   searchCharsMax: 256,
-  /** Milliseconds within which a whole request must have arrived; slower senders are cut (408). */
+  /** Milliseconds within which a whole request must arrive. Beyond: 408. */
   requestMsMax: 120_000,
-  /** The same for its head, so that a connection costs a stranger more than a byte now and then. Beyond: 408. */
+  /**
+   * The same for its head, so that holding a connection open costs a sender more than a byte now and then. Beyond: 408.
+   */
   headMsMax: 20_000,
-  /** Milliseconds between two looks for requests that take too long: a head is cut after 25 s at the latest. */
+  /** Milliseconds between two checks for requests that take too long: a head is cut after 25 s at the latest. */
   requestsCheckedMs: 5_000,
-  /** Requests of one connection that Node.js has read and that wait for an earlier answer. Beyond: it reads no more. */
+  /** Requests of one connection that Node.js has read and that wait for an earlier answer. Beyond: reading pauses. */
   pipelinedRequestsWanted: 50,
   /** The same within one piece of 64 KiB, which is read whole. Beyond: the connection is cut. */
   pipelinedRequestsMax: 2_500,
   /** Milliseconds a TLS handshake may take: several round trips over a mobile network. Beyond: the connection is cut. */
   tlsHandshakeMsMax: 20_000,
-  /** Milliseconds for which a connection that is being ended still reads, so that its last answer arrives. Then: cut. */
+  /**
+   * Milliseconds for which a connection that is being closed still reads, so that its last answer arrives. Then: cut.
+   */
   lastWordsMs: 2_000,
-  /** The body of an import, bytes; it is read as it comes. Beyond: what came before is stored, the answer says so. */
+  /** The body of an import, bytes; it is streamed. Beyond: what came before is stored, and the answer says so. */
   importBodyBytesMax: 1024 * MIB,
-  /** Imports of one caller at once when nobody else has any, and places kept for the others. Beyond: 503 with Retry-After. */
+  /**
+   * Concurrent imports of one caller when nobody else has any, and imports reserved for others. Beyond: 503 with
+   * Retry-After.
+   */
   importsAtOnceMax: 12,
   importsReserve: 4,
-  /** What is looked at to find out how an imported file is written: characters, and lines. */
+  /** The beginning of an imported file from which its format is detected, characters and lines. */
   importSampleChars: 64 * KIB,
   importSampleLines: 200,
-  /** Characters of a file that are put together before they are looked at. */
+  /** Characters of a file that are joined before they are parsed. */
   importPieceChars: 16 * KIB,
-  /** A line of an imported file, characters, and its columns. Beyond: that line is refused. */
+  /** A line of an imported file, characters, and its columns. Beyond: the line is refused. */
   importLineCharsMax: 256 * KIB,
   importColumnsMax: 2_000,
   /** Datapoints of an import stored in one commit, and characters of their values. */
   importBatchDatapoints: 5_000,
   importBatchChars: 256 * KIB,
-  /** Times a commit of an import is tried while the queue is full. Beyond: it stops, and says where. */
+  /** Attempts to commit a batch of an import while the queue is full. Beyond: the import stops and reports where. */
   importAttemptsMax: 200,
-  /** Refused lines that an import tells of. Beyond: they are counted. */
+  /** Refused lines in the report of an import. Beyond: only counted. */
   importRefusedMax: 100,
-  /** Sensors that one import makes. Beyond: their lines are refused. */
+  /** Sensors that one import creates. Beyond: their lines are refused. */
   importSensorsMax: 1_000,
   /** Datapoints shown by a dry run. */
   importSamplesMax: 20,
-  /** Sensors whose last time is remembered where clocks show an hour twice. Beyond: all are forgotten. */
+  /** Sensors whose last time is kept for hours that clocks show twice. Beyond: all are dropped. */
   importTimesKeptMax: 10_000,
-  /** A part of a file that the command line sends in one request, bytes; a JSON array, which is not parted. */
+  /** A part of a file that the command line sends in one request, bytes; and a JSON array, which cannot be split. */
   importPartBytes: 4 * MIB,
   importArrayBytesMax: 16 * MIB,
-  /** Times the command line sends a part or asks for an answer; milliseconds to the second, each time twice as long. */
+  /** Attempts of the command line for each request; milliseconds before the second, doubled each time. */
   clientAttemptsMax: 8,
   clientRetryMs: 500,
-  /** Milliseconds between two lines that tell how far a transfer is where there is no terminal. */
+  /** Milliseconds between two progress lines of a transfer without a terminal. */
   transferLoggedMs: 10_000,
-  /** Refused lines that the command line shows. Beyond: it counts them. */
+  /** Refused lines that the command line shows. Beyond: only counted. */
   refusedShownMax: 20,
   /** A pattern of times, characters. Beyond: 400. */
   timeFormatCharsMax: 64,
-  /** Entries of X-Forwarded-For that are looked at, from the last. Beyond: the last trusted proxy seen counts as the client. */
+  /**
+   * Entries of X-Forwarded-For that are examined, from the last. Beyond: the last trusted proxy seen counts as the
+   * client.
+   */
   forwardedHopsMax: 20,
-  /** A time in an imported file, characters; the longest pattern matches fewer. Beyond: it is no time. */
+  /** A time in an imported file, characters; the longest pattern matches fewer. Beyond: not a time. */
   timeCharsMax: 256,
-  /** A header of the PROXY protocol, bytes (the longest known ones have some hundred), and milliseconds until it is there. Beyond: cut. */
+  /**
+   * A PROXY protocol header, bytes (the longest known ones have some hundred), and milliseconds until it is complete.
+   * Beyond: the connection is cut.
+   */
   proxyHeaderBytesMax: 4 * KIB,
   proxyHeaderMsMax: 5_000,
-  /** Milliseconds between two looks at how long connections have waited for that header. */
+  /** Milliseconds between two checks of these deadlines. */
   proxyHeaderLookMs: 200,
-  /** Milliseconds between two looks at the files of the TLS certificate, and for which they must not have changed to be read. */
+  /**
+   * Milliseconds between two checks of the TLS certificate's files, and for which they must be unchanged before they
+   * are read.
+   */
   certificateLookMs: 1_000,
   certificateSettleMs: 1_000,
-  /** Connections at once to the port of the figures, and milliseconds for a request there. Beyond: refused; cut. */
+  /** Connections to the port of the metrics, and milliseconds for a request there. Beyond: refused; cut. */
   metricsConnectionsMax: 32,
   metricsMsMax: 10_000,
   /**
-   * Milliseconds of work on the main thread before other work has a turn: on one request (lines of a file), and of one kind
-   * (requests that begin, short reads, packets of MQTT that are no usual publishes) for all callers together. Beyond: it goes on in the
-   * next turn of the event loop.
+   * Milliseconds of work on the main thread before other work has a turn: for one request (lines of a file), and for
+   * one kind of work (requests that begin, short reads, MQTT packets other than usual publishes) of all callers
+   * together. Beyond: it continues in the next turn of the event loop.
    */
   turnMsMax: 10,
-  /** Milliseconds between two looks at how late the event loop is; by which it may be late before what held it is logged; and between two such lines. */
+  /**
+   * Milliseconds between two measurements of the event loop's delay; the delay from which it is logged; and between two
+   * such log lines.
+   */
   loopTickMs: 50,
   loopHeldMs: 200,
   loopLoggedMs: 10_000,
-  /** A sentence of a refusal that is put into the words of older versions, characters. Beyond: it stays in newer words. */
+  /** A sentence of a refusal that is translated for older API versions, characters. Beyond: it is not translated. */
   olderProseCharsMax: 4 * KIB,
   /**
-   * Connections at once, HTTP and MQTT together, and those of them that are kept from the address that holds most; both in
-   * proportion less where the process may not open as many descriptors, or the machine has too little memory. Beyond: the address with most connections loses
-   * the one that is silent for longest, or is itself refused.
+   * Connections, HTTP and MQTT together, and how many of them the address with the most may not use; both
+   * proportionally fewer where the process may open fewer descriptors, or the machine has too little memory. Beyond:
+   * the address with the most connections loses its longest silent one, or is itself refused.
    */
   connectionsMax: 40_000,
   connectionsReserve: 4_000,
   /**
-   * Bytes of memory of a connection, measured: idle, and with what it may send before that is counted; one in TLS; and the
-   * share of the memory that they may take together.
+   * Measured bytes of a connection: idle, and with what it may send before that is counted; the same with TLS; and the
+   * share of the memory that connections may take together.
    */
   connectionBytes: 40 * KIB,
   connectionBytesTls: 80 * KIB,
   connectionsMemoryShare: 0.25,
-  /** Descriptors kept for files and for connections to others, webhooks for one; a quarter of all at most. */
+  /** Descriptors reserved for files and outgoing connections, such as webhooks; at most a quarter of all. */
   descriptorsReserve: 2_000,
-  /** Part of what one address may hold from which on it is watched which connections are silent; milliseconds between two looks. */
+  /** Fraction of one address's maximum from which silent connections are tracked; milliseconds between two checks. */
   connectionsWatchedFrom: 0.75,
   connectionsLookMs: 5_000,
-  /** Milliseconds between two lines of the log that say that connections are scarce. */
+  /** Milliseconds between two log lines about scarce connections. */
   connectionsLoggedMs: 60_000,
 
   /**
-   * Connections that wait in one of these until they are accepted; the system may allow fewer. Beyond: the system drops what
-   * begins a connection, which the client sends again after a second.
+   * Connections waiting to be accepted at one socket; the system may allow fewer. Beyond: the system drops the SYN,
+   * which the client repeats after a second.
    */
   acceptBacklog: 4_096,
   /**
-   * Sockets that listen on one port, and descriptors the process may have for each: a turn of the event loop accepts one
-   * connection of each socket. Beyond: who has just connected waits for further turns.
+   * Sockets listening on one port, and descriptors that the process must have for each: a turn of the event loop
+   * accepts one connection of each socket. Beyond: a new connection waits for further turns.
    */
   acceptQueuesMax: 16,
   acceptQueueDescriptors: 256,
-  /** Milliseconds for which another Dundun on this machine may be opening its ports, and between two looks. Beyond: one socket a port. */
+  /**
+   * Milliseconds to wait for another Dundun on this machine that is opening its ports, and between two checks. Beyond:
+   * one socket for each port.
+   */
   portTurnMsMax: 2_000,
   portTurnLookMs: 5,
 
@@ -228,7 +273,7 @@ export const limits = {
   expressionDepthMax: 32,
   /** Devices and sensors that one notification watches, and users it writes to; each. Beyond: 400. */
   notificationEntriesMax: 1_000,
-  /** Channels of one notification; each is named once. Beyond: 400. */
+  /** Channels of one notification, which must differ. Beyond: 400. */
   notificationChannelsMax: 10,
   /** The text a notification sends, characters. Beyond: 413. */
   messageCharsMax: 4 * KIB,
@@ -238,164 +283,185 @@ export const limits = {
   throttlingSMax: 1_000_000_000_000,
   /** Seconds of `for` and of `silence`: a year. Beyond: 400. */
   ruleSecondsMax: 366 * 86_400,
-  /** Datapoints that wait for the watcher of notifications. Beyond: it reads them from the store. */
+  /** Datapoints that wait for the watcher of notifications. Beyond: it reads them from the log. */
   watchQueueMax: 20_000,
-  /** Bytes of these; the same. */
+  /** Bytes of these. Beyond: the same. */
   watchQueueBytesMax: 8 * MIB,
   /**
-   * Memory for the active rules, bytes about: some 110 000 of one device; and how many times what is free an author may have: one
-   * alone nearly all. Beyond: 503.
+   * Memory for the active rules, bytes, about: some 110 000 rules of one device; and the multiple of what is free that
+   * an author may have, so that one alone may have nearly all. Beyond: 503.
    */
   ruleBytesMax: 112 * MIB,
   ruleBytesMultiple: 15,
-  /** Memory for what is made of them when a datapoint first concerns them. Beyond: that of another device is made anew. */
+  /**
+   * Memory for what is derived from rules when a datapoint first concerns them. Beyond: that of another device is
+   * dropped, and derived again when needed.
+   */
   sortedRuleBytesMax: 12 * MIB,
-  /** Seconds a client is asked to wait where there is no memory for more rules. */
+  /** Retry-After where there is no memory for more rules, seconds. */
   rulesRetryAfterS: 60,
-  /** Datapoints it looks at in one step, about; and how many it lets pass before it says how far it has come. */
+  /** Datapoints evaluated in one step, about; and datapoints without rules after which the position is published. */
   watchStepDatapoints: 1_000,
   watchFollowStep: 1_000,
-  /** Steps of it that a change of a rule waits for, so that what came before is looked at with the rule as it was. */
+  /** Steps that a change of a rule waits for, so that earlier datapoints are evaluated with the old rule. */
   watchStepsBeforeChange: 50,
-  /** Milliseconds for which it gathers while datapoints keep coming. */
+  /** Milliseconds for which datapoints are gathered under constant load. */
   watchGatherMs: 5,
   /** Firings written in one unit. */
   watchFiringsMax: 250,
-  /** What the rules of one author send in a minute, KiB, a message counting one and its text. Beyond: those messages fail. */
+  /**
+   * What the rules of one author send in a minute, KiB: one for each message, plus its text. Beyond: those messages
+   * fail.
+   */
   messagesKibPerMinuteMax: 120_000,
-  /** Messages of one author that are kept, those that wait beside them. Beyond: the oldest go. */
+  /** Finished messages kept for one author. Beyond: the oldest are deleted. */
   messagesPerUserMax: 20_000,
-  /** Messages of one author that wait. Beyond, about: the oldest fail. */
+  /** Waiting messages of one author, about. Beyond: the oldest fail. */
   messagesWaitingMax: 10_000,
-  /** Messages of an author after which the oldest are looked for. */
+  /** Messages of an author after which the two bounds above are applied. */
   messagesTrimmedAt: 500,
-  /** Messages being tried at once on one channel, and those of one author among them. Beyond: they wait. */
+  /** Messages being sent at once on one channel, and those of one author among them. Beyond: they wait. */
   sendingAtOnceMax: 200,
   sendingPerAuthorMax: 50,
-  /** Actuators that rules set in a second. Beyond: they wait. */
+  /** Actuators set by rules in a second. Beyond: they wait. */
   actuationsPerSMax: 1_000,
-  /** Tries of a message before it fails; milliseconds to the second, each time twice as long, up to the longest. */
+  /**
+   * Attempts to send a message before it fails; milliseconds before the second, doubled each time, up to the maximum.
+   */
   sendAttemptsMax: 10,
   sendRetryMsMin: 5_000,
   sendRetryMsMax: 3_600_000,
-  /** Milliseconds after which a try is cut off whatever its sender says. */
+  /** Milliseconds after which an attempt is aborted, in addition to its sender's time-out. */
   sendMsMax: 60_000,
-  /** Milliseconds of a stop that tries under way are given; then they are cut, and made again at the next start. */
+  /**
+   * Milliseconds that attempts in progress get when the service stops; then they are aborted, and repeated after the
+   * next start.
+   */
   outboxStopMs: 1_500,
-  /** Datapoints that a rule is tried on at once, and firings told of. Beyond: the answer says that it is cut. */
+  /** Datapoints evaluated by a dry run, and firings reported. Beyond: the answer says that it is cut. */
   dryRunDatapointsMax: 30_000,
   dryRunFiringsMax: 1_000,
-  /** Sensors that it may need then. Beyond: 413. */
+  /** Sensors that a dry run may need. Beyond: 413. */
   dryRunSensorsMax: 100,
   /** Rules read in one step at start. */
   watchLoadStep: 1_000,
-  /** Rules looked at before other work gets a turn. */
+  /** Rules evaluated before other work has a turn. */
   watchTurnRules: 2_000,
-  /** Milliseconds between two notes of how far it has come, where nothing else is written. */
+  /** Milliseconds between two writes of the watcher's position, where nothing else is written. */
   watchNotedMs: 5_000,
-  /** Milliseconds after which it tries again what failed, and the longest it sleeps before it looks at the clock. */
+  /**
+   * Milliseconds before the watcher repeats a failed step, and the longest time it sleeps before it checks the clock.
+   */
   watchRetryMs: 1_000,
   watchAlarmMsMax: 3_600_000,
-  /** Bytes of last values it holds in memory. Beyond: they are read when they are needed. */
+  /** Bytes of last values in the watcher's cache. Beyond: they are read when needed. */
   watchValueBytesMax: 8 * MIB,
-  /** A message as it is sent, its variables replaced, characters. Beyond: the rest is left out. */
+  /** A message with its variables replaced, characters. Beyond: it is cut. */
   sentCharsMax: 8 * KIB,
 
   // --- Senders ------------------------------------------------------------------------------------------------
-  /** Milliseconds that a provider may take for one try. Beyond: the try is given up, and made again later. */
+  /** Milliseconds that a provider may take for one attempt. Beyond: it is aborted, and repeated later. */
   providerMsMax: 15_000,
-  /** Bytes of a provider's answer. Beyond: it is cut off there, and not understood. */
+  /** Bytes of a provider's answer. Beyond: it is cut, and counts as unreadable. */
   providerAnswerBytesMax: 64 * KIB,
-  /** Connections to one provider or webhook at once. Beyond: a message waits for one, as long as its try may take. */
+  /** Connections to one provider or webhook. Beyond: a message waits for one, within the time of its attempt. */
   providerConnectionsMax: 32,
-  /** Milliseconds that a connection is kept for the next message. */
+  /** Milliseconds for which an idle connection is kept. */
   providerKeptMs: 5_000,
-  /** Seconds that a provider may ask us to wait. Beyond: this long. */
+  /** The longest Retry-After of a provider that is obeyed, seconds. */
   retryAfterSMax: 86_400,
-  /** Messages a second that providers take: Twilio queues what is more than a number sends; calls are one a second. */
+  /** Messages a second that providers accept: Twilio queues what exceeds a number's rate; calls are one a second. */
   smsPerSMax: 20,
   voicePerSMax: 1,
-  /** 200 in 15 minutes. */
+  /** X accepts 200 in 15 minutes. */
   twitterPerSMax: 200 / 900,
   emailPerSMax: 10,
   telegramPerSMax: 30,
-  /** Not one provider but many; this guards the machine. */
+  /** Protects the machine: webhooks are many providers, not one. */
   webhookPerSMax: 2_000,
-  /** Characters of a message by channel. Beyond: the rest is left out, and an ellipsis says so. */
+  /** Characters of a message by channel. Beyond: it is cut, with an ellipsis. */
   smsCharsMax: 1_600,
-  /** The script of a call has 4000 characters, and a character takes up to six in it. */
+  /** A call's script has 4000 characters, and a character may take six of them. */
   voiceCharsMax: 600,
   directMessageCharsMax: 10_000,
   telegramCharsMax: 4_096,
   subjectCharsMax: 78,
-  /** Names of accounts on X whose ids are remembered, their bytes, and for how many milliseconds; names change hands. */
+  /**
+   * Names of accounts on X whose ids are cached, their bytes, and milliseconds of validity, because names change hands.
+   */
   accountNamesMax: 10_000,
   accountNamesBytesMax: 2 * MIB,
   accountNameMs: 24 * 3_600_000,
-  /** Connections to all webhooks at once; the same. */
+  /** Connections to all webhooks. Beyond: a message waits for one, within the time of its attempt. */
   webhookConnectionsMax: 1_000,
 
   // --- Lists --------------------------------------------------------------------------------------------------
   deviceListDefault: 20,
   deviceListMax: 1000,
-  /** Entries of a list that is small for most people, notifications for one; the default as well. */
+  /** Entries of a list that is usually small, such as notifications; also the default. */
   recordListMax: 1000,
-  /** What `offset` passes over, and `limit` where it has no other bound; a store counts in 64 bits. Beyond: 400. */
+  /** The highest `offset`, and `limit` where it has no other bound; stores count in 64 bits. Beyond: 400. */
   listEntriesMax: 1e18,
   datapointListDefault: 20,
   datapointListMax: 30_000,
   /** The last N datapoints of a read. Beyond: 400. */
   lastNMax: 30_000,
-  /** Rows read from the store in one step of a long read, so that other work comes between. */
+  /** Rows of one step of a long read, so that other work comes between. */
   readStepRows: 5_000,
-  /** The same where an object is made of each row, which takes some 700 bytes until the step has gone out. */
+  /** The same where an object is made of each row, which takes some 700 bytes until the step has been sent. */
   objectStepRows: 1_000,
-  /** The same where rows are written as text by whoever reads them. */
+  /** The same where rows are encoded as text in the reader thread. */
   textStepRows: 16_384,
-  /** The same where what is read is put together, and no row is made of it; and the rows of a step that come of it, about. */
+  /** The same for computed reads, which make no rows; and rows that such a step should give, about. */
   foldStepRows: 100_000,
   foldRowsWanted: 5_000,
-  /** Bytes of sent texts that are kept to be written into again. Beyond: they are left to the collector. */
+  /** Bytes of text buffers kept for reuse. Beyond: they are garbage-collected. */
   textBufferBytesMax: 4 * MIB,
-  /** Rows that the main thread reads by itself; longer steps are read by a thread of their own. */
+  /** Rows that the main thread reads by itself; longer steps go to the reader thread. */
   mainThreadReadRows: 500,
-  /** Milliseconds that a list or a count may take to be found among what is stored; it runs in a thread of its own. Beyond: 503. */
+  /** Milliseconds for a search of a list or a count, in the search thread. Beyond: 503. */
   searchMsMax: 3_000,
-  /** Milliseconds more after which the thread is given up, because it does not say that this time is up. */
+  /**
+   * Further milliseconds after which the search thread is replaced, because it did not notice that this time was up.
+   */
   searchEndMsMax: 5_000,
-  /** Searches that wait for that thread, and those of one caller among them. Beyond: 503. */
+  /** Searches that wait for the search thread, in all and of one caller. Beyond: 503. */
   searchesWaitingMax: 1_000,
   searchesPerCallerMax: 200,
   /**
-   * Long reads of one caller that wait for the reader thread, and room kept for the others; they take turns. Beyond: 503 with
-   * Retry-After. Steps that the thread has at once: one that it reads, and one for which it need not wait then.
+   * Long reads of one caller that wait for the reader thread, and reads reserved for others; callers take turns.
+   * Beyond: 503 with Retry-After. Steps that the thread has at once: one in progress, and the next, so that it need not
+   * wait.
    */
   readsWaitingMax: 750,
   readsWaitingReserve: 250,
   readsAtOnceMax: 2,
-  /** Bytes of datapoints held for one long read, about; its steps have fewer rows where values are large. */
+  /** Bytes of datapoints held for one long read, about; steps have fewer rows where values are large. */
   readBytes: 4 * MIB,
   /** Sensors read by one request. Beyond: 400. */
   sensorsReadMax: 1000,
-  /** Bytes of a JSON list made before any of it is sent. Beyond: it is read a second time and streamed. */
+  /** Bytes of a JSON list that is made before any of it is sent. Beyond: it is read a second time and streamed. */
   listBytesMax: 4 * MIB,
   /**
-   * Bytes of long answers of one caller that wait for their readers when nobody else's do, and room kept for the others; who
-   * takes much shares it. Beyond: they wait, then 503 with Retry-After.
+   * Bytes of long answers of one caller that wait for their readers when nobody else's do, and bytes reserved for
+   * others; callers with much share it. Beyond: they wait, then 503 with Retry-After.
    */
   answerBytesMax: 48 * MIB,
   answerBytesReserve: 16 * MIB,
-  /** Bytes from which on an answer counts there; what a list claims for each row, and a stream for its first step, before they are made. */
+  /**
+   * Bytes from which an answer counts there; bytes reserved in advance for each row of a list, and for a stream's first
+   * step.
+   */
   answerCountedBytesMin: 64 * KIB,
   answerRowBytes: 64,
   answerStepBytes: 1 * MIB,
-  /** Answers that wait for room there, milliseconds for which one waits, and between two looks. Beyond: 503. */
+  /** Answers that wait for room there, milliseconds for which one waits, and between two checks. Beyond: 503. */
   answersWaitingMax: 1_000,
   answerWaitMs: 5_000,
   answerCapacityLookMs: 20,
-  /** Datapoints a downsampled read (`points`) gives at most for one sensor. Beyond: 400. */
+  /** Datapoints of one sensor in a downsampled read (`points`). Beyond: 400. */
   pointsMax: 30_000,
-  /** Rows of one row group of a Parquet file, and characters of text in it: what is held to be written together. */
+  /** Rows of one Parquet row group, and characters of its texts, which are in memory together. */
   parquetGroupRows: 20_000,
   parquetGroupChars: 4 * MIB,
   /** Milliseconds in which a reader of a stream must take some of it. Beyond: its connection is cut. */
@@ -404,7 +470,7 @@ export const limits = {
   recordStepRows: 100,
   /** Notifications read in one step of a list; each may have 64 KiB. */
   notificationStepRows: 50,
-  /** Bytes of devices read in one step of a list, about; the first step, of `deviceListDefault` devices, may have more. */
+  /** Bytes of devices in one step of a list, about; the first step, of `deviceListDefault` devices, may have more. */
   deviceStepBytes: 4 * MIB,
   /** Ids of devices, and of gateways, that a project names. Beyond: 400. */
   projectIdsMax: 10_000,
@@ -413,42 +479,45 @@ export const limits = {
 
   // --- Live streams -------------------------------------------------------------------------------------------
   /**
-   * Live streams of one caller when nobody else has any, and room kept for the others. Beyond: who has most loses the
-   * oldest, with the reason, or gets 429.
+   * Live streams of one caller when nobody else has any, and streams reserved for others. Beyond: the caller with the
+   * most loses its oldest, with a reason, or gets 429.
    */
   liveStreamsMax: 1_000,
   liveStreamsReserve: 250,
-  /** Bytes waiting for the reader of one live stream, about. Beyond: it is cut, with the reason. */
+  /** Bytes waiting for the reader of one live stream, about. Beyond: it is cut, with a reason. */
   liveBytesMax: 4 * MIB,
-  /** Bytes waiting for the readers of all streams of one caller, and room kept for the others; the same answer. */
+  /** Bytes waiting for the readers of all streams of one caller, and bytes reserved for others. Beyond: the same. */
   liveBytesAllMax: 48 * MIB,
   liveBytesReserve: 16 * MIB,
-  /** Datapoints sent again to a reader that comes back. Beyond: the newest, after a `gap`. */
+  /** Datapoints sent again to a returning reader. Beyond: the newest, after a `gap`. */
   liveMissedMax: 1_000,
-  /** Milliseconds between signs of life of a quiet stream; its token and rights are looked at then too. */
+  /** Milliseconds between heartbeats of a quiet stream; its token and permission are checked then too. */
   liveHeartbeatMs: 15_000,
   /** Milliseconds in which a live reader must take what it was sent. Beyond: its connection is cut. */
   liveStallMs: 30_000,
 
   // --- Ingest -------------------------------------------------------------------------------------------------
   /**
-   * Datapoints of one caller waiting for their commit when nobody else's do, and room kept for the others; who takes much
-   * shares it. Beyond: HTTP 503 with Retry-After; MQTT waits (back-pressure).
+   * Datapoints of one caller waiting for their commit when nobody else's do, and datapoints reserved for others;
+   * callers with much share it. Beyond: HTTP 503 with Retry-After; MQTT waits (back-pressure).
    */
   queueDatapointsMax: 120_000,
   queueDatapointsReserve: 40_000,
-  /** Bytes of datapoints waiting for their commit, in the same way; the same answers. */
+  /** Bytes of datapoints waiting for their commit, likewise. Beyond: the same. */
   queueBytesMax: 48 * MIB,
   queueBytesReserve: 16 * MIB,
-  /** Datapoints in one commit; more waits for the next, so that no commit keeps the others waiting long. */
+  /** Datapoints in one commit; the rest goes into the next, so that no commit holds up others for long. */
   commitDatapointsMax: 30_000,
-  /** Datapoints in one commit while sealing is behind; larger pushes wait for it, so that who floods the log holds up nobody else. */
+  /**
+   * Datapoints in one commit while sealing is behind; larger pushes wait for it, so that a caller who floods the log
+   * holds up nobody else.
+   */
   catchUpDatapointsMax: 2_000,
-  /** Bytes in one commit, in the same way; one push may be larger. They are copied to the thread that writes. */
+  /** Bytes in one commit, likewise; a single push may be larger. They are copied to the writer thread. */
   commitBytesMax: 8 * MIB,
-  /** Milliseconds a commit waits at most while more comes in. */
+  /** Milliseconds for which a commit waits for more pushes, at most. */
   gatherMsMax: 8,
-  /** When commits are spared where datapoints come in a stream; domain/datapoints/ingest/commit-pacing.ts says what each means. */
+  /** When commits of a stream are paced; domain/datapoints/ingest/commit-pacing.ts explains each. */
   commitPacing: {
     everyMs: 8,
     datapointsMin: 10,
@@ -460,331 +529,409 @@ export const limits = {
   },
   /** Statements of the registry and of MQTT sessions waiting for their commit. Beyond: 503. */
   queueStatementsMax: 50_000,
-  /** Bytes of these, about, which the thread that writes holds again; of one unit that is never refused for them. Beyond: 503. */
+  /**
+   * Bytes of these, about, which the writer thread holds once more; and bytes of a unit that is never refused for them.
+   * Beyond: 503.
+   */
   queueStatementBytesMax: 12 * MIB,
   smallUnitBytesMax: 4 * KIB,
   /**
-   * Bytes of MQTT publishes of one caller that wait for room in the queue, some 75 000 short ones, and room kept for the others;
-   * what one takes beside its payload. Beyond: the connection is cut.
+   * Bytes of MQTT publishes of one caller that wait for room in the queue, some 75 000 short ones, and bytes reserved
+   * for others; and the overhead of each. Beyond: the connection is cut.
    */
   capacityWaiterBytesMax: 60 * MIB,
   capacityWaiterBytesReserve: 20 * MIB,
   capacityWaiterBytes: 800,
-  /** Seconds a client is asked to wait when the queue is full. */
+  /** Retry-After when the queue is full, seconds. */
   busyRetryAfterS: 1,
-  /** Milliseconds a stop may take; then what is left is cut. */
+  /** Milliseconds that a stop may take. Beyond: the process exits with 1. */
   stopMsMax: 10_000,
-  /** Milliseconds of these in which requests under way may finish; then their connections are cut. */
+  /** Milliseconds of these in which requests in progress may finish; then their connections are cut. */
   drainMsMax: 5_000,
 
   // --- Log and head -------------------------------------------------------------------------------------------
-  /** Datapoints in the log at which a pass of sealing begins: so many, or ten of each of its sensors, up to the most. */
+  /**
+   * Datapoints in the log at which a pass of sealing begins: the minimum, or ten for each of its sensors, up to the
+   * maximum.
+   */
   sealRowsMin: 200_000,
   sealRowsMax: 800_000,
   sealRowsPerSensor: 10,
-  /** Times as many datapoints of a longer log go in one pass, up to the same most; the rest goes in the next. */
+  /**
+   * Datapoints of one pass as a multiple of that, up to the same maximum; the rest of a longer log goes into the next
+   * pass.
+   */
   sealPassFactor: 1,
-  /** Times as many in the log for which commits wait, where that is less than `headRowsMax`. */
+  /** Datapoints in the log from which commits wait, as a multiple of that, unless `headRowsMax` is less. */
   sealBehindFactor: 2,
-  /** Characters of values that are no numbers in the log; the same. */
+  /** Characters of texts in the log at which a pass begins. */
   sealTextCharsMax: 8 * MIB,
   /** Datapoints in one row of the log; a larger commit takes several. */
   logRowDatapointsMax: 5_000,
-  /** Datapoints of a row up to which they are packed: of so few a commit writes a page at most, and more are dearer to pack than to write. */
+  /**
+   * Datapoints up to which a log row is packed: so few fit into the page that a commit writes anyway, and packing more
+   * costs more than writing them.
+   */
   logPackedDatapointsMax: 127,
-  /** Datapoints in the log that are sealed when nothing has come for so many milliseconds; */
+  /** Datapoints in the log that are sealed when nothing has arrived for so many milliseconds. */
   sealQuietRowsMin: 10_000,
   sealQuietMs: 30_000,
-  /** and milliseconds after which all are. */
+  /** Milliseconds after which the log is sealed however short it is. */
   sealEveryMs: 3_600_000,
-  /** Compressed bytes, or sensors, that a pass of sealing hands over for one commit. */
+  /** Compressed bytes, or sensors, in one unit of sealing, which is stored in one commit. */
   sealUnitBytes: 256 * KIB,
   sealUnitSensors: 1_000,
-  /** Milliseconds after which sealing is tried again when it was cut off; twice as long each time, so often at most. */
+  /** Milliseconds after which an interrupted pass is repeated; doubled each time, up to so many times. */
   sealRetryMs: 1_000,
   sealRetryDoublings: 4,
-  /** Rows of the log that go in one transaction when they have been sealed, and their datapoints, about. */
+  /** Log rows deleted in one transaction after a pass, and their datapoints, about. */
   clearRowsStep: 5_000,
   clearDatapointsStep: 50_000,
-  /** Sealed datapoints kept for the watcher of notifications when it is behind, about. Beyond: the oldest go unseen by it, with an error in the log. */
+  /**
+   * Sealed datapoints kept for the watcher when it is behind, about. Beyond: the oldest are never evaluated, with an
+   * error in the log.
+   */
   replayBacklogDatapointsMax: 10_000_000,
-  /** Datapoints of the log held in memory. Beyond: commits wait for sealing. */
+  /** Datapoints of the log in memory. Beyond: commits wait for sealing. */
   headRowsMax: 1_000_000,
-  /** Characters of values that are no numbers among these, of two bytes at most; the same. While sealing fails, both: 503 for datapoints. */
+  /**
+   * Characters of texts among these, of two bytes at most. Beyond: the same. While sealing fails, beyond either: 503
+   * for datapoints.
+   */
   headTextCharsMax: 16 * MIB,
-  /** Damaged rows of the log of which each is told at once; of more their number. */
+  /** Damaged log rows that are logged one by one; of further ones the number. */
   damagedRowsLogged: 20,
-  /** Milliseconds for which a connection waits for its turn where another process writes. Beyond: the write is refused. */
+  /** Milliseconds for which a connection waits while another process writes. Beyond: the write is refused. */
   databaseBusyMs: 10_000,
-  /** Milliseconds between two tries to write to a disk that has refused. */
+  /** Milliseconds between two test writes to a refusing disk. */
   storageProbeMs: 1_000,
-  /** Seconds a client is asked to wait when the storage has refused. */
+  /** Retry-After when the disk has refused, seconds. */
   storageRetryAfterS: 10,
   /** Chunks of a removed sensor deleted in one transaction. */
   purgeChunksMax: 200,
-  /** Bytes of decoded chunks held for reads, in each thread that reads. Beyond: the oldest go. */
+  /** Bytes of decoded chunks cached in each thread that reads. Beyond: the oldest are dropped. */
   decodedBytesMax: 4 * MIB,
   /** The same in the main thread, which reads little at a time. */
   decodedBytesShortReads: 2 * MIB,
-  /** Bytes of forgotten chunks that are kept for the next ones, in each of these threads. Beyond: they are left to the collector. */
+  /** Bytes of buffers kept for decoding, in each of these threads. Beyond: they are garbage-collected. */
   decodedBufferBytesMax: 3 * MIB,
-  /** Free pages kept in the database file (4 KiB each), or a share of it. Beyond: those that nobody needed for one such span go back, some at a time, so often. */
+  /**
+   * Free pages kept in the database file (4 KiB each), at least; the same as a share of the file; milliseconds of a
+   * time span: pages that stayed free during one are returned; pages returned in one step; milliseconds between two
+   * steps.
+   */
   freePagesKept: 256,
   freePagesShareKept: 0.02,
   freePagesSpanMs: 150_000,
   freePagesStep: 256,
   freePagesEveryMs: 200,
-  /** Bytes of database pages that a connection holds in memory (the system holds more of them); and one that goes through chunks and the log but once. */
+  /**
+   * Bytes of database pages cached by a connection (the system caches more); and by one that passes once through chunks
+   * and log.
+   */
   pageCacheBytes: 4 * MIB,
   pageCacheBytesPassing: 2 * MIB,
-  /** MiB of young objects in a thread that stores, seals or reads; its heap is otherwise as large as the main thread's. */
+  /**
+   * MiB of young objects in the writer, sealer and reader threads; the old generation is as large as the main thread's.
+   */
   threadYoungMib: 4,
   /** Pages of the write-ahead log that start a checkpoint (4 KiB each). */
   walPagesMax: 4_000,
-  /** Bytes of that file that are kept for later; a long read, a backup for one, may make it larger for a while. */
+  /**
+   * Bytes of that file that are kept after a checkpoint; a long read, such as a backup, may make it larger for a while.
+   */
   walBytesKept: 64 * MIB,
 
   // --- Retention ----------------------------------------------------------------------------------------------
   /** Days for which datapoints may be kept: a hundred years. Beyond: 400; 0 is for ever. */
   retentionDaysMax: 36_525,
-  /** Milliseconds between two rounds of removing what is too old, and until one that failed is tried again. */
+  /** Milliseconds between two rounds of retention, and before a failed one is repeated. */
   retentionRoundMs: 3_600_000,
   retentionRetryMs: 60_000,
   /** Sensors looked at in one step of a round. */
   retentionSensorsStep: 500,
   /** Chunks removed in one commit. */
   retentionChunksMax: 50,
-  /** Such steps for one sensor before it is the turn of who is most overdue then. */
+  /** Such steps for one sensor before the next most overdue one has its turn. */
   retentionStepsInTurn: 50,
 
   // --- Storage quota ------------------------------------------------------------------------------------------
-  /** Bytes of the disk that datapoints leave free, so that all else goes on; of a small disk this share of it. Beyond: 507. */
+  /**
+   * Bytes of the disk that datapoints leave free, so that everything else continues; of a small disk this share.
+   * Beyond: 507.
+   */
   diskReserveBytesMax: 256 * MIB,
   diskReserveShare: 0.05,
-  /** Bytes among these that must be free on the disk itself, for the write-ahead log; the others may be free in the database. */
+  /**
+   * Bytes among these that must be free on the disk itself, for the write-ahead log; the others may be free pages of
+   * the database.
+   */
   diskWorkBytes: 96 * MIB,
-  /** The share of cap and reserve by which it must be better before datapoints are taken again. */
+  /** Share of maximum and reserve that must be free in addition before datapoints are accepted again. */
   storageRecoveredShare: 0.02,
-  /** Milliseconds between two looks at it. */
+  /** Milliseconds between two measurements. */
   storageMeasuredMs: 1_000,
-  /** Seconds a client is asked to wait when there is no room. */
+  /** Retry-After when the quota is reached, seconds. */
   storageFullRetryAfterS: 60,
-  /** The smallest cap on the data folder, bytes; the write-ahead log alone may take as much. */
+  /** The smallest DUNDUN_DATA_MAX_BYTES; the write-ahead log alone may take as much. */
   dataBytesMin: 64 * MIB,
 
   // --- Backup and check ---------------------------------------------------------------------------------------
-  /** Pages copied in one step of a backup; after each it pauses as long as the step took, for the service's sake. */
+  /**
+   * Pages copied in one step of a backup; after each it pauses as long as the step took, so that the service keeps the
+   * disk.
+   */
   backupStepPages: 256,
-  /** Milliseconds of such a pause at most. */
+  /** The longest such pause, milliseconds. */
   backupPauseMsMax: 50,
-  /** Bytes after which what was copied is brought to the disk, so that no commit waits behind all of it. */
+  /** Bytes after which the copy is flushed to the disk, so that no commit waits behind all of it. */
   backupSyncBytes: 8 * MIB,
-  /** Bytes by which the write-ahead log may grow behind a backup. Beyond half: no pauses; beyond: it gives up. */
+  /**
+   * Bytes by which the write-ahead log may grow during a backup. Beyond half: no pauses. Beyond: the backup gives up.
+   */
   backupWalBytesMax: 2 * 1024 * MIB,
   /** Bytes of a file read or copied at once. */
   fileStepBytes: 1 * MIB,
-  /** Findings told of one check. Beyond: it is said that there are more. */
+  /** Findings reported by one check. Beyond: it says that there are more. */
   checkFindingsMax: 100,
-  /** Milliseconds between two signs of progress on a terminal. */
+  /** Milliseconds between two updates of the progress line. */
   progressMs: 200,
 
   // --- Memory of repeats --------------------------------------------------------------------------------------
   /** Hours an `Idempotency-Key` is remembered. */
   idempotencyHours: 24,
-  /** Keys remembered for one caller. Beyond: the oldest is forgotten. */
+  /** Keys remembered for one caller. Beyond: the oldest is dropped. */
   idempotencyKeysMax: 10_000,
-  /** The answer to a bulk request kept under its key, characters. Beyond: 413, and nothing is stored. */
+  /** The answer to a bulk request stored under its key, characters. Beyond: 413, and nothing is stored. */
   keptAnswerCharsMax: 64 * KIB,
-  /** MQTT publishes remembered to tell a repeat (DUP) from a new message. Beyond: the oldest is forgotten. */
+  /** Fingerprints of MQTT publishes, by which repeats (DUP) are recognised. Beyond: the oldest is dropped. */
   duplicateMemoryMax: 262_144,
-  /** Milliseconds an MQTT publish is remembered for that. */
+  /** Milliseconds for which a fingerprint counts. */
   duplicateWindowMs: 24 * 3_600_000,
 
   // --- Caches -------------------------------------------------------------------------------------------------
-  /** Devices with their parts held in memory for ingest and access checks, bytes: 100 000 with one sensor (99 MiB), or 300 000 sensors of larger ones. Beyond: the oldest goes. */
+  /**
+   * Devices with their parts, bytes: 100 000 with one sensor (99 MiB), or 300 000 sensors of larger ones. Beyond: the
+   * least recently used is dropped.
+   */
   directoryBytesMax: 112 * MIB,
-  /** Gateways held in memory for MQTT, bytes: some 10 000. Beyond: the oldest goes. */
+  /** Gateways cached for MQTT, bytes: some 10 000. Beyond: the least recently used is dropped. */
   gatewaysCachedBytesMax: 8 * MIB,
-  /** Gateways whose last heartbeat is held in memory. Beyond: of the oldest, what was written last counts. */
+  /** Gateways whose last heartbeat is in memory. Beyond: for the oldest, the stored time counts. */
   gatewaysSeenMax: 15_000,
-  /** Milliseconds by which the `last_seen` on disk may trail: what a crash may take of it. */
+  /** Milliseconds by which the stored `last_seen` may lag behind, which a crash may lose. */
   lastSeenLagMsMax: 10_000,
-  /** Times of gateways written in one unit. */
+  /** Last-seen times written in one unit. */
   lastSeenWrittenMax: 1_000,
-  /** Callers (users, and addresses of guests) known at once. Beyond: who was asked for longest ago, and holds nothing, is forgotten. */
+  /**
+   * Known callers (users, and addresses of guests). Beyond: the least recently used one that holds nothing is dropped.
+   */
   callersMax: 20_000,
-  /** Users held in memory, each under up to three names, and bytes of their records. Beyond: the oldest goes. */
+  /**
+   * Cached users, each under up to three names, and bytes of their records. Beyond: the least recently used is dropped.
+   */
   usersCachedMax: 10_000,
   usersCachedBytesMax: 8 * MIB,
-  /** Keys of users' webhooks held in memory; each takes a KiB. Beyond: the oldest is made anew. */
+  /** Cached keys of users' webhooks, a KiB each. Beyond: the oldest is derived again. */
   webhookKeysCachedMax: 2_000,
-  /** Prepared statements of a connection to the database, and their bytes, about. Beyond: the oldest is prepared anew. */
+  /** Prepared statements of a database connection, and their bytes, about. Beyond: the oldest is prepared again. */
   statementsCachedMax: 300,
   statementsCachedBytesMax: 6 * MIB,
-  /** Milliseconds a user's record may be older than the store: what the command line changes is seen by then. */
+  /**
+   * Milliseconds for which a cached user is used without checking the store: the delay until changes by the command
+   * line are seen.
+   */
   userFreshMs: 1_000,
-  /** Verified tokens held in memory, bytes: some 7 000; and again the headers they came in. Beyond: the oldest is verified anew. */
+  /**
+   * Verified tokens, bytes: some 7 000; and as much again for the headers they came in. Beyond: the oldest is verified
+   * again.
+   */
   tokensCachedBytesMax: 8 * MIB,
 
   // --- Sign-in ------------------------------------------------------------------------------------------------
-  /** Verified logins remembered. */
+  /** Cached logins. */
   loginsRememberedMax: 20_000,
-  /** Milliseconds a verified login is remembered. */
+  /** Milliseconds for which a login is cached. */
   loginRememberedMs: 600_000,
-  /** Password hashes under way at once; each takes some 20 MiB and tens of milliseconds. */
+  /** Concurrent password hashes; each takes some 20 MiB and tens of milliseconds. */
   hashesAtOnceMax: 2,
-  /** Password checks of one address that wait for one of those, and room kept for other addresses; they take turns. Beyond: 503. */
+  /**
+   * Password checks of one address that wait for that, and checks reserved for other addresses; addresses take turns.
+   * Beyond: 503.
+   */
   hashesWaitingMax: 300,
   hashesWaitingReserve: 100,
   /** Failed logins of one name from one address before they are slowed down (429). */
   loginFailuresMax: 10,
-  /** Milliseconds until such a failure is forgotten; each further failure doubles the wait up to this. */
+  /** Milliseconds after which failures are forgotten; each further failure doubles the wait, up to this. */
   loginFailureForgetMs: 900_000,
-  /** Names and addresses whose failures are counted. Beyond: the oldest is forgotten. */
+  /** Pairs of name and address whose failures are counted. Beyond: the oldest is dropped. */
   loginFailuresTrackedMax: 20_000,
   /** A new password, characters. Beyond: 400. */
   passwordCharsMax: 256,
   /** A new username, characters. Beyond: 400. */
   usernameCharsMax: 64,
-  /** A username and a password that are shown at a door, characters: versions before this one took longer ones. Beyond: 400, or CONNACK 4. */
+  /**
+   * A username and a password at sign-in, characters: earlier releases accepted longer ones. Beyond: 400, or CONNACK 4.
+   */
   knownUsernameCharsMax: 128,
   knownPasswordCharsMax: 1024,
-  /** A password hash that an admin brings along, characters. Beyond: 400. */
+  /** An imported password hash, characters. Beyond: 400. */
   passwordHashCharsMax: 512,
-  /** A token or API key with the words before it in its header, characters; ours have some 400. Beyond: 401. */
+  /** An Authorization header, characters; ours have some 400. Beyond: 401. */
   tokenCharsMax: 2 * KIB,
   /** An entry of a profile (a name, an address), characters, and entries of one of its lists. Beyond: 400. */
   profileTextCharsMax: 512,
   profileEntriesMax: 20,
   /** One list of a profile as JSON, bytes. Beyond: 413. */
   profileListBytesMax: 64 * KIB,
-  /** Accounts that callers of one address make for themselves in an hour, and all callers. Beyond: 429. */
+  /** Self-registered accounts in an hour, from one address and in all. Beyond: 429. */
   registrationsPerAddressMax: 10,
   registrationsMax: 200,
-  /** Addresses whose registrations are counted. Beyond: the oldest is forgotten. */
+  /** Addresses whose registrations are counted. Beyond: the oldest is dropped. */
   registrationAddressesMax: 10_000,
-  /** Bytes that a datapoint counts for quotas, beside the characters of a value that is no number. */
+  /** Bytes that a datapoint counts for quotas, plus the characters of a value that is not a number. */
   datapointBytesCounted: 16,
-  /** What was pushed is counted on disk after so many milliseconds. A crash forgets so much of the count. */
+  /** Milliseconds between two writes of push charges, which a crash may lose. */
   chargesWrittenMs: 5_000,
-  /** Devices whose counts are written in one unit, so that no commit waits long. */
+  /** Devices whose charges are written in one unit, so that no commit waits long. */
   chargesWrittenMax: 500,
-  /** Devices whose strangers' pushes are counted in memory. Beyond: read again when somebody pushes. */
+  /** Devices whose strangers' pushes are counted in memory. Beyond: the count is loaded again with the next push. */
   strangerAllowancesMax: 20_000,
   /** Devices that one key names. Beyond: 400. */
   keyDevicesMax: 1_000,
-  /** API keys held in memory, and their bytes. Beyond: the oldest is forgotten. */
+  /** Cached API keys, and their bytes. Beyond: the least recently used is dropped. */
   keysCachedMax: 10_000,
   keysCachedBytesMax: 8 * MIB,
-  /** Milliseconds between two notes of a key's last use. */
+  /** Milliseconds between two writes of a key's last use. */
   keyUseNotedMs: 60_000,
-  /** Milliseconds for which the key of a user's webhooks is good beside the one that took its place. */
+  /** Milliseconds for which the former key of a user's webhooks stays valid. */
   webhookKeyOverlapMs: 24 * 3_600_000,
   /** Refresh sessions of one user. Beyond: the oldest ends. */
   refreshSessionsPerUserMax: 20,
-  /** Milliseconds after which a refresh session that is not used ends. */
+  /** Milliseconds after which an unused refresh session ends. */
   refreshSessionIdleMs: 14 * 24 * 3_600_000,
-  /** Milliseconds after which it ends however much it is used: a quarter of a year. Beyond: sign in anew. */
+  /** Milliseconds after which it ends in any case: a quarter of a year. Beyond: a new sign-in. */
   refreshSessionLifetimeMs: 90 * 24 * 3_600_000,
-  /** Milliseconds in which a secret that was just replaced is still good, for tabs that renew at once. Beyond: the session ends. */
+  /**
+   * Milliseconds for which a replaced secret is still accepted, for tabs that renew at the same time. Beyond: the
+   * session ends.
+   */
   refreshSessionGraceMs: 30_000,
-  /** Characters kept of what a browser says it is. Beyond: cut. */
+  /** Characters of the User-Agent that are stored. Beyond: cut. */
   sessionAgentCharsMax: 256,
-  /** Days in which a device that was handed over can be given back, or its old shares brought back. */
+  /** Days in which a handed-over device can be given back, or its shares restored. */
   handoverDays: 30,
   /** A file of users to be imported, bytes. Beyond: it is refused. */
   importBytesMax: 64 * MIB,
-  /** Seconds a token of version 2 is good for (spec 5.3). */
+  /** Lifetime of a token of version 2, seconds (spec 5.3). */
   tokenLifetimeS: 600,
-  /** Milliseconds for which the key of tokens may be good beside the one that took its place (`dundun secret rotate`). */
+  /** Longest time for which the former key of tokens may stay valid (`dundun secret rotate`), milliseconds. */
   tokenKeyOverlapMsMax: 24 * 3_600_000,
-  /** Seconds a token of versions 1 and 1.1 is good for (spec 5.3). */
+  /** Lifetime of a token of versions 1 and 1.1, seconds (spec 5.3). */
   olderTokenLifetimeS: 60,
 
   // --- MQTT ---------------------------------------------------------------------------------------------------
   /** An MQTT packet, bytes. Beyond: the connection is cut. */
   mqttPacketBytesMax: 16 * MIB,
-  /** A SUBSCRIBE or UNSUBSCRIBE, bytes: it is done in one go. All filters of a session fit in, and fewer of the longest. Beyond: the connection is cut. */
+  /**
+   * A SUBSCRIBE or UNSUBSCRIBE, bytes: it is handled in one go. Fits all filters of a session, or fewer of the longest.
+   * Beyond: the connection is cut.
+   */
   filtersPacketBytesMax: 256 * KIB,
-  /** Bytes of an MQTT packet that has not come whole from which on they count in the budget of what is received. */
+  /** Bytes of an incomplete MQTT packet from which it counts in the budget of received bytes. */
   mqttCountedBytesMin: 8 * KIB,
-  /** Milliseconds for which nothing more may come of an MQTT packet that has begun, and between two looks at that. Beyond: the connection is cut. */
+  /**
+   * Milliseconds without progress of an MQTT packet that has begun, and between two checks. Beyond: the connection is
+   * cut.
+   */
   packetStallMs: 60_000,
   packetStallLookMs: 5_000,
-  /** Milliseconds of silence after which the system asks whether the other end of an MQTT connection is still there. */
+  /** Milliseconds of silence after which the system probes whether an MQTT peer is still there. */
   tcpKeepAliveMs: 120_000,
-  /** A piece of an MQTT packet kept to be continued in the fast path, bytes. Beyond: the broker gathers it. */
+  /**
+   * The beginning of an MQTT packet that is kept to be continued in the fast path, bytes. Beyond: the broker gathers
+   * it.
+   */
   fastPathPacketBytesMax: 4 * KIB,
   /** A body in the fast path of usual pushes, bytes; several times what a reading with its timestamp takes. */
   fastPathBodyBytesMax: 256,
   /** Request line and headers in that fast path, bytes. Beyond: Node.js's server reads them. */
   fastPathHeadBytesMax: 4 * KIB,
-  /** Different headers that the fast path knows the meaning of. Beyond: it forgets them, and reads them anew. */
+  /** Distinct texts of headers that the fast path caches. Beyond: the cache is cleared. */
   fastPathHeadersMax: 1_024,
   /** Pushes of one connection that are stored together. Beyond: the others wait for these. */
   fastPathPushesMax: 100,
-  /** Answers that a client has not read, bytes. Beyond: Node.js's server has the connection, and stops reading from it. */
+  /** Unread answers of a connection, bytes. Beyond: the fast path stops reading from it. */
   fastPathAnswerBytesMax: 64 * KIB,
-  /** A topic in the fast path, bytes; longer than that of any sensor with ASCII ids. Beyond: the broker has it. */
+  /** A topic in the fast path, bytes; longer than that of any sensor with ASCII ids. Beyond: the broker handles it. */
   fastPathTopicBytesMax: 576,
-  /** Bytes waiting to be read by one subscriber. Beyond: it is cut, with the reason in the log. */
+  /** Bytes waiting for one subscriber. Beyond: it is cut, with the reason in the log. */
   subscriberBytesMax: 256 * KIB,
   /**
-   * Bytes that wait for subscribers of one caller whose connections take no more, when nobody else's do, and room kept for
-   * the others. Beyond: the subscriber is cut, with the reason in the log. Milliseconds in which one must take all that
-   * waits for it. Beyond: it is cut.
+   * Bytes waiting for subscribers of one caller whose sockets are full, when nobody else's are, and bytes reserved for
+   * others. Beyond: the subscriber is cut, with the reason in the log. Milliseconds in which a subscriber must take
+   * everything that waits for it. Beyond: it is cut.
    */
   unreadBytesMax: 48 * MIB,
   unreadBytesReserve: 16 * MIB,
   subscriberStallMs: 60_000,
   /**
-   * Bytes of memory of what waits below that for all subscribers of one caller, short messages for many of them above all, and
-   * room kept for the others. Beyond: a subscriber for whom more than the third of these waits is cut.
+   * Memory of what waits for subscribers of one caller whose sockets are not full, mainly short messages for many of
+   * them, and memory reserved for others. Beyond: a subscriber for whom more than the third of these waits is cut.
    */
   backlogBytesMax: 48 * MIB,
   backlogBytesReserve: 16 * MIB,
   backlogBytesEachMin: 16 * KIB,
-  /** What a message takes beside its bytes until the socket has it; milliseconds between two looks at what was read. */
+  /** Overhead of a message until the socket has taken it, bytes; milliseconds between two checks. */
   backlogMessageBytes: 1 * KIB,
   backlogLookMs: 1_000,
   /** Messages on their way to subscribers. Beyond: ingest waits as it does for a full queue (503, back-pressure). */
   deliveriesMax: 50_000,
-  /** Bytes of messages on their way to subscribers, less those that wait for their connections; the same answers. */
+  /** Bytes of messages on their way to subscribers, without those for full sockets. Beyond: the same. */
   deliveryBytesMax: 20 * MIB,
-  /** Bytes handed to subscribers before their sockets get a turn to take them in. */
+  /** Bytes handed to subscribers in one turn of the event loop, so that sockets can be written to. */
   deliveryTurnBytes: 64 * KIB,
-  /** Milliseconds from the connection, or from the end of the TLS handshake, to a whole CONNECT. Beyond: it is cut. */
+  /**
+   * Milliseconds from the connection, or the end of the TLS handshake, to a complete CONNECT. Beyond: the connection is
+   * cut.
+   */
   mqttConnectMsMax: 20_000,
-  /** Packets a client may send behind its CONNECT before that is answered, and their bytes in sum. Beyond: it is cut. */
+  /**
+   * Packets a client may send before its CONNECT is answered, and their bytes in sum. Beyond: the connection is cut.
+   */
   earlyPacketsMax: 20,
   earlyBytesMax: 64 * KIB,
-  /** A CONNECT packet, bytes: all that its five fields can be. Beyond: the connection is cut. */
+  /** A CONNECT packet, bytes: the largest possible one. Beyond: the connection is cut. */
   connectPacketBytesMax: 384 * KIB,
-  /** Topic and payload of a will, bytes; one value of 64 KiB is too much for it. Beyond: CONNACK 3. */
+  /** Topic and payload of a will, bytes; less than the largest value of a datapoint. Beyond: CONNACK 3. */
   willBytesMax: 16 * KIB,
   /** Filters of one session. Beyond: SUBACK 128. */
   sessionFiltersMax: 1_000,
   /**
-   * Memory for the filters of clients that are connected, and for stored sessions with their filters of QoS above 0, bytes
-   * about: some 9 000 filters with wildcards, and 26 000 sessions with one each. A caller, or user, has at most as much as is
-   * still free. Beyond: SUBACK 128, and CONNACK 3.
+   * Memory for the filters of connected clients, and for stored sessions with their filters of QoS above 0, bytes,
+   * about: some 9 000 filters with wildcards, and 26 000 sessions with one filter each. A caller, or user, may have at
+   * most as much as is free. Beyond: SUBACK 128, and CONNACK 3.
    */
   liveFilterBytesMax: 28 * MIB,
   storedSessionBytesMax: 44 * MIB,
-  /** Topics for which it is held in memory which stored sessions take them, and their bytes. Beyond: the oldest is looked for anew. */
+  /** Topics whose matching stored sessions are cached, and their bytes. Beyond: the oldest is matched again. */
   storedMatchesCachedMax: 20_000,
   storedMatchesBytesMax: 8 * MIB,
-  /** Messages kept for one session that is away. Beyond: the newest is not kept, and counted. */
+  /** Messages queued for one session. Beyond: the newest is not stored, and counted. */
   sessionMessagesMax: 10_000,
-  /** Stored sessions; a user has at most as many as are still free. Beyond: a new persistent one is refused, CONNACK 3. */
+  /**
+   * Stored sessions; a user may have at most as many as are free. Beyond: a new persistent session is refused, CONNACK
+   * 3.
+   */
   sessionsMax: 100_000,
-  /** Milliseconds after which a stored session of guest ends when its client is away. */
+  /** Milliseconds after which a stored session of guest ends once its client is away. */
   guestSessionExpiryMs: 3_600_000,
-  /** Milliseconds between two looks for stored sessions that are away for too long. */
+  /** Milliseconds between two rounds of removing expired sessions. */
   sessionExpiryRoundMs: 60_000,
-  /** Milliseconds until what the MQTT sessions of a user take is written for those who read quotas. */
+  /** Milliseconds after which the usage of a user's MQTT sessions is written to the table of quotas. */
   mqttUsageLagMsMax: 2_000,
-  /** Milliseconds in which one line of the log tells of what quotas kept out, however often that is. */
+  /** Milliseconds in which refusals of MQTT quotas are logged at most once. */
   quotaLogMs: 60_000,
   /** Retained messages. Beyond: the newest is not retained, and counted. */
   retainedMax: 100_000,
@@ -794,33 +941,36 @@ export const limits = {
   clientIdCharsMax: 256,
   /** A filter, bytes. Beyond: SUBACK 128. */
   topicFilterBytesMax: 1 * KIB,
-  /** A topic that is published to, bytes. Beyond: it is nobody's, so that the message is acknowledged and dropped. */
+  /** A topic of a publish, bytes. Beyond: it cannot belong to anything, so the message is acknowledged and dropped. */
   topicBytesMax: 1 * KIB,
-  /** Topics whose meaning is held in memory, and their bytes: some 100 000 of sensors; of others; of those that it is known of whether anybody wants them. Beyond: the oldest goes. */
+  /**
+   * Parsed topics in caches: their number, their bytes (some 100 000 of sensors), bytes of other topics, and bytes of
+   * topics with the answer whether anybody subscribes to them. Beyond: the least recently used is dropped.
+   */
   topicsCachedMax: 150_000,
   topicsCachedBytesMax: 34 * MIB,
   rareTopicsCachedBytesMax: 4 * MIB,
   wantedTopicsCachedBytesMax: 16 * MIB,
   /** Levels of a topic. Beyond: the connection is cut. */
   topicLevelsMax: 32,
-  /** Drops kept for one device. Beyond: the oldest is forgotten. */
+  /** Drops kept for one device. Beyond: the oldest is deleted. */
   dropsPerDeviceMax: 100,
-  /** A drop's topic and its reason, characters. Beyond: the rest is left out. */
+  /** A drop's topic and reason, characters. Beyond: cut. */
   dropCharsMax: 512,
-  /** Drops waiting to be written. Beyond: they are counted and not kept. */
+  /** Drops waiting to be written. Beyond: only counted. */
   dropsWaitingMax: 1_000,
 
   // --- Chunks -------------------------------------------------------------------------------------------------
-  /** Datapoints of one chunk; sealing makes far smaller ones. Beyond: encoding throws, decoding calls it corrupt. */
+  /** Datapoints of one chunk; sealing makes far smaller ones. Beyond: encoding throws, decoding reports corruption. */
   chunkDatapointsMax: 65_536,
-  /** Datapoints of a chunk that sealing makes, unless more of them have one time. */
+  /** Datapoints of a chunk that sealing makes, unless more of them share one time. */
   chunkDatapointsWanted: 4096,
-  /** Characters of the texts in it, about. */
+  /** Characters of its texts, about. */
   chunkTextCharsWanted: 1024 * 1024,
-  /** Bytes from which on a chunk is left as it is when others are put together, because its texts are large. */
+  /** Bytes from which a chunk is not merged any more, because its texts are large. */
   chunkBytesFull: 64 * KIB,
-  /** Bytes of the distinct texts of one chunk. Beyond: encoding throws, decoding calls it corrupt. */
+  /** Bytes of the distinct texts of one chunk. Beyond: encoding throws, decoding reports corruption. */
   chunkTextBytesMax: 64 * MIB,
-  /** Window of a compressed part of a chunk, as a power of two; writing needs 21. Beyond: it is corrupt. */
+  /** Window of a compressed part of a chunk, as a power of two; writing needs 21. Beyond: corrupt. */
   chunkWindowLogMax: 23,
 } as const;

@@ -1,36 +1,36 @@
-// What all bounds of memory add up to: every part that a caller can make grow, as `limits` bound it, what the engine takes beside
-// where a bound counts something else than memory, and the process at rest. Its sum is what `processBytesMax` promises
-// (I4); memory-budget.test.ts holds it to that, and every bound in bytes or characters to a place here.
+// Adds up all bounds of memory: every part that callers can make grow, as bounded by `limits`, the engine's overhead
+// where a bound counts something other than memory, and the process at rest. The sum must stay below `processBytesMax`
+// (I4); memory-budget.test.ts checks that, and that every bound in bytes or characters is listed here.
 import type { limits as known } from './limits.ts';
 
 export type LimitName = keyof typeof known;
 type Limits = { readonly [N in LimitName]: (typeof known)[N] extends number ? number : (typeof known)[N] };
 
-/** A part of the memory of the process. */
+/** A part of the process's memory. */
 export interface MemoryPart {
   readonly what: string;
   readonly bytes: number;
-  /** The bounds it follows from. */
+  /** The bounds that it is computed from. */
   readonly of: readonly LimitName[];
-  /** True where it is objects of the main thread's heap, which lie about for a while when nobody has them any more. */
+  /** True for objects on the main thread's heap, which stay for a while after their last use. */
   readonly isHeap?: boolean;
 }
 
 const MIB = 1024 * 1024;
 
-/** Measured: the engine and the code with all threads started, the pages of a database that each connection holds. */
+/** Measured: the process with all threads started, and the page caches of database connections. */
 const restBytes = 180 * MIB;
-/** Measured, of objects of some size class: an entry of a cache with a short key, beside what it holds. */
+/** Measured: overhead of a cache entry with a short key. */
 const entryBytes = 240;
-/** A text that is not Latin-1 alone has two bytes a character. */
+/** A string with a character beyond Latin-1 takes two bytes for each. */
 const bytesOfChar = 2;
 /**
- * What lies dead in the heap until a collection, as a part of what lives there: an allowance, not a bound that the engine gives.
- * The measured sum (test/process/memory.test.ts) lies far below.
+ * Garbage on the heap until a collection, relative to live objects: an allowance, not a guarantee of the engine. The
+ * measured sum (test/process/memory.test.ts) is far below.
  */
 const garbageShare = 0.15;
 
-/** What of memory grows with what callers do. */
+/** The parts that callers can make grow. */
 export function memoryParts(limits: Limits): readonly MemoryPart[] {
   return [
     {
@@ -45,14 +45,14 @@ export function memoryParts(limits: Limits): readonly MemoryPart[] {
   ];
 }
 
-/** All of it together, bytes. */
+/** The sum, in bytes. */
 export function memorySum(limits: Limits): number {
   const parts = memoryParts(limits);
   const heap = parts.reduce((sum, { bytes, isHeap }) => (isHeap === true ? sum + bytes : sum), 0);
   return parts.reduce((sum, { bytes }) => sum + bytes, heap * garbageShare);
 }
 
-/** What comes in and goes out, and is gone then. */
+/** Data on its way in or out. */
 function passing(l: Limits): MemoryPart[] {
   return [
     {
@@ -90,7 +90,7 @@ function passing(l: Limits): MemoryPart[] {
   ];
 }
 
-/** What is held of what is stored. */
+/** Caches of stored data. */
 function remembered(l: Limits): MemoryPart[] {
   return [
     {
@@ -135,13 +135,13 @@ function remembered(l: Limits): MemoryPart[] {
   ];
 }
 
-/** Four numbers, and the way back to the datapoint before. */
+/** Four numbers, and the distance to the previous datapoint. */
 const headRowBytes = 4 * 8 + 4;
 const headSegmentBytes = 32_768 * headRowBytes;
-/** Of a sensor that was pushed to: its places in four tables. */
+/** A sensor that was pushed to: entries in four tables. */
 const sensorBytes = 4 * 8;
 
-/** Maps whose entries have one size, whoever makes them. */
+/** Maps with entries of constant size. */
 function keptInMaps(l: Limits): MemoryPart[] {
   const perUser = 6;
   return [
@@ -164,7 +164,7 @@ function keptInMaps(l: Limits): MemoryPart[] {
   ];
 }
 
-/** What work takes while it is done. */
+/** Memory in use while work is in progress. */
 function worked(l: Limits): MemoryPart[] {
   return [
     { what: 'password hashes', bytes: l.hashesAtOnceMax * 20 * MIB, of: [] },
@@ -195,7 +195,7 @@ function worked(l: Limits): MemoryPart[] {
   ];
 }
 
-/** Bounds in bytes or characters that have no place above, and why they need none. */
+/** Bounds in bytes or characters that are not listed above, and the reasons. */
 export const boundsOfOneThing: readonly { readonly why: string; readonly of: readonly LimitName[] }[] = [
   { why: 'what all of it is held to', of: ['processBytesMax'] },
   {

@@ -1,5 +1,5 @@
-// The settings of those who carry messages: Twilio, X, a mail server, Telegram, and webhooks. Part of config.ts. A channel
-// whose settings are left out is not there, and its messages say so.
+// The settings of message providers: Twilio, X, a mail server, Telegram, and webhooks. Part of config.ts. A channel
+// without settings does not exist; its messages say so.
 import { networks, type Setting, text, url } from './setting.ts';
 
 export interface ProviderConfig {
@@ -135,7 +135,7 @@ export const providerSettings: { readonly [F in keyof ProviderConfig]: Setting<P
   },
 };
 
-/** What is set by halves. */
+/** Faults of incomplete groups of settings. */
 export function providerFaults(config: ProviderConfig): string[] {
   const together: readonly (readonly (keyof ProviderConfig)[])[] = [
     ['twilioAccountSid', 'twilioToken', 'twilioFrom'],
@@ -143,7 +143,7 @@ export function providerFaults(config: ProviderConfig): string[] {
     ['smtpUrl', 'smtpFrom'],
   ];
   return together.flatMap((fields) => {
-    // What could not be read has been named already.
+    // Unreadable settings have been reported already.
     if (fields.some((field) => config[field] === undefined)) return [];
     const set = fields.filter((field) => config[field] !== '');
     if (set.length === 0 || set.length === fields.length) return [];
@@ -151,7 +151,7 @@ export function providerFaults(config: ProviderConfig): string[] {
   });
 }
 
-/** The settings of each provider that is set up. */
+/** The settings of each configured provider. */
 export function providersOf(config: ProviderConfig) {
   const { twilioAccountSid, twilioFrom, xAppKey, smtpUrl, telegramToken } = config;
   const isNumber = twilioFrom.startsWith('+');

@@ -1,5 +1,5 @@
-// The settings of quotas: how much each user may have, and how much guest may. The text names kinds and limits; a kind that it
-// does not name keeps its default.
+// The settings of quotas: limits for each user, and for guest. The text names kinds and limits; other kinds keep their
+// defaults.
 import { isInBytes, type QuotaKind, type QuotaLimits, quotaKinds } from '../base/quota-kinds.ts';
 import { bytesFrom, type Setting } from './setting.ts';
 
@@ -9,11 +9,11 @@ export interface QuotaConfig {
   readonly strangerBytes: number;
 }
 
-/** Room for every fleet that we know of; what is beyond is a mistake or an attack. Datapoints are bounded by the disk. */
+/** Enough for every known fleet; more is a mistake or an attack. Datapoints are bounded by the disk. */
 const userDefaults =
   'devices=100000,sensors=1000000,gateways=10000,projects=10000,rules=10000,keys=100,mqtt_sessions=50000,description_bytes=1GiB,datapoint_bytes=none,mqtt_session_bytes=1GiB,retained_bytes=256MiB,datapoints_per_day=none';
 
-/** Everybody who does not sign in shares these. */
+/** Shared by all callers without a token. */
 const guestDefaults =
   'devices=1000,sensors=10000,gateways=1000,projects=1000,rules=1000,keys=100,mqtt_sessions=100,description_bytes=16MiB,datapoint_bytes=1GiB,mqtt_session_bytes=16MiB,retained_bytes=16MiB,datapoints_per_day=none';
 

@@ -1,5 +1,4 @@
-// What a setting is, and how the text of one is read. Called while the settings are parsed; each function throws an Error
-// that says what would be right.
+// The type of a setting, and parsers of its text. Each parser throws an Error that says what would be right.
 import { isIP } from 'node:net';
 
 export interface Setting<T> {
@@ -7,7 +6,7 @@ export interface Setting<T> {
   readonly fallback: string;
   readonly reason: string;
   readonly secret?: boolean;
-  /** Turns the text into the value; throws an Error that says what would be right. */
+  /** Converts the text to the value; throws an Error that says what would be right. */
   readonly parse: (text: string) => T;
 }
 
@@ -45,12 +44,12 @@ export function nonEmpty(value: string): string {
   return value;
 }
 
-/** As `parse` reads it; empty: undefined. */
+/** Empty: undefined; otherwise as `parse` reads it. */
 export function optional<T>(parse: (value: string) => T): (value: string) => T | undefined {
   return (value) => (value === '' ? undefined : parse(value));
 }
 
-/** As `parse` reads it; `off`: undefined. */
+/** `off`: undefined; otherwise as `parse` reads it. */
 export function orOff<T>(parse: (value: string) => T): (value: string) => T | undefined {
   return (value) => {
     if (value === 'off') return undefined;
@@ -73,7 +72,7 @@ export function bytesFrom(min: number): (value: string) => number {
   };
 }
 
-/** A length of time with its unit (30d, 12h, 90m, 45s), in milliseconds; `off`: undefined. */
+/** A duration with its unit (30d, 12h, 90m, 45s), in milliseconds; `off`: undefined. */
 export function durationOrOff(value: string): number | undefined {
   if (value === 'off') return undefined;
   const [, number, unit = ''] = /^(\d{1,6})([dhms])$/.exec(value) ?? [];
@@ -118,7 +117,7 @@ export function origins(value: string): readonly string[] {
   return all;
 }
 
-/** Without the slashes at its end. */
+/** Removes trailing slashes. */
 export function withoutSlashes(address: string): string {
   let end = address.length;
   while (address[end - 1] === '/') end -= 1;

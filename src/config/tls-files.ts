@@ -1,9 +1,10 @@
-// Looks at the certificate and key before anything is started, so that a wrong file is named as the setting it is.
+// Checks certificate and key before anything is started, so that a wrong file is reported under the name of its
+// setting.
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { Config } from './config.ts';
 
-/** What is wrong with the files of DUNDUN_TLS_CERT and DUNDUN_TLS_KEY; empty when HTTPS can start, or when none are set. */
+/** The faults of the files of DUNDUN_TLS_CERT and DUNDUN_TLS_KEY; empty when they are valid, or not set. */
 export function tlsFaults({ tlsCert, tlsKey }: Config): string[] {
   if (tlsCert === '') return [];
   const faults: string[] = [];

@@ -1,6 +1,6 @@
-// Which addresses a webhook may lead to: those of the internet, and networks that a setting allows. Everything else is
-// the inside of somebody's network (routers, databases, the metadata of a cloud), which users must not reach through us.
-// The address that was checked is the one connected to, so a name that answers differently the second time gains nothing.
+// Decides which addresses a webhook may connect to: those of the internet, and networks allowed by a setting. All
+// others are internal (routers, databases, a cloud's metadata service), and users must not reach them through this
+// service. The checked address is the one connected to, so a name with changing answers gains nothing.
 import { type LookupAddress, type LookupOptions, lookup as systemLookup } from 'node:dns';
 import { BlockList, isIP, type LookupFunction } from 'node:net';
 import { networkInterfaces } from 'node:os';
@@ -11,10 +11,10 @@ export type Resolve = (
   callback: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
 ) => void;
 
-/** The ports that this service listens on, as of now. */
+/** The ports that this service listens on at present. */
 export type OwnPorts = () => readonly number[];
 
-/** The code of the error when all that a name leads to is closed. */
+/** Error code when all addresses of a name are forbidden. */
 export const closedCode = 'ECLOSED';
 
 export class AddressGuard {
@@ -23,8 +23,8 @@ export class AddressGuard {
   readonly #ownPorts: OwnPorts;
 
   /**
-   * `networks` are allowed whatever they are: `10.1.0.0/16`, `fd00::/8`, or an address alone; but never the metadata of a
-   * cloud, which has its credentials, nor the ports of this service on this machine (`ownPorts`), which trust what is near.
+   * @param networks allowed in addition: `10.1.0.0/16`, `fd00::/8`, or a single address; never a cloud's metadata
+   * service, which hands out credentials, nor this service's own ports on this machine (`ownPorts`).
    */
   constructor(
     networks: readonly string[],
@@ -49,7 +49,7 @@ export class AddressGuard {
     return internet.check(address, 'ipv6') && !closed.check(address, 'ipv6');
   }
 
-  /** For `net.connect` to this port: gives the permitted addresses of a name alone. */
+  /** A lookup function for `net.connect` to this port, which returns permitted addresses only. */
   lookupFor(port: number): LookupFunction {
     return (hostname, options, callback) => {
       const { all: wantsAll, ...rest } = options;
@@ -69,16 +69,16 @@ export class AddressGuard {
   }
 }
 
-/** IPv4 in the clothes of IPv6: mapped (RFC 4291) and translated (NAT64, RFC 6052). */
+/** The IPv4 address within an IPv6 one: mapped (RFC 4291) or translated (NAT64, RFC 6052). */
 function innerV4(address: string): string | undefined {
   if (!dressed.check(address, 'ipv6')) return undefined;
-  // URL writes every spelling in the same one, without dots.
+  // URL normalizes every spelling to one without dots.
   const groups = new URL(`http://[${address}]`).hostname.slice(1, -1).split(':');
   const [high = 0, low = 0] = groups.slice(-2).map((group) => Number.parseInt(group === '' ? '0' : group, 16));
   return [high >> 8, high & 255, low >> 8, low & 255].join('.');
 }
 
-/** Loopback, what stands for any address, and the addresses of the machine's interfaces as they are now. */
+/** Loopback, the unspecified addresses, and the present addresses of the machine's interfaces. */
 function isThisMachine(address: string): boolean {
   const family = isIP(address) === 6 ? 'ipv6' : 'ipv4';
   if (loopback.check(address, family)) return true;
@@ -103,8 +103,8 @@ function toList(networks: readonly string[]): BlockList {
 const loopback = toList(['127.0.0.0/8', '0.0.0.0/8', '::1', '::']);
 
 /**
- * Where clouds give credentials to whoever asks from a machine or container of theirs (AWS, Google, Azure and others; then
- * AWS ECS and EKS, Alibaba, Oracle, Google by IPv6).
+ * Metadata services of clouds, which give credentials to any client on their machines or containers (AWS, Google, Azure
+ * and others; AWS ECS and EKS, Alibaba, Oracle, Google by IPv6).
  */
 const metadata = toList([
   ...['169.254.169.254', '168.63.129.16', 'fd00:ec2::254'],
@@ -113,10 +113,10 @@ const metadata = toList([
 
 const dressed = toList(['::ffff:0:0/96', '64:ff9b::/96']);
 
-/** Of IPv6 only this is the internet (IANA, IPv6 address space). */
+/** The only IPv6 range of the public internet (IANA, IPv6 address space). */
 const internet = toList(['2000::/3']);
 
-/** What is no place on the internet (IANA, special-purpose address registries). */
+/** IPv4 ranges that are not on the public internet (IANA, special-purpose address registries). */
 const closed = toList([
   ...['0.0.0.0/8', '10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '169.254.0.0/16', '172.16.0.0/12'],
   ...['192.0.0.0/24', '192.0.2.0/24', '192.88.99.0/24', '192.168.0.0/16', '198.18.0.0/15', '198.51.100.0/24'],

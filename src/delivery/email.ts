@@ -1,5 +1,5 @@
-// E-mail by SMTP, through nodemailer. One message, one recipient, plain text. The Message-ID is made of the message's
-// id, so that repeats after a lost answer look alike to the recipient's mail program.
+// Sends e-mail by SMTP, through nodemailer. One message, one recipient, plain text. The Message-ID is derived from the
+// message's id, so that mail programs recognise repeats.
 import { getSystemErrorName } from 'node:util';
 import type { Transporter } from 'nodemailer';
 import { limits } from '../config/limits.ts';
@@ -7,9 +7,9 @@ import type { OutgoingMessage, Sender, SendOutcome } from '../domain/notificatio
 import { Attempt, noAddress, outcomeOfError, shortened } from './send-outcome.ts';
 
 export interface EmailOptions {
-  /** `smtp://` or `smtps://`, with name and password where the server asks for them. */
+  /** `smtp://` or `smtps://`, with name and password where the server needs them. */
   readonly url: string;
-  /** The address that messages come from; may have a name before it. */
+  /** The sender's address, optionally with a name. */
   readonly from: string;
 }
 
@@ -30,7 +30,7 @@ export class EmailSender implements Sender {
   async send(message: OutgoingMessage, stopped: AbortSignal): Promise<SendOutcome> {
     const { email } = message.to;
     if (email === undefined) return noAddress(message, 'e-mail address');
-    // A list, or a name with an address in it, would reach people who are not this user.
+    // A list, or a name containing an address, would reach other people.
     if (!/^[^\s@,;:<>()"\\]+@[^\s@,;:<>()"\\]+$/.test(email))
       return noAddress(message, 'e-mail address that is one, such as awa@farm.example');
     const attempt = new Attempt(stopped, this.#msMax);
@@ -53,7 +53,7 @@ export class EmailSender implements Sender {
       subject: shortened(first, limits.subjectCharsMax),
       text,
       messageId: `<${id}@${domain}>`,
-      // Tells programs that answer mail by themselves not to (RFC 3834).
+      // Tells automatic responders not to answer (RFC 3834).
       headers: { 'Auto-Submitted': 'auto-generated' },
     };
   }
@@ -76,12 +76,12 @@ export class EmailSender implements Sender {
 function ofError(error: unknown, attempt: Attempt): SendOutcome {
   const { code, responseCode, errno } = error as NodeJS.ErrnoException & { readonly responseCode?: number };
   if (responseCode === undefined) {
-    // The client writes a code of its own over that of the system, and leaves its number.
+    // nodemailer replaces the system's error code by its own, and keeps the number.
     const cause = typeof errno === 'number' ? { code: getSystemErrorName(errno) } : error;
     return outcomeOfError(provider, cause, attempt);
   }
   const reply = String(responseCode);
-  // 4yz is "not now", 5yz is "never" (RFC 5321 4.2.1).
+  // 4yz is temporary, 5yz permanent (RFC 5321 4.2.1).
   if (responseCode < 500)
     return { kind: 'retry', reason: `${provider} asks to try again later (${reply})`, code: reply };
   if (code === 'EAUTH')

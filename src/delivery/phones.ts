@@ -1,5 +1,5 @@
-// The phone numbers of a recipient, one after the other; used by sms.ts and voice.ts. Numbers that were written down
-// before they were checked may lack their country code: those are left out, and named as the reason where no other is.
+// Tries the phone numbers of a recipient in order; used by sms.ts and voice.ts. Numbers without a country code, which
+// earlier releases accepted, are skipped, and reported where no other number remains.
 import type { OutgoingMessage, SendOutcome } from '../domain/notifications/outbox/sender.ts';
 import { parsePhone } from '../domain/users/phone.ts';
 import { type AddressOutcome, toFirstReachable } from './send-outcome.ts';

@@ -1,6 +1,6 @@
-// One POST to a provider over HTTP, bounded in time and in the size of the answer; redirects are not followed. Used by
-// every sender that speaks HTTP itself. What goes wrong on the way is told in our own words: an error of the network may
-// hold an address, and that belongs to the recipient.
+// One POST to a provider over HTTP, bounded in time and size of the answer; redirects are not followed. Used by all
+// senders that speak HTTP themselves. Errors are phrased in our own words, because network errors may contain the
+// recipient's address.
 import { Agent, type IncomingHttpHeaders, type IncomingMessage, request as plainRequest } from 'node:http';
 import { Agent as TlsAgent, request as tlsRequest } from 'node:https';
 import type { LookupFunction } from 'node:net';
@@ -15,7 +15,7 @@ export interface ProviderResponse {
 export interface PostOptions {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
-  /** Ends the request: its time is up, or the service stops. */
+  /** Aborts the request: its time is up, or the service stops. */
   readonly signal: AbortSignal;
   readonly agent?: Agent;
   readonly lookup?: LookupFunction;
@@ -27,21 +27,21 @@ const kept = {
   maxSockets: limits.providerConnectionsMax,
   maxFreeSockets: limits.providerConnectionsMax,
 };
-/** A burst of messages shares a few connections: a handshake costs more than a message. */
+/** Keep-alive: a handshake costs more than a message. */
 const plainAgent = new Agent(kept);
 const tlsAgent = new TlsAgent(kept);
 
-/** @throws Error when no whole answer came; `outcomeOfError` says what it means. */
+/** @throws Error when no complete answer came; `outcomeOfError` interprets it. */
 export async function post(url: URL, sent: PostOptions): Promise<ProviderResponse> {
   const first = await once(url, sent);
   if (!('stale' in first)) return first;
-  // The other side had closed a connection that was kept: nothing says anything about it but a new one.
+  // The provider had closed an idle connection, which says nothing about the provider: tries once on a new one.
   const second = await once(url, sent, { agent: false });
   if ('stale' in second) throw second.stale;
   return second;
 }
 
-/** One request; `stale` where it went out on a kept connection that was cut before anything came back. */
+/** One request; `stale` where it went out on a kept connection that closed before any answer. */
 function once(
   url: URL,
   { headers, body, ...options }: PostOptions,
@@ -60,7 +60,7 @@ function once(
       if (isStale) resolve({ stale: error });
       else reject(error);
     });
-    // A change of protocol ends it with neither an error nor an answer.
+    // A 101 answer leads to neither an error nor a response event.
     sent.on('close', () => {
       if (!hasAnswer) reject(Object.assign(new Error('no answer came'), { code: 'ECONNRESET' }));
     });
@@ -74,7 +74,7 @@ function once(
   });
 }
 
-/** The answer up to a bound; what is longer is none of the answers that we understand. */
+/** The answer up to the bound; a longer one is not one that we understand. */
 async function readText(response: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = [];
   let bytes = 0;
@@ -89,7 +89,7 @@ async function readText(response: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString('utf8');
 }
 
-/** The text as a JSON object; undefined where it is none. */
+/** The text as a JSON object; undefined where it is something else. */
 export function objectOf(text: string): { readonly [field: string]: unknown } | undefined {
   try {
     const value: unknown = JSON.parse(text);

@@ -1,12 +1,12 @@
-// What the answer of a provider means for the message: sent, again later, or never. Senders hand over what they got and
-// add what only they know. Reasons are in our own words, because those of a provider hold phone numbers and addresses,
-// and the author of a rule, who reads the reason, need not know those.
+// Interprets a provider's answer: sent, to be repeated, or failed. Senders pass on what they received and add what is
+// specific to them. Reasons are phrased in our own words, because the provider's may contain phone numbers and
+// addresses, which the rule's author must not see.
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Clock } from '../base/time/clock.ts';
 import { limits } from '../config/limits.ts';
 import type { OutgoingMessage, SendOutcome } from '../domain/notifications/outbox/sender.ts';
 
-/** A refusal that concerns this address alone: the next one of the recipient may do. */
+/** A failure of this address only: another address of the recipient may work. */
 export interface Unreachable {
   readonly kind: 'failed';
   readonly reason: string;
@@ -35,7 +35,7 @@ export async function toFirstReachable(
   return last;
 }
 
-/** What a status means that says nothing about the message in particular. */
+/** Interprets a status that is not specific to the message. */
 export function outcomeOfStatus(
   provider: string,
   answer: { readonly status: number; readonly code?: string | undefined; readonly retryAfterS?: number | undefined },
@@ -56,12 +56,12 @@ export function outcomeOfStatus(
   return unreadable(provider, code);
 }
 
-/** An answer that is none: something between us and the provider may have given it. */
+/** An unreadable answer, perhaps from something between us and the provider. */
 export function unreadable(provider: string, code: string): SendOutcome {
   return { kind: 'retry', reason: `the answer of ${provider} cannot be understood`, code };
 }
 
-/** What it means that no answer came. Whether the message arrived is not known then; a repeat carries the same id. */
+/** Interprets a missing answer. It is unknown whether the message arrived; a repeat has the same id. */
 export function outcomeOfError(provider: string, error: unknown, attempt: Attempt): SendOutcome {
   if (attempt.isStopped) return { kind: 'retry', reason: 'the service was stopped meanwhile', code: 'stopped' };
   if (attempt.isOver) {
@@ -82,7 +82,7 @@ function errorReason(code: string): readonly [reason: string, code: string] {
   return ['cut the connection', /^E[A-Z_]+$/.test(code) ? code : 'cut'];
 }
 
-/** The code of the error, or of what caused it. */
+/** The code of the error or of its cause. */
 function codeOf(error: unknown): string {
   if (typeof error !== 'object' || error === null) return '';
   const { code, cause } = error as { readonly code?: unknown; readonly cause?: unknown };
@@ -91,7 +91,7 @@ function codeOf(error: unknown): string {
   return cause === undefined ? '' : codeOf(cause);
 }
 
-/** The time one try has: ends with the signal of the caller, or when it is up. */
+/** The time limit of one attempt: ends with the caller's signal, or when the time is up. */
 export class Attempt {
   readonly msMax: number;
   readonly signal: AbortSignal;
@@ -114,7 +114,7 @@ export class Attempt {
   }
 }
 
-/** Seconds that `Retry-After` asks for, as a number or a date (RFC 9110 10.2.3), within a bound. */
+/** The seconds of `Retry-After`, a number or a date (RFC 9110 10.2.3), within a bound. */
 export function retryAfterOf(headers: IncomingHttpHeaders, clock: Clock): number | undefined {
   const text = headers['retry-after'];
   if (text === undefined) return undefined;
@@ -123,7 +123,7 @@ export function retryAfterOf(headers: IncomingHttpHeaders, clock: Clock): number
   return Number.isNaN(atMs) ? undefined : boundedWait((atMs - clock.now()) / 1000);
 }
 
-/** A provider that asks for a year is not believed. */
+/** Bounds what a provider asks for. */
 export function boundedWait(seconds: number): number | undefined {
   return Number.isFinite(seconds) ? Math.min(Math.max(0, Math.ceil(seconds)), limits.retryAfterSMax) : undefined;
 }
@@ -132,7 +132,7 @@ export function noAddress({ to }: OutgoingMessage, what: string): SendOutcome {
   return { kind: 'undelivered', reason: `${to.username} has no ${what}` };
 }
 
-/** The text within what a channel takes; what is cut off is marked. Half a character is none. */
+/** Shortens the text to a channel's maximum, marked by an ellipsis; never within a surrogate pair. */
 export function shortened(text: string, charsMax: number): string {
   const whole = text.toWellFormed();
   if (whole.length <= charsMax) return whole;

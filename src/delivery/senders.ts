@@ -1,5 +1,5 @@
-// The sender of each channel, from the settings. Called once, by server.ts. There is one for every channel, always:
-// where credentials are missing it says so.
+// Creates the senders of all channels from the settings. Called once, by server.ts. A channel without credentials gets
+// a sender that says so.
 import type { Clock } from '../base/time/clock.ts';
 import { limits } from '../config/limits.ts';
 import type { Sender } from '../domain/notifications/outbox/sender.ts';
@@ -20,15 +20,15 @@ export interface SenderOptions {
   readonly email?: EmailOptions | undefined;
   readonly telegram?: TelegramOptions | undefined;
   readonly webhook: WebhookOptions;
-  /** Milliseconds that a provider may take for one try. */
+  /** Milliseconds that a provider may take for one attempt. */
   readonly msMax?: number;
 }
 
 export function makeSenders(options: SenderOptions): ReadonlyMap<Channel, Sender> {
   const { clock, twilio, twitter, email, telegram, webhook, msMax = limits.providerMsMax } = options;
   const bounds = { clock, msMax };
-  // Now, because the first message would hold up everything else for half a second. Should one be missing, whoever needs
-  // it says so.
+  // Loads the packages now, because the first message would block everything for half a second. A missing one is
+  // reported by the sender that needs it.
   const packages = [twilio && import('twilio'), twitter && import('twitter-api-v2'), email && import('nodemailer')];
   for (const loading of packages) loading?.catch(() => {});
   const account = twilio && new TwilioAccount(twilio, bounds);

@@ -1,4 +1,4 @@
-// Text messages to phones, through Twilio. Goes to the first number of the recipient that can be reached.
+// Sends text messages through Twilio, to the first number of the recipient that works.
 import { limits } from '../config/limits.ts';
 import type { OutgoingMessage, Sender, SendOutcome } from '../domain/notifications/outbox/sender.ts';
 import { toPhones } from './phones.ts';

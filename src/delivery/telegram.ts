@@ -1,5 +1,5 @@
-// Messages of a Telegram bot, by its HTTP API (core.telegram.org/bots/api), to the first chat of the recipient that takes
-// them. The token is part of the address there, so nothing of the address is ever told.
+// Sends messages of a Telegram bot by its HTTP API (core.telegram.org/bots/api), to the first chat of the recipient
+// that works. The URL contains the token, so it is never shown.
 import type { Clock } from '../base/time/clock.ts';
 import { limits } from '../config/limits.ts';
 import type { OutgoingMessage, Sender, SendOutcome } from '../domain/notifications/outbox/sender.ts';
@@ -18,7 +18,7 @@ import {
 
 export interface TelegramOptions {
   readonly token: string;
-  /** Where the API is. */
+  /** Base URL of the API. */
   readonly url: string;
 }
 
@@ -68,7 +68,7 @@ export class TelegramSender implements Sender {
       return body?.['ok'] === true ? { kind: 'sent', code: String(status) } : unreadable(provider, String(status));
     const code = String(status);
     if (status === 400 || status === 403) return { kind: 'failed', reason: refusal(status, body), code, tryNext: true };
-    // An address without a bot: the token is not one.
+    // 404 means that the URL has no valid bot, that is, a wrong token.
     if (status === 404) return outcomeOfStatus(provider, { status: 401, code });
     const { retry_after: waitS } = (body?.['parameters'] ?? {}) as { readonly retry_after?: unknown };
     const retryAfterS = typeof waitS === 'number' ? boundedWait(waitS) : retryAfterOf(headers, this.#clock);
@@ -76,7 +76,7 @@ export class TelegramSender implements Sender {
   }
 }
 
-/** Telegram tells its reasons in words alone. */
+/** Telegram gives its reasons as text only. */
 function refusal(status: number, body: { readonly [field: string]: unknown } | undefined): string {
   const words = typeof body?.['description'] === 'string' ? body['description'] : '';
   if (/blocked by the user/i.test(words)) return 'the recipient has blocked the Telegram bot';

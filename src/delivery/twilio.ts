@@ -1,6 +1,6 @@
-// The account at Twilio that text messages and calls go through, by its own client. The client's requests go through
-// `post`, so that they are bounded, end with their signal, may go to a gateway that speaks the same language, and carry
-// the id of the message. Used by sms.ts and voice.ts.
+// A Twilio account for text messages and calls, by Twilio's client library. Its requests go through `post`, so that
+// they are bounded, can be aborted, may go to a compatible gateway, and carry the message's id. Used by sms.ts and
+// voice.ts.
 import type { Twilio } from 'twilio';
 import type { Clock } from '../base/time/clock.ts';
 import type { OutgoingMessage } from '../domain/notifications/outbox/sender.ts';
@@ -10,21 +10,21 @@ import { type AddressOutcome, Attempt, outcomeOfError, outcomeOfStatus, retryAft
 export interface TwilioOptions {
   /** `AC…` */
   readonly accountSid: string;
-  /** `SK…`; empty: the account itself signs in, with its token. */
+  /** `SK…`; empty: the account signs in with its own token. */
   readonly apiKey: string;
   /** Token of the account, or secret of the API key. */
   readonly token: string;
-  /** A number, a sender's name, or a messaging service (`MG…`). */
+  /** A number, a sender name, or a messaging service (`MG…`). */
   readonly from: string;
-  /** The number that calls. */
+  /** The calling number. */
   readonly voiceFrom: string;
-  /** What the voice speaks, such as fr-FR. */
+  /** Language of the voice, such as fr-FR. */
   readonly voiceLanguage: string;
-  /** Where the API is. */
+  /** Base URL of the API. */
   readonly url: string;
 }
 
-/** What the client hands over to be requested (twilio's RequestClient). */
+/** The request that the client library passes on (twilio's RequestClient). */
 interface ClientRequest {
   readonly uri: string;
   readonly username?: string;
@@ -46,7 +46,7 @@ export class TwilioAccount {
     this.#msMax = msMax;
   }
 
-  /** Has the client create a message or a call, once. */
+  /** Creates a message or a call by one request. */
   async create(
     create: (client: Twilio) => Promise<unknown>,
     { id }: OutgoingMessage,
@@ -62,17 +62,17 @@ export class TwilioAccount {
         }),
       );
     } catch (error) {
-      // What the client makes of an answer says less than the answer.
+      // The raw answer says more than the client library's error.
       if (answer === undefined) return outcomeOfError(provider, error, attempt);
     }
     return answer === undefined ? outcomeOfError(provider, undefined, attempt) : this.#outcome(answer);
   }
 
   async #client(request: (request: ClientRequest) => Promise<unknown>): Promise<Twilio> {
-    // Loaded where it is needed alone: it takes half a second and 20 MB, which a service without an account need not have.
+    // Loaded only where needed: it takes half a second and 20 MB.
     const { default: twilio } = await import('twilio');
     const { accountSid, apiKey, token } = this.options;
-    // The client asks no more of what makes its requests than `request`.
+    // The client library uses only `request` of its HTTP client.
     const httpClient = { request } as never;
     return twilio(apiKey === '' ? accountSid : apiKey, token, { accountSid, httpClient, edge: '', region: '' });
   }
@@ -91,7 +91,7 @@ export class TwilioAccount {
   }
 
   #outcome(answer: ProviderResponse): AddressOutcome {
-    // Created is created, whatever a gateway writes below it: a second text message would be one too many.
+    // 201 means created, whatever the body of a gateway says: a second text message must not be sent.
     if (answer.status === 201) return { kind: 'sent', code: '201' };
     const body = objectOf(answer.text);
     const code = typeof body?.['code'] === 'number' ? String(body['code']) : undefined;
@@ -100,13 +100,13 @@ export class TwilioAccount {
     const ofAccount = accountFaults[code ?? ''];
     if (ofAccount !== undefined) return { kind: 'failed', reason: ofAccount, code: code ?? '' };
     const retryAfterS = retryAfterOf(answer.headers, this.#clock);
-    // 21611: the queue of the sender is full, which passes.
+    // 21611: the sender's queue is full, which is temporary.
     if (code === '21611') return outcomeOfStatus(provider, { status: 429, code, retryAfterS });
     return outcomeOfStatus(provider, { status: answer.status, code, retryAfterS });
   }
 }
 
-/** Codes of Twilio that say something about the number of the recipient (twilio.com/docs/api/errors). */
+/** Twilio's error codes about the recipient's number (twilio.com/docs/api/errors). */
 const numberFaults: Readonly<Record<string, string>> = {
   '21211': 'the phone number is not valid',
   '21214': 'the phone number cannot be reached',
@@ -122,7 +122,7 @@ const numberFaults: Readonly<Record<string, string>> = {
   '21219': 'the trial account at Twilio calls verified numbers alone',
 };
 
-/** Codes that say something about the settings of this service. */
+/** Twilio's error codes about this service's settings. */
 const accountFaults: Readonly<Record<string, string>> = {
   '20003': 'Twilio refuses the credentials of this service',
   '20404': 'Twilio does not know the account of this service',

@@ -1,5 +1,5 @@
-// Direct messages on X (formerly Twitter), through twitter-api-v2, to the first account of the recipient that takes them.
-// Accounts are given by id or by name; names are looked up, and remembered for a while.
+// Sends direct messages on X (formerly Twitter), through twitter-api-v2, to the first account of the recipient that
+// works. Accounts are given by id or name; ids of names are cached for a while.
 import { Agent, type IncomingMessage } from 'node:http';
 import type { ApiPartialResponseError, ApiResponseError, TwitterApi } from 'twitter-api-v2';
 import { entryBytes, textHeapBytes } from '../base/memory/heap-bytes.ts';
@@ -24,7 +24,7 @@ export interface TwitterOptions {
   readonly appSecret: string;
   readonly accessToken: string;
   readonly accessSecret: string;
-  /** Where the API is. */
+  /** Base URL of the API. */
   readonly url: string;
 }
 
@@ -41,13 +41,13 @@ export class TwitterSender implements Sender {
   readonly #options: TwitterOptions;
   readonly #clock: Clock;
   readonly #msMax: number;
-  /** Ids of accounts by name, in lower case. */
+  /** By name in lower case: ids of accounts. */
   readonly #ids = new LruCache<string, RecentMessage>({
     weightMax: limits.accountNamesBytesMax,
     entriesMax: limits.accountNamesMax,
     weigh: ({ id }, name) => 2 * entryBytes + textHeapBytes(name) + textHeapBytes(id),
   });
-  /** The client speaks TLS unless it is handed an agent that does not. */
+  /** An agent without TLS for a plain HTTP URL; otherwise the client uses TLS. */
   readonly #agent: Agent | undefined;
 
   constructor(options: TwitterOptions, { clock, msMax }: { readonly clock: Clock; readonly msMax: number }) {
@@ -79,14 +79,14 @@ export class TwitterSender implements Sender {
     }
   }
 
-  /** The id of the account; an outcome where there is none of that name. */
+  /** The id of the account; an outcome where the name does not exist. */
   async #idOf(account: string, client: TwitterApi): Promise<string | AddressOutcome> {
-    // Ids have come one after the other for twenty years: short numbers are names.
+    // Ids have been long for twenty years: short numbers are names.
     if (/^\d{5,19}$/.test(account)) return account;
     if (!/^\w{1,15}$/.test(account)) return noSuchAccount('name');
     const name = account.toLowerCase();
     const known = this.#ids.get(name);
-    // Names change hands; ids do not.
+    // Names can change their owner, ids cannot.
     if (known !== undefined && this.#clock.now() - known.atMs < limits.accountNameMs) return known.id;
     const answer = await client.v2.get<unknown>(
       'users/by/username/:username',
@@ -121,7 +121,7 @@ export class TwitterSender implements Sender {
     const { type } = error as { readonly type?: string };
     if (type === 'response') return this.#ofResponse(error as ApiResponseError);
     if (type === 'partial-response' && (error as ApiPartialResponseError).response.statusCode === 201) {
-      // It was sent; only the tale of it is cut short.
+      // The message was sent; only the answer was cut.
       return { kind: 'sent', code: '201' };
     }
     if (type === 'partial-response' && !attempt.signal.aborted) {
@@ -137,7 +137,7 @@ export class TwitterSender implements Sender {
       return outcomeOfStatus(provider, { status: 429, retryAfterS: retryAfterOf(headers, this.#clock) ?? waitS });
     }
     if (code === 404) return noSuchAccount('404');
-    // A refusal without a type of its own is about this recipient; those about us have one.
+    // An error without a specific type is about this recipient; errors about us have one.
     const type = typeof data === 'object' && data !== null ? (data as { readonly type?: unknown }).type : undefined;
     if (code === 403 && (type === undefined || type === 'about:blank')) {
       return {
@@ -155,7 +155,7 @@ function noSuchAccount(code: string): AddressOutcome {
   return { kind: 'failed', reason: 'there is no such account on X', code, tryNext: true };
 }
 
-/** The client gathers an answer however long it is; one that is too long is cut. */
+/** The client library reads answers of any length: cuts those that are too long. */
 function boundAnswer(event: string, { res }: { readonly res?: IncomingMessage } = {}): void {
   if (event !== 'response' || res === undefined) return;
   let bytes = 0;
@@ -165,7 +165,7 @@ function boundAnswer(event: string, { res }: { readonly res?: IncomingMessage } 
   });
 }
 
-/** A text in the `data` of an answer. */
+/** A text in the answer's `data`. */
 function idIn(answer: unknown, field: string): string | undefined {
   const data = (answer as { readonly data?: { readonly [field: string]: unknown } } | undefined)?.data;
   const id = typeof data === 'object' && data !== null ? data[field] : undefined;
@@ -176,7 +176,7 @@ function hasErrors(answer: unknown): boolean {
   return Array.isArray((answer as { readonly errors?: unknown } | undefined)?.errors);
 }
 
-/** The client keeps what happened on the network below its own error. */
+/** The client library wraps network errors in its own. */
 function causeOf(error: unknown): unknown {
   const { _options: options } = error as {
     readonly _options?: { readonly error?: unknown; readonly responseError?: unknown };

@@ -1,4 +1,4 @@
-// Stands where a channel has no provider: says what an operator would have to set, and sends nothing.
+// The sender of a channel without a provider: sends nothing, and names the missing settings.
 
 import type { Sender, SendOutcome } from '../domain/notifications/outbox/sender.ts';
 import type { Channel } from '../domain/notifications/rules/notification.ts';
@@ -8,7 +8,7 @@ export class UnconfiguredSender implements Sender {
   readonly perSMax = 1_000;
   readonly closedBecause: string;
 
-  /** `missing` names the settings that would bring the channel to life. */
+  /** @param missing the settings that would enable the channel. */
   constructor(channel: Channel, missing: string) {
     this.channel = channel;
     this.closedBecause = `no provider is set up for ${channel} (${missing})`;

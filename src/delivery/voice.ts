@@ -1,4 +1,4 @@
-// Calls that read the message aloud, through Twilio. Goes to the first number of the recipient that can be reached.
+// Makes calls that read the message aloud, through Twilio, to the first number of the recipient that works.
 import { limits } from '../config/limits.ts';
 import type { OutgoingMessage, Sender, SendOutcome } from '../domain/notifications/outbox/sender.ts';
 import { toPhones } from './phones.ts';
@@ -23,7 +23,7 @@ export class VoiceSender implements Sender {
   }
 }
 
-/** The script of the call: the message is text in it and never markup. */
+/** The call's script (TwiML); the message is escaped text, never markup. */
 function twimlOf(text: string, language: string): string {
   const spoken = shortened(text.replace(unspeakable, ' '), limits.voiceCharsMax);
   return `<?xml version="1.0" encoding="UTF-8"?><Response><Say language="${escaped(language)}">${escaped(spoken)}</Say></Response>`;

@@ -1,6 +1,6 @@
-// Messages posted to an address of the recipient's own, signed as Standard Webhooks says (standardwebhooks.com): the id
-// tells repeats, the timestamp old ones, the signature forgeries. The address is a stranger's word, so where it leads is
-// checked (address-guard.ts), redirects are not followed, and neither answer nor time is unbounded.
+// Posts messages to an address of the recipient, signed by Standard Webhooks (standardwebhooks.com): the id identifies
+// repeats, the timestamp old messages, the signature forgeries. The address comes from a user, so it is checked
+// (address-guard.ts), redirects are not followed, and size and time of the answer are bounded.
 import { createHmac } from 'node:crypto';
 import { type Agent, Agent as PlainAgent } from 'node:http';
 import { Agent as TlsAgent } from 'node:https';
@@ -24,13 +24,13 @@ import {
 
 export interface WebhookOptions {
   readonly keys: WebhookKeys;
-  /** Networks that may be reached although they are none of the internet. */
+  /** Networks that are allowed although they are not on the public internet. */
   readonly networks: readonly string[];
-  /** The ports that this service listens on: webhooks do not lead there. */
+  /** The ports that this service listens on, which webhooks must not reach. */
   readonly ownPorts?: OwnPorts;
-  /** Under which users reach this service: webhooks do not lead there either. */
+  /** The public address of this service, which webhooks must not reach either. */
   readonly baseUrl?: string;
-  /** Looks names up; the system does where it is left out. */
+  /** Resolves names; by default the system does. */
   readonly resolve?: Resolve;
 }
 
@@ -44,7 +44,7 @@ export class WebhookSender implements Sender {
   readonly #ownHost: string | undefined;
   readonly #clock: Clock;
   readonly #msMax: number;
-  // Of its own: a connection that somebody else opened was not checked.
+  // Agents of its own, because connections of other agents were not checked.
   readonly #agents: { readonly 'http:': Agent; readonly 'https:': Agent };
 
   constructor(options: WebhookOptions, { clock, msMax }: { readonly clock: Clock; readonly msMax: number }) {
@@ -72,7 +72,7 @@ export class WebhookSender implements Sender {
     const url = parseWebhookAddress(address);
     if (url === undefined)
       return { kind: 'failed', reason: 'the webhook address is none', code: 'address', tryNext: true };
-    // Names are checked when they are looked up, which numbers are not.
+    // Names are checked when they are resolved, literal addresses here.
     const host = url.hostname.replace(/^\[|\]$/g, '');
     const port = Number(url.port) || (url.protocol === 'https:' ? 443 : 80);
     if (url.host === this.#ownHost) return own;
@@ -98,7 +98,7 @@ export class WebhookSender implements Sender {
     const timestamp = String(Math.floor(nowMs / 1000));
     const data = { username: to.username, message: text };
     const body = JSON.stringify({ type: 'notification', timestamp: formatTimestamp(nowMs), data });
-    // One signature for each key that is good now, as Standard Webhooks says of keys that change.
+    // One signature for each valid key, as Standard Webhooks specifies for rotation.
     const signatures = this.#keys.goodAt(to, nowMs).map((key) => {
       return `v1,${createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64')}`;
     });

@@ -1,6 +1,6 @@
-// The TLS certificate and key: read at the start, and anew on SIGHUP and when the files change, for every server that speaks
-// TLS, without cutting a connection. A pair that is broken or half written is logged, and the one before stays in use.
-// Made by server.ts. The files are looked at again and again, because notices of changes are lost on many file systems.
+// The TLS certificate and key: loaded at start, and again on SIGHUP and when the files change, for all TLS servers,
+// without cutting a connection. An invalid or half-written pair is logged, and the previous one stays in use. Created
+// by server.ts. The files are polled, because change notifications are unreliable on many file systems.
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
@@ -15,7 +15,7 @@ export interface CertificateFiles {
   readonly keyFile: string;
 }
 
-/** TLS 1.2 and 1.3 with keys for one connection alone (ECDHE) and authenticated encryption (AEAD). */
+/** TLS 1.2 and 1.3 with ephemeral keys (ECDHE) and authenticated encryption (AEAD). */
 const secure: SecureContextOptions = {
   minVersion: 'TLSv1.2',
   ciphers: [
@@ -32,9 +32,9 @@ export class Certificates {
   readonly #log: Log;
   readonly #servers: TlsServer[] = [];
   #options: SecureContextOptions;
-  /** What the files looked like when they were last read. */
+  /** State of the files when they were last read. */
   #seen = '';
-  /** Another look of theirs, and since when they have it. */
+  /** A newer state of the files, and since when they have it. */
   #changed: { readonly look: string; readonly sinceMs: number } | undefined;
   #timer: NodeJS.Timeout | undefined;
   #reading: Promise<void> | undefined;
@@ -56,19 +56,19 @@ export class Certificates {
     return tlsCert === '' ? undefined : new Certificates({ ...parts, files: { certFile: tlsCert, keyFile: tlsKey } });
   }
 
-  /** What a server is made with. */
+  /** The options for creating a server. */
   get options(): SecureContextOptions {
     return this.#options;
   }
 
-  /** Has the server get every later certificate. */
+  /** Gives the server every later certificate. */
   keepFresh(server: TlsServer): void {
     this.#servers.push(server);
-    // It may have been made with an earlier one.
+    // The server may have been created with an earlier one.
     server.setSecureContext(this.#options);
   }
 
-  /** Looks at the files from now on; those of the servers that speak TLS get what comes. */
+  /** Polls the files from now on, and updates these servers where they use TLS. */
   async start(servers: readonly unknown[]): Promise<void> {
     for (const server of servers) if (server instanceof TlsServer) this.keepFresh(server);
     this.#seen = await this.#look();
@@ -81,7 +81,7 @@ export class Certificates {
     await this.#reading;
   }
 
-  /** Reads both files now, whether or not they changed. */
+  /** Reads both files now, whether or not they have changed. */
   reload(): Promise<void> {
     if (this.#isClosed) return Promise.resolve();
     const reading = (this.#reading ?? Promise.resolve()).then(() => this.#read());
@@ -89,7 +89,7 @@ export class Certificates {
     return reading;
   }
 
-  /** Reads files that have changed and then stayed as they are for a moment, so that nobody is writing them. */
+  /** Reads changed files once they have stayed unchanged for a moment, so that they are complete. */
   async look(): Promise<void> {
     const look = await this.#look();
     const nowMs = this.#clock.now();
@@ -106,7 +106,7 @@ export class Certificates {
     this.#timer.unref();
   }
 
-  /** Text that is another whenever a file is another; a link that leads elsewhere counts too. */
+  /** A text that changes whenever a file does, also when a symbolic link points elsewhere. */
   async #look(): Promise<string> {
     const { certFile, keyFile } = this.#files;
     const looks = [certFile, keyFile].map((file) =>
@@ -120,7 +120,7 @@ export class Certificates {
 
   async #read(): Promise<void> {
     const { certFile, keyFile } = this.#files;
-    // Looked at first: what is written during the reading is another look, and is read again.
+    // Before reading: a change during the reading is then noticed and read again.
     this.#seen = await this.#look();
     this.#changed = undefined;
     try {
@@ -136,7 +136,7 @@ export class Certificates {
   }
 }
 
-/** @throws Error when they are no certificate and key that belong together. */
+/** @throws Error unless they are a certificate and its key. */
 function optionsOf(cert: Buffer, key: Buffer): SecureContextOptions {
   if (!new X509Certificate(cert).checkPrivateKey(createPrivateKey(key)))
     throw new Error('the key is not that of the certificate');

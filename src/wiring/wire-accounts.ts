@@ -1,4 +1,4 @@
-// Wires who may sign in, and how. Called by server.ts alone.
+// Wires accounts, sign-in and API keys. Called by server.ts alone.
 
 import type { Ids } from '../base/ids.ts';
 import type { Log } from '../base/log.ts';

@@ -1,5 +1,4 @@
-// What the doors of the service are opened with: addresses, ports, encryption; and the port of the figures. Called by
-// server.ts alone.
+// The options of the HTTP server (address, port, TLS), and the port of the metrics. Called by server.ts alone.
 import type { Log } from '../base/log.ts';
 import type { Config } from '../config/config.ts';
 import type { HttpOptions } from '../http/server/http-server.ts';
@@ -13,7 +12,7 @@ export function httpOptions(config: Config, certificates: Certificates | undefin
   return { host: hostOf(config), port, corsOrigins, baseUrl, hstsS, guardsDocs, tls: certificates?.options };
 }
 
-/** One listener a port: `localhost` may be two addresses, and Fastify would open a second server that nobody watches over. */
+/** `localhost` may resolve to two addresses, for which Fastify would open a second server that is not tracked. */
 export function hostOf({ httpHost }: Config): string {
   return httpHost === 'localhost' ? '127.0.0.1' : httpHost;
 }

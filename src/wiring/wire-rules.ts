@@ -1,4 +1,4 @@
-// Wires what evaluates notification rules and sends what they say. Called by server.ts alone.
+// Wires the evaluation of notification rules and the outbox. Called by server.ts alone.
 
 import type { Ids } from '../base/ids.ts';
 import type { Log } from '../base/log.ts';

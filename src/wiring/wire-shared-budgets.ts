@@ -1,5 +1,5 @@
-// What is shared out among callers at all doors: connections, and the memory for what is on its way in or out. Called by
-// server.ts alone.
+// Wires the budgets shared among callers of all protocols: connections, and memory for data on its way in or out.
+// Called by server.ts alone.
 
 import type { Log } from '../base/log.ts';
 import { machineMemory } from '../base/memory/machine-memory.ts';
@@ -14,7 +14,7 @@ import { connectionsMaxOf } from '../domain/callers/connections-max.ts';
 import { FairShare } from '../domain/callers/fair-share.ts';
 
 export interface SharedBudgets {
-  /** The memory for all that is on its way in or out; each kind of it has a bound of its own besides. */
+  /** The memory for all data on its way in or out; each kind has a bound of its own besides. */
   readonly passing: FairShare;
   readonly byteBudget: ByteBudget;
   readonly connections: ConnectionLimiter;

@@ -1,6 +1,6 @@
-// Shares out a scarce thing among holders: each may have as much as is still free, so that one alone gets half of it, two
-// get a third each, and there is always something left for the next. Used where what is taken is held for long and cannot
-// be taken back. Keeps true: the sum of what was taken never exceeds the whole, and a holder without anything is forgotten.
+// Shares an amount among holders: each may have as much as is then still free, so one alone gets half, two get a third
+// each, and something is always left for the next. For things that are held for long and cannot be taken back. The sum
+// never exceeds the whole; a holder with nothing is dropped.
 import type { MemoryPool, PoolMember } from './memory-pool.ts';
 
 export class FairBudget<Holder> implements PoolMember {
@@ -11,8 +11,8 @@ export class FairBudget<Holder> implements PoolMember {
   #taken = 0;
 
   /**
-   * @param options `multiple`: how many times what is free a holder may have; 3 lets one alone have three quarters. `pool`: the
-   * memory that it is part of.
+   * @param options `multiple`: the multiple of what is free that a holder may have; with 3, one alone may have three
+   * quarters. `pool`: the memory pool it belongs to.
    */
   constructor(whole: number, { multiple = 1, pool }: { readonly multiple?: number; readonly pool?: MemoryPool } = {}) {
     this.#whole = whole;
@@ -21,7 +21,7 @@ export class FairBudget<Holder> implements PoolMember {
     pool?.join(this);
   }
 
-  /** The same, where it is memory of a pool. */
+  /** The amount taken, where it is memory of a pool. */
   get weight(): number {
     return this.#taken;
   }
@@ -30,7 +30,7 @@ export class FairBudget<Holder> implements PoolMember {
     return this.#whole;
   }
 
-  /** What all holders have together. */
+  /** The total taken by all holders. */
   get taken(): number {
     return this.#taken;
   }
@@ -44,14 +44,14 @@ export class FairBudget<Holder> implements PoolMember {
     return amount <= free && this.heldBy(holder) + amount <= (free - amount) * this.#multiple;
   }
 
-  /** Takes the amount for the holder where its share allows that. */
+  /** Takes the amount if the holder's share allows it. */
   take(holder: Holder, amount: number): boolean {
     if (!this.hasCapacityFor(holder, amount)) return false;
     this.count(holder, amount);
     return true;
   }
 
-  /** Counts what the holder has already, whatever its share is. */
+  /** Counts what the holder has in any case, whatever its share. */
   count(holder: Holder, amount: number): void {
     this.#taken += amount;
     this.#held.set(holder, this.heldBy(holder) + amount);

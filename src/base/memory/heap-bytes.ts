@@ -1,18 +1,18 @@
-// About how many bytes a value takes in the memory of V8, so that caches are weighed in what runs out. An estimate from
-// above for what comes from outside: text of JSON may take twenty times as much when it has been parsed.
+// Estimates the bytes of a value on V8's heap, by which caches are weighed. An upper bound for data from outside:
+// parsed JSON may take twenty times as much as its text.
 const objectBytes = 56;
 const fieldBytes = 40;
 const arrayBytes = 32;
 const textBytes = 24;
-/** What an entry of a map costs beside its key and its value: its place in the table, and in the order of use. */
+/** Overhead of an entry of a map beside key and value: its slot, and its place in the order of use. */
 export const entryBytes = 120;
 
-/** A text: two bytes a character, as where one of them is beyond Latin-1. */
+/** A string with two bytes for each character, as when one of them is beyond Latin-1. */
 export function textHeapBytes(text: string): number {
   return textBytes + 2 * text.length;
 }
 
-/** Plain values, arrays, objects, maps and sets of them; each is gone through once, and nothing is shared. */
+/** For plain values, arrays, objects, maps and sets; each is visited once, assuming that nothing is shared. */
 export function heapBytes(value: unknown): number {
   if (typeof value === 'string') return textHeapBytes(value);
   if (typeof value === 'number') return 16;

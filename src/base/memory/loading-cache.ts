@@ -1,5 +1,5 @@
-// Records held in memory and loaded when they are asked for; bounded (I4). A record that changes in the store while it
-// is being read is read again, so that nobody keeps what is out of date.
+// A cache of records that are loaded when asked for; bounded (I4). A record that changes in the store while it is being
+// loaded is loaded again, so that no outdated record is cached.
 import { LruCache } from './lru-cache.ts';
 import type { MemoryPool } from './memory-pool.ts';
 
@@ -38,8 +38,8 @@ export class LoadingCache<K extends {}, V extends {}> {
   }
 
   /**
-   * Takes in a change of the store, before it is acknowledged. Until then the record stands as it was: were it
-   * forgotten meanwhile, messages on their way could not be checked and would be lost.
+   * Reloads the record after a change of the store, before the change is acknowledged. The old one stays until then:
+   * without it, messages on their way could not be checked and would be lost.
    */
   async refresh(key: K): Promise<void> {
     if (this.#values.get(key) === undefined) {
@@ -47,7 +47,7 @@ export class LoadingCache<K extends {}, V extends {}> {
       return;
     }
     this.#changes += 1;
-    // A read under way begins anew after a change, so that one is enough for all who wait.
+    // A load in progress is repeated after a change, so one is enough for all who wait.
     let refreshing = this.#refreshing.get(key);
     if (refreshing === undefined) {
       refreshing = this.#read(key).finally(() => this.#refreshing.delete(key));
@@ -56,19 +56,19 @@ export class LoadingCache<K extends {}, V extends {}> {
     try {
       await refreshing;
     } catch {
-      // The change stands. Who asks next reads again, and is told if that fails.
+      // The change is stored; the next reader loads the record, and gets the error if that fails.
       this.forget(key);
     }
   }
 
-  /** Forgets the record, because the store has changed. */
+  /** Drops the record, because the store has changed. */
   forget(key: K): void {
     this.#changes += 1;
     this.#values.delete(key);
     this.#loading.delete(key);
   }
 
-  /** Forgets everything, because anything may have changed. */
+  /** Drops all records, because any may have changed. */
   forgetAll(): void {
     this.#changes += 1;
     this.#values.clear();

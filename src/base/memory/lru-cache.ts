@@ -23,7 +23,7 @@ export class LruCache<K extends {}, V extends {}> implements PoolMember {
     readonly entriesMax?: number;
     readonly weigh?: (value: V, key: K) => number;
     readonly onDrop?: (value: V) => void;
-    /** A memory that it shares with others, and that bounds all of them. */
+    /** A memory pool that it shares with other caches. */
     readonly pool?: MemoryPool;
   }) {
     const { weightMax, entriesMax, weigh, onDrop, pool } = options;
@@ -43,7 +43,7 @@ export class LruCache<K extends {}, V extends {}> implements PoolMember {
     return this.#cache.size;
   }
 
-  /** What all entries weigh together. */
+  /** The total weight. */
   get weight(): number {
     return this.#cache.calculatedSize;
   }
@@ -64,14 +64,14 @@ export class LruCache<K extends {}, V extends {}> implements PoolMember {
     this.#pool?.makeRoom();
   }
 
-  /** Forgets what was used longest ago; false where there is nothing. */
+  /** Drops the least recently used entry; false where there is none. */
   shrink(): boolean {
     if (this.#cache.size === 0) return false;
     this.#cache.pop();
     return true;
   }
 
-  /** Keys and values, those used longest ago first, about. */
+  /** Keys and values, roughly in order of use, the oldest first. */
   entries(): Iterable<readonly [K, V]> {
     return this.#cache.rentries() as Iterable<readonly [K, V]>;
   }

@@ -1,15 +1,15 @@
-// How much memory the process may have. Asked once at start by server.ts.
+// The memory that the process may use. Asked once at start by server.ts.
 import { totalmem } from 'node:os';
 
 export interface MachineMemory {
   readonly bytes: number;
-  /** What sets the bound: the machine itself, or a control group or limit that is below it. */
+  /** What determines it: the machine, or a lower limit of a control group. */
   readonly of: 'machine' | 'container';
 }
 
 /**
- * @param constrainedBytes what the system allows the process: undefined or 0 where it sets nothing, a huge number where it
- * sets no bound.
+ * @param constrainedBytes the system's limit for the process: undefined or 0 where unknown, a huge number where there
+ * is none.
  */
 export function memoryOf(totalBytes: number, constrainedBytes: number | undefined): MachineMemory {
   const isLess = constrainedBytes !== undefined && constrainedBytes > 0 && constrainedBytes < totalBytes;

@@ -1,19 +1,19 @@
-// One bound for the memory of many caches and indexes: each may be as large as its own bound says, and all together as large
-// as the pool. Where they would be larger, the cache that is fullest forgets what it used longest ago (I4).
+// One bound for the memory of many caches and indexes: each may reach its own bound, and all together the pool's.
+// Beyond that the fullest cache drops its least recently used entry (I4).
 
-/** Something that holds memory of the pool. */
+/** A cache or index in the pool. */
 export interface PoolMember {
-  /** Bytes that it holds. */
+  /** Bytes it holds. */
   readonly weight: number;
-  /** Bytes that it may hold by its own bound. */
+  /** Its own bound, in bytes. */
   readonly weightMax: number;
-  /** Lets go of a little, of what can be had again; absent where nothing can. False where nothing is left. */
+  /** Drops a little that can be loaded again; absent where nothing can be dropped. False where nothing is left. */
   shrink?(): boolean;
 }
 
 export class MemoryPool {
   readonly #bytesMax: number;
-  /** Held weakly: a part of the service that has ended has no memory any more. */
+  /** Weak references: a part of the service that was closed no longer counts. */
   readonly #members = new Set<WeakRef<PoolMember>>();
 
   constructor(bytesMax: number) {
@@ -24,14 +24,14 @@ export class MemoryPool {
     this.#members.add(new WeakRef(member));
   }
 
-  /** Bytes that all of them hold. */
+  /** Bytes held by all members. */
   get held(): number {
     let sum = 0;
     for (const { weight } of this.#living()) sum += weight;
     return sum;
   }
 
-  /** To be called when a member has grown: others may have to shrink. */
+  /** Call it when a member has grown: others may have to shrink. */
   makeRoom(): void {
     let held = this.held;
     while (held > this.#bytesMax) {

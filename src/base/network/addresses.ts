@@ -1,15 +1,15 @@
-// Network addresses as keys: the same client always has the same key, however its address is written. Used wherever
-// something is counted by address. Keeps true: a key has at most 45 characters, whatever the text was.
+// Canonical network addresses as keys: the same client has the same key, however its address is written. Used wherever
+// something is counted by address. A key has at most 45 characters, whatever the text.
 import { isIPv4, isIPv6 } from 'node:net';
 
-/** The key of everything that is no address. */
+/** The key of everything that is not an address. */
 const unknownAddress = 'unknown';
 
 const groupsOfNetwork = 4;
 
 /**
- * An IPv4 address, also one mapped into IPv6, as it is; an IPv6 address as its /64 network (`2001:db8:0:1::/64`), because
- * one subscriber usually has a whole /64; zone ids are dropped. Anything else is `unknown`.
+ * An IPv4 address, also one mapped into IPv6, as it is; an IPv6 address as its /64 network (`2001:db8:0:1::/64`),
+ * because a subscriber usually has a whole /64; zone ids are dropped. Anything else: `unknown`.
  */
 export function canonicalAddress(text: string | undefined): string {
   if (text === undefined || text.length > 100) return unknownAddress;

@@ -1,7 +1,7 @@
-// How many descriptors (files and connections) the process may have open. Asked once at start by server.ts.
+// The number of descriptors (files and connections) that the process may open. Asked once at start by server.ts.
 import { readFileSync } from 'node:fs';
 
-/** The soft limit, where the system tells it: Linux alone. Node.js has raised it to the hard one. */
+/** The soft limit, known on Linux only. Node.js has raised it to the hard limit. */
 export function descriptorsMax(): number | undefined {
   let text: string;
   try {

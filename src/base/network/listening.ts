@@ -1,8 +1,8 @@
-// How a server listens: on one port with several queues of connections to accept. libuv accepts one connection of a
-// listening socket in a turn of the event loop, so that behind a stranger's three hundred a newcomer would wait for three
-// hundred turns. With SO_REUSEPORT the system deals newcomers out over several sockets, and each turn accepts one of each.
-// Used by http-server.ts and mqtt/listeners.ts. Keeps true: a port that anybody else listens on is an error, as ever; all
-// connections are the one server's; where the system knows no SO_REUSEPORT the server listens alone.
+// Listens on one port with several sockets. libuv accepts one connection of each listening socket in a turn of the
+// event loop, so that behind three hundred connections of one client another would wait for three hundred turns. With
+// SO_REUSEPORT the system distributes connections over several sockets. Used by http-server.ts and mqtt/listeners.ts. A
+// port in use by another process is still an error; all connections go to the one server; where the system lacks
+// SO_REUSEPORT there is one socket.
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type ListenOptions, type Server, type ServerOpts } from 'node:net';
 import { limits } from '../../config/limits.ts';
@@ -10,11 +10,14 @@ import { descriptorsMax } from './descriptors.ts';
 
 export interface Port {
   readonly host: string;
-  /** 0: any that is free. */
+  /** 0: any free port. */
   readonly port: number;
 }
 
-/** Held by whoever opens ports on this machine (network namespace) at this moment: a name that needs no file. */
+/**
+ * An abstract socket name, which needs no file: the process that holds it is the one on this machine (network
+ * namespace) that is opening ports.
+ */
 const turnName = '\0dundun opens a port';
 
 export class Listening {
@@ -23,16 +26,16 @@ export class Listening {
   readonly #beside: Server[] = [];
   #closed: Promise<unknown> = Promise.resolve();
 
-  /** @param socketOptions what the server was made with: sockets accepted beside it are like its own. */
+  /** @param socketOptions the server's options, so that sockets accepted beside it are like its own. */
   constructor(server: Server, socketOptions: ServerOpts) {
     this.#server = server;
     this.#socketOptions = socketOptions;
   }
 
   /**
-   * Has the server listen; the port it has.
-   * @param listen how the server itself is told to, where that is not its own `listen`.
-   * @throws Error when the port is in use, or the address is none of this machine.
+   * Starts to listen and returns the port.
+   * @param listen starts the server itself, where that is not its own `listen`.
+   * @throws Error when the port is in use, or the address is not one of this machine.
    */
   async open(
     at: Port,
@@ -43,8 +46,9 @@ export class Listening {
     try {
       if (turn === undefined) await listen({ ...at, backlog: limits.acceptBacklog });
       else {
-        // The system would share the port with whoever has it by SO_REUSEPORT; alone it is refused. Nobody else of ours can
-        // come between: they wait for their turn. A free port that the system chooses is nobody's.
+        // With SO_REUSEPORT the system would share the port with any other process that uses it too; without it, it
+        // refuses. Other Dundun processes wait for their turn meanwhile. A free port chosen by the system needs no
+        // check.
         if (at.port !== 0) await close(await listenAlone(at));
         await listen({ ...at, backlog: limits.acceptBacklog, reusePort: true });
         while (this.#beside.length < queues - 1 && (await this.#listenBeside(at.host))) {}
@@ -55,12 +59,12 @@ export class Listening {
     return this.#port;
   }
 
-  /** Takes no new connections beside the server itself, whose own `close` is for its owner to call. */
+  /** Closes the additional sockets; the server's own `close` is up to its owner. */
   close(): void {
     this.#closed = Promise.all(this.#beside.splice(0).map(close));
   }
 
-  /** Once closed: resolves when no connection that was accepted beside the server is left. */
+  /** After `close`: resolves when no connection of the additional sockets is left. */
   async closed(): Promise<void> {
     await this.#closed;
   }
@@ -69,7 +73,7 @@ export class Listening {
     return (this.#server.address() as AddressInfo).port;
   }
 
-  /** One more queue; false where it cannot be had, which costs newcomers time and nobody anything else. */
+  /** Opens one additional socket; false where that fails, which only makes accepting slower. */
   async #listenBeside(host: string): Promise<boolean> {
     const beside = createServer(this.#socketOptions, (socket) => this.#server.emit('connection', socket));
     try {
@@ -82,7 +86,7 @@ export class Listening {
   }
 }
 
-/** Queues of one port: fewer where the process may have few descriptors, for each takes one. */
+/** Sockets for one port; fewer where the process may open few descriptors. */
 function queuesMax(): number {
   const descriptors = descriptorsMax() ?? Number.POSITIVE_INFINITY;
   return Math.max(1, Math.min(limits.acceptQueuesMax, Math.floor(descriptors / limits.acceptQueueDescriptors)));
@@ -98,7 +102,7 @@ async function canShare({ host }: Port): Promise<boolean> {
   }
 }
 
-/** Waits until nobody else on this machine opens a port; undefined where that cannot be found out, or takes too long. */
+/** Waits until no other process on this machine is opening ports; undefined where that is unknown or takes too long. */
 async function takeTurn(): Promise<Server | undefined> {
   const endMs = performance.now() + limits.portTurnMsMax;
   for (;;) {
@@ -111,7 +115,7 @@ async function takeTurn(): Promise<Server | undefined> {
   }
 }
 
-/** A server that is not there to be talked to. */
+/** A server that destroys its connections. */
 async function listenAlone(options: ListenOptions): Promise<Server> {
   const server = createServer((socket) => socket.on('error', () => {}).destroy());
   await listenOn(server, options);

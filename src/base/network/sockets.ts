@@ -1,52 +1,52 @@
-// The sockets that a server has accepted. Node.js hands a socket on in many places (connection, TLS, upgrade, CONNECT,
-// clientError), takes its own listeners off where it does, and ends the process for an 'error' that nobody listens to.
-// Every server of ours is given to this class before it listens, so that from its first moment to its last each socket has
-// a listener for errors, is known, and can be cut. Used by http-server.ts and mqtt-server.ts.
+// Tracks the sockets that a server has accepted. Node.js hands sockets on in many places (connection, TLS, upgrade,
+// CONNECT, clientError), removes its own listeners there, and ends the process for an 'error' without a listener. Every
+// server is given to this class before it listens, so that each socket always has an error listener, is known, and can
+// be cut. Used by http-server.ts and mqtt-server.ts.
 import type { Server, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { Server as TlsServer } from 'node:tls';
 import { limits } from '../../config/limits.ts';
 
-/** A TLS socket as Node.js makes it of an accepted one. */
+/** A TLS socket with the plain socket it was made from. */
 type SecuredSocket = Socket & { readonly _parent?: Socket };
 
-/** An accepted connection as those see it who decide which ones may stay. */
+/** An accepted connection, as ConnectionAdmission sees it. */
 export interface AcceptedConnection {
-  /** Of the peer itself, which may be a proxy. */
+  /** Address of the peer, which may be a proxy. */
   readonly address: string | undefined;
   /** Bytes received so far. */
   readonly bytesRead: number;
-  /** True while an answer is owed to it. */
+  /** True while an answer is pending. */
   readonly isUnderWay: boolean;
   cut(): void;
 }
 
-/** Decides who is let in where there are too many connections. */
+/** Decides which connections are accepted when there are too many. */
 export interface ConnectionAdmission {
-  /** What is to be called when the connection has ended; undefined: it is refused. */
+  /** Returns the function to call when the connection has closed; undefined: it is refused. */
   letIn(connection: AcceptedConnection): (() => void) | undefined;
 }
 
-/** Sockets that have been told their last words (`sendAndClose`) and are not closed yet. */
+/** Sockets that `sendAndClose` is closing. */
 const ending = new WeakSet<Duplex>();
 
 export class AcceptedSockets {
   readonly #open = new Set<Socket>();
-  /** Those of them whose TLS handshake is not done. */
+  /** Sockets whose TLS handshake is incomplete. */
   readonly #handshaking = new Set<Socket>();
-  /** The TLS socket of each whose handshake is done; only where it is asked whether an answer is owed. */
+  /** TLS sockets by their plain socket, where it matters whether an answer is pending. */
   readonly #secured = new Map<Socket, Socket>();
 
   /**
-   * Watches over what the server accepts from now on.
-   * @param sharing who may stay where there are too many, and whether an answer is owed on a socket.
+   * Tracks the server's sockets from now on.
+   * @param sharing decides about acceptance, and whether an answer is pending.
    */
   constructor(
     server: Server,
     sharing?: { readonly connectionAdmission: ConnectionAdmission; readonly isUnderWay?: (socket: Socket) => boolean },
   ) {
     const isTls = server instanceof TlsServer;
-    // Before all other listeners, one of which may already provoke an error.
+    // Before all other listeners, because those may cause an error.
     server.prependListener('connection', (socket: Socket) => {
       socket.on('error', destroySocket);
       this.#open.add(socket);
@@ -65,7 +65,7 @@ export class AcceptedSockets {
       this.#handshaking.delete(socket._parent);
       if (sharing?.isUnderWay !== undefined) this.#secured.set(socket._parent, socket);
     });
-    // A failed handshake concerns that client alone.
+    // A failed handshake affects that client only.
     server.prependListener('tlsClientError', (_error: Error, socket: Socket) => socket.destroy());
   }
 
@@ -85,42 +85,42 @@ export class AcceptedSockets {
       cut: () => void socket.destroy(),
     });
     if (end !== undefined) socket.once('close', end);
-    // The server's own listeners, which come after this one, expect a socket that is open.
+    // In the next tick, because the server's own listeners run after this one and expect an open socket.
     else process.nextTick(() => socket.destroy());
   }
 
-  /** How many are open. */
+  /** Number of open sockets. */
   get size(): number {
     return this.#open.size;
   }
 
-  /** Cuts those that no request can come of any more: their handshake is not done, or they have been told to go. */
+  /** Cuts sockets from which no request can come any more: the handshake is incomplete, or they are being closed. */
   cutUseless(): void {
     for (const socket of this.#open) {
       if (this.#handshaking.has(socket) || ending.has(socket)) socket.destroy();
     }
   }
 
-  /** Cuts all. */
+  /** Cuts all sockets. */
   cutAll(): void {
     for (const socket of this.#open) socket.destroy();
   }
 }
 
-/** An error ends the socket on which it happens, and nothing else. */
+/** An error destroys its socket and nothing else. */
 function destroySocket(this: Duplex): void {
   this.destroy();
 }
 
 /**
- * Sends the last words of a connection and ends it. What the peer still sends is read and dropped for a while, because a
- * connection closed with unread bytes is reset, and a reset may overtake the words; then it is cut.
+ * Sends the last bytes of a connection and closes it. Input is read and dropped for a while, because closing with
+ * unread input resets the connection, and the reset may overtake the last bytes; then the socket is cut.
  */
 export function sendAndClose(socket: Duplex, lastWords: string): void {
   if (socket.destroyed || ending.has(socket)) return;
   ending.add(socket);
   socket.on('error', destroySocket);
-  // Nobody must read on: neither a parser that has failed nor a protocol that was not agreed upon.
+  // Neither a failed parser nor a protocol that was not agreed upon may read on.
   socket.removeAllListeners('data');
   socket.resume();
   if (socket.writable) socket.end(lastWords);

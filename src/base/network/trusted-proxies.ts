@@ -1,6 +1,6 @@
-// Which address a client has when proxies stand before the service (DUNDUN_TRUST_PROXY). Called by both edges for every
-// connection or request that a proxy may have passed on; rate limits and shares count by what it says. Nobody can choose
-// their own address: an entry of X-Forwarded-For counts only if a trusted proxy wrote it.
+// Determines the address of a client behind proxies (DUNDUN_TRUST_PROXY). Called for every HTTP request and MQTT
+// connection that a proxy may have passed on; rate limits and shares use the result. Clients cannot choose their
+// address: an entry of X-Forwarded-For counts only if a trusted proxy wrote it.
 import type { IncomingMessage } from 'node:http';
 import { BlockList, isIP, SocketAddress } from 'node:net';
 import { limits } from '../../config/limits.ts';
@@ -9,7 +9,7 @@ export class TrustedProxies {
   readonly #list = new BlockList();
   readonly #isEmpty: boolean;
 
-  /** `networks`: addresses, or networks such as 10.0.0.0/8. */
+  /** @param networks addresses, or networks such as 10.0.0.0/8. */
   constructor(networks: readonly string[]) {
     this.#isEmpty = networks.length === 0;
     for (const network of networks) this.#add(network);
@@ -20,7 +20,7 @@ export class TrustedProxies {
     return this.#isEmpty;
   }
 
-  /** Is this the address of a trusted proxy? */
+  /** Whether this is the address of a trusted proxy. */
   trusts(address: string | undefined): boolean {
     if (this.#isEmpty || address === undefined) return false;
     const plain = plainAddress(address);
@@ -28,8 +28,8 @@ export class TrustedProxies {
   }
 
   /**
-   * The client's address: the last entry of X-Forwarded-For that is not itself a trusted proxy, if the peer is one; else
-   * the peer. Where an entry is no address, nothing before it can be believed, and the proxy that passed it on counts.
+   * The client's address: if the peer is a trusted proxy, the last entry of X-Forwarded-For that is not one; otherwise
+   * the peer. Entries before an invalid one cannot be trusted; the proxy that passed it on then counts as the client.
    */
   clientOf(peer: string | undefined, forwardedFor: string | undefined): string {
     let client = peer === undefined ? '' : (plainAddress(peer) ?? peer);
@@ -39,7 +39,7 @@ export class TrustedProxies {
       const start = forwardedFor.lastIndexOf(',', end - 1) + 1;
       const entry = forwardedFor.slice(start, end).trim();
       end = start - 1;
-      // A list may hold empty elements, which say nothing (RFC 9110 section 5.6.1).
+      // Lists may contain empty elements (RFC 9110 section 5.6.1).
       if (entry === '') continue;
       const address = plainAddress(withoutPort(entry));
       if (address === undefined) return client;
@@ -51,7 +51,7 @@ export class TrustedProxies {
 
   /** The address of the client that sent an HTTP request. */
   clientOfRequest({ socket, headers }: IncomingMessage): string {
-    // Node.js joins several headers of this name, in their order, with commas.
+    // Node.js joins several headers of this name in order, with commas.
     return this.clientOf(socket.remoteAddress, headers['x-forwarded-for'] as string | undefined);
   }
 
@@ -76,7 +76,9 @@ function familyOf(address: string): 'ipv4' | 'ipv6' {
   return isIP(address) === 4 ? 'ipv4' : 'ipv6';
 }
 
-/** The address in its one spelling: IPv4 also where it came mapped into IPv6, without a zone; undefined: no address. */
+/**
+ * The address in canonical form: IPv4 also where it was mapped into IPv6, without a zone; undefined: not an address.
+ */
 function plainAddress(text: string): string | undefined {
   const version = isIP(text);
   if (version !== 6) return version === 4 ? text : undefined;
@@ -86,7 +88,7 @@ function plainAddress(text: string): string | undefined {
   return isIP(mapped) === 4 ? mapped : address;
 }
 
-/** Some proxies write the port behind the address: `192.0.2.1:4711`, `[2001:db8::1]:4711`. */
+/** Some proxies append the port: `192.0.2.1:4711`, `[2001:db8::1]:4711`. */
 function withoutPort(entry: string): string {
   if (entry.startsWith('[')) {
     const close = entry.indexOf(']');

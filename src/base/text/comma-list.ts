@@ -1,6 +1,6 @@
-// Lists of words in a query, with commas between them: ids in `sensors_data`, values in a filter `q`. Ids may have
-// commas themselves: such a comma is written as %2C (which makes %252C of it in an address), and a %2C that is meant as
-// it stands as %252C, so that every word can be named, and words without either are written as they are.
+// Comma-separated lists in queries: ids in `sensors_data`, values in a filter `q`. A comma within a word is written as
+// %2C (in a URL: %252C), and a literal %2C as %252C, so that every word can be written; words without either are
+// unchanged.
 
 export function splitAtCommas(text: string): string[] {
   return text.split(',').map(unescapeComma);

@@ -1,21 +1,21 @@
-// JSON text from outside into a value the service is willing to keep, for HTTP and MQTT alike. The text is gone through
-// once before it is parsed, so that what is too deep or has too many parts never becomes objects; the value is gone
-// through once behind that, and only where the text says that something in it may be unfit to be kept.
+// Parses JSON text from outside into values that can be stored, for HTTP and MQTT. The text is scanned once before it
+// is parsed, so that text with too many levels or parts never becomes objects; the value is checked afterwards only
+// where the scan found a reason.
 import { isUtf8 } from 'node:buffer';
 import { randomInt } from 'node:crypto';
 import { limits } from '../../config/limits.ts';
 import { Refusal } from '../refusal.ts';
 import { assertStorable, type Json } from './json.ts';
 
-/** Fewer digits, or an exponent of fewer digits, cannot make a number beyond the range of doubles. */
+/** A number with fewer digits, and an exponent with fewer digits, cannot exceed the range of doubles. */
 const digitsUnbounded = 200;
 const exponentDigitsUnbounded = 3;
 
 /**
  * Parses JSON bytes.
- * @throws Refusal `malformed` for anything that is no JSON in UTF-8, is nested deeper than `levelsMax`, holds a number
- * beyond the range of doubles, a NUL, half a surrogate pair, or a key such as `__proto__`; `too-large` for more arrays,
- * objects, keys or texts than a body may have.
+ * @throws Refusal `malformed` for anything but JSON in UTF-8, more than `levelsMax` levels, a number beyond the range
+ * of doubles, a NUL, a lone surrogate, or a key such as `__proto__`; `too-large` for more arrays, objects, keys or
+ * texts than allowed.
  */
 export function parseJsonText(bytes: Buffer, levelsMax: number): Json {
   if (!isUtf8(bytes)) throw new Refusal('malformed', 'The text is not UTF-8.');
@@ -36,7 +36,7 @@ function parse(text: string): Json {
   }
 }
 
-/** Without a word of the text itself, which may be private where the reason is read. */
+/** Without quoting the text, which may be private where the reason is read. */
 function reasonOf({ message }: Error): string {
   const position = /position (\d+)/.exec(message)?.[1];
   return position === undefined
@@ -49,8 +49,8 @@ const backslash = 0x5c;
 const isDigit = (code: number) => code >= 0x30 && code <= 0x39;
 
 /**
- * Tells about how many different keys a text has: one bit for each hash. A key that is new costs the parser some 3 µs, one
- * seen before next to nothing. The hash begins with a number of this process, so that nobody can choose keys that share one.
+ * Estimates the number of distinct keys in a text by a bitmap of hashes: a new key costs the parser some 3 µs, a
+ * repeated one next to nothing. The hash has a random seed, so that nobody can choose keys that collide.
  */
 class KeyCensus {
   readonly #bits = new Uint32Array(2 ** 13);
@@ -74,14 +74,14 @@ const census = new KeyCensus();
 const hashSeed = randomInt(2 ** 31);
 /** Characters up to which a key is hashed. */
 const keyCharsHashed = 1024;
-/** A shorter text cannot have more different keys than a body may. */
+/** A shorter text cannot have more distinct keys than allowed. */
 const censusCharsMin = 5 * limits.jsonKeysMax;
 
-/** One pass over a text that may be JSON, character by character. */
+/** Scans a text that may be JSON, character by character. */
 class Scan {
   readonly #text: string;
   readonly #levelsMax: number;
-  /** Of the keys of a long text. */
+  /** For the keys of a long text. */
   readonly #census: KeyCensus | undefined;
   #hash = 0;
   #nextEscape = -1;
@@ -96,8 +96,8 @@ class Scan {
   }
 
   /**
-   * True where a parsed value may hold what is not kept: only an escape can put a NUL or half a surrogate pair (or
-   * `__proto__` unseen) into UTF-8 JSON, only many digits or a long exponent make a number that is infinite.
+   * Returns true where a parsed value may contain something that cannot be stored: only an escape can produce a NUL, a
+   * lone surrogate or a hidden `__proto__`, and only many digits or a long exponent an infinite number.
    * @throws Refusal `malformed`, `too-large`
    */
   run(): boolean {
@@ -129,19 +129,19 @@ class Scan {
     return this.#isSuspicious;
   }
 
-  /** What stands before a colon is a key. */
+  /** A string before a colon is a key. */
   #countKey(): void {
     if (this.#census === undefined) return;
     this.#census.add(this.#hash);
     if (this.#census.count > limits.jsonKeysMax) refuseMore(limits.jsonKeysMax, 'different keys');
   }
 
-  /** The closing quote of the string that begins here, whose hash is noted: it may be a key. */
+  /** Index of the closing quote of the string that begins here. Computes its hash, because it may be a key. */
   #hashString(start: number): number {
     const end = this.#endOfString(start);
     const text = this.#text;
     if (end - start > keyCharsHashed) {
-      // There is no room for many of these, so that each may count as another.
+      // A longer string counts as a new key; a body cannot have many of them.
       this.#hash = Math.imul(hashSeed ^ start, 0x9e3779b1);
       return end;
     }
@@ -151,10 +151,10 @@ class Scan {
     return end;
   }
 
-  /** The closing quote of the string that begins here. */
+  /** Index of the closing quote of the string that begins here. */
   #endOfString(start: number): number {
     const text = this.#text;
-    // Usual texts have no escape: the engine finds their end faster than any loop here. Each escape is looked for once.
+    // Most texts have no escape, and `indexOf` is faster than any loop here. Each escape is searched once.
     if (this.#nextEscape < start) {
       const next = text.indexOf('\\', start);
       this.#nextEscape = next < 0 ? text.length : next;
@@ -173,7 +173,7 @@ class Scan {
     return i;
   }
 
-  /** The last character of the number that begins here, or of a part of it. */
+  /** Index of the last character of the number that begins here. */
   #endOfNumber(start: number): number {
     const text = this.#text;
     let end = this.#endOfDigits(start);

@@ -1,16 +1,16 @@
-// JSON as a type, and the one place that says which parsed JSON the service is willing to keep.
+// The type Json, and the rules for parsed JSON that can be stored.
 import { Refusal } from '../refusal.ts';
 
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 
 const LONE_SURROGATE = /[\uD800-\uDBFF](?![\uDC00-\uDFFF])|(?<![\uD800-\uDBFF])[\uDC00-\uDFFF]/;
 
-/** True when the text can be stored and sent as UTF-8 without loss and holds no NUL. */
+/** True when the text has no lone surrogate and no NUL, so that UTF-8 stores it without loss. */
 export function isStorableText(text: string): boolean {
   return !text.includes('\0') && text.isWellFormed();
 }
 
-/** Says why a text is not clean, for a message. */
+/** Why a text cannot be stored, for a message. */
 export function textFault(text: string): string {
   return LONE_SURROGATE.test(text)
     ? 'holds half of a surrogate pair, which is no character'
@@ -18,9 +18,9 @@ export function textFault(text: string): string {
 }
 
 /**
- * Checks that a parsed value can be kept: finite numbers, clean texts, no key that names a prototype, at most `depthMax`
- * levels of nesting. Its time grows with the size of the value alone: the place of a fault is made when there is one.
- * @throws Refusal `malformed` naming the place as a JSON pointer.
+ * Checks that a parsed value can be stored: finite numbers, storable texts, no key that names a prototype, at most
+ * `depthMax` levels. Linear in the size of the value; the pointer is computed only for a fault.
+ * @throws Refusal `malformed` with a JSON pointer.
  */
 export function assertStorable(value: unknown, options: { readonly pointer: string; readonly depthMax: number }): void {
   const found = faultIn(value, options.depthMax);
@@ -33,7 +33,7 @@ export function assertStorable(value: unknown, options: { readonly pointer: stri
 
 interface JsonFault {
   readonly detail: string;
-  /** Keys from the innermost outwards. */
+  /** Keys, the innermost first. */
   readonly path: string[];
 }
 
@@ -81,7 +81,7 @@ function within(fault: JsonFault, key: string): JsonFault {
   return fault;
 }
 
-/** Writes a key as one step of a JSON pointer (RFC 6901). */
+/** Escapes a key for a JSON pointer (RFC 6901). */
 export function escapePointer(key: string): string {
   return key.replaceAll('~', '~0').replaceAll('/', '~1');
 }

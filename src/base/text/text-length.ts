@@ -1,7 +1,7 @@
-// How long a text is, asked before anything else is done with it. Characters are Unicode code points, as JSON Schema
-// counts them, so that a bound in a schema and one in the domain agree.
+// Lengths of texts, checked before anything else is done with them. Characters are Unicode code points, as in JSON
+// Schema, so that bounds of schemas and of the domain agree.
 
-/** Is the text at most so many characters long? Costs nothing for a text that is far beyond. */
+/** Whether the text has at most so many characters; constant time for a text that is far longer. */
 export function hasCharsMax(text: string, charsMax: number): boolean {
   if (text.length <= charsMax) return true;
   // A character has one or two UTF-16 code units.
@@ -11,7 +11,7 @@ export function hasCharsMax(text: string, charsMax: number): boolean {
   return chars <= charsMax;
 }
 
-/** Has the text at most so many bytes in UTF-8? */
+/** Whether the text has at most so many bytes in UTF-8. */
 export function hasBytesMax(text: string, bytesMax: number): boolean {
   return text.length <= bytesMax && (text.length * 3 <= bytesMax || Buffer.byteLength(text) <= bytesMax);
 }

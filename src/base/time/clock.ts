@@ -1,6 +1,6 @@
-// Time comes into the service through here alone (I8), so that a test can turn the clock.
+// The only source of time of the service (I8), so that tests can set the clock.
 
-/** Tells the time. Every part that needs "now" is given one. */
+/** The present time; passed to every part that needs it. */
 export interface Clock {
   /** Milliseconds since 1970-01-01T00:00:00Z. */
   now(): number;
@@ -9,7 +9,7 @@ export interface Clock {
 /** The clock of the machine. */
 export const systemClock: Clock = { now: () => Date.now() };
 
-/** A clock that stands still until it is turned; for tests. */
+/** A clock that changes only when it is advanced; for tests. */
 export class TurnedClock implements Clock {
   #nowMs: number;
 
@@ -21,7 +21,7 @@ export class TurnedClock implements Clock {
     return this.#nowMs;
   }
 
-  /** Moves the hands forward by `ms`. */
+  /** Advances the time by `ms`. */
   advance(ms: number): void {
     this.#nowMs += ms;
   }

@@ -1,15 +1,15 @@
-// Measures how late the event loop is, and says what held it. A timer that should run every 50 ms notes by how much it is
-// late; work on behalf of somebody outside notes itself when it begins (`setCurrentWork`), which costs a look at the clock and
-// no allocation. AsyncLocalStorage would know more and cost each push more. What goes on behind an `await` counts as
-// the work that was noted last, so that the name is right where one piece of work is long, and a hint elsewhere.
-// Started by server.ts; it measures real time, whatever clock a test turns.
+// Measures the delay of the event loop and logs what caused it. A timer that should run every 50 ms notes how late it
+// is; work for callers registers when it begins (`setCurrentWork`), which costs reading the clock and no allocation.
+// AsyncLocalStorage would be more precise, but slow down every push. Work after an `await` counts as the work
+// registered last, so the name is right for one long piece of work, and a hint otherwise. Started by server.ts; uses
+// real time, whatever clock a test sets.
 import { limits } from '../../config/limits.ts';
 import type { Log } from '../log.ts';
 
-/** Says what the work is, without a word of what was sent. Called only where the loop was held. */
+/** Describes the work without anything that was sent. Called only when the loop was blocked. */
 type Describe<T> = (subject: T) => string;
 
-/** There is one event loop in a thread, whatever runs in it. */
+/** Global, because a thread has one event loop. */
 const work: { describe: Describe<never> | undefined; subject: unknown; sinceMs: number } = {
   describe: undefined,
   subject: undefined,
@@ -21,7 +21,7 @@ const longest: { describe: Describe<never> | undefined; subject: unknown; elapse
   elapsedMs: 0,
 };
 
-/** Work begins; that noted before has ended. */
+/** Registers work that begins; the previous work has ended. */
 export function setCurrentWork<T>(describe: Describe<T>, subject: T): void {
   endWork(performance.now());
   work.describe = describe;
@@ -45,10 +45,10 @@ export class EventLoopMonitor {
   #timer: NodeJS.Timeout | undefined;
   #lastMs = 0;
   #loggedMs = Number.NEGATIVE_INFINITY;
-  /** Times that were held since the last that was told. */
+  /** Blockages since the last log line. */
   #suppressed = 0;
   #latestS = 0;
-  /** Called every 50 ms with the seconds by which the loop was late. */
+  /** Called every 50 ms with the delay in seconds. */
   onTick: (lateS: number) => void = () => {};
 
   constructor(log: Log) {
@@ -64,7 +64,7 @@ export class EventLoopMonitor {
     clearInterval(this.#timer);
   }
 
-  /** The most seconds that it was late since this was last asked. */
+  /** The longest delay since the last call, in seconds. */
   takeLatest(): number {
     const latestS = this.#latestS;
     this.#latestS = 0;

@@ -1,5 +1,5 @@
-// What is to happen when, earliest first (a binary heap). An entry that is no longer meant is not taken out; whoever
-// takes it asks whether it still is.
+// A priority queue of entries by time (a binary heap). Entries cannot be removed; whoever takes one checks whether it
+// is still valid.
 
 interface ScheduledEntry<T> {
   readonly atMs: number;
@@ -9,7 +9,7 @@ interface ScheduledEntry<T> {
 export class Schedule<T> {
   readonly #heap: ScheduledEntry<T>[] = [];
 
-  /** When the earliest is due, milliseconds since 1970 UTC. */
+  /** When the earliest entry is due, in milliseconds since 1970 UTC. */
   get nextMs(): number | undefined {
     return this.#heap[0]?.atMs;
   }
@@ -25,7 +25,7 @@ export class Schedule<T> {
     }
   }
 
-  /** Takes the earliest if it is due by now. */
+  /** Removes and returns the earliest entry if it is due. */
   take(nowMs: number): T | undefined {
     const heap = this.#heap;
     const first = heap[0];

@@ -1,14 +1,14 @@
-// What clocks on the wall show in a time zone of the IANA database, by the Intl of Node.js. Asking Intl costs
-// microseconds, so the offsets at the edges of days are remembered, and within a day is asked only where they differ.
+// Wall-clock times of IANA time zones, by Node.js's Intl. A query of Intl takes microseconds, so offsets at the edges
+// of days are cached, and Intl is asked within a day only where these differ.
 
 const dayMs = 86_400_000;
-/** Before this no zone had changed its clocks yet; the calendar of Intl is not needed for what lies before. */
+/** No zone changed its clocks before this. */
 const earliestMs = Date.UTC(1800, 0, 1);
-/** Days whose offsets are remembered for one zone, some 100 bytes each. Beyond: they are forgotten and asked again. */
+/** Days whose offsets are cached for one zone, some 100 bytes each. Beyond: all are dropped. */
 const daysMax = 4_000;
-/** Zones remembered, some 50 KiB each beside their days; there are some 600 names. Beyond: they are forgotten and made again. */
+/** Cached zones, some 50 KiB each without their days; there are some 600 names. Beyond: all are dropped. */
 const zonesMax = 32;
-/** No zone is further from UTC, with room for both sides of a change. */
+/** More than any zone's distance from UTC, on both sides of a change. */
 const reachMs = 26 * 3_600_000;
 
 export class TimeZone {
@@ -16,14 +16,14 @@ export class TimeZone {
   readonly #format: Intl.DateTimeFormat;
   /** Offsets at midnight UTC. */
   readonly #edges = new Map<number, number>();
-  /** When the clocks changed on a day of UTC, where they did. */
+  /** By UTC day: when the clocks changed on it, if they did. */
   readonly #changes = new Map<number, number>();
 
   private constructor(format: Intl.DateTimeFormat) {
     this.#format = format;
   }
 
-  /** The zone of this name, such as `Africa/Dakar`; undefined when there is none. */
+  /** The zone of this name, such as `Africa/Dakar`; undefined where there is none. */
   static find(name: string): TimeZone | undefined {
     const known = TimeZone.#known.get(name);
     if (known !== undefined) return known;
@@ -43,7 +43,7 @@ export class TimeZone {
     return zone;
   }
 
-  /** What must be added to UTC to get what the clocks show, milliseconds. */
+  /** Offset of the wall clock from UTC, in milliseconds. */
   offsetAt(ms: number): number {
     const day = Math.floor(ms / dayMs) * dayMs;
     const before = this.#offsetAtEdge(day);
@@ -57,12 +57,12 @@ export class TimeZone {
     return ms < change ? before : after;
   }
 
-  /** What the clocks show at this time, as if it were UTC. */
+  /** The wall clock at this time, as if it were UTC. */
   wallAt(ms: number): number {
     return ms + this.offsetAt(ms);
   }
 
-  /** The first time at which the clocks show `wallMs`, or, where they skip it, the time at which they do. */
+  /** The first time at which the wall clock shows `wallMs`, or where it skips that, the time of the skip. */
   firstShowing(wallMs: number): number {
     const fromMs = wallMs - reachMs;
     const toMs = wallMs + reachMs;
@@ -72,7 +72,7 @@ export class TimeZone {
     return this.wallAt(late) === wallMs ? late : this.changeWithin(fromMs, toMs);
   }
 
-  /** When the clocks changed after `fromMs` and up to `toMs`, between which the offset differs. */
+  /** When the clocks changed in (fromMs, toMs], between which the offset differs. */
   changeWithin(fromMs: number, toMs: number): number {
     const before = this.offsetAt(fromMs);
     return bisect(fromMs, toMs, (at) => this.offsetAt(at) !== before);
@@ -99,7 +99,7 @@ export class TimeZone {
   }
 }
 
-/** The first whole second after `from` at which `holds` is true, which it is at `to` and not at `from`. */
+/** Bisection: the first whole second after `from` at which `holds` is true; it is false at `from` and true at `to`. */
 function bisect(from: number, to: number, holds: (at: number) => boolean): number {
   let low = Math.floor(from / 1000);
   let high = Math.ceil(to / 1000);

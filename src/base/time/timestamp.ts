@@ -1,17 +1,17 @@
-// Timestamps as the API reads and writes them: RFC 3339 in, UTC with `Z` out (contract of timestamps).
+// Parses and formats timestamps of the API: any RFC 3339 in, UTC with `Z` out.
 
 const RFC_3339 =
   /^(\d{4})-(\d{2})-(\d{2})[Tt ](\d{2}):(\d{2}):(\d{2})(?:[.,](\d{1,9}))?(?:([Zz])|([+-])(\d{2}):?(\d{2}))?$/;
 
 /**
- * Reads a timestamp: RFC 3339 with any offset, or without one (then UTC), a fraction of up to nanoseconds.
- * @returns milliseconds since 1970 UTC (the fraction cut to milliseconds), or undefined when the text is no timestamp.
+ * Parses a timestamp: RFC 3339 with any offset, or without one (then UTC), with a fraction of up to nanoseconds.
+ * @returns milliseconds since 1970 UTC (the fraction truncated), or undefined for an invalid text.
  */
 export function parseTimestamp(text: string): number | undefined {
   return parseUsual(text) ?? parseAny(text);
 }
 
-/** The form that most devices send, `2016-06-08T18:20:27Z` or with milliseconds, without the cost of a pattern. */
+/** Fast path for the form that most devices send, `2016-06-08T18:20:27Z` or with milliseconds. */
 function parseUsual(text: string): number | undefined {
   const { length } = text;
   if ((length !== 20 && length !== 24) || text.charCodeAt(length - 1) !== 0x5a || text.charCodeAt(10) !== 0x54)
@@ -25,7 +25,7 @@ function parseUsual(text: string): number | undefined {
   const minute = digits(text, 14, 16);
   const second = digits(text, 17, 19);
   const ms = length === 24 ? digits(text, 20, 23) : 0;
-  // Anything odd (NaN compares as false) is left to the pattern.
+  // Any other form (NaN compares as false) is left to the pattern.
   const usual =
     year >= 1000 &&
     month >= 1 &&
@@ -59,7 +59,7 @@ function parseAny(text: string): number | undefined {
   const h = Number(hour);
   const mi = Number(minute);
   const s = Number(second);
-  // Second 60 is a leap second: RFC 3339 allows it, and it is read as the first instant after it.
+  // Second 60 is a leap second, which RFC 3339 allows; it is read as the next second.
   if (mo < 1 || mo > 12 || d < 1 || d > daysInMonth(y, mo) || h > 23 || mi > 59 || s > 60) return undefined;
   const ms = fraction === undefined ? 0 : Number(fraction.padEnd(3, '0').slice(0, 3));
   const date = new Date(0);
@@ -72,7 +72,7 @@ function parseAny(text: string): number | undefined {
   return utc < YEAR_0_MS || utc > YEAR_9999_END_MS ? undefined : utc;
 }
 
-/** Writes a time as RFC 3339 in UTC; the fraction only where it is not zero. */
+/** Formats a time as RFC 3339 in UTC; with a fraction only where it is not zero. */
 export function formatTimestamp(ms: number): string {
   const hour = Math.floor(ms / hourMs);
   const inHour = ms - hour * hourMs;
@@ -86,7 +86,7 @@ const hourMs = 3_600_000;
 const two = (number: number) => String(number).padStart(2, '0');
 const minutesAndSeconds = Array.from({ length: 3600 }, (_, n) => `${two(Math.floor(n / 60))}:${two(n % 60)}`);
 
-/** The hours written last: lists of datapoints have two times each, of which each goes on slowly. */
+/** The last formatted hours: rows of datapoints have two times each, both of which advance slowly. */
 const hours = [
   { hour: Number.NaN, text: '' },
   { hour: Number.NaN, text: '' },

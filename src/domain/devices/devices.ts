@@ -131,7 +131,7 @@ export class Devices {
     });
   }
 
-  /** Those of the ids that there are and the actor may view, in the order of the ids. */
+  /** The existing gateways among the ids that the actor may view, in the order of the ids. */
   async listVisible(actor: Actor, ids: readonly DeviceId[]): Promise<Device[]> {
     const found = new Map((await this.#store.listByIds(ids)).map((device) => [device.id, device]));
     const mayView = (device: Device) => (this.#permissions.scopesOf(actor, device) & scope.view) !== 0;

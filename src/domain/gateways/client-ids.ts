@@ -1,26 +1,26 @@
-// Who uses an MQTT client id. A gateway connects under its id, so a gateway that is declared and a client that connects ask
-// for the same name: this says who has it, and lets one of them decide at a time (contract 6 and 8). Called by gateways.ts
-// and by the MQTT edge, which knows connections and stored sessions.
+// Which users use an MQTT client id. A gateway connects under its own id, so declaring a gateway and connecting a
+// client compete for the same name: here one of them decides at a time (contract 6 and 8). Called by gateways.ts and by
+// MQTT, which knows connections and stored sessions.
 import { Refusal } from '../../base/refusal.ts';
 import type { Actor, UserKey } from '../users/user.ts';
 
-/** What the MQTT edge knows. */
+/** Implemented by MQTT. */
 export interface ClientIdHolders {
-  /** Users, guest apart, of whom a client is connected under the id, or has a session stored under it. */
+  /** Users, without guest, who have a client connected under the id or a session stored under it. */
   holdersOf(clientId: string): readonly UserKey[];
 }
 
 export class ClientIds {
   #holders: ClientIdHolders | undefined;
-  /** What was begun last for each id. Bounded by the requests and connections under way. */
+  /** By id: the work begun last. Bounded by the requests and connections in progress. */
   readonly #turns = new Map<string, Promise<unknown>>();
 
-  /** Until there are holders, nobody holds an id: no client connects before. */
+  /** Before this is called no id is in use, because no client can be connected. */
   follow(holders: ClientIdHolders): void {
     this.#holders = holders;
   }
 
-  /** Does the work when no other work on the same id is under way, so that what it finds out still holds when it ends. */
+  /** Runs the work when no other work on the same id is in progress, so that what it reads stays true until it ends. */
   async inTurn<T>(id: string, work: () => Promise<T>): Promise<T> {
     const before = this.#turns.get(id) ?? Promise.resolve();
     const done = before.then(work);
@@ -33,7 +33,7 @@ export class ClientIds {
     }
   }
 
-  /** @throws Refusal `exists` when somebody else who signed in uses the id. */
+  /** @throws Refusal `exists` when another signed-in user uses the id. */
   requireFree(actor: Actor, id: string): void {
     const holders = this.#holders?.holdersOf(id) ?? [];
     if (holders.every((holder) => holder === actor.key)) return;

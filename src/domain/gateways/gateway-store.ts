@@ -1,4 +1,4 @@
-// What gateways need remembered.
+// Storage of gateways.
 import type { BatchRange } from '../../base/in-batches.ts';
 import type { Filter } from '../devices/filter.ts';
 import type { Audience } from '../permissions/permission.ts';
@@ -11,7 +11,7 @@ export interface GatewayListQuery {
   readonly filter: Filter;
 }
 
-/** When a gateway was last heard of. */
+/** When a gateway was last heard. */
 export interface LastSeenUpdate {
   readonly gateway: GatewayKey;
   /** Milliseconds since 1970 UTC. */
@@ -20,7 +20,7 @@ export interface LastSeenUpdate {
 
 export interface GatewayStore {
   find(id: GatewayId): Promise<Gateway | undefined>;
-  /** Gateways behind `after` in order of creation that the audience may see and the filter lets through. */
+  /** Gateways after `after` in order of creation that the audience may see and that match the filter. */
   list(query: GatewayListQuery & BatchRange): Promise<Gateway[]>;
   count(query: GatewayListQuery): Promise<number>;
   /** Gateways of these ids, in no order. */
@@ -30,6 +30,6 @@ export interface GatewayStore {
   update(gateway: GatewayKey, change: GatewayChange, atMs: number): Promise<void>;
   setOwner(gateway: GatewayKey, owner: UserKey, atMs: number): Promise<void>;
   remove(gateway: GatewayKey): Promise<void>;
-  /** Writes when gateways were last heard of; a gateway that is gone is passed over. */
+  /** Stores last-seen times; removed gateways are ignored. */
   saveLastSeen(updates: readonly LastSeenUpdate[]): Promise<void>;
 }

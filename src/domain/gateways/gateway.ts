@@ -1,4 +1,4 @@
-// A gateway (spec 2.4, contract 6): what carries the readings of devices to the service.
+// A gateway (spec 2.4, contract 6): transports readings of devices to the service.
 import type { Json } from '../../base/text/json.ts';
 import type { Visibility } from '../permissions/visibility.ts';
 import type { UserKey } from '../users/user.ts';
@@ -29,14 +29,14 @@ export interface Gateway extends GatewayFields {
   /** Milliseconds since 1970 UTC. */
   readonly dateCreatedMs: number;
   readonly dateModifiedMs: number;
-  /** When it was last heard of, as far as that has been written. */
+  /** When it was last heard, as stored. */
   readonly lastSeenMs?: number;
 }
 
-/** A gateway and how it stands with it now. */
+/** A gateway with its present state. */
 export interface SeenGateway extends Gateway {
   readonly connected: boolean;
 }
 
-/** A change of a gateway's own fields; a field set to undefined is taken away. */
+/** A change of a gateway's own fields; undefined removes a field. */
 export type GatewayChange = { readonly [F in keyof GatewayFields]?: GatewayFields[F] | undefined };

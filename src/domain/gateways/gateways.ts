@@ -1,5 +1,5 @@
-// What one can do with gateways (spec 2.4, contract 6). Methods take the actor first; each asks the one permission
-// function before it does anything. Gateways asked for by MQTT are held in memory, bounded.
+// Reading and changing gateways (spec 2.4, contract 6). Methods take the actor first; each asks the permission function
+// before it does anything. Gateways that MQTT asks for are cached, bounded.
 
 import { inBatches } from '../../base/in-batches.ts';
 import { entryBytes, heapBytes } from '../../base/memory/heap-bytes.ts';
@@ -68,7 +68,7 @@ export class Gateways {
     });
   }
 
-  /** The gateway if it is in memory; for access checks at delivery. */
+  /** The gateway if it is in memory; for permission checks at delivery. */
   peek(id: GatewayId): Gateway | undefined {
     return this.#known.peek(id);
   }
@@ -77,12 +77,12 @@ export class Gateways {
     return this.#known.find(id);
   }
 
-  /** Forgets what is in memory, because anything may have changed (a user was removed). */
+  /** Drops the cache, because any gateway may have changed (a user was removed). */
   forgetAll(): void {
     this.#known.forgetAll();
   }
 
-  /** @throws Refusal `exists` when the id is taken, or somebody else's MQTT client uses it. */
+  /** @throws Refusal `exists` when the id is taken, or another user's MQTT client uses it. */
   async create(actor: Actor, draft: GatewayDraft): Promise<void> {
     this.#permissions.requireCreate(actor, { kind: 'gateway', id: draft.id });
     const visibility = visibilityOfNew(actor, draft.visibility, this.#defaultVisibility);
@@ -120,7 +120,7 @@ export class Gateways {
     return { total: await this.#store.count(found), gateways: this.#page({ ...found, ...query }) };
   }
 
-  /** Those of the ids that there are and the actor may view, in the order of the ids. */
+  /** The existing gateways among the ids that the actor may view, in the order of the ids. */
   async listVisible(actor: Actor, ids: readonly GatewayId[]): Promise<SeenGateway[]> {
     const found = new Map((await this.#store.listByIds(ids)).map((gateway) => [gateway.id, gateway]));
     const visible = ids.flatMap((id) => found.get(id) ?? []).filter((gateway) => this.#mayView(actor, gateway));
@@ -134,7 +134,7 @@ export class Gateways {
     await this.#change(id, () => this.#store.update(gateway.key, change, this.#clock.now()));
   }
 
-  /** Hands the gateway over; the present owner and admins may. */
+  /** Hands the gateway over; allowed to its owner and admins. */
   async setOwner(actor: Actor, id: GatewayId, username: string): Promise<void> {
     this.#permissions.requireNoKey(actor, 'owners');
     const gateway = await this.#get(id);
@@ -150,7 +150,7 @@ export class Gateways {
     this.#presence.forget(gateway.key);
   }
 
-  /** The gateway says that it is there. */
+  /** Handles a heartbeat of the gateway. */
   async beat(actor: Actor, id: GatewayId): Promise<void> {
     const gateway = await this.#get(id);
     this.#permissions.requireHeartbeat(actor, gateway);
@@ -168,7 +168,7 @@ export class Gateways {
     for await (const gateways of steps) for (const gateway of gateways) yield this.#seen(gateway);
   }
 
-  /** What is in memory alone is not searched; last_seen can be written before it is. */
+  /** Filters search the store only, so a last_seen that is in memory is written first. */
   async #makeReadyFor(filter: Filter): Promise<void> {
     const fields = filter.map(({ path }) => path.join('.'));
     if (fields.includes('connected')) {

@@ -1,6 +1,6 @@
-// Which gateways are there: who holds a gateway's id over MQTT, and when each was last heard of. A heartbeat changes
-// memory alone; it is written once `lastSeenLagMsMax` have passed since the last write for that gateway, and at a stop,
-// so that what is on disk never trails by more than that.
+// Which gateways are connected by MQTT, and when each was last heard. A heartbeat changes memory only; the time is
+// written when `lastSeenLagMsMax` has passed since the gateway's last write, and at a stop, so that the stored time
+// never lags behind by more.
 
 import { LruCache } from '../../base/memory/lru-cache.ts';
 import type { Clock } from '../../base/time/clock.ts';
@@ -10,14 +10,14 @@ import type { Actor } from '../users/user.ts';
 import type { Gateway, GatewayId, GatewayKey } from './gateway.ts';
 import type { GatewayStore, LastSeenUpdate } from './gateway-store.ts';
 
-/** A connection under a client id, and in whose name it acts now. */
+/** A connection under a client id, with its present actor. */
 export interface GatewayConnection {
   readonly actor: Actor;
 }
 
 interface LastSeen {
   atMs: number;
-  /** Undefined: never since the start. */
+  /** Undefined: not since the start. */
   writtenMs: number | undefined;
 }
 
@@ -28,7 +28,7 @@ export class Presence {
   /** By client id. Bounded by the number of MQTT connections. */
   readonly #connections = new Map<string, GatewayConnection>();
   readonly #seen = new LruCache<GatewayKey, LastSeen>({ weightMax: limits.gatewaysSeenMax });
-  /** Gateways whose time is to be written. */
+  /** Gateways whose time has to be written. */
   readonly #due = new Set<GatewayKey>();
   #writing: Promise<void> | undefined;
 
@@ -42,34 +42,34 @@ export class Presence {
     this.#clock = parts.clock;
   }
 
-  /** The connection has the client id from now on. */
+  /** The connection now has the client id. */
   arrive(clientId: string, connection: GatewayConnection): void {
     this.#connections.set(clientId, connection);
   }
 
-  /** The connection has gone, unless another has taken over its client id. */
+  /** The connection has closed; ignored where another one has taken over its client id. */
   leave(clientId: string, connection: GatewayConnection): void {
     if (this.#connections.get(clientId) === connection) this.#connections.delete(clientId);
   }
 
-  /** Is a client with the gateway's id connected that may act for the gateway (contract 6)? */
+  /** Whether a client that may act for the gateway is connected under its id (contract 6). */
   isConnected(gateway: Gateway): boolean {
     const connection = this.#connections.get(gateway.id);
     return connection !== undefined && this.#permissions.mayActFor(connection.actor, gateway);
   }
 
-  /** When the gateway was last heard of, milliseconds since 1970 UTC. */
+  /** When the gateway was last heard, in milliseconds since 1970 UTC. */
   lastSeenMs(gateway: Gateway): number | undefined {
     const seen = this.#seen.get(gateway.key)?.atMs;
     return seen === undefined ? gateway.lastSeenMs : Math.max(seen, gateway.lastSeenMs ?? 0);
   }
 
-  /** The connection has just been heard of; it counts for the gateway where it may act for it. */
+  /** A packet came on the connection; it counts for the gateway if the connection may act for it. */
   hear({ actor }: GatewayConnection, gateway: Gateway | undefined): void {
     if (gateway !== undefined && this.#permissions.mayActFor(actor, gateway)) this.see(gateway);
   }
 
-  /** The gateway has just been heard of. */
+  /** The gateway was heard just now. */
   see(gateway: { readonly key: GatewayKey; readonly id: GatewayId }): void {
     const atMs = this.#clock.now();
     const seen = this.#seen.get(gateway.key) ?? { atMs, writtenMs: undefined };
@@ -85,19 +85,19 @@ export class Presence {
     this.#due.delete(gateway);
   }
 
-  /** Writes all that is not written yet; for a stop, and before what is on disk is searched. */
+  /** Writes everything pending; at a stop, and before the stored times are searched. */
   async flush(): Promise<void> {
     for (const [gateway, { atMs, writtenMs }] of this.#seen.entries()) if (atMs !== writtenMs) this.#due.add(gateway);
     this.#writing ??= this.#write();
     await this.#writing;
   }
 
-  /** Resolves when no write is under way. */
+  /** Resolves when no write is in progress. */
   async idle(): Promise<void> {
     await this.#writing;
   }
 
-  /** One write at a time, in parts; what comes due meanwhile goes into the next. */
+  /** One write at a time, in parts; what becomes due meanwhile goes into the next. */
   async #write(): Promise<void> {
     // In the next turn, so that a burst of heartbeats is one write.
     await new Promise<void>((resolve) => setImmediate(resolve));
@@ -111,7 +111,7 @@ export class Presence {
         seen.writtenMs = seen.atMs;
         updates.push({ gateway, atMs: seen.atMs });
       }
-      // A disk that refuses is told of by whatever must be stored; the next heartbeat writes again.
+      // A refusing disk is reported elsewhere; the next heartbeat writes again.
       await this.#store.saveLastSeen(updates).catch(() => this.#notWritten(keys));
     }
     this.#writing = undefined;

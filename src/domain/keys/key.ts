@@ -1,17 +1,17 @@
-// An API key: lets a machine act for its owner, narrowed to what the key was made for (contract 2).
+// An API key: lets a machine act for its owner, restricted to scopes and devices (contract 2).
 import { noScopes, type ScopeName, type ScopeSet, scopeNames, scopesOn } from '../scopes.ts';
 import type { KeyScopes, User, UserKey } from '../users/user.ts';
 
-/** What a key may be given: the scopes of contract 3, reading the figures of the service, and acting as admin. */
+/** The scopes a key may have: those of contract 3, reading metrics, and acting as admin. */
 export const keyScopeNames = [...scopeNames, 'metrics:view', 'admin'] as const;
 export type KeyScopeName = ScopeName | 'metrics:view' | 'admin';
 
-/** What somebody asks to be made. */
+/** A key to be created. */
 export interface KeyDraft {
   readonly name: string;
-  /** Undefined: all of its owner's, without `admin`. */
+  /** Undefined: all of its owner's scopes, without `admin`. */
   readonly scopes?: readonly KeyScopeName[] | undefined;
-  /** The only devices it reaches, by id; undefined: all. */
+  /** The only devices it may access, by id; undefined: all. */
   readonly devices?: readonly string[] | undefined;
   /** Milliseconds since 1970 UTC. */
   readonly expiresMs?: number | undefined;
@@ -21,20 +21,20 @@ export interface ApiKey extends KeyDraft {
   readonly id: string;
   readonly owner: UserKey;
   readonly dateCreatedMs: number;
-  /** When it was used last, to the minute; milliseconds since 1970 UTC. */
+  /** When it was last used, to the minute, in milliseconds since 1970 UTC. */
   readonly lastUsedMs?: number | undefined;
 }
 
 const allScopes: ScopeSet = scopesOn.device | scopesOn.gateway | scopesOn.project;
 
-/** What the key leaves of its owner's rights. */
+/** The restriction that the key puts on its owner's rights. */
 export function keyScopesOf({ id, scopes, devices }: ApiKey, owner: User): KeyScopes {
   const admin = scopes?.includes('admin') === true;
   const metrics = scopes?.includes('metrics:view') === true && owner.admin;
   const named = (scopes ?? []).reduce((set: ScopeSet, name) => set | bitOf(name), noScopes);
-  // Narrowed to devices it reaches no gateways or projects, unless their scopes are named.
+  // A key restricted to devices may access gateways and projects only where their scopes are named.
   const unnamed = devices === undefined ? allScopes : scopesOn.device;
-  // A key for the figures reaches no record.
+  // A key for metrics alone may access no record.
   const isForRecords = scopes === undefined || scopes.some((name) => name !== 'metrics:view');
   return {
     keyId: id,

@@ -1,5 +1,5 @@
-// What one can do with API keys (contract 2). A key is shown once, when it is made; only its hash is kept, so that
-// nobody who sees the data can use it. What stands on a key ends when the key is revoked.
+// API keys (contract 2). A key is shown once, when it is created; only its hash is stored, so that reading the data
+// does not reveal it. Connections and sessions of a key end when it is revoked.
 import { createHash } from 'node:crypto';
 import type { Ids } from '../../base/ids.ts';
 import { entryBytes, heapBytes } from '../../base/memory/heap-bytes.ts';
@@ -15,11 +15,11 @@ import type { Users } from '../users/users.ts';
 import { type ApiKey, type KeyDraft, keyScopesOf } from './key.ts';
 import type { KeyStore } from './key-store.ts';
 
-/** Who signed in with a key, and what the key leaves of their rights. */
+/** The user of a key, and its restriction of their rights. */
 export interface KeySignIn {
   readonly user: User;
   readonly keyScopes: KeyScopes;
-  /** When the key expires, milliseconds since 1970 UTC; Infinity: never. */
+  /** When the key expires, in milliseconds since 1970 UTC; Infinity: never. */
   readonly expiresMs: number;
 }
 
@@ -27,7 +27,7 @@ const prefix = 'dundun_';
 const secretBytes = 32;
 const pattern = new RegExp(`^${prefix}[A-Za-z0-9_-]{43}$`);
 
-/** Does the text have the form of an API key? No token has it. */
+/** Whether the text has the form of an API key, which no token has. */
 export function isKeyText(text: string): boolean {
   return pattern.test(text);
 }
@@ -52,7 +52,7 @@ export class Keys {
     entriesMax: limits.keysCachedMax,
     weigh: ({ key }) => 2 * entryBytes + heapBytes(key),
   });
-  /** When the last use of each key was written, by id. */
+  /** By key id: when its last use was stored. */
   readonly #usesNoted = new LruCache<string, number>({ weightMax: limits.keysCachedMax });
   #writing: Promise<unknown> = Promise.resolve();
 
@@ -72,7 +72,7 @@ export class Keys {
     this.#ids = parts.ids;
   }
 
-  /** Moves when a key is revoked, so that what was concluded from keys can be dropped at once. */
+  /** Increases when a key is revoked, so that caches that depend on keys are dropped at once. */
   get changes(): number {
     return this.#changes;
   }
@@ -83,8 +83,8 @@ export class Keys {
   }
 
   /**
-   * Makes a key; what is given back of it is shown this once.
-   * @throws Refusal `forbidden` for a scope the actor cannot give, `quota`.
+   * Creates a key, which is returned only this once.
+   * @throws Refusal `forbidden` for a scope the actor does not have, `quota`.
    */
   async create(actor: Actor, draft: KeyDraft): Promise<{ readonly id: string; readonly key: string }> {
     this.#requireSignedIn(actor);
@@ -106,12 +106,12 @@ export class Keys {
     return { id, key };
   }
 
-  /** The keys of a user, for the user and admins. @throws Refusal `not-found`, `forbidden` */
+  /** The keys of a user; for the user and admins. @throws Refusal `not-found`, `forbidden` */
   async listOf(actor: Actor, userId: string): Promise<ApiKey[]> {
     return this.#store.list((await this.#requireSelfOrAdmin(actor, userId)).key);
   }
 
-  /** Revokes one key of a user, or all of them; for the user and admins. @throws Refusal `not-found`, `forbidden` */
+  /** Revokes one key of a user, or all; for the user and admins. @throws Refusal `not-found`, `forbidden` */
   async removeOf(actor: Actor, userId: string, id?: string): Promise<void> {
     const user = await this.#requireSelfOrAdmin(actor, userId);
     const key = id === undefined ? undefined : await this.#store.findById(id);
@@ -133,17 +133,17 @@ export class Keys {
     });
   }
 
-  /** Reads keys anew from now on: what is known of them was changed elsewhere. */
+  /** Drops the cache, because keys were changed elsewhere. */
   forget(): void {
     this.#changes += 1;
     this.#known.clear();
   }
 
-  /** Revokes one of the actor's keys: from now on nobody gets in by it, and who is in by it is cut. */
+  /** Revokes one of the actor's keys: it is no longer accepted, and connections that use it are cut. */
   async remove(actor: Actor, id: string): Promise<void> {
     this.#requireSignedIn(actor);
     const key = await this.#store.findById(id);
-    // Somebody else's is as unknown as one that never was.
+    // Another user's key is reported as unknown.
     if (key === undefined || key.owner !== actor.key) throw new Refusal('not-found', `You have no key ${id}.`);
     try {
       await this.#store.remove(id);
@@ -155,7 +155,7 @@ export class Keys {
   }
 
   /**
-   * Who the key stands for, as of a moment ago; notes that it was used.
+   * The user of the key, at most a moment out of date; stores that the key was used.
    * @throws Refusal `unauthenticated` for a key that is unknown, revoked or expired.
    */
   async verify(text: string): Promise<KeySignIn> {
@@ -164,19 +164,19 @@ export class Keys {
     throw new Refusal('unauthenticated', 'The API key is not valid: it is unknown, revoked or expired.');
   }
 
-  /** The same; undefined for a key that is not good. */
+  /** The same; undefined for an invalid key. */
   async find(text: string): Promise<KeySignIn | undefined> {
     const key = await this.#findByHash(hashOf(text));
     return key && this.#signInBy(key);
   }
 
-  /** The same for a key that was verified before, by its id; undefined when it is good no more. */
+  /** The same by key id, for a key that was verified before; undefined when it is no longer valid. */
   async check(id: string): Promise<KeySignIn | undefined> {
     const key = await this.#store.findById(id);
     return key && this.#signInBy(key);
   }
 
-  /** Resolves when all uses that were noted are written. */
+  /** Resolves when all uses are stored. */
   async idle(): Promise<void> {
     await this.#writing;
   }
@@ -196,12 +196,12 @@ export class Keys {
     if (known !== undefined && nowMs - known.atMs < limits.userFreshMs) return known.key;
     const changes = this.#changes;
     const key = await this.#store.findByHash(hash);
-    // One that was revoked while it was read is not remembered.
+    // Not cached if a key was revoked during the read.
     if (key !== undefined && changes === this.#changes) this.#known.set(hash, { key, atMs: nowMs });
     return changes === this.#changes ? key : this.#store.findByHash(hash);
   }
 
-  /** Once a minute at most, beside what the key is used for; a use that cannot be written is one that is not shown. */
+  /** Once a minute at most, and independent of the request; if it fails, the use is not recorded. */
   #noteUse(key: ApiKey): void {
     const nowMs = this.#clock.now();
     const notedMs = this.#usesNoted.get(key.id) ?? key.lastUsedMs ?? Number.NEGATIVE_INFINITY;
@@ -225,7 +225,10 @@ export class Keys {
   }
 }
 
-/** A key is as random as its hash, so that it needs neither salt nor time; finding it by hash tells nothing of it. */
+/**
+ * Neither salt nor a slow hash is needed, because keys are random; looking a key up by its hash reveals nothing about
+ * it.
+ */
 function hashOf(text: string): string {
   return createHash('sha256').update(text).digest('base64');
 }

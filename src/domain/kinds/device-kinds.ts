@@ -1,5 +1,5 @@
-// Kinds of sensors and actuators found in the field: a small table of our own, because QUDT names quantities and units
-// only. What a sensor measures is named by the id of its quantity kind in QUDT where that has one.
+// Kinds of sensors and actuators used in the field. A table of our own, because QUDT has only quantities and units.
+// What a sensor measures is given by QUDT's quantity kinds where these exist.
 
 /** Id, label, and the ids of the quantity kinds it usually measures. */
 export const sensorKindLines: readonly string[] = [

@@ -1,12 +1,12 @@
-// Words to choose from for sensors and actuators: kinds, what is measured, units. Suggestions for people who describe
-// devices; a sensor may hold any string.
+// Vocabularies for describing sensors and actuators: kinds, quantities, units. Suggestions for people; a sensor may
+// have any text.
 import { actuatorKindLines, sensorKindLines } from './device-kinds.ts';
 import qudt from './qudt.json' with { type: 'json' };
 
 export interface Kind {
   readonly id: string;
   readonly label: string;
-  /** Of a unit: how it is written. */
+  /** Of a unit: its symbol. */
   readonly symbol?: string;
   /** Of a unit or a kind of sensor: ids of quantity kinds. */
   readonly quantityKinds?: readonly string[];
@@ -14,7 +14,7 @@ export interface Kind {
   readonly broader?: readonly string[];
   /** Of a kind of actuator: the type its values usually have. */
   readonly valueType?: string;
-  /** The address that names it all over the world. */
+  /** Its IRI. */
   readonly iri?: string;
 }
 
@@ -22,12 +22,12 @@ const vocabularies = ['sensor_kinds', 'quantity_kinds', 'units', 'actuator_kinds
 export type Vocabulary = (typeof vocabularies)[number];
 
 export interface KindQuery {
-  /** A part of the label, the id or the symbol, in whatever case. */
+  /** Searched in label, id and symbol, regardless of case. */
   readonly text?: string | undefined;
   readonly quantityKind?: string | undefined;
 }
 
-/** The kinds that match, in order of their ids. */
+/** The matching entries, in order of their ids. */
 export function listKinds(vocabulary: Vocabulary, { text, quantityKind }: KindQuery): readonly Kind[] {
   const all = kindsOf(vocabulary);
   if (text === undefined && quantityKind === undefined) return all;
@@ -40,7 +40,7 @@ export function listKinds(vocabulary: Vocabulary, { text, quantityKind }: KindQu
   );
 }
 
-/** The quantity kind and all that are broader: atmospheric pressure is measured in units of pressure. */
+/** The quantity kind and all broader ones: atmospheric pressure is measured in units of pressure. */
 function withBroader(quantityKind: string): ReadonlySet<string> {
   const kinds = new Map(kindsOf('quantity_kinds').map((kind) => [kind.id, kind]));
   const found = new Set([quantityKind]);
@@ -50,7 +50,7 @@ function withBroader(quantityKind: string): ReadonlySet<string> {
 
 const read = new Map<Vocabulary, readonly Kind[]>();
 
-/** Reads a table when it is first asked for. */
+/** Parses a table when it is first needed. */
 function kindsOf(vocabulary: Vocabulary): readonly Kind[] {
   const known = read.get(vocabulary);
   if (known !== undefined) return known;

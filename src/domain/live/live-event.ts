@@ -1,26 +1,26 @@
-// What the reader of a live stream is told.
+// The events of a live stream.
 
 import type { Datapoint } from '../datapoints/datapoint.ts';
 import type { ActuatorId } from '../devices/actuator.ts';
 import type { SensorId } from '../devices/sensor.ts';
 
-/** A datapoint, and its order of arrival where that is still known. */
+/** A datapoint, with its order of arrival where that is known. */
 export interface LivePoint extends Datapoint {
   readonly seq: number | undefined;
 }
 
 /** What a reader that comes back had last. */
 export interface ResumePoint {
-  /** Order of arrival; 0 where it was not known. */
+  /** Order of arrival; 0 where unknown. */
   readonly seq: number;
-  /** When it was received, milliseconds since 1970 UTC; undefined where the reader does not say. */
+  /** When it was received, in milliseconds since 1970 UTC; undefined where the reader does not say. */
   readonly receivedMs: number | undefined;
 }
 
 export type LiveEvent =
   | { readonly kind: 'datapoint'; readonly sensor: SensorId; readonly point: LivePoint }
   | { readonly kind: 'actuator'; readonly actuator: ActuatorId; readonly valueJson: string }
-  /** More was missed than is sent again. */
+  /** More datapoints were missed than are sent again. */
   | { readonly kind: 'gap' }
   /** The last event of a stream. */
   | { readonly kind: 'end'; readonly reason: string };

@@ -1,6 +1,6 @@
-// Live streams: what is committed for a device, handed on as it comes (contract 10), from the feed alone. Taking from
-// the feed only enqueues (I4); each delivery asks the one permission function for the actor as they are then (I6). A
-// stream whose reader is too slow is cut with a reason, and ends when its token, its right or its device does.
+// Live streams: sends what is committed for a device to its readers (contract 10), from the feed only. Taking from the
+// feed only enqueues (I4); each delivery asks the permission function for the present actor (I6). A stream ends with a
+// reason when its reader is too slow, or its token, permission or device ends.
 
 import { Refusal } from '../../base/refusal.ts';
 import type { Caller } from '../callers/caller.ts';
@@ -27,14 +27,14 @@ export interface LiveBounds {
 
 export interface LiveRequest {
   readonly device: DeviceId;
-  /** Who asks, as they are now. @throws Refusal `unauthenticated` */
+  /** Returns the actor with present rights. @throws Refusal `unauthenticated` */
   readonly actorNow: () => Promise<Actor>;
   readonly calibrated: boolean;
-  /** Seq of the last datapoint that the reader has, if it was here before. */
+  /** The last datapoint the reader has, if it was connected before. */
   readonly last: ResumePoint | undefined;
 }
 
-/** Datapoints handed on in one step. */
+/** Events sent in one step. */
 const stepEvents = 500;
 
 export class Live {
@@ -74,7 +74,7 @@ export class Live {
     });
   }
 
-  /** Follows the feed from now on. */
+  /** Subscribes to the feed. */
   start(): void {
     this.#feed.subscribe((committed) => {
       const streams = this.#count === 0 ? undefined : this.#streams.get(committed.device.id);
@@ -82,14 +82,14 @@ export class Live {
     });
   }
 
-  /** Ends all streams, each with a last word. */
+  /** Ends all streams with a reason. */
   close(): void {
     for (const streams of this.#streams.values()) {
       for (const stream of streams) stream.end('The service is stopping. Come back shortly.');
     }
   }
 
-  /** Says whether a stream would be given. @throws Refusal `not-found`, `forbidden`. */
+  /** Checks whether a stream may be opened. @throws Refusal `not-found`, `forbidden`. */
   async permit({ device: id, actorNow }: Pick<LiveRequest, 'device' | 'actorNow'>): Promise<Device> {
     const device = await this.#directory.get(id);
     this.#permissions.require(await actorNow(), device, scope.dataView);
@@ -115,12 +115,12 @@ export class Live {
     return stream;
   }
 
-  /** What is handed on, if it still may be. @throws Refusal where it may not. */
+  /** The events for what was committed, if the reader may still have them. @throws Refusal where it may not. */
   async #toEvents(opened: Device, request: LiveRequest, committed: Committed | undefined): Promise<LiveEvent[]> {
     const device = await this.#directory.find(opened.id);
     if (device?.key !== opened.key) throw new Refusal('not-found', `The device ${opened.id} was removed.`);
     this.#permissions.require(await request.actorNow(), device, scope.dataView);
-    // A device that had this id before is another.
+    // A removed device with the same id is another one.
     if (committed === undefined || committed.device.key !== device.key) return [];
     if (committed.kind === 'actuator') {
       return [{ kind: 'actuator', actuator: committed.actuator.id, valueJson: committed.valueJson }];
@@ -151,7 +151,7 @@ export class Live {
     this.#count += 1;
   }
 
-  /** Ends the oldest stream of the caller who has most, if that is more than the newcomer will have. */
+  /** Ends the oldest stream of the caller with the most, if that has more than the new stream's caller would have. */
   #freeSlotFor(newcomer: Caller): boolean {
     let heaviest: LiveStream | undefined;
     for (const streams of this.#streams.values()) {
@@ -177,7 +177,7 @@ export class Live {
 const retryAfterS = 30;
 
 interface StreamParts {
-  /** Among whom streams, and the bytes that wait in them, are shared out. */
+  /** Whose share of streams, and of bytes waiting in them, it uses. */
   readonly caller: Caller;
   readonly bytesMax: number;
   readonly heartbeatMs: number;
@@ -187,14 +187,14 @@ interface StreamParts {
   readonly toEvents: (committed: Committed | undefined) => Promise<LiveEvent[]>;
 }
 
-/** One reader's stream. */
+/** The stream of one reader. */
 class LiveStream {
   readonly #parts: StreamParts;
   #queue: Committed[] = [];
   #bytes = 0;
   #reason: string | undefined;
   #isOver = false;
-  /** True when its place is another's. */
+  /** True when its share has been given back. */
   #isFree = false;
   #wake: () => void = () => {};
 
@@ -206,7 +206,7 @@ class LiveStream {
     return this.#parts.caller;
   }
 
-  /** Enqueues; a reader that lets too much wait is cut. */
+  /** Enqueues; cuts the stream where too much waits. */
   take(committed: Committed): void {
     if (this.#reason !== undefined || (committed.kind === 'sensor' && committed.readings.length === 0)) return;
     const { caller, bytesMax, byteShare } = this.#parts;
@@ -222,13 +222,13 @@ class LiveStream {
     this.#wake();
   }
 
-  /** Ends the stream with a last word, after what waits. Once. */
+  /** Ends the stream with a reason after everything that waits. Once. */
   end(reason: string): void {
     this.#reason ??= reason;
     this.#wake();
   }
 
-  /** Ends the stream with a last word, without what waits; its place is free at once, whether it is read or not. */
+  /** Ends the stream with a reason and drops what waits; its share is free at once, whether it is read or not. */
   cut(reason: string): void {
     this.#reason ??= reason;
     this.#drop();
@@ -236,7 +236,7 @@ class LiveStream {
     this.#wake();
   }
 
-  /** Ends the stream because its reader is gone. */
+  /** Ends the stream because its reader has disconnected. */
   leave(): void {
     if (this.#isOver) return;
     this.#isOver = true;
@@ -252,7 +252,7 @@ class LiveStream {
     this.#parts.onEnd();
   }
 
-  /** The events in steps; an empty step is a sign of life. Read once. */
+  /** The events in steps; an empty step is a heartbeat. Iterate once. */
   async *events(): AsyncGenerator<LiveEvent[]> {
     try {
       yield [];
@@ -281,13 +281,13 @@ class LiveStream {
         yield [{ kind: 'end', reason: this.#reason }];
         return;
       } else if (await this.#isQuiet()) {
-        // Nothing came; that the reader may still be here is asked all the same.
+        // Checks the permission even when nothing came.
         yield await this.#parts.toEvents(undefined);
       }
     }
   }
 
-  /** Waits for something to happen; true when nothing did until the next heartbeat. */
+  /** Waits for an event; true when none came until the next heartbeat. */
   #isQuiet(): Promise<boolean> {
     return new Promise((resolve) => {
       const heartbeat = setTimeout(() => resolve(true), this.#parts.heartbeatMs);
@@ -319,7 +319,7 @@ function pointsOf({ readings, firstSeq, receivedMs }: CommittedPush): LivePoint[
   }));
 }
 
-/** About what it takes in memory. */
+/** Estimated bytes in memory. */
 function bytesOf(committed: Committed): number {
   if (committed.kind === 'actuator') return 200 + committed.valueJson.length * 2;
   let bytes = 200;

@@ -1,7 +1,7 @@
-// What a reader of a live stream missed while it was away, from the store. Where the order of arrival is no longer known,
-// what was received behind the reader's last datapoint counts, and each sensor is read back from its newest datapoint
-// until a hundred in a row are known; what was measured long before it was pushed may lie further back, and is for a
-// read of values to find.
+// The datapoints that a reader of a live stream missed while it was disconnected, read from the store. Where the order
+// of arrival is no longer known, datapoints count that were received after the reader's last one: each sensor is read
+// backwards until a hundred in a row were received before it. Datapoints with much older timestamps may be missed; a
+// read of values finds them.
 import { limits } from '../../config/limits.ts';
 import type { Caller } from '../callers/caller.ts';
 import { type Columns, datapointsOf } from '../datapoints/columns.ts';
@@ -19,7 +19,9 @@ interface Missed {
   readonly point: LivePoint;
 }
 
-/** The datapoints that came behind the one had last, in order of arrival; a gap first where there are too many. */
+/**
+ * The datapoints that arrived after the reader's last one, in order of arrival; a gap first where there are too many.
+ */
 export async function missedSince(
   series: Pick<Series, 'latest' | 'range'>,
   device: Device,
@@ -43,7 +45,7 @@ export async function missedSince(
   return isTooMuch ? [{ kind: 'gap' }, ...events] : events;
 }
 
-/** Keeps one more than is sent, so that it is known that there were more. */
+/** Keeps one more than is sent, which tells that there were more. */
 function keepNewest(missed: Missed[]): void {
   if (missed.length <= limits.liveMissedMax + 1) return;
   missed.sort(compareArrival);
@@ -52,7 +54,7 @@ function keepNewest(missed: Missed[]): void {
 
 function compareArrival({ point: a }: Missed, { point: b }: Missed): number {
   if (a.seq !== undefined && b.seq !== undefined) return a.seq - b.seq;
-  // What has been sealed came before what has not.
+  // Sealed datapoints arrived before those in the log.
   return Number(a.seq !== undefined) - Number(b.seq !== undefined) || a.receivedMs - b.receivedMs;
 }
 
@@ -77,7 +79,7 @@ function livePointsOf(columns: Columns): LivePoint[] {
   return datapointsOf(columns).map((point, index) => ({ ...point, seq: columns.seqs?.[index] || undefined }));
 }
 
-/** Of what has been sealed, that counts which was received in a later millisecond than the last one. */
+/** A sealed datapoint counts where it was received in a later millisecond than the reader's last. */
 function isMissed({ seq, receivedMs }: LivePoint, last: ResumePoint): boolean {
   return seq === undefined ? receivedMs > (last.receivedMs ?? Number.POSITIVE_INFINITY) : seq > last.seq;
 }

@@ -1,10 +1,10 @@
-// What an API key leaves of the rights of its owner: a part of the one permission function (I6), for every kind of
-// record. Called by permission.ts alone, so that no door can pass it by.
+// Restricts a user's rights to those of an API key: a part of the permission function (I6), for every kind of record.
+// Called by permission.ts alone, so that every protocol passes it.
 
 import { noScopes, type RecordKind, type ScopeSet, scopesOn } from '../scopes.ts';
 import type { Actor } from '../users/user.ts';
 
-/** What is left of the scopes held on a record; all of them where the actor did not come with a key. */
+/** The scopes that remain of those held on a record; all of them without an API key. */
 export function restrictedToKey(
   { keyScopes }: Actor,
   record: { readonly kind: RecordKind; readonly id: string },
@@ -15,7 +15,7 @@ export function restrictedToKey(
   return held & keyScopes.scopes;
 }
 
-/** The same for a list: what is left of the scopes looked for, and the only ids that count. */
+/** The same for a list: the scopes that remain, and the only ids that count. */
 export function audienceOfKey(
   { keyScopes }: Actor,
   wanted: ScopeSet,

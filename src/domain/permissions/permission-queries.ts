@@ -1,17 +1,17 @@
-// Which records somebody holds rights on, and which (spec 2.7, contract 3). Reads in bounded steps what the permission
-// function needs and nothing else, so that a fleet of any size is told in constant memory.
+// Lists the records on which an actor holds rights, with these rights (spec 2.7, contract 3). Reads only what the
+// permission function needs, in bounded steps, so that memory does not depend on the size of the fleet.
 import { type BatchRange, inBatches } from '../../base/in-batches.ts';
 import { limits } from '../../config/limits.ts';
 import { noScopes, type RecordKind, type ScopeSet, scopesOn } from '../scopes.ts';
 import type { Actor } from '../users/user.ts';
 import type { Audience, Permissions, ProtectedRecord } from './permission.ts';
 
-/** A record with its place in the order of creation. */
+/** A record with its key, which gives the order of creation. */
 export type OrderedRecord = ProtectedRecord & { readonly key: number };
 
 export interface ProtectedRecordStore {
   count(kind: RecordKind, audience: Audience): Promise<number>;
-  /** Records behind `after` in order of creation; of the shares, those with the audience's user. */
+  /** Records after `after` in order of creation; of their shares only that with the audience's user. */
   list(kind: RecordKind, query: BatchRange & { readonly audience: Audience }): Promise<OrderedRecord[]>;
 }
 
@@ -35,7 +35,7 @@ export class PermissionQueries {
     this.#permissions = parts.permissions;
   }
 
-  /** The records of a kind, or a page of them, on which the actor holds any scope at all. */
+  /** The records of a kind, or a page of them, on which the actor holds any scope. */
   async list(
     actor: Actor,
     kind: RecordKind,

@@ -1,5 +1,6 @@
-// The one function that decides who may do what with a device, a gateway or a project (I6), for every door: v2, v1,
-// MQTT, live, CSV. Lists take their filter from `audienceOf`, which says the same as a condition a store can evaluate.
+// The one function that decides who may do what with a device, a gateway or a project (I6), for every protocol: v2, v1,
+// MQTT, live streams. Lists take their filter from `audienceOf`, which expresses the same rule as a condition for the
+// store.
 import { Refusal } from '../../base/refusal.ts';
 import {
   noScopes,
@@ -15,10 +16,10 @@ import type { Actor, UserKey } from '../users/user.ts';
 import { audienceOfKey, restrictedToKey } from './key-restriction.ts';
 import type { Visibility } from './visibility.ts';
 
-/** What callers without a token may do: `full` (as owner of what guest owns), `push` (create and push), `none`. */
+/** What callers without a token may do: `full` (act as owner of what guest owns), `push` (create and push), `none`. */
 export type GuestAccess = 'full' | 'push' | 'none';
 
-/** What a record is judged by. A project is always private; gateways and projects have no shares. */
+/** The fields that decide permission. A project is always private; gateways and projects have no shares. */
 export interface ProtectedRecord {
   readonly kind: RecordKind;
   readonly id: string;
@@ -27,17 +28,20 @@ export interface ProtectedRecord {
   readonly shares?: ReadonlyMap<UserKey, ScopeSet>;
 }
 
-/** Something that gives rights on a record, and which. */
+/** A reason for rights on a record, and these rights. */
 export interface PermissionReason {
   readonly reason: 'owner' | 'admin' | 'public' | 'share';
   readonly scopes: ScopeSet;
 }
 
-/** Who holds a right, as a condition: on everything, or on what is public, owned by or shared with the user. */
+/**
+ * Who holds a right, as a condition: on everything, or on public records, records owned by the user, and records shared
+ * with the user.
+ */
 export type Audience = {
   /** The only ids that count, where an API key names them. */
   readonly only?: readonly string[];
-  /** Who asks (`Caller.key`): long reads are shared out by it. */
+  /** The caller (`Caller.key`), because long reads take turns by caller. */
   readonly caller?: string;
 } & (
   | { readonly all: true }
@@ -45,7 +49,7 @@ export type Audience = {
       readonly all: false;
       readonly public: boolean;
       readonly user: UserKey | undefined;
-      /** A share counts when it names one of these scopes. */
+      /** A share counts when it has one of these scopes. */
       readonly shared: ScopeSet;
     }
 );
@@ -61,17 +65,17 @@ export class Permissions {
     return this.#guestAccess;
   }
 
-  /** Holds from now on for whoever asks. */
+  /** Takes effect at once for everybody. */
   set guestAccess(access: GuestAccess) {
     this.#guestAccess = access;
   }
 
-  /** True where callers who do not sign in are turned away. */
+  /** True where callers without a token are refused. */
   get refusesGuests(): boolean {
     return this.#guestAccess === 'none';
   }
 
-  /** Exactly the scopes the actor holds on the record (contract 3). */
+  /** The scopes the actor holds on the record (contract 3). */
   scopesOf(actor: Actor, record: ProtectedRecord): ScopeSet {
     return restrictedToKey(actor, record, this.#scopesOfUser(actor, record));
   }
@@ -92,7 +96,7 @@ export class Permissions {
     throw new Refusal('forbidden', `You need the right ${missing} on ${record.kind} ${record.id}.`);
   }
 
-  /** May the actor set a value of the device's actuators? A public device alone gives nobody this right. */
+  /** Whether the actor may set values of the device's actuators. That a device is public gives nobody this right. */
   maySetActuators(actor: Actor, device: ProtectedRecord): boolean {
     if ((this.scopesOf(actor, device) & scope.update) !== 0) return true;
     return restrictedToKey(actor, device, this.#sharedWith(actor, device) & scope.dataCreate) !== noScopes;
@@ -112,14 +116,14 @@ export class Permissions {
     );
   }
 
-  /** What only the owner and admins may do; with an API key, only where it holds a right on the record at all. */
+  /** For actions of the owner and admins only; an API key must in addition hold a right on the record. */
   requireOwner(actor: Actor, record: ProtectedRecord): void {
     if (this.#ownsOrAdministers(actor, record) && this.scopesOf(actor, record) !== noScopes) return;
     this.requireGuestAllowed(actor);
     throw new Refusal('forbidden', `Only the owner of ${record.kind} ${record.id} or an admin may do this.`);
   }
 
-  /** Creating is open to everybody who is let in; an API key needs the right to change the record that comes to be. */
+  /** Everybody who is let in may create; an API key needs the right to change the new record. */
   requireCreate(actor: Actor, record: { readonly kind: RecordKind; readonly id: string }): void {
     this.requireGuestAllowed(actor);
     const needed = updates & scopesOn[record.kind];
@@ -128,20 +132,20 @@ export class Permissions {
     throw new Refusal('forbidden', `This API key lacks the scope ${name} for ${record.id}, which creating needs.`);
   }
 
-  /** Accounts, passwords, keys, shares and owners are managed by who signs in, never with an API key (contract 2). */
+  /** Accounts, passwords, keys, shares and owners are never managed with an API key (contract 2). */
   requireNoKey(actor: Actor, managed: string): void {
     if (actor.keyScopes === undefined) return;
     throw new Refusal('forbidden', `An API key does not manage ${managed}. Sign in with username and password.`);
   }
 
-  /** What holds for the whole service is chosen by admins who signed in. */
+  /** Settings of the service are changed by admins, not with API keys. */
   requireSettings(actor: Actor): void {
     this.requireNoKey(actor, 'settings');
     this.requireGuestAllowed(actor);
     if (!actor.admin) throw new Refusal('forbidden', 'Only an admin reads and changes the settings of the service.');
   }
 
-  /** Figures tell how much there is of everything: they are for admins, and for keys that admins made for them. */
+  /** Metrics reveal how much there is of everything: for admins, and for keys that admins made for them. */
   requireMetrics(actor: Actor): void {
     if (actor.admin || actor.keyScopes?.metrics === true) return;
     const right = 'the token of an admin, or an API key with the scope metrics:view that an admin made';
@@ -149,14 +153,14 @@ export class Permissions {
     throw new Refusal('forbidden', `The figures need ${right}.`);
   }
 
-  /** May messages that are nobody's record pass between this actor and others of the same user? */
+  /** Whether messages that belong to no record may pass between the actor's connections. */
   mayRelay(actor: Actor, kind: 'user' | 'gateway'): boolean {
     if (actor.guest) return false;
     if (actor.keyScopes === undefined || actor.keyScopes.whole) return true;
     return kind === 'gateway' && (actor.keyScopes.scopes & scope.gatewayUpdate) !== 0;
   }
 
-  /** A rule acts with all the rights of its author, so an API key that leaves less of them has no say in rules. */
+  /** A rule acts with all rights of its author, so a restricted API key may not manage rules. */
   requireRules(actor: Actor): void {
     this.requireGuestAllowed(actor);
     if (actor.keyScopes === undefined || actor.keyScopes.whole) return;
@@ -179,25 +183,28 @@ export class Permissions {
     );
   }
 
-  /** Whose rules a list shows: as `requireAuthor` says of each. */
+  /** Whose rules a list shows, consistent with `requireAuthor`. */
   rulesOf(actor: Actor): 'all' | 'own' | 'none' {
     this.requireRules(actor);
     if (actor.admin) return 'all';
     return this.#isOrAdministers(actor, actor.key) ? 'own' : 'none';
   }
 
-  /** A heartbeat is for who may change the gateway, and for everybody where it is public (contract 6). */
+  /** Heartbeats are allowed to users who may change the gateway, and to everybody where it is public (contract 6). */
   requireHeartbeat(actor: Actor, gateway: ProtectedRecord): void {
     this.requireGuestAllowed(actor);
     if (gateway.visibility !== 'public') this.require(actor, gateway, scope.gatewayUpdate);
   }
 
-  /** Who may change a gateway may be it over MQTT, under its id, and speak with it (contract 8). */
+  /**
+   * Whether the actor may connect by MQTT as the gateway and exchange messages with it (contract 8): where they may
+   * change it.
+   */
   mayActFor(actor: Actor, gateway: ProtectedRecord): boolean {
     return (this.scopesOf(actor, gateway) & scope.gatewayUpdate) !== 0;
   }
 
-  /** Where the actor's rights on the record come from; together they are what `scopesOf` says. */
+  /** The reasons of the actor's rights on the record; together they give `scopesOf`. */
   reasonsOf(actor: Actor, record: ProtectedRecord): readonly PermissionReason[] {
     const held = this.scopesOf(actor, record);
     const own = this.#ownsOrAdministers(actor, record) ? scopesOn[record.kind] : noScopes;
@@ -219,12 +226,12 @@ export class Permissions {
     }
   }
 
-  /** False for guests who may not act as owners of what guest owns. */
+  /** False for guests who may not act as owner of guest's records. */
   mayOwn(actor: Actor): boolean {
     return !actor.guest || this.#guestAccess === 'full';
   }
 
-  /** The records on which `scopesOf` holds at least one of these scopes, all of which are of one kind. */
+  /** The records on which `scopesOf` has at least one of these scopes, all of one kind of record. */
   audienceOf(actor: Actor, needed: ScopeSet): Audience {
     const { wanted: shared, ...narrowing } = audienceOfKey(actor, needed);
     const only = { ...narrowing, caller: actor.caller.key };

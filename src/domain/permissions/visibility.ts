@@ -1,12 +1,11 @@
-// Who may see a record that has a visibility, and what guest may make of it (spec 5.5, contract 3). The rules are the
-// same for devices and gateways.
+// Visibility of devices and gateways, and its rules for guest (spec 5.5, contract 3).
 import { Refusal } from '../../base/refusal.ts';
 import { type Actor, guestUsername } from '../users/user.ts';
 
 /** Who sees a record: everybody, or those who hold a right on it. */
 export type Visibility = 'public' | 'private';
 
-/** What guest creates is everybody's; what somebody creates is theirs until they say otherwise. */
+/** Records of guest are public; others as asked for, or by default. */
 export function visibilityOfNew(actor: Actor, asked: Visibility | undefined, fallback: Visibility): Visibility {
   return actor.guest ? 'public' : (asked ?? fallback);
 }

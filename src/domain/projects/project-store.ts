@@ -1,4 +1,4 @@
-// What projects need remembered.
+// Storage of projects.
 import type { BatchRange } from '../../base/in-batches.ts';
 import type { Audience } from '../permissions/permission.ts';
 import type { UserKey } from '../users/user.ts';
@@ -6,7 +6,7 @@ import type { Project, ProjectChange, ProjectFields, ProjectId, ProjectKey } fro
 
 export interface ProjectStore {
   find(id: ProjectId): Promise<Project | undefined>;
-  /** Projects behind `after` in order of creation that the audience may see. */
+  /** Projects after `after` in order of creation that the audience may see. */
   list(query: BatchRange & { readonly audience: Audience }): Promise<Project[]>;
   count(audience: Audience): Promise<number>;
   /** @throws Refusal `exists` when the id is taken. */

@@ -1,4 +1,4 @@
-// A project (contract 6): devices and gateways that somebody looks at together. It names them, and gives no right on them.
+// A project (contract 6): devices and gateways to be viewed together. It names them and gives no rights on them.
 import type { DeviceId } from '../devices/device.ts';
 import type { GatewayId } from '../gateways/gateway.ts';
 import type { UserKey } from '../users/user.ts';
@@ -8,13 +8,13 @@ export type ProjectKey = number & { readonly __brand?: 'ProjectKey' };
 
 export interface ProjectFields {
   readonly name?: string;
-  /** Ids as they were given, each once; there need not be such a device. */
+  /** Ids as the client sent them, each once; the devices need not exist. */
   readonly deviceIds: readonly DeviceId[];
   readonly gatewayIds: readonly GatewayId[];
 }
 
 export interface ProjectDraft extends ProjectFields {
-  /** Left out: the service makes one. */
+  /** Absent: the service generates one. */
   readonly id?: ProjectId;
 }
 

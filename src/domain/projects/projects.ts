@@ -1,5 +1,5 @@
-// What one can do with projects (contract 6); for their owner and admins alone. Methods take the actor first; each asks
-// the one permission function before it does anything.
+// Reading and changing projects (contract 6), for their owner and admins only. Methods take the actor first; each asks
+// the permission function before it does anything.
 import type { Ids } from '../../base/ids.ts';
 import { inBatches } from '../../base/in-batches.ts';
 import { Refusal } from '../../base/refusal.ts';
@@ -36,7 +36,7 @@ export class Projects {
   }
 
   /**
-   * Makes a project and gives its id.
+   * Creates a project and returns its id.
    * @throws Refusal `exists` when the id is taken.
    */
   async create(actor: Actor, draft: ProjectDraft): Promise<ProjectId> {
@@ -95,7 +95,7 @@ export class Projects {
   }
 }
 
-/** An id that is named twice is meant once. */
+/** Removes repeated ids. */
 function withoutRepeats<T extends Partial<ProjectFields>>(fields: T): T {
   const distinct = { ...fields };
   if (fields.deviceIds !== undefined) Object.assign(distinct, { deviceIds: [...new Set(fields.deviceIds)] });

@@ -1,6 +1,6 @@
-// Shares out by address what guests have together, so that one stranger cannot use up what the others have: an address may
-// take as much as is left for the others afterwards, so one alone gets half. Asked before guests create something or begin a
-// stored session; datapoints ask push-charges.ts, by the same rule. The store refuses what is beyond the whole (0017).
+// Shares guest's quotas among addresses, so that one address cannot use up what others need: an address may take as
+// much as is then left for the others, so one alone gets half. Asked before guests create something or begin a stored
+// session; for datapoints push-charges.ts applies the same rule. The store refuses what exceeds the whole quota (0017).
 
 import { Refusal } from '../../base/refusal.ts';
 import type { Clock } from '../../base/time/clock.ts';
@@ -15,7 +15,7 @@ export type GuestAmounts = { readonly [K in GuestQuotaKind]?: number };
 export class GuestShares {
   readonly #store: QuotaStore;
   readonly #clock: Clock;
-  /** Let in and not done yet, so that many at a time do not pass together. */
+  /** Amounts of work in progress, so that concurrent requests cannot exceed the share together. */
   readonly #pending = new Map<GuestQuotaKind, number>();
 
   constructor(parts: { readonly store: QuotaStore; readonly clock: Clock }) {
@@ -24,8 +24,8 @@ export class GuestShares {
   }
 
   /**
-   * Does the work that takes so much of a guest's stock; what a signed-in user does is not counted here.
-   * @throws Refusal `quota` where the address has its share.
+   * Runs work that takes these amounts of guest's quotas; not counted for signed-in users.
+   * @throws Refusal `quota` where the address has used up its share.
    */
   async take<T>(actor: Actor, amounts: GuestAmounts, work: () => Promise<T>): Promise<T> {
     const taken = actor.guest ? (Object.entries(amounts) as [GuestQuotaKind, number][]).filter(([, n]) => n > 0) : [];
@@ -58,8 +58,8 @@ export class GuestShares {
   }
 
   /**
-   * Counts what changes a stock of which the caller knows how much there is: bytes of retained messages.
-   * @returns false where the address has its share; then nothing is counted.
+   * Counts an amount where the caller knows the present total, such as bytes of retained messages.
+   * @returns false where the address has used up its share; then nothing is counted.
    */
   takeOf(
     { guest, caller }: Actor,
@@ -75,7 +75,7 @@ export class GuestShares {
     return true;
   }
 
-  /** After a guest has removed something: who makes and removes things all day long keeps their share. */
+  /** After a guest has removed something: creating and removing all day long uses up nothing. */
   giveBack(actor: Actor, amounts: GuestAmounts): void {
     const usage = actor.guest ? actor.caller.ofGuest : undefined;
     if (usage === undefined) return;
@@ -90,7 +90,7 @@ export class GuestShares {
   }
 }
 
-/** What was taken and is gone again is given back: nobody has more than all have. */
+/** An address cannot hold more than all guests together. */
 export function heldOf(taken: number, used: number): number {
   return Math.max(0, Math.min(taken, used));
 }

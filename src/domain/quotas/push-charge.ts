@@ -1,12 +1,12 @@
-// What the pushes of one user to one device are charged to. Counted at each commit on an object that the device carries,
-// so that a push looks up nothing. Made and written to the store by push-charges.ts.
+// The counter that pushes of one user to one device are charged to. Updated at each commit, on an object that the
+// device holds, so that a push needs no look-up. Made and stored by push-charges.ts.
 import type { Caller } from '../callers/caller.ts';
 import { GuestUsage } from '../callers/guest-usage.ts';
 import type { DeviceKey } from '../device-key.ts';
 import type { ProtectedRecord } from '../permissions/permission.ts';
 import type { UserKey } from '../users/user.ts';
 
-/** What has been counted and not been written yet. */
+/** Counted and not stored yet. */
 export interface PendingCharge {
   readonly device: DeviceKey;
   readonly user: UserKey;
@@ -15,9 +15,9 @@ export interface PendingCharge {
   readonly bytes: number;
 }
 
-/** What one user has pushed, of how much; no bound until it is known. */
+/** What one user has pushed and may push; no bound until it is loaded. */
 export class PushAccount {
-  /** Of guest: shared out by address. */
+  /** True for guest: shared among addresses. */
   readonly isShared: boolean;
   usedBytes = 0;
   bytesMax = Number.POSITIVE_INFINITY;
@@ -33,13 +33,13 @@ export class PushAccount {
 /** What strangers have pushed to one device. */
 export class StrangerAllowance {
   usedBytes = 0;
-  /** Whoever has pushed more than all others together, if anyone has, and bytes that are theirs for certain. */
+  /** The caller who has pushed more than half, if any, and a lower bound of their bytes. */
   #most: Caller | undefined;
   #mostBytes = 0;
 
   /**
-   * Finds who takes more than half with one count, whatever number of callers there is (the majority vote of Boyer and
-   * Moore): it grows with pushes of that caller and shrinks with those of others.
+   * Finds the majority caller with one counter, however many callers there are (Boyer–Moore majority vote): it grows
+   * with pushes of that caller and shrinks with those of others.
    */
   add(caller: Caller, bytes: number): void {
     this.usedBytes += bytes;
@@ -51,7 +51,7 @@ export class StrangerAllowance {
     }
   }
 
-  /** No less than this is from the caller, since `forget`. */
+  /** A lower bound of what the caller has pushed since `forget`. */
   takenBy(caller: Caller): number {
     return caller === this.#most ? this.#mostBytes : 0;
   }
@@ -62,21 +62,21 @@ export class StrangerAllowance {
   }
 }
 
-/** A device as charges know it. It carries those of its users, kept here by push-charges.ts. */
+/** The fields of a device that charges need. */
 export interface ChargedDevice extends ProtectedRecord {
   readonly key: DeviceKey;
-  /** The charge of the user who pushed last. */
+  /** The charge used last. */
   lastCharge?: PushCharge | undefined;
   charges?: Map<UserKey, PushCharge> | undefined;
 }
 
-/** What was pushed, as quotas count it. */
+/** A pushed amount as quotas count it. */
 export interface PushedAmount {
   readonly datapoints: number;
   readonly bytes: number;
 }
 
-/** What the pushes of one user to one device are charged to. */
+/** The charge of one user's pushes to one device. */
 export class PushCharge {
   readonly device: DeviceKey;
   readonly user: UserKey;
@@ -98,7 +98,7 @@ export class PushCharge {
     this.#onDue = onDue;
   }
 
-  /** After the commit. */
+  /** Called after the commit. */
   add({ datapoints, bytes }: PushedAmount, caller: Caller): void {
     if (this.#datapoints === 0) this.#onDue(this);
     this.#datapoints += datapoints;
@@ -112,7 +112,7 @@ export class PushCharge {
     this.strangers?.add(caller, bytes);
   }
 
-  /** What is to be written; from now on it counts as written. */
+  /** Returns what is to be stored, which counts as stored from then on. */
   take(): PendingCharge {
     const { device, user } = this;
     const due = { device, user, isStranger: this.strangers !== undefined };

@@ -1,6 +1,6 @@
-// Who is charged for datapoints: the user who pushes them (guest for all who do not sign in), and, where a push came in only
-// because the device is public, the device's allowance for strangers beside that, which never stops its owner. Counted in memory
-// as commits come, on an object that is found without a look-up, and written every few seconds; a crash loses no more.
+// Charges datapoints to the user who pushes them (guest for all without a token). Pushes that are accepted only because
+// the device is public also count against the device's allowance for strangers, which never limits its owner. Counted
+// in memory at each commit without a look-up, and stored every few seconds; a crash loses no more than that.
 
 import type { Log } from '../../base/log.ts';
 import { LruCache } from '../../base/memory/lru-cache.ts';
@@ -25,7 +25,7 @@ export class PushCharges {
   readonly #strangerBytesMax: number;
   readonly #accounts = new LruCache<UserKey, PushAccount>({ weightMax: limits.usersCachedMax });
   readonly #allowances = new LruCache<DeviceKey, StrangerAllowance>({ weightMax: limits.strangerAllowancesMax });
-  /** The day on which strangers' shares were counted last; days since 1970 UTC. */
+  /** The day for which strangers' shares are counted, in days since 1970 UTC. */
   #day = 0;
   #due: PushCharge[] = [];
   #timer: NodeJS.Timeout | undefined;
@@ -45,7 +45,7 @@ export class PushCharges {
     this.#strangerBytesMax = parts.strangerBytesMax;
   }
 
-  /** What a push of the actor to the device is charged to; whether it may come is `refusalOf`. */
+  /** The charge for pushes of the actor to the device; `refusalOf` decides whether it allows more. */
   of(actor: Actor, device: ChargedDevice): PushCharge {
     const last = device.lastCharge;
     if (last !== undefined && last.user === actor.key) return last;
@@ -64,7 +64,7 @@ export class PushCharges {
     return charge;
   }
 
-  /** Why the caller may push no more there; undefined where more may come. */
+  /** Why the caller may not push more; undefined where they may. */
   refusalOf({ account, strangers }: PushCharge, caller: Caller): Refusal | undefined {
     if (account.isShared || strangers !== undefined) {
       const refusal = this.#shareRefusal({ account, strangers }, caller);
@@ -82,7 +82,7 @@ export class PushCharges {
     return account.dayMax === Number.POSITIVE_INFINITY ? undefined : this.#dailyRefusal(account);
   }
 
-  /** An address of guests, and one among a device's strangers, may have as much as is left for the others. */
+  /** An address of guests, or one among a device's strangers, may use as much as is left for the others. */
   #shareRefusal(
     { account, strangers }: Pick<PushCharge, 'account' | 'strangers'>,
     caller: Caller,
@@ -101,7 +101,7 @@ export class PushCharges {
     return new Refusal('quota', detail, { quota });
   }
 
-  /** On another day every stranger begins anew. */
+  /** Resets strangers' shares on a new day. */
   #turnDay(): void {
     const day = this.#today();
     if (this.#day === day) return;
@@ -109,13 +109,13 @@ export class PushCharges {
     for (const [, allowance] of this.#allowances.entries()) allowance.forget();
   }
 
-  /** Reads limits of the user anew, because an admin has set them. */
+  /** Reloads the limits of a user after an admin has changed them. */
   refresh(user: UserKey): void {
     const account = this.#accounts.get(user);
     if (account !== undefined) void this.#load(user, account);
   }
 
-  /** Writes all that was counted. */
+  /** Stores everything counted. */
   async flush(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -142,11 +142,11 @@ export class PushCharges {
       try {
         await this.#store.addCharges(some, day);
       } catch (error) {
-        // Counted in memory all the same until the next start.
+        // It stays counted in memory until the next start.
         this.#log.warn({ err: error }, 'what was pushed could not be counted for quotas');
       }
     }
-    // What retention and removals have given back is seen here.
+    // Reloads totals, which retention and removals may have decreased.
     for (const user of users) {
       const account = this.#accounts.get(user);
       if (account !== undefined && account.bytesMax !== Number.POSITIVE_INFINITY) await this.#load(user, account);

@@ -1,10 +1,10 @@
-// How much a user has of each kind of which there are quotas, and may have.
+// The usage and the limits of a user by kind of quota.
 import type { QuotaKind } from '../../base/quota-kinds.ts';
 
-/** What an admin sets for one user: a limit, `none` for no bound, null for the default again. */
+/** Limits that an admin sets for one user: a number, `none` for no bound, null for the default. */
 export type QuotaExceptions = { readonly [K in QuotaKind]?: number | 'none' | null | undefined };
 
-/** How much of a kind a user has, and may have. */
+/** Usage and limit of one kind. */
 export interface QuotaState {
   readonly used: number;
   /** undefined: no bound. */

@@ -1,5 +1,5 @@
-// What each user has and may have. Who owns a record is charged for it. The store counts and refuses by itself, in the
-// commit of the change, so that no door and no race passes a quota; here quotas are read, and set by admins.
+// Usage and limits of users. A record is charged to its owner. The store counts and refuses by itself in the commit of
+// the change, so that no protocol and no race can exceed a quota; this class reads quotas and lets admins set them.
 import type { Log } from '../../base/log.ts';
 import { type QuotaKind, type QuotaLimits, quotaKinds } from '../../base/quota-kinds.ts';
 import { Refusal } from '../../base/refusal.ts';
@@ -34,14 +34,14 @@ export class Quotas {
     await this.#store.putDefaults({ ...defaults, admin: none });
   }
 
-  /** What the user may have; undefined: no bound. For who keeps a kind by themselves. */
+  /** The user's limits; undefined: no bound. For callers that count a kind by themselves. */
   async limitsOf(user: Pick<User, 'key'>): Promise<QuotaLimits> {
     const report = await this.#find(user.key);
     return Object.fromEntries(quotaKinds.map((kind) => [kind, report[kind].limit])) as QuotaLimits;
   }
 
   /**
-   * Checks before something is handed over; the store checks again in the commit.
+   * Checks in advance; the store checks again in the commit.
    * @throws Refusal `quota`
    */
   async requireWithinQuota(user: Pick<User, 'key'>, amounts: { readonly [K in QuotaKind]?: number }): Promise<void> {
@@ -53,13 +53,13 @@ export class Quotas {
     }
   }
 
-  /** One's own; with an API key too. */
+  /** The actor's own; allowed with an API key. */
   async ofActor(actor: Actor): Promise<QuotaReport> {
     this.#permissions.requireGuestAllowed(actor);
     return this.#find(actor.key);
   }
 
-  /** @throws Refusal `not-found`, `forbidden` unless it is oneself or an admin asks. */
+  /** @throws Refusal `not-found`, `forbidden` unless the user or an admin asks. */
   async of(actor: Actor, id: string): Promise<QuotaReport> {
     this.#permissions.requireGuestAllowed(actor);
     const user = await this.#users.getById(id);
@@ -67,13 +67,13 @@ export class Quotas {
     throw new Refusal('forbidden', 'Only the user and admins see what somebody has.');
   }
 
-  /** For admins, who see the quotas of a list of users; for others an empty map. */
+  /** The quotas of a list of users, for admins; for others an empty map. */
   async ofAll(actor: Actor, users: readonly User[]): Promise<ReadonlyMap<UserKey, QuotaReport>> {
     return actor.admin ? this.#store.list(users.map(({ key }) => key)) : new Map();
   }
 
   /**
-   * Sets limits for one user. What they have already stays, above a limit too.
+   * Sets limits for one user. Existing usage stays, even above a limit.
    * @throws Refusal `not-found`, `forbidden`
    */
   async set(actor: Actor, id: string, exceptions: QuotaExceptions): Promise<void> {

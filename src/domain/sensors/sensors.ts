@@ -1,4 +1,4 @@
-// What one can do with the sensors of a device (contract 4). Changing them needs `devices:update`.
+// Reading and changing the sensors of a device (contract 4). Changes need `devices:update`.
 
 import { Refusal } from '../../base/refusal.ts';
 import type { Clock } from '../../base/time/clock.ts';
@@ -45,7 +45,7 @@ export class Sensors {
     return { device, sensor: sensorOf(device, sensorId), scopes: this.#permissions.scopesOf(actor, device) };
   }
 
-  /** Adds a sensor, or replaces the description of the one with that id and keeps its datapoints. */
+  /** Adds a sensor, or replaces the description of the one with that id; its datapoints stay. */
   async put(actor: Actor, id: DeviceId, draft: SensorDraft): Promise<void> {
     const device = await this.#requireUpdate(actor, id);
     if (!device.sensors.has(draft.id)) assertPartsMax(device.sensors.size + device.actuators.size + 1);
@@ -65,7 +65,7 @@ export class Sensors {
     );
   }
 
-  /** Removes the sensor; its datapoints are out of reach at once and go in the background. */
+  /** Removes the sensor. Its datapoints become unreachable at once and are deleted in the background. */
   async remove(actor: Actor, id: DeviceId, sensorId: SensorId): Promise<void> {
     const device = await this.#requireUpdate(actor, id);
     const sensor = sensorOf(device, sensorId);

@@ -1,6 +1,6 @@
-// What callers without a token may do, as an admin chose while the service runs; or as its operator fixed it
-// (DUNDUN_GUEST_ACCESS), which wins. A change is kept first, then holds at once for every door, because all of them ask the
-// same Permissions.
+// The setting of guest access: chosen by an admin while the service runs, or fixed by the operator
+// (DUNDUN_GUEST_ACCESS), which takes precedence. A change is stored first, then takes effect at once for all protocols,
+// because all ask the same Permissions.
 import type { Log } from '../../base/log.ts';
 import { Refusal } from '../../base/refusal.ts';
 import type { GuestAccess, Permissions } from '../permissions/permission.ts';
@@ -12,7 +12,7 @@ export interface GuestAccessState {
   readonly access: GuestAccess;
   /** True where the operator has fixed it. */
   readonly isFixed: boolean;
-  /** True once an admin has chosen, or the operator. */
+  /** True once an admin or the operator has chosen. */
   readonly isAnswered: boolean;
 }
 
@@ -34,7 +34,7 @@ export class GuestAccessSetting {
     readonly revocations: SessionRevocations;
     readonly guest: User;
     readonly log: Log;
-    /** As the operator fixed it; undefined: admins choose. */
+    /** The operator's choice; undefined: admins choose. */
     readonly fixed: GuestAccess | undefined;
   }) {
     this.#store = parts.store;
@@ -45,7 +45,7 @@ export class GuestAccessSetting {
     this.#fixed = parts.fixed;
   }
 
-  /** Has what was chosen before hold again. Before any door opens. */
+  /** Restores the stored choice. Called before any port opens. */
   async start(): Promise<void> {
     const chosen = (await this.#store.find(name)) as GuestAccess | undefined;
     this.#isChosen = chosen !== undefined;
@@ -73,7 +73,7 @@ export class GuestAccessSetting {
     this.#isChosen = true;
     this.#permissions.guestAccess = access;
     this.#log.info({ by: actor.username, before, access }, 'audit: guest access was chosen');
-    // Connections over MQTT that are there already.
+    // Ends existing MQTT connections of guests.
     if (access === 'none')
       await this.#revocations.announce({
         userKey: this.#guest.key,

@@ -1,4 +1,4 @@
-// What the settings that admins change need remembered over a restart.
+// Storage of settings that admins change.
 
 export interface SettingStore {
   find(name: string): Promise<string | undefined>;

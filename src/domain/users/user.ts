@@ -56,7 +56,7 @@ export interface KeyScopes {
   /** Whether it may read the metrics; only for keys of admins. */
   readonly metrics: boolean;
   readonly scopes: ScopeSet;
-  /** The only devices it reaches, by id; undefined: all. */
+  /** The only devices it may access, by id; undefined: all. */
   readonly devices: ReadonlySet<string> | undefined;
   /** True when it has all of its owner's rights: neither scopes nor devices named, and admin where the owner is. */
   readonly whole: boolean;

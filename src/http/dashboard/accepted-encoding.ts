@@ -1,7 +1,6 @@
-// Whether a client takes an encoding of content, by its Accept-Encoding (RFC 9110 section 12.5.3); read entry by entry.
-// Called where files are served that were compressed beforehand.
+// Parses Accept-Encoding (RFC 9110 section 12.5.3). Used where precompressed files are served.
 
-/** True where the header names the encoding, or all by `*`, and does not rule it out by a weight of zero. */
+/** Whether the header names the encoding, or `*`, with a weight above zero. */
 export function takesEncoding(header: string | string[] | undefined, encoding: string): boolean {
   let takesAny = false;
   for (const entry of String(header ?? '').split(',')) {

@@ -1,5 +1,5 @@
-// The files of the built dashboard in memory, with what the build compressed beside them, so that a request costs no
-// disk and no compression. Read once at start by server.ts; some hundred kilobytes.
+// The files of the built dashboard in memory, with their precompressed forms, so that requests need no disk and no
+// compression. Read once at start by server.ts; some hundred kilobytes.
 import { readdir, readFile } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
 import { takesEncoding } from './accepted-encoding.ts';
@@ -14,7 +14,7 @@ export interface Asset {
 }
 
 export interface DashboardFiles {
-  /** index.html, with `%NONCE%` where the nonce of a request goes. */
+  /** index.html, with `%NONCE%` in place of the request's nonce. */
   readonly page: string;
   /** By path, such as `/assets/main-Bx3.js`. */
   readonly assets: ReadonlyMap<string, Asset>;
@@ -48,7 +48,7 @@ export async function readDashboard(folder: string): Promise<DashboardFiles | un
   return { page, assets };
 }
 
-/** The smallest that the browser takes. */
+/** The smallest form that the browser accepts. */
 export function encodingFor(header: string | string[] | undefined, variants: Asset['variants']): Encoding {
   const takes = (encoding: 'br' | 'gzip') => variants[encoding] !== undefined && takesEncoding(header, encoding);
   return takes('br') ? 'br' : takes('gzip') ? 'gzip' : 'identity';

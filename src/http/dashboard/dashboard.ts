@@ -1,6 +1,6 @@
-// Serves the built dashboard: its page at `/` and at every address of its own that a browser asks for as HTML, its files
-// below /assets, and at /dashboard.json what it must know before anybody signs in. Called by http-server. The page may
-// run scripts and styles of this service alone (docs/decisions/0016); no other answer has these headers.
+// Serves the built dashboard: its page at `/` and at each of its own addresses that a browser requests as HTML, its
+// files below /assets, and at /dashboard.json what it needs before sign-in. Called by http-server. The page may run
+// scripts and styles of this service only (docs/decisions/0016); no other answer has these headers.
 import { randomBytes } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import packageJson from '../../../package.json' with { type: 'json' };
@@ -8,7 +8,7 @@ import { type Asset, type DashboardFiles, encodingFor } from './dashboard-files.
 
 const hidden = { hide: true } as never;
 
-/** What the dashboard must know before anybody signs in; the configuration says the rest (config/dashboard-settings.ts). */
+/** What the dashboard needs before sign-in; config/dashboard-settings.ts provides most of it. */
 export interface DashboardFacts {
   readonly tiles?: { readonly url: string };
 }
@@ -31,16 +31,18 @@ export function registerDashboard(app: FastifyInstance, { files, facts }: Dashbo
   }
 }
 
-/** Whether an unknown path is one of the dashboard: a browser goes there, and it is below none of the API's. */
+/**
+ * Whether an unknown path is a page of the dashboard: a browser navigates to it, and it is not below a path of the API.
+ */
 function isPageRequest({ method, url, headers }: FastifyRequest): boolean {
   const goes = method === 'GET' || method === 'HEAD';
   return goes && /\btext\/html\b/i.test(headers.accept ?? '') && !reserved.test(url);
 }
 
-/** Paths whose unknown children are faults of a client, or files that are missing, and never a page. */
+/** Paths below which an unknown one is an error or a missing file, never a page. */
 const reserved = /^\/(api|docs|openapi\.json|health|metrics|mqtt|assets|dashboard\.json)([/?.]|$)/i;
 
-/** The answer to an unknown path of the dashboard; false where there is none. */
+/** Answers an unknown path with the page; false where there is none. */
 export function answerWithPage(request: FastifyRequest, reply: FastifyReply, { files, facts }: Dashboard): boolean {
   if (files === undefined || !isPageRequest(request)) return false;
   sendPage(reply.code(200), files, contentPolicy(facts().tiles?.url));
@@ -52,7 +54,7 @@ function sendPage(reply: FastifyReply, files: DashboardFiles, policy: (nonce: st
   return reply
     .type('text/html; charset=utf-8')
     .headers({
-      // The nonce is good for one page.
+      // The nonce is valid for one page.
       'cache-control': 'no-store',
       'content-security-policy': policy(nonce),
       'referrer-policy': 'same-origin',
@@ -75,7 +77,7 @@ function sendAsset(request: FastifyRequest, reply: FastifyReply, { type, isHashe
   return reply.send(variants[encoding]);
 }
 
-/** Scripts and styles of this service, or with the page's own nonce; no other host but that of the map's tiles. */
+/** Allows scripts and styles of this service or with the page's nonce, and the host of the map's tiles. */
 function contentPolicy(tileUrl: string | undefined): (nonce: string) => string {
   const tiles = tileUrl === undefined ? '' : ` ${originOf(tileUrl)}`;
   return (nonce) =>
@@ -93,7 +95,7 @@ function contentPolicy(tileUrl: string | undefined): (nonce: string) => string {
     ].join('; ');
 }
 
-/** `https://{s}.tiles.example/{z}/{x}/{y}.png` may be at any subdomain. */
+/** `https://{s}.tiles.example/{z}/{x}/{y}.png` stands for any subdomain. */
 function originOf(tileUrl: string): string {
   const { origin } = new URL(tileUrl.replace('{s}', 'wildcard-subdomain'));
   return origin.replace('wildcard-subdomain', '*');

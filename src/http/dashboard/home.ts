@@ -1,5 +1,5 @@
-// The front door where no dashboard is built: a browser is led to the reference. And what one is told at the door of
-// MQTT, which is for WebSockets alone.
+// `/` without a built dashboard: redirects browsers to the reference. And the answer to plain requests for MQTT's path,
+// which is for WebSockets only.
 import type { FastifyInstance } from 'fastify';
 import { answerUpgradeRequired } from '../server/errors.ts';
 

@@ -1,6 +1,6 @@
-// Whether the reference (/docs) and its document (/openapi.json) are open to everybody, or follow guest access
-// (DUNDUN_DOCS_ACCESS). Where they do and guests are turned away, a token or key opens them, and username and password by
-// HTTP Basic, which browsers ask a person for. Called by http-server.ts before these routes are made.
+// Whether the reference (/docs, /openapi.json) is open to everybody or follows guest access (DUNDUN_DOCS_ACCESS). If it
+// does and guests are refused, it needs a token, an API key, or username and password by HTTP Basic, for which browsers
+// ask. Called by http-server.ts before these routes are added.
 import type { FastifyInstance } from 'fastify';
 import { Refusal } from '../../base/refusal.ts';
 import type { Permissions } from '../../domain/permissions/permission.ts';
@@ -27,7 +27,7 @@ export function guardDocs(
   if (!parts.isGuarded) return;
   app.addHook('onRequest', async (request, reply) => {
     if (request.routeOptions.config?.isReference !== true || !parts.permissions.refusesGuests) return;
-    // What one caller was shown is not kept for the next one.
+    // A shared cache must not serve it to the next caller.
     reply.header('cache-control', 'private, no-cache');
     const { authorization } = request.headers;
     if (authorization === undefined)

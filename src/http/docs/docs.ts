@@ -1,5 +1,5 @@
-// The interactive reference at /docs: Scalar's renderer, served from here, so that the page works without internet and
-// calls no other host (docs/decisions/0003). Called by http-server. Its headers are those of this page alone.
+// The interactive reference at /docs: Scalar's renderer, served from here, so that the page works offline and calls no
+// other host (docs/decisions/0003). Called by http-server. Its headers apply to this page only.
 import { createHash, randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
@@ -16,7 +16,7 @@ export async function registerDocs(app: FastifyInstance): Promise<void> {
   const script = await readFile(new URL('vendor/scalar/standalone.js.gz', import.meta.url));
   const hash = createHash('sha256').update(script).digest('base64url').slice(0, 16);
   const scriptPath = `/docs/reference-${hash}.js`;
-  // Kept from the first request of somebody who takes no gzip on: to make it anew takes 3 MB and some 30 ms each time.
+  // Kept from the first request without gzip on: decompressing takes 3 MB and some 30 ms each time.
   let plain: Promise<Buffer> | undefined;
   const page: FastifyPluginAsync = async (scope) => {
     await registerHeaders(scope);
@@ -44,15 +44,15 @@ export async function registerDocs(app: FastifyInstance): Promise<void> {
 async function registerHeaders(scope: FastifyInstance): Promise<void> {
   await scope.register(helmet, {
     global: false,
-    // Whether a host speaks TLS alone is for those who run it to say.
+    // HSTS is up to the operator (DUNDUN_HSTS).
     strictTransportSecurity: false,
-    // On plain HTTP, as in most local networks, a browser ignores these two and complains of them.
+    // On plain HTTP browsers ignore these two and log warnings.
     crossOriginOpenerPolicy: false,
     originAgentCluster: false,
   });
 }
 
-/** One script and nothing else runs; it calls this service alone. Scalar writes its styles into the page itself. */
+/** Allows one script, and connections to this service. Scalar writes styles into the page itself. */
 function contentPolicy(nonce: string) {
   return {
     useDefaults: false,

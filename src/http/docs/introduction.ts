@@ -1,6 +1,6 @@
-// What the reference says before and between its operations: shown by /docs, carried by /openapi.json.
+// The texts of the reference around its operations, in /docs and /openapi.json.
 
-/** What stands above the operations; `address` is where the service is reached. */
+/** The text above the operations; `address` is the service's address. */
 export const introduction = (address: string) => `Dundun keeps what your devices measure, and hands it out again.
 
 > **An acknowledgement means stored.** A 2xx answer here, and a PUBACK over MQTT, goes out after the commit reached
@@ -49,7 +49,7 @@ The same values travel over MQTT 3.1.1: publish \`{"value": 21.5}\` to \`devices
 the password; without them you are \`guest\`.
 `;
 
-/** The groups of operations, in the order in which they are shown; each tag of a route is one of them. */
+/** The groups of operations in their order; each tag of a route must be one of them. */
 export const tags = [
   { name: 'Authentication', description: 'Tokens, and what a caller may do.' },
   { name: 'Users', description: 'Accounts: who they are, and their passwords.' },

@@ -1,5 +1,5 @@
-// The OpenAPI document at /openapi.json, gathered from the schemas of the routes, so that it says what is checked.
-// Called by http-server before any route is added. The document is made once, soon after the start or when it is first asked for.
+// Generates the OpenAPI document at /openapi.json from the schemas of the routes, so that it agrees with validation.
+// Called by http-server before any route is added. Generated once, soon after the start or when first requested.
 import assert from 'node:assert/strict';
 import { isDeepStrictEqual } from 'node:util';
 import swagger from '@fastify/swagger';
@@ -42,7 +42,7 @@ export async function registerOpenApi(app: FastifyInstance, options: { readonly 
           : { url: options.baseUrl, description: 'The service.' },
       ],
       tags: [...tags],
-      // Every call may carry a token and none must: without one the caller is guest.
+      // A token is optional everywhere: without one the caller is guest.
       security: [{ bearer: [] }, {}],
       components: { securitySchemes: securitySchemes as never },
     },
@@ -52,7 +52,7 @@ export async function registerOpenApi(app: FastifyInstance, options: { readonly 
       return gatherComponents({ ...openapiObject, tags: [...tags, ...olderTags()] }) as never;
     },
   });
-  // Bytes, which every answer shares: a text would be copied for each.
+  // A buffer shared by all answers; a string would be encoded for each.
   let document: Buffer | undefined;
   app.decorate('openApiDocument', () => {
     if (document === undefined) {
@@ -69,13 +69,13 @@ export async function registerOpenApi(app: FastifyInstance, options: { readonly 
   );
 }
 
-/** A body that has several content types names them by `x-content`; the rest of its schema only validates. */
+/** A body with several content types lists them in `x-content`; the rest of its schema only validates. */
 export function describeBody(schema: FastifySchema | undefined): FastifySchema {
   const content = (schema?.body as Tree | undefined)?.['x-content'];
   return content === undefined ? (schema ?? {}) : { ...schema, body: { content } };
 }
 
-/** Moves each schema that has a title to `components.schemas`, once, and leaves a reference to it. */
+/** Moves each schema with a title to `components.schemas`, once, and leaves a reference. */
 function gatherComponents(document: Tree): Tree {
   const found: Tree = {};
   const paths = referTo(found, document['paths'], { isNames: true });
@@ -86,7 +86,7 @@ function gatherComponents(document: Tree): Tree {
 
 /** Keywords whose content is data, not schemas. */
 const dataKeywords = new Set(['example', 'examples', 'default', 'enum', 'const']);
-/** Keywords whose keys are names that somebody chose. */
+/** Keywords whose keys are free names. */
 const nameKeywords = new Set(['properties', 'headers', 'content', 'responses']);
 
 function referTo(found: Tree, node: unknown, options: { readonly isNames: boolean }): unknown {
@@ -99,28 +99,28 @@ function referTo(found: Tree, node: unknown, options: { readonly isNames: boolea
     copy[key] = isData ? inner : referTo(found, inner, { isNames });
   }
   if (options.isNames) return copy;
-  // The description of a body stands with its schema; beside it, it would be shown twice.
+  // The schema has the description already; it would be shown twice.
   if (copy['requestBody'] !== undefined) delete (copy['requestBody'] as Tree)['description'];
   if (copy['in'] === 'header') copy['name'] = headerName(String(copy['name']));
-  // What has a default may be left out, although the check, which fills it in, finds it always there.
+  // A parameter with a default is optional, although validation, which fills the default in, requires it.
   if (copy['in'] === 'query' && (copy['schema'] as Tree)['default'] !== undefined) copy['required'] = false;
   return typeof copy['title'] === 'string' ? addComponent(found, copy['title'], copy) : copy;
 }
 
-/** Adds the schema under its title; what `x-role` says of it in this place stays beside the reference. */
+/** Adds the schema under its title; its `x-role` at this place stays beside the reference. */
 function addComponent(found: Tree, title: string, schema: Tree): Tree {
   const { title: _, examples, 'x-role': role, ...shape } = schema;
   const known = found[title] as Tree | undefined;
   const { examples: knownExamples, ...knownShape } = known ?? shape;
   assert.ok(isDeepStrictEqual(shape, knownShape), `Two schemas that differ have the title ${title}.`);
-  // The example of a body moves up to its content type, so it is only there where the schema stands within another.
+  // The example of a body moves to its content type, so the schema lacks it unless it also occurs within another.
   const kept = knownExamples ?? examples;
   found[title] = kept === undefined ? shape : { ...shape, examples: kept };
   const reference = { $ref: `#/components/schemas/${title}` };
   return role === undefined ? reference : { ...reference, description: role };
 }
 
-/** `idempotency-key`, as it is checked, to `Idempotency-Key`, as it is written. */
+/** `idempotency-key`, as validated, to `Idempotency-Key`, as documented. */
 function headerName(name: string): string {
   return name.replace(/(^|-)[a-z]/g, (start) => start.toUpperCase());
 }

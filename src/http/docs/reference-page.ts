@@ -1,4 +1,5 @@
-// The page of the interactive reference: Scalar with everything off that would call another host, under our own head.
+// The page of the interactive reference: Scalar, with every feature off that would call another host, under our own
+// header.
 
 /** A talking drum: two skins, a narrow waist, the cords between. */
 const drum =
@@ -7,7 +8,7 @@ const drum =
 const systemFonts = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', sans-serif";
 const systemCodeFonts = "ui-monospace, 'SF Mono', Menlo, Consolas, 'DejaVu Sans Mono', monospace";
 
-/** What the renderer is to look like: system fonts, one warm accent. */
+/** The appearance of the renderer: system fonts, one warm accent. */
 const themeCss = `
 :root { --scalar-font: ${systemFonts}; --scalar-font-code: ${systemCodeFonts}; --scalar-custom-header-height: 52px; }
 .light-mode { --scalar-color-accent: #b83a12; --scalar-background-accent: #b83a1214; --scalar-button-1: #b83a12; --scalar-button-1-hover: #9a300f; }
@@ -34,7 +35,7 @@ body { margin: 0; font-family: ${systemFonts}; }
 /** @see docs/decisions/0003-api-reference.md for why each of these is off. */
 const configuration = {
   url: '/openapi.json',
-  // The page calls the service it came from, whatever address the document names.
+  // The page calls the service it was loaded from, whatever address the document names.
   servers: [{ url: '/', description: 'This service' }],
   customCss: themeCss,
   withDefaultFonts: false,
@@ -52,7 +53,7 @@ const configuration = {
   authentication: { preferredSecurityScheme: 'bearer' },
 };
 
-/** Starts the renderer. Without a token the call is a guest's: an empty one in a header would be a bad token. */
+/** Starts the renderer. Without a token no Authorization header is sent: an empty one would be an invalid token. */
 const start = `
 Scalar.createApiReference('#reference', {
   ...${JSON.stringify(configuration).replaceAll('<', '\\u003c')},

@@ -1,7 +1,7 @@
-// One connection of HTTP on its way to Node.js: its bytes come here first. Usual pushes that are there whole are taken out
-// and answered after their commit (I1); every other request goes to Node.js byte for byte, and nothing behind it is taken
-// before it has been answered, so that all answers leave in their turn (I3). Where it is not beyond doubt at which byte a
-// request ends, Node.js has the connection for good. Used by push-fast-path.ts.
+// An HTTP connection whose bytes arrive here before Node.js gets them. Complete usual pushes are taken out and answered
+// after their commit (I1). Every other request goes to Node.js unchanged, and nothing after it is taken before it has
+// been answered, so that answers keep their order (I3). Where the end of a request cannot be determined with certainty,
+// Node.js gets the connection for good. Used by push-fast-path.ts.
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { limits } from '../../config/limits.ts';
@@ -16,50 +16,50 @@ export class PushGroup {
   caller: Caller | undefined;
 }
 
-/** Takes pushes out of the bytes of connections. */
+/** Finds and stores pushes for connections. */
 export interface PushHandler {
   readonly headers: HeaderCache;
-  /** True from the moment at which nothing is taken any more. */
+  /** True once the service is closing and takes nothing more. */
   readonly isClosing: boolean;
-  /** Adds the usual pushes of one caller that the bytes begin with to `into`; gives the index behind the last of them. */
+  /** Adds the usual pushes of one caller at the beginning of the bytes to `into`; returns the index after the last. */
   takeFrom(bytes: Buffer, socket: Socket, into: PushGroup): number;
   /** Stores them, all or none. */
   store(group: PushGroup, done: AppendCallback): void;
-  /** What stored pushes are answered with. */
+  /** The answers to stored pushes. */
   answerOf(pushes: number): string;
 }
 
-/** A socket as Node.js's server has it: with a mark while it must not be given anything. */
+/** A socket of Node.js's server, with a private field: true while Node.js must not be given anything. */
 type ServedSocket = Socket & { readonly _paused?: boolean };
 
 /**
  * - `free`: the next byte begins a request.
- * - `storing`: pushes are on their way to the disk.
- * - `node`: Node.js has a request that is not answered, or not there whole.
+ * - `storing`: pushes wait for their commit.
+ * - `node`: Node.js has a request that is incomplete or not answered.
  * - `full`: the client does not read its answers.
- * - `over`: the last answer has left; what the client still sends is dropped.
+ * - `over`: the last answer was sent; further bytes are dropped.
  */
 type State = 'free' | 'storing' | 'node' | 'full' | 'over';
 
-/** The name of Node.js's listener for the end of what a client sends. */
+/** Name of Node.js's listener for the end of input. */
 const endListener = 'bound socketOnEnd';
 
 export class PushConnection {
   readonly #socket: ServedSocket;
   readonly #handler: PushHandler;
-  /** Gives bytes to Node.js, and tells it that no more will come. */
+  /** Pass bytes, and the end of input, to Node.js. */
   readonly #toNode: (piece: Buffer) => void;
   readonly #endToNode: () => void;
   readonly #onData = (piece: Buffer) => this.#take(piece);
   #state: State = 'free';
-  /** Node.js watches over a connection that has not sent a request yet: the first one is for it. */
+  /** False until the first request, which goes to Node.js: it applies its time-outs until then. */
   #isKnown = false;
-  /** Of the request that Node.js has: bytes that are still to come, and whether its answer has left. */
+  /** Of the request that Node.js has: bytes that are missing, and whether its answer was sent. */
   #owed = 0;
   #isAnswered = false;
-  /** A push whose body is still to come: many clients send it after the head. */
+  /** A push whose body is missing: many clients send it separately. */
   #begun: Buffer | undefined;
-  /** True when the client has closed its half and Node.js, which may close the other, has not been told. */
+  /** True when the client has closed its half and Node.js, which may then close the other, has not been told. */
   #isEndHeld = false;
 
   private constructor(
@@ -73,10 +73,10 @@ export class PushConnection {
     this.#endToNode = node.end;
   }
 
-  /** Has all bytes of a connection pass by here that Node.js's server was given a moment ago. */
+  /** Redirects the bytes of a connection that Node.js's server has just accepted. */
   static open(socket: Socket, handler: PushHandler): PushConnection | undefined {
     const [toNode, ...others] = socket.listeners('data') as ((piece: Buffer) => void)[];
-    // The other one is the socket's own.
+    // The other 'end' listener is the socket's own.
     const ends = (socket.listeners('end') as (() => void)[]).filter(({ name }) => name === endListener);
     const [end] = ends;
     if (toNode === undefined || others.length > 0 || end === undefined || ends.length > 1) return undefined;
@@ -88,18 +88,21 @@ export class PushConnection {
     return connection;
   }
 
-  /** The client has closed its half; Node.js closes the other where it owes no answer, so that ours must have left. */
+  /**
+   * The client has closed its half. Node.js closes the other half if it owes no answer, so it is told only after our
+   * answers.
+   */
   #takeEnd(): void {
     if (this.#state === 'storing') {
       this.#isEndHeld = true;
       return;
     }
-    // Node.js says what is wrong with a request that ends in its middle.
+    // Node.js reports incomplete requests.
     this.giveBegun();
     this.#endToNode();
   }
 
-  /** Node.js has read the head of a request. */
+  /** Node.js has parsed the head of a request. */
   onRequest(response: ServerResponse): void {
     response.once('finish', () => {
       this.#isKnown = true;
@@ -108,24 +111,24 @@ export class PushConnection {
     });
   }
 
-  /** True while pushes of the connection are on their way to the disk. */
+  /** True while pushes of the connection wait for their commit. */
   get isStoring(): boolean {
     return this.#state === 'storing';
   }
 
-  /** A push that has begun and will not be taken is for Node.js, which knows how long to wait for the rest. */
+  /** Gives an incomplete push to Node.js, which applies the time-outs for the rest. */
   giveBegun(): void {
     const begun = this.#begun;
     this.#begun = undefined;
     if (begun !== undefined && !this.#socket.destroyed) this.#give(begun);
   }
 
-  /** Node.js is done with its request when it has all of it, which may be after the answer. */
+  /** Node.js is done with its request once it has all of it, which may be after the answer. */
   #endTurn(): void {
     if (this.#owed > 0 || !this.#isAnswered || this.#state !== 'node') return;
     const socket = this.#socket;
     this.#state = socket.writable ? 'free' : 'over';
-    // What was held back begins the next request.
+    // Resumes the socket: held bytes begin the next request.
     if (socket.isPaused() && socket._paused !== true) socket.resume();
   }
 
@@ -150,7 +153,7 @@ export class PushConnection {
     else this.#give(bytes, head);
   }
 
-  /** True for a push without its whole body, and for a head without its end: the next piece tells. */
+  /** True for a push without its complete body, and for an incomplete head: the next bytes decide. */
   #isBeginning(head: RequestHead | undefined, bytes: Buffer): boolean {
     if (!this.#isKnown || this.#handler.isClosing) return false;
     if (head === undefined) return isHeadCut(bytes);
@@ -166,7 +169,7 @@ export class PushConnection {
       const socket = this.#socket;
       if (socket.destroyed) return;
       if (error !== undefined) {
-        // Nothing was stored: the framework has its turn, which says why or succeeds.
+        // Nothing was stored: the framework tries again, and reports the reason if it fails.
         this.#give(bytes.subarray(0, end));
       } else if (socket.writable) {
         socket.write(this.#handler.answerOf(group.pushes.length), 'latin1');
@@ -180,7 +183,7 @@ export class PushConnection {
     });
   }
 
-  /** Reads on when the client has read its answers. */
+  /** Resumes reading when the client has read its answers. */
   #waitForReader(): void {
     const socket = this.#socket;
     this.#state = 'full';
@@ -191,7 +194,7 @@ export class PushConnection {
     });
   }
 
-  /** The request that the bytes begin with is for Node.js, and so is whatever is not told from it. */
+  /** Gives the first request to Node.js, with everything where its end is unknown. */
   #give(bytes: Buffer, head = readHead(bytes, 0, this.#handler.headers)): void {
     if (head === undefined) {
       this.#leave();
@@ -204,7 +207,10 @@ export class PushConnection {
     this.#goOn(bytes);
   }
 
-  /** More of the request that Node.js has. What comes behind it waits until it has been answered, which may be the last. */
+  /**
+   * More bytes of the request that Node.js has. Bytes after it are held until it has been answered, because that may
+   * end the connection.
+   */
   #goOn(piece: Buffer): void {
     const own = piece.length > this.#owed ? piece.subarray(0, this.#owed) : piece;
     if (own.length < piece.length) this.#hold(piece.subarray(own.length));
@@ -214,13 +220,13 @@ export class PushConnection {
     this.#endTurn();
   }
 
-  /** Puts bytes back before those that have not been read, and reads on later. */
+  /** Puts bytes back into the socket, to be read later. */
   #hold(piece: Buffer): void {
     this.#socket.pause();
     this.#socket.unshift(piece);
   }
 
-  /** Node.js has the connection from now on. */
+  /** Gives the connection to Node.js for good. */
   #leave(): void {
     this.#socket.on('data', this.#toNode);
     this.#socket.removeListener('data', this.#onData);

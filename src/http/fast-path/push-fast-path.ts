@@ -1,8 +1,8 @@
-// The fast path of usual pushes: one plain reading as JSON to a sensor whose device is in memory, by somebody who may push to
-// it and was seen a moment ago. It goes from the bytes of the connection to the writer without Node.js's server and the
-// framework, and is answered after its commit (I1). Everything else, and every request that is not as usual in the least or
-// cannot be stored, goes to them as it came: so what is refused, and how that is said, stands in one place
-// (docs/decisions/0006-fast-path.md). How the bytes of a connection are divided: push-connection.ts.
+// The fast path of usual pushes: one plain reading as JSON to a sensor whose device is in memory, by an actor who may
+// push to it and was authenticated a moment ago. Goes from the connection's bytes to the writer without Node.js's
+// server and the framework; answered after its commit (I1). Every other request, and one that cannot be stored, goes to
+// them unchanged, so that refusals are decided and phrased in one place (docs/decisions/0006-fast-path.md).
+// push-connection.ts splits the connection's bytes.
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { Server as TlsServer } from 'node:tls';
@@ -22,7 +22,7 @@ export interface PushFastPathParts {
   readonly ingest: Ingest;
   readonly authentication: Authentication;
   readonly clock: Clock;
-  /** True from the moment at which new requests are refused. */
+  /** True once new requests are refused. */
   readonly isClosing: () => boolean;
 }
 
@@ -46,10 +46,10 @@ export class PushFastPath implements PushHandler {
     this.#parts = parts;
   }
 
-  /** Has all connections of the server pass by here from now on. */
+  /** Puts the fast path in front of all connections of the server. */
   static open(server: Server, parts: PushFastPathParts): PushFastPath {
     const fastPath = new PushFastPath(server, parts);
-    // After Node.js's own listener, which makes the connection one of HTTP.
+    // After Node.js's own listener, which sets the connection up for HTTP.
     server.on(server instanceof TlsServer ? 'secureConnection' : 'connection', (socket: Socket) => {
       const connection = PushConnection.open(socket, fastPath);
       if (connection === undefined) return;
@@ -59,7 +59,7 @@ export class PushFastPath implements PushHandler {
     server.prependListener('request', ({ socket }: IncomingMessage, response: ServerResponse) =>
       fastPath.#connections.get(socket)?.onRequest(response),
     );
-    // Node.js does not know of a request that it would wait for.
+    // Node.js does not know of pushes in the fast path, and would close their connection as idle.
     server.on('timeout', (socket: Socket) => {
       if (!fastPath.isStoringOf(socket)) socket.destroy();
     });
@@ -70,17 +70,17 @@ export class PushFastPath implements PushHandler {
     return this.#parts.isClosing();
   }
 
-  /** True while pushes are on their way to the disk. */
+  /** True while pushes wait for their commit. */
   get isStoring(): boolean {
     return this.#storing > 0;
   }
 
-  /** True while pushes of the connection are. */
+  /** True while pushes of this connection do. */
   isStoringOf(socket: Socket): boolean {
     return this.#connections.get(socket)?.isStoring === true;
   }
 
-  /** Once closing: gives Node.js the pushes that are not there whole, and resolves when all others have been answered. */
+  /** Once closing: gives incomplete pushes to Node.js, and resolves when all others are answered. */
   drained(): Promise<void> {
     for (const connection of this.#connections.values()) connection.giveBegun();
     return new Promise((resolve) => {
@@ -111,7 +111,7 @@ export class PushFastPath implements PushHandler {
     });
   }
 
-  /** As Node.js's server writes it. */
+  /** The same bytes as Node.js's server would write. */
   answerOf(pushes: number): string {
     const nowMs = this.#parts.clock.now();
     const second = Math.floor(nowMs / 1000);
@@ -124,7 +124,7 @@ export class PushFastPath implements PushHandler {
     return pushes === 1 ? this.#answer : this.#answer.repeat(pushes);
   }
 
-  /** The push that a request is, if nothing is unusual about it. */
+  /** The push in a request, if it is usual. */
   #pushOf(
     { method, target, facts, bodyAt, end }: RequestHead,
     bytes: Buffer,
@@ -136,7 +136,7 @@ export class PushFastPath implements PushHandler {
     if (!target.startsWith(devices) || !target.endsWith(values) || target.includes('%')) return undefined;
     const middle = target.indexOf('/', devices.length);
     if (!target.startsWith(sensors, middle)) return undefined;
-    // What has another slash or a query in it is no id of a sensor in memory; one may hold what another has escaped.
+    // A name with another slash or a query is not the id of a sensor in memory.
     const device = target.slice(devices.length, middle);
     const sensor = target.slice(middle + sensors.length, -values.length);
     const sensorRef = this.#parts.ingest.peekSensor(actor, device, sensor);
@@ -147,7 +147,7 @@ export class PushFastPath implements PushHandler {
     return new Push(sensorRef, [reading], this.#parts.clock.now(), nobodyTellsOfIt);
   }
 
-  /** Whose request it is; undefined where that is not known at once. */
+  /** The actor of a request; undefined where that is not known at once. */
   #actorOf({ authorization, forwardedFor }: RequestHeaders, socket: Socket): Actor | undefined {
     const { authentication } = this.#parts;
     if (authorization === undefined) return authentication.guestOf(socket, forwardedFor);

@@ -1,26 +1,25 @@
-// Where a request begins and ends among the bytes of a connection, and what its headers ask for, as far as that is beyond
-// doubt: less than HTTP allows, and read alike by every parser. Whatever is unusual in the least is left to Node.js. Used
-// by push-connection.ts and push-fast-path.ts.
+// Finds requests in the bytes of a connection and reads their headers, where all HTTP parsers agree about them: a
+// subset of HTTP. Anything unusual is left to Node.js. Used by push-connection.ts and push-fast-path.ts.
 import { limits } from '../../config/limits.ts';
 
-/** What the headers of a request say. */
+/** The meaning of a request's headers. */
 export interface RequestHeaders {
-  /** Bytes of the body behind them. */
+  /** Length of the body. */
   readonly bodyBytes: number;
-  /** True where nothing is asked for that a usual push does not. */
+  /** True where the headers ask for nothing beyond a usual push. */
   readonly isUsual: boolean;
   readonly authorization: string | undefined;
-  /** X-Forwarded-For, which counts only where the peer is a trusted proxy. */
+  /** X-Forwarded-For, used only where the peer is a trusted proxy. */
   readonly forwardedFor: string | undefined;
 }
 
 /** A request among the bytes of a connection. */
 export interface RequestHead {
   readonly method: string;
-  /** As it was sent: nothing is unescaped, and a query still hangs on it. */
+  /** As sent: with escapes and query. */
   readonly target: string;
   readonly facts: RequestHeaders;
-  /** Index of the first byte of the body, and of the byte behind the last. */
+  /** Index of the body's first byte, and of the byte after its last. */
   readonly bodyAt: number;
   readonly end: number;
 }
@@ -28,17 +27,17 @@ export interface RequestHead {
 const headEnd = Buffer.from('\r\n\r\n');
 const requestLine = /^(GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS) ([!-~]+) HTTP\/1\.1$/;
 const headerLine = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([!-~][ -~]*)?$/;
-/** Headers by which a request is framed in another way, or is the last of its connection. */
+/** Headers that change where the request ends, or make it the connection's last. */
 const framing = new Set(['transfer-encoding', 'upgrade', 'expect', 'trailer', 'proxy-connection']);
-/** Headers that a push asks for something by, beside its being stored. */
+/** Headers that ask for something beside storing the push. */
 const askingForMore = new Set(['idempotency-key', 'prefer', 'origin', 'content-encoding']);
 const jsonTypes = new Set(['application/json', 'application/json; charset=utf-8']);
 
-/** What headers were found to say. Those of a fleet are few texts, which come again with each request. */
+/** A cache of parsed headers. A fleet sends few different texts, again with each request. */
 export class HeaderCache {
   readonly #known = new Map<string, RequestHeaders | undefined>();
 
-  /** Undefined where only Node.js can tell what they say. */
+  /** Undefined where only Node.js can interpret the headers. */
   factsOf(text: string): RequestHeaders | undefined {
     const known = this.#known.get(text);
     if (known !== undefined || this.#known.has(text)) return known;
@@ -49,7 +48,7 @@ export class HeaderCache {
   }
 }
 
-/** The request that begins at an index; undefined where its head is not there whole, or only Node.js can read it. */
+/** The request at an index; undefined where its head is incomplete, or only Node.js can parse it. */
 export function readHead(bytes: Buffer, start: number, memory: HeaderCache): RequestHead | undefined {
   const blank = bytes.indexOf(headEnd, start);
   if (blank < 0 || blank - start > limits.fastPathHeadBytesMax) return undefined;
@@ -63,7 +62,7 @@ export function readHead(bytes: Buffer, start: number, memory: HeaderCache): Req
   return { method, target, facts, bodyAt, end: bodyAt + facts.bodyBytes };
 }
 
-/** True for bytes that may be the beginning of a usual head, without its end. */
+/** True for bytes that may be the beginning of a usual head. */
 export function isHeadCut(bytes: Buffer): boolean {
   return bytes.length < limits.fastPathHeadBytesMax && bytes.indexOf(headEnd) < 0;
 }
@@ -74,7 +73,7 @@ function readHeaders(text: string): RequestHeaders | undefined {
     const [, name, value = ''] = headerLine.exec(line) ?? [];
     if (name === undefined) return undefined;
     const key = name.toLowerCase();
-    // What is said twice is for those who know which of them counts.
+    // Repeated headers are left to Node.js.
     if (headers.has(key) || framing.has(key)) return undefined;
     headers.set(key, value.trimEnd());
   }

@@ -1,13 +1,13 @@
-// What the columns of an imported file are: as the caller says (`Temp=TC;2=timestamp`), and as their names suggest. For
+// The roles of an imported file's columns: as the caller says (`Temp=TC;2=timestamp`), or as their names suggest. For
 // JSON the keys are the columns. Called by import-plan.ts and line-reader.ts.
 import { Refusal } from '../../base/refusal.ts';
 import { isId } from '../schemas/ids.ts';
 
-/** What a column is, but for the values of one sensor. */
+/** The roles of columns, other than values of a sensor. */
 const roleWords = ['timestamp', 'date', 'time', 'device', 'sensor', 'value', 'received', 'unit', 'ignore'] as const;
 export type RoleWord = (typeof roleWords)[number];
 
-/** A column of one sensor's values; without a device it is the one that the request names, or its line. */
+/** A column with values of one sensor; without `device`, of the request's or the line's device. */
 export interface SensorRole {
   readonly device: string | undefined;
   readonly sensor: string;
@@ -17,17 +17,17 @@ export type Role = RoleWord | SensorRole;
 export interface Column {
   /** From 1. */
   readonly place: number;
-  /** In the header line, or the key; undefined where there is none. */
+  /** From the header line, or the key; undefined where there is none. */
   readonly name: string | undefined;
   readonly role: Role;
   /** The unit in its name, such as °C in `Temp (°C)`. */
   readonly unit: string | undefined;
 }
 
-/** What the caller says of columns, by name or by number. */
+/** The caller's roles, by name or number of the column. */
 export type Mapping = ReadonlyMap<string, Role>;
 
-/** A sensor of the device that lines belong to, as far as columns are recognised by it. */
+/** A sensor of the lines' device, by which columns are recognised. */
 export interface KnownSensor {
   readonly id: string;
   readonly name?: string;
@@ -38,7 +38,7 @@ export function parseMapping(text: string | undefined): Mapping {
   const mapping = new Map<string, Role>();
   for (const entry of text?.split(';') ?? []) {
     if (entry.trim() === '') continue;
-    // An id has no =, a name may.
+    // An id contains no `=`, but a name may.
     const end = entry.lastIndexOf('=');
     const name = entry.slice(0, end).trim();
     const role = parseRole(entry.slice(end + 1).trim());
@@ -66,12 +66,12 @@ const aliases: Readonly<Record<string, RoleWord>> = {
   date_received: 'received',
 };
 
-/** As it is said in a mapping. */
+/** The role as a mapping writes it. */
 export function roleText(role: Role): string {
   return typeof role === 'string' ? role : `${role.device ?? ''}/${role.sensor}`;
 }
 
-/** Names of columns that say what they are, in small letters without blanks; in some languages of loggers. */
+/** Names that reveal a column's role, in lower case without blanks; in several languages of loggers. */
 const knownNames: Readonly<Record<Exclude<RoleWord, 'ignore'>, RegExp>> = {
   timestamp:
     /^(time_?stamp|date_?time|(date\/time|date_?and_?time|ts|epoch|unix(_?time)?|horodatage|zeitstempel|zeitpunkt|fecha_?y_?hora|data_?e_?hora|datum_?zeit|datum\/zeit|datum\/uhrzeit)$)/,
@@ -83,10 +83,10 @@ const knownNames: Readonly<Record<Exclude<RoleWord, 'ignore'>, RegExp>> = {
   received: /^(date_?received|received|received_?at)$/,
   unit: /^(unit|units|einheit|unité|unidad)$/,
 };
-/** Columns that count lines. */
+/** Names of columns that number the lines. */
 const counters = /^(|#|no\.?|nr\.?|n°|index|record|rec(nbr|_?no)?|id|line|row)$/;
 
-/** A name taken apart. */
+/** The parts of a name. */
 interface NameParts {
   readonly bare: string;
   readonly unit: string | undefined;
@@ -94,7 +94,7 @@ interface NameParts {
   readonly word: RoleWord | undefined;
 }
 
-/** What columns are told by, and what was found out of names: those of JSON are read anew whenever a key is new. */
+/** Recognises columns, with a cache of analysed names: those of JSON are analysed again with every new key. */
 export class ColumnGuesses {
   readonly mapping: Mapping;
   readonly knownFor: KnownFor;
@@ -105,7 +105,7 @@ export class ColumnGuesses {
     this.knownFor = sensorsByName(knownSensors);
   }
 
-  /** Bounded by the columns that a file may have. */
+  /** Bounded by the number of columns that a file may have. */
   partsOf(name: string): NameParts {
     let parts = this.#parts.get(name);
     if (parts === undefined) {
@@ -118,7 +118,7 @@ export class ColumnGuesses {
   }
 }
 
-/** What each column is, by its name; where there is no header, by what is mapped alone. */
+/** The role of each column by its name; without a header, by the mapping alone. */
 export function readColumns(names: readonly (string | undefined)[], guessing: ColumnGuesses): Column[] {
   const { mapping, knownFor } = guessing;
   const parts = names.map((name = '') => guessing.partsOf(name));
@@ -138,7 +138,7 @@ export function readColumns(names: readonly (string | undefined)[], guessing: Co
       if (name === undefined) return 'ignore';
       if (word === 'time' || word === 'date') {
         if (hasTimestamp) return 'ignore';
-        // A lone date or a lone time is both.
+        // A date without a time column, or a time without a date column, is the whole timestamp.
         return hasDate && hasTime ? word : 'timestamp';
       }
       if (isLong) return word ?? 'ignore';
@@ -152,7 +152,7 @@ export function readColumns(names: readonly (string | undefined)[], guessing: Co
   });
 }
 
-/** What is said of each column by its name or, where no column has that name, its number. */
+/** The mapping's role of each column: by its name or, where no column has that name, by its number. */
 function mappedRoles(mapping: Mapping, names: readonly (string | undefined)[]): (Role | undefined)[] {
   const trimmed = names.map((name) => name?.trim());
   const all = new Set(trimmed);
@@ -163,7 +163,7 @@ function mappedRoles(mapping: Mapping, names: readonly (string | undefined)[]): 
   });
 }
 
-/** @throws Refusal `malformed` where something is said of a column that is not there. */
+/** @throws Refusal `malformed` where the mapping names a missing column. */
 export function assertMapped(mapping: Mapping, columns: readonly Column[]): void {
   const names = new Set(columns.flatMap(({ name, place }) => [String(place), name?.trim()]));
   for (const name of mapping.keys()) {
@@ -187,7 +187,7 @@ function splitUnit(name: string): { readonly bare: string; readonly unit: string
   return open > 0 && isUnit ? { bare: bare.slice(0, open).trimEnd(), unit } : { bare, unit: undefined };
 }
 
-/** The first sensor that a column of some name, and of some name without its unit, is for. */
+/** The first sensor that matches a name, or the name without its unit. */
 type KnownFor = (name: string, bare: string) => KnownSensor | undefined;
 
 function sensorsByName(sensors: readonly KnownSensor[]): KnownFor {
@@ -205,7 +205,7 @@ function sensorsByName(sensors: readonly KnownSensor[]): KnownFor {
     first(byId, [name, bare]) ?? first(byName, [name, bare]) ?? first(bySmallId, [bare.toLowerCase()]);
 }
 
-/** The sensor whose id or name the column has, or else an id made of its name. */
+/** The sensor with the column's name as id or name; otherwise an id made of the name. */
 function sensorFor(
   name: string,
   bare: string,

@@ -1,5 +1,5 @@
-// How a CSV file is written, told from its first lines: delimiter, lines before the table, a header line or none, point
-// or comma in numbers. Called by import-plan.ts; what the caller says counts before what is found here.
+// Detects the dialect of a CSV file from its first lines: delimiter, lines before the table, header line, decimal point
+// or comma. Called by import-plan.ts; the caller's settings take precedence.
 import { limits } from '../../config/limits.ts';
 import { type CsvRecord, csvRecords } from './csv-records.ts';
 import { isClock, recogniseTimes } from './time-format.ts';
@@ -18,11 +18,11 @@ export interface CsvDialect {
 
 export interface Sample extends CsvDialect {
   readonly names: readonly (string | undefined)[];
-  /** Records behind the header. */
+  /** The records after the header. */
   readonly records: readonly CsvRecord[];
 }
 
-/** @param text the first lines; the last of them may be cut off unless `isWhole`. */
+/** @param text the first lines; the last one may be incomplete unless `isWhole`. */
 export function sampleCsv(
   text: string,
   given: { readonly [F in keyof CsvDialect]?: CsvDialect[F] | undefined },
@@ -62,14 +62,14 @@ function recordsOf(text: string, delimiter: Delimiter, isWhole: boolean): CsvRec
   return records.filter(({ fault }) => fault === undefined);
 }
 
-/** The delimiter by which most lines have the same number of fields, and of those the one with most fields. */
+/** The delimiter with which most lines have the same number of fields; among those, the one with the most fields. */
 function bestDelimiter(text: string, isWhole: boolean): Delimiter {
   let best: { readonly delimiter: Delimiter; readonly score: number } = { delimiter: 'comma', score: 0 };
   for (const delimiter of Object.keys(delimiters) as Delimiter[]) {
     const records = recordsOf(text, delimiter, isWhole);
     const width = usualWidth(records);
     const alike = records.filter(({ fields }) => fields.length === width).length / Math.max(1, records.length);
-    // Decimal commas look like a delimiter too, but rarely make lines alike.
+    // Decimal commas look like a delimiter, but rarely give all lines the same number of fields.
     const score = width < 2 ? 0 : alike * 100 + Math.min(width, 50) / 50 + (delimiter === 'comma' ? 0 : 5);
     if (score > best.score) best = { delimiter, score };
   }
@@ -86,7 +86,7 @@ function usualWidth(records: readonly CsvRecord[]): number {
   return usual.width;
 }
 
-/** A header has words, and nothing that is a value or a time. */
+/** A header has words, but no values or times. */
 function looksLikeHeader(fields: readonly string[]): boolean {
   const texts = fields.map((field) => field.trim()).filter((field) => field !== '');
   if (texts.length === 0) return false;
@@ -98,7 +98,7 @@ function looksLikeHeader(fields: readonly string[]): boolean {
 
 function decimalOf(records: readonly CsvRecord[], delimiter: Delimiter): Decimal {
   const texts = records.flatMap(({ fields }) => fields.map((field) => field.trim()));
-  // Between commas, 1,234 in quotes is more likely a thousand.
+  // With comma as delimiter, 1,234 in quotes is more likely a thousand.
   const withComma = delimiter === 'comma' ? /^[+-]?\d+,(\d{1,2}|\d{4,})$/ : /^[+-]?\d+,\d+([eE][+-]?\d+)?$/;
   const hasCommas = texts.some((text) => withComma.test(text));
   return hasCommas && !texts.some((text) => /^[+-]?\d+\.\d+$/.test(text)) ? 'comma' : 'point';

@@ -1,6 +1,6 @@
-// Reads CSV (RFC 4180) record by record: quotes doubled inside quotes, line breaks inside quotes, CRLF or LF, commas or
-// another delimiter. A record that breaks the rules is told as such, and reading goes on with the next line. A text
-// that is there whole is read by csvRecords, one that comes in pieces by CsvReader.
+// Parses CSV (RFC 4180): doubled quotes and line breaks inside quotes, CRLF or LF, commas or another delimiter. A
+// malformed record is reported, and parsing continues with the next line. csvRecords parses a complete text, CsvReader
+// one that comes in pieces.
 import { limits } from '../../config/limits.ts';
 
 export interface CsvRecord {
@@ -14,29 +14,29 @@ export interface CsvRecord {
 export interface CsvForm {
   /** One character. */
   readonly delimiter: string;
-  /** Fields of a record that are kept. Beyond: it is at fault. */
+  /** Fields of a record, at most. Beyond: it is faulty. */
   readonly fieldsMax: number;
   /**
-   * Characters of a field in quotes, and of a record in a text that comes in pieces. Beyond: it is at fault, and ends with
-   * the line on which that was found.
+   * Characters of a quoted field, and of a record of a text in pieces, at most. Beyond: the record is faulty, and ends
+   * with the line where this was found.
    */
   readonly charsMax: number;
 }
 
 const plain: CsvForm = { delimiter: ',', fieldsMax: 100, charsMax: limits.importLineCharsMax };
 
-/** Gives the records; empty lines are passed over. */
+/** The records; empty lines are skipped. */
 export function csvRecords(text: string, form: Partial<CsvForm> = {}): Generator<CsvRecord> {
   return new CsvReader({ ...plain, ...form }).read(text, { isEnd: true });
 }
 
 export class CsvReader {
   readonly #form: CsvForm;
-  /** What is not read yet: the beginning of a record. */
+  /** The beginning of an incomplete record. */
   #rest = '';
   #line: number;
   #isFirst = true;
-  /** True while the rest of a line that was too long goes by. */
+  /** True while the rest of a line that was too long is skipped. */
   #isSkipping = false;
 
   /** @param options `line`: the number of the first line. */
@@ -50,15 +50,15 @@ export class CsvReader {
     return this.#line;
   }
 
-  /** Gives the records that are whole by now, and, at the end, what is left. */
+  /** The complete records so far, and at the end the remaining one. */
   *read(piece: string, { isEnd }: { readonly isEnd: boolean }): Generator<CsvRecord> {
     const text = this.#rest + piece;
-    // A byte order mark, which spreadsheets write, is no part of the first field.
+    // Skips a byte order mark, which spreadsheets write.
     let at = this.#isFirst && text.startsWith('\uFEFF') ? 1 : 0;
     if (text !== '') this.#isFirst = false;
     if (this.#isSkipping) at = this.#skipLine(text, at);
     while (at < text.length) {
-      // Millions of empty lines must not take the time of millions of records.
+      // Fast path for empty lines, of which there may be millions.
       const blank = blankAt(text, at);
       if (blank > 0) {
         at += blank;
@@ -94,7 +94,7 @@ export class CsvReader {
   }
 }
 
-/** Characters of the empty line that begins here; 0 where there is none. */
+/** Length of the empty line at this position; 0 where there is none. */
 function blankAt(text: string, at: number): number {
   const code = text.charCodeAt(at);
   if (code === 0x0a) return 1;
@@ -104,7 +104,7 @@ function blankAt(text: string, at: number): number {
 interface ParsedRecord {
   readonly fields: readonly string[];
   readonly fault?: string;
-  /** Where the next record begins. */
+  /** Start of the next record. */
   readonly end: number;
 }
 
@@ -133,7 +133,7 @@ function readRecord(text: string, start: number, form: CsvForm): ParsedRecord {
 
 interface ParsedField {
   readonly value: string;
-  /** Of the delimiter or line break behind it. */
+  /** Index of the delimiter or line break after it. */
   readonly end: number;
   readonly fault?: string;
 }
@@ -154,7 +154,7 @@ function readQuoted(text: string, start: number, { delimiter, charsMax }: CsvFor
   for (;;) {
     const quote = text.indexOf('"', at);
     if (quote < 0) return { value: '', end: text.length, fault: unended };
-    // To take doubled quotes out of megabytes of them takes seconds.
+    // Checked before doubled quotes are replaced, which takes seconds for megabytes of them.
     if (quote - start > charsMax) {
       return { value: '', end: quote, fault: `has a quoted field of more than ${charsMax} characters` };
     }

@@ -1,4 +1,4 @@
-// What an import answers: its schema, and the record made of plan and report.
+// The answer to an import: its schema, and the record made from plan and report.
 import { Type } from 'typebox';
 import { formatTimestamp } from '../../base/time/timestamp.ts';
 import { limits } from '../../config/limits.ts';
@@ -159,7 +159,7 @@ function toFileRecord({ plan, report }: FileImportResult, { timezone }: ImportQu
   };
 }
 
-/** How the file is written, as the query says it. */
+/** The dialect in the terms of the query. */
 function formOf({ dialect, timeFormat }: ImportPlan) {
   return {
     delimiter: dialect?.delimiter,

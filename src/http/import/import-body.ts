@@ -1,5 +1,5 @@
-// The body of an import as it comes: pieces of text in the charset that the caller names, or a JSON array. Nothing of it
-// is gathered, so that a file may be larger than what the service would hold. Used by v2/imports.ts.
+// The body of an import as it arrives: pieces of text in the caller's charset, or a JSON array. Text is not gathered,
+// so a file may be larger than memory allows. Used by v2/imports.ts.
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Refusal } from '../../base/refusal.ts';
@@ -12,11 +12,11 @@ import type { FileKind } from './import-plan.ts';
 
 export class ImportBody {
   readonly kind: FileKind;
-  /** Of a JSON array, all of it. */
+  /** Of a JSON array: all entries. */
   readonly items: readonly Json[];
   readonly #stream: IncomingMessage | undefined;
   readonly #charset: string;
-  /** Begins a wait for more of the stream; one that lasts too long is ended by the stream's end. */
+  /** Reserves memory while waiting for more of the stream, which cuts a sender that has stalled. */
   readonly #waiting: (() => ByteReservation) | undefined;
 
   constructor(
@@ -32,7 +32,7 @@ export class ImportBody {
     this.#waiting = 'items' in content ? undefined : content.waiting;
   }
 
-  /** @throws Refusal `malformed`, `too-large`, in the middle too. */
+  /** @throws Refusal `malformed`, `too-large`, also while reading. */
   async *texts(): AsyncGenerator<string> {
     if (this.#stream === undefined) return;
     const decoder = new TextDecoder(this.#charset, { fatal: true });
@@ -48,11 +48,11 @@ export class ImportBody {
       }
     };
     let bytes = 0;
-    // Readers look at an unfinished line anew with each piece: what comes byte by byte is put together first.
+    // Joins short pieces, because readers examine an unfinished line again with each piece.
     let gathered = '';
     let failure: Refusal | undefined;
     try {
-      // The connection stays, so that it can carry an answer that comes before the end of the body.
+      // Ending the iteration must not destroy the connection, which has to carry the answer.
       for await (const chunk of this.#pieces(this.#stream)) {
         bytes += (chunk as Buffer).length;
         if (bytes > limits.importBodyBytesMax)
@@ -73,7 +73,7 @@ export class ImportBody {
     yield decode();
   }
 
-  /** The pieces as they come; only the time for which we wait for one counts as the sender's silence. */
+  /** The pieces as they arrive; only time spent waiting counts as the sender's silence. */
   async *#pieces(stream: IncomingMessage): AsyncGenerator<unknown> {
     const pieces = stream.iterator({ destroyOnReturn: false })[Symbol.asyncIterator]();
     try {
@@ -88,7 +88,7 @@ export class ImportBody {
     }
   }
 
-  /** Lets go what was not read. */
+  /** Drops the rest of the body. */
   close(): void {
     this.#stream?.resume();
   }

@@ -1,5 +1,5 @@
-// How a file is read that is imported: what the caller says, and for the rest what its first lines show. Made once for
-// a file by import-run.ts; a dry run shows it, so that people can see what will be done before it is done.
+// The plan for reading an imported file: the caller's settings, completed by what its first lines show. Made once for a
+// file by import-run.ts; a dry run shows it before anything is stored.
 
 import { Refusal } from '../../base/refusal.ts';
 import type { Json } from '../../base/text/json.ts';
@@ -26,34 +26,34 @@ export type FileKind = 'csv' | 'ndjson' | 'json';
 
 export interface ImportFile {
   readonly kind: FileKind;
-  /** The first characters; all of them where `isWhole`. */
+  /** The beginning of the text; all of it where `isWhole`. */
   readonly sample: string;
   readonly isWhole: boolean;
-  /** Of a JSON array, all of it. */
+  /** Of a JSON array: all entries. */
   readonly items: readonly Json[];
-  /** Sensors of the device that the request names, where the caller may see them. */
+  /** Sensors of the request's device, where the caller may see them. */
   readonly knownSensors: readonly (KnownSensor & { readonly unit?: string })[] | undefined;
 }
 
 export interface ImportPlan {
   readonly kind: FileKind;
   readonly rows: RowReader;
-  /** How the CSV is written. */
+  /** The dialect of a CSV file. */
   readonly dialect: CsvDialect | undefined;
   /** The columns; of JSON those seen so far. */
   columns(): readonly Column[];
-  /** Some of what is in a column. */
+  /** Some values of a column. */
   examplesOf(column: Column): readonly string[];
   readonly timeFormat: TimeFormat | undefined;
   readonly times: LocalTimes;
   readonly values: ValueForm;
-  /** What must be said before anything can be stored. */
+  /** What the caller has to specify before anything can be stored. */
   readonly problems: readonly string[];
-  /** What is well to know. */
+  /** Remarks for the caller. */
   readonly notes: readonly string[];
 }
 
-/** @throws Refusal `malformed` for what the caller says and cannot be. */
+/** @throws Refusal `malformed` for settings that do not fit the file. */
 export function makePlan(query: ImportQuery, file: ImportFile): ImportPlan {
   const guessing = new ColumnGuesses(parseMapping(query.columns), file.knownSensors ?? []);
   const table = file.kind === 'csv' ? csvTable(query, file, guessing.mapping) : jsonTable(query, file);
@@ -97,7 +97,7 @@ function csvTable(query: ImportQuery, file: ImportFile, mapping: Mapping): Impor
     skip,
   };
   const sample = sampleCsv(file.sample, given, file);
-  // Where lines are shorter at first than later, what is said of a column counts.
+  // Where the first lines have fewer columns than later ones, mapped columns count.
   const last = Math.max(0, ...[...mapping.keys()].map(Number).filter((n) => n <= limits.importColumnsMax));
   const names = [...sample.names];
   while (!sample.hasHeader && names.length < last) names.push(undefined);
@@ -114,7 +114,7 @@ function jsonTable(query: ImportQuery, { kind, sample, isWhole, items }: ImportF
   return { dialect: undefined, examples, names: () => keys.names, rows };
 }
 
-/** Reads the columns anew when a key comes that was not there before. */
+/** Determines the columns anew when a new key appears. */
 function remembering(first: readonly Column[], names: () => readonly unknown[], read: () => readonly Column[]) {
   let columns = first;
   return () => {
@@ -123,7 +123,7 @@ function remembering(first: readonly Column[], names: () => readonly unknown[], 
   };
 }
 
-/** What stands for time in the first lines. */
+/** The texts of times in the first lines. */
 function timesAmong(columns: readonly Column[], examples: ImportTable['examples']): string[] {
   const places = ['timestamp', 'date', 'time'].flatMap((role) => columns.filter((column) => column.role === role));
   if (places.length === 0) return [];
@@ -132,7 +132,7 @@ function timesAmong(columns: readonly Column[], examples: ImportTable['examples'
     .filter((text) => /\d/.test(text));
 }
 
-/** A cell as a text: what is shown of it, and what a time is read from. */
+/** A cell as text, for display and for parsing times. */
 export function textOf(cell: Json | undefined): string {
   if (cell === undefined) return '';
   return typeof cell === 'string' ? cell.trim() : JSON.stringify(cell);
@@ -142,7 +142,7 @@ function formatOf(query: ImportQuery, texts: readonly string[]) {
   if (query.time_format !== undefined && query.time_format !== 'auto') {
     return { format: parseTimeFormat(query.time_format), notes: [] };
   }
-  // Times that begin later in the file are as an export writes them.
+  // Without examples, times are expected in the form of an export.
   if (texts.length === 0) return { format: parseTimeFormat('iso'), notes: [] };
   const found = recogniseTimes(texts);
   const notes = found?.isDoubtful
@@ -194,7 +194,7 @@ function problemsOf(
   const sensors = columns.map(({ role }) => role).filter((role) => typeof role !== 'string');
   const problems: string[] = [];
   const say = 'Say so by columns, such as columns=';
-  // What moves from another service may have come without times, and with when it came alone.
+  // Data from another service may have only the time of receiving.
   const hasArrival = query.received === 'keep' && has('received');
   if (!has('timestamp') && !has('date') && !hasArrival) problems.push(`No column is the time. ${say}1=timestamp`);
   else if (texts.length > 0 && format === undefined) {

@@ -1,4 +1,4 @@
-// What a caller says of a file that is imported, as it stands in the query.
+// The query parameters of an import.
 import { type Static, Type } from 'typebox';
 import { limits } from '../../config/limits.ts';
 import { DeviceIdSchema, SensorIdSchema } from '../schemas/schemas.ts';

@@ -1,11 +1,11 @@
-// What becomes of a file that is imported, counted as it happens, and told of as far as a report has room. Filled by
-// line-reader.ts and import-run.ts.
+// The report of an import: counts everything, and keeps a bounded number of details. Filled by line-reader.ts and
+// import-run.ts.
 import type { Json } from '../../base/text/json.ts';
 import { limits } from '../../config/limits.ts';
 import type { ImportLine, RefusedField } from '../../domain/datapoints/import/import-line.ts';
 import type { BatchOutcome } from '../../domain/datapoints/import/imports.ts';
 
-/** What a column holds. */
+/** Counts for one column. */
 interface ColumnCount {
   numbers: number;
   others: number;
@@ -20,12 +20,12 @@ export class ImportReport {
   refusedCount = 0;
   readonly refused: RefusedField[] = [];
   readonly samples: ImportLine[] = [];
-  /** Earliest and latest time that was read, milliseconds since 1970 UTC. */
+  /** Earliest and latest time read, in milliseconds since 1970 UTC. */
   fromMs = Number.POSITIVE_INFINITY;
   toMs = Number.NEGATIVE_INFINITY;
-  /** The line behind the last that was read. */
+  /** The line after the last one read. */
   nextLine = 1;
-  /** Where it stopped before its end: the first line that was not dealt with. */
+  /** Set where the import stopped early: the first line that was not processed. */
   stopped: { readonly line: number; readonly detail: string } | undefined;
   readonly #counts = new Map<number, ColumnCount>();
 
@@ -52,7 +52,7 @@ export class ImportReport {
     return count;
   }
 
-  /** Notes datapoints that were read. */
+  /** Counts datapoints that were read. */
   addRead(lines: readonly ImportLine[]): void {
     for (const line of lines) {
       const { timestampMs } = line.reading;
@@ -62,7 +62,7 @@ export class ImportReport {
     }
   }
 
-  /** Says that nothing from this line on was dealt with. */
+  /** Nothing from this line on was processed. */
   stopAt(line: number, detail: string): void {
     this.stopped = { line, detail };
     const before = this.refused.filter((field) => field.line < line);
@@ -71,7 +71,7 @@ export class ImportReport {
     this.nextLine = line;
   }
 
-  /** Notes what became of a batch. */
+  /** Counts the outcome of a batch. */
   addOutcome({ accepted, known, refused, refusedCount }: BatchOutcome): void {
     this.accepted += accepted;
     this.known += known;

@@ -1,6 +1,5 @@
-// Reads a file that is imported from its first line to its last and hands its datapoints over in batches, each stored
-// before the next is read. Where it cannot go on, what is stored stays, and the report says where it stopped. Called by
-// v2/imports.ts.
+// Imports a file from its first to its last line in batches, each stored before the next is read. Where it cannot
+// continue, what is stored stays, and the report says where it stopped. Called by v2/imports.ts.
 
 import { yieldToEventLoop } from '../../base/in-batches.ts';
 import { Refusal } from '../../base/refusal.ts';
@@ -13,7 +12,7 @@ import type { ImportQuery } from './import-query.ts';
 import { ImportReport } from './import-report.ts';
 import { LineReader } from './line-reader.ts';
 
-/** Lines between two looks at the clock. */
+/** Lines between two checks of the time. */
 const linesLooked = 16;
 
 export interface FileImportResult {
@@ -44,7 +43,7 @@ export async function importFile(
   return { plan, report };
 }
 
-/** As much of the text as it takes to see how it is written. */
+/** Enough of the text to detect its dialect. */
 async function readSample(
   texts: AsyncGenerator<string>,
 ): Promise<{ readonly sample: string; readonly isWhole: boolean }> {
@@ -66,7 +65,7 @@ class FileImport {
   #batch: ImportLine[] = [];
   #chars = 0;
   #linesInTurn = 0;
-  /** When it last let others have a turn. */
+  /** When other work last had a turn. */
   #turnMs = performance.now();
 
   constructor(parts: {
@@ -84,7 +83,7 @@ class FileImport {
     report.nextLine = query.line ?? 1;
   }
 
-  /** The first line that was not dealt with. */
+  /** The first line that was not processed. */
   get firstOpenLine(): number {
     return this.#batch[0]?.line ?? this.#report.nextLine;
   }
@@ -99,7 +98,7 @@ class FileImport {
     await this.#flush();
   }
 
-  /** False when there are as many lines as were asked for. */
+  /** False when the requested number of lines has been read. */
   async #read(piece: string, options: { readonly isEnd: boolean }): Promise<boolean> {
     for (const row of this.#plan.rows.read(piece, options)) {
       await this.#breathe();
@@ -113,7 +112,7 @@ class FileImport {
     return true;
   }
 
-  /** Lets other work have its turn after some lines, however they come: a piece of a file may be all of it. */
+  /** Lets other work have its turn within a piece too, because one piece may be the whole file. */
   async #breathe(): Promise<void> {
     this.#linesInTurn += 1;
     if (this.#linesInTurn < linesLooked) return;
@@ -125,7 +124,7 @@ class FileImport {
 
   async #add(line: ImportLine): Promise<void> {
     const { value } = line.reading;
-    // Where batches end depends on the file alone, so that a repeat under a key makes the same ones.
+    // The ends of batches depend on the file only, so that a repeat under a key makes the same batches.
     if (this.#batch.length >= limits.importBatchDatapoints || this.#chars >= limits.importBatchChars)
       await this.#flush();
     this.#batch.push(line);
@@ -133,7 +132,7 @@ class FileImport {
   }
 
   async #flush(): Promise<void> {
-    // A dry run shows how the file is read before all is said that storing it needs.
+    // A dry run shows the plan even where settings for storing are missing.
     const isComplete = this.#plan.problems.length === 0;
     if (this.#batch.length > 0 && isComplete) this.#report.addOutcome(await this.#run.store(this.#batch));
     this.#batch = [];

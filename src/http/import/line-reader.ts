@@ -1,5 +1,5 @@
-// From a row of a file to its datapoints, by the plan: one where a column is the value, else one for each column that is
-// a sensor. What cannot be read is told with its line, and spoils nothing beside it. Called by import-run.ts.
+// Converts rows of a file to datapoints by the plan: one for each row with a value column, otherwise one for each
+// sensor column. A faulty value is reported with its line and does not affect others. Called by import-run.ts.
 
 import { Refusal } from '../../base/refusal.ts';
 import type { Json } from '../../base/text/json.ts';
@@ -16,7 +16,7 @@ import { parseValueText, quoted } from './value-texts.ts';
 
 const iso = parseTimeFormat('iso');
 
-/** What a row says of all its values. */
+/** The fields of a row that apply to all of its values. */
 interface RowOrigin {
   readonly device: string;
   readonly timestampMs: number;
@@ -28,7 +28,7 @@ export class LineReader {
   readonly #query: ImportQuery;
   readonly #report: ImportReport;
   #columns: readonly Column[] = [];
-  /** Columns by their role. */
+  /** Position of columns by role. */
   #places = new Map<string, number>();
   #sensors: readonly (Column & { readonly role: { readonly device: string | undefined; readonly sensor: string } })[] =
     [];
@@ -83,7 +83,7 @@ export class LineReader {
     for (const column of this.#sensors) {
       const value = this.#unlessRefused(row, column, () => this.#valueAt(row, column, { isNullValue: false }));
       if (value === undefined) continue;
-      // Without its time, the whole row is refused.
+      // Without a valid time the whole row is refused.
       origin ??= this.#headOf(row, '');
       const { device = origin.device, sensor } = column.role;
       const words = { column: column.place, name: column.name, unit: column.unit };
@@ -147,7 +147,7 @@ export class LineReader {
     return cell === null ? '' : textOf(cell);
   }
 
-  /** The value, or undefined where there is none; `null` of JSON is one where a column is the value. */
+  /** The value, or undefined where there is none; JSON `null` is a value only in a value column. */
   #valueAt(row: Row, column: Column, { isNullValue }: { readonly isNullValue: boolean }): Json | undefined {
     const cell = row.cells[column.place - 1];
     const isText = this.#plan.kind === 'csv' && typeof cell === 'string';

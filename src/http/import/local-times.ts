@@ -1,12 +1,12 @@
-// From what a clock showed to UTC, by a time zone, on days of 23 and 25 hours too: a time that was skipped is refused,
-// and of two that were shown alike the second is taken once the first has gone by. Called by line-reader.ts.
+// Converts wall-clock times of a time zone to UTC, also on days of 23 and 25 hours: a time that was skipped is refused;
+// of two equal ones the second is chosen once the first has passed. Called by line-reader.ts.
 import { Refusal } from '../../base/refusal.ts';
 import type { TimeZone } from '../../base/time/time-zone.ts';
 import { formatTimestamp } from '../../base/time/timestamp.ts';
 import { limits } from '../../config/limits.ts';
 import type { WrittenTime } from './time-format.ts';
 
-/** No zone is further from UTC, with room for both sides of a change. */
+/** More than any zone's distance from UTC, on both sides of a change. */
 const reachMs = 26 * 3_600_000;
 const earliestMs = -62_167_219_200_000;
 const latestMs = 253_402_300_799_999;
@@ -14,13 +14,13 @@ const latestMs = 253_402_300_799_999;
 export class LocalTimes {
   readonly #zone: TimeZone;
   readonly #name: string;
-  /** The last time of each series. */
+  /** By series: its last time. */
   readonly #last = new Map<string, number>();
-  /** Of the part before; of its series nothing more is known. */
+  /** The last time of the file's previous part, for series without one of their own. */
   readonly #afterMs: number;
   #newestMs = Number.NaN;
 
-  /** @param options `afterMs`: the last time of the part of the file before this one. */
+  /** @param options `afterMs`: the last time of the previous part of the file. */
   constructor(zone: TimeZone, options: { readonly name: string; readonly afterMs: number | undefined }) {
     this.#zone = zone;
     this.#name = options.name;
@@ -34,8 +34,8 @@ export class LocalTimes {
 
   /**
    * Milliseconds since 1970 UTC.
-   * @param series what goes forward in time by itself: a device, or a sensor.
-   * @throws Refusal `malformed` for a time that no clock showed.
+   * @param series a device or sensor, whose times ascend.
+   * @throws Refusal `malformed` for a time that the clock skipped.
    */
   toUtc({ wallMs, offsetMs }: WrittenTime, series: string): number {
     const utcMs = offsetMs === undefined ? this.#fromWall(wallMs, series) : wallMs - offsetMs;

@@ -1,5 +1,5 @@
-// The rows of a file that is imported, out of its text as it comes in pieces: records of CSV, objects of NDJSON or of a
-// JSON array. Called by import-run.ts; holds no more than a line.
+// Splits an imported text that comes in pieces into rows: CSV records, NDJSON objects, or objects of a JSON array.
+// Called by import-run.ts; holds at most one line.
 
 import { Refusal } from '../../base/refusal.ts';
 import type { Json } from '../../base/text/json.ts';
@@ -11,20 +11,20 @@ import { CsvReader } from './csv-records.ts';
 export interface Row {
   /** From 1. */
   readonly line: number;
-  /** The line behind it: a field may have line breaks. */
+  /** The line after it: a field may contain line breaks. */
   readonly nextLine: number;
-  /** By place of the column: the field of CSV, or any JSON; undefined where there is none. */
+  /** By the column's position: a CSV field or any JSON; undefined where there is none. */
   readonly cells: readonly (Json | undefined)[];
-  /** What is wrong with the row, in a sentence. */
+  /** The fault of the row, as a sentence. */
   readonly fault?: string;
 }
 
 export interface RowReader {
-  /** The rows that are whole by now, and, at the end, what is left. */
+  /** The complete rows so far, and at the end the remaining one. */
   read(piece: string, options: { readonly isEnd: boolean }): Iterable<Row>;
 }
 
-/** @param line the number of the first line behind the header. */
+/** @param line the number of the first line after the header. */
 export function csvRows(dialect: CsvDialect, { line }: { readonly line?: number | undefined }): RowReader {
   const { delimiter, skip, hasHeader } = dialect;
   const form = {
@@ -35,7 +35,7 @@ export function csvRows(dialect: CsvDialect, { line }: { readonly line?: number 
   const reader = new CsvReader(form, { line: 1 + skip });
   let isSkipped = false;
   let isHeaderDue = hasHeader;
-  /** What is added to the numbers of lines, so that those of a part are those of the whole file. */
+  /** Added to line numbers, so that a part of a file has those of the whole file. */
   let shift = 0;
   return {
     *read(piece, options) {
@@ -55,7 +55,7 @@ export function csvRows(dialect: CsvDialect, { line }: { readonly line?: number 
   };
 }
 
-/** Keys of objects as columns, in the order in which they are first seen. */
+/** Keys of objects as columns, in the order of their first occurrence. */
 export class KeyColumns {
   readonly names: string[] = [];
   readonly #places = new Map<string, number>();
@@ -102,7 +102,7 @@ export function ndjsonRows(keys: KeyColumns, { line: first }: { readonly line?: 
   };
 }
 
-/** Where the text is not needed: the array was read whole. */
+/** Ignores the text: the array was parsed as a whole. */
 export function arrayRows(keys: KeyColumns, items: readonly Json[]): RowReader {
   return {
     *read(_piece, { isEnd }) {

@@ -1,23 +1,23 @@
-// How times are written in a file that is imported: RFC 3339, seconds or milliseconds since 1970, or a pattern such as
-// `D.M.YYYY H:mm`; and which of these a few of them are written in. Called by import-plan.ts.
+// Formats of times in imported files: RFC 3339, seconds or milliseconds since 1970, or a pattern such as `D.M.YYYY
+// H:mm`; and recognition of the format from examples. Called by import-plan.ts.
 import { limits } from '../../config/limits.ts';
 import { parseTimePattern, type TimeFields } from './time-pattern.ts';
 
-/** A time as it is written: what a clock showed, and by how much that clock was ahead of UTC, where that is said. */
+/** A parsed time: the wall clock, and its offset from UTC where given. */
 export interface WrittenTime {
-  /** As if it were UTC, milliseconds since 1970. */
+  /** The wall clock as if it were UTC, in milliseconds since 1970. */
   readonly wallMs: number;
   readonly offsetMs: number | undefined;
 }
 
 export interface TimeFormat {
-  /** As it is asked for: `iso`, `s`, `ms`, or the pattern. */
+  /** As requested: `iso`, `s`, `ms`, or the pattern. */
   readonly name: string;
-  /** Undefined for what is not written so. */
+  /** Undefined for a text in another format. */
   parse(text: string): WrittenTime | undefined;
 }
 
-/** The format of this name. @throws Refusal `malformed` for what is none. */
+/** The format of this name. @throws Refusal `malformed` for an unknown one. */
 export function parseTimeFormat(name: string): TimeFormat {
   if (name === 'iso') return iso;
   if (name === 's') return epoch('s', 1000);
@@ -43,12 +43,12 @@ function formatsOf(names: readonly string[]): TimeFormat[] {
   return names.map(parseTimeFormat);
 }
 
-/** The format in which most of these are written, and whether another would do as well that swaps day and month. */
+/** The format that fits most of the texts, and whether one with day and month swapped fits as well. */
 export function recogniseTimes(
   texts: readonly string[],
 ): { readonly format: TimeFormat; readonly isDoubtful: boolean } | undefined {
   let best: { readonly format: TimeFormat; readonly isDoubtful: boolean } | undefined;
-  // Half of them at least: units below a header, and words for a missing time, are no times.
+  // At least half must fit: units below a header, and words for a missing time, do not.
   let most = Math.ceil(texts.length / 2) - 0.5;
   for (const formats of recognised) {
     const counts = formats.map((format) => texts.filter((text) => format.parse(text) !== undefined).length);
@@ -62,12 +62,12 @@ export function recogniseTimes(
   return best;
 }
 
-/** True for a clock without a date, such as 13:05 or 1:05:30 PM. */
+/** True for a time of day, such as 13:05 or 1:05:30 PM. */
 export function isClock(text: string): boolean {
   return /^\d{1,2}:\d{2}(:\d{2}([.,]\d+)?)?( ?[ap]\.?m\.?)?$/i.test(text);
 }
 
-/** The format of a pattern. @throws Refusal `malformed` for one that cannot be read, or in more than one way. */
+/** The format of a pattern. @throws Refusal `malformed` for an invalid or ambiguous one. */
 function patternFormat(name: string): TimeFormat {
   const pattern = parseTimePattern(name);
   return {
@@ -92,7 +92,7 @@ function toTime(written: TimeFields): WrittenTime | undefined {
   if (hour === undefined || minute > 59 || second > 60 || month < 1 || month > 12 || day < 1) return undefined;
   const date = new Date(0);
   date.setUTCFullYear(yearOf(written.year ?? ''), month - 1, day);
-  // A day that the month does not have leads into the next one.
+  // Date.UTC moves a day beyond the month's end into the next month.
   if (date.getUTCMonth() !== month - 1) return undefined;
   return { wallMs: date.setUTCHours(hour, minute, second, ms), offsetMs: offsetOf(written.offset) };
 }
@@ -120,11 +120,11 @@ function offsetOf(text: string | undefined): number | undefined {
 const isoPattern = patternFormat('YYYY-MM-DD[ HH:mm[:ss[.SSS]][Z]]');
 const iso: TimeFormat = {
   name: 'iso',
-  // RFC 3339 allows a small t; a pattern takes a T for the blank alone.
+  // RFC 3339 allows a lower-case t; a pattern's blank matches T only.
   parse: (text) => isoPattern.parse(text[10] === 't' ? `${text.slice(0, 10)} ${text.slice(11)}` : text),
 };
 
-/** Formats that are recognised, in groups; first those that leave least doubt, and the day before the month. */
+/** The formats to try, in groups: the least ambiguous first, and day before month. */
 const recognised: readonly (readonly TimeFormat[])[] = [
   [iso],
   [epoch('s', 1000, /^\d{9,10}([.,]\d+)?$/)],

@@ -1,14 +1,14 @@
-// A pattern of times such as `D.M.YYYY[ H:mm]`, and the texts that it matches. Called by time-format.ts. A pattern comes
-// from outside, so it is never made into a regular expression: texts are matched piece by piece, each piece is tried
-// once at each place of the text at most, and patterns whose fields could be told apart in several ways are refused.
+// Parses a pattern of times such as `D.M.YYYY[ H:mm]` and matches texts against it. Called by time-format.ts. Patterns
+// come from callers, so they are not converted to regular expressions: each piece is tried at most once at each
+// position of a text, and ambiguous patterns are refused.
 import { Refusal } from '../../base/refusal.ts';
 import { limits } from '../../config/limits.ts';
 
-/** What a text says, by field; a field that is missing is undefined. */
+/** The fields of a text; undefined where missing. */
 export type TimeFields = { [F in TimeField]?: string };
 
 export interface TimePattern {
-  /** Undefined for a text that is not written so. */
+  /** Undefined for a text that does not match. */
   match(text: string): TimeFields | undefined;
 }
 
@@ -19,7 +19,7 @@ type TimeField = 'year' | 'month' | 'monthName' | 'day' | 'hour' | 'minute' | 's
 
 interface Token {
   readonly field: TimeField;
-  /** Digits that it takes at least and at most; undefined for a field that is no number. */
+  /** Lowest and highest number of digits; undefined for a field that is not a number. */
   readonly digits?: readonly [number, number];
 }
 
@@ -46,23 +46,23 @@ const tokens: Readonly<Record<string, Token>> = {
 
 const pieceOfPattern = /YYYY|YY|MMM|MM|M|DD|D|HH|H|hh|h|mm|m|ss|s|SSS|A|Z|\[|\]|[^A-Za-z[\]]|T/gy;
 
-/** A piece of a pattern: the places in a text where it may end, the furthest first. */
+/** A piece of a pattern: returns the positions where it may end, the furthest first. */
 interface PatternPiece {
   readonly kind: 'piece';
   readonly field: TimeField | undefined;
   readonly ends: (text: string, at: number) => readonly number[];
 }
 
-/** What stands in brackets; it goes on behind `end` where that is missing. */
+/** An optional part in brackets; matching continues after `end` where it is missing. */
 interface Optional {
   readonly kind: 'optional';
   readonly end: number;
 }
 
-/** @throws Refusal `malformed` for what is no pattern, and for one that could be read in several ways. */
+/** @throws Refusal `malformed` for an invalid or ambiguous pattern. */
 export function parseTimePattern(name: string): TimePattern {
   if (name.length > limits.timeFormatCharsMax) refuse(timeFormatRule);
-  // A blank stands for several, so that several stand for no more than one.
+  // A blank matches several, so several blanks mean no more than one.
   const plain = name.replace(/ +/g, ' ');
   const pieces = plain.match(pieceOfPattern) ?? [];
   if (pieces.join('') !== plain) refuse(timeFormatRule);
@@ -77,12 +77,12 @@ function refuse(detail: string): never {
   });
 }
 
-/** A date needs a year, a month and a day; no field stands twice; and it is clear where each piece of a text ends. */
+/** Requires year, month and day, no field twice, and an unambiguous end of each field. */
 function assertUnambiguous(pieces: readonly string[]): void {
   const seen = new Map<string, string>();
-  /** The piece of variable width that may stand just before, or among the digits just before. */
+  /** The last field of variable width without a delimiter after it. */
   let variable: string | undefined;
-  /** The same before each open bracket, since what is in it may be missing. */
+  /** The same for each open bracket, whose content may be missing. */
   const before: (string | undefined)[] = [];
   for (const piece of pieces) {
     const token = tokenOf(piece);
@@ -97,7 +97,7 @@ function assertUnambiguous(pieces: readonly string[]): void {
   if (before.length > 0 || !seen.has('year') || !seen.has('month') || !seen.has('day')) refuse(timeFormatRule);
 }
 
-/** What is of variable width when `piece` has come behind `variable`. */
+/** The field of variable width after `piece` was added behind `variable`. */
 function variableBehind(variable: string | undefined, piece: string): string | undefined {
   const digits = tokenOf(piece)?.digits;
   const isVariable = piece === ' ' || (digits !== undefined && digits[0] !== digits[1]);
@@ -136,21 +136,21 @@ function toSteps(pieces: readonly string[]): (PatternPiece | Optional)[] {
 function toStep(piece: string, next: string | undefined): PatternPiece {
   const token = tokenOf(piece);
   if (token !== undefined) return { kind: 'piece', field: token.field, ends: endsOfField(token) };
-  // Seconds have a comma in some countries, as numbers do.
+  // Some countries write fractions of seconds with a comma.
   const chars = piece === '.' && next === 'SSS' ? '.,' : piece;
   const ends = piece === ' ' ? endsOfBlank : (text: string, at: number) => (isAmong(text, at, chars) ? [at + 1] : none);
   return { kind: 'piece', field: undefined, ends };
 }
 
 const none: readonly number[] = [];
-/** A blank of a pattern stands for up to three of these. */
+/** A blank of a pattern matches up to three of these. */
 const blankChars = ' T,';
 
 function isAmong(text: string, at: number, chars: string): boolean {
   return at < text.length && chars.includes(text[at] as string);
 }
 
-/** Characters from here on that are such ones, so many at most. */
+/** The number of characters from `at` for which `isSuch` is true, `max` at most. */
 function countWhile(text: string, at: number, max: number, isSuch: (char: string) => boolean): number {
   let count = 0;
   while (count < max && at + count < text.length && isSuch(text[at + count] as string)) count += 1;
@@ -183,7 +183,7 @@ function endsOfField({ field, digits }: Token): PatternPiece['ends'] {
   return (text, at) => downTo(at, least, countWhile(text, at, most, isDigit));
 }
 
-/** Letters, with a dot behind them where they are cut short. */
+/** Letters, optionally with a dot for an abbreviation. */
 function endsOfMonthName(text: string, at: number): readonly number[] {
   const letters = countWhile(text, at, 9, isLetter);
   return downTo(at, 3, letters >= 3 && text[at + letters] === '.' ? letters + 1 : letters);
@@ -197,7 +197,7 @@ function endsOfHalf(text: string, at: number): readonly number[] {
   return text[m + 1] === '.' ? [m + 2, m + 1] : [m + 1];
 }
 
-/** Z, +02, +0200 or +02:00, with a blank before it or without. */
+/** Z, +02, +0200 or +02:00, optionally after a blank. */
 function endsOfOffset(text: string, start: number): readonly number[] {
   const at = text[start] === ' ' ? start + 1 : start;
   if (isAmong(text, at, 'Zz')) return [at + 1];
@@ -206,12 +206,12 @@ function endsOfOffset(text: string, start: number): readonly number[] {
   return countWhile(text, minutes, 2, isDigit) < 2 ? [at + 3] : [minutes + 2, at + 3];
 }
 
-/** One text held against a pattern. */
+/** Matches one text against a pattern. */
 class Match {
   readonly #steps: readonly (PatternPiece | Optional)[];
   readonly #text: string;
   readonly #fields: TimeFields = {};
-  /** Steps at places from which the end of the text is not reached, so that none is tried twice. */
+  /** Pairs of step and position that failed, so that none is tried twice. */
   #lost: Set<number> | undefined;
 
   constructor(steps: readonly (PatternPiece | Optional)[], text: string) {

@@ -1,5 +1,5 @@
-// What a field of CSV says: nothing, a number with a decimal point or comma, true or false, JSON, or a text. Called by
-// line-reader.ts and, for what a number looks like, by csv-dialect.ts.
+// Interprets a CSV field: no value, a number with decimal point or comma, a boolean, JSON, or text. Called by
+// line-reader.ts, and by csv-dialect.ts for the form of numbers.
 
 import { Refusal } from '../../base/refusal.ts';
 import { isStorableText, type Json, textFault } from '../../base/text/json.ts';
@@ -9,11 +9,11 @@ import { limits } from '../../config/limits.ts';
 export const decimals = ['point', 'comma'] as const;
 export type Decimal = (typeof decimals)[number];
 
-/** How values are taken: as what they look like, as numbers alone, or as texts whatever they look like. */
+/** How fields are interpreted: by their form, as numbers only, or as texts only. */
 export const valueKinds = ['auto', 'number', 'text'] as const;
 export type ValueKind = (typeof valueKinds)[number];
 
-/** What says that there is no value, in small letters; an empty field always does. */
+/** Texts that mean "no value", in lower case; an empty field always does. */
 export const missingWords: readonly string[] = ['na', 'n/a', '#n/a', 'nan', '-', '--', 'none'];
 
 const numbers: Readonly<Record<Decimal, RegExp>> = {
@@ -46,13 +46,13 @@ export function parseValueText(field: string, { decimal, kind, missing }: ValueF
   return jsonOrText(text);
 }
 
-/** A text that is JSON is that JSON; any other is the string it is. */
+/** A JSON text as its value; any other text as a string. */
 export function jsonOrText(text: string): Json {
   if (text.length > limits.valueBytesMax) {
     throw new Refusal('too-large', `value has ${text.length} characters; a value takes ${limits.valueBytesMax} bytes.`);
   }
   if (!isJson(text)) return cleanText(text);
-  // Within a datapoint, as it is in JSON: the same bounds hold, and what is wrong is told of /value.
+  // Parsed inside a datapoint, so that its bounds apply and faults point to /value.
   return (parseJsonText(Buffer.from(`{"value":${text}}`), limits.nestingLevelsMax) as { readonly value: Json }).value;
 }
 
@@ -76,7 +76,7 @@ function isJson(text: string): boolean {
   }
 }
 
-/** As it is repeated in a message: short, and without what moves a cursor. */
+/** A text for an error message: shortened, without control characters. */
 export function quoted(text: string): string {
   const short = text.length > 40 ? `${text.slice(0, 40)}…` : text;
   return `"${short.replace(/[\p{Cc}\p{Cf}]/gu, '\ufffd')}"`;

@@ -13,12 +13,12 @@ declare module 'fastify' {
     readonly answerBudget: AnswerBudget;
   }
   interface FastifyRequest {
-    /** What is claimed for the answer; undefined for one that is short. */
+    /** The reservation of the answer; undefined for a short one. */
     answerClaim: AnswerReservation | undefined;
   }
 }
 
-/** The memory claimed for one answer. */
+/** The memory reserved for one answer. */
 export class AnswerReservation {
   readonly #share: FairShare;
   readonly #caller: Caller;
@@ -31,7 +31,7 @@ export class AnswerReservation {
     this.#bytes = bytes;
   }
 
-  /** Says how many bytes it really is; what is there already cannot be refused any more. */
+  /** Sets the real number of bytes, which cannot be refused any more. */
   setTo(bytes: number): void {
     if (this.#isOver) return;
     this.#share.force(this.#caller, bytes - this.#bytes);
@@ -57,25 +57,25 @@ class AnswerBudget {
     });
   }
 
-  /** Bytes that are claimed now. */
+  /** Bytes reserved now. */
   get held(): number {
     return this.#share.held;
   }
 
-  /** Claims memory for an answer if there is room for it now. */
+  /** Reserves memory for an answer if there is room now. */
   tryClaim(request: FastifyRequest, reply: FastifyReply, bytes: number): AnswerReservation | undefined {
     const { caller } = request.actor;
     if (reply.raw.destroyed || !this.#share.take(caller, bytes)) return undefined;
     const reservation = new AnswerReservation(this.#share, caller, bytes);
-    // Behind the last byte too: a server's answer closes when it is finished.
+    // 'close' also follows a complete answer.
     reply.raw.once('close', () => reservation.end());
     request.answerClaim = reservation;
     return reservation;
   }
 
   /**
-   * Claims memory for an answer that is about to be made, waiting a while for room.
-   * @throws Refusal `busy` when there is none in time, or when too many wait already.
+   * Reserves memory for an answer before it is made, waiting a while for room.
+   * @throws Refusal `busy` when there is none in time, or too many wait already.
    */
   async claim(request: FastifyRequest, reply: FastifyReply, bytes: number): Promise<AnswerReservation> {
     const reservation = this.tryClaim(request, reply, bytes);
@@ -100,15 +100,15 @@ class AnswerBudget {
   }
 }
 
-/** Bytes to claim for a JSON list of at most so many datapoints, before it is known how long they are. */
+/** Bytes to reserve for a JSON list of at most so many datapoints, whose lengths are not known yet. */
 export function listReservationBytes(limit: number): number {
   const bytes = limit * limits.answerRowBytes;
   return Math.min(limits.listBytesMax, Math.max(limits.answerCountedBytesMin, bytes));
 }
 
 /**
- * Counts every long answer that nobody claimed memory for before it was made.
- * @param passing the memory for all that is on its way in or out.
+ * Counts long answers without a reservation.
+ * @param passing the memory for all data on its way in or out.
  */
 export function registerAnswerBudget(app: FastifyInstance, passing: FairShare): void {
   app.decorate('answerBudget', new AnswerBudget(passing));

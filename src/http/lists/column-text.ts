@@ -1,4 +1,4 @@
-// Some datapoints of one sensor as JSON, from their columns. Long lists come from the store as text already.
+// Encodes some datapoints of one sensor as JSON, from columns. Long lists come from the store as text.
 
 import type { Slice } from '../../domain/datapoints/columns.ts';
 import { jsonBytesMax, type RowEncoding, RowWriter } from '../../domain/datapoints/history/row-encoding.ts';

@@ -1,10 +1,7 @@
 // Fields of CSV (RFC 4180): CRLF, compound values as JSON.
 import type { StoredValue } from '../../domain/datapoints/datapoint.ts';
 
-/**
- * A cell that a spreadsheet shows as it is: a text that it would take for a formula gets an apostrophe in front, as people
- * write it there themselves. Numbers stay numbers.
- */
+/** Puts an apostrophe before a text that a spreadsheet would take for a formula, as people do. Numbers stay numbers. */
 export function spreadsheetCell(text: string): string {
   return /^[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/.test(text) && !isPlainNumber(text) ? `'${text}` : text;
 }
@@ -24,7 +21,7 @@ export function valueText(value: StoredValue): string {
   return value.startsWith('"') ? (JSON.parse(value) as string) : value;
 }
 
-/** As JSON, so that an import reads the same value again: a text between quotes, null as `null`. */
+/** As JSON, so that an import restores the same value: texts in quotes, null as `null`. */
 export function exactValueText(value: StoredValue): string {
   return typeof value === 'number' ? valueText(value) : value;
 }

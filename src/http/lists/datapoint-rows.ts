@@ -1,5 +1,5 @@
-// How datapoints and aggregates are written in lists: as records, lines of CSV and columns of Parquet. Rows of several sensors carry
-// the ids of device and sensor.
+// Formats datapoints and aggregates for lists: records, CSV lines, Parquet columns. Rows of several sensors carry the
+// ids of device and sensor.
 import { formatTimestamp } from '../../base/time/timestamp.ts';
 import type { Datapoint, StoredValue } from '../../domain/datapoints/datapoint.ts';
 import type { Aggregate } from '../../domain/datapoints/history/aggregate.ts';
@@ -13,8 +13,8 @@ export const aggregateNames = ['min', 'max', 'avg', 'sum', 'count', 'first', 'la
 export type AggregateName = (typeof aggregateNames)[number];
 
 /**
- * Rows of datapoints; `isExact` where CSV must tell a text from a number, and nothing from an empty text;
- * `isForSpreadsheet` where no cell of CSV may be taken for a formula.
+ * Rows of datapoints. `isExact`: CSV distinguishes texts from numbers, and null from an empty text. `isForSpreadsheet`:
+ * no CSV cell can be taken for a formula.
  */
 export function datapointRows(options: {
   readonly isLocated: boolean;
@@ -52,13 +52,13 @@ function lineWriter({ isForSpreadsheet }: { readonly isForSpreadsheet: boolean }
   return isForSpreadsheet ? (fields: readonly string[]) => csvLineOf(fields.map(spreadsheetCell)) : csvLineOf;
 }
 
-/** The fields of `toDatapointRecord` as JSON; written by hand, because a list may have millions. */
+/** The fields of `toDatapointRecord` as JSON; built by hand, because a list may have millions. */
 function datapointFields({ value, timestampMs, receivedMs }: Datapoint): string {
   const measured = timestampMs === undefined ? '' : `,"timestamp":"${formatTimestamp(timestampMs)}"`;
   return `"value":${jsonText(value)}${measured},"date_received":"${formatTimestamp(receivedMs)}"`;
 }
 
-/** What is no number is kept as its JSON text. */
+/** Values that are not numbers are stored as JSON text. */
 function jsonText(value: StoredValue): string {
   if (typeof value === 'string') return value;
   return Object.is(value, -0) ? '-0' : String(value);
@@ -69,7 +69,7 @@ const placeColumns: readonly ParquetColumn<SensorRow<unknown>>[] = [
   { name: 'sensor_id', kind: 'text', of: ({ sensor }) => sensor },
 ];
 
-/** Numbers in a column of doubles; any other value as JSON in a column beside it. */
+/** Numbers in a column of doubles; other values as JSON in a second column. */
 function valueColumns<T>(name: string, of: (row: T) => StoredValue | undefined): ParquetColumn<T>[] {
   return [
     { name, kind: 'number', of: (row) => numberOf(of(row)) },
@@ -85,7 +85,7 @@ function jsonTextOf(value: StoredValue | undefined): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }
 
-/** Rows of buckets with what was asked for, in the order of the names above. */
+/** Rows of buckets with the requested aggregates, in the order of `aggregateNames`. */
 export function aggregateRows(
   asked: readonly AggregateName[],
   options: { readonly isLocated: boolean; readonly isForSpreadsheet: boolean },
@@ -116,7 +116,7 @@ export function aggregateRows(
   };
 }
 
-/** The first and the last value of a bucket may be any JSON; the others are numbers. */
+/** First and last value of a bucket may be any JSON; the others are numbers. */
 function aggregateColumns(name: AggregateName): ParquetColumn<SensorRow<Aggregate>>[] {
   if (name === 'first' || name === 'last') return valueColumns(name, ({ row }) => row[name]);
   return [{ name, kind: name === 'count' ? 'count' : 'number', of: ({ row }) => row[name] }];

@@ -1,9 +1,9 @@
-// JSON of any length, sent piece by piece, each when the one before has gone out: constant memory.
+// Sends JSON of any length in pieces, each when the previous one has been sent: bounded memory.
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { limits } from '../../config/limits.ts';
 
-/** The text of an array, in pieces; the text of an entry may come in pieces itself. */
+/** The text of an array in pieces; an entry's text may come in pieces too. */
 export async function* arrayText<T>(
   entries: AsyncIterable<T>,
   textOf: (entry: T) => string | AsyncIterable<string>,
@@ -28,7 +28,7 @@ export async function* arrayText<T>(
   yield `${piece}]`;
 }
 
-/** Answers with JSON whose text comes in pieces. What fails on the way cuts the answer, so that nobody takes a part for the whole. */
+/** Answers with JSON from pieces of text. A failure cuts the connection, so that a part is not taken for the whole. */
 export function sendJsonText(
   reply: { type(type: string): { send(payload: unknown): unknown } },
   text: AsyncIterable<string>,
@@ -38,12 +38,12 @@ export function sendJsonText(
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** What the records of a list become before they go out, where they have other words than version 2's. */
+    /** Converts the records of a list for older versions of the API. */
     toAnsweredRecord?: (record: object) => object;
   }
 }
 
-/** Answers with a list of records that is read in steps: one that is small is made whole, a larger one is streamed. */
+/** Answers with a list of records read in steps: a small one is sent whole, a larger one streamed. */
 export async function sendRecords(
   request: FastifyRequest,
   reply: FastifyReply,

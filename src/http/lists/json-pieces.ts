@@ -9,7 +9,7 @@ const opening = 0x5b;
 const between = 0x2c;
 const closing = 0x5d;
 
-/** How the rows of a step are written as JSON, all at once. */
+/** Encodes the rows of a step as JSON at once. */
 export interface StepText<S> {
   rowsIn(step: S): number;
   firstOf(step: S, count: number): S;

@@ -18,7 +18,7 @@ export function setLinks(
   if (links.length > 0) reply.header('link', links.join(', '));
 }
 
-/** A list that is at hand whole, or a page of it where a limit is given; its headers are set (contract 1). */
+/** A complete list, or a page of it where a limit is given; sets its headers (contract 1). */
 export function pageFrom<T>(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -35,7 +35,7 @@ function setTotal(reply: FastifyReply, total: number): void {
   reply.header('x-total-count', String(total));
 }
 
-/** The headers of a page of a list that is counted. */
+/** The headers of a page of a counted list. */
 export function setPage(
   request: FastifyRequest,
   reply: FastifyReply,

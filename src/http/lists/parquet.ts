@@ -1,12 +1,12 @@
-// Rows as an Apache Parquet file, written while they are read: a row group at a time, then the footer, so that memory
-// stays constant but for some hundred bytes of footer a row group. Called by row-streams.ts.
+// Writes rows as an Apache Parquet file while they are read: one row group at a time, then the footer. Memory is
+// bounded, except for some hundred bytes of footer for each row group. Called by row-streams.ts.
 import { ByteWriter, ParquetWriter } from 'hyparquet-writer';
 import { limits } from '../../config/limits.ts';
 
-/** Kinds of columns: UTF-8 text, a time in milliseconds since 1970 UTC, a double, a whole number. */
+/** Types of columns: UTF-8 text, time in milliseconds since 1970 UTC, double, integer. */
 type ColumnType = 'text' | 'time' | 'number' | 'count';
 
-/** A column, and what a row has in it; undefined: nothing. */
+/** A column, and its value in a row; undefined: null. */
 export interface ParquetColumn<T> {
   readonly name: string;
   readonly kind: ColumnType;
@@ -50,7 +50,7 @@ export async function* parquetChunks<T>(
   yield taken(bytes);
 }
 
-/** Rows of one row group, by column. */
+/** The rows of one row group, by column. */
 class RowGroup<T> {
   readonly #columns: readonly ParquetColumn<T>[];
   #data: (string | number | bigint | undefined)[][];
@@ -77,13 +77,13 @@ class RowGroup<T> {
     }
   }
 
-  /** The rows so far, as one row group; it is empty then. */
+  /** Returns the rows as a row group and starts an empty one. */
   take() {
     const rowGroupSize = this.rows;
     const columnData = this.#columns.map(({ name, kind }, place) => ({
       name,
       data: this.#data[place] ?? [],
-      // Of long texts the footer would hold the least and the greatest, whole.
+      // Not for texts: the footer would contain the least and greatest text completely.
       statistics: kind !== 'text',
       offsetIndex: false,
     }));
@@ -93,7 +93,7 @@ class RowGroup<T> {
   }
 }
 
-/** What was written since the last time; the writer goes on counting where it is in the file. */
+/** The bytes since the last call; the writer keeps its position in the file. */
 function taken(bytes: ByteWriter): Uint8Array {
   const chunk = bytes.getBytes().slice();
   bytes.index = 0;

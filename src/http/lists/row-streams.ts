@@ -12,7 +12,7 @@ import { type ParquetColumn, parquetChunks } from './parquet.ts';
 
 export type Format = 'json' | 'csv' | 'ndjson' | 'parquet';
 
-/** How rows are written. */
+/** The formats of a row. */
 export interface RowText<T> {
   /** With its line ending. */
   readonly csvHeader: string;
@@ -21,18 +21,18 @@ export interface RowText<T> {
   readonly columns: readonly ParquetColumn<T>[];
 }
 
-/** Opens the rows, at most `limit` of them, permitting the read; it may be called twice. */
+/** Opens the rows, `limit` at most, checking permission; may be called twice. */
 type Open<S> = (limit: number | undefined) => Promise<AsyncGenerator<S>>;
 
 interface Rows<S> {
   readonly open: Open<S>;
   readonly limit: number | undefined;
   readonly offset: number;
-  /** Bytes that are held beside the step that goes out, while the reader takes it: those of several series side by side. */
+  /** Bytes held beside the step that is being sent: those of several series side by side. */
   readonly heldBytes: number;
 }
 
-/** As it is registered with IANA. */
+/** As registered with IANA. */
 export const parquetType = 'application/vnd.apache.parquet';
 
 /** Media types by format. */
@@ -50,7 +50,7 @@ export function formatOf(accept: string | undefined): Format {
   return asksFor(accept, 'application/x-ndjson') ? 'ndjson' : 'json';
 }
 
-/** Answers with the rows; a JSON list with a limit says by `Link` whether there are more. */
+/** Answers with the rows; a JSON list with a limit has `Link` headers. */
 export function sendRows<T>(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -99,7 +99,7 @@ async function sendTable<T>(
   return sendStream(request, reply, steps, { chunks, heldBytes });
 }
 
-/** Claims memory for what the answer will hold: all of a list that is made whole, one step of what is streamed. */
+/** Reserves memory for the answer: for a list sent whole all of it, for a stream one step. */
 async function reservationFor(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -111,7 +111,7 @@ async function reservationFor(
   await request.server.answerBudget.claim(request, reply, bytes + heldBytes);
 }
 
-/** Answers with what comes, piece by piece; to HEAD with nothing. */
+/** Streams the answer in pieces; to HEAD without a body. */
 async function sendStream(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -141,7 +141,7 @@ function stepTextOf<T>(text: RowText<T>): StepText<T[]> {
   };
 }
 
-/** The body of a HEAD: a stream, so that no length is named that would be wrong. */
+/** The body of a HEAD answer: a stream, so that no Content-Length is sent, which would be wrong. */
 export function nothing(): Readable {
   return Readable.from([]);
 }
@@ -151,7 +151,7 @@ async function* csvLines<T>(steps: AsyncGenerator<T[]>, text: RowText<T>): Async
   for await (const rows of steps) yield rows.map((row) => text.csvLine(row)).join('');
 }
 
-/** Cuts the connection of a reader who takes nothing for too long. */
+/** Cuts the connection of a reader that takes nothing for too long. */
 export async function* unlessStalled(
   chunks: AsyncGenerator<string | Uint8Array>,
   reply: FastifyReply,
@@ -162,7 +162,7 @@ export async function* unlessStalled(
   }: { readonly stallMs: number; readonly reservation: AnswerReservation | undefined; readonly heldBytes?: number },
 ): AsyncGenerator<string | Uint8Array> {
   for await (const chunk of chunks) {
-    // What is ready waits here until the reader has taken what came before it.
+    // The next piece is held until the reader has taken the previous one.
     reservation?.setTo(heldBytes + Math.max(chunk.length, limits.answerStepBytes));
     const stalled = setTimeout(() => reply.raw.destroy(), stallMs);
     try {

@@ -1,4 +1,4 @@
-// Request bodies: JSON and text in UTF-8, with a charset or without; what a single-field update holds.
+// Parses request bodies: JSON and text in UTF-8, with or without a charset; and values of single-field updates.
 
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
@@ -16,16 +16,16 @@ import { readBody } from './body-buffers.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** True where NDJSON and CSV are taken. */
+    /** True where NDJSON and CSV are accepted. */
     takesLines?: boolean;
   }
   interface FastifyRequest {
-    /** The body as it came, kept only where an Idempotency-Key needs it. */
+    /** The raw body, kept only where an Idempotency-Key needs it. */
     rawBody: Buffer | undefined;
   }
 }
 
-/** A text/plain body, kept apart from a JSON string. */
+/** A text/plain body, as distinct from a JSON string. */
 export class TextBody {
   readonly text: string;
 
@@ -34,7 +34,7 @@ export class TextBody {
   }
 }
 
-/** A body of lines, as it came: UTF-8 is looked at line by line. */
+/** A raw body of lines; UTF-8 is validated line by line. */
 export class LinesBody {
   readonly kind: 'csv' | 'ndjson';
   readonly bytes: Buffer;
@@ -80,7 +80,7 @@ export function registerBodyParsers(app: FastifyInstance, byteBudget: ByteBudget
   }
 }
 
-/** Has JSON bodies read into readings, the usual one straight from its bytes. */
+/** Parses JSON bodies into readings, usual ones straight from their bytes. */
 export function registerReadingParser(app: FastifyInstance): void {
   app.removeContentTypeParser('application/json');
   addJsonParser(app, (body) => {
@@ -95,16 +95,16 @@ function addJsonParser(app: FastifyInstance, parse: (body: Buffer) => unknown): 
     const take = (body: Buffer): unknown => {
       assertPlainUtf8(request);
       if (request.headers['idempotency-key'] !== undefined) request.rawBody = Buffer.from(body);
-      // The pieces in which it came.
+      // The pieces it was received in.
       reportReleasedBytes(body.length);
-      // A DELETE or GET may carry the header and no body.
+      // A DELETE or GET may have the header and no body.
       return body.length === 0 ? undefined : parse(body);
     };
     readBody(request, payload, { take, done });
   });
 }
 
-/** A text may be empty; a request without any body holds none (RFC 9112 section 6). */
+/** A text may be empty, which differs from no body at all (RFC 9112 section 6). */
 function hasBody({ headers }: FastifyRequest): boolean {
   return headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined;
 }

@@ -1,6 +1,6 @@
-// Memory for large bodies that is used again and again: a few buffers, each for one body at a time, from its first piece
-// until it has been read. In memory of its own each piece and each body would outlive some collections, and lie about by the
-// hundred megabytes until the engine looks among what is old. Used by bodies.ts.
+// Reuses a few large buffers, because one buffer a request is promoted to the old generation and holds hundreds of
+// megabytes until a major collection. Each holds one body at a time, from its first piece until it has been parsed.
+// Used by bodies.ts.
 import type { IncomingMessage } from 'node:http';
 import { errorCodes, type FastifyRequest } from 'fastify';
 import { Refusal } from '../../base/refusal.ts';
@@ -10,26 +10,26 @@ import { trackRequest } from './request-work.ts';
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** What bodies that have not come whole may hold together. */
+    /** The budget of incomplete bodies. */
     byteBudget: ByteBudget;
   }
 }
 
-/** Those that hold no body now. */
+/** Buffers that are not in use. */
 const free: Buffer[] = [];
 let made = 0;
 
-/** A body as it comes in. */
+/** A body being received. */
 class BodyBuffer {
   readonly #wantsMemory: boolean;
   #memory: Buffer | undefined;
   #pieces: Buffer[] = [];
-  /** Where short pieces are put together, and how much of it is filled. */
+  /** The block in which short pieces are joined, and how much of it is filled. */
   #block: Buffer | undefined;
   #blockBytes = 0;
   #bytes = 0;
 
-  /** Small bodies, those of unknown length, and those for which no memory is left come in pieces. */
+  /** Small bodies, those of unknown length, and those for which no buffer is free are kept as pieces. */
   constructor(length: number, isKept: boolean) {
     this.#wantsMemory = !isKept && length > limits.bodyBufferBytesMin && length <= limits.bodyBufferBytes;
   }
@@ -38,9 +38,9 @@ class BodyBuffer {
     return this.#bytes;
   }
 
-  /** False when it is more than was said. */
+  /** False when it is longer than announced. */
   add(piece: Buffer): boolean {
-    // Not before something comes: it may be that nothing ever does, and nobody says so.
+    // Not before the first piece: a client may announce a body and never send it.
     if (this.#wantsMemory && this.#bytes === 0) this.#memory = free.pop() ?? make();
     const memory = this.#memory;
     this.#bytes += piece.length;
@@ -50,7 +50,7 @@ class BodyBuffer {
     return true;
   }
 
-  /** A body that comes byte by byte takes little more memory than its bytes. */
+  /** Joins short pieces, so that a body sent byte by byte takes little more than its bytes. */
   #addPiece(piece: Buffer): void {
     if (this.#pieces.length === 0 || piece.length >= limits.bodyPieceBytesMin) {
       this.#closeBlock();
@@ -69,7 +69,7 @@ class BodyBuffer {
     this.#blockBytes = 0;
   }
 
-  /** Good until `end`. */
+  /** Valid until `end`. */
   whole(): Buffer {
     this.#closeBlock();
     return this.#memory?.subarray(0, this.#bytes) ?? Buffer.concat(this.#pieces);
@@ -89,10 +89,7 @@ function make(): Buffer | undefined {
   return Buffer.allocUnsafeSlow(limits.bodyBufferBytes);
 }
 
-/**
- * Reads the body of a request; `take` has it for as long as it runs, and what it gives is handed to `done`, which also
- * gets what it throws.
- */
+/** Reads the body of a request. `take` may use it while it runs; its result, or what it throws, goes to `done`. */
 export function readBody(
   request: FastifyRequest,
   payload: IncomingMessage,
@@ -101,14 +98,14 @@ export function readBody(
     done,
     isKept = false,
   }: {
-    /** True where the body is held longer than `take` runs: then it has memory of its own. */
+    /** True where the body is used longer than `take` runs: then it gets a buffer of its own. */
     readonly isKept?: boolean;
     readonly take: (body: Buffer) => unknown;
     readonly done: (error: Error | null, taken?: unknown) => void;
   },
 ): void {
   const length = Number(request.headers['content-length']);
-  // What a path takes is looked up only where it may matter: that costs more than the rest of a small body.
+  // The route's bound is looked up only for large bodies, because that costs more than the rest of a small one.
   const bytesMax = length <= limits.smallBodyBytesMax ? limits.smallBodyBytesMax : request.routeOptions.bodyLimit;
   if (length > bytesMax) {
     done(new errorCodes.FST_ERR_CTP_BODY_TOO_LARGE());
@@ -131,7 +128,7 @@ export function readBody(
     }
   };
   const onData = (piece: Buffer): void => {
-    // What comes in one piece is held for this turn of the event loop alone.
+    // A body in one piece is held only within this turn of the event loop.
     if (reservation !== undefined || piece.length !== length) {
       reservation ??= budget.begin(caller, () => payload.destroy());
       if (!budget.take(reservation, piece.length)) {
@@ -141,7 +138,7 @@ export function readBody(
     }
     add(piece);
   };
-  /** Reads on when there is room, so that the sender waits meanwhile. */
+  /** Resumes reading when there is room; the sender waits meanwhile. */
   const waitForRoom = async (waiting: ByteReservation, piece: Buffer): Promise<void> => {
     payload.pause();
     const isRoom = await budget.wait(waiting, piece.length);

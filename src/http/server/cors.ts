@@ -1,5 +1,5 @@
-// Cross-origin calls from browsers (contract 1). Ours rather than a plugin's, because it costs nothing where there is
-// no Origin header, as with every device; credentials are never allowed.
+// Cross-origin calls from browsers (contract 1). Not a plugin, because this costs nothing without an Origin header, as
+// with every device; credentials are never allowed.
 import type { FastifyInstance } from 'fastify';
 import { answerUnknownPath } from './errors.ts';
 
@@ -10,7 +10,7 @@ const requestHeaders =
 const responseHeaders = 'Link, Location, X-Total-Count, Retry-After, Preference-Applied, WWW-Authenticate';
 const preflightAgeS = '86400';
 
-/** Lets pages of these origins (`*`: all) call the service; answers their preflights before anything else looks. */
+/** Allows pages of these origins (`*`: all) to call the service; answers preflights before anything else. */
 export function registerCors(app: FastifyInstance, origins: readonly string[]): void {
   const all = origins.includes('*');
   const allowed = new Set(origins);

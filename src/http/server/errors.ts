@@ -1,4 +1,4 @@
-// From a refusal to an HTTP answer: one table from code to status, one shape of body (RFC 9457 problem details).
+// Converts refusals to HTTP answers: one table from code to status, one form of body (RFC 9457 problem details).
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import type { Log } from '../../base/log.ts';
 import { type FieldFault, type QuotaBreach, Refusal, type RefusalCode } from '../../base/refusal.ts';
@@ -29,7 +29,7 @@ const kinds: Readonly<Record<RefusalCode, ProblemKind>> = {
   damaged: { status: 500, title: 'Internal Server Error' },
 };
 
-/** The body of every error, but for older versions of the API. */
+/** The body of every error, except in older versions of the API. */
 export interface Problem {
   readonly type: string;
   readonly title: string;
@@ -40,7 +40,7 @@ export interface Problem {
   readonly quota?: QuotaBreach;
 }
 
-/** Answers a refusal, a fault of Fastify's own checks, or, where neither, 500 without a word of the cause. */
+/** Answers a refusal or a fault found by Fastify; anything else is a 500 without its cause. */
 export function makeErrorHandler(log: Log) {
   return (error: FastifyError | Error, request: FastifyRequest, reply: FastifyReply): void => {
     const refusal = refusalOf(error);
@@ -58,14 +58,14 @@ export function makeErrorHandler(log: Log) {
     const kind = kinds[refusal.code];
     if (refusal.code === 'unauthenticated') reply.header('www-authenticate', challengesOf(request));
     if (refusal.retryAfterS !== undefined) reply.header('retry-after', String(refusal.retryAfterS));
-    // Nobody wants the rest of a body for which there was no room: reading it would cost the others time.
+    // Closes the connection: reading the rest of a body that was refused for want of memory would cost others time.
     if (refusal.code === 'busy' && !request.raw.complete) reply.header('connection', 'close');
     const { code, message: detail, faults: errors, quota } = refusal;
     sendProblem(request, reply, { code, kind, detail, errors, quota });
   };
 }
 
-/** How to sign in here; a client may wait for the challenge before it sends a password by HTTP Basic (RFC 7617). */
+/** The ways to sign in; some clients wait for this challenge before they send a password by HTTP Basic (RFC 7617). */
 function challengesOf(request: FastifyRequest): string[] {
   const takesBasic = request.routeOptions?.config?.takesBasic === true;
   return ['Bearer realm="dundun"', ...(takesBasic ? ['Basic realm="dundun", charset="UTF-8"'] : [])];
@@ -88,7 +88,7 @@ export function answerWrongMethod(request: FastifyRequest, reply: FastifyReply, 
   });
 }
 
-/** Answers a plain request where MQTT over WebSocket is spoken. */
+/** Answers a plain request to the path of MQTT over WebSocket. */
 export function answerUpgradeRequired(request: FastifyRequest, reply: FastifyReply): void {
   reply.header('upgrade', 'websocket').header('connection', 'upgrade');
   sendProblem(request, reply, {
@@ -156,7 +156,7 @@ const bodyTooLarge =
 type ValidationFault = NonNullable<FastifyError['validation']>[number];
 
 function validationRefusal(validation: readonly ValidationFault[], context: string): Refusal {
-  // The faults of the branches of a union say the same thing several times; each place is named once.
+  // Branches of a union report the same fault several times; each place is named once.
   const places = [...Map.groupBy(validation, pointerOf)].map(([pointer, faults]) => ({
     pointer,
     detail: detailOf(faults),
@@ -168,7 +168,10 @@ function validationRefusal(validation: readonly ValidationFault[], context: stri
   return new Refusal(tooLong ? 'too-large' : 'malformed', message, { faults: places });
 }
 
-/** Beyond a bound in bytes (a text with more characters than bytes is found by its `maxLength` first), or a marked one. */
+/**
+ * A bound in bytes was exceeded (or a text's `maxLength`, where it has more characters than that), or one marked as
+ * 413.
+ */
 function isTooLarge(fault: ValidationFault): boolean {
   const isLength = ['maxLength', 'maxItems', bytesMaxKeyword].includes(fault.keyword);
   return isLength && (bytesMaxOf(fault) !== undefined || schemaOf(fault)?.[tooLargeKeyword] === true);
@@ -178,7 +181,7 @@ function bytesMaxOf(fault: ValidationFault): unknown {
   return schemaOf(fault)?.[bytesMaxKeyword];
 }
 
-/** The schema at the place of a fault. Ajv adds it to what it finds, which the type does not say. */
+/** The schema at the place of a fault. Ajv adds it, which its type does not declare. */
 function schemaOf(fault: ValidationFault): Readonly<Record<string, unknown>> | undefined {
   return (fault as { readonly parentSchema?: Readonly<Record<string, unknown>> }).parentSchema;
 }

@@ -1,5 +1,5 @@
-// Answers to what fails before a route is found, in the form of every other refusal (contract 1): no HTTP at all, heads and
-// bodies that are too large or too slow, no Host, an expectation that nobody meets, CONNECT. Called by http-server.ts.
+// Answers what fails before a route is found, in the form of every refusal (contract 1): no HTTP, heads and bodies that
+// are too large or too slow, missing Host, unsupported Expect, CONNECT. Called by http-server.ts.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
@@ -18,7 +18,7 @@ interface FramingFault {
 
 interface BrokenRequest extends Error {
   readonly code?: string;
-  /** What had arrived when it broke. */
+  /** The bytes received before the fault. */
   readonly rawPacket?: unknown;
 }
 
@@ -45,7 +45,7 @@ const unmetExpectation: FramingFault = {
   detail: 'The only expectation that is met is 100-continue. Send the request without the Expect header.',
 };
 
-/** By the code of the error in Node.js. */
+/** By Node.js's error code. */
 const faults: Readonly<Record<string, FramingFault>> = {
   HPE_HEADER_OVERFLOW: {
     code: 'too-large',
@@ -65,25 +65,25 @@ const faults: Readonly<Record<string, FramingFault>> = {
   },
 };
 
-/** Answers what is no request that could be routed, when those before it have been answered, and ends the connection. */
+/** Answers a request that cannot be routed, after the requests before it, and ends the connection. */
 export function answerBrokenRequest(
   app: FastifyInstance,
   requestOrder: RequestOrder,
   { error, socket }: { readonly error: BrokenRequest; readonly socket: Socket },
 ): void {
-  // On a connection that was reset there is nobody to tell.
+  // A reset connection cannot be answered.
   if (error.code === 'ECONNRESET' || socket.destroyed) {
     socket.destroy();
     return;
   }
-  // Nothing is read any more meanwhile: the parser has failed.
+  // The parser has failed: nothing more is read.
   socket.removeAllListeners('data');
   socket.pause();
   const { path, isHttp } = firstLineOf(error.rawPacket);
   const isUnknown = error.code === 'HPE_INVALID_METHOD' && isHttp;
   const fault = isUnknown ? unknownMethod : (faults[error.code ?? ''] ?? malformed);
   requestOrder.onceAnswered(socket, () => {
-    // The answer of a request that broke off is under way: nothing can be said in its middle.
+    // The answer has begun already: nothing can be added.
     const isAmidAnswer = (socket as { _httpMessage?: ServerResponse })._httpMessage?.headersSent === true;
     sendAndClose(socket, isAmidAnswer ? '' : textOf(app, path, fault));
   });
@@ -94,12 +94,12 @@ export function answerConnect(app: FastifyInstance, { url = '' }: IncomingMessag
   sendAndClose(socket, textOf(app, url, unknownMethod));
 }
 
-/** Answers an Expect header that asks for what nobody here does. */
+/** Answers an unsupported Expect header. */
 export function answerUnmetExpectation(app: FastifyInstance, request: IncomingMessage, response: ServerResponse): void {
   answer(app, { request, response, fault: unmetExpectation });
 }
 
-/** Has requests that name no host, or several, refused (RFC 9112 section 3.2); all others are for `handle`. */
+/** Refuses requests with no Host header or several (RFC 9112 section 3.2); passes others to `handle`. */
 export function requireHost(
   app: FastifyInstance,
   handle: (request: IncomingMessage, response: ServerResponse) => void,
@@ -112,7 +112,7 @@ export function requireHost(
   };
 }
 
-/** Host headers: of several, Node.js shows the first, where a proxy may have gone by the last. */
+/** Number of Host headers: of several, Node.js uses the first, while a proxy may have used the last. */
 function hostsOf({ rawHeaders }: IncomingMessage): number {
   let count = 0;
   for (let at = 0; at < rawHeaders.length; at += 2) {
@@ -164,7 +164,7 @@ function bodyOf(
   return { body: JSON.stringify(problem), type: 'application/problem+json; charset=utf-8' };
 }
 
-/** The path in the first line of what arrived, as far as it looks like one, and whether it says that it is HTTP. */
+/** The path in the first line, where it looks like one, and whether the line is HTTP. */
 function firstLineOf(packet: unknown): { readonly path: string; readonly isHttp: boolean } {
   const start = Buffer.isBuffer(packet) ? packet.toString('latin1', 0, 4096) : '';
   const [, path = '', protocol] = /^[A-Za-z][A-Za-z-]{0,31} ([!-~]+)( HTTP\/1\.[01]\r?\n)?/.exec(start) ?? [];

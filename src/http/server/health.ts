@@ -1,4 +1,4 @@
-// Whether the process lives, and whether it is ready for work; and its figures for Prometheus.
+// Health checks, and metrics for Prometheus.
 import type { FastifyInstance } from 'fastify';
 import type { Registry as MetricsRegistry } from 'prom-client';
 import { Type } from 'typebox';
@@ -15,9 +15,9 @@ export function registerHealth(
   parts: {
     readonly metrics: MetricsRegistry;
     readonly permissions: Permissions;
-    /** Why no work is taken; undefined: it is. */
+    /** Why no work is accepted; undefined while it is. */
     readonly unreadyBecause: () => string | undefined;
-    /** What does not go well while all else does; undefined: nothing. */
+    /** A condition that restricts the service without stopping it; undefined: none. */
     readonly trouble: () => string | undefined;
   },
 ): void {

@@ -1,4 +1,4 @@
-// The HTTP edge: Fastify with the rules that hold everywhere (contract 1), and the routes of each version.
+// The HTTP server: Fastify with what applies to all routes (contract 1), and the routes of each version.
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import type { SecureContextOptions } from 'node:tls';
@@ -51,9 +51,9 @@ export interface HttpOptions {
   readonly host: string;
   readonly port: number;
   readonly tls: SecureContextOptions | undefined;
-  /** Seconds for which browsers are told to come by TLS alone; undefined: they are told nothing. */
+  /** Seconds of HSTS; undefined: no header. */
   readonly hstsS: number | undefined;
-  /** True where the reference is for those alone whom guest access lets in. */
+  /** True where the reference follows guest access. */
   readonly guardsDocs: boolean;
   readonly corsOrigins: readonly string[];
   readonly baseUrl: string;
@@ -145,45 +145,46 @@ export class HttpServer {
     return new HttpServer(app, fastPath, requestOrder, parts);
   }
 
-  /** The server under Fastify, for what shares its port (MQTT over WebSocket). */
+  /** Node.js's server under Fastify, which MQTT over WebSocket shares. */
   get server(): Server {
     return this.#app.server as Server;
   }
 
-  /** Starts to listen; the port it has. @throws Error when the port is in use. */
+  /** Starts to listen; returns the port. @throws Error when the port is in use. */
   start(): Promise<number> {
     const { host, port } = this.#options;
-    // By Fastify, which closes only what it has opened itself. Its types do not know `reusePort`, and it passes it on.
+    // Through Fastify, which closes only servers it has opened itself. Its types do not declare `reusePort`, which it
+    // passes on.
     return this.#listening.open({ host, port }, (options) => this.#app.listen(options as FastifyListenOptions));
   }
 
-  /** Makes the OpenAPI document, which the first to ask for it would hold up others with. */
+  /** Generates the OpenAPI document now, so that no request has to wait for it. */
   prepareReference(): void {
     this.#app.openApiDocument();
   }
 
   /**
-   * Takes no new requests and answers those it has; who is still sending one when the time is up is cut. A connection
-   * is closed as soon as it idles: clients keep theirs for the next request, and would hold up the stop.
+   * Accepts no new requests and answers those in progress; senders that are not done in time are cut. Connections are
+   * closed as soon as they are idle: clients keep them open for later requests, which would delay the stop.
    */
   async close(): Promise<void> {
     this.#listening.close();
     const sweep = setInterval(() => {
       this.#sockets.cutUseless();
-      // To Node.js a connection idles while a push of it is in the fast path.
+      // Node.js takes a connection for idle while its push is in the fast path.
       if (!this.#fastPath.isStoring) this.server.closeIdleConnections();
     }, 50);
-    // Upgraded ones too, of which Node.js's server knows no more.
+    // Includes upgraded connections, which Node.js's server no longer knows.
     const cut = setTimeout(() => this.#sockets.cutAll(), limits.drainMsMax);
     await this.#app.close();
-    // Fastify waits for those connections alone that its server has accepted itself.
+    // Fastify waits only for connections that its own server has accepted.
     await this.#listening.closed();
     clearInterval(sweep);
     clearTimeout(cut);
   }
 }
 
-/** While the service stops, new requests are refused in the shape of every refusal; gives whether it does. */
+/** Refuses new requests while the service stops; returns a function that tells whether it does. */
 function refuseWhileClosing(app: FastifyInstance): () => boolean {
   let closing = false;
   app.addHook('preClose', (done) => {
@@ -198,29 +199,31 @@ function refuseWhileClosing(app: FastifyInstance): () => boolean {
   return () => closing;
 }
 
-/** A client may close its half of a connection behind its last request (RFC 9112 section 9.6), and still gets its answers. */
+/**
+ * Lets clients close their half of a connection after the last request (RFC 9112 section 9.6) and still get answers.
+ */
 function answerHalfClosed(server: Server): void {
-  // Node.js knows it under this name, and says so in no document.
+  // An undocumented option of Node.js.
   Object.assign(server, { httpAllowHalfOpen: true });
 }
 
-/** Has `request.ip` be the address of the client, also behind trusted proxies. */
+/** Sets `request.ip` to the address of the client, also behind trusted proxies. */
 function knowClients(app: FastifyInstance, proxies: TrustedProxies): void {
   if (proxies.isEmpty) return;
   app.addHook('onRequest', (request, _reply, done) => {
-    // Fastify's own takes whatever stands in the header for an address.
+    // Fastify's own would accept any text of the header as an address.
     Object.defineProperty(request, 'ip', { value: proxies.clientOfRequest(request.raw) });
     done();
   });
 }
 
-/** No browser takes an answer for another type than it says. The answer of the fast path has the same header. */
+/** Browsers must not guess content types. The fast path's answers have the same header. */
 function forbidSniffing(_request: FastifyRequest, reply: FastifyReply, done: () => void): void {
   reply.raw.setHeader('x-content-type-options', 'nosniff');
   done();
 }
 
-/** Tells browsers that came by TLS to come by nothing else from now on (RFC 6797). */
+/** Tells browsers that came by TLS to use TLS only (RFC 6797). */
 function askForTls(app: FastifyInstance, hstsS: number | undefined): void {
   if (hstsS === undefined) return;
   app.addHook('onRequest', (request, reply, done) => {
@@ -229,7 +232,7 @@ function askForTls(app: FastifyInstance, hstsS: number | undefined): void {
   });
 }
 
-/** Has the requests of a connection wait for each other, and what is none of a route answered in its turn. */
+/** Makes requests of a connection wait for each other, also those that match no route. */
 function takeTurns(app: FastifyInstance, { callers, proxies }: HttpParts): RequestOrder {
   const server = app.server as Server;
   const requestOrder = RequestOrder.on(server, {
@@ -251,29 +254,29 @@ function makeFastify(parts: HttpParts): FastifyInstance {
   const { tls } = parts.options;
   const { proxies } = parts;
   const handleError = makeErrorHandler(parts.log);
-  // Other upgrades than that of MQTT over WebSocket are passed over, as HTTP allows (RFC 9110 section 7.8).
+  // Ignores upgrades other than MQTT over WebSocket, as HTTP allows (RFC 9110 section 7.8).
   const ofNode = {
     shouldUpgradeCallback: isUpgrade,
     headersTimeout: limits.headMsMax,
     connectionsCheckingInterval: limits.requestsCheckedMs,
-    // Asked for in framing.ts, in the form of every other refusal.
+    // framing.ts checks it instead, and answers in the form of every refusal.
     requireHostHeader: false,
   } as never;
   return Fastify({
-    // Requests are not logged, and a logger of Fastify's own would cost each push a tenth; faults go to ours.
+    // Requests are not logged, and Fastify's logger would add a tenth to the cost of a push; faults go to our log.
     logger: false,
-    // What takes larger ones (datapoints, devices, projects, files) says so in its route.
+    // Routes with larger bodies (datapoints, devices, projects, files) have a bound of their own.
     bodyLimit: limits.smallBodyBytesMax,
     requestTimeout: limits.requestMsMax,
     forceCloseConnections: 'idle',
     return503OnClosing: false,
     http: ofNode,
-    // Whose X-Forwarded-Proto and -Host are believed; whose address counts is decided in knowClients.
+    // Proxies whose X-Forwarded-Proto and -Host are used; addresses are handled in knowClients.
     trustProxy: proxies.isEmpty ? false : (address: string) => proxies.trusts(address),
     genReqId: () => '',
-    // What fails before a route is found is told in the same shape as everything else.
+    // Failures before a route is found are answered in the same form.
     frameworkErrors: (error, request, reply) => {
-      // No hook has run.
+      // No hook has run for them.
       forbidSniffing(request, reply, () => handleError(error, request, reply));
     },
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: limits.idCharsMax * 3 },

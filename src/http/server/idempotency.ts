@@ -22,7 +22,7 @@ export const PushHeaders = Type.Object({
   ),
 });
 
-/** The type of the body is part of what was sent: the same bytes as another type are other values. */
+/** Includes the content type: the same bytes as another type are other values. */
 export function toIdempotencyKey(
   key: string,
   request: FastifyRequest,

@@ -1,5 +1,5 @@
-// The figures for Prometheus on a port of their own (DUNDUN_METRICS_PORT), without a token: for a network in which nobody
-// else is. Opened by server.ts; on the service's own port they are for admins and keys alone (health.ts).
+// Serves metrics on a separate port (DUNDUN_METRICS_PORT) without a token, for a private network. Opened by server.ts;
+// on the service's own port they are for admins and API keys only (health.ts).
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Registry as MetricsRegistry } from 'prom-client';
@@ -39,7 +39,7 @@ export class MetricsServer {
     this.#accepted = new AcceptedSockets(this.#server);
   }
 
-  /** Starts to listen; the port it has. @throws Error when the port is in use. */
+  /** Starts to listen; returns the port. @throws Error when the port is in use. */
   async start(): Promise<number> {
     await new Promise<void>((resolve, reject) => {
       this.#server.once('error', reject);

@@ -1,13 +1,13 @@
-// What an older version of the API says of itself, so that what holds everywhere (errors, the reference) can speak for
-// it. A version adds itself when its routes are registered; errors.ts and openapi.ts read it.
+// Registers what errors and the reference need to know of older API versions. A version adds itself with its routes;
+// errors.ts and openapi.ts read it.
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 
 export interface OlderVersion {
-  /** What its paths begin with, such as `/api/v1`. */
+  /** The prefix of its paths, such as `/api/v1`. */
   readonly prefix: string;
   /** The groups of its operations in the reference. */
   readonly tags: readonly { readonly name: string; readonly description: string }[];
-  /** Ways to sign in that no newer version has, as OpenAPI describes them. */
+  /** Authentication schemes that only it has, as in OpenAPI. */
   readonly securitySchemes: { readonly [name: string]: object };
   /** The body of its errors, JSON. */
   errorBody(problem: { readonly title: string; readonly detail: string }): object;
@@ -23,7 +23,10 @@ export function prepareOlderVersions(app: FastifyInstance): void {
   app.decorate('olderVersions', []);
 }
 
-/** The older version that a request is made to, if it is; a path may be written with escapes, that of a route is not. */
+/**
+ * The older version that a request belongs to, if any; a request's path may contain escapes, a route's pattern does
+ * not.
+ */
 export function olderVersionOf(request: FastifyRequest): OlderVersion | undefined {
   return olderVersionAt(request.server, [request.url, request.routeOptions?.url ?? '']);
 }

@@ -1,12 +1,14 @@
-// What a caller prefers: `Prefer` (RFC 7240) and `Accept`.
+// A caller's preferences: `Prefer` (RFC 7240) and `Accept`.
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
-/** Ends a write: 204 without a body. (A null would go through serializing, only to be thrown away.) */
+/** Ends a write with 204 and no body. (A null body would be serialized in vain.) */
 export function answerDone(reply: { code(status: 204): unknown }): FastifyReply {
   return (reply as unknown as FastifyReply).code(204).send();
 }
 
-/** Ends a create: 204, or 201 with the record where the caller prefers that; `Location` always (contract 1). */
+/**
+ * Ends a create with 204, or 201 with the record where the caller prefers that; always with `Location` (contract 1).
+ */
 export async function answerCreated(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -21,8 +23,8 @@ export async function answerCreated(
 }
 
 /**
- * Ends a create that answers 200: without a body, or with the id it was given, as text or as a JSON string by `Accept`;
- * 201 with the record where the caller prefers that; `Location` always (contract 6).
+ * Ends a create that answers 200: without a body, or with the generated id as text or JSON string by `Accept`; 201 with
+ * the record where the caller prefers that; always with `Location` (contract 6).
  */
 export async function answerDeclared(
   request: FastifyRequest,
@@ -35,7 +37,7 @@ export async function answerDeclared(
   return id === undefined ? reply.send() : answerText(request, reply, id);
 }
 
-/** Ends with one text: bare, or as a JSON string where `Accept` ranks that above. */
+/** Ends with one text: bare, or as a JSON string where `Accept` prefers that. */
 export function answerText(request: FastifyRequest, reply: FastifyReply, text: string): FastifyReply {
   if (ranksAbove(request.headers.accept, 'application/json', 'text/plain')) {
     return reply.type('application/json; charset=utf-8').serializer(JSON.stringify).send(text);
@@ -47,7 +49,7 @@ function prefersRepresentation(request: FastifyRequest): boolean {
   return prefers(request, /^return\s*=\s*"?representation"?$/i);
 }
 
-/** True where a push asks that no notification looks at it (contract 7). */
+/** Whether a push asks that no notification evaluates it (contract 7). */
 export function prefersNoNotify(request: FastifyRequest): boolean {
   return request.headers['prefer'] !== undefined && prefers(request, /^notify\s*=\s*"?none"?$/i);
 }
@@ -58,7 +60,7 @@ function prefers(request: FastifyRequest, preference: RegExp): boolean {
   return text?.split(/[,;]/).some((part) => preference.test(part.trim())) ?? false;
 }
 
-/** True when `Accept` ranks `type` strictly above `other`; no header and wildcards rank both alike. */
+/** True when `Accept` ranks `type` strictly above `other`; without the header, or with wildcards, they are equal. */
 function ranksAbove(accept: string | undefined, type: string, other: string): boolean {
   return accept !== undefined && qualityOf(accept, type) > qualityOf(accept, other);
 }

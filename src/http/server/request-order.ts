@@ -1,8 +1,8 @@
-// Requests that Node.js's server has read from one connection begin one after the other, each when the one before has been
-// answered. So what stands behind an answer with `connection: close` is never begun, and nothing is stored whose answer
-// could not be sent; and changes take effect in the order in which they were sent (RFC 9112 section 9.3.2). Requests of all
-// connections begin for a bounded time in each turn of the event loop, by address in turns (fair-turns.ts). Used by
-// http-server.ts; pushes in the fast path (push-connection.ts) are in order by themselves.
+// Requests of one connection begin one after the other, each when the previous one was answered. Thus a request behind
+// an answer with `connection: close` never begins, nothing is stored whose answer cannot be sent, and changes take
+// effect in order (RFC 9112 section 9.3.2). In each turn of the event loop requests begin for a bounded time only, by
+// address in turns (fair-turns.ts). Used by http-server.ts; pushes in the fast path keep their order by themselves
+// (push-connection.ts).
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { limits } from '../../config/limits.ts';
@@ -17,11 +17,11 @@ interface QueuedRequest {
   readonly handle: Handler;
 }
 
-/** The requests of one connection that are not answered. */
+/** The unanswered requests of one connection. */
 interface ConnectionRequests {
   current: QueuedRequest | undefined;
   readonly waiting: QueuedRequest[];
-  /** Called when all that came whole has been answered. */
+  /** Called when all complete requests are answered. */
   whenAnswered: (() => void) | undefined;
 }
 
@@ -35,8 +35,8 @@ export class RequestOrder {
   }
 
   /**
-   * Puts itself between the server and those who answer its requests at this moment.
-   * @param options.callerOf among whom requests begin in turns, before it is known who has signed in.
+   * Inserts itself between the server and its present request listeners.
+   * @param options.callerOf the caller for taking turns, before authentication.
    */
   static on(
     server: Server,
@@ -55,7 +55,7 @@ export class RequestOrder {
     return requestOrder;
   }
 
-  /** Begins a request, or has it wait for those before it. */
+  /** Begins a request, or queues it behind those before it. */
   take(next: QueuedRequest): void {
     const { socket } = next.request;
     const requests = this.#connections.get(socket);
@@ -70,12 +70,12 @@ export class RequestOrder {
     } else socket.destroy();
   }
 
-  /** True while a request of the connection is not answered. */
+  /** True while a request of the connection is unanswered. */
   isUnderWay(socket: Socket): boolean {
     return this.#connections.get(socket)?.current !== undefined;
   }
 
-  /** Calls back once all requests that have come whole are answered; of one that breaks off nothing more can be expected. */
+  /** Calls `done` once all complete requests are answered; an incomplete one is not waited for. */
   onceAnswered(socket: Socket, done: () => void): void {
     const requests = this.#connections.get(socket);
     const whole = requests?.waiting.filter(({ request }) => request.complete) ?? [];
@@ -90,16 +90,16 @@ export class RequestOrder {
     this.#fairTurns.run(
       () => this.#callerOf(next.request),
       () => {
-        // Its connection may have ended meanwhile.
+        // Its connection may have closed meanwhile.
         if (requests.current === next) next.handle(next.request, next.response);
       },
     );
   }
 
-  /** An answer has left, or its connection has ended. */
+  /** An answer was sent, or its connection closed. */
   #end(requests: ConnectionRequests, socket: Socket): void {
     requests.current = undefined;
-    // After an answer that says so the connection takes nothing more.
+    // After an answer with `connection: close` nothing more is accepted.
     if (!socket.writable) requests.waiting.length = 0;
     const next = requests.waiting.shift();
     if (next !== undefined) this.#begin(requests, next);
@@ -111,10 +111,10 @@ export class RequestOrder {
   }
 }
 
-/** A socket as Node.js's server has it: with a mark while it must not be given anything, and the parser of its requests. */
+/** A socket of Node.js's server with private fields: whether it is paused, and its HTTP parser. */
 type ServedSocket = Socket & { _paused?: boolean; parser?: { resume(): void } | null };
 
-/** Stops reading as Node.js does where answers are not read: it pauses the parser when it has done with the piece at hand. */
+/** Stops reading as Node.js does for unread answers: the parser pauses after the present chunk. */
 function pause(socket: ServedSocket): void {
   if (socket._paused === true) return;
   socket._paused = true;

@@ -1,5 +1,5 @@
-// Notes for the watch over the event loop (base/time/event-loop-monitor.ts) which request is worked on: where it begins, where its body
-// is parsed, and where its handler begins. A push in the fast path takes microseconds and is not noted.
+// Tells the event loop monitor (base/time/event-loop-monitor.ts) which request is being worked on: when it begins, when
+// its body is parsed, and when its handler begins. Pushes in the fast path take microseconds and are not noted.
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { setCurrentWork } from '../../base/time/event-loop-monitor.ts';
 
@@ -16,7 +16,7 @@ export function trackRequest(request: FastifyRequest): void {
   setCurrentWork(describe, request);
 }
 
-/** The method and the pattern of the path, which holds nothing of what was sent. */
+/** The method and the route's pattern, which contain nothing that was sent. */
 function describe(request: FastifyRequest): string {
   return `${request.method} ${request.routeOptions.url ?? 'an unknown path'}`;
 }

@@ -1,4 +1,4 @@
-// What the routes of every version are built from: the services they call, and what their schemas have in common.
+// What routes of all versions share: the services they call, and common parts of their schemas.
 
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import type {
@@ -62,7 +62,7 @@ export interface Services {
   readonly quotas: Quotas;
 }
 
-/** A Fastify instance that takes its types from TypeBox schemas. */
+/** A Fastify instance typed by TypeBox schemas. */
 export type TypedApp = FastifyInstance<
   RawServerDefault,
   RawRequestDefaultExpression,
@@ -81,7 +81,7 @@ const retryAfter = {
   'Retry-After': { type: 'string', description: 'Seconds to wait before trying again.', examples: ['1'] },
 };
 
-/** The answers any route may give when it refuses. */
+/** The refusals of any route. */
 export const refusals = {
   400: problem('Malformed: `errors` names the fields.'),
   401: problem('The token is not valid.', {
@@ -102,23 +102,23 @@ export const overload = {
   507: problem('There is no room for more; nothing was stored. Remove what is not needed.', retryAfter),
 };
 
-/** What a route that reads datapoints may answer besides. */
+/** Further answers of a route that reads datapoints. */
 export const damaged = {
   500: problem('Datapoints of the span are damaged on disk: the detail says of which sensor, from when to when.'),
 };
 
-/** What a route that takes datapoints may answer besides. */
+/** Further answers of a route that accepts datapoints. */
 export const dailyBound = {
   429: problem('As many datapoints were pushed today as an operator allows.', retryAfter),
 };
 
-/** A login that failed too often. */
+/** Too many failed logins. */
 export const tooMany = { 429: problem('Too many wrong logins for this user or from this address.', retryAfter) };
 
-/** More messages than one may send. */
+/** More messages than allowed in a minute. */
 export const tooFast = { 429: problem('You send more than one may in a minute.', retryAfter) };
 
-/** More streams than an address may have. */
+/** More streams than allowed for an address. */
 export const tooManyStreams = {
   429: problem('Live streams are scarce, and the caller has its share of them.', retryAfter),
 };
@@ -131,7 +131,7 @@ const noContent = Type.Null({ description: 'Done, and committed to disk.' });
 /** The answers of a route that changes or removes a record. */
 export const writes = { 204: noContent, ...refusals, ...overload };
 
-/** The answers of a route that adds a record: 201 with it where `Prefer` asks for that, else 204. */
+/** The answers of a route that adds a record: 201 with it where `Prefer` asks for that, otherwise 204. */
 export const creates = (record: object) => {
   const headers = location;
   return {
@@ -158,7 +158,7 @@ export const declares = (record: object, options: { readonly withId: boolean }) 
   return { ...others, 200: { description: words, headers: location, content } };
 };
 
-/** A page of a list, with the headers that lead to the others. */
+/** A page of a list, with its paging headers. */
 export const pageOf = (entry: object, options: { readonly description: string; readonly counted: boolean }) => ({
   description: options.description,
   headers: {
@@ -176,7 +176,7 @@ export const PreferHeaders = Type.Object({
   ),
 });
 
-/** Where a page of a list begins. */
+/** The start of a page. */
 export const offsetParameter = (words: string) =>
   Type.Integer({ minimum: 0, maximum: limits.listEntriesMax, default: 0, description: `${words} passed over.` });
 
@@ -191,7 +191,7 @@ export const recordPage = (words: string) => ({
   offset: offsetParameter(words),
 });
 
-/** The query of a list that is given whole unless a limit is named. */
+/** The query of a list that is complete unless a limit is given. */
 export const AllOrPage = Type.Object({
   limit: Type.Optional(
     Type.Integer({ minimum: 1, maximum: limits.listEntriesMax, description: 'Entries at most; without it, all.' }),

@@ -1,6 +1,6 @@
-// Which requests leave HTTP for another protocol: MQTT over WebSocket at `/mqtt`, and only where the handshake is as RFC
-// 6455 section 4.2.1 asks. Every other request with an Upgrade header is answered as if it had none, so that no socket
-// leaves HTTP that nobody takes. Asked by Node.js's server for each such request (http-server.ts).
+// Decides which requests are upgraded: MQTT over WebSocket at `/mqtt`, and only with a valid handshake (RFC 6455
+// section 4.2.1). Any other Upgrade header is ignored, so that no upgraded socket is left without an owner. Called by
+// Node.js's server for each such request (http-server.ts).
 import type { IncomingMessage } from 'node:http';
 
 const path = /^\/mqtt\/?(\?|$)/;
@@ -21,7 +21,7 @@ export function isUpgrade({ method, url = '', headers }: IncomingMessage): boole
   );
 }
 
-/** A list of different tokens, where there is one. */
+/** A list of distinct tokens, if present. */
 function namesProtocols(header: string | undefined): boolean {
   if (header === undefined) return true;
   const names = header.split(',').map((name) => name.trim());

@@ -1,5 +1,5 @@
-// Checks requests against their schemas: bodies exactly as they are, query strings and headers (which are all text)
-// turned into the types their schema names (contract 1). A schema that leaves an input without a bound is no schema here.
+// Validates requests against their schemas: bodies exactly as they are; query strings and headers, which are text,
+// converted to their schema's types (contract 1). A schema with an unbounded input fails at start.
 import { Ajv, type ValidateFunction } from 'ajv';
 import addFormats from 'ajv-formats';
 import type { FastifySchemaCompiler } from 'fastify';
@@ -15,7 +15,7 @@ export function makeValidatorCompiler(): FastifySchemaCompiler<object> {
     strict: false,
     removeAdditional: false,
     useDefaults: true,
-    // Faults tell of the schema that they break: whether its bound is one in bytes.
+    // Adds the violated schema to faults, which tells whether a bound is in bytes.
     verbose: true,
   } as const;
   const exact = new Ajv({ ...options, coerceTypes: false });
@@ -30,7 +30,7 @@ export function makeValidatorCompiler(): FastifySchemaCompiler<object> {
   };
 }
 
-/** A record is JSON alone. Text, or no body at all (null here), is for a single field to read as it sees fit. */
+/** A record must be JSON. Text, or no body (null here), is left to routes of single fields. */
 function bodyValidator(schema: object, validate: ValidateFunction): ValidateFunction {
   const isRecord = (schema as { readonly type?: unknown }).type === 'object';
   const check = (body: unknown): ValidationResult => {

@@ -1,6 +1,6 @@
-// 405 with `Allow`: every path that has a route answers the methods it does not take (contract 1). The usual ones have
-// routes for it; all others (TRACE, PROPFIND and some thirty more) find no route, and the path is looked up here. OPTIONS
-// (cors.ts) asks here what a path takes.
+// 405 with `Allow`: every path with a route answers the methods it lacks (contract 1). The common methods get routes;
+// all others (TRACE, PROPFIND and some thirty more) match no route, and the path is looked up here. OPTIONS (cors.ts)
+// asks here for a path's methods.
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify';
 import { answerWrongMethod } from './errors.ts';
 
@@ -8,14 +8,14 @@ const usualMethods: readonly HTTPMethods[] = ['GET', 'HEAD', 'POST', 'PUT', 'PAT
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** The methods that a path takes, as `Allow` says it; undefined where there is no such path. */
+    /** The methods of a path for `Allow`; undefined where the path does not exist. */
     methodsAt(url: string): string | undefined;
   }
 }
 
 type AnswerUnknown = (request: FastifyRequest, reply: FastifyReply) => void;
 
-/** Watches routes being added; the function given back adds the refusals for what is missing, and for unknown paths. */
+/** Observes routes being added; returns a function that adds the missing refusals, and the answer to unknown paths. */
 export function watchMethods(app: FastifyInstance): (answerUnknown: AnswerUnknown) => void {
   const taken = new Map<string, Set<string>>();
   let ordered: readonly Path[] = [];
@@ -30,9 +30,9 @@ export function watchMethods(app: FastifyInstance): (answerUnknown: AnswerUnknow
     taken.set(route.url, known);
   });
   return (answerUnknown) => {
-    // A path that ends in a wildcard (a folder of files) has no methods of its own. Copies, since refusals are routes.
+    // A wildcard path (a folder of files) has no methods of its own. Copies the list, because the refusals add to it.
     const paths = [...taken].filter(([url]) => !url.includes('*')).map(([url, known]) => new Path(url, [...known]));
-    // A path spelled out is more to the point than one with a parameter in its place.
+    // A literal path takes precedence over one with a parameter.
     ordered = paths.toSorted((a, b) => a.parameters - b.parameters);
     for (const path of paths) refuseMissing(app, path);
     refuseUnusual(app, answerUnknown);
@@ -52,7 +52,7 @@ class Path {
     this.pattern = new RegExp(`^${steps.join('/')}/?$`);
   }
 
-  /** What `Allow` says. */
+  /** The value of `Allow`. */
   get allowed(): string {
     return [...this.taken, 'OPTIONS'].join(', ');
   }
@@ -71,7 +71,7 @@ function refuseMissing(app: FastifyInstance, { url, taken, allowed }: Path): voi
     schema: { hide: true } as never,
     config: { isOpen: true },
     exposeHeadRoute: false,
-    // The refusal comes before the body is looked at.
+    // Refused before the body is parsed.
     onRequest: (request, reply) => answerWrongMethod(request, reply, allowed),
     handler: (request, reply) => answerWrongMethod(request, reply, allowed),
   });
@@ -87,7 +87,7 @@ function refuseUnusual(app: FastifyInstance, answerUnknown: AnswerUnknown): void
   };
   app.setNotFoundHandler(answer);
   app.addHook('onRequest', (request, reply, done) => {
-    // Before Fastify finds fault with a body, or with its lack, that nobody would read.
+    // Before Fastify reports a faulty or missing body that is not needed.
     if (request.is404) answer(request, reply);
     else done();
   });

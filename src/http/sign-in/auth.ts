@@ -1,5 +1,5 @@
-// Who asks: from the Authorization header to an actor. No header: guest. Anything but a good token: 401, on every
-// route (contract 2).
+// Authentication: from the Authorization header to an actor. No header: guest. An invalid token: 401, on every route
+// (contract 2).
 import type { Socket } from 'node:net';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { entryBytes, heapBytes, textHeapBytes } from '../../base/memory/heap-bytes.ts';
@@ -19,35 +19,35 @@ import type { Claims, Tokens } from './tokens.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** True where HTTP Basic is taken: the route reads the header itself. */
+    /** True where HTTP Basic is accepted: the route reads the header itself. */
     takesBasic?: boolean;
-    /** True for the doors through which one comes in; they are open where callers without a token are turned away. */
+    /** True for routes of signing in, which stay open where guests are refused. */
     isOpen?: boolean;
   }
   interface FastifyRequest {
-    /** Who asks; set before any handler of the API runs. */
+    /** The actor; set before any handler of the API runs. */
     actor: Actor;
-    /** Who asks, as they are by now: for answers that last. @throws Refusal `unauthenticated` */
+    /** The actor with present rights, for long answers. @throws Refusal `unauthenticated` */
     actorNow(): Promise<Actor>;
   }
 }
 
-/** Who stands behind an Authorization header, for as long as a user's record counts as fresh. */
+/** The actor of an Authorization header, cached while the user's record counts as fresh. */
 interface CachedActor {
   readonly actor: Actor;
   readonly expiresMs: number;
   readonly freshUntilMs: number;
-  /** The count of changes of users and keys at which this was true. */
+  /** The `#changes` for which it was valid. */
   readonly changes: number;
 }
 
-/** Under which a connection remembers the header it sent last, and who stands behind it. */
+/** Key under which a connection caches its last header and actor. */
 const lastSeen = Symbol('last seen');
 
-/** Longer headers are read anew with each request, so that connections do not hold them. */
+/** Longer headers are parsed with each request, so that connections do not hold them. */
 const forwardedForCharsKept = 256;
 
-/** Under which a connection remembers the guest behind it, and the X-Forwarded-For that came with it. */
+/** Key under which a connection caches its guest and X-Forwarded-For. */
 const lastGuest = Symbol('last guest');
 
 type AuthenticatedSocket = Socket & {
@@ -93,7 +93,7 @@ export class Authentication {
     this.#clock = parts.clock;
   }
 
-  /** Makes every request to the API know its actor, before anything else is said about it. */
+  /** Sets the actor of every request to the API, before anything else is answered. */
   register(app: FastifyInstance): void {
     app.decorateRequest('actor');
     const actorNow = (request: FastifyRequest) => this.#actorNow(request);
@@ -101,7 +101,7 @@ export class Authentication {
       return actorNow(this);
     });
     app.addHook('onRequest', (request, _reply, done) => {
-      // A path may be written with escapes; the route it leads to may not.
+      // A request's path may contain escapes; the route's pattern does not.
       if (!needsActor.test(request.url) && !needsActor.test(request.routeOptions.url ?? '')) {
         done();
         return;
@@ -109,7 +109,7 @@ export class Authentication {
       const header = tokenHeaderOf(request);
       if (header === undefined) {
         request.actor = this.guestOf(request.raw.socket, forwardedForOf(request));
-        // Before anything else is said: who may not come in is not told either which records there are.
+        // First of all: refused callers must not learn which records exist.
         if (!isOpen(request)) this.#permissions.requireGuestAllowed(request.actor);
         done();
         return;
@@ -124,7 +124,7 @@ export class Authentication {
     });
   }
 
-  /** @throws Refusal `unauthenticated` for a header that is no good token or key. */
+  /** @throws Refusal `unauthenticated` for an invalid token or key. */
   async require(request: FastifyRequest, header: string): Promise<void> {
     if (this.peek(request.raw.socket, header) === undefined) await this.#authenticate(request, header);
   }
@@ -138,7 +138,7 @@ export class Authentication {
     return request.actor;
   }
 
-  /** Guest at the address of the client, which behind a proxy may change with each request of a connection. */
+  /** Guest with the client's address, which behind a proxy may differ for each request of a connection. */
   guestOf(connection: AuthenticatedSocket, forwardedFor: string | undefined): Actor {
     const last = connection[lastGuest];
     if (last !== undefined && last.forwardedFor === forwardedFor) return last.actor;
@@ -148,10 +148,10 @@ export class Authentication {
     return actor;
   }
 
-  /** The actor of a header seen a moment ago; the usual case, and cheap. */
+  /** The actor of a header that was verified a moment ago: the usual case, without awaiting. */
   peek(connection: AuthenticatedSocket, header: string): Actor | undefined {
     const last = connection[lastSeen];
-    // To compare with the header before costs a tenth of looking it up among all.
+    // Comparing with the connection's last header costs a tenth of the cache look-up.
     if (last !== undefined && last.header === header && this.#isGood(last.known)) return last.known.actor;
     const known = this.#known.get(header);
     if (known === undefined || !this.#isGood(known)) return undefined;
@@ -164,13 +164,13 @@ export class Authentication {
     return nowMs < freshUntilMs && nowMs < expiresMs && changes === this.#changes;
   }
 
-  /** Moves with every change of a user, a key or a session. */
+  /** Increases with every change of a user, a key or a session. */
   get #changes(): number {
     return this.#users.changes + this.#keys.changes + this.#refreshSessions.changes;
   }
 
   async #authenticate(request: FastifyRequest, header: string): Promise<void> {
-    // Before anything is looked for in it, or remembered.
+    // Checked before the header is parsed or cached.
     const token = header.length > limits.tokenCharsMax ? undefined : bearerToken(header);
     if (token === undefined) throw new Refusal('unauthenticated', 'Send the token as `Authorization: Bearer <token>`.');
     const changes = this.#changes;
@@ -202,12 +202,12 @@ export class Authentication {
   }
 }
 
-/** As Node.js gives it: several headers of this name joined. */
+/** As Node.js joins several headers of this name. */
 function forwardedForOf(request: FastifyRequest): string | undefined {
   return request.headers['x-forwarded-for'] as string | undefined;
 }
 
-/** The Authorization header, unless it is for the route to read. */
+/** The Authorization header, unless the route reads it itself. */
 function tokenHeaderOf(request: FastifyRequest): string | undefined {
   const header = request.headers.authorization;
   const isBasic = header !== undefined && /^Basic /i.test(header);
@@ -222,10 +222,10 @@ function isCurrent(user: User, claims: Claims): boolean {
   return user.passwordVersion === claims.passwordVersion;
 }
 
-/** The API, the heartbeat of gateways, which is also at the root, and the figures. */
+/** The API, the heartbeat of gateways at the root, and metrics. */
 const needsActor = /^\/(?:(?:api|gateways)\/|metrics(?:[/?]|$))/;
 
-/** Deployed clients put quotes around the token: they took the JSON string for the token. */
+/** Some deployed clients put quotes around the token, taking the JSON string for it. */
 function bearerToken(header: string): string | undefined {
   return /^Bearer +"?([^\s"]+)"?$/i.exec(header)?.[1];
 }

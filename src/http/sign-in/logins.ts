@@ -1,4 +1,4 @@
-// Getting a token (contract 2): what is asked for, and the answer, in every version.
+// Getting a token (contract 2): request and answer, for every version.
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import { Refusal } from '../../base/refusal.ts';
@@ -30,7 +30,7 @@ export const tokenAnswer = {
   },
 };
 
-/** Answers with a token that is good for so long. @throws Refusal `unauthenticated`, `too-many`, `busy` */
+/** Answers with a token of this lifetime. @throws Refusal `unauthenticated`, `too-many`, `busy` */
 export async function answerToken(
   { logins, tokens }: Services,
   request: FastifyRequest,

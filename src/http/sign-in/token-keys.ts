@@ -1,13 +1,13 @@
-// The keys that tokens are signed with: the present one, and while it is good the one before (`dundun secret rotate token`).
-// Read from the store at most once a second, when a token is made or checked, so that a rotation beside the running server
-// is noticed. Keeps true: `good()` gives the same object as long as the same keys are good.
+// The keys that sign tokens: the present one and, while valid, the former one (`dundun secret rotate token`). Read from
+// the store at most once a second when a token is issued or verified, so that a rotation beside the running server is
+// noticed. `good()` returns the same object while the valid keys stay the same.
 import { createHash } from 'node:crypto';
 import type { RotatedSecret } from '../../base/rotated-secret.ts';
 import type { Clock } from '../../base/time/clock.ts';
 import { limits } from '../../config/limits.ts';
 
 export interface TokenKey {
-  /** Stands in the head of each token that the key has signed. */
+  /** In the header of each token that the key has signed. */
   readonly kid: string;
   readonly secret: Uint8Array;
 }
@@ -55,7 +55,7 @@ function goodKeys(presentSecret: Uint8Array, formerSecret: Uint8Array | undefine
   return { present, all: formerSecret === undefined ? [present] : [present, keyOf(formerSecret)] };
 }
 
-/** The kid tells nothing of the secret, which is 32 random bytes. */
+/** The kid reveals nothing of the secret, which has 32 random bytes. */
 function keyOf(secret: Uint8Array): TokenKey {
   return { secret, kid: createHash('sha256').update('kid').update(secret).digest('base64url').slice(0, 11) };
 }

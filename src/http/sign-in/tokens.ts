@@ -1,5 +1,5 @@
-// Tokens: signed JWTs (contract 2). Verified tokens are remembered until they expire, so that a client that uses one
-// token for many calls pays for its signature once; all are forgotten when the keys change (token-keys.ts).
+// Tokens: signed JWTs (contract 2). Verified ones are cached until they expire, so that a client with many calls pays
+// for the signature once; the cache is cleared when the keys change (token-keys.ts).
 import { decodeProtectedHeader, errors, type JWTPayload, jwtVerify, SignJWT } from 'jose';
 import { entryBytes, heapBytes, textHeapBytes } from '../../base/memory/heap-bytes.ts';
 import { LruCache } from '../../base/memory/lru-cache.ts';
@@ -10,11 +10,11 @@ import { remembered } from '../../domain/remembered.ts';
 import type { User } from '../../domain/users/user.ts';
 import type { TokenKey, TokenKeys, ValidTokenKeys } from './token-keys.ts';
 
-/** What a good token says; the rest is looked up as it is now. */
+/** The claims of a valid token; everything else is looked up at present. */
 export interface Claims {
   readonly userId: string;
   readonly passwordVersion: number;
-  /** The session of a web page that it was got by, if any. */
+  /** The refresh session from which it was obtained, if any. */
   readonly sessionId: string | undefined;
   /** Seconds since 1970 UTC. */
   readonly expiresS: number;
@@ -31,7 +31,7 @@ export class Tokens {
     weigh: (claims, token) => entryBytes + textHeapBytes(token) + heapBytes(claims),
   });
 
-  /** Those that all in `#verified` were verified under. */
+  /** The keys under which all entries of `#verified` were verified. */
   #verifiedUnder: ValidTokenKeys | undefined;
 
   constructor(options: { readonly keys: TokenKeys; readonly clock: Clock }) {
@@ -39,7 +39,7 @@ export class Tokens {
     this.#clock = options.clock;
   }
 
-  /** `sessionId` where the token is got by the session of a web page, and ends with it. */
+  /** @param sessionId the refresh session from which the token is obtained; the token ends with it. */
   async issue(user: User, lifetimeS: number, sessionId?: string): Promise<string> {
     const nowS = Math.floor(this.#clock.now() / 1000);
     const session = sessionId === undefined ? {} : { sid: sessionId };
@@ -53,7 +53,7 @@ export class Tokens {
       .sign(present.secret);
   }
 
-  /** @throws Refusal `unauthenticated` for a token that is bad, foreign or expired. */
+  /** @throws Refusal `unauthenticated` for a token that is invalid, from elsewhere or expired. */
   async verify(token: string): Promise<Claims> {
     const keys = await this.#keys.good();
     if (keys !== this.#verifiedUnder) {
@@ -81,7 +81,7 @@ export class Tokens {
     return claims;
   }
 
-  /** @throws an error of jose where none of the keys has signed it. */
+  /** @throws jose's error where none of the keys has signed it. */
   async #payloadOf(token: string, keys: ValidTokenKeys): Promise<JWTPayload> {
     const [first, ...others] = keysFor(token, keys);
     if (first === undefined) throw new errors.JWSSignatureVerificationFailed();
@@ -106,7 +106,7 @@ export class Tokens {
   }
 }
 
-/** The one that the token names; all for a token without `kid`, which earlier versions made. */
+/** The key that the token names; all keys for a token without `kid`, as earlier releases issued. */
 function keysFor(token: string, { all }: ValidTokenKeys): readonly TokenKey[] {
   const { kid } = decodeProtectedHeader(token);
   return kid === undefined ? all : all.filter((key) => key.kid === kid);

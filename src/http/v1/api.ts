@@ -1,5 +1,5 @@
-// Versions 1.1 and 1.0 of the API (spec 4.3, 5 and 9, contract 9) under /api/v1: the same records in older words. This
-// folder, and the line of http-server.ts that calls it, are all there is of them; taking both away ends them.
+// Versions 1.1 and 1.0 of the API (spec 4.3, 5 and 9, contract 9) under /api/v1: the same records under older names.
+// This folder and its call in http-server.ts are the whole implementation; removing both removes these versions.
 import assert from 'node:assert/strict';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import type { FastifyInstance } from 'fastify';
@@ -29,7 +29,7 @@ const version1: OlderVersion = {
   errorBody: ({ title, detail }) => ({ error: title, description: toOlderProse(detail) }),
 };
 
-/** @param registerNewest registers the routes of version 2, whose translation these are */
+/** @param registerNewest registers the routes of version 2, which these translate. */
 export async function registerV1(
   root: FastifyInstance,
   services: Services,

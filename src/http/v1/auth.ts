@@ -1,4 +1,4 @@
-// Tokens of one minute, and what a caller may do, in the words of version 1 (spec 4.3, contract 2 and 9).
+// Tokens valid for one minute, and permissions, in the terms of version 1 (spec 4.3, contract 2 and 9).
 import { Type } from 'typebox';
 import { limits } from '../../config/limits.ts';
 import { namesOfScopes } from '../../domain/scopes.ts';
@@ -33,7 +33,7 @@ const wrongLogin = {
 };
 
 export function registerAuth(app: TypedApp, services: Services): void {
-  // By the path of version 1.0 they are the same operations again, and left out of the reference.
+  // Under the path of version 1.0 they are the same operations, and hidden in the reference.
   for (const [path, hidden] of [['', {}] as const, [domainPath, { hide: true }] as const]) {
     registerTokens(app, path, hidden, services);
     registerPermissions(app, path, hidden, services);

@@ -1,6 +1,6 @@
-// The reference of version 1: what version 2 says of an operation, in the older words. Fields are renamed, prose is
-// translated, every success is 200 and every error has the older shape. A shape that comes out as it went in keeps its
-// title, so that both versions refer to one component; any other has `V1` before it.
+// The reference of version 1: descriptions of version 2 in older terms. Fields are renamed, prose is translated, every
+// success is 200 and every error has the older form. A schema that the translation does not change keeps its title, so
+// that both versions share a component; any other gets the prefix `V1`.
 import type { FastifySchema } from 'fastify';
 import { Type } from 'typebox';
 import { isOlderField, olderName, toOlderFields, toOlderProse } from './words.ts';
@@ -18,7 +18,7 @@ const ErrorSchema = Type.Object(
   { title: 'V1Error', description: 'What was wrong and what would be right.' },
 );
 
-/** The description of an operation of version 2 as one of version 1; `tag` is the group it stands in. */
+/** Translates the description of an operation; `tag` is its group. */
 export function describeInOlderWords(schema: FastifySchema): FastifySchema {
   const { tags, operationId, params, querystring, body, headers, response, ...others } = schema as Tree;
   const prose = translate(others, { isRenaming: false }) as { readonly description?: string };
@@ -36,7 +36,7 @@ export function describeInOlderWords(schema: FastifySchema): FastifySchema {
   } as FastifySchema;
 }
 
-/** What is so in version 1 alone, by operation of version 2. */
+/** Notes for version 1 only, by operation of version 2. */
 const notes: { readonly [operationId: string]: string } = {
   createDevice: 'Without a `domain` it has the domain `default`.',
 };
@@ -65,12 +65,12 @@ function olderOperationId(id: string): string {
   return `v1${older.charAt(0).toUpperCase()}${older.slice(1)}`;
 }
 
-/** Keywords whose content is data that has fields of records. */
+/** Keywords whose content is data with fields of records. */
 const dataKeywords = new Set(['example', 'examples', 'value']);
 const untouched = new Set(['default', 'enum', 'const', 'required']);
 
 interface Options {
-  /** False where the names are no fields of a record: parameters and headers. */
+  /** False where names are not fields of a record: parameters and headers. */
   readonly isRenaming: boolean;
 }
 
@@ -95,7 +95,7 @@ function translateKeyword(key: string, inner: unknown, options: Options): unknow
   return translate(inner, options, key === 'properties');
 }
 
-/** The fields of a record: renamed, and without those that are new in version 2. */
+/** The fields of a record, renamed, without those new in version 2. */
 function translateNamed(fields: Tree, options: Options): Tree {
   const translated = Object.entries(fields).map(([name, field]) => [name, translate(field, options)] as const);
   if (!options.isRenaming) return Object.fromEntries(translated);
@@ -115,7 +115,7 @@ function olderTitle(title: string): string {
   return title.replaceAll(/Device|Sensor/g, (word) => toOlderProse(word));
 }
 
-/** Prose; a status that is not 200 in version 2 is here. */
+/** Translates prose; success statuses other than 200 become 200. */
 function olderText(text: string): string {
   return toOlderProse(text).replaceAll(/\b20[14]\b/g, '200');
 }
@@ -142,13 +142,13 @@ export function olderErrors(refusals: { readonly [status: string]: object }): { 
   );
 }
 
-/** Version 1 names no fields in its errors. */
+/** Errors of version 1 do not name fields. */
 function withoutFields(description: string): string {
   const at = description.indexOf(': `errors` names');
   return at < 0 ? description : `${description.slice(0, at)}.`;
 }
 
-/** The answers to a create, without its record or with it, as one. */
+/** Merges the answers to a create, with and without its record. */
 function oneAnswer(answers: readonly Tree[]): Tree {
   const schemas = new Map<string, unknown[]>();
   for (const { content } of answers) {

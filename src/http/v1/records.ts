@@ -1,10 +1,10 @@
-// Records between the two versions: each is version 2's with its fields under the older names, and back.
+// Translates records between the two versions by renaming fields.
 import type { FastifyRequest } from 'fastify';
 import { toNewerFields, toNewerFilter, toOlderFields } from './words.ts';
 
 type Record = { readonly [key: string]: unknown };
 
-/** The domain of what names none, and of whatever comes by a path of version 1.0 (contract 9). */
+/** The domain of devices without one, and of everything under a path of version 1.0 (contract 9). */
 const defaultDomain = 'default';
 
 /** A device as version 1 shows it. */
@@ -19,13 +19,13 @@ export function toOlderSensor(sensor: Record): Record {
   return Object.fromEntries(fields.map(([name, value]) => [name === 'sensor_kind' ? 'sensing_device' : name, value]));
 }
 
-/** A sensor to add as version 2 takes it: what only version 2 has is none here. */
+/** Converts a sensor draft to version 2; fields unknown to version 1 are dropped. */
 export function toNewerSensor(body: unknown): unknown {
   if (!isRecord(body)) return body;
   return Object.fromEntries(Object.entries(body).filter(([name]) => name !== 'retention_days'));
 }
 
-/** A device to create as version 2 takes it. What is no object is for the schema to refuse. */
+/** Converts a device draft to version 2. Anything but an object is left for the schema to refuse. */
 export function toNewerDevice(body: unknown, options: { readonly isDomainFixed: boolean }): unknown {
   if (!isRecord(body)) return body;
   const draft = toNewerFields(body);
@@ -34,17 +34,17 @@ export function toNewerDevice(body: unknown, options: { readonly isDomainFixed: 
   return { ...draft, domain: options.isDomainFixed ? defaultDomain : (draft['domain'] ?? defaultDomain) };
 }
 
-/** A notification as version 1 shows it, its condition and action included. */
+/** Converts a notification to version 1, with its condition and action. */
 export function toOlderNotification(rule: Record): Record {
   return toOlderFields(translateParts(rule, toOlderFields));
 }
 
-/** A notification, or a change of one, as version 2 takes it. */
+/** Converts a notification, or a change of one, to version 2. */
 export function toNewerNotification(body: unknown): unknown {
   return isRecord(body) ? translateParts(toNewerFields(body), toNewerFields) : body;
 }
 
-/** The parts of a notification of version 2 that have fields of their own: its condition, and what its action holds. */
+/** Translates the parts of a notification that have fields: condition and action. */
 function translateParts(rule: Record, translate: (part: Record) => Record): Record {
   const { condition, action } = rule;
   const parts: { [key: string]: unknown } = {};
@@ -55,7 +55,7 @@ function translateParts(rule: Record, translate: (part: Record) => Record): Reco
   return { ...rule, ...parts };
 }
 
-/** Has the filter of a list name its fields as version 2 does. */
+/** Renames the fields in a list's filter to those of version 2. */
 export function translateFilter(request: FastifyRequest, options: { readonly isDeep: boolean }): void {
   const query = request.query as { q?: unknown };
   if (typeof query.q === 'string') query.q = toNewerFilter(query.q, options);

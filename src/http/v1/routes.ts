@@ -1,6 +1,6 @@
-// Version 1 is version 2 in older words, so its routes are those that version 2 registers, as many of them as version 1
-// has, under their older paths: what comes in is translated before it is checked, what goes out after it was made.
-// Permissions, rules and bounds are thereby the same. Called by api.ts.
+// Version 1 is version 2 under older names: the routes that version 2 registers are also added under their older paths.
+// Requests are translated before validation, answers after they were made; permissions, rules and bounds are thus the
+// same. Called by api.ts.
 import type { FastifyReply, FastifyRequest, FastifySchema, RouteOptions } from 'fastify';
 import { describeBody } from '../docs/openapi.ts';
 import type { TypedApp } from '../server/routes.ts';
@@ -22,7 +22,7 @@ const rule = '/notifications/:notification';
 const deviceFields = ['name', 'gateway_id', 'domain', 'location', 'visibility'];
 const sensorFields = ['name', 'sensing_device', 'quantity_kind', 'unit'];
 
-/** The routes of version 2 that version 1 has (spec 4.3, contract 9), beside those of `asTheyAre`. */
+/** The routes of version 2 that exist in version 1 (spec 4.3, contract 9), beside those matched by `asTheyAre`. */
 const known = [
   'POST /devices',
   'GET /devices',
@@ -45,13 +45,13 @@ const known = [
   `PUT ${rule}/status`,
 ];
 
-/** Whole families of routes whose words are the same, but for what version 2 alone has. */
+/** Groups of routes that need no translation, without those new in version 2. */
 const asTheyAre = /^\/(users|socials)(?!.*\/(quota|keys|sessions|received)(\/|$))(\/|$)/;
 
-/** What the path of version 1.0 has before that of 1.1; the domain in it is ignored (contract 9). */
+/** The prefix of version 1.0 paths; the domain in it is ignored (contract 9). */
 export const domainPath = '/domains/:domain';
 
-/** How the request of a route becomes one of version 2, by method and path of version 2. */
+/** Conversions of requests to version 2, by method and path of version 2. */
 const requests: { readonly [route: string]: (request: FastifyRequest, options: { isDomainFixed: boolean }) => void } = {
   'POST /devices': (request, options) => {
     request.body = toNewerDevice(request.body, options);
@@ -74,7 +74,7 @@ type Register = (url: string, options: Partial<RouteOptions>, handler: RouteOpti
 
 const methods = { get: 'GET', post: 'POST', put: 'PUT', patch: 'PATCH', delete: 'DELETE' } as const;
 
-/** Stands in for the app when version 2 registers its routes: puts those that version 1 has on `app`. */
+/** Stands in for the app when version 2 registers its routes: adds those of version 1 to `app`. */
 export function inOlderWords(app: TypedApp, missing = new Set(known)): { app: TypedApp; missing: ReadonlySet<string> } {
   const add =
     (method: string): Register =>
@@ -89,7 +89,7 @@ export function inOlderWords(app: TypedApp, missing = new Set(known)): { app: Ty
     get(target, key) {
       if (Object.hasOwn(methods, key)) return add(methods[key as keyof typeof methods]);
       if (key === 'withTypeProvider') return () => stand;
-      // What version 2 does when the service stops, it does once; any other hook counts here as well.
+      // Version 2 registers its stop hooks itself; other hooks apply here too.
       if (key === 'addHook') {
         return (hook: 'onRequest', act: () => void) =>
           hook === ('preClose' as string) ? stand : target.addHook(hook, act);
@@ -127,7 +127,7 @@ function toOlderRoute(name: string, route: RouteOptions): RouteOptions {
       ...[route.preValidation ?? []].flat(),
     ] as never,
     preSerialization: (_request, reply, payload, done) => {
-      // An error has its older shape by now (../errors.ts).
+      // Errors have their older form already (../errors.ts).
       done(null, reply.statusCode < 400 ? toOlderAnswer(name, payload) : payload);
     },
     onSend: (_request, reply, payload, done) => {
@@ -137,7 +137,7 @@ function toOlderRoute(name: string, route: RouteOptions): RouteOptions {
   };
 }
 
-/** What the records that a route answers with become, by its path in version 2. */
+/** Conversions of answered records, by path of version 2. */
 const answers: readonly (readonly [path: RegExp, toOlder: (record: Record) => Record])[] = [
   [/^\/devices(\/:device)?$/, toOlderDevice],
   [/^\/devices\/:device\/sensors(\/:sensor)?$/, toOlderSensor],
@@ -151,7 +151,7 @@ function toOlderAnswer(name: string, payload: unknown): unknown {
   return Array.isArray(payload) ? payload.map(toOlder) : toOlder(payload as Record);
 }
 
-/** All successes answer 200 (contract 9), and what they lead to lies in version 1. */
+/** All successes answer 200 (contract 9), with links into version 1. */
 function answerAs200(reply: FastifyReply): void {
   if (reply.statusCode === 201 || reply.statusCode === 204) reply.code(200);
   const location = reply.getHeader('location');
@@ -159,7 +159,7 @@ function answerAs200(reply: FastifyReply): void {
   reply.header('location', `/api/v1${toOlderPath(location.replace(/^\/api\/v2/, ''))}`);
 }
 
-/** How a route stands in the reference. A path of version 1.0 is the same operation again, and is left out. */
+/** The route's description in the reference. A version 1.0 path is the same operation and is hidden. */
 function describedBy(route: RouteOptions, { isHidden }: { readonly isHidden: boolean }): object {
   return {
     swaggerTransform: ({ schema, url }: { readonly schema: FastifySchema; readonly url: string }) => ({

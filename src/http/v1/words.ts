@@ -1,11 +1,11 @@
-// The word map of versions 1 and 1.1 (spec 9.4, contract 9): what version 2 calls a device is a sensor there, what it
-// calls a sensor a measurement, an action a notification. Everything in this folder translates by these words.
-// A word may stand on both sides (a sensor is another thing in each), so each text is translated in one pass.
+// The dictionary of versions 1 and 1.1 (spec 9.4, contract 9): a device of version 2 is called a sensor there, a sensor
+// a measurement, an action a notification. All translation in this folder uses it. Some words occur on both sides
+// ("sensor" has another meaning in each), so each text is translated in one pass.
 import { limits } from '../../config/limits.ts';
 
 type Record = { readonly [key: string]: unknown };
 
-/** Names of fields and steps of paths: version 2's to version 1's. */
+/** Names of fields and path segments: version 2's to version 1's. */
 const olderNames: ReadonlyMap<string, string> = new Map([
   ['devices', 'sensors'],
   ['device_id', 'sensor_id'],
@@ -15,7 +15,10 @@ const olderNames: ReadonlyMap<string, string> = new Map([
 ]);
 const newerNames: ReadonlyMap<string, string> = new Map([...olderNames].map(([newer, older]) => [older, newer]));
 
-/** What only version 2 has; actuators are new in it (spec 9.4), and only it has another name for `sensing_device`. */
+/**
+ * Fields that only version 2 has; actuators are new in it (spec 9.4), and only it has a second name for
+ * `sensing_device`.
+ */
 const newInVersion2 = new Set([
   'actuators',
   'retention_days',
@@ -25,7 +28,7 @@ const goneInVersion2 = new Set([...newerNames.keys()].filter((name) => !olderNam
 
 const unknownInVersion1 = new Set(['actuators', 'retention_days', 'sensor_kind', ...goneInVersion2]);
 
-/** Whether version 1 has a field for this one of version 2. */
+/** Whether a field of version 2 exists in version 1. */
 export function isOlderField(name: string): boolean {
   return !unknownInVersion1.has(name);
 }
@@ -34,19 +37,19 @@ export function olderName(name: string): string {
   return olderNames.get(name) ?? name;
 }
 
-/** The fields of a record of version 2 under their older names; what is new in version 2 is left out. */
+/** Renames the fields of a version 2 record; drops those new in version 2. */
 export function toOlderFields(record: Record): { [key: string]: unknown } {
   const fields = Object.entries(record).filter(([name]) => isOlderField(name));
   return Object.fromEntries(fields.map(([name, value]) => [olderName(name), value]));
 }
 
-/** The fields of a record of version 1 as version 2 calls them; one that only version 2 knows is none here. */
+/** Renames the fields of a version 1 record; drops those that only version 2 knows. */
 export function toNewerFields(record: Record): { [key: string]: unknown } {
   const fields = Object.entries(record).filter(([name]) => !newInVersion2.has(name));
   return Object.fromEntries(fields.map(([name, value]) => [newerNames.get(name) ?? name, value]));
 }
 
-/** `/devices/{}/sensors/{}` to `/sensors/{}/measurements/{}`: the steps of a path between the ids. */
+/** `/devices/{}/sensors/{}` to `/sensors/{}/measurements/{}`: the path segments between ids. */
 export function toOlderPath(path: string): string {
   const isId = (step: number) => step % 2 === 0;
   return path
@@ -55,13 +58,13 @@ export function toOlderPath(path: string): string {
     .join('/');
 }
 
-/** The field of a condition that can be read; an operator may have come encoded twice. */
+/** The field of a readable condition; its operator may be encoded twice. */
 const filterField =
   /^\s*[A-Za-z_][\w-]*(?:\.[\w-]+)*(?=(?:(?:=|%3D){2}|!(?:=|%3D)|(?:[<>]|%3[CE])(?:=|%3D)?)(?![=!<>]|%3[CDE]))/i;
 
 /**
- * The fields of a filter (`q`) as version 2 calls them, in its first step or, with `isDeep`, in all; one that only
- * version 2 knows becomes one that nobody knows. What cannot be read stays as it is, because its refusal repeats it.
+ * Renames the fields of a filter (`q`) to those of version 2: in the first segment, or with `isDeep` in all. A field
+ * that only version 2 knows becomes an unknown one. An unreadable filter stays as it is, because the refusal quotes it.
  */
 export function toNewerFilter(q: string, options: { readonly isDeep: boolean }): string {
   const newer = (name: string) => (newInVersion2.has(name) ? `_${name}` : (newerNames.get(name) ?? name));
@@ -85,14 +88,14 @@ export function toOlderScope(scope: string): string {
 }
 
 /**
- * What a caller wrote and prose repeats: in quotes as JSON, after a word that announces a name, in a list of what one
- * owns. A quote that does not end is one up to the end of the text: to look on from each would take a square of time.
+ * Parts of prose that a caller wrote: JSON strings, the word after one that announces a name, lists of owned things. An
+ * unclosed quote extends to the end of the text, because searching on from each would take quadratic time.
  */
 const asSent =
   /("(?:[^"\\]|\\.?)*(?:"|$)|(?<=\b(?:id|user|name|go to) )\S+|^\S+(?= owns | is the last )|(?<= for )\S+(?=, which creating)|(?<=\(\d+\): |gateways: )\S+(?:(?<=,) \S+)*)/;
 const wholeWord =
   /(?<!\b(?:devices?|sensors?|physical) )(?<![\w\-.:/{]|condition\.(?=\w*\.))(devices?|sensors?)(?=(?:-data)?:[a-z]|[^\w\-.:/=]|[.:](?:\s|$)|$)/gi;
-/** What is said of actuators beside sensors is said of sensors alone. */
+/** Phrases about sensors and actuators that become phrases about sensors. */
 const besideActuators: readonly (readonly [RegExp, string])[] = [
   [/, their last values, and its actuators\b/g, ' and their last values'],
   [/, actuators and\b/g, ' and'],
@@ -107,11 +110,11 @@ const olderWords: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * What is said to people. Whole words change, and the fields that JSON pointers lead to. What follows such a word is
- * an id and stays as it is, were it one of them: "no sensor device" speaks of a sensor whose id is `device`.
+ * Translates a message to people: whole words, and fields in JSON pointers. The word after such a word is an id and
+ * stays, even if it is one of them: "no sensor device" is about a sensor with the id `device`.
  */
 export function toOlderProse(text: string): string {
-  // Longer ones repeat what a caller sent; to look for words in that may take a square of time.
+  // A longer text quotes the caller, and translating it might take quadratic time.
   if (text.length > limits.olderProseCharsMax) return text;
   const pieces = besideActuators.reduce((prose, [words, fewer]) => prose.replaceAll(words, fewer), text).split(asSent);
   return pieces.map((piece, index) => (index % 2 === 0 ? toOlderWords(piece) : piece)).join('');

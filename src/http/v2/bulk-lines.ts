@@ -1,5 +1,5 @@
-// Reads the body of a bulk request (contract 10), JSON, NDJSON or CSV, into lines that make sense and lines that do
-// not. Beyond the bound of datapoints the whole request is refused.
+// Parses the body of a bulk request (contract 10), JSON, NDJSON or CSV, into valid and invalid lines. With too many
+// datapoints the whole request is refused.
 import { isUtf8 } from 'node:buffer';
 import { Refusal } from '../../base/refusal.ts';
 import type { Json } from '../../base/text/json.ts';
@@ -18,7 +18,7 @@ const lineFeed = 0x0a;
 
 type BulkColumn = (typeof columns)[number];
 
-/** @throws Refusal `malformed`, `too-large`, `unsupported` for what is refused as a whole. */
+/** @throws Refusal `malformed`, `too-large`, `unsupported` where the whole request is refused. */
 export function toBulkRequest(body: unknown): BulkRequest {
   const parser = new BulkLineParser();
   if (body instanceof LinesBody) {
@@ -36,7 +36,7 @@ class BulkLineParser implements BulkRequest {
   readonly lines: BulkLine[] = [];
   readonly refused: RefusedLine[] = [];
 
-  /** Takes in a line, or the reason why it is none. */
+  /** Adds a line, or the reason why it is invalid. */
   read(line: number, parse: () => Omit<BulkLine, 'line'>): void {
     if (this.lines.length + this.refused.length === limits.pushDatapointsMax) {
       const detail = `One request takes ${limits.pushDatapointsMax} datapoints. Send them in parts.`;
@@ -52,7 +52,7 @@ class BulkLineParser implements BulkRequest {
 }
 
 function readJson(body: Json, parser: BulkLineParser): void {
-  // One datapoint alone is a list of one.
+  // A single datapoint is a list of one.
   const items: readonly Json[] = Array.isArray(body) ? body : [body];
   for (const [index, item] of items.entries()) parser.read(index + 1, () => toLine(item));
 }
@@ -62,7 +62,7 @@ function readNdjson(bytes: Buffer, parser: BulkLineParser): void {
   for (let at = 0; at < bytes.length; at++) {
     const byte = bytes[at];
     if (byte === lineFeed) line += 1;
-    // Empty lines, and blanks before a line begins, are passed over one by one.
+    // Skips empty lines, and blanks before a line.
     if (byte === lineFeed || byte === 0x20 || byte === 0x0d || byte === 0x09) continue;
     const found = bytes.indexOf(lineFeed, at);
     const end = found < 0 ? bytes.length : found;
@@ -86,7 +86,7 @@ function readCsv(bytes: Buffer, parser: BulkLineParser): void {
     const known = places;
     parser.read(line, () => {
       if (fault !== undefined) throw new Refusal('malformed', `The line ${fault}.`);
-      // Columns behind the last that counts may be missing; spreadsheets leave empty ones away.
+      // Trailing columns may be missing; spreadsheets omit empty ones.
       const isShort = required.some((column) => (known.get(column) ?? -1) >= fields.length);
       if (isShort || fields.length > width) throw new Refusal('malformed', widthFault(fields.length, width));
       return toCsvLine((column) => fields[known.get(column) ?? -1] ?? '');
@@ -99,7 +99,7 @@ function widthFault(count: number, width: number): string {
   return `The line has ${count} ${count === 1 ? 'field' : 'fields'}, not ${width}. ${advice}`;
 }
 
-/** The places of the columns where the first line names them, in any order, beside others. */
+/** Positions of the columns that the first line names, in any order, among others. */
 function headerOf(fields: readonly string[]): ReadonlyMap<BulkColumn, number> | undefined {
   const names = fields.map((field) => field.trim().toLowerCase());
   if (names.length === 1 && /device_id *[;\t]/.test(names[0] ?? '')) {
@@ -124,7 +124,7 @@ function toCsvLine(field: (column: BulkColumn) => string): Omit<BulkLine, 'line'
   });
 }
 
-/** A field that is JSON is that JSON; any other is the string it is. */
+/** A JSON text as its value; any other text as a string. */
 function toCsvValue(text: string): Json {
   if (text === '') throw new Refusal('malformed', 'value is empty. Write null for no value, "" in quotes for no text.');
   return jsonOrText(text);

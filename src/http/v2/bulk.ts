@@ -92,7 +92,7 @@ export function registerBulk(app: TypedApp, { bulk }: Services): void {
       },
       config: { takesLines: true },
       bodyLimit: limits.bodyBytesMax,
-      // Lines are checked one by one, so that each is told by its number.
+      // Not validated by schema: lines are checked one by one, so that faults name their line.
       validatorCompiler: () => () => true,
     },
     async (request) => {
@@ -103,7 +103,7 @@ export function registerBulk(app: TypedApp, { bulk }: Services): void {
       const key = request.headers['idempotency-key'];
       const idempotency =
         key === undefined ? undefined : toIdempotencyKey(key, request, { door: 'POST datapoints', type: typeOf(body) });
-      // A CSV file is history that somebody brings in: messages about it would come too late.
+      // A CSV file is imported history: notifications about it would come too late.
       const isQuiet = (body instanceof LinesBody && body.kind === 'csv') || prefersNoNotify(request);
       const lines = { ...toBulkRequest(body), isQuiet };
       return (

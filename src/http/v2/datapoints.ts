@@ -44,8 +44,8 @@ function registerPush(app: TypedApp, [door, operationId, summary]: (typeof doors
         response: { ...writes, ...dailyBound, ...conflict('The `Idempotency-Key` was used for another body.') },
       },
       bodyLimit: limits.bodyBytesMax,
-      // The domain checks the body itself, in one pass, and names each place. An id that cannot be has no device, so
-      // ids are looked at when there is none. Checking all of it beforehand would cost a fifth of a push.
+      // Not validated by schema: the domain checks the body in one pass, and an invalid id is detected when its device
+      // is not found. Validation would cost a fifth of a push.
       validatorCompiler: () => () => true,
     },
     (request, reply) => {
@@ -71,7 +71,7 @@ function registerPush(app: TypedApp, [door, operationId, summary]: (typeof doors
   );
 }
 
-/** What to say of ids that no device or sensor can have, which is better than that there is none. */
+/** A more precise fault than "not found" for ids that no device or sensor can have. */
 function idFaultOf(params: { readonly device: string; readonly sensor: string }): Refusal | undefined {
   for (const [name, id] of Object.entries(params)) {
     if (isId(id)) continue;
@@ -86,6 +86,6 @@ function typeOf(body: unknown): string {
 
 function toReadings(body: unknown): readonly Reading[] {
   if (body instanceof TextBody) return [{ value: parseValue(body.text, ''), timestampMs: Number.NaN }];
-  // JSON was read into readings by the parser of these routes; without a body there is nothing to read.
+  // The parser of these routes has parsed JSON into readings; without a body there are none.
   return (body as readonly Reading[] | undefined) ?? parseReadings(undefined);
 }

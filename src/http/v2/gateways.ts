@@ -164,7 +164,7 @@ export function registerGateways(app: TypedApp, services: Services): void {
   });
 }
 
-/** The heartbeat at every path and by every method it is sent to. */
+/** The heartbeat at all its paths and methods. */
 function registerHeartbeats(
   app: TypedApp,
   gateways: Gateways,
@@ -188,12 +188,12 @@ function registerHeartbeats(
   }
 }
 
-/** The heartbeat at the root, as spec.md writes it. */
+/** The heartbeat at the root, as in spec.md. */
 export function registerRootHeartbeats(app: TypedApp, gateways: Gateways): void {
   registerHeartbeats(app, gateways, { schemaOf: () => ({ hide: true, params: GatewayParams }) });
 }
 
-/** Whatever is sent along is read and thrown away, so that no type of body is wrong. */
+/** Reads and drops the body, so that any content type is accepted. */
 function passOverBody(
   request: { readonly raw: { resume(): void; headers: object } },
   _reply: unknown,

@@ -243,7 +243,7 @@ async function answer(
     const open = (max: number | undefined) => history.downsample(actor, { ...common, points, limit: max });
     return sendRows(request, reply, format, { text, open, limit, offset, heldBytes });
   }
-  // lastN alone is itself the limit; a JSON list without either has the default.
+  // lastN alone is the limit; a JSON list without either has the default.
   const all = lastN === undefined || isLocated ? undefined : lastN;
   const fallback = lastN === undefined ? limits.datapointListDefault : (all ?? limits.datapointListMax);
   const rows = limit ?? (format === 'json' ? fallback : undefined);
@@ -257,7 +257,7 @@ async function answer(
   return sendRows(request, reply, format, { text, open, limit: rows, offset, heldBytes });
 }
 
-/** @throws Refusal `malformed` for parameters that say nothing together. */
+/** @throws Refusal `malformed` for parameters that contradict each other. */
 function assertTogether({ bucket, points, lastN, timezone, aggregate }: HistoryQueryString): void {
   if (bucket !== undefined && points !== undefined) fault('points', 'cannot be used together with bucket');
   if (lastN !== undefined && bucket !== undefined) fault('lastN', 'cannot be used together with bucket');
@@ -278,7 +278,7 @@ function limitOf({ limit }: HistoryQueryString, format: Format): number | undefi
 function bucketsOf(bucket: string, timezone = 'UTC'): BucketRequest {
   const size = parseBucketSize(bucket);
   if (size === undefined) fault('bucket', bucketSizeRule);
-  // The + of an offset such as +05:30 that was not encoded arrives as a space.
+  // An unescaped `+` of an offset such as +05:30 arrives as a space.
   const name = timezone.replace(/^ /, '+');
   if (TimeZone.find(name) === undefined)
     fault('timezone', 'must be a time zone of the IANA database, such as Africa/Dakar or UTC');
@@ -294,7 +294,7 @@ function aggregatesOf(aggregate: string | undefined): readonly AggregateName[] {
   return asked as AggregateName[];
 }
 
-/** @throws Refusal `malformed` for what cannot be an id. */
+/** @throws Refusal `malformed` for invalid ids. */
 function idsOf(list: string, field: string): string[] {
   const ids = [...new Set(splitAtCommas(list))];
   if (!ids.every(isId))
@@ -304,7 +304,7 @@ function idsOf(list: string, field: string): string[] {
 
 function timestampOf(text: string | undefined, field: string): number | undefined {
   if (text === undefined) return undefined;
-  // A `+` of an offset that was not encoded arrives as a space.
+  // An unescaped `+` of an offset arrives as a space.
   const ms = parseTimestamp(text) ?? parseTimestamp(text.replace(/ (\d{2}:?\d{2})$/, '+$1'));
   return ms ?? fault(field, 'must be a timestamp such as 2016-06-08T18:20:27Z');
 }

@@ -1,5 +1,4 @@
-// Bringing in files of datapoints (contract 10): CSV as loggers write it, NDJSON, JSON; with a preview, a dry run and a
-// report.
+// Importing files of datapoints (contract 10): CSV of loggers, NDJSON, JSON; with preview, dry run and report.
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import { Type } from 'typebox';
 import { Refusal } from '../../base/refusal.ts';
@@ -106,7 +105,7 @@ export function registerImports(app: TypedApp, services: Services): void {
   });
 }
 
-/** The sensors of the device, as far as the actor may see them: columns are recognised by their names. */
+/** The sensors of the device that the actor may see: columns are recognised by their names. */
 async function sensorsOf(
   { devices }: Services,
   actor: Actor,

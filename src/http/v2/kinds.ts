@@ -1,4 +1,4 @@
-// Words to choose from when a sensor or an actuator is described. Public: they are the same for everybody.
+// Vocabularies for describing sensors and actuators. Public, because they are the same for everybody.
 import { Type } from 'typebox';
 import { type Kind, listKinds, type Vocabulary } from '../../domain/kinds/kinds.ts';
 import { pageFrom } from '../lists/paging.ts';

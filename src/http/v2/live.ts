@@ -1,6 +1,6 @@
-// Server-sent events of a device (contract 10), for browsers: what is committed, as it comes. The token travels in the
-// Authorization header as everywhere, so readers of private devices use fetch; EventSource can send none, and reads as
-// guest what is public.
+// Server-sent events of a device (contract 10), for browsers: datapoints as they are committed. The token is in the
+// Authorization header as everywhere, so pages read private devices by fetch; EventSource cannot send the header and
+// reads public ones as guest.
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
@@ -70,10 +70,10 @@ export function registerLive(app: TypedApp, { live }: Services): void {
         calibrated: request.query.calibrated,
         last: lastHad(request),
       });
-      // A reader that went away does not wait for the next event to be noticed.
+      // Notices at once when the reader disconnects, not only at the next event.
       const leave = () => stream.leave();
       const { socket } = request.raw;
-      // One that has closed its half of the connection has most often closed both.
+      // A client that closes its half has usually closed both.
       socket.once('end', leave);
       reply.raw.once('close', () => {
         socket.off('end', leave);
@@ -94,12 +94,12 @@ function setHeaders(reply: FastifyReply): void {
   reply
     .type('text/event-stream; charset=utf-8')
     .header('cache-control', 'no-store')
-    // Proxies that gather answers would hold events back.
+    // Tells proxies not to buffer events.
     .header('x-accel-buffering', 'no')
     .serializer(String);
 }
 
-/** An id that is none of ours is no position. Earlier releases gave ids without when the datapoint was received. */
+/** An id of another form is no position. Ids of earlier releases lack the time of receiving. */
 function lastHad(request: FastifyRequest): ResumePoint | undefined {
   const id = String(request.headers['last-event-id'] ?? '');
   const [, seq, receivedMs] = /^(\d{1,15})(?:-(\d{1,15}))?$/.exec(id) ?? [];

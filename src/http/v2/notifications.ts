@@ -123,7 +123,7 @@ export function registerNotifications(app: TypedApp, services: Services): void {
     },
     async (request) => {
       const { id, date_from: from, date_to: to, ...body } = request.body;
-      // A rule that has expired, or is paused, may be tried on the past all the same.
+      // A dry run also works for an expired or paused rule.
       const patch = { ...toChange(body as never), status: 'active' as const, expiresMs: null };
       const range = {
         fromMs: from === undefined ? undefined : toMs(from, '/date_from'),

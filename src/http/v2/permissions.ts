@@ -1,4 +1,4 @@
-// What a caller may do, why, and what is shared with whom (spec 4.1, contract 3 and 10).
+// Permissions of a caller, their reasons, and shares (spec 4.1, contract 3 and 10).
 import { Type } from 'typebox';
 import { limits } from '../../config/limits.ts';
 import type { Explanation } from '../../domain/devices/sharing.ts';

@@ -128,7 +128,7 @@ export function registerProjects(app: TypedApp, services: Services): void {
   });
 }
 
-/** Each id with its quotes and its comma. */
+/** Each id with quotes and comma. */
 const idListBytesMax = limits.projectIdsMax * (limits.idCharsMax + 3);
 
 const fields: readonly SingleField<ProjectChange>[] = [
@@ -156,7 +156,7 @@ const fields: readonly SingleField<ProjectChange>[] = [
   },
 ];
 
-/** @throws Refusal `malformed` for what is no list of ids; null is an empty one. */
+/** @throws Refusal `malformed` unless it is a list of ids; null is an empty one. */
 function idsOf(body: unknown, field: string): readonly string[] {
   const json = jsonFieldOf(body, field, { bytesMax: idListBytesMax }) ?? [];
   if (!Array.isArray(json) || json.length > limits.projectIdsMax) {
@@ -201,12 +201,12 @@ async function* flattened<T>(parts: AsyncIterable<readonly T[]>): AsyncGenerator
   for await (const part of parts) yield* part;
 }
 
-/** Looks ids up a bounded number at a time. */
+/** Looks up a bounded number of ids at a time. */
 async function* inParts<T>(
   ids: readonly string[],
   find: (ids: readonly string[]) => Promise<readonly T[]>,
 ): AsyncGenerator<readonly T[]> {
-  // Whole devices have large descriptions: as few at a time as a usual page has.
+  // As few devices at a time as a usual page has, because their descriptions may be large.
   for (let from = 0; from < ids.length; from += limits.deviceListDefault) {
     yield await find(ids.slice(from, from + limits.deviceListDefault));
   }

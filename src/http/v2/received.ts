@@ -1,5 +1,4 @@
-// What one was handed (contract 3): devices that others made one's own, which can be given back as they were, or shared
-// again as they were.
+// Devices handed over to the caller (contract 3), which can be given back, or shared again, as they were.
 import { Type } from 'typebox';
 import { formatTimestamp } from '../../base/time/timestamp.ts';
 import { limits } from '../../config/limits.ts';

@@ -1,5 +1,5 @@
-// One channel of the outbox: what is under way on it, how fast it may go, and when there is something to look for.
-// Bounded by channel and by author (I4).
+// One channel of the outbox: messages being sent, the sending rate, and when the next is due. Bounded by channel and by
+// author (I4).
 import { limits } from '../../../config/limits.ts';
 import type { UserKey } from '../../users/user.ts';
 import type { Sender } from './sender.ts';
@@ -10,11 +10,11 @@ export class ChannelQueue {
   readonly #perSMax: number;
   readonly sendingByAuthor = new Map<UserKey, number>();
   count = 0;
-  /** When the next message that waits is due, as far as is known: now, where nobody has looked. */
+  /** When the next waiting message is due, as far as known; -Infinity: the store must be asked. */
   dueMs = Number.NEGATIVE_INFINITY;
-  /** Until when what has been sent fills the time, as if each took its share of a second. */
+  /** The time until which sent messages use up the rate, each its share of a second. */
   #freeMs = 0;
-  /** What may go at once after a pause, as time: a second, or one message where that takes longer. */
+  /** How much may be sent at once after a pause, as time: a second, or one message where that takes longer. */
   readonly #burstMs: number;
 
   constructor(channel: string, sender: Sender | undefined) {
@@ -24,16 +24,16 @@ export class ChannelQueue {
     this.#burstMs = Math.max(1000, 1000 / this.#perSMax);
   }
 
-  /** How many may go now. */
+  /** How many messages may be sent now. */
   capacityAt(nowMs: number): number {
-    // A clock that was set back must not stop the queue.
+    // Limits the wait after the clock was set back.
     this.#freeMs = Math.min(this.#freeMs, nowMs + this.#burstMs);
     const freeMs = nowMs + this.#burstMs - Math.max(this.#freeMs, nowMs);
     const inTime = Math.floor((freeMs * this.#perSMax) / 1000 + 1e-6);
     return Math.min(inTime, limits.sendingAtOnceMax - this.count);
   }
 
-  /** When there is room in time again. */
+  /** When the rate allows the next message. */
   get capacityAtMs(): number {
     return Math.ceil(this.#freeMs - this.#burstMs + 1000 / this.#perSMax);
   }
@@ -51,7 +51,7 @@ export class ChannelQueue {
     else this.sendingByAuthor.delete(author);
   }
 
-  /** Authors who have as much under way as one may have. */
+  /** Authors with as many messages being sent as allowed. */
   get full(): UserKey[] {
     return [...this.sendingByAuthor]
       .filter(([, count]) => count >= limits.sendingPerAuthorMax)

@@ -1,6 +1,6 @@
-// Decides whether a message may go to its recipient (contract 7: who may send to whom, whose cap counts) and hands it to
-// the sender of its channel; an actuator is set in the name of the author, with the rights they have then. Called by the
-// outbox alone.
+// Decides whether a message may be sent to its recipient (contract 7: who may send to whom, whose cap counts), and
+// hands it to the sender of its channel. Actuators are set in the name of the author, with the author's present rights.
+// Called by the outbox alone.
 
 import { isTransient, Refusal } from '../../../base/refusal.ts';
 import type { Clock } from '../../../base/time/clock.ts';
@@ -15,7 +15,7 @@ import type { CapCharge, DueMessage, MessageOutcome, MessageStore } from './mess
 import type { NotificationCounters } from './notification-counters.ts';
 import type { Sender, SendOutcome } from './sender.ts';
 
-/** A message that may go. */
+/** A message that may be sent. */
 export interface Envelope {
   readonly kind: 'envelope';
   readonly message: DueMessage;
@@ -43,7 +43,7 @@ export class Dispatcher {
     readonly actuators: Actuators;
     readonly counters: NotificationCounters;
     readonly clock: Clock;
-    /** Paid messages that count for one user on a day. */
+    /** Paid messages counted for one user on a day, at most. */
     readonly paidPerDayMax: number;
   }) {
     this.#store = parts.messageStore;
@@ -54,7 +54,7 @@ export class Dispatcher {
     this.#paidPerDayMax = parts.paidPerDayMax;
   }
 
-  /** `charged` counts the paid messages that are packed together and on no disk yet. */
+  /** @param charged paid messages decided in the same step and not stored yet. */
   async prepare(
     message: DueMessage,
     sender: Sender | undefined,
@@ -71,9 +71,9 @@ export class Dispatcher {
     }
     const unwelcome = await this.#unwelcome(author, recipient);
     if (unwelcome !== undefined) return outcome(message, 'undelivered', unwelcome);
-    // Before the caps: what cannot go counts for nobody, and uses up nothing.
+    // Before the caps, so that a message that cannot be sent uses up nothing.
     if (sender?.closedBecause !== undefined) return outcome(message, 'undelivered', sender.closedBecause);
-    // One that was tried before has been counted.
+    // A message that was tried before has been counted.
     if (!paidChannels.includes(message.channel) || message.attempts > 0) {
       return { kind: 'envelope', message, author, recipient, charge: undefined };
     }
@@ -88,7 +88,7 @@ export class Dispatcher {
     return { kind: 'envelope', message, author, recipient, charge };
   }
 
-  /** Tries once. */
+  /** One attempt to send. */
   async deliver(
     { message, author, recipient }: Envelope,
     sender: Sender | undefined,
@@ -107,7 +107,7 @@ export class Dispatcher {
       ...(webhook === undefined ? {} : { webhook }),
     };
     const { id, text } = message;
-    // A sender has its own time-out; should it ever forget, it must not hold its place for good.
+    // Senders have their own time-outs; this one is for a sender that fails to keep it.
     const signal = AbortSignal.any([stop, AbortSignal.timeout(limits.sendMsMax)]);
     return sender.send({ id, channel: message.channel as Channel, to, text }, signal);
   }
@@ -123,7 +123,7 @@ export class Dispatcher {
     }
   }
 
-  /** Why the recipient takes no messages of the author. */
+  /** Why the recipient does not accept messages of the author. */
   async #unwelcome(author: User, recipient: User): Promise<string | undefined> {
     if (author.key === recipient.key || recipient.messages_from === undefined) return undefined;
     switch (recipient.messages_from) {
@@ -137,7 +137,7 @@ export class Dispatcher {
     }
   }
 
-  /** Counts the message for those it counts for; the one whose cap is reached, if there is one. */
+  /** Counts the message for its users; returns the one whose cap is reached, if any. */
   async #capped({ day, users }: CapCharge, charged: Map<string, number>): Promise<UserKey | undefined> {
     const counts = await this.#store.countPaid(day, users);
     const countOf = (user: UserKey) => (counts.get(user) ?? 0) + (charged.get(`${day} ${user}`) ?? 0);

@@ -1,5 +1,5 @@
 // Makes the messages of a rule that fires or recovers: one for each user and channel, or the setting of an actuator,
-// with variables replaced. Bounds what the rules of one author send in a minute, so that nobody fills the outbox.
+// with variables replaced. Bounds what the rules of one author send in a minute, so that no author fills the outbox.
 
 import type { Ids } from '../../../base/ids.ts';
 import { LruCache } from '../../../base/memory/lru-cache.ts';
@@ -22,7 +22,7 @@ export interface MessageRecipient {
 export class MessageBuilder {
   readonly #ids: Ids;
   readonly #clock: Clock;
-  /** KiB that authors have sent in the present minute. */
+  /** KiB sent by authors in the present minute. */
   readonly #spent = new LruCache<UserKey, { readonly minute: number; readonly kib: number }>({
     weightMax: limits.usersCachedMax,
   });
@@ -68,7 +68,7 @@ export class MessageBuilder {
     }));
   }
 
-  /** Counts what an author is about to send; false where it is more than they may. */
+  /** Counts what an author is about to send; false beyond the bound. */
   mayMake({ key }: Actor, kib: number): boolean {
     const minute = Math.floor(this.#clock.now() / 60_000);
     const before = this.#spent.get(key);
@@ -79,8 +79,8 @@ export class MessageBuilder {
 }
 
 /**
- * The state in which a message comes into the outbox: `none` only records, and for guest nothing else is delivered,
- * because nobody knows who that is.
+ * The first state of a message. The channel `none` only records; messages of guest are not delivered, because nobody
+ * can be held responsible for them.
  */
 function firstState(channel: string, author: { readonly guest: boolean }): Pick<NewMessage, 'state' | 'reason'> {
   if (channel === 'none') return { state: 'sent' };

@@ -1,34 +1,34 @@
-// What messages need remembered: those one can look at, and the outbox from which they go. They go with their author.
+// Storage of messages: those that users list, and the outbox. Messages are removed with their author.
 import type { Filter } from '../../devices/filter.ts';
 import type { UserKey } from '../../users/user.ts';
 import type { Message, MessageId, MessageState, NewMessage } from './message.ts';
 
 export interface MessageQuery {
-  /** Whose; undefined: everybody's. */
+  /** Messages of this author; undefined: of all. */
   readonly author: UserKey | undefined;
   readonly filter: Filter;
 }
 
-/** A message that is to be tried now. */
+/** A message that is to be sent now. */
 export interface DueMessage {
   readonly id: MessageId;
   readonly author: UserKey;
   readonly username: string;
   readonly channel: string;
   readonly text: string;
-  /** Tries so far. */
+  /** Attempts so far. */
   readonly attempts: number;
 }
 
-/** What became of a try, or of a message that was not tried. */
+/** The result of an attempt, or of a message that was not attempted. */
 export interface MessageOutcome {
   readonly id: MessageId;
   readonly state: MessageState;
   readonly reason?: string | undefined;
   readonly code?: string | undefined;
-  /** When to try again, of one that is queued. */
+  /** When the next attempt is due, for a queued message. */
   readonly dueMs?: number | undefined;
-  /** Users whose cap of paid messages it does not count for after all. */
+  /** The charge that is taken back, because the message was not sent. */
   readonly refund?: CapCharge | undefined;
 }
 
@@ -52,30 +52,30 @@ export interface MessageStore {
   create(author: UserKey, messages: readonly NewMessage[]): Promise<void>;
   remove(id: MessageId): Promise<void>;
 
-  /** Has those that were being tried when the service ended tried again. */
+  /** Queues messages again whose attempt was interrupted when the service ended. */
   requeue(): Promise<void>;
-  /** Messages of a channel that wait and are due, oldest first, leaving out those of these authors. */
+  /** Waiting messages of a channel that are due, oldest first, without those of these authors. */
   listDue(query: {
     readonly channel: string;
     readonly nowMs: number;
     readonly limit: number;
     readonly without: readonly UserKey[];
   }): Promise<DueMessage[]>;
-  /** When the next message is due that waits; undefined: none does. */
+  /** When the next waiting message is due; undefined: none waits. */
   nextDueMs(channel: string): Promise<number | undefined>;
-  /** How many wait, by channel. */
+  /** Number of waiting messages by channel. */
   countWaiting(): Promise<Map<string, number>>;
   /**
-   * In one unit: marks messages as being tried, before anything leaves the service, and writes what became of others.
-   * @returns those that were claimed; one that was removed meanwhile is not.
+   * In one unit: marks messages as being sent, before anything leaves the service, and stores the outcomes of others.
+   * @returns the ids that were marked; a message that was removed meanwhile is not among them.
    */
   settle(work: {
     readonly claims: readonly Claim[];
     readonly outcomes: readonly MessageOutcome[];
     readonly atMs: number;
   }): Promise<ReadonlySet<MessageId>>;
-  /** Paid messages that count for each of the users on the day. */
+  /** Paid messages counted for each of the users on the day. */
   countPaid(day: number, users: readonly UserKey[]): Promise<Map<UserKey, number>>;
-  /** True when one of the two has shared a device with the other. */
+  /** Whether one of the two has shared a device with the other. */
   shareDevice(one: UserKey, other: UserKey): Promise<boolean>;
 }

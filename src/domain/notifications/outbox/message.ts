@@ -1,15 +1,15 @@
-// A message in the outbox (contract 7): what a rule or a person has for somebody, and what became of it. The setting of
-// an actuator waits there likewise, under a channel of its own that no list shows.
+// A message in the outbox (contract 7), from a rule or a person to a user, and its state. Settings of actuators wait in
+// the outbox too, under a channel of their own that lists do not show.
 import type { UserKey } from '../../users/user.ts';
 import type { NotificationId } from '../rules/notification.ts';
 
-/** 24 hex digits that nobody can guess. */
+/** 24 hex digits, not guessable. */
 export type MessageId = string & { readonly __brand?: 'MessageId' };
 
 export const messageStates = ['queued', 'sent', 'failed', 'undelivered'] as const;
 export type MessageState = (typeof messageStates)[number];
 
-/** The channel by which actuators are set. */
+/** The channel of actuator settings. */
 export const actuatorChannel = 'actuator';
 
 export interface NewMessage {
@@ -17,7 +17,7 @@ export interface NewMessage {
   readonly username: string;
   /** One of `channels`, or `actuator`. */
   readonly channel: string;
-  /** What is sent; of an actuator, the setting as JSON. */
+  /** The text to send; for an actuator, the setting as JSON. */
   readonly text: string;
   readonly state: MessageState;
   readonly reason?: string;
@@ -28,11 +28,11 @@ export interface NewMessage {
 export interface Message extends NewMessage {
   readonly authorKey: UserKey;
   readonly author: string;
-  /** The rule it is of, while that is there. */
+  /** The rule that sent it, while that exists. */
   readonly notification?: NotificationId;
-  /** What the provider answered. */
+  /** The provider's code. */
   readonly code?: string;
   readonly attempts: number;
-  /** When it reached its state, milliseconds since 1970 UTC. */
+  /** When it reached its final state, in milliseconds since 1970 UTC. */
   readonly finishedMs?: number;
 }

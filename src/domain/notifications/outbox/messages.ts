@@ -1,5 +1,5 @@
-// What one can do with messages (contract 7): look at one's own, send one by hand, take one back. They wait in the same
-// outbox as those of rules, under the same rules and caps. Guest's messages are guest's.
+// Listing, sending and removing messages (contract 7). Messages sent by hand wait in the same outbox as those of rules,
+// under the same rules and caps. Guests share the messages of guest.
 
 import { Refusal } from '../../../base/refusal.ts';
 import { isStorableText, textFault } from '../../../base/text/json.ts';
@@ -19,7 +19,7 @@ export interface MessagePage {
   readonly total: number;
 }
 
-/** Something to be sent by hand. */
+/** A message to be sent by hand. */
 export interface MessageDraft {
   readonly usernames: readonly string[];
   readonly channels: readonly string[];
@@ -79,7 +79,7 @@ export class Messages {
     return message;
   }
 
-  /** A page of one's own, newest first; for admins of everybody's. */
+  /** A page of the actor's messages, newest first; for admins of everybody's. */
   async list(
     actor: Actor,
     { q, limit, offset }: { readonly q?: string | undefined; readonly limit: number; readonly offset: number },
@@ -92,7 +92,7 @@ export class Messages {
     return { messages: total <= offset ? [] : await this.#store.list({ ...query, limit, offset }), total };
   }
 
-  /** Removes the message; one that waits is not sent any more. */
+  /** Removes the message; if it waits, it is not sent. */
   async remove(actor: Actor, text: string): Promise<void> {
     const { id } = await this.get(actor, text);
     await this.#store.remove(id);

@@ -1,4 +1,4 @@
-// What has become of firings and messages since the start, for the metrics. Counted where it is known to be written.
+// Counts firings and messages since the start, for the metrics. Counted once they are stored.
 import type { MessageState } from './message.ts';
 
 export interface ChannelCount {
@@ -7,15 +7,15 @@ export interface ChannelCount {
 }
 
 export class NotificationCounters {
-  /** Firings recorded; recoveries are none. */
+  /** Stored firings, without recoveries. */
   firings = 0;
-  /** Messages that did not go because a cap of paid messages was reached. */
+  /** Messages not sent because a cap of paid messages was reached. */
   capped = 0;
-  // Bounded by the channels that there are.
+  // Bounded by the number of channels.
   readonly #ended = new Map<string, Map<MessageState, number>>();
   readonly #errors = new Map<string, number>();
 
-  /** A message has come to its end; one that waits has not. */
+  /** A message has reached its final state. */
   end(channel: string, state: MessageState): void {
     if (state === 'queued') return;
     const states = this.#ended.get(channel) ?? new Map<MessageState, number>();
@@ -23,7 +23,7 @@ export class NotificationCounters {
     states.set(state, (states.get(state) ?? 0) + 1);
   }
 
-  /** A try that the other side did not accept, or did not answer. */
+  /** An attempt that the provider refused or did not answer. */
   fail(channel: string): void {
     this.#errors.set(channel, (this.#errors.get(channel) ?? 0) + 1);
   }

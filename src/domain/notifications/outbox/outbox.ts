@@ -1,6 +1,6 @@
-// The outbox: takes messages that wait to their channels. That a message is being tried is on disk before anything
-// leaves the service, and it has the same id at every try: it is tried again only where no answer is known. Woken when
-// messages are written, and when one is due again; it does not poll.
+// The outbox: hands waiting messages to the senders of their channels. A message is marked as being sent on disk before
+// anything leaves the service, and keeps its id at every attempt; it is attempted again only where no answer is known.
+// Woken when messages are stored or become due; it does not poll.
 
 import type { Ids } from '../../../base/ids.ts';
 import { yieldToEventLoop } from '../../../base/in-batches.ts';
@@ -17,7 +17,7 @@ import type { DueMessage, MessageOutcome, MessageStore } from './message-store.t
 import type { NotificationCounters } from './notification-counters.ts';
 import type { Sender, SendOutcome } from './sender.ts';
 
-/** What became of a message of a channel. */
+/** The result of a message, with its channel. */
 type ChannelOutcome = MessageOutcome & { readonly channel: string };
 
 export class Outbox {
@@ -36,7 +36,7 @@ export class Outbox {
   #pumping: Promise<void> | undefined;
   #isWoken = false;
   #alarm: NodeJS.Timeout | undefined;
-  /** True after a failure, until it was tried again. */
+  /** True after a failure until the next attempt. */
   #isRetrying = false;
   #isClosed = false;
   #idleWaiters: (() => void)[] = [];
@@ -64,7 +64,7 @@ export class Outbox {
     ];
   }
 
-  /** Goes on with what was left at the last stop. */
+  /** Continues with messages left by the last stop. */
   async start(): Promise<void> {
     await this.#lead();
     this.#wake();
@@ -88,7 +88,7 @@ export class Outbox {
     return true;
   }
 
-  /** Something new waits on these channels. */
+  /** New messages wait on these channels. */
   wakeFor(channels: ReadonlySet<string>): void {
     for (const queue of this.#queues) if (channels.has(queue.channel)) queue.dueMs = Number.NEGATIVE_INFINITY;
     this.#wake();
@@ -105,19 +105,19 @@ export class Outbox {
     });
   }
 
-  /** Messages that wait, by channel. */
+  /** Number of waiting messages by channel. */
   countWaiting(): Promise<ReadonlyMap<string, number>> {
     return this.#store.countWaiting();
   }
 
-  /** Resolves when nothing is under way and nothing is due that may go. */
+  /** Resolves when nothing is being sent and nothing is due that may be sent. */
   async idle(): Promise<void> {
     this.#wake();
     if (this.#isClosed || this.#isAtRest) return;
     await new Promise<void>((resolve) => this.#idleWaiters.push(resolve));
   }
 
-  /** Gives what is under way a moment, then cuts it off: it is tried again at the next start. */
+  /** Gives attempts in progress a moment, then aborts them: they are repeated after the next start. */
   async close(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#alarm);
@@ -142,7 +142,7 @@ export class Outbox {
   }
 
   async #pump(): Promise<void> {
-    // In the next turn, so that what was written and answered meanwhile goes together.
+    // In the next turn, so that messages and outcomes of this one are handled together.
     await yieldToEventLoop();
     try {
       while (!this.#isClosed) {
@@ -169,7 +169,7 @@ export class Outbox {
     const nowMs = this.#clock.now();
     for (const queue of this.#queues) {
       if (queue.dueMs > nowMs) continue;
-      // Of one author no more can be tried at once; those of others are looked for in the next round.
+      // At most what one author may have in progress; messages of others are found in the next round.
       const limit = Math.min(queue.capacityAt(nowMs), limits.sendingPerAuthorMax);
       if (limit <= 0) continue;
       const left = new Map<UserKey, number>();
@@ -201,7 +201,7 @@ export class Outbox {
     for (const { queue, envelope } of envelopes) if (claimed.has(envelope.message.id)) this.#send(queue, envelope);
   }
 
-  /** Writes down what is going to be tried and what has come of tries. */
+  /** Stores which messages are about to be sent, and the outcomes of others. */
   async #record(envelopes: readonly Envelope[], decided: readonly ChannelOutcome[]): Promise<ReadonlySet<string>> {
     const tried = this.#outcomes;
     this.#outcomes = [];
@@ -222,7 +222,7 @@ export class Outbox {
     queue.begin(author, this.#clock.now());
     void this.#dispatcher
       .deliver(envelope, queue.sender, this.#stop.signal)
-      // A sender never rejects; where one does all the same, that is no reason to stop.
+      // A sender never rejects; if one does, it is only logged.
       .catch((error: unknown): SendOutcome => {
         this.#log.error({ err: error, channel: queue.channel }, 'a sender failed');
         return { kind: 'retry', reason: 'an error in the service' };
@@ -255,7 +255,7 @@ export class Outbox {
     };
   }
 
-  /** Twice as long after each try, and never the same for two messages, so that they do not come back together. */
+  /** Doubles with each attempt, with a random part, so that messages do not return all at once. */
   #pauseMs(tries: number, retryAfterS = 0): number {
     const [high = 0, low = 0] = this.#ids.bytes(2);
     const share = 0.5 + (high * 256 + low) / 131_072;
@@ -263,20 +263,20 @@ export class Outbox {
     return Math.ceil(Math.max(backoffMs, Math.min(retryAfterS * 1000, limits.sendRetryMsMax)));
   }
 
-  /** Finds out when the next of those that wait is due; what is written meanwhile is looked for all the same. */
+  /** Finds out when the channel's next message is due; messages stored meanwhile wake the queue by themselves. */
   async #lookAhead(queue: ChannelQueue): Promise<void> {
     queue.dueMs = Number.POSITIVE_INFINITY;
     const dueMs = await this.#store.nextDueMs(queue.channel);
-    // Outcomes that are not written yet count too, whatever their channel.
+    // Includes outcomes that are not stored yet.
     const waiting = this.#outcomes.flatMap((outcome) => outcome.dueMs ?? []);
     queue.dueMs = Math.min(queue.dueMs, dueMs ?? Number.POSITIVE_INFINITY, ...waiting);
   }
 
-  /** Wakes when the next message is due, or may go. */
+  /** Sets the timer for the next message that is due and allowed by its channel's rate. */
   #setAlarm(): void {
     let next = Number.POSITIVE_INFINITY;
     for (const queue of this.#queues) {
-      // A queue that is full is woken by what is under way.
+      // A full queue is woken when an attempt ends.
       if (queue.count >= limits.sendingAtOnceMax || queue.full.length > 0) continue;
       next = Math.min(next, Math.max(queue.dueMs, queue.capacityAtMs));
     }

@@ -1,10 +1,10 @@
-// The port through which messages leave the service: one sender a channel, built in delivery/, called by the outbox.
-// A sender tries once, within its own time-out, and says what came of it; it throws nothing and remembers nothing.
-// What it says (reason, code) is shown to people, so neither holds credentials.
+// The port through which messages leave the service: one sender for each channel, built in delivery/, called by the
+// outbox. A sender makes one attempt within its own time-out and returns the outcome; it never throws and keeps no
+// state. Reason and code are shown to people, so they contain no credentials.
 import type { WebhookKeyOwner } from '../../users/webhook-keys.ts';
 import type { Channel } from '../rules/notification.ts';
 
-/** Where a user is reached, as their profile says. */
+/** The addresses of a user, from their profile. */
 export interface Recipient extends WebhookKeyOwner {
   readonly username: string;
   readonly phone?: readonly string[];
@@ -15,7 +15,7 @@ export interface Recipient extends WebhookKeyOwner {
 }
 
 export interface OutgoingMessage {
-  /** Id of the outbox row: the same for every try, so that a provider can tell repeats. */
+  /** Id of the outbox row, the same for every attempt, so that a provider can recognise repeats. */
   readonly id: string;
   readonly channel: Channel;
   readonly to: Recipient;
@@ -24,19 +24,19 @@ export interface OutgoingMessage {
 
 export type SendOutcome =
   | { readonly kind: 'sent'; readonly code?: string }
-  /** Not now: try again, not before `retryAfterS` where named. */
+  /** Temporary: try again, not before `retryAfterS` where given. */
   | { readonly kind: 'retry'; readonly reason: string; readonly code?: string; readonly retryAfterS?: number }
-  /** Never: the provider or the address refuses. */
+  /** Permanent: the provider or the address refuses. */
   | { readonly kind: 'failed'; readonly reason: string; readonly code?: string }
-  /** Cannot go out from here: no credentials, no phone number. */
+  /** Cannot be sent from here: no credentials, no phone number. */
   | { readonly kind: 'undelivered'; readonly reason: string };
 
 export interface Sender {
   readonly channel: Channel;
-  /** Messages a second the provider takes; may be less than one. */
+  /** Messages a second that the provider accepts; may be less than one. */
   readonly perSMax: number;
-  /** Why nothing can go out by it, whoever the recipient is: no provider is set up. */
+  /** Why the channel cannot send at all: no provider is set up. */
   readonly closedBecause?: string;
-  /** Tries once. Never rejects; an abort is a `retry`. */
+  /** Makes one attempt. Never rejects; an abort is a `retry`. */
   send(message: OutgoingMessage, signal: AbortSignal): Promise<SendOutcome>;
 }

@@ -1,6 +1,6 @@
-// Replays a rule over stored datapoints and says when it would have fired and what it would have sent, without sending
-// anything (beyond spec.md). Decides by firing.ts, as the watcher does; the time of a datapoint is when it was measured,
-// because a history that was brought in was received all at once. Bounded in datapoints and in what it tells.
+// Runs a rule over stored datapoints and reports when it would have fired and what it would have sent (beyond spec.md).
+// Uses firing.ts, as the watcher does, with timestamps as time, because imported history was received all at once.
+// Bounded in datapoints and in the length of the report.
 
 import { yieldToEventLoop } from '../../../base/in-batches.ts';
 import { Refusal } from '../../../base/refusal.ts';
@@ -23,7 +23,7 @@ import { assertFields, type NotificationFields } from './notification.ts';
 import { type Rule, toRule } from './rule.ts';
 
 export interface DryRunQuery {
-  /** Bounds of the time of measuring, inclusive, milliseconds since 1970 UTC. */
+  /** Bounds of the ordering time, inclusive, in milliseconds since 1970 UTC. */
   readonly fromMs?: number | undefined;
   readonly toMs?: number | undefined;
 }
@@ -33,7 +33,7 @@ export interface DryRunFiring {
   readonly atMs: number;
   readonly device: DeviceId;
   readonly sensor: string;
-  /** What would have been sent, or the setting of an actuator; absent where there is nothing. */
+  /** The text that would have been sent, or the setting of an actuator; absent where there is none. */
   readonly message?: string;
   readonly setting?: Json;
 }
@@ -41,9 +41,9 @@ export interface DryRunFiring {
 export interface DryRunReport {
   /** In order of time. */
   readonly firings: readonly DryRunFiring[];
-  /** Datapoints that were looked at. */
+  /** Number of datapoints evaluated. */
   readonly datapoints: number;
-  /** True when there is more than is looked at, or told, at once. */
+  /** True when there are more datapoints or firings than the bounds. */
   readonly isCut: boolean;
 }
 
@@ -90,7 +90,7 @@ export class DryRun {
     return { firings: run.firings, datapoints: points.length, isCut };
   }
 
-  /** The datapoints of all sensors that the rule needs, oldest first, as many as are looked at. */
+  /** The datapoints of all sensors that the rule needs, oldest first, up to the bound. */
   async #read(
     { caller }: Actor,
     rule: Rule,
@@ -109,7 +109,7 @@ export class DryRun {
     }
     const max = limits.dryRunDatapointsMax;
     let points: SensorDatapoint[] = [];
-    // Of each sensor as many as could be among the oldest of all.
+    // From each sensor as many as could be among the oldest of all.
     let untilMs = Number.POSITIVE_INFINITY;
     for (const { device, sensor } of sensors) {
       const until = Math.min(toMs ?? Number.POSITIVE_INFINITY, untilMs);
@@ -132,7 +132,7 @@ function oldest(points: SensorDatapoint[], max: number): SensorDatapoint[] {
   return points.sort((a, b) => compareTimes(a.point, b.point)).slice(0, max);
 }
 
-/** One replay. */
+/** The state of one dry run. */
 class DryRunState {
   readonly firings: DryRunFiring[] = [];
   readonly #rule: Rule;
@@ -158,7 +158,7 @@ class DryRunState {
     this.#note(device, applyDatapoint(this.#contextOf(device), at));
   }
 
-  /** What time alone would have made happen by then. */
+  /** Applies what time alone would have caused until then. */
   end(atMs: number | undefined): void {
     if (atMs !== undefined)
       for (const device of this.#devices.values()) this.#note(device, applyTime(this.#contextOf(device), atMs));

@@ -10,7 +10,7 @@
 import type { Json } from '../../../base/text/json.ts';
 import type { ComparedValue, ComparisonOperator, Expression } from './expression.ts';
 
-/** The last value of a sensor; undefined where there is none. */
+/** The last value of a sensor; undefined where it never had one. */
 export type Lookup = (sensor: string) => Json | undefined;
 
 export function holds(expression: Expression, lookup: Lookup): boolean {

@@ -1,13 +1,13 @@
-// Reads the expression of a rule's condition; the grammar stands in expression.ts. Called where a rule is made or
-// changed. Time is linear in the length; length, number of comparisons and depth are bounded; whatever the text, it
-// either gives a tree or throws its one refusal, which points at the column.
+// Parses the expression of a rule's condition; expression.ts has the grammar. Called when a rule is created or changed.
+// Linear time; length, number of comparisons and depth are bounded. Returns a tree or throws a Refusal that names the
+// column.
 
 import { Refusal } from '../../../base/refusal.ts';
 import { isStorableText, textFault } from '../../../base/text/json.ts';
 import { limits } from '../../../config/limits.ts';
 import type { ComparedValue, ComparisonOperator, Expression } from './expression.ts';
 
-/** Where the expression stands, as a rule. */
+/** JSON pointer of the expression in a rule. */
 const usualPointer = '/condition/expression';
 
 /**
@@ -22,7 +22,7 @@ export function parseExpression(text: string, pointer = usualPointer): Expressio
   return new Parser(text, pointer).parse();
 }
 
-// Sticky: each matches at the parser's position alone. An id has the characters of contract 1.
+// Sticky: each matches only at the parser's position. Ids have the characters of contract 1.
 const idCharacter = String.raw`[$%*,\-.0-9:@A-Z\[\\\]^_\x60a-z{}~]`;
 const patterns = {
   space: /[ \t\r\n]*/y,
@@ -63,7 +63,7 @@ class Parser {
     return this.#at === this.#text.length;
   }
 
-  /** `depth` counts the parentheses around; it bounds the recursion. */
+  /** @param depth enclosing parentheses; bounds the recursion. */
   #any(depth: number): Expression {
     return this.#joined('or', () => this.#joined('and', () => this.#term(depth)));
   }
@@ -144,7 +144,7 @@ class Parser {
     return number;
   }
 
-  /** A text in quotes, if one begins here. */
+  /** The text in quotes at this position, if there is one. */
   #quoted(): string | undefined {
     const start = this.#at;
     if (!this.#peek('quote')) return undefined;
@@ -169,7 +169,7 @@ class Parser {
     return pattern.test(this.#text);
   }
 
-  /** What matches here, and the space after it, is passed over. */
+  /** Consumes a match at this position and the space after it. */
   #take(name: keyof typeof patterns): string | undefined {
     const pattern = patterns[name];
     pattern.lastIndex = this.#at;

@@ -13,17 +13,17 @@
 // Ids may hold ! and |, so a bare id ends before "||", and before "!=" unless that is the "!" of an id before "==".
 // Who means otherwise puts spaces around the operator, or the id in quotes.
 
-/** How a sensor is compared. */
+/** The operators of comparisons. */
 export type ComparisonOperator = '<' | '<=' | '>' | '>=' | '==' | '!=';
 
-/** What it is compared with: a number, a text, or a range that has both its ends. */
+/** The value of a comparison: a number, a text, or a range with both ends. */
 export type ComparedValue = number | string | { readonly from: number; readonly to: number };
 
 export type Expression =
   | { readonly kind: 'always' }
   /** The sensor has a value. */
   | { readonly kind: 'present'; readonly sensor: string }
-  /** One item, or with `==` and `!=` several: any of them, and none of them. */
+  /** One item, or with `==` and `!=` several: equal to any of them, or to none of them. */
   | {
       readonly kind: 'compare';
       readonly sensor: string;
@@ -34,7 +34,7 @@ export type Expression =
   | { readonly kind: 'and'; readonly terms: readonly Expression[] }
   | { readonly kind: 'or'; readonly terms: readonly Expression[] };
 
-/** Writes the expression so that it reads back as the same tree. */
+/** Prints the expression so that it parses to the same tree. */
 export function printExpression(expression: Expression): string {
   switch (expression.kind) {
     case 'always':
@@ -66,7 +66,7 @@ function printTerm(term: Expression, within: 'and' | 'or'): string {
   return needsParentheses ? `(${printExpression(term)})` : printExpression(term);
 }
 
-/** Bare where nothing in the id could be taken for an operator. */
+/** Bare where nothing in the id could be read as an operator. */
 function printSensor(id: string): string {
   return /[!|]/.test(id) ? printText(id) : id;
 }

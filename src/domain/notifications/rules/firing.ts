@@ -13,25 +13,25 @@ import type { SensorId } from '../../devices/sensor.ts';
 import { holds, type Lookup } from './expression-evaluation.ts';
 import type { Rule } from './rule.ts';
 
-/** What a rule remembers of one device. */
+/** The state of a rule for one device. */
 export interface RuleDeviceState {
-  /** Since when the condition holds, and the sensor whose datapoint made it so. */
+  /** Since when the condition holds, and the sensor whose datapoint made it true. */
   since?: { readonly atMs: number; readonly sensor: string };
-  /** True when it has held for as long as it must. */
+  /** True when it has held for the required time. */
   counts?: boolean;
-  /** True after a firing, until the hysteresis was true. */
+  /** True after a firing, until the hysteresis expression was true. */
   isDisarmed?: boolean;
-  /** True after a firing, until the recovery was told. */
+  /** True after a firing, until the recovery message. */
   isAlarming?: boolean;
-  /** Sensors that were found silent; true where the rule fired for it. */
+  /** Silent sensors; true where the rule fired because of it. */
   readonly silent: Map<string, boolean>;
-  /** Seq of the last datapoint that changed it. */
+  /** Seq of the last datapoint that changed this state. */
   seq?: number;
-  /** When each sensor was last heard, milliseconds since 1970 UTC; only where silence is watched. Not kept on disk. */
+  /** When each sensor was last heard, in milliseconds since 1970 UTC; only for rules with `silence`. Not stored. */
   readonly heardMs: Map<string, number>;
 }
 
-/** What a rule remembers over all devices. */
+/** The state of a rule over all devices. */
 export interface RuleState {
   lastFiredMs: number | undefined;
 }
@@ -39,7 +39,7 @@ export interface RuleState {
 export interface FiringEvent {
   readonly kind: 'fires' | 'recovers';
   readonly atMs: number;
-  /** `{id}` in the message. */
+  /** The value of `{id}` in the message. */
   readonly sensor: string;
 }
 
@@ -58,7 +58,7 @@ interface Judged extends FiringContext {
   readonly events: FiringEvent[];
 }
 
-/** For a rule that remembers nothing of devices: whether a datapoint can make it fire at all. Most cannot. */
+/** For a rule without state of devices: whether a datapoint can make it fire at all. Usually it cannot. */
 export function mayFire(
   { expression, throttlingMs, expiresMs }: Rule,
   { lastFiredMs }: RuleState,
@@ -81,7 +81,7 @@ export function applyDatapoint(
   const { rule, memory, events } = of;
   if (rule.silenceMs !== undefined) hear(of, sensor, atMs);
   if (rule.expression === undefined) return events;
-  // Before the condition is looked at: what arms a rule may make it fire at once.
+  // Before the condition, because this datapoint may re-arm the rule and make it fire.
   if (rule.rearm !== undefined && holds(rule.rearm, lookup)) {
     delete memory.isDisarmed;
     recover(of, { sensor, atMs });
@@ -116,12 +116,12 @@ export function applyTime(context: FiringContext, untilMs: number): readonly Fir
   return of.events;
 }
 
-/** When time alone makes something happen; undefined: not before the next datapoint. */
+/** When time alone causes something next; undefined: not before the next datapoint. */
 export function dueMs(of: Pick<FiringContext, 'rule' | 'memory'>): number | undefined {
   return nextOf(of)?.atMs;
 }
 
-/** What is kept of a memory on disk. */
+/** The part of the state that is stored. */
 export function serializeDeviceState({ heardMs: _, silent, ...kept }: RuleDeviceState): string {
   return JSON.stringify(silent.size === 0 ? kept : { ...kept, silent: [...silent] });
 }

@@ -1,26 +1,26 @@
-// What a rule says when it fires or recovers: the text of its message, or the setting of an actuator as JSON, with variables
-// replaced. Called for messages that are sent, and by dry runs for those that would be.
+// The text that a rule sends when it fires or recovers, or the setting of an actuator as JSON, with variables replaced.
+// Used for messages and for dry runs.
 import type { Json } from '../../../base/text/json.ts';
 import type { Lookup } from './expression-evaluation.ts';
 import type { FiringEvent } from './firing.ts';
 import type { Rule } from './rule.ts';
 import { replaceVariables } from './variables.ts';
 
-/** The setting of an actuator as it waits in the outbox. */
+/** An actuator setting as stored in the outbox. */
 export interface ActuatorSetting {
   readonly device_id: string;
   readonly actuator_id: string;
   readonly actuator_value: Json;
 }
 
-/** What a message is made of. */
+/** The input of a message text. */
 export interface TextSource {
   readonly rule: Rule;
   readonly event: FiringEvent;
   readonly lookup: Lookup;
 }
 
-/** What is sent; undefined where nothing is. */
+/** The text to send; undefined where there is none. */
 export function messageTextOf({ rule, event, lookup }: TextSource): string | undefined {
   const { action, recoveryMessage } = rule;
   const replaced = (text: string) => replaceVariables(text, event.sensor, lookup);

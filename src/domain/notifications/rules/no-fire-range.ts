@@ -1,8 +1,9 @@
-// Numbers at which a rule that looks at one sensor cannot fire, so that a usual datapoint is done with one comparison for
-// all rules of its sensor. Says the same as expression-evaluation.ts; what it cannot tell from one number it leaves to that.
+// The range of numbers at which rules of one sensor cannot fire, so that a normal datapoint takes one comparison for
+// all rules of its sensor. Consistent with expression-evaluation.ts; cases that a single number does not decide are
+// left to that.
 import type { Expression } from './expression.ts';
 
-/** The expression can hold only beyond these bounds: no value between them fires a rule. */
+/** No value between these bounds makes the expression true. */
 export interface NoFireRange {
   readonly above: number;
   readonly atLeast: number;
@@ -21,7 +22,7 @@ export function isInNoFireRange(value: number, { above, atLeast, below, atMost }
   return !(value > above || value >= atLeast || value < below || value <= atMost);
 }
 
-/** Where none of the expressions holds when this sensor has such a value; undefined where that is not told by it alone. */
+/** The range in which none of the expressions holds; undefined where other sensors or values decide too. */
 export function noFireRangeOf(expressions: readonly Expression[], sensor: string): NoFireRange | undefined {
   let noFireRange: NoFireRange | undefined = everywhere;
   for (const expression of expressions) noFireRange = both(noFireRange, calmOfOne(expression, sensor));
@@ -31,7 +32,7 @@ export function noFireRangeOf(expressions: readonly Expression[], sensor: string
 function calmOfOne(expression: Expression, sensor: string): NoFireRange | undefined {
   if (expression.kind === 'or') return noFireRangeOf(expression.terms, sensor);
   if (expression.kind === 'and') {
-    // Where one term does not hold, all do not.
+    // One false term makes the conjunction false.
     for (const term of expression.terms) {
       const noFireRange = calmOfOne(term, sensor);
       if (noFireRange !== undefined) return noFireRange;

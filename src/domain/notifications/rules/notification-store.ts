@@ -1,17 +1,17 @@
-// What notifications need remembered. A user who goes takes their rules along, in the same unit of writes.
+// Storage of notifications. Rules are removed with their author, in the same unit of writes.
 import type { Filter } from '../../devices/filter.ts';
 import type { UserKey } from '../../users/user.ts';
 import type { Notification, NotificationChange, NotificationFields, NotificationId } from './notification.ts';
 
 export interface NotificationQuery {
-  /** Whose; undefined: everybody's. */
+  /** Rules of this author; undefined: of all. */
   readonly author: UserKey | undefined;
   readonly filter: Filter;
 }
 
-/** From where on a rule is evaluated as it is now. */
+/** Where the evaluation of a rule in its present form begins. */
 export interface RuleStart {
-  /** Datapoints up to this seq do not concern it. */
+  /** Datapoints up to this seq are ignored. */
   readonly afterSeq: number;
   /** Milliseconds since 1970 UTC. */
   readonly sinceMs: number;
@@ -23,7 +23,7 @@ export interface NotificationStore {
   list(query: NotificationQuery & { readonly limit: number; readonly offset: number }): Promise<Notification[]>;
   count(query: NotificationQuery): Promise<number>;
   create(id: NotificationId, author: UserKey, fields: NotificationFields, watched: RuleStart): Promise<void>;
-  /** Sets the fields that the change names, and no other; with `isAnew` the rule forgets what it remembered of devices. */
+  /** Sets exactly the fields of the change; with `isAnew` the state of devices is deleted. */
   update(
     id: NotificationId,
     change: NotificationChange,

@@ -1,5 +1,5 @@
-// A notification (spec 2.5): a rule that says which values make the service send a message or set an actuator. What
-// it holds, and how its condition and its action are read. Both are kept as they were given; `parse…` says what they mean.
+// A notification (spec 2.5): a rule that makes the service send a message or set an actuator at certain values. Its
+// fields and how condition and action are parsed. Both are stored as the client sent them.
 
 import { Refusal } from '../../../base/refusal.ts';
 import { isStorableText, type Json, textFault } from '../../../base/text/json.ts';
@@ -7,7 +7,7 @@ import { limits } from '../../../config/limits.ts';
 import type { UserKey } from '../../users/user.ts';
 import { parseExpression } from './expression-parser.ts';
 
-/** 24 hex digits that nobody can guess. */
+/** 24 hex digits, not guessable. */
 export type NotificationId = string & { readonly __brand?: 'NotificationId' };
 
 export const statuses = ['active', 'inactive'] as const;
@@ -15,12 +15,12 @@ export type Status = (typeof statuses)[number];
 
 /** `none` records a firing and sends nothing. */
 export const channels = ['sms', 'voice', 'twitter', 'none', 'email', 'webhook', 'telegram'] as const;
-/** The ways a message leaves the service. */
+/** The channels by which messages leave the service. */
 export type Channel = Exclude<(typeof channels)[number], 'none'>;
 
 export type JsonObject = { readonly [key: string]: Json };
 
-/** What its author says of it; a field that is null in a change is taken away. */
+/** The fields that the author sets; null in a change removes a field. */
 export interface NotificationFields {
   readonly description?: string;
   readonly condition: JsonObject;
@@ -30,11 +30,14 @@ export interface NotificationFields {
   readonly throttlingS: number;
   /** Milliseconds since 1970 UTC; absent: never. */
   readonly expiresMs?: number;
-  /** A second expression: after a firing the rule waits until it was true (beyond spec.md, as are those that follow). */
+  /**
+   * A second expression: after a firing the rule waits until it was true. This field and the following ones go beyond
+   * spec.md.
+   */
   readonly hysteresis?: string;
   /** How long the condition must hold. */
   readonly forS?: number;
-  /** The rule fires when a sensor has sent nothing for so long. */
+  /** The rule fires when a sensor has sent nothing for this time. */
   readonly silenceS?: number;
   /** Sent when the condition ends after a firing. */
   readonly recoveryMessage?: string;
@@ -46,7 +49,7 @@ export interface Notification extends NotificationFields {
   readonly id: NotificationId;
   readonly authorKey: UserKey;
   readonly author: string;
-  /** Firings so far. */
+  /** Number of firings. */
   readonly timesSent: number;
   readonly lastNotificationMs?: number;
   readonly lastSuccessMs?: number;
@@ -62,7 +65,7 @@ export function parseNotificationId(text: string): NotificationId {
   return fault('/notification', 'must be the id of a notification: 24 hex digits');
 }
 
-/** Checks what holds of every rule, however it came. @throws Refusal `malformed`, `too-large` */
+/** The checks for every rule, whatever its source. @throws Refusal `malformed`, `too-large` */
 export function assertFields(fields: NotificationFields): void {
   const { condition, action, throttlingS } = fields;
   assertBytes(condition, '/condition');
@@ -92,7 +95,7 @@ function assertBeyond({ action, hysteresis, forS = 0, silenceS = 1, recoveryMess
   if (action['type'] === 'ActuationAction') fault('/recovery_message', 'goes with a message, not with an actuator');
 }
 
-/** Devices and sensors need not exist: a rule may be made before them, and outlives them. */
+/** Devices and sensors need not exist: a rule may be created before them and outlive them. */
 function assertCondition({ devices, sensors, expression }: JsonObject): void {
   assertTexts(devices ?? [], '/condition/devices', limits.notificationEntriesMax);
   assertTexts(sensors ?? [], '/condition/sensors', limits.notificationEntriesMax);
@@ -153,7 +156,7 @@ function assertText(value: Json | undefined, pointer: string, charsMax: number):
   return value;
 }
 
-/** Fields that nobody reads are kept as they were given, within this bound. */
+/** Unknown fields are stored as they are, within this bound. */
 function assertBytes(value: JsonObject, pointer: string): void {
   const bytes = Buffer.byteLength(JSON.stringify(value));
   if (bytes <= limits.notificationBytesMax) return;

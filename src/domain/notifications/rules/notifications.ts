@@ -1,5 +1,5 @@
-// What one can do with notifications (spec 4.1, contract 7). A rule belongs to its author: they and admins read and
-// change it. Guest's rules are guest's, and so everybody's who does not sign in.
+// Reading and changing notifications (spec 4.1, contract 7). A rule belongs to its author, who with admins may read and
+// change it. Rules of guest belong to all guests.
 
 import type { Ids } from '../../../base/ids.ts';
 import { inOffsetSteps } from '../../../base/in-batches.ts';
@@ -29,16 +29,16 @@ import { textsOf } from './rule.ts';
 import type { RuleChanges, RuleWeight } from './rule-changes.ts';
 
 export interface NotificationPage {
-  /** Those of the page, in steps that are small enough to be held at once. */
+  /** The rules of the page, in steps small enough to be held in memory. */
   readonly steps: AsyncGenerator<readonly Notification[]>;
   /** Notifications that match, on all pages. */
   readonly total: number;
 }
 
-/** What a caller asks to be changed; null takes a field away, in a condition and an action too (RFC 7396). */
+/** The change a caller asks for; null removes a field, also within condition and action (RFC 7396). */
 export type NotificationPatch = NotificationChange;
 
-/** What a rule is tried with where nothing is said. */
+/** Defaults of a dry run's rule. */
 const blank: NotificationFields = {
   condition: {},
   action: { usernames: [], channels: [], message: '' },
@@ -46,7 +46,7 @@ const blank: NotificationFields = {
   throttlingS: 0,
 };
 
-/** A change of these makes what was remembered of devices meaningless. */
+/** A change of these fields makes the stored state of devices meaningless. */
 const anew = ['condition', 'hysteresis', 'forS', 'silenceS'] as const;
 
 export class Notifications {
@@ -82,7 +82,7 @@ export class Notifications {
     assertFields(fields);
     const id = Buffer.from(this.#ids.bytes(12)).toString('hex');
     const sinceMs = this.#clock.now();
-    // What came before it was made does not concern it (contract 7: never at creation).
+    // Datapoints before its creation are ignored (contract 7: a rule never fires at creation).
     const release = this.#reserve(actor.key, fields);
     try {
       await this.#shares.take(actor, { rules: 1 }, () =>
@@ -105,7 +105,7 @@ export class Notifications {
     return notification;
   }
 
-  /** A page of one's own; for admins of everybody's. */
+  /** A page of the actor's rules; for admins of everybody's. */
   async list(
     actor: Actor,
     { q, limit, offset }: { readonly q?: string | undefined; readonly limit: number; readonly offset: number },
@@ -119,7 +119,7 @@ export class Notifications {
     return { steps: inOffsetSteps(read, { limit, offset, stepRows: limits.notificationStepRows }), total };
   }
 
-  /** Merges the patch into the rule; what comes out is checked as if it were new. */
+  /** Applies the patch to the rule; the result is checked like a new rule. */
   async update(actor: Actor, id: string, patch: NotificationPatch): Promise<void> {
     const notification = await this.get(actor, id);
     const condition = isJsonObject(patch.condition) ? merge(notification.condition, patch.condition) : patch.condition;
@@ -142,8 +142,8 @@ export class Notifications {
   }
 
   /**
-   * Says when a rule would have fired, and what it would have sent; nothing is sent. Fields of a rule that is there
-   * may be tried otherwise.
+   * Reports when a rule would have fired and what it would have sent; sends nothing. Fields of an existing rule may be
+   * replaced.
    * @throws Refusal `malformed`, `not-found`, `forbidden`
    */
   async dryRun(
@@ -166,7 +166,7 @@ export class Notifications {
     await this.#ruleChanges.change(notification.id, () => this.#store.remove(notification.id));
   }
 
-  /** A rule that is started again, or says something else, has seen nothing yet; its counters stay. */
+  /** A rule that is activated again, or has another condition, starts without state; its counters stay. */
   async #change(before: Notification, change: NotificationChange): Promise<void> {
     const isStarted = change.status === 'active' && before.status !== 'active';
     const isAnew = isStarted || anew.some((field) => change[field] !== undefined);
@@ -184,7 +184,7 @@ export class Notifications {
   }
 
   /**
-   * Takes memory for a rule that is to be active, or for what it grows by; the function given back ends that.
+   * Reserves memory for a rule that becomes active, or for its growth; returns the function that ends the reservation.
    * @throws Refusal `busy`.
    */
   #reserve(author: UserKey, fields: NotificationFields, before?: NotificationFields): () => void {
@@ -207,7 +207,7 @@ function weightOf({ condition, action }: NotificationFields): RuleWeight {
   return { devices: textsOf(condition['devices']), conditionJson, actionJson };
 }
 
-/** An action of the other form or another type replaces the whole: the fields of both together would mean nothing. */
+/** An action of another form or type replaces the whole action: merged fields would be meaningless. */
 function mergeAction(action: JsonObject, patch: JsonObject): JsonObject {
   return isOfOneForm(action, patch) ? mergeActuation(action, patch) : merge({}, patch);
 }
@@ -219,7 +219,7 @@ function isOfOneForm(action: JsonObject, patch: JsonObject): boolean {
 
 const flatFields = ['usernames', 'channels', 'message'];
 
-/** Null is a value to set an actuator to, and so is an object, whole. */
+/** For an actuator, null and objects are values, not patches. */
 function mergeActuation(action: JsonObject, patch: JsonObject): JsonObject {
   const value = patch['value'];
   const merged = merge(action, patch);

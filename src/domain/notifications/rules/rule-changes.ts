@@ -1,18 +1,18 @@
-// What a change of a rule asks of whoever evaluates rules, so that no datapoint is missed or looked at twice on the way.
-// Implemented by watching/watcher.ts, called by notifications.ts alone.
+// The interface between changes of rules and their evaluation: no datapoint is missed or evaluated twice because of a
+// change. Implemented by watching/watcher.ts, called by notifications.ts alone.
 import type { DeviceId } from '../../devices/device.ts';
 import type { UserKey } from '../../users/user.ts';
 import type { NotificationId } from './notification.ts';
 
-/** Where the evaluation of rules stands when a change is written. */
+/** The position of the evaluation when a change is written. */
 export interface SeqSource {
-  /** Seq of the newest datapoint there is. */
+  /** Seq of the newest datapoint. */
   readonly newest: number;
-  /** All datapoints up to this seq have been looked at. */
+  /** Datapoints up to this seq have been evaluated. */
   readonly seen: number;
 }
 
-/** What of a rule decides how much memory it takes. */
+/** The fields that decide how much memory a rule takes. */
 export interface RuleWeight {
   readonly devices: readonly DeviceId[];
   readonly conditionJson: string;
@@ -21,13 +21,13 @@ export interface RuleWeight {
 
 export interface RuleChanges {
   /**
-   * Takes memory for a rule that is about to be stored, or for what it grows by; the function given back returns it, and is
-   * called once the rule is stored, or will not be.
-   * @throws Refusal `busy` where the rules there are leave no room for it.
+   * Reserves memory for a rule that is about to be stored, or for its growth.
+   * @returns the function that ends the reservation; call it when the rule is stored, or will not be.
+   * @throws Refusal `busy` where the existing rules leave no memory for it.
    */
   reserve(author: UserKey, rule: RuleWeight, before?: RuleWeight): () => void;
-  /** Has `write` store a new rule, and takes the rule in; many may be added at once. */
+  /** Calls `write` to store a new rule, then adds it to the evaluation; many may be added at once. */
   add<T>(id: NotificationId, write: (seqs: Pick<SeqSource, 'newest'>) => Promise<T>): Promise<T>;
-  /** Has `write` change a rule between two steps of the evaluation, and takes the change in before this resolves. */
+  /** Calls `write` to change a rule between two steps of the evaluation; the change is in effect when this resolves. */
   change<T>(id: NotificationId, write: (seqs: SeqSource) => Promise<T>): Promise<T>;
 }

@@ -1,5 +1,5 @@
-// A notification as it is evaluated: its condition parsed, its times in milliseconds. Made from the record when a
-// datapoint first concerns it.
+// A notification in the form for evaluation: condition parsed, times in milliseconds. Made when a datapoint first
+// concerns it.
 import type { Json } from '../../../base/text/json.ts';
 import type { DeviceId } from '../../devices/device.ts';
 import type { SensorId } from '../../devices/sensor.ts';
@@ -10,13 +10,13 @@ import { variablesOf } from './variables.ts';
 
 export interface Rule {
   readonly devices: readonly DeviceId[];
-  /** Whose datapoints make it look: those the condition names, and those of its expression. */
+  /** The sensors whose datapoints trigger an evaluation: those of the condition and of its expression. */
   readonly sensors: readonly SensorId[];
-  /** Whose last values it needs: for its expressions and for the variables of what it sends. */
+  /** The sensors whose last values are needed: for the expressions, and for variables in texts. */
   readonly values: readonly SensorId[];
-  /** Undefined where the rule is about silence alone. */
+  /** Undefined where the rule has only `silence`. */
   readonly expression: Expression | undefined;
-  /** What must hold before it fires again (`hysteresis`). */
+  /** The hysteresis expression, which must hold before the rule fires again. */
   readonly rearm: Expression | undefined;
   /** How long the condition must hold. */
   readonly forMs: number;
@@ -27,7 +27,7 @@ export interface Rule {
   readonly action: Action;
 }
 
-/** What happens when a rule fires. */
+/** What a firing does. */
 export type Action =
   | {
       readonly kind: 'message';

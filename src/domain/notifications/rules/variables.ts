@@ -1,18 +1,18 @@
-// The variables in a message or in a text that an actuator is set to (spec 2.5, contract 7): `{id}` is the sensor that
-// made the rule fire, `{<sensor id>}` the last value of that sensor; `${…}` the same. What names nothing stays as it is.
+// Variables in a message or in the text for an actuator (spec 2.5, contract 7): `{id}` is the sensor that made the rule
+// fire, `{<sensor id>}` the last value of that sensor; `${…}` is the same. Unknown names stay as they are.
 import type { Json } from '../../../base/text/json.ts';
 import { limits } from '../../../config/limits.ts';
 import type { Lookup } from './expression-evaluation.ts';
 
-// No id holds braces that would make this ambiguous in practice; what is too long for one names nothing.
+// Sensor ids hardly ever contain braces; a name too long for an id stays as it is.
 const variable = /\$?\{([^{}\s]+)\}/g;
 
-/** The sensors whose values the text shows. */
+/** The sensors whose values the text contains. */
 export function variablesOf(text: string): string[] {
   return [...new Set([...text.matchAll(variable)].map(([, name]) => name as string))].filter((name) => name !== 'id');
 }
 
-/** The text with its variables replaced, cut off where it grows beyond what is sent. */
+/** The text with variables replaced, cut off at the maximum length of a message. */
 export function replaceVariables(text: string, sensor: string, lookup: Lookup): string {
   const replaced = text.replace(variable, (whole, name: string) => {
     if (name === 'id') return sensor;
@@ -24,7 +24,7 @@ export function replaceVariables(text: string, sensor: string, lookup: Lookup): 
   return `${cut.isWellFormed() ? cut : cut.slice(0, -1)}…`;
 }
 
-// A double has that many decimal digits that mean something; what calculating leaves behind them is not for people.
+// Significant decimal digits of a double; further ones are rounding noise.
 const digits = 15;
 
 function shown(value: Json): string {

@@ -6,7 +6,7 @@ import type { DeviceId } from '../../devices/device.ts';
 import { dueMs } from '../rules/firing.ts';
 import type { RuleEntry } from './rule-index.ts';
 
-/** A rule is to look at a device again. */
+/** A rule is to evaluate a device at this time. */
 export interface Alarm {
   readonly entry: RuleEntry;
   readonly device: DeviceId;
@@ -29,14 +29,14 @@ export class Alarms {
     return this.#alarms.nextMs;
   }
 
-  /** Sees to it that the rule looks at the device again when time makes something due. */
+  /** Plans the rule's next alarm for the device, if time will cause something. */
   arrange(entry: RuleEntry, device: DeviceId): void {
     if (entry.isGone || !entry.hasMemory) return;
     const at = dueMs({ rule: entry.rule, memory: entry.memoryOf(device) });
     if (at !== undefined && entry.planAlarm(device, at)) this.#alarms.add(at, { entry, device });
   }
 
-  /** Takes those that are due, at most `max`; who takes one arranges the next. */
+  /** Removes and returns up to `max` due alarms; the caller arranges the next ones. */
   take(max: number): Alarm[] {
     const due: Alarm[] = [];
     while (due.length < max) {

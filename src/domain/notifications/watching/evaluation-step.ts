@@ -1,4 +1,4 @@
-// What one step of the evaluator knows of the devices that it looks at, and what it has concluded and not yet written.
+// The state of one step of the evaluator: the devices it evaluates, and results that are not stored yet.
 import { jsonValue, type StoredValue } from '../../datapoints/datapoint.ts';
 import { calibrate } from '../../devices/calibration.ts';
 import type { Device, DeviceId } from '../../devices/device.ts';
@@ -12,14 +12,14 @@ import type { RecordedFiring, WatchRecord } from './watch-store.ts';
 export interface WatchedSensor {
   readonly watched: WatchedDevice;
   readonly sensor: Sensor;
-  /** Those that its datapoints concern. */
+  /** The rules that its datapoints concern. */
   readonly rules: SensorRules;
-  /** The last value; undefined where nothing was ever pushed. */
+  /** The last value; undefined where it never had one. */
   value: StoredValue | undefined;
   isMoved: boolean;
 }
 
-/** A device whose rules look. Kept from step to step, without the values. */
+/** A device with rules. Kept from step to step, without values. */
 export class WatchedDevice {
   readonly device: Device;
   /** True where time alone may make one of its rules fire. */
@@ -41,12 +41,12 @@ export class WatchedDevice {
     this.#watches = new Map(this.watches.map((watch) => [watch.sensor.id, watch]));
   }
 
-  /** False where the device or the rules are no longer as they were. */
+  /** False where the device or its rules have changed. */
   isOf(device: Device, rules: SortedRules): boolean {
     return this.device === device && this.#rules === rules;
   }
 
-  /** Last values as reads show them. */
+  /** Last values as reads return them. */
   readonly lookup: Lookup = (id) => {
     const watch = this.#watches.get(id);
     return watch?.value === undefined ? undefined : jsonValue(calibrate(watch.value, watch.sensor.calibration));
@@ -54,11 +54,11 @@ export class WatchedDevice {
 }
 
 export class EvaluationStep {
-  /** The devices it has come to; undefined: nobody looks at it any more. */
+  /** The devices of this step; undefined: the device has no rules any more. */
   readonly watcheds = new Map<DeviceId, WatchedDevice | undefined>();
   readonly watches = new Map<SensorKey, WatchedSensor>();
   readonly actors = new Map<UserKey, Actor | undefined>();
-  /** Sensors of which a value came in this step. */
+  /** Sensors with a new value in this step. */
   readonly moved: WatchedSensor[] = [];
   firings: { readonly entry: RuleEntry; readonly firing: RecordedFiring }[] = [];
   memories = new Map<string, WatchRecord['memories'][number]>();
@@ -76,7 +76,7 @@ export class EvaluationStep {
     }
   }
 
-  /** Lets go of the values: they are bounded elsewhere. */
+  /** Releases the values, which are cached and bounded elsewhere. */
   leave(): void {
     for (const watch of this.watches.values()) {
       watch.value = undefined;
@@ -84,7 +84,7 @@ export class EvaluationStep {
     }
   }
 
-  /** The sensor has another value. */
+  /** Sets a sensor's value. */
   move(watch: WatchedSensor, value: StoredValue): void {
     watch.value = value;
     if (watch.isMoved) return;

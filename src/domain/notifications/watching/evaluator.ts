@@ -1,6 +1,6 @@
-// Looks at datapoints with the rules they concern and records what these do. Called by the watcher alone, one step at a
-// time. Asks the one permission function, at that moment, whether the author may see the device (I6). What a rule did
-// counts once it is written; a caller whose step fails reads the rules anew.
+// Evaluates rules for datapoints and stores the results. Called by the watcher alone, one step at a time. Asks the
+// permission function, at that moment, whether the author may see the device (I6). Results count once they are stored;
+// after a failed step the caller loads the rules anew.
 
 import { yieldToEventLoop } from '../../../base/in-batches.ts';
 import { entryBytes, heapBytes } from '../../../base/memory/heap-bytes.ts';
@@ -39,9 +39,9 @@ import type { SeenPush } from './watch-queue.ts';
 import type { RecordedFiring, WatchStore } from './watch-store.ts';
 
 interface LookOptions {
-  /** All up to this seq has been looked at. */
+  /** Datapoints up to this seq have been evaluated before. */
   readonly seenSeq: number;
-  /** True where it is written down how far this went, even if nothing happened. */
+  /** True where the position is stored even if nothing happened. */
   readonly isNoted: boolean;
 }
 
@@ -58,9 +58,9 @@ export class Evaluator {
   readonly #oldMs: number;
   readonly #alarms: Alarms;
   readonly #outbox: Pick<Outbox, 'wakeFor'>;
-  /** What is known of the devices that were looked at; of no use any more where device or rules have changed. */
+  /** Devices of earlier steps; ignored where the device or its rules have changed. */
   readonly #watcheds = new WeakMap<SortedRules, WatchedDevice>();
-  /** Last values of sensors that rules need; those that nothing was pushed to are not in here. */
+  /** Last values of sensors that rules need; sensors without a value are not in it. */
   readonly #values = new LruCache<SensorKey, StoredValue>({
     weightMax: limits.watchValueBytesMax,
     pool: remembered,
@@ -77,7 +77,7 @@ export class Evaluator {
     readonly messages: MessageBuilder;
     readonly counters: NotificationCounters;
     readonly clock: Clock;
-    /** Datapoints measured so many hours before they came are not looked at; 0: all are. */
+    /** Datapoints received more than so many hours after their timestamp are ignored; 0: none is. */
     readonly oldHours: number;
     readonly alarms: Alarms;
     readonly outbox: Pick<Outbox, 'wakeFor'>;
@@ -96,7 +96,7 @@ export class Evaluator {
     this.#outbox = parts.outbox;
   }
 
-  /** Forgets last values, because others are needed now, or they are not those of the time that is looked at. */
+  /** Drops the last values, because other sensors are needed, or the position has changed. */
   forgetValues(): void {
     this.#values.clear();
   }
@@ -104,12 +104,12 @@ export class Evaluator {
   /** Looks at pushes in their order, with the rules of each device. */
   async look(pushes: readonly SeenPush[], { seenSeq, isNoted }: LookOptions): Promise<void> {
     const step = new EvaluationStep();
-    // What came before and is not in memory came before anybody asked for it.
+    // Values from before this seq are read from the store.
     const upToSeq = Math.max(seenSeq, (pushes[0]?.firstSeq ?? 0) - 1);
     await this.#load(step, pushes, upToSeq);
     for (const push of pushes) {
       const watch = step.watches.get(push.sensor.key);
-      // A sensor that has gone, or another that has its id now, is not watched.
+      // A removed sensor, or a new one with its id, is not in the map.
       if (watch === undefined) continue;
       for (let index = 0; index < push.readings.length; index++) {
         if (push.firstSeq + index <= seenSeq || !this.#mayMatter(step, push, index, watch)) continue;
@@ -131,7 +131,7 @@ export class Evaluator {
     }
   }
 
-  /** Looks at what time has made due. */
+  /** Evaluates what time has made due. */
   async lookAtTime(due: readonly Alarm[], { upToSeq }: { readonly upToSeq: number }): Promise<void> {
     const step = new EvaluationStep();
     for (const { entry, device: id } of due) {
@@ -154,7 +154,7 @@ export class Evaluator {
     }
   }
 
-  /** Finds out when the sensors that a rule wants to hear of were last heard. */
+  /** Loads when the sensors of a rule with `silence` were last heard. */
   async #hear(entry: RuleEntry, id: DeviceId): Promise<void> {
     const { silenceMs, sensors } = entry.rule;
     if (silenceMs === undefined) return;
@@ -173,15 +173,15 @@ export class Evaluator {
     const { receivedMs, isQuiet } = push;
     const { rules, watched, sensor } = watch;
     const { value, timestampMs } = push.readings.at(index) as Reading;
-    // With the values that were there until now.
+    // With the values from before this datapoint.
     if (watched.hasTimes) this.#takeTime(step, watch, receivedMs);
     step.move(watch, value);
-    // `NaN`, of a sender without a clock, is not old.
+    // `NaN`: the sender had no clock; never old.
     if (receivedMs < rules.asleepUntilMs || isQuiet || receivedMs - timestampMs > this.#oldMs) return false;
     return typeof value !== 'number' || !rules.isCalmAt(calibrate(value, sensor.calibration));
   }
 
-  /** What time made happen before the datapoint came, of the rules that it concerns. */
+  /** Applies what time has caused before the datapoint, for the rules it concerns. */
   #takeTime(step: EvaluationStep, { rules, watched }: WatchedSensor, receivedMs: number): void {
     for (const entry of rules.entries) {
       if (!entry.record.hasTimes) continue;
@@ -262,7 +262,7 @@ export class Evaluator {
     const { rule, hasMemory, standing, record } = entry;
     const memory = entry.memoryOf(device);
     const seq = datapoint?.seq;
-    // Only after a crash in the midst of a datapoint: this rule has had it.
+    // After a crash between two rules of a datapoint: this rule has evaluated it before.
     if (seq !== undefined && memory.seq !== undefined && seq <= memory.seq) return;
     const before = hasMemory ? serializeDeviceState(memory) : '';
     const author = step.actors.get(record.author);
@@ -326,7 +326,7 @@ export class Evaluator {
     for (const { channel, state } of messages) this.#counters.end(channel, state);
   }
 
-  /** A rule that is no longer as it was thought to be: its author has gone, for one. */
+  /** Reloads a rule that has changed meanwhile; for example, its author was removed. */
   async #readAnew({ record }: RuleEntry): Promise<void> {
     const rule = await this.#watchStore.findRule(record.id);
     if (rule === undefined) this.#index.remove(record.id);

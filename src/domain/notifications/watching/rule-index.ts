@@ -1,6 +1,6 @@
-// The active rules in memory, by device and sensor: a datapoint of a device without rules costs one look. What a rule
-// says is parsed when something first concerns it. Bounded in bytes (I4): the rules by `ruleBytesMax`, of which an author has
-// at most a multiple of what is free; what is made of them by `sortedRuleBytesMax`, beyond which the oldest is made anew.
+// The active rules in memory, by device and sensor: for a device without rules a datapoint takes one look-up. Rules are
+// parsed when first needed. Bounded in bytes (I4): stored rules by `ruleBytesMax`, shared among authors; what is
+// derived from them by `sortedRuleBytesMax`, beyond which the oldest is dropped and derived again.
 import { FairBudget } from '../../../base/memory/fair-budget.ts';
 import { entryBytes, textHeapBytes } from '../../../base/memory/heap-bytes.ts';
 import { Refusal } from '../../../base/refusal.ts';
@@ -17,20 +17,20 @@ import { type Rule, toRule } from '../rules/rule.ts';
 import type { RuleWeight } from '../rules/rule-changes.ts';
 import type { WatchedRule } from './watch-store.ts';
 
-/** A rule that is watched, and where it stands. */
+/** An active rule and its state. */
 export class RuleEntry {
   readonly record: WatchedRule;
   readonly standing: RuleState;
   timesSent: number;
-  /** Datapoints up to this seq do not concern it any more. */
+  /** Datapoints up to this seq are ignored. */
   afterSeq: number;
-  /** True when it is no longer in the index. */
+  /** True when it was removed from the index. */
   isGone = false;
   #rule: Rule | undefined;
   #hasMemory: boolean | undefined;
-  // Most rules have neither, and there may be hundreds of thousands.
+  // Undefined for most rules, of which there may be hundreds of thousands.
   #memories: Map<DeviceId, RuleDeviceState> | undefined;
-  /** When it is to look at a device again at the latest. */
+  /** By device: the time of its alarm. */
   #alarmsMs: Map<DeviceId, number> | undefined;
 
   constructor(record: WatchedRule) {
@@ -47,18 +47,18 @@ export class RuleEntry {
     return this.#rule;
   }
 
-  /** What was parsed is parsed anew when it is needed. */
+  /** Drops the parsed form, which is made again when needed. */
   forgetParsed(): void {
     this.#rule = undefined;
   }
 
-  /** True when what happened before matters for what happens next. */
+  /** True when earlier datapoints influence the evaluation of later ones. */
   get hasMemory(): boolean {
     this.#hasMemory ??= remembers(this.rule);
     return this.#hasMemory;
   }
 
-  /** Until when no datapoint can make it fire, whatever its value: it is throttled. */
+  /** Until when no datapoint can make it fire, because it is throttled. */
   get asleepUntilMs(): number {
     const { lastFiredMs } = this.standing;
     const { throttlingMs } = this.rule;
@@ -66,7 +66,7 @@ export class RuleEntry {
     return isThrottled ? lastFiredMs + throttlingMs : Number.NEGATIVE_INFINITY;
   }
 
-  /** False where it looks at the device by then anyway. */
+  /** Plans an alarm; false where one is planned by then anyway. */
   planAlarm(device: DeviceId, atMs: number): boolean {
     const planned = this.#alarmsMs?.get(device);
     if (planned !== undefined && planned <= atMs) return false;
@@ -109,10 +109,10 @@ function remembers({ rearm, forMs, silenceMs, recoveryMessage }: Rule): boolean 
 /** The rules that the datapoints of one sensor concern. */
 export class SensorRules {
   readonly entries: RuleEntry[] = [];
-  /** Until when none of them can fire, whatever comes, as far as that is known. */
+  /** Until when none of them can fire, as far as known. */
   asleepUntilMs = Number.NEGATIVE_INFINITY;
   readonly #sensor: SensorId;
-  /** Null where it takes more than a number to tell. */
+  /** Null where a number alone does not decide. */
   #noFireRange: NoFireRange | null | undefined;
 
   constructor(sensor: SensorId) {
@@ -124,13 +124,13 @@ export class SensorRules {
     let asleepUntilMs = Number.POSITIVE_INFINITY;
     for (const entry of this.entries) {
       asleepUntilMs = Math.min(asleepUntilMs, entry.asleepUntilMs);
-      // One that is awake is enough.
+      // One rule that is not throttled is enough.
       if (asleepUntilMs <= atMs) break;
     }
     this.asleepUntilMs = asleepUntilMs;
   }
 
-  /** True where none of them can fire, nor has anything to remember, because of the value that came, as reads show it. */
+  /** True where at this value none of them can fire, or has to change its state. */
   isCalmAt(value: number): boolean {
     if (this.#noFireRange === undefined) this.#noFireRange = this.#findCalm() ?? null;
     return this.#noFireRange !== null && isInNoFireRange(value, this.#noFireRange);
@@ -148,7 +148,7 @@ export class SensorRules {
 
 /** The rules of one device, by the sensors that they look at. */
 export class SortedRules {
-  /** By sensor; one whose values are needed and that makes no rule look has none. */
+  /** By sensor. A sensor whose values are needed but that triggers no rule has no entry. */
   readonly bySensor: ReadonlyMap<SensorId, SensorRules>;
   readonly authors: readonly UserKey[];
   /** True where time alone may make one of them fire. */
@@ -178,11 +178,13 @@ interface DeviceRules {
   sortedBytes: number;
 }
 
-/** Bytes of memory, measured: of a rule and of each of its devices, beside its texts; of a sensor of a device that was sorted. */
+/**
+ * Measured bytes of memory: of a rule and each of its devices without texts; of a sensor of a device that was sorted.
+ */
 const ruleBytes = 400;
 const ruleDeviceBytes = 300;
 const sortedSensorBytes = 300;
-/** What a character of a condition takes when it has been parsed, about. */
+/** Estimated bytes for each character of a parsed condition. */
 const parsedBytesEach = 4;
 
 function weightOf({ devices, conditionJson, actionJson }: RuleWeight): number {
@@ -224,9 +226,9 @@ export class RuleIndex {
   }
 
   /**
-   * Takes memory for a rule that is about to be stored, or for what it grows by; the function given back returns it, and is
-   * called once the rule is in the index, or will not be.
-   * @throws Refusal `busy` where the rules there are leave no room for it.
+   * Reserves memory for a rule that is about to be stored, or for its growth.
+   * @returns the function that ends the reservation; call it when the rule is in the index, or will not be.
+   * @throws Refusal `busy` where the existing rules leave no memory for it.
    */
   reserve(author: UserKey, rule: RuleWeight, before?: RuleWeight): () => void {
     const bytes = weightOf(rule) - (before === undefined ? 0 : weightOf(before));
@@ -242,7 +244,7 @@ export class RuleIndex {
     this.remove(record.id);
     const entry = new RuleEntry(record);
     this.#entries.set(record.id, entry);
-    // Those that are stored are all watched.
+    // Stored rules are counted in any case, because all of them are evaluated.
     this.#budget.count(record.author, weightOf(record));
     for (const device of new Set(record.devices)) {
       const rules = this.#devices.get(device) ?? { entries: new Set(), sorted: undefined, sortedBytes: 0 };

@@ -1,10 +1,10 @@
-// Pushes that wait for the watcher of rules, in order of arrival. Bounded (I4): where it is full the watcher reads what it
-// has not seen from the store.
+// Pushes that wait for the watcher of rules, in order of arrival. Bounded (I4): when it is full, the watcher reads from
+// the log instead.
 import type { Readings } from '../../datapoints/ingest/reading.ts';
 import type { DeviceId } from '../../devices/device.ts';
 import type { SensorKey } from '../../devices/sensor.ts';
 
-/** A push as rules look at it. */
+/** A push as rules see it. */
 export interface SeenPush {
   readonly device: { readonly id: DeviceId };
   readonly sensor: { readonly key: SensorKey };
@@ -27,7 +27,7 @@ export class WatchQueue {
     this.#bytesMax = bytesMax;
   }
 
-  /** Datapoints that wait. */
+  /** Number of waiting datapoints. */
   get datapoints(): number {
     return this.#datapoints;
   }
@@ -36,7 +36,7 @@ export class WatchQueue {
     return this.#pushes.length === 0;
   }
 
-  /** False where there is no room; one push alone may be larger than all the room. */
+  /** False where it is full; an empty queue takes one push of any size. */
   add(push: SeenPush): boolean {
     const { length } = push.readings;
     const bytes = bytesOf(push);
@@ -48,7 +48,7 @@ export class WatchQueue {
     return true;
   }
 
-  /** Takes the oldest pushes, of so many datapoints or a few more. */
+  /** Removes and returns the oldest pushes, of at least so many datapoints. */
   take(datapoints: number): SeenPush[] {
     let count = 0;
     let taken = 0;
@@ -71,7 +71,7 @@ export class WatchQueue {
   }
 }
 
-/** About what it takes in memory. */
+/** Estimated bytes in memory. */
 function bytesOf({ readings }: SeenPush): number {
   let bytes = 200;
   for (const { value } of readings) bytes += typeof value === 'number' ? 50 : 50 + value.length * 2;

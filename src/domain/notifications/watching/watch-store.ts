@@ -1,5 +1,5 @@
-// What the watcher of rules needs remembered. What it concludes from datapoints is written in one unit with how far it
-// has come, so that after a crash it goes on from there and comes to the same (I5).
+// Storage of the watcher of rules. Results are stored in one unit with the watcher's position, so that after a crash it
+// continues there and comes to the same results (I5).
 import type { DeviceId } from '../../devices/device.ts';
 import type { SensorId, SensorKey } from '../../devices/sensor.ts';
 import type { UserKey } from '../../users/user.ts';
@@ -10,7 +10,7 @@ export type RuleKey = number & { readonly __brand?: 'RuleKey' };
 
 export type RuleExtras = Pick<NotificationFields, 'hysteresis' | 'forS' | 'silenceS' | 'recoveryMessage'>;
 
-/** An active rule as it is held in memory; of 100 000 most are never asked what they say. */
+/** An active rule as held in memory, unparsed; most of 100 000 are never parsed. */
 export interface WatchedRule {
   readonly key: RuleKey;
   readonly id: NotificationId;
@@ -18,33 +18,33 @@ export interface WatchedRule {
   readonly devices: readonly DeviceId[];
   /** True where time alone may make it fire. */
   readonly hasTimes: boolean;
-  /** What it says, as JSON, for `toRule`. */
+  /** Condition and action as JSON, for `toRule`. */
   readonly conditionJson: string;
   readonly actionJson: string;
   readonly throttlingS: number;
   readonly expiresMs: number | undefined;
-  /** The fields that most rules do not have. */
+  /** Fields that most rules do not have. */
   readonly extras: RuleExtras;
   readonly timesSent: number;
   readonly lastFiredMs: number | undefined;
-  /** Datapoints up to this seq do not concern it. */
+  /** Datapoints up to this seq are ignored. */
   readonly afterSeq: number;
-  /** Since when it is watched as it is now, milliseconds since 1970 UTC. */
+  /** Since when it is evaluated in its present form, in milliseconds since 1970 UTC. */
   readonly watchedSinceMs: number;
-  /** By device; only of rules that remember something. */
+  /** Its state by device; only of rules with state. */
   readonly memories: readonly { readonly device: DeviceId; readonly memory: string }[];
 }
 
-/** Something a rule did. */
+/** A firing or a recovery. */
 export interface RecordedFiring {
   readonly rule: RuleKey;
   readonly author: UserKey;
-  /** False for a recovery, which is no firing. */
+  /** False for a recovery. */
   readonly isCounted: boolean;
-  /** What the decision was based on: nothing is recorded where it is no longer so. */
+  /** `times_sent` when it was decided: not stored where the rule has changed since. */
   readonly timesSent: number;
   readonly atMs: number;
-  /** Of the datapoint; undefined where time made it fire. */
+  /** Seq of the datapoint; undefined where time made it fire. */
   readonly seq: number | undefined;
   readonly messages: readonly NewMessage[];
 }
@@ -52,22 +52,22 @@ export interface RecordedFiring {
 export interface WatchRecord {
   readonly firings: readonly RecordedFiring[];
   readonly memories: readonly { readonly rule: RuleKey; readonly device: DeviceId; readonly memory: string }[];
-  /** All datapoints up to this seq have been looked at; undefined: no further than before. */
+  /** Datapoints up to this seq have been evaluated; undefined: unchanged. */
   readonly followedSeq: number | undefined;
 }
 
 export interface WatchStore {
-  /** Active rules behind this one. */
+  /** Active rules with keys after this one. */
   listRules(page: { readonly after: number; readonly limit: number }): Promise<WatchedRule[]>;
   /** The rule, if it is active. */
   findRule(id: NotificationId): Promise<WatchedRule | undefined>;
-  /** Where sensors belong, of those that there are. */
+  /** Device and sensor ids of existing sensors. */
   sensorRefsOf(
     sensors: readonly SensorKey[],
   ): Promise<Map<SensorKey, { readonly device: DeviceId; readonly sensor: SensorId }>>;
   /**
-   * Writes all of it or nothing.
-   * @returns the firings that were not recorded, because their rule has changed.
+   * Stores everything or nothing.
+   * @returns the firings that were not stored, because their rule has changed.
    */
   record(record: WatchRecord): Promise<readonly RecordedFiring[]>;
 }

@@ -30,21 +30,21 @@ export class Watcher implements RuleChanges {
   readonly #alarms: Alarms;
   #alarmTimer: NodeJS.Timeout | undefined;
   readonly #queue = new WatchQueue({ datapointsMax: limits.watchQueueMax, bytesMax: limits.watchQueueBytesMax });
-  /** True while what is to be looked at is read from the log, not from the queue. */
+  /** True while datapoints are read from the log instead of the queue. */
   #isBehind = true;
   /** True once the rules are in memory and there are any. */
   #isFollowing = false;
-  /** All up to this seq has been looked at. */
+  /** Datapoints up to this seq have been evaluated. */
   #seenSeq = 0;
-  /** Seq of the last datapoint that the feed told of. */
+  /** Seq of the last datapoint received from the feed. */
   #toldSeq = 0;
   #followedSeq = 0;
   #recordedMs = 0;
-  /** When it last had nothing left to do, by a clock that only runs forward. */
+  /** When it last had nothing to do, by the monotonic clock. */
   #restedMs = Number.NEGATIVE_INFINITY;
   #running: Promise<void> | undefined;
   #turn: Promise<unknown> = Promise.resolve();
-  /** Present from a failure until it is tried again. */
+  /** Set from a failure until the next attempt. */
   #retry: PromiseWithResolvers<void> | undefined;
   #isClosed = false;
   #unsubscribe: () => void = () => {};
@@ -69,7 +69,7 @@ export class Watcher implements RuleChanges {
     this.#log = parts.log;
   }
 
-  /** Takes the rules into memory and goes on from where it was at the last stop. */
+  /** Loads the rules and continues at the position of the last stop. */
   async start(): Promise<void> {
     this.#unsubscribe = this.#feed.subscribe((committed) => {
       if (committed.kind === 'sensor') this.#take(committed);
@@ -86,13 +86,13 @@ export class Watcher implements RuleChanges {
   }
 
   /**
-   * Makes a change of a rule, between two steps, and takes it in before it is acknowledged. `write` is told from which
-   * datapoint on the rule is as it is then.
+   * Changes a rule between two steps; the change is in effect before it is acknowledged. `write` gets the seq from
+   * which the rule has its new form.
    */
   async change<T>(id: NotificationId, write: (seqs: SeqSource) => Promise<T>): Promise<T> {
     return this.#exclusively(async () => {
       const newest = this.#commitLog.lastPosition;
-      // Before the first rule is there, so that nothing that comes after it can escape.
+      // Before the first rule is stored, so that no later datapoint is missed.
       if (!this.#isFollowing) this.#begin(newest);
       await this.#lookUpTo(newest);
       try {
@@ -103,7 +103,7 @@ export class Watcher implements RuleChanges {
     });
   }
 
-  /** Takes in a rule that `write` makes; many may be made at once. */
+  /** Adds a rule that `write` stores; many may be added at once. */
   async add<T>(id: NotificationId, write: (seqs: Pick<SeqSource, 'newest'>) => Promise<T>): Promise<T> {
     const newest = this.#commitLog.lastPosition;
     if (!this.#isFollowing) await this.#exclusively(async () => this.#isFollowing || this.#begin(newest));
@@ -114,7 +114,7 @@ export class Watcher implements RuleChanges {
     }
   }
 
-  /** What came before a change is looked at with the rule as it was, unless too much of it waits. */
+  /** Evaluates datapoints up to a change with the old rule, unless too many are waiting. */
   async #lookUpTo(seq: number): Promise<void> {
     try {
       for (let steps = 0; this.#position() < seq && steps < limits.watchStepsBeforeChange; steps++) await this.#step();
@@ -130,12 +130,12 @@ export class Watcher implements RuleChanges {
     return this.#queue.datapoints;
   }
 
-  /** How many datapoints have been stored since the last that has been looked at, whomever they concern. */
+  /** Number of datapoints stored after the last evaluated one, whether rules concern them or not. */
   get behindDatapoints(): number {
     return this.#isFollowing ? Math.max(this.#commitLog.lastPosition - this.#position(), 0) : 0;
   }
 
-  /** Resolves when everything there is has been looked at, and all that time has made due; what failed, once it has not. */
+  /** Resolves when everything is evaluated, including what time has made due and what failed before. */
   async idle(): Promise<void> {
     await this.#turn;
     while (!this.#isClosed && (this.#hasWork() || this.#running !== undefined || this.#retry !== undefined)) {
@@ -144,7 +144,7 @@ export class Watcher implements RuleChanges {
     }
   }
 
-  /** Finishes its step and writes down how far it has come. */
+  /** Finishes its step and stores its position. */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#unsubscribe();
@@ -159,7 +159,7 @@ export class Watcher implements RuleChanges {
     );
   }
 
-  /** The feed's reader: what no rule concerns costs one look. */
+  /** Reads the feed: a datapoint without rules takes one look-up. */
   #take(push: CommittedPush): void {
     const { readings, firstSeq } = push;
     if (readings.length === 0) return;
@@ -187,7 +187,7 @@ export class Watcher implements RuleChanges {
     return this.#running === undefined && this.#queue.isEmpty && !this.#isBehind;
   }
 
-  /** All up to this seq has been looked at. */
+  /** Datapoints up to this seq have been evaluated. */
   #position(): number {
     if (!this.#isBehind && this.#queue.isEmpty) this.#seenSeq = Math.max(this.#seenSeq, this.#toldSeq);
     return this.#seenSeq;
@@ -223,8 +223,8 @@ export class Watcher implements RuleChanges {
   }
 
   /**
-   * What one commit brings is looked at together, in the next turn; while commit follows on commit, those of a few
-   * milliseconds are, because a step costs as much as dozens of datapoints.
+   * Gathers the pushes of one commit until the next turn, or under constant load of a few milliseconds, because a step
+   * costs as much as dozens of datapoints.
    */
   async #gather(): Promise<void> {
     const isRestless = performance.now() - this.#restedMs < limits.watchGatherMs;
@@ -263,19 +263,19 @@ export class Watcher implements RuleChanges {
     const pushes = this.#queue.take(limits.watchStepDatapoints);
     await this.#look(pushes);
     this.#seenSeq = Math.max(this.#seenSeq, lastSeqOf(pushes));
-    // Where nothing that concerns a rule is left, all that the feed told of has been looked at.
+    // With the queue empty, everything received from the feed has been evaluated.
     this.#tellFollowed();
     return true;
   }
 
-  /** Reads on behind what was looked at; back to the feed where there is nothing left. */
+  /** Reads the log after the last evaluated datapoint; returns to the feed at its end. */
   async #catchUp(): Promise<boolean> {
     const toldSeq = this.#toldSeq;
     const points = await this.#commitLog.readAfter(this.#seenSeq);
     const first = points[0];
     const last = points.at(-1);
     if (first === undefined || last === undefined) {
-      // Nothing is left of what had been told before the read; what was told since is read next.
+      // Nothing is left of what came before this read; what came since is read next.
       this.#seenSeq = Math.max(this.#seenSeq, toldSeq);
       this.#isBehind = this.#toldSeq > this.#seenSeq;
       this.#tellFollowed();
@@ -296,7 +296,7 @@ export class Watcher implements RuleChanges {
     return true;
   }
 
-  /** What was read from the log, where it concerns a rule. */
+  /** A datapoint of the log as a push, where it concerns a rule. */
   #toPush(point: LogEntry, sensorRefs: SensorRefs): SeenPush | undefined {
     const key = point.sensor as SensorKey;
     const sensorRef = sensorRefs.get(key);
@@ -327,14 +327,14 @@ export class Watcher implements RuleChanges {
     this.#toldSeq = Math.max(this.#toldSeq, seq);
     this.#followedSeq = seq;
     this.#isFollowing = true;
-    // From the log at first, because the feed may have told of something since.
+    // Reads the log first, because the feed may have published datapoints since.
     this.#fallBehind();
     this.#commitLog.confirm(seq);
   }
 
-  /** Goes on from where the disk says it was. */
+  /** Continues at the stored position. */
   async #follow(): Promise<void> {
-    // What came before every rule concerns none.
+    // Datapoints before the first rule concern none.
     let earliest = Number.POSITIVE_INFINITY;
     for (const { afterSeq } of this.#index.entries()) earliest = Math.min(earliest, afterSeq);
     this.#begin(
@@ -357,7 +357,7 @@ export class Watcher implements RuleChanges {
     if (rule === undefined) this.#index.remove(id);
     else await this.#evaluator.prepare(this.#index.add(rule));
     this.#evaluator.forgetValues();
-    // What waits was chosen by the sensors that rules concerned before.
+    // The queue was filled by the sensors that rules concerned before.
     if (!this.#queue.isEmpty) this.#fallBehind();
   }
 
@@ -368,7 +368,7 @@ export class Watcher implements RuleChanges {
     if (this.#isFollowing) this.#fallBehind();
   }
 
-  /** After a failure: nothing that was concluded and not written is left. */
+  /** After a failure: drops all results that were not stored. */
   async #startAnew(): Promise<void> {
     try {
       await this.#reload();

@@ -24,7 +24,7 @@ export async function checkData(path: string, onStep: OnProgress): Promise<reado
   }
 }
 
-/** In which way a backup is not what it was when it was made; undefined: in none. */
+/** How a backup file has changed since it was made; undefined: not at all. */
 async function findChange(file: string, onStep: OnProgress): Promise<string | undefined> {
   try {
     await readSealed(file, { onBytes: (done, all) => onStep('reading the file', done, all) });
@@ -48,7 +48,7 @@ async function runAll(database: DatabaseSync, onStep: OnProgress): Promise<Check
   }
 }
 
-/** Of a file that cannot be opened as a database any more. */
+/** The report for a file that cannot be opened as a database. */
 function brokenFile(what: string): CheckReport {
   return { name: 'file', asks: 'the file can be read', findings: [{ what, advice: adviceOnDamage }], elapsedMs: 0 };
 }

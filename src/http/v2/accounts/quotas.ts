@@ -1,5 +1,4 @@
-// Quotas of users: how much they have of each kind and may have, for the user and admins; limits of one user are set by
-// admins.
+// Quotas of users: usage and limits, for the user and admins; admins set the limits of a user.
 import { type Static, Type } from 'typebox';
 import { type QuotaKind, quotaKinds } from '../../../base/quota-kinds.ts';
 import type { QuotaExceptions, QuotaReport } from '../../../domain/quotas/quota.ts';
@@ -131,7 +130,7 @@ function toQuotaRecord(report: QuotaReport): object {
   );
 }
 
-/** Of those that have a limit; undefined where nothing is told. */
+/** The kinds with a limit; undefined where nothing is shown. */
 export function toBoundedQuotas(report: QuotaReport | undefined): object | undefined {
   if (report === undefined) return undefined;
   return quotaKinds.flatMap((kind) => {

@@ -1,6 +1,6 @@
-// Refresh sessions (contract 2): a page that signed in gets new tokens by a cookie that no script can read, and that
-// is good for nothing else. Other sites cannot use it: the cookie is SameSite=Strict and bound to this path, CORS
-// never allows credentials, and a browser that says it comes from elsewhere is refused.
+// Refresh sessions (contract 2): a signed-in page gets new tokens by a cookie that no script can read, and that has no
+// other use. Other sites cannot use it: the cookie is SameSite=Strict and bound to this path, CORS never allows
+// credentials, and requests that a browser marks as cross-site are refused.
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Refusal } from '../../../base/refusal.ts';
 import { limits } from '../../../config/limits.ts';
@@ -99,7 +99,7 @@ export function registerRefreshSessions(app: TypedApp, { logins, refreshSessions
   );
 }
 
-/** What a browser says of where a call comes from cannot be forged by a page. */
+/** A page cannot forge the headers by which a browser marks cross-site requests. */
 function refuseOtherSites(request: FastifyRequest, _reply: unknown, done: (error?: Error) => void): void {
   const site = request.headers['sec-fetch-site'];
   const isOwn = site === undefined || site === 'same-origin' || site === 'none';
@@ -110,7 +110,7 @@ function originOf(request: FastifyRequest): SessionOrigin {
   return { agent: request.headers['user-agent'], address: request.ip };
 }
 
-/** Without a session it takes the cookie away. */
+/** Removes the cookie where there is no session. */
 function setCookie(request: FastifyRequest, reply: FastifyReply, session: RefreshedSession | undefined): void {
   const ageS = Math.floor((session?.leftMs ?? 0) / 1000);
   const secure = request.protocol === 'https' ? '; Secure' : '';

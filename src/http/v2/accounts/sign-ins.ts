@@ -1,4 +1,4 @@
-// The API keys and sessions of a user (contract 3): seen and ended by the user and admins, never by an API key.
+// Listing and ending the API keys and sessions of a user (contract 3): for the user and admins, never with an API key.
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import { formatTimestamp } from '../../../base/time/timestamp.ts';

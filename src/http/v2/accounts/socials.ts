@@ -1,4 +1,4 @@
-// Messages (contract 7): what was sent, what waits and what could not go; and one sent by hand.
+// Messages (contract 7): listing sent, waiting and failed ones, and sending by hand.
 import { type Static, Type } from 'typebox';
 import { formatTimestamp } from '../../../base/time/timestamp.ts';
 import { limits } from '../../../config/limits.ts';

@@ -1,5 +1,5 @@
-// Users (spec 4.1, contract 2): who there is, accounts made, changed and removed. What is seen of whom, and who may
-// change what, is decided in domain/accounts/accounts.ts.
+// Users (spec 4.1, contract 2): listing, creating, changing and removing accounts. domain/accounts/accounts.ts decides
+// who may see and change what.
 import { type Static, Type } from 'typebox';
 import { Refusal } from '../../../base/refusal.ts';
 import type { Json } from '../../../base/text/json.ts';
@@ -131,7 +131,7 @@ function registerCreate(app: TypedApp, { accounts }: Services): void {
   app.post(
     '/users',
     {
-      // Who may make accounts is decided there.
+      // domain/accounts decides who may create accounts.
       config: { isOpen: true },
       preValidation: dropNulls,
       schema: {
@@ -330,7 +330,7 @@ const fields: readonly ProfileField[] = [
   },
 ];
 
-/** The user with the fields that the view shows (contract 2), in the order of spec.md. */
+/** The user with the fields of the actor's view (contract 2), in the order of spec.md. */
 function toUserRecord(accounts: Services['accounts'], actor: Actor, user: User): object {
   const view = accounts.viewOf(actor, user);
   const { id, username, createdTime, firstName, lastName } = user;
@@ -366,7 +366,7 @@ function notText(field: string): Refusal {
   return new Refusal('malformed', `/${field} ${detail}.`, { faults: [{ pointer: `/${field}`, detail }] });
 }
 
-/** A JSON array of texts; a text alone is a list of one, an empty one none. */
+/** A JSON array of texts; a single text is a list of one, an empty text an empty list. */
 function toList(body: unknown, field: string): readonly string[] {
   const isArrayText = body instanceof TextBody && body.text.trimStart().startsWith('[');
   if (body instanceof TextBody && !isArrayText) return toEntries(textFieldOf(body, field, textBounds.profileEntry));
