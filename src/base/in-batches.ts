@@ -1,5 +1,5 @@
 // Reads a long list in bounded steps, each continuing after the last record of the previous one, so that memory is
-// bounded and other work comes between.
+// bounded and other work comes between where `turn` lets it.
 
 /** The start of a step. */
 export interface BatchRange {
@@ -9,15 +9,17 @@ export interface BatchRange {
   readonly offset: number;
 }
 
-/** Resolves in a later turn of the event loop. */
-export function yieldToEventLoop(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
+/** How a list is read. */
+interface Steps {
+  readonly stepRows: number;
+  /** Resolves when the next piece of work may begin: a step is read, or made use of. */
+  readonly turn: () => Promise<void>;
 }
 
 /** All records of a page; `read` returns those of one step. */
 export async function* inBatches<T extends { readonly key: number }>(
   read: (step: BatchRange) => Promise<readonly T[]>,
-  page: { readonly limit?: number | undefined; readonly offset: number; readonly stepRows: number },
+  page: Steps & { readonly limit?: number | undefined; readonly offset: number },
 ): AsyncGenerator<readonly T[]> {
   let left = page.limit ?? Number.POSITIVE_INFINITY;
   // Engines count rows in 64 bits, so a larger offset finds nothing anyway.
@@ -25,15 +27,16 @@ export async function* inBatches<T extends { readonly key: number }>(
   let after = 0;
   while (left > 0) {
     const limit = Math.min(page.stepRows, left);
+    await page.turn();
     const records = await read({ after, limit, offset });
     const last = records.at(-1);
     if (last === undefined) return;
+    await page.turn();
     yield records;
     if (records.length < limit) return;
     left -= records.length;
     after = last.key;
     offset = 0;
-    await yieldToEventLoop();
   }
 }
 
@@ -43,14 +46,16 @@ export async function* inBatches<T extends { readonly key: number }>(
  */
 export async function* inOffsetSteps<T>(
   read: (page: { readonly limit: number; readonly offset: number }) => Promise<readonly T[]>,
-  page: { readonly limit: number; readonly offset: number; readonly stepRows: number },
+  page: Steps & { readonly limit: number; readonly offset: number },
 ): AsyncGenerator<readonly T[]> {
   for (let passed = 0; passed < page.limit; ) {
     const limit = Math.min(page.stepRows, page.limit - passed);
+    await page.turn();
     const records = await read({ limit, offset: page.offset + passed });
-    if (records.length > 0) yield records;
+    if (records.length === 0) return;
+    await page.turn();
+    yield records;
     if (records.length < limit) return;
     passed += limit;
-    await yieldToEventLoop();
   }
 }

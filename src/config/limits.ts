@@ -211,11 +211,14 @@ export const limits = {
   metricsConnectionsMax: 32,
   metricsMsMax: 10_000,
   /**
-   * Milliseconds of work on the main thread before other work has a turn: for one request (lines of a file), and for
-   * one kind of work (requests that begin, short reads, MQTT packets other than usual publishes) of all callers
-   * together. Beyond: it continues in the next turn of the event loop.
+   * Milliseconds of work on the main thread in one turn of the event loop, for one kind of work (requests that begin,
+   * short reads, MQTT packets other than usual publishes, long work on requests) of all callers together; and of one
+   * piece of long work (lines of a file, a step of a list). Beyond: it continues in a later turn, callers in rotation.
    */
-  turnMsMax: 10,
+  turnMsMax: 6,
+  pieceMsMax: 3,
+  /** Bytes of a body from which on parsing it is such a piece. */
+  longBodyBytesMin: 64 * KIB,
   /**
    * Milliseconds between two measurements of the event loop's delay; the delay from which it is logged; and between two
    * such log lines.
@@ -256,7 +259,7 @@ export const limits = {
    * Sockets listening on one port, and descriptors that the process must have for each: a turn of the event loop
    * accepts one connection of each socket. Beyond: a new connection waits for further turns.
    */
-  acceptQueuesMax: 16,
+  acceptQueuesMax: 32,
   acceptQueueDescriptors: 256,
   /**
    * Milliseconds to wait for another Dundun on this machine that is opening its ports, and between two checks. Beyond:
@@ -461,9 +464,9 @@ export const limits = {
   answerCapacityLookMs: 20,
   /** Datapoints of one sensor in a downsampled read (`points`). Beyond: 400. */
   pointsMax: 30_000,
-  /** Rows of one Parquet row group, and characters of its texts, which are in memory together. */
-  parquetGroupRows: 20_000,
-  parquetGroupChars: 4 * MIB,
+  /** Rows of one Parquet row group, and characters of its texts, which are in memory together and written in one piece. */
+  parquetGroupRows: 4_000,
+  parquetGroupChars: 1 * MIB,
   /** Milliseconds in which a reader of a stream must take some of it. Beyond: its connection is cut. */
   streamStallMs: 120_000,
   /** Whole records (devices, gateways, projects) read in one step of a long list. */

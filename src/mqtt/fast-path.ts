@@ -9,7 +9,7 @@ import { Refusal } from '../base/refusal.ts';
 import { parseJsonText } from '../base/text/json-text.ts';
 import type { Clock } from '../base/time/clock.ts';
 import { limits } from '../config/limits.ts';
-import { CallerTurns } from '../domain/callers/caller-turns.ts';
+import { LoopTurns } from '../domain/callers/loop-turns.ts';
 import type { PublishFingerprint } from '../domain/datapoints/datapoint-batch.ts';
 import type { OriginalMessage } from '../domain/datapoints/feed.ts';
 import type { Ingest } from '../domain/datapoints/ingest/ingest.ts';
@@ -91,7 +91,7 @@ export class FastPath {
    * Turns for packets that the broker handles. Usual publishes are not among them: they cost little more than their
    * bytes, and share the ingest queue.
    */
-  readonly #turns = new CallerTurns({ msMax: limits.turnMsMax });
+  readonly #turns = new LoopTurns({ msMax: limits.turnMsMax });
   /** Number of bytes missing of a packet whose beginning is kept here. */
   readonly #restOf = new WeakMap<object, () => number>();
 

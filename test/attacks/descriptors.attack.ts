@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import type { Socket } from 'node:net';
 import { type Attack, openSocket, settled } from './harness/attack.ts';
-import { holdOn, stranger } from './harness/attacker.ts';
+import { holdOn } from './harness/attacker.ts';
 
 const prlimit = process.env['DUNDUN_TEST_PRLIMIT'];
 const descriptors = 512;
@@ -18,7 +18,7 @@ export const attacks: readonly Attack[] = [
     run: async (target) => {
       const sockets: Socket[] = [];
       for (let n = 0; n < 2_000 && !target.isOver(); n += 1) {
-        const socket = openSocket(n % 2 === 0 ? target.http : target.mqtt, { from: stranger });
+        const socket = openSocket(n % 2 === 0 ? target.http : target.mqtt);
         sockets.push(socket.resume());
         if (n % 50 === 49) await settled(socket);
       }

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import type { Socket } from 'node:net';
 import { generate } from 'mqtt-packet';
 import { type Attack, openSocket, pace } from './harness/attack.ts';
-import { ask, signIn, stranger, written } from './harness/attacker.ts';
+import { ask, signIn, written } from './harness/attacker.ts';
 
 const filters = Array.from({ length: 1_000 }, (_, n) => ({ topic: `${'x'.repeat(60_000)}/${n}`, qos: 1 as const }));
 
@@ -56,7 +56,7 @@ export const attacks: readonly Attack[] = [
       const will = { topic: 'a', payload: Buffer.alloc(60_000), qos: 1 as const, retain: true };
       const large = Buffer.concat([Buffer.from([0x30, 0x80, 0x80, 0x80, 0x07]), Buffer.alloc(1_000_000)]);
       for (let n = 0; n < 200 && !target.isOver(); n += 1) {
-        const socket = openSocket(target.mqtt, { from: stranger });
+        const socket = openSocket(target.mqtt);
         await written(socket, large);
         socket.destroy();
         (await signIn(target, { clientId: `will-${n}`, will })).socket.destroy();

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import type { Socket } from 'node:net';
 import { generate } from 'mqtt-packet';
 import { type Attack, type AttackTarget, openSocket, pace, settled } from './harness/attack.ts';
-import { addressOf, heard, keepOn, makePublicDevice, signIn, stranger, written } from './harness/attacker.ts';
+import { addressOf, heard, keepOn, makePublicDevice, signIn, written } from './harness/attacker.ts';
 
 const topic = 'devices/stormed/sensors/s/value';
 const payload = '{"value":1}';
@@ -153,7 +153,7 @@ export const attacks: readonly Attack[] = [
         Buffer.concat(Array.from({ length: 5_000 }, (_, n) => Buffer.from([0x50, 0x02, n >> 8, n & 255]))),
       ];
       await keepOn(target, 20, async (connection, round) => {
-        const socket: Socket = openSocket(target.mqtt, { from: stranger });
+        const socket: Socket = openSocket(target.mqtt);
         await settled(socket);
         const piece = broken[(connection + round) % broken.length] ?? opening;
         void written(socket, round % 4 === 0 ? piece : Buffer.concat([opening, piece]));

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import type { Socket } from 'node:net';
 import { type Attack, type AttackTarget, openSocket, pace, settled } from './harness/attack.ts';
-import { ask, fillDevice, heard, keepOn, makePublicDevice, postHead, stranger, written } from './harness/attacker.ts';
+import { ask, fillDevice, heard, keepOn, makePublicDevice, postHead, written } from './harness/attacker.ts';
 
 const datapoints = 90_000;
 const values = '/api/v2/devices/long/sensors/s/values';
@@ -15,7 +15,7 @@ const prepare = async (target: AttackTarget) => {
 /** Asks for these in turns on so many connections, and reads all that comes as fast as it can. */
 function readAll(target: AttackTarget, connections: number, paths: readonly string[]): Promise<void> {
   return keepOn(target, connections, async (connection, round) => {
-    const socket = openSocket(target.http, { from: stranger });
+    const socket = openSocket(target.http);
     await settled(socket);
     const path = paths[(connection + round) % paths.length];
     socket.write(`GET ${path} HTTP/1.1\r\nHost: d\r\nConnection: close\r\n\r\n`);
@@ -69,7 +69,7 @@ export const attacks: readonly Attack[] = [
       const blocks = Math.floor((15 * 1024 * 1024) / block.length);
       const search = new URLSearchParams({ dry_run: 'true', device: 'd' });
       await keepOn(target, 10, async () => {
-        const socket = openSocket(target.http, { from: stranger });
+        const socket = openSocket(target.http);
         await settled(socket);
         const opening = postHead(`/api/v2/import?${search}`, head.length + blocks * block.length);
         await written(socket, opening.replace('application/json', 'text/csv'));
@@ -88,7 +88,7 @@ export const attacks: readonly Attack[] = [
     prepare,
     run: async (target) => {
       // The first stream tells what an id looks like.
-      const first = openSocket(target.http, { from: stranger });
+      const first = openSocket(target.http);
       first.write('GET /api/v2/devices/long/live HTTP/1.1\r\nHost: d\r\n\r\n');
       await heard(first);
       const push = ask(target, { path: values, json: { value: 1 } });
@@ -103,7 +103,7 @@ export const attacks: readonly Attack[] = [
         await ask(target, { path: values, json });
       }
       await keepOn(target, 20, async (_, round) => {
-        const socket = openSocket(target.http, { from: stranger });
+        const socket = openSocket(target.http);
         await settled(socket);
         const since = round % 2 === 0 ? id : `${id}9`;
         socket.write(`GET /api/v2/devices/long/live HTTP/1.1\r\nHost: d\r\nLast-Event-ID: ${since}\r\n\r\n`);
@@ -157,7 +157,7 @@ export const attacks: readonly Attack[] = [
       const accepted = [`${'gzip;q=0,'.repeat(1_500)}br`, ','.repeat(14_000), `gzip${' '.repeat(14_000)};q=1`, `${'*,'.repeat(6_000)}gzip;q=0.${'0'.repeat(1_000)}`]; // biome-ignore format: one line
       const sockets: Socket[] = [];
       for (let n = 0; n < 8; n += 1) {
-        const socket = openSocket(target.http, { from: stranger });
+        const socket = openSocket(target.http);
         sockets.push(socket);
         await settled(socket);
         const path = new URL(script, `${target.url}/docs`).pathname;

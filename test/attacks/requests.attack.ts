@@ -1,8 +1,8 @@
 // Attacks by many requests that are small, or that are none: pipelines, unknown methods, broken upgrades, many addresses.
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { type Attack, type AttackTarget, openSocket, pace, settled } from './harness/attack.ts';
-import { addressOf, ask, heard, keepOn, makePublicDevice, postHead, stranger, written } from './harness/attacker.ts';
+import { type Attack, type AttackTarget, openSocket, pace, settled, stranger } from './harness/attack.ts';
+import { addressOf, ask, heard, keepOn, makePublicDevice, postHead, written } from './harness/attacker.ts';
 
 const pipelined = 2_500;
 const push = '{"value":1}';
@@ -120,7 +120,7 @@ export const attacks: readonly Attack[] = [
     run: (target) =>
       keepOn(target, 8, async (connection, round) => {
         const forms = [...brokenUpgrades, ...brokenFrames.map((frames) => Buffer.concat([Buffer.from(handshake(good)), frames]))]; // biome-ignore format: one line
-        const socket = openSocket(target.http, { from: stranger });
+        const socket = openSocket(target.http);
         socket.resume().write(forms[(connection * 5 + round) % forms.length] ?? '');
         await heard(socket, 100);
         if (round % 2 === 0) socket.resetAndDestroy();

@@ -2,7 +2,6 @@
 import { type Attack, type AttackTarget, openSocket, pace, settled } from './harness/attack.ts';
 import { heard } from './harness/attacker.ts';
 
-const stranger = '127.0.0.3';
 const mib = 1024 * 1024;
 
 export const attacks: readonly Attack[] = [
@@ -12,7 +11,7 @@ export const attacks: readonly Attack[] = [
     metBy: 'what is received shares one budget, and what stands still is cut (domain/callers/byte-budget.ts)',
     run: async (target) => {
       const piece = Buffer.alloc(mib, ' ');
-      const sockets = Array.from({ length: 40 }, () => openSocket(target.http, { from: stranger }));
+      const sockets = Array.from({ length: 40 }, () => openSocket(target.http));
       await Promise.all(sockets.map(settled));
       for (const socket of sockets) {
         socket.resume().write(requestHead('/api/v2/auth/token', 16 * mib));
@@ -33,7 +32,7 @@ export const attacks: readonly Attack[] = [
         while (!target.isOver()) {
           names += 1;
           const body = JSON.stringify({ username: `invented-${names}`, password: 'wrong password' });
-          const socket = openSocket(target.http, { from: stranger });
+          const socket = openSocket(target.http);
           socket.write(`${requestHead('/api/v2/auth/token', body.length)}${body}`);
           await heard(socket);
           socket.destroy();
@@ -50,7 +49,7 @@ export const attacks: readonly Attack[] = [
     run: async (target) => {
       const sockets = [];
       for (let n = 0; n < 1_500 && !target.isOver(); n++) {
-        const socket = openSocket(target.http, { from: stranger });
+        const socket = openSocket(target.http);
         socket.write('GET /api/v2/devices/followed/live HTTP/1.1\r\nHost: d\r\n\r\n');
         sockets.push(socket);
         if (n % 50 === 49) await settled(socket);
@@ -67,7 +66,7 @@ export const attacks: readonly Attack[] = [
     run: async (target) => {
       const body = Buffer.from(JSON.stringify(Array.from({ length: 30_000 }, (_, n) => ({ value: n }))));
       const flood = async () => {
-        const socket = openSocket(target.http, { from: stranger });
+        const socket = openSocket(target.http);
         await settled(socket);
         while (!target.isOver() && !socket.destroyed) {
           socket.write(requestHead('/api/v2/devices/flooded/sensors/s/values', body.length));

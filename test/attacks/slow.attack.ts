@@ -1,7 +1,7 @@
 // Attacks by slowness: requests that come a byte at a time, and answers that are taken a byte at a time.
 import type { Socket } from 'node:net';
 import { type Attack, openSocket, pace, settled } from './harness/attack.ts';
-import { fillDevice, makePublicDevice, postHead, stranger } from './harness/attacker.ts';
+import { fillDevice, makePublicDevice, postHead } from './harness/attacker.ts';
 
 const senders = 400;
 const readers = 200;
@@ -23,7 +23,7 @@ export const attacks: readonly Attack[] = [
     run: async (target) => {
       const sockets: Socket[] = [];
       for (let n = 0; n < senders && !target.isOver(); n += 1) {
-        const socket = openSocket(target.http, { from: stranger }).resume();
+        const socket = openSocket(target.http).resume();
         socket.write(beginnings[n % beginnings.length] ?? '');
         sockets.push(socket);
         if (n % 50 === 49) await settled(socket);
@@ -52,7 +52,7 @@ export const attacks: readonly Attack[] = [
       ];
       const sockets: Socket[] = [];
       for (let n = 0; n < readers && !target.isOver(); n += 1) {
-        const socket = openSocket(target.http, { from: stranger });
+        const socket = openSocket(target.http);
         sockets.push(socket);
         await settled(socket);
         socket.pause();

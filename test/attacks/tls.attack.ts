@@ -6,8 +6,8 @@ import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { connect, type TLSSocket } from 'node:tls';
 import { makeFolder, root } from '../support/process.ts';
-import { type Attack, openSocket, pace, settled } from './harness/attack.ts';
-import { ca, heard, keepOn, stranger } from './harness/attacker.ts';
+import { type Attack, openSocket, pace, settled, stranger } from './harness/attack.ts';
+import { ca, heard, keepOn } from './harness/attacker.ts';
 
 const pairs = join(root, 'test/support/tls');
 const fixed = { DUNDUN_TLS_CERT: join(pairs, 'cert.pem'), DUNDUN_TLS_KEY: join(pairs, 'key.pem') };
@@ -65,13 +65,13 @@ export const attacks: readonly Attack[] = [
       const ports = [target.http, target.mqtts];
       const stalled: Socket[] = [];
       for (let n = 0; n < 600 && !target.isOver(); n += 1) {
-        const socket = openSocket(ports[n % 2] ?? 0, { from: stranger }).resume();
+        const socket = openSocket(ports[n % 2] ?? 0).resume();
         socket.write(beginnings[n % beginnings.length] ?? '');
         stalled.push(socket);
         if (n % 50 === 49) await settled(socket);
       }
       await keepOn(target, 10, async (connection, round) => {
-        const socket = openSocket(ports[round % 2] ?? 0, { from: stranger });
+        const socket = openSocket(ports[round % 2] ?? 0);
         socket.write(beginnings[(connection + round) % beginnings.length] ?? '');
         await heard(socket, round % 20);
         socket.resetAndDestroy();

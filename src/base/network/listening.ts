@@ -75,7 +75,12 @@ export class Listening {
 
   /** Opens one additional socket; false where that fails, which only makes accepting slower. */
   async #listenBeside(host: string): Promise<boolean> {
-    const beside = createServer(this.#socketOptions, (socket) => this.#server.emit('connection', socket));
+    const beside = createServer(this.#socketOptions, (socket) => {
+      // Who connects and resets at once is gone by now, and has no address any more: what a server sets up for a connection
+      // costs several times what accepting it does.
+      if (socket.remoteAddress === undefined) socket.destroy();
+      else this.#server.emit('connection', socket);
+    });
     try {
       await listenOn(beside, { host, port: this.#port, backlog: limits.acceptBacklog, reusePort: true });
     } catch {

@@ -5,6 +5,7 @@ import { inOffsetSteps } from '../../base/in-batches.ts';
 import { Refusal } from '../../base/refusal.ts';
 import type { Clock } from '../../base/time/clock.ts';
 import { limits } from '../../config/limits.ts';
+import { longWork } from '../callers/loop-turns.ts';
 import type { Devices } from '../devices/devices.ts';
 import type { Handovers } from '../devices/handovers.ts';
 import type { Gateways } from '../gateways/gateways.ts';
@@ -102,7 +103,15 @@ export class Accounts {
     const read = async (step: { readonly limit: number; readonly offset: number }) =>
       total <= step.offset ? [] : this.#users.list({ ...query, ...step });
     const { limit, offset } = query;
-    return { steps: inOffsetSteps(read, { limit, offset, stepRows: limits.recordStepRows }), total };
+    return {
+      steps: inOffsetSteps(read, {
+        limit,
+        offset,
+        stepRows: limits.recordStepRows,
+        turn: () => longWork.turn(actor.caller),
+      }),
+      total,
+    };
   }
 
   /** @throws Refusal `not-found` */

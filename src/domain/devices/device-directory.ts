@@ -1,10 +1,10 @@
 // Caches whole devices for ingest and permission checks; bounded, filled from the store (I4). Also knows what is being
 // removed, from the moment the removal is queued, so that no datapoint is accepted after it and lost.
 
-import { yieldToEventLoop } from '../../base/in-batches.ts';
 import { entryBytes } from '../../base/memory/heap-bytes.ts';
 import { LoadingCache } from '../../base/memory/loading-cache.ts';
 import { Refusal } from '../../base/refusal.ts';
+import { nextLoopTurn } from '../../base/time/next-loop-turn.ts';
 import { limits } from '../../config/limits.ts';
 import { remembered } from '../remembered.ts';
 import type { Device, DeviceId } from './device.ts';
@@ -66,7 +66,7 @@ export class DeviceDirectory {
       for (const id of ids) {
         if (this.peek(id) === undefined) {
           sought += 1;
-          if (sought % soughtAtOnce === 0) await yieldToEventLoop();
+          if (sought % soughtAtOnce === 0) await nextLoopTurn();
           if ((await this.find(id)) === undefined) continue;
         }
         found.push(id);

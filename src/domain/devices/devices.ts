@@ -5,6 +5,8 @@ import { inBatches } from '../../base/in-batches.ts';
 import { Refusal } from '../../base/refusal.ts';
 import type { Clock } from '../../base/time/clock.ts';
 import { limits } from '../../config/limits.ts';
+import type { Caller } from '../callers/caller.ts';
+import { longWork } from '../callers/loop-turns.ts';
 import type { DeviceKey } from '../device-key.ts';
 import type { Audience, Permissions } from '../permissions/permission.ts';
 import { assertMayChangeVisibility, type Visibility, visibilityOfNew } from '../permissions/visibility.ts';
@@ -107,13 +109,14 @@ export class Devices {
     const search = { ...query.search, sharedWith: query.shared === true ? actor.key : undefined };
     const audience = this.#permissions.audienceOf(actor, scope.view);
     const { keys, total } = await this.#pageKeys(audience, parseFilter(query.q), { ...query, search });
-    return { steps: this.#inSteps(keys), total };
+    return { steps: this.#inSteps(keys, actor.caller), total };
   }
 
   /** Reads some devices at a time, as many as fit into a step, estimated from the previous ones. */
-  async *#inSteps(keys: readonly DeviceKey[]): AsyncGenerator<readonly Device[]> {
+  async *#inSteps(keys: readonly DeviceKey[], caller: Caller): AsyncGenerator<readonly Device[]> {
     let count: number = limits.deviceListDefault;
     for (let from = 0; from < keys.length; ) {
+      await longWork.turn(caller);
       const devices = await this.#store.listByKeys(keys.slice(from, from + count));
       yield devices;
       from += count;
@@ -128,6 +131,7 @@ export class Devices {
     const audience = this.#permissions.audienceOf(actor, scope.view);
     return inBatches((step) => this.#store.listOfGateway(gateway, { audience, ...step }), {
       ...{ offset: 0, stepRows: limits.deviceListDefault },
+      turn: () => longWork.turn(actor.caller),
     });
   }
 

@@ -7,6 +7,8 @@ import { LoadingCache } from '../../base/memory/loading-cache.ts';
 import { Refusal } from '../../base/refusal.ts';
 import type { Clock } from '../../base/time/clock.ts';
 import { limits } from '../../config/limits.ts';
+import type { Caller } from '../callers/caller.ts';
+import { longWork } from '../callers/loop-turns.ts';
 import { type Filter, parseFilter } from '../devices/filter.ts';
 import type { Permissions } from '../permissions/permission.ts';
 import {
@@ -117,7 +119,8 @@ export class Gateways {
     const filter = parseFilter(query.q);
     await this.#makeReadyFor(filter);
     const found = { audience: this.#permissions.audienceOf(actor, scope.gatewayView), filter };
-    return { total: await this.#store.count(found), gateways: this.#page({ ...found, ...query }) };
+    const page = { ...found, ...query, caller: actor.caller };
+    return { total: await this.#store.count(found), gateways: this.#page(page) };
   }
 
   /** The existing gateways among the ids that the actor may view, in the order of the ids. */
@@ -158,12 +161,13 @@ export class Gateways {
   }
 
   async *#page(
-    query: GatewayListQuery & { readonly limit: number; readonly offset: number },
+    query: GatewayListQuery & { readonly caller: Caller; readonly limit: number; readonly offset: number },
   ): AsyncGenerator<SeenGateway> {
     const { audience, filter } = query;
     const steps = inBatches((step) => this.#store.list({ audience, filter, ...step }), {
       ...query,
       stepRows: limits.recordStepRows,
+      turn: () => longWork.turn(query.caller),
     });
     for await (const gateways of steps) for (const gateway of gateways) yield this.#seen(gateway);
   }

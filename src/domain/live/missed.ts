@@ -4,8 +4,8 @@
 // read of values finds them.
 import { limits } from '../../config/limits.ts';
 import type { Caller } from '../callers/caller.ts';
+import { longWork } from '../callers/loop-turns.ts';
 import { type Columns, datapointsOf } from '../datapoints/columns.ts';
-import { nextLoopTurn } from '../datapoints/history/series.ts';
 import { calibrate } from '../devices/calibration.ts';
 import type { Device } from '../devices/device.ts';
 import type { Sensor, SensorId } from '../devices/sensor.ts';
@@ -28,16 +28,17 @@ export async function missedSince(
   { last, calibrated, caller }: { readonly last: ResumePoint; readonly calibrated: boolean; readonly caller: Caller },
 ): Promise<LiveEvent[]> {
   const sensors = [...device.sensors.values()];
+  await longWork.turn(caller);
   const latest = await series.latest(sensors.map(({ key }) => key));
   const missed: Missed[] = [];
   for (const sensor of sensors) {
     if ((latest.get(sensor.key)?.seq ?? -1) <= last.seq) continue;
+    await longWork.turn(caller);
     for (const point of await missedOf(series, sensor, { last, caller })) {
       const value = calibrated ? calibrate(point.value, sensor.calibration) : point.value;
       missed.push({ sensor: sensor.id, point: { ...point, value } });
     }
     keepNewest(missed);
-    await nextLoopTurn();
   }
   missed.sort(compareArrival);
   const isTooMuch = missed.length > limits.liveMissedMax;

@@ -2,6 +2,7 @@
 // permission function needs, in bounded steps, so that memory does not depend on the size of the fleet.
 import { type BatchRange, inBatches } from '../../base/in-batches.ts';
 import { limits } from '../../config/limits.ts';
+import { longWork } from '../callers/loop-turns.ts';
 import { noScopes, type RecordKind, type ScopeSet, scopesOn } from '../scopes.ts';
 import type { Actor } from '../users/user.ts';
 import type { Audience, Permissions, ProtectedRecord } from './permission.ts';
@@ -55,7 +56,8 @@ export class PermissionQueries {
     const { audience } = page;
     const steps = inBatches((step) => this.#store.list(kind, { audience, ...step }), {
       ...page,
-      stepRows: limits.readStepRows,
+      stepRows: limits.recordStepRows,
+      turn: () => longWork.turn(actor.caller),
     });
     for await (const records of steps) {
       for (const record of records) {

@@ -4,6 +4,8 @@ import type { Ids } from '../../base/ids.ts';
 import { inBatches } from '../../base/in-batches.ts';
 import { Refusal } from '../../base/refusal.ts';
 import { limits } from '../../config/limits.ts';
+import type { Caller } from '../callers/caller.ts';
+import { longWork } from '../callers/loop-turns.ts';
 import type { Audience, Permissions } from '../permissions/permission.ts';
 import type { GuestShares } from '../quotas/guest-shares.ts';
 import { type ScopeSet, scope } from '../scopes.ts';
@@ -62,7 +64,10 @@ export class Projects {
   async list(actor: Actor, page: { readonly limit: number; readonly offset: number }): Promise<ProjectPage> {
     this.#permissions.requireGuestAllowed(actor);
     const audience = this.#permissions.audienceOf(actor, scope.projectView);
-    return { total: await this.#store.count(audience), projects: this.#page({ ...page, audience }) };
+    return {
+      total: await this.#store.count(audience),
+      projects: this.#page({ ...page, audience, caller: actor.caller }),
+    };
   }
 
   async update(actor: Actor, id: ProjectId, change: ProjectChange): Promise<void> {
@@ -76,6 +81,7 @@ export class Projects {
   }
 
   async *#page(query: {
+    readonly caller: Caller;
     readonly audience: Audience;
     readonly limit: number;
     readonly offset: number;
@@ -83,6 +89,7 @@ export class Projects {
     const steps = inBatches((step) => this.#store.list({ audience: query.audience, ...step }), {
       ...query,
       stepRows: limits.projectStepRows,
+      turn: () => longWork.turn(query.caller),
     });
     for await (const projects of steps) yield* projects;
   }

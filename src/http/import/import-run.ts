@@ -1,9 +1,10 @@
 // Imports a file from its first to its last line in batches, each stored before the next is read. Where it cannot
 // continue, what is stored stays, and the report says where it stopped. Called by v2/imports.ts.
 
-import { yieldToEventLoop } from '../../base/in-batches.ts';
 import { Refusal } from '../../base/refusal.ts';
 import { limits } from '../../config/limits.ts';
+import type { Caller } from '../../domain/callers/caller.ts';
+import { longWork } from '../../domain/callers/loop-turns.ts';
 import type { ImportLine } from '../../domain/datapoints/import/import-line.ts';
 import type { ImportRun as StoredRun } from '../../domain/datapoints/import/imports.ts';
 import type { ImportBody } from './import-body.ts';
@@ -24,7 +25,7 @@ export interface FileImportResult {
 export async function importFile(
   body: ImportBody,
   query: ImportQuery,
-  options: { readonly run: StoredRun; readonly knownSensors: ImportFile['knownSensors'] },
+  options: { readonly run: StoredRun; readonly knownSensors: ImportFile['knownSensors']; readonly caller: Caller },
 ): Promise<FileImportResult> {
   const texts = body.texts();
   const { kind, items } = body;
@@ -32,7 +33,7 @@ export async function importFile(
   const plan = makePlan(query, { kind, items, sample, isWhole, knownSensors: options.knownSensors });
   if (plan.problems.length > 0 && !query.dry_run) throw new Refusal('malformed', plan.problems.join(' '));
   const report = new ImportReport();
-  const run = new FileImport({ plan, report, query, run: options.run });
+  const run = new FileImport({ plan, report, query, run: options.run, caller: options.caller });
   try {
     await run.readAll(sample, texts);
   } catch (error) {
@@ -61,24 +62,27 @@ class FileImport {
   readonly #report: ImportReport;
   readonly #reader: LineReader;
   readonly #run: StoredRun;
+  readonly #caller: Caller;
   readonly #linesMax: number;
   #batch: ImportLine[] = [];
   #chars = 0;
-  #linesInTurn = 0;
-  /** When other work last had a turn. */
-  #turnMs = performance.now();
+  #linesInPiece = 0;
+  /** When this piece of the work began. */
+  #pieceMs = 0;
 
   constructor(parts: {
     readonly plan: ImportPlan;
     readonly report: ImportReport;
     readonly query: ImportQuery;
     readonly run: StoredRun;
+    readonly caller: Caller;
   }) {
-    const { plan, report, query, run } = parts;
+    const { plan, report, query, run, caller } = parts;
     this.#plan = plan;
     this.#report = report;
     this.#reader = new LineReader(plan, query, report);
     this.#run = run;
+    this.#caller = caller;
     this.#linesMax = query.lines ?? Number.POSITIVE_INFINITY;
     report.nextLine = query.line ?? 1;
   }
@@ -100,8 +104,10 @@ class FileImport {
 
   /** False when the requested number of lines has been read. */
   async #read(piece: string, options: { readonly isEnd: boolean }): Promise<boolean> {
+    await this.#begin();
     for (const row of this.#plan.rows.read(piece, options)) {
-      await this.#breathe();
+      this.#linesInPiece += 1;
+      if (this.#linesInPiece >= linesLooked) await this.#pause();
       this.#report.lines += 1;
       this.#report.nextLine = row.nextLine;
       const lines = this.#reader.read(row);
@@ -112,14 +118,16 @@ class FileImport {
     return true;
   }
 
-  /** Lets other work have its turn within a piece too, because one piece may be the whole file. */
-  async #breathe(): Promise<void> {
-    this.#linesInTurn += 1;
-    if (this.#linesInTurn < linesLooked) return;
-    this.#linesInTurn = 0;
-    if (performance.now() - this.#turnMs < limits.turnMsMax) return;
-    await yieldToEventLoop();
-    this.#turnMs = performance.now();
+  /** Waits for the import's turn from time to time, because one piece of text may be the whole file. */
+  async #pause(): Promise<void> {
+    this.#linesInPiece = 0;
+    if (performance.now() - this.#pieceMs >= limits.pieceMsMax) await this.#begin();
+  }
+
+  async #begin(): Promise<void> {
+    await longWork.turn(this.#caller);
+    this.#linesInPiece = 0;
+    this.#pieceMs = performance.now();
   }
 
   async #add(line: ImportLine): Promise<void> {

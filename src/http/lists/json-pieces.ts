@@ -1,9 +1,12 @@
 // JSON and NDJSON of rows that come in pieces of text: one body, or a stream. The store gives such pieces, with a byte of room
 // before and behind, and they leave as they came: a usual list is one piece, and is not even copied. Rows that come as
 // objects or columns are made into such pieces here. Used by row-streams.ts.
+
 import { reportReleasedBytes } from '../../base/memory/garbage-collection.ts';
 import { limits } from '../../config/limits.ts';
+import type { Caller } from '../../domain/callers/caller.ts';
 import type { TextPiece } from '../../domain/datapoints/history/history.ts';
+import { inTurns } from './in-turns.ts';
 
 const opening = 0x5b;
 const between = 0x2c;
@@ -21,11 +24,11 @@ export interface StepText<S> {
 export function openPieces<S>(
   open: (limit: number | undefined) => Promise<AsyncGenerator<S>>,
   text: StepText<S>,
-  format: 'json' | 'ndjson',
+  { format, caller }: { readonly format: 'json' | 'ndjson'; readonly caller: Caller },
 ): (limit: number | undefined) => Promise<AsyncGenerator<TextPiece>> {
   return async (limit) => {
     const max = limit === undefined || format === 'ndjson' ? limit : limit + 1;
-    return piecesOf(await open(max), text, { limit, format });
+    return piecesOf(inTurns(await open(max), caller), text, { limit, format });
   };
 }
 

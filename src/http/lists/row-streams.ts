@@ -6,6 +6,7 @@ import { limits } from '../../config/limits.ts';
 import type { TextPiece } from '../../domain/datapoints/history/history.ts';
 import { asksFor } from '../server/preference.ts';
 import { type AnswerReservation, listReservationBytes } from './answer-budget.ts';
+import { inTurns } from './in-turns.ts';
 import { type GiveBack, gatherJson, jsonLines, jsonList, openPieces, type StepText } from './json-pieces.ts';
 import { setLinks } from './paging.ts';
 import { type ParquetColumn, parquetChunks } from './parquet.ts';
@@ -58,7 +59,7 @@ export function sendRows<T>(
   rows: Rows<T[]> & { readonly text: RowText<T> },
 ): Promise<FastifyReply> {
   if (format === 'csv' || format === 'parquet') return sendTable(request, reply, format, rows);
-  const open = openPieces(rows.open, stepTextOf(rows.text), format);
+  const open = openPieces(rows.open, stepTextOf(rows.text), { format, caller: request.actor.caller });
   return sendPieces(request, reply, format, { ...rows, open });
 }
 
@@ -94,7 +95,7 @@ async function sendTable<T>(
 ): Promise<FastifyReply> {
   reply.type(types[format]).serializer(String);
   await reservationFor(request, reply, { format, limit, heldBytes });
-  const steps = await open(limit);
+  const steps = inTurns(await open(limit), request.actor.caller);
   const chunks = () => (format === 'parquet' ? parquetChunks(steps, text.columns) : csvLines(steps, text));
   return sendStream(request, reply, steps, { chunks, heldBytes });
 }

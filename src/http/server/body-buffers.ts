@@ -6,6 +6,7 @@ import { errorCodes, type FastifyRequest } from 'fastify';
 import { Refusal } from '../../base/refusal.ts';
 import { limits } from '../../config/limits.ts';
 import type { ByteBudget, ByteReservation } from '../../domain/callers/byte-budget.ts';
+import { longWork } from '../../domain/callers/loop-turns.ts';
 import { trackRequest } from './request-work.ts';
 
 declare module 'fastify' {
@@ -120,12 +121,16 @@ export function readBody(
     if (isOver) return;
     isOver = true;
     payload.removeListener('data', onData);
-    try {
-      finish();
-    } finally {
-      gathering.end();
-      reservation?.end();
-    }
+    const finishOnce = () => {
+      try {
+        finish();
+      } finally {
+        gathering.end();
+        reservation?.end();
+      }
+    };
+    if (gathering.bytes < limits.longBodyBytesMin) finishOnce();
+    else longWork.run(() => caller, finishOnce);
   };
   const onData = (piece: Buffer): void => {
     // A body in one piece is held only within this turn of the event loop.

@@ -1,13 +1,13 @@
 // Requests of one connection begin one after the other, each when the previous one was answered. Thus a request behind
 // an answer with `connection: close` never begins, nothing is stored whose answer cannot be sent, and changes take
 // effect in order (RFC 9112 section 9.3.2). In each turn of the event loop requests begin for a bounded time only, by
-// address in turns (fair-turns.ts). Used by http-server.ts; pushes in the fast path keep their order by themselves
+// address in turns (loop-turns.ts). Used by http-server.ts; pushes in the fast path keep their order by themselves
 // (push-connection.ts).
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { limits } from '../../config/limits.ts';
 import type { Caller } from '../../domain/callers/caller.ts';
-import { FairTurns } from '../../domain/callers/fair-turns.ts';
+import { LoopTurns } from '../../domain/callers/loop-turns.ts';
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
@@ -27,7 +27,7 @@ interface ConnectionRequests {
 
 export class RequestOrder {
   readonly #connections = new WeakMap<Socket, ConnectionRequests>();
-  readonly #fairTurns = new FairTurns({ msMax: limits.turnMsMax });
+  readonly #turns = new LoopTurns({ msMax: limits.turnMsMax });
   readonly #callerOf: (request: IncomingMessage) => Caller;
 
   private constructor(callerOf: (request: IncomingMessage) => Caller) {
@@ -87,7 +87,7 @@ export class RequestOrder {
   #begin(requests: ConnectionRequests, next: QueuedRequest): void {
     requests.current = next;
     next.response.once('close', () => this.#end(requests, next.request.socket));
-    this.#fairTurns.run(
+    this.#turns.run(
       () => this.#callerOf(next.request),
       () => {
         // Its connection may have closed meanwhile.

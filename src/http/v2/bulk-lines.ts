@@ -5,6 +5,8 @@ import { Refusal } from '../../base/refusal.ts';
 import type { Json } from '../../base/text/json.ts';
 import { parseJsonText } from '../../base/text/json-text.ts';
 import { limits } from '../../config/limits.ts';
+import type { Caller } from '../../domain/callers/caller.ts';
+import { longWork } from '../../domain/callers/loop-turns.ts';
 import type { BulkLine, BulkRequest, RefusedLine } from '../../domain/datapoints/ingest/bulk.ts';
 import { parseReadings } from '../../domain/datapoints/ingest/reading.ts';
 import { csvRecords } from '../import/csv-records.ts';
@@ -19,17 +21,17 @@ const lineFeed = 0x0a;
 type BulkColumn = (typeof columns)[number];
 
 /** @throws Refusal `malformed`, `too-large`, `unsupported` where the whole request is refused. */
-export function toBulkRequest(body: unknown): BulkRequest {
+export async function toBulkRequest(body: unknown, caller: Caller): Promise<BulkRequest> {
   const parser = new BulkLineParser();
-  if (body instanceof LinesBody) {
-    if (body.kind === 'csv') readCsv(body.bytes, parser);
-    else readNdjson(body.bytes, parser);
-  } else if (typeof body === 'object' && body !== null && !(body instanceof Error)) {
-    readJson(body as Json, parser);
-  } else {
-    throw new Refusal('malformed', 'The body must be datapoints as a JSON array, NDJSON or CSV.');
-  }
+  await longWork.goThrough(caller, readLines(body, parser));
   return parser;
+}
+
+/** Reads the body a line or an empty line at a step. */
+function readLines(body: unknown, parser: BulkLineParser): Iterable<void> {
+  if (body instanceof LinesBody) return (body.kind === 'csv' ? readCsv : readNdjson)(body.bytes, parser);
+  if (typeof body === 'object' && body !== null && !(body instanceof Error)) return readJson(body as Json, parser);
+  throw new Refusal('malformed', 'The body must be datapoints as a JSON array, NDJSON or CSV.');
 }
 
 class BulkLineParser implements BulkRequest {
@@ -51,13 +53,13 @@ class BulkLineParser implements BulkRequest {
   }
 }
 
-function readJson(body: Json, parser: BulkLineParser): void {
+function* readJson(body: Json, parser: BulkLineParser): Iterable<void> {
   // A single datapoint is a list of one.
   const items: readonly Json[] = Array.isArray(body) ? body : [body];
-  for (const [index, item] of items.entries()) parser.read(index + 1, () => toLine(item));
+  for (const [index, item] of items.entries()) yield parser.read(index + 1, () => toLine(item));
 }
 
-function readNdjson(bytes: Buffer, parser: BulkLineParser): void {
+function* readNdjson(bytes: Buffer, parser: BulkLineParser): Iterable<void> {
   let line = 1;
   for (let at = 0; at < bytes.length; at++) {
     const byte = bytes[at];
@@ -67,12 +69,12 @@ function readNdjson(bytes: Buffer, parser: BulkLineParser): void {
     const found = bytes.indexOf(lineFeed, at);
     const end = found < 0 ? bytes.length : found;
     const text = bytes.subarray(at, end);
-    parser.read(line, () => toLine(parseJsonText(text, limits.nestingLevelsMax)));
+    yield parser.read(line, () => toLine(parseJsonText(text, limits.nestingLevelsMax)));
     at = end - 1;
   }
 }
 
-function readCsv(bytes: Buffer, parser: BulkLineParser): void {
+function* readCsv(bytes: Buffer, parser: BulkLineParser): Iterable<void> {
   if (!isUtf8(bytes)) throw new Refusal('malformed', 'The CSV is not UTF-8.');
   let places: ReadonlyMap<BulkColumn, number> | undefined;
   let width = 0;
@@ -84,7 +86,7 @@ function readCsv(bytes: Buffer, parser: BulkLineParser): void {
       if (header !== undefined) continue;
     }
     const known = places;
-    parser.read(line, () => {
+    yield parser.read(line, () => {
       if (fault !== undefined) throw new Refusal('malformed', `The line ${fault}.`);
       // Trailing columns may be missing; spreadsheets omit empty ones.
       const isShort = required.some((column) => (known.get(column) ?? -1) >= fields.length);

@@ -105,7 +105,7 @@ export function registerBulk(app: TypedApp, { bulk }: Services): void {
         key === undefined ? undefined : toIdempotencyKey(key, request, { door: 'POST datapoints', type: typeOf(body) });
       // A CSV file is imported history: notifications about it would come too late.
       const isQuiet = (body instanceof LinesBody && body.kind === 'csv') || prefersNoNotify(request);
-      const lines = { ...toBulkRequest(body), isQuiet };
+      const lines = { ...(await toBulkRequest(body, actor.caller)), isQuiet };
       return (
         idempotency === undefined ? await bulk.accept(actor, lines) : await bulk.acceptOnce(actor, lines, idempotency)
       ) as never;

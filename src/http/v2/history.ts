@@ -236,7 +236,7 @@ async function answer(
   const isText = !isLocated && (format === 'json' || format === 'ndjson');
   if (points !== undefined && isText) {
     const open = (max: number | undefined) => history.downsampleColumns(actor, { ...common, points, limit: max });
-    const pieces = openPieces(open, columnText, format);
+    const pieces = openPieces(open, columnText, { format, caller: actor.caller });
     return sendPieces(request, reply, format, { open: pieces, limit, offset, heldBytes });
   }
   if (points !== undefined) {

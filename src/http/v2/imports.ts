@@ -94,7 +94,7 @@ export function registerImports(app: TypedApp, services: Services): void {
             key: request.headers['idempotency-key'],
           });
           const knownSensors = await sensorsOf(services, actor, query.device);
-          return toImportRecord(await importFile(body, query, { run, knownSensors }), query, run.made) as never;
+          return toImportRecord(await importFile(body, query, { run, knownSensors, caller }), query, run.made) as never;
         } finally {
           underWay.giveBack(caller, 1);
           body.close();

@@ -70,10 +70,12 @@ export interface AttackTarget {
 /** Milliseconds that an attack lasts. */
 export const attackMs = process.env['DUNDUN_TEST_LONG'] === '1' ? 4_000 : 2_500;
 
-/** A connection to a port of the target from an address of the loopback network (127.0.0.2 …), whose errors are nobody's. */
-export function openSocket(port: number, options: { readonly from?: string } = {}): Socket {
-  const { from } = options;
-  const socket = connect({ port, host: '127.0.0.1', ...(from === undefined ? {} : { localAddress: from }) });
+/** The address of the attacker: not that of the user who is watched. */
+export const stranger = '127.0.0.3';
+
+/** A connection to a port of the target from an address of the loopback network, whose errors are nobody's. */
+export function openSocket(port: number, { from = stranger }: { readonly from?: string } = {}): Socket {
+  const socket = connect({ port, host: '127.0.0.1', localAddress: from });
   socket.on('error', () => {});
   return socket;
 }

@@ -7,10 +7,7 @@ import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { generate, type IConnackPacket, type Packet, parser } from 'mqtt-packet';
 import { root } from '../../support/process.ts';
-import { type AttackTarget, openSocket, pace } from './attack.ts';
-
-/** The address of who attacks: not that of the user who is watched. */
-export const stranger = '127.0.0.3';
+import { type AttackTarget, openSocket, pace, stranger } from './attack.ts';
 
 /** Another address for each number, up to 62 500. */
 export const addressOf = (n: number): string => `127.1.${1 + (Math.floor(n / 250) % 250)}.${1 + (n % 250)}`;

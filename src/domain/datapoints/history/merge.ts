@@ -1,6 +1,6 @@
 // Merges sorted streams that come in steps, holding one step of each, so that reading several sensors takes bounded
 // memory. Equal rows come in the order of their streams.
-import { nextLoopTurn } from './series.ts';
+import { nextLoopTurn } from '../../../base/time/next-loop-turn.ts';
 
 interface SortedRun<T> {
   readonly rank: number;

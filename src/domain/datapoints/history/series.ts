@@ -1,6 +1,7 @@
 // Reads the datapoints of one sensor in steps that are bounded in rows and bytes, however long the range and however
 // large the values. Several series read side by side share one budget.
 import { reportReleasedBytes } from '../../../base/memory/garbage-collection.ts';
+import { nextLoopTurn } from '../../../base/time/next-loop-turn.ts';
 import { limits } from '../../../config/limits.ts';
 import type { Caller } from '../../callers/caller.ts';
 import { type Calibration, calibrateColumn } from '../../devices/calibration.ts';
@@ -90,10 +91,6 @@ export async function* readSeries(
     reportReleasedBytes(bytesOfColumns(columns));
     if (left <= 0) return;
   }
-}
-
-export function nextLoopTurn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
 }
 
 function corrected(columns: Columns, calibration: Calibration): Columns {

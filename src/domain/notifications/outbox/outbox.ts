@@ -3,9 +3,9 @@
 // Woken when messages are stored or become due; it does not poll.
 
 import type { Ids } from '../../../base/ids.ts';
-import { yieldToEventLoop } from '../../../base/in-batches.ts';
 import type { Log } from '../../../base/log.ts';
 import type { Clock } from '../../../base/time/clock.ts';
+import { nextLoopTurn } from '../../../base/time/next-loop-turn.ts';
 import { limits } from '../../../config/limits.ts';
 import type { Coordination, Lease } from '../../ports/coordination.ts';
 import type { UserKey } from '../../users/user.ts';
@@ -143,7 +143,7 @@ export class Outbox {
 
   async #pump(): Promise<void> {
     // In the next turn, so that messages and outcomes of this one are handled together.
-    await yieldToEventLoop();
+    await nextLoopTurn();
     try {
       while (!this.#isClosed) {
         this.#isWoken = false;

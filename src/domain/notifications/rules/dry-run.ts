@@ -2,9 +2,9 @@
 // Uses firing.ts, as the watcher does, with timestamps as time, because imported history was received all at once.
 // Bounded in datapoints and in the length of the report.
 
-import { yieldToEventLoop } from '../../../base/in-batches.ts';
 import { Refusal } from '../../../base/refusal.ts';
 import type { Json } from '../../../base/text/json.ts';
+import { nextLoopTurn } from '../../../base/time/next-loop-turn.ts';
 import { limits } from '../../../config/limits.ts';
 import { datapointsOf } from '../../datapoints/columns.ts';
 import { compareTimes, type Datapoint, jsonValue, orderOf, type StoredValue } from '../../datapoints/datapoint.ts';
@@ -84,7 +84,7 @@ export class DryRun {
     for (const [n, located] of points.entries()) {
       run.take(located);
       if (run.isFull) return { firings: run.firings, datapoints: n + 1, isCut: true };
-      if (n % limits.watchTurnRules === limits.watchTurnRules - 1) await yieldToEventLoop();
+      if (n % limits.watchTurnRules === limits.watchTurnRules - 1) await nextLoopTurn();
     }
     run.end(query.toMs ?? points.at(-1)?.point.receivedMs);
     return { firings: run.firings, datapoints: points.length, isCut };
@@ -121,7 +121,7 @@ export class DryRun {
       if (points.length < 2 * max) continue;
       points = oldest(points, max);
       untilMs = Math.min(untilMs, orderOf((points.at(-1) as SensorDatapoint).point));
-      await yieldToEventLoop();
+      await nextLoopTurn();
     }
     const kept = oldest(points, max).filter(({ point }) => orderOf(point) <= untilMs);
     return { points: kept, isCut: kept.length < points.length || untilMs !== Number.POSITIVE_INFINITY };

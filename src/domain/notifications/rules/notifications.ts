@@ -7,6 +7,7 @@ import { Refusal } from '../../../base/refusal.ts';
 import type { Json } from '../../../base/text/json.ts';
 import type { Clock } from '../../../base/time/clock.ts';
 import { limits } from '../../../config/limits.ts';
+import { longWork } from '../../callers/loop-turns.ts';
 import { parseFilter } from '../../devices/filter.ts';
 import type { Permissions } from '../../permissions/permission.ts';
 import type { GuestShares } from '../../quotas/guest-shares.ts';
@@ -116,7 +117,15 @@ export class Notifications {
     const total = readable === 'none' ? 0 : await this.#store.count({ author, filter });
     const read = async (step: { readonly limit: number; readonly offset: number }) =>
       total <= step.offset ? [] : this.#store.list({ author, filter, ...step });
-    return { steps: inOffsetSteps(read, { limit, offset, stepRows: limits.notificationStepRows }), total };
+    return {
+      steps: inOffsetSteps(read, {
+        limit,
+        offset,
+        stepRows: limits.notificationStepRows,
+        turn: () => longWork.turn(actor.caller),
+      }),
+      total,
+    };
   }
 
   /** Applies the patch to the rule; the result is checked like a new rule. */

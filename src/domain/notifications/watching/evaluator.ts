@@ -2,10 +2,10 @@
 // permission function, at that moment, whether the author may see the device (I6). Results count once they are stored;
 // after a failed step the caller loads the rules anew.
 
-import { yieldToEventLoop } from '../../../base/in-batches.ts';
 import { entryBytes, heapBytes } from '../../../base/memory/heap-bytes.ts';
 import { LruCache } from '../../../base/memory/lru-cache.ts';
 import type { Clock } from '../../../base/time/clock.ts';
+import { nextLoopTurn } from '../../../base/time/next-loop-turn.ts';
 import { limits } from '../../../config/limits.ts';
 import type { StoredValue } from '../../datapoints/datapoint.ts';
 import type { Reading } from '../../datapoints/ingest/reading.ts';
@@ -118,7 +118,7 @@ export class Evaluator {
           step.rulesLookedAt += 1;
           // Others, or the disk, come between rules, so that a step with many of them holds up nobody.
           if (step.firings.length >= limits.watchFiringsMax) await this.#record(step, undefined);
-          else if (step.rulesLookedAt % limits.watchTurnRules === 0) await yieldToEventLoop();
+          else if (step.rulesLookedAt % limits.watchTurnRules === 0) await nextLoopTurn();
         }
         watch.rules.noteAsleep(push.receivedMs);
       }
@@ -224,7 +224,7 @@ export class Evaluator {
       entered += rules.bySensor.size;
       if (entered < limits.watchTurnRules) continue;
       entered = 0;
-      await yieldToEventLoop();
+      await nextLoopTurn();
     }
   }
 

@@ -3,9 +3,9 @@
 // from the log. What it concludes is written in one unit with how far it has come. Changes of rules take turns with
 // its steps, so that a datapoint is looked at with the rule as it was before a change or after, never with neither.
 
-import { yieldToEventLoop } from '../../../base/in-batches.ts';
 import type { Log } from '../../../base/log.ts';
 import type { Clock } from '../../../base/time/clock.ts';
+import { nextLoopTurn } from '../../../base/time/next-loop-turn.ts';
 import { limits } from '../../../config/limits.ts';
 import type { CommittedPush, Feed } from '../../datapoints/feed.ts';
 import type { SensorKey } from '../../devices/sensor.ts';
@@ -228,14 +228,14 @@ export class Watcher implements RuleChanges {
    */
   async #gather(): Promise<void> {
     const isRestless = performance.now() - this.#restedMs < limits.watchGatherMs;
-    if (!isRestless || this.#isBehind) await yieldToEventLoop();
+    if (!isRestless || this.#isBehind) await nextLoopTurn();
     else await new Promise<void>((resolve) => setTimeout(resolve, limits.watchGatherMs));
   }
 
   async #run(): Promise<void> {
     await this.#gather();
     try {
-      while (!this.#isClosed && (await this.#exclusively(() => this.#step()))) await yieldToEventLoop();
+      while (!this.#isClosed && (await this.#exclusively(() => this.#step()))) await nextLoopTurn();
       this.#restedMs = performance.now();
     } catch (error) {
       this.#log.error({ err: error }, 'notifications could not be evaluated; they are evaluated again');
@@ -348,7 +348,7 @@ export class Watcher implements RuleChanges {
       for (const rule of rules) await this.#evaluator.prepare(this.#index.add(rule));
       if (rules.length < limits.watchLoadStep) return;
       after = (rules.at(-1) as { key: number }).key;
-      await yieldToEventLoop();
+      await nextLoopTurn();
     }
   }
 

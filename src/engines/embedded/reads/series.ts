@@ -1,9 +1,10 @@
 // The port Series on SQLite: reads chunks and the head. Short reads run on the main thread, long ones on the reader
 // thread, so that ingest does not wait for them.
+
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import { EventLoopSlices } from '../../../base/time/event-loop-slices.ts';
 import { limits } from '../../../config/limits.ts';
 import type { Caller } from '../../../domain/callers/caller.ts';
+import { LoopTurns } from '../../../domain/callers/loop-turns.ts';
 import { datapointAt } from '../../../domain/datapoints/columns.ts';
 import type { ArrivedDatapoint } from '../../../domain/datapoints/datapoint.ts';
 import { serviceCaller } from '../../../domain/datapoints/ingest/writer-queue.ts';
@@ -44,7 +45,7 @@ export class SqliteSeries implements Series {
   readonly #latest: StatementSync;
   readonly #series: SeriesReader;
   readonly #thread: ReaderThread;
-  readonly #shortReads = new EventLoopSlices({ msMax: limits.turnMsMax });
+  readonly #shortReads = new LoopTurns({ msMax: limits.turnMsMax });
   readonly #retention: Retention;
 
   constructor(parts: {
@@ -70,7 +71,8 @@ export class SqliteSeries implements Series {
   async range(query: RangeQuery, caller: Caller): Promise<RangeStep> {
     const partOf = () => this.#partFor(query);
     if (query.limit > limits.mainThreadReadRows) return this.#thread.ask('range', query, { caller, partOf });
-    return this.#shortReads.run(() => this.#series.read(query, partOf().part));
+    await this.#shortReads.turn(caller);
+    return this.#series.read(query, partOf().part);
   }
 
   async aggregate(query: AggregateQuery, caller: Caller): Promise<AggregateStep> {
@@ -86,7 +88,8 @@ export class SqliteSeries implements Series {
   async text(query: TextQuery, caller: Caller): Promise<TextStep> {
     const partOf = () => this.#partFor(query);
     if (query.limit > limits.mainThreadReadRows) return this.#thread.ask('text', query, { caller, partOf });
-    return this.#shortReads.run(() => textStep(this.#series, query, partOf().part, (bytes) => new Uint8Array(bytes)));
+    await this.#shortReads.turn(caller);
+    return textStep(this.#series, query, partOf().part, (bytes) => new Uint8Array(bytes));
   }
 
   release(text: Uint8Array): void {

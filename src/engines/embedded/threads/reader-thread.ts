@@ -9,8 +9,10 @@ import { aggregateStep, downsampleStep, textStep } from '../reads/series-computa
 import { SeriesReader } from '../reads/series-reader.ts';
 import type { ReadRequest, ReadResponse, Reads, ReleasedText } from './reader-protocol.ts';
 import { TextBufferPool } from './text-buffers.ts';
+import { lowerPriority, niceness } from './thread-priority.ts';
 
 if (parentPort === null) throw new Error('The reader runs in a thread of its own.');
+lowerPriority(niceness.reading);
 const port = parentPort;
 const { path } = workerData as { path: string };
 const database = openConnection(path, { readOnly: true, cacheBytes: limits.pageCacheBytesPassing });

@@ -1,6 +1,5 @@
 // The sealer thread: compresses the log into units that the writer thread stores. It only reads the database, and works
 // one unit ahead of the writer, so that ingest waits for neither.
-import { getPriority, setPriority } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
 import { collectWhenIdle } from '../../../base/memory/garbage-collection.ts';
 import { limits } from '../../../config/limits.ts';
@@ -8,10 +7,10 @@ import { openConnection } from '../database/connection.ts';
 import { writeFailureOf } from '../database/database-error.ts';
 import type { SealerCommand, SealerMessage, SealUnit } from '../sealing/seal-protocol.ts';
 import { SealingPass } from '../sealing/sealing.ts';
+import { lowerPriority, niceness } from './thread-priority.ts';
 
 if (parentPort === null) throw new Error('The sealer runs in a thread of its own.');
-const sealerNiceness = 10;
-yieldToOthers();
+lowerPriority(niceness.sealing);
 const port = parentPort;
 const { path } = workerData as { path: string };
 const pass = new SealingPass(openConnection(path, { readOnly: true, cacheBytes: limits.pageCacheBytesPassing }));
@@ -52,17 +51,4 @@ function next(): SealUnit | undefined {
 
 function post(message: SealerMessage): void {
   port.postMessage(message);
-}
-
-/**
- * Lowers the thread's priority (on Linux priorities belong to threads), so that threads with waiting clients run first.
- * If all cores stay busy, the log grows until commits wait, which gives this thread its turn.
- */
-function yieldToOthers(): void {
-  if (process.platform !== 'linux') return;
-  try {
-    setPriority(Math.max(getPriority(), sealerNiceness));
-  } catch {
-    // Without the right to set it, sealing runs at normal priority.
-  }
 }

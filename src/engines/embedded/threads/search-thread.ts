@@ -8,8 +8,10 @@ import { openConnection } from '../database/connection.ts';
 import { StatementCache } from '../database/statement-cache.ts';
 import { LastSeenIndex } from '../reads/last-seen-index.ts';
 import type { SearchRequest, SearchResponse } from './search-protocol.ts';
+import { lowerPriority, niceness } from './thread-priority.ts';
 
 if (parentPort === null) throw new Error('Searches run in a thread of their own.');
+lowerPriority(niceness.reading);
 const port = parentPort;
 const { path } = workerData as { path: string };
 const database = openConnection(path, { readOnly: true });

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { Caller } from './caller.ts';
-import { FairTurns } from './fair-turns.ts';
+import { LoopTurns } from './loop-turns.ts';
 
 const msMax = 5;
 
@@ -17,14 +17,14 @@ function nextTurn(): Promise<void> {
 
 suite('turns of work on the main thread', () => {
   test('the first piece of a turn begins at once, and so does the next while there is time', () => {
-    const turns = new FairTurns({ msMax: 60_000 });
+    const turns = new LoopTurns({ msMax: 60_000 });
     const done: number[] = [];
     for (const n of [1, 2, 3]) turns.run(() => assert.fail('nothing waits'), () => done.push(n)); // biome-ignore format: one line
     assert.deepEqual(done, [1, 2, 3]);
   });
 
   test('what is beyond the time of a turn begins in later turns, callers by turns, each in its own order', async () => {
-    const turns = new FairTurns({ msMax });
+    const turns = new LoopTurns({ msMax });
     const [much, little] = [new Caller('much'), new Caller('little')];
     const done: string[] = [];
     const bring = (caller: Caller, name: string) =>
@@ -50,8 +50,45 @@ suite('turns of work on the main thread', () => {
     assert.deepEqual(done, ['much 0', 'much 1', 'little 0', 'much 2', 'little 1', 'much 3']);
   });
 
+  test('long work goes on from turn to turn, and other work comes between', async () => {
+    const turns = new LoopTurns({ msMax });
+    const done: string[] = [];
+    const steps = function* (name: string) {
+      for (let n = 0; n < 3; n += 1) {
+        workFor(msMax);
+        done.push(name);
+        yield;
+      }
+    };
+    const all = ['a', 'b'].map((name) => turns.goThrough(new Caller(name), steps(name)));
+    let isOver = false;
+    void Promise.all(all).then(() => {
+      isOver = true;
+    });
+    // The first step is done in this turn, as soon as nothing else is.
+    await nextTurn();
+    let turnsPassed = 0;
+    while (!isOver) {
+      const before = done.length;
+      await nextTurn();
+      turnsPassed += 1;
+      assert.ok(done.length - before <= 1, 'one step takes all the time of a turn');
+    }
+    assert.ok(turnsPassed >= 4);
+    assert.deepEqual(done, ['a', 'b', 'a', 'b', 'a', 'b']);
+  });
+
+  test('what fails while long work goes on is told to who waits for it', async () => {
+    const turns = new LoopTurns({ msMax });
+    const failing = function* () {
+      yield;
+      throw new Error('of the work');
+    };
+    await assert.rejects(turns.goThrough(new Caller('a'), failing()), /of the work/);
+  });
+
   test('what a piece does in promises counts as its time', async () => {
-    const turns = new FairTurns({ msMax });
+    const turns = new LoopTurns({ msMax });
     const caller = new Caller('much');
     let begun = 0;
     const bring = () =>
