@@ -15,13 +15,13 @@ export interface Engine {
   readonly figures: EngineFigures;
   /** What MQTT stores; opened once. */
   openMqttSessions(rules: MqttSessionRules): MqttSessions;
-  /** What the data takes where it lies, and what is left there. Asked about once a second. */
+  /** Bytes that the data takes on its disk, and bytes free there. Called about once a second. */
   usage(): Promise<DataUsage>;
   /** Seals all of the log now, which makes it smaller. */
   seal(): Promise<void>;
-  /** Has its events told from now on; damage that was found at the start is told at once. */
+  /** Registers the observer of the engine's events. Damage found at the start is reported to it at once. */
   observe(observer: EngineObserver): void;
-  /** Finishes what was handed over, then lets go of the data; what comes now is refused. */
+  /** Finishes the writes that were accepted, then closes the database and the log. Later writes are refused. */
   close(): Promise<void>;
 }
 

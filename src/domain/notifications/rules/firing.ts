@@ -27,7 +27,7 @@ export interface RuleDeviceState {
   readonly silent: Map<string, boolean>;
   /** Seq of the last datapoint that changed this state. */
   seq?: number;
-  /** When each sensor was last heard, in milliseconds since 1970 UTC; only for rules with `silence`. Not stored. */
+  /** When each sensor last sent, in milliseconds since 1970 UTC; only for rules with `silence`. Not stored. */
   readonly heardMs: Map<string, number>;
 }
 
@@ -47,9 +47,9 @@ export interface FiringContext {
   readonly rule: Rule;
   readonly memory: RuleDeviceState;
   readonly standing: RuleState;
-  /** The sensors that the device has: nothing happens because of another one. */
+  /** The sensors that the device has now; a removed sensor causes no event. */
   readonly sensors: { readonly has: (id: SensorId) => boolean };
-  /** False where the rule must not say anything about the device: then it neither fires nor recovers. */
+  /** False where the rule must send no message about the device: then it neither fires nor recovers. */
   readonly mayTell: boolean;
 }
 
@@ -153,7 +153,7 @@ function nextOf({ rule, memory }: Pick<FiringContext, 'rule' | 'memory'>) {
   return next;
 }
 
-/** Notes what happens; false where it must not be, and then it has not happened. */
+/** Adds an event; false where the rule may not send it or the sensor is gone: then nothing is added. */
 function tell({ mayTell, sensors, events }: Judged, event: FiringEvent): boolean {
   if (!mayTell || !sensors.has(event.sensor)) return false;
   events.push(event);

@@ -116,7 +116,7 @@ export class Evaluator {
         for (const entry of watch.rules.entries) {
           this.#judgeDatapoint(step, entry, { push, index, watch });
           step.rulesLookedAt += 1;
-          // Others, or the disk, come between rules, so that a step with many of them holds up nobody.
+          // A step may have many rules: saving or yielding between them keeps the event loop free for requests.
           if (step.firings.length >= limits.watchFiringsMax) await this.#record(step, undefined);
           else if (step.rulesLookedAt % limits.watchTurnRules === 0) await nextLoopTurn();
         }
@@ -145,7 +145,7 @@ export class Evaluator {
     for (const { entry, device } of due) this.#alarms.arrange(entry, device);
   }
 
-  /** Has a rule that remembers something look at its devices in time; sensors count as heard when they last sent. */
+  /** Schedules the checks by time of a rule with state; a sensor's silence counts from its last datapoint. */
   async prepare(entry: RuleEntry): Promise<void> {
     if (!entry.record.hasTimes) return;
     for (const id of entry.rule.devices) {
@@ -154,7 +154,7 @@ export class Evaluator {
     }
   }
 
-  /** Loads when the sensors of a rule with `silence` were last heard. */
+  /** Loads when the sensors of a rule with `silence` last sent a datapoint. */
   async #hear(entry: RuleEntry, id: DeviceId): Promise<void> {
     const { silenceMs, sensors } = entry.rule;
     if (silenceMs === undefined) return;

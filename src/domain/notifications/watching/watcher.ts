@@ -275,7 +275,7 @@ export class Watcher implements RuleChanges {
     const first = points[0];
     const last = points.at(-1);
     if (first === undefined || last === undefined) {
-      // Nothing is left of what came before this read; what came since is read next.
+      // No datapoint was left to read when this read began; later ones are for the next read.
       this.#seenSeq = Math.max(this.#seenSeq, toldSeq);
       this.#isBehind = this.#toldSeq > this.#seenSeq;
       this.#tellFollowed();
