@@ -118,7 +118,8 @@ const forbidden = [
   },
   {
     name: 'engines-have-one-door',
-    comment: 'The service knows the ports of src/domain/ports; src/engines/open.ts decides which engine is behind them.',
+    comment:
+      'The service knows the ports of src/domain/ports; src/engines/open.ts decides which engine is behind them.',
     from: { path: '^src/', pathNot: ['^src/engines/', tests] },
     to: { path: '^src/engines/', pathNot: '^src/engines/open[.]ts$' },
   },
