@@ -57,7 +57,7 @@ export const attacks: readonly Attack[] = [
   {
     name: 'sends bodies of JSON that take long to look at',
     against: 'computing',
-    metBy: 'one pass over the text, its parts counted before it is parsed (base/text/json-text.ts); small bodies where small ones do (http/body-limits.ts)', // biome-ignore format: one line
+    metBy: 'one pass over the text, its parts counted before it is parsed (base/text/json-text.ts); small bodies where small ones do (http/server/body-buffers.ts)', // biome-ignore format: one line
     run: async (target) => {
       const bodies = [listOf('1'.repeat(199)), `["\\u0041",${listOf('0').slice(8)}`, listOf('[]')];
       let turn = 0;
