@@ -109,7 +109,8 @@ export class DryRun {
     }
     const max = limits.dryRunDatapointsMax;
     let points: SensorDatapoint[] = [];
-    // From each sensor as many as could be among the oldest of all.
+    // Each sensor may have all of the oldest datapoints, so each is read up to the bound. Once `max` datapoints are
+    // known, later ones cannot be among the oldest: the next sensors are read only until `untilMs`.
     let untilMs = Number.POSITIVE_INFINITY;
     for (const { device, sensor } of sensors) {
       const until = Math.min(toMs ?? Number.POSITIVE_INFINITY, untilMs);
@@ -136,7 +137,7 @@ function oldest(points: SensorDatapoint[], max: number): SensorDatapoint[] {
 class DryRunState {
   readonly firings: DryRunFiring[] = [];
   readonly #rule: Rule;
-  readonly #standing = { lastFiredMs: undefined as number | undefined };
+  readonly #ruleState = { lastFiredMs: undefined as number | undefined };
   readonly #memories = new Map<DeviceId, ReturnType<typeof newDeviceState>>();
   readonly #values = new Map<string, StoredValue>();
   readonly #devices = new Map<DeviceId, Device>();
@@ -151,36 +152,36 @@ class DryRunState {
 
   take({ device, sensor, point }: SensorDatapoint): void {
     this.#devices.set(device.id, device);
-    this.#note(device, applyTime(this.#contextOf(device), orderOf(point)));
+    this.#addFirings(device, applyTime(this.#contextOf(device), orderOf(point)));
     this.#values.set(`${device.id} ${sensor.id}`, point.value);
     if (!this.#rule.sensors.includes(sensor.id)) return;
     const at = { sensor: sensor.id, atMs: orderOf(point), lookup: this.#lookup(device) };
-    this.#note(device, applyDatapoint(this.#contextOf(device), at));
+    this.#addFirings(device, applyDatapoint(this.#contextOf(device), at));
   }
 
-  /** Applies what time alone would have caused until then. */
+  /** Applies the time that passes until `atMs` without a further datapoint. */
   end(atMs: number | undefined): void {
     if (atMs !== undefined)
-      for (const device of this.#devices.values()) this.#note(device, applyTime(this.#contextOf(device), atMs));
+      for (const device of this.#devices.values()) this.#addFirings(device, applyTime(this.#contextOf(device), atMs));
     this.firings.sort((a, b) => a.atMs - b.atMs);
   }
 
   #contextOf(device: Device): FiringContext {
     const memory = this.#memories.get(device.id) ?? newDeviceState();
     this.#memories.set(device.id, memory);
-    return { rule: this.#rule, memory, standing: this.#standing, sensors: device.sensors, mayTell: !this.isFull };
+    return { rule: this.#rule, memory, ruleState: this.#ruleState, sensors: device.sensors, mayNotify: !this.isFull };
   }
 
-  /** Keeps what happened, as many as are told of. */
-  #note(device: Device, events: readonly FiringEvent[]): void {
+  /** Adds events to the report, up to its maximum length. */
+  #addFirings(device: Device, events: readonly FiringEvent[]): void {
     for (const event of events) {
       if (this.isFull) return;
       const text = messageTextOf({ rule: this.#rule, event, lookup: this.#lookup(device) });
-      this.firings.push({ ...event, device: device.id, ...this.#said(event, text) });
+      this.firings.push({ ...event, device: device.id, ...this.#contentOf(event, text) });
     }
   }
 
-  #said({ kind }: FiringEvent, text: string | undefined): Pick<DryRunFiring, 'message' | 'setting'> {
+  #contentOf({ kind }: FiringEvent, text: string | undefined): Pick<DryRunFiring, 'message' | 'setting'> {
     if (text === undefined) return {};
     const isSetting = kind === 'fires' && this.#rule.action.kind === 'actuation';
     return isSetting ? { setting: JSON.parse(text) as Json } : { message: text };

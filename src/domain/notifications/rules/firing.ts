@@ -1,34 +1,36 @@
-// When a rule fires: the one place that decides it (spec 6), for the watcher and for replays over history alike. Pure:
-// it knows a rule, what the rule remembers of one device, and the times of what happens; all times are those at which
-// the service received the datapoints, so that deciding again after a crash comes to the same.
+// Decides when a rule fires (spec 6). The watcher (evaluator.ts) and dry runs (dry-run.ts) both use it. The functions
+// read no clock and no store: the result follows from the rule, its state for one device and the times passed in. The
+// watcher passes the times at which the service received the datapoints, so that deciding again after a crash gives the
+// same result.
 //
-// - The condition holds from the first datapoint with which the expression is true until one with which it is not.
-// - With `for` it counts once it has held that long, be it that no further datapoint comes.
-// - A datapoint with which the condition counts makes the rule fire, unless throttling or hysteresis says no.
-// - With `hysteresis` a rule that has fired fires again only after that second expression was true.
-// - `silence`: it fires when a sensor has sent nothing for so long; once, until the sensor sends again.
-// - `recovery_message`: after a firing, once, when the condition ends (with hysteresis: when that is true) or the silent
-//   sensor sends again. It is no firing: it is not counted and not throttled.
+// - The condition begins with the first datapoint that makes the expression true, and ends with one that makes it false.
+// - With `for`, the rule fires only after the condition has lasted that long, even if no further datapoint arrives.
+// - From then on each datapoint that leaves the condition true fires the rule, unless throttling or hysteresis forbids it.
+// - With `hysteresis`, a rule that has fired fires again only after that second expression was true.
+// - With `silence`, the rule fires at most once when a sensor has sent nothing for that long, and again only after the
+//   sensor has sent.
+// - `recovery_message` is sent once after a firing: when the condition ends (with `hysteresis`: when that expression is
+//   true), or when the silent sensor sends again. It does not count as a firing and is not throttled.
 import type { SensorId } from '../../devices/sensor.ts';
 import { holds, type Lookup } from './expression-evaluation.ts';
 import type { Rule } from './rule.ts';
 
 /** The state of a rule for one device. */
 export interface RuleDeviceState {
-  /** Since when the condition holds, and the sensor whose datapoint made it true. */
+  /** When the condition began, in milliseconds since 1970 UTC, and the sensor whose datapoint made it true. */
   since?: { readonly atMs: number; readonly sensor: string };
-  /** True when it has held for the required time. */
+  /** True when the condition has held for the time that `for` asks for. */
   counts?: boolean;
   /** True after a firing, until the hysteresis expression was true. */
   isDisarmed?: boolean;
-  /** True after a firing, until the recovery message. */
+  /** True after a firing, until the recovery message is sent. */
   isAlarming?: boolean;
-  /** Silent sensors; true where the rule fired because of it. */
+  /** Silent sensors; true where the rule fired because of the silence. */
   readonly silent: Map<string, boolean>;
   /** Seq of the last datapoint that changed this state. */
   seq?: number;
   /** When each sensor last sent, in milliseconds since 1970 UTC; only for rules with `silence`. Not stored. */
-  readonly heardMs: Map<string, number>;
+  readonly lastReceivedMs: Map<string, number>;
 }
 
 /** The state of a rule over all devices. */
@@ -46,19 +48,19 @@ export interface FiringEvent {
 export interface FiringContext {
   readonly rule: Rule;
   readonly memory: RuleDeviceState;
-  readonly standing: RuleState;
+  readonly ruleState: RuleState;
   /** The sensors that the device has now; a removed sensor causes no event. */
   readonly sensors: { readonly has: (id: SensorId) => boolean };
-  /** False where the rule must send no message about the device: then it neither fires nor recovers. */
-  readonly mayTell: boolean;
+  /** False where the rule may send no message about the device, for lack of permission: no event then. */
+  readonly mayNotify: boolean;
 }
 
-/** A context, and what has happened in it so far. */
-interface Judged extends FiringContext {
+/** A context with the events that the call has caused so far. */
+interface Evaluation extends FiringContext {
   readonly events: FiringEvent[];
 }
 
-/** For a rule without state of devices: whether a datapoint can make it fire at all. Usually it cannot. */
+/** Whether a datapoint can fire a rule without device state. A cheap check, because most datapoints fire nothing. */
 export function mayFire(
   { expression, throttlingMs, expiresMs }: Rule,
   { lastFiredMs }: RuleState,
@@ -70,16 +72,17 @@ export function mayFire(
 }
 
 /**
- * Something comes in from a sensor. What time makes happen until then was taken before its value was known (`applyTime`).
- * @returns what happens, in order.
+ * Applies a datapoint to the state. Call `applyTime` with the datapoint's time before, while lookups still return the
+ * earlier values.
+ * @returns the events it causes, in order.
  */
 export function applyDatapoint(
   context: FiringContext,
   { sensor, atMs, lookup }: { readonly sensor: string; readonly atMs: number; readonly lookup: Lookup },
 ): readonly FiringEvent[] {
-  const of: Judged = { ...context, events: [] };
+  const of: Evaluation = { ...context, events: [] };
   const { rule, memory, events } = of;
-  if (rule.silenceMs !== undefined) hear(of, sensor, atMs);
+  if (rule.silenceMs !== undefined) endSilence(of, sensor, atMs);
   if (rule.expression === undefined) return events;
   // Before the condition, because this datapoint may re-arm the rule and make it fire.
   if (rule.rearm !== undefined && holds(rule.rearm, lookup)) {
@@ -99,11 +102,11 @@ export function applyDatapoint(
 }
 
 /**
- * Time has come to `untilMs`.
- * @returns what happens, in order.
+ * Applies the time that has passed until `untilMs`: conditions that have lasted long enough, sensors that are silent.
+ * @returns the events it causes, in order.
  */
 export function applyTime(context: FiringContext, untilMs: number): readonly FiringEvent[] {
-  const of: Judged = { ...context, events: [] };
+  const of: Evaluation = { ...context, events: [] };
   for (let next = nextOf(of); next !== undefined && next.atMs <= untilMs; next = nextOf(of)) {
     const { memory } = of;
     if (next.isSilence) {
@@ -116,25 +119,25 @@ export function applyTime(context: FiringContext, untilMs: number): readonly Fir
   return of.events;
 }
 
-/** When time alone causes something next; undefined: not before the next datapoint. */
+/** When `applyTime` has something to do next; undefined where that depends on the next datapoint. */
 export function dueMs(of: Pick<FiringContext, 'rule' | 'memory'>): number | undefined {
   return nextOf(of)?.atMs;
 }
 
 /** The part of the state that is stored. */
-export function serializeDeviceState({ heardMs: _, silent, ...kept }: RuleDeviceState): string {
-  return JSON.stringify(silent.size === 0 ? kept : { ...kept, silent: [...silent] });
+export function serializeDeviceState({ lastReceivedMs: _, silent, ...stored }: RuleDeviceState): string {
+  return JSON.stringify(silent.size === 0 ? stored : { ...stored, silent: [...silent] });
 }
 
-export function parseDeviceState(kept: string): RuleDeviceState {
-  const { silent = [], ...memory } = JSON.parse(kept) as Omit<RuleDeviceState, 'silent'> & {
+export function parseDeviceState(stored: string): RuleDeviceState {
+  const { silent = [], ...memory } = JSON.parse(stored) as Omit<RuleDeviceState, 'silent'> & {
     silent?: [string, boolean][];
   };
-  return { ...memory, silent: new Map(silent), heardMs: new Map() };
+  return { ...memory, silent: new Map(silent), lastReceivedMs: new Map() };
 }
 
 export function newDeviceState(): RuleDeviceState {
-  return { silent: new Map(), heardMs: new Map() };
+  return { silent: new Map(), lastReceivedMs: new Map() };
 }
 
 function nextOf({ rule, memory }: Pick<FiringContext, 'rule' | 'memory'>) {
@@ -144,8 +147,8 @@ function nextOf({ rule, memory }: Pick<FiringContext, 'rule' | 'memory'>) {
     next = { atMs: since.atMs + rule.forMs, sensor: since.sensor, isSilence: false };
   }
   if (rule.silenceMs === undefined) return next;
-  for (const [sensor, heardMs] of memory.heardMs) {
-    const atMs = heardMs + rule.silenceMs;
+  for (const [sensor, lastReceivedMs] of memory.lastReceivedMs) {
+    const atMs = lastReceivedMs + rule.silenceMs;
     if (!memory.silent.has(sensor) && (next === undefined || atMs < next.atMs)) {
       next = { atMs, sensor, isSilence: true };
     }
@@ -153,38 +156,41 @@ function nextOf({ rule, memory }: Pick<FiringContext, 'rule' | 'memory'>) {
   return next;
 }
 
-/** Adds an event; false where the rule may not send it or the sensor is gone: then nothing is added. */
-function tell({ mayTell, sensors, events }: Judged, event: FiringEvent): boolean {
-  if (!mayTell || !sensors.has(event.sensor)) return false;
+/** Adds an event. @returns false and adds nothing where the rule may not notify or the sensor was removed. */
+function addEvent({ mayNotify, sensors, events }: Evaluation, event: FiringEvent): boolean {
+  if (!mayNotify || !sensors.has(event.sensor)) return false;
   events.push(event);
   return true;
 }
 
-function hear(of: Judged, sensor: string, atMs: number): void {
+/** The sensor has sent: it is silent no longer, and the rule recovers if it had fired because of the silence. */
+function endSilence(of: Evaluation, sensor: string, atMs: number): void {
   const { memory, rule } = of;
-  memory.heardMs.set(sensor, Math.max(atMs, memory.heardMs.get(sensor) ?? 0));
-  const told = memory.silent.get(sensor) === true;
+  memory.lastReceivedMs.set(sensor, Math.max(atMs, memory.lastReceivedMs.get(sensor) ?? 0));
+  const hasFired = memory.silent.get(sensor) === true;
   memory.silent.delete(sensor);
-  if (told && rule.recoveryMessage !== undefined && atMs < rule.expiresMs) tell(of, { kind: 'recovers', atMs, sensor });
+  if (hasFired && rule.recoveryMessage !== undefined && atMs < rule.expiresMs) {
+    addEvent(of, { kind: 'recovers', atMs, sensor });
+  }
 }
 
-function fire(of: Judged, { atMs, sensor }: Omit<FiringEvent, 'kind'>, { isSilence = false } = {}): boolean {
-  const { rule, memory, standing } = of;
+function fire(of: Evaluation, { atMs, sensor }: Omit<FiringEvent, 'kind'>, { isSilence = false } = {}): boolean {
+  const { rule, memory, ruleState } = of;
   if (!isSilence && rule.rearm !== undefined && memory.isDisarmed === true) return false;
   if (atMs >= rule.expiresMs) return false;
-  const { lastFiredMs } = standing;
+  const { lastFiredMs } = ruleState;
   if (rule.throttlingMs > 0 && lastFiredMs !== undefined && atMs - lastFiredMs < rule.throttlingMs) return false;
-  if (!tell(of, { kind: 'fires', atMs, sensor })) return false;
-  standing.lastFiredMs = atMs;
+  if (!addEvent(of, { kind: 'fires', atMs, sensor })) return false;
+  ruleState.lastFiredMs = atMs;
   if (isSilence) return true;
   if (rule.rearm !== undefined) memory.isDisarmed = true;
   if (rule.recoveryMessage !== undefined) memory.isAlarming = true;
   return true;
 }
 
-function recover(of: Judged, { atMs, sensor }: Omit<FiringEvent, 'kind'>): void {
+function recover(of: Evaluation, { atMs, sensor }: Omit<FiringEvent, 'kind'>): void {
   const { rule, memory } = of;
   if (memory.isAlarming !== true) return;
   delete memory.isAlarming;
-  if (atMs < rule.expiresMs) tell(of, { kind: 'recovers', atMs, sensor });
+  if (atMs < rule.expiresMs) addEvent(of, { kind: 'recovers', atMs, sensor });
 }

@@ -1,6 +1,6 @@
-// The range of numbers at which rules of one sensor cannot fire, so that a normal datapoint takes one comparison for
-// all rules of its sensor. Consistent with expression-evaluation.ts; cases that a single number does not decide are
-// left to that.
+// Computes the range of numbers at which no rule of a sensor can fire, so that a normal datapoint costs one comparison
+// for all rules of its sensor. Must agree with expression-evaluation.ts: where one number alone does not decide, there
+// is no range and the expressions are evaluated.
 import type { Expression } from './expression.ts';
 
 /** No value between these bounds makes the expression true. */
@@ -25,16 +25,16 @@ export function isInNoFireRange(value: number, { above, atLeast, below, atMost }
 /** The range in which none of the expressions holds; undefined where other sensors or values decide too. */
 export function noFireRangeOf(expressions: readonly Expression[], sensor: string): NoFireRange | undefined {
   let noFireRange: NoFireRange | undefined = everywhere;
-  for (const expression of expressions) noFireRange = both(noFireRange, calmOfOne(expression, sensor));
+  for (const expression of expressions) noFireRange = both(noFireRange, noFireRangeOfOne(expression, sensor));
   return noFireRange;
 }
 
-function calmOfOne(expression: Expression, sensor: string): NoFireRange | undefined {
+function noFireRangeOfOne(expression: Expression, sensor: string): NoFireRange | undefined {
   if (expression.kind === 'or') return noFireRangeOf(expression.terms, sensor);
   if (expression.kind === 'and') {
     // One false term makes the conjunction false.
     for (const term of expression.terms) {
-      const noFireRange = calmOfOne(term, sensor);
+      const noFireRange = noFireRangeOfOne(term, sensor);
       if (noFireRange !== undefined) return noFireRange;
     }
     return undefined;

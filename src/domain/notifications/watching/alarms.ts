@@ -1,5 +1,5 @@
-// When rules are to look at a device again because time alone makes something happen (`for`, `silence`). The evaluator
-// arranges them; the watcher asks when the next is due and takes those that are.
+// Schedules evaluations that time causes without a datapoint: the end of `for`, the begin of `silence`. The evaluator
+// adds alarms after each evaluation; the watcher asks when the next one is due and takes the due ones.
 import type { Clock } from '../../../base/time/clock.ts';
 import { Schedule } from '../../../base/time/schedule.ts';
 import type { DeviceId } from '../../devices/device.ts';
@@ -29,14 +29,14 @@ export class Alarms {
     return this.#alarms.nextMs;
   }
 
-  /** Plans the rule's next alarm for the device, if time will cause something. */
+  /** Schedules the rule's next alarm for the device; none where only a datapoint can change its state. */
   arrange(entry: RuleEntry, device: DeviceId): void {
     if (entry.isGone || !entry.hasMemory) return;
     const at = dueMs({ rule: entry.rule, memory: entry.memoryOf(device) });
     if (at !== undefined && entry.planAlarm(device, at)) this.#alarms.add(at, { entry, device });
   }
 
-  /** Removes and returns up to `max` due alarms; the caller arranges the next ones. */
+  /** Removes and returns up to `max` due alarms; the caller evaluates them and arranges the next ones. */
   take(max: number): Alarm[] {
     const due: Alarm[] = [];
     while (due.length < max) {

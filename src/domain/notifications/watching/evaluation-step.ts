@@ -1,4 +1,4 @@
-// The state of one step of the evaluator: the devices it evaluates, and results that are not stored yet.
+// The state of one step of the evaluator: the devices that it evaluates, and results that are not stored yet.
 import { jsonValue, type StoredValue } from '../../datapoints/datapoint.ts';
 import { calibrate } from '../../devices/calibration.ts';
 import type { Device, DeviceId } from '../../devices/device.ts';
@@ -14,12 +14,13 @@ export interface WatchedSensor {
   readonly sensor: Sensor;
   /** The rules that its datapoints concern. */
   readonly rules: SensorRules;
-  /** The last value; undefined where it never had one. */
+  /** The last value; undefined where the sensor never had one. */
   value: StoredValue | undefined;
+  /** True where a datapoint of this step has changed the value. */
   isMoved: boolean;
 }
 
-/** A device with rules. Kept from step to step, without values. */
+/** A device with rules. The evaluator uses it again in later steps, without values. */
 export class WatchedDevice {
   readonly device: Device;
   /** True where time alone may make one of its rules fire. */
@@ -46,7 +47,7 @@ export class WatchedDevice {
     return this.device === device && this.#rules === rules;
   }
 
-  /** Last values as reads return them. */
+  /** Last values as API reads return them: calibrated. */
   readonly lookup: Lookup = (id) => {
     const watch = this.#watches.get(id);
     return watch?.value === undefined ? undefined : jsonValue(calibrate(watch.value, watch.sensor.calibration));
@@ -55,21 +56,21 @@ export class WatchedDevice {
 
 export class EvaluationStep {
   /** The devices of this step; undefined: the device has no rules any more. */
-  readonly watcheds = new Map<DeviceId, WatchedDevice | undefined>();
+  readonly watchedDevices = new Map<DeviceId, WatchedDevice | undefined>();
   readonly watches = new Map<SensorKey, WatchedSensor>();
   readonly actors = new Map<UserKey, Actor | undefined>();
   /** Sensors with a new value in this step. */
   readonly moved: WatchedSensor[] = [];
   firings: { readonly entry: RuleEntry; readonly firing: RecordedFiring }[] = [];
   memories = new Map<string, WatchRecord['memories'][number]>();
-  rulesLookedAt = 0;
+  rulesEvaluated = 0;
 
-  get hasNews(): boolean {
+  get hasResults(): boolean {
     return this.firings.length > 0 || this.memories.size > 0;
   }
 
-  enter(watched: WatchedDevice): void {
-    this.watcheds.set(watched.device.id, watched);
+  addDevice(watched: WatchedDevice): void {
+    this.watchedDevices.set(watched.device.id, watched);
     for (const watch of watched.watches) {
       watch.isMoved = false;
       this.watches.set(watch.sensor.key, watch);
@@ -77,14 +78,14 @@ export class EvaluationStep {
   }
 
   /** Releases the values, which are cached and bounded elsewhere. */
-  leave(): void {
+  releaseValues(): void {
     for (const watch of this.watches.values()) {
       watch.value = undefined;
       watch.isMoved = false;
     }
   }
 
-  /** Sets a sensor's value. */
+  /** Sets a sensor's value and remembers that it has changed. */
   move(watch: WatchedSensor, value: StoredValue): void {
     watch.value = value;
     if (watch.isMoved) return;

@@ -1,6 +1,6 @@
-// Evaluates rules for datapoints and stores the results. Called by the watcher alone, one step at a time. Asks the
-// permission function, at that moment, whether the author may see the device (I6). Results count once they are stored;
-// after a failed step the caller loads the rules anew.
+// Evaluates rules for datapoints and stores the results. Only the watcher calls it, one step at a time. Each evaluation
+// asks the permission function whether the author may see the device now (I6). The rules in memory change before the
+// results are stored: after a failed step the caller must load the rules again.
 
 import { entryBytes, heapBytes } from '../../../base/memory/heap-bytes.ts';
 import { LruCache } from '../../../base/memory/lru-cache.ts';
@@ -38,11 +38,11 @@ import type { RuleEntry, RuleIndex, SortedRules } from './rule-index.ts';
 import type { SeenPush } from './watch-queue.ts';
 import type { RecordedFiring, WatchStore } from './watch-store.ts';
 
-interface LookOptions {
+interface EvaluateOptions {
   /** Datapoints up to this seq have been evaluated before. */
   readonly seenSeq: number;
-  /** True where the position is stored even if nothing happened. */
-  readonly isNoted: boolean;
+  /** True where the position must be stored even if no rule fired and no state changed. */
+  readonly isPositionDue: boolean;
 }
 
 export class Evaluator {
@@ -58,8 +58,8 @@ export class Evaluator {
   readonly #oldMs: number;
   readonly #alarms: Alarms;
   readonly #outbox: Pick<Outbox, 'wakeFor'>;
-  /** Devices of earlier steps; ignored where the device or its rules have changed. */
-  readonly #watcheds = new WeakMap<SortedRules, WatchedDevice>();
+  /** Devices of earlier steps; not used again where the device or its rules have changed. */
+  readonly #watchedDevices = new WeakMap<SortedRules, WatchedDevice>();
   /** Last values of sensors that rules need; sensors without a value are not in it. */
   readonly #values = new LruCache<SensorKey, StoredValue>({
     weightMax: limits.watchValueBytesMax,
@@ -77,7 +77,7 @@ export class Evaluator {
     readonly messages: MessageBuilder;
     readonly counters: NotificationCounters;
     readonly clock: Clock;
-    /** Datapoints received more than so many hours after their timestamp are ignored; 0: none is. */
+    /** Hours: rules ignore datapoints that were received later than this after their timestamp; 0: no limit. */
     readonly oldHours: number;
     readonly alarms: Alarms;
     readonly outbox: Pick<Outbox, 'wakeFor'>;
@@ -96,15 +96,15 @@ export class Evaluator {
     this.#outbox = parts.outbox;
   }
 
-  /** Drops the last values, because other sensors are needed, or the position has changed. */
+  /** Drops the last values: call when rules need other sensors, or the position has changed. */
   forgetValues(): void {
     this.#values.clear();
   }
 
-  /** Looks at pushes in their order, with the rules of each device. */
-  async look(pushes: readonly SeenPush[], { seenSeq, isNoted }: LookOptions): Promise<void> {
+  /** Evaluates pushes in order of arrival with the rules of their devices, and stores the results. */
+  async evaluate(pushes: readonly SeenPush[], { seenSeq, isPositionDue }: EvaluateOptions): Promise<void> {
     const step = new EvaluationStep();
-    // Values from before this seq are read from the store.
+    // Last values up to this seq are read from the store.
     const upToSeq = Math.max(seenSeq, (pushes[0]?.firstSeq ?? 0) - 1);
     await this.#load(step, pushes, upToSeq);
     for (const push of pushes) {
@@ -112,50 +112,50 @@ export class Evaluator {
       // A removed sensor, or a new one with its id, is not in the map.
       if (watch === undefined) continue;
       for (let index = 0; index < push.readings.length; index++) {
-        if (push.firstSeq + index <= seenSeq || !this.#mayMatter(step, push, index, watch)) continue;
+        if (push.firstSeq + index <= seenSeq || !this.#mayConcernRules(step, push, index, watch)) continue;
         for (const entry of watch.rules.entries) {
-          this.#judgeDatapoint(step, entry, { push, index, watch });
-          step.rulesLookedAt += 1;
+          this.#evaluateDatapoint(step, entry, { push, index, watch });
+          step.rulesEvaluated += 1;
           // A step may have many rules: saving or yielding between them keeps the event loop free for requests.
           if (step.firings.length >= limits.watchFiringsMax) await this.#record(step, undefined);
-          else if (step.rulesLookedAt % limits.watchTurnRules === 0) await nextLoopTurn();
+          else if (step.rulesEvaluated % limits.watchTurnRules === 0) await nextLoopTurn();
         }
-        watch.rules.noteAsleep(push.receivedMs);
+        watch.rules.updateThrottledUntil(push.receivedMs);
       }
     }
     for (const { sensor, value } of step.moved) this.#values.set(sensor.key, value as StoredValue);
-    step.leave();
+    step.releaseValues();
     const last = pushes.at(-1);
-    if (last !== undefined && (step.hasNews || isNoted)) {
+    if (last !== undefined && (step.hasResults || isPositionDue)) {
       await this.#record(step, Math.max(seenSeq, last.firstSeq + last.readings.length - 1));
     }
   }
 
-  /** Evaluates what time has made due. */
-  async lookAtTime(due: readonly Alarm[], { upToSeq }: { readonly upToSeq: number }): Promise<void> {
+  /** Evaluates alarms that are due, stores the results and arranges the next alarms. */
+  async evaluateAlarms(due: readonly Alarm[], { upToSeq }: { readonly upToSeq: number }): Promise<void> {
     const step = new EvaluationStep();
     for (const { entry, device: id } of due) {
       const device = { id };
       await this.#load(step, [{ device }], upToSeq);
-      this.#judge(step, { entry, device: id, watched: step.watcheds.get(id), untilMs: this.#clock.now() });
+      this.#evaluateRule(step, { entry, device: id, watched: step.watchedDevices.get(id), untilMs: this.#clock.now() });
       if (step.firings.length >= limits.watchFiringsMax) await this.#record(step, undefined);
     }
-    step.leave();
-    if (step.hasNews) await this.#record(step, upToSeq);
+    step.releaseValues();
+    if (step.hasResults) await this.#record(step, upToSeq);
     for (const { entry, device } of due) this.#alarms.arrange(entry, device);
   }
 
-  /** Schedules the checks by time of a rule with state; a sensor's silence counts from its last datapoint. */
+  /** Arranges the alarms of a rule with `for` or `silence` when it is loaded; silence counts from the last datapoint. */
   async prepare(entry: RuleEntry): Promise<void> {
     if (!entry.record.hasTimes) return;
     for (const id of entry.rule.devices) {
-      await this.#hear(entry, id);
+      await this.#loadLastReceived(entry, id);
       this.#alarms.arrange(entry, id);
     }
   }
 
   /** Loads when the sensors of a rule with `silence` last sent a datapoint. */
-  async #hear(entry: RuleEntry, id: DeviceId): Promise<void> {
+  async #loadLastReceived(entry: RuleEntry, id: DeviceId): Promise<void> {
     const { silenceMs, sensors } = entry.rule;
     if (silenceMs === undefined) return;
     const device = await this.#directory.find(id);
@@ -164,33 +164,33 @@ export class Evaluator {
     const memory = entry.memoryOf(id);
     for (const sensor of sensors) {
       const receivedMs = latest.get(device?.sensors.get(sensor)?.key ?? -1)?.receivedMs ?? 0;
-      memory.heardMs.set(sensor, Math.max(entry.record.watchedSinceMs, receivedMs));
+      memory.lastReceivedMs.set(sensor, Math.max(entry.record.watchedSinceMs, receivedMs));
     }
   }
 
-  /** Takes the value of a datapoint in. False where no rule can fire because of it, nor has anything to remember. */
-  #mayMatter(step: EvaluationStep, push: SeenPush, index: number, watch: WatchedSensor): boolean {
+  /** Sets the sensor's value to the datapoint's. @returns false where no rule can fire or change state because of it. */
+  #mayConcernRules(step: EvaluationStep, push: SeenPush, index: number, watch: WatchedSensor): boolean {
     const { receivedMs, isQuiet } = push;
     const { rules, watched, sensor } = watch;
     const { value, timestampMs } = push.readings.at(index) as Reading;
-    // With the values from before this datapoint.
-    if (watched.hasTimes) this.#takeTime(step, watch, receivedMs);
+    // Before the value changes, because alarms up to this datapoint are evaluated with the earlier values.
+    if (watched.hasTimes) this.#applyElapsedTime(step, watch, receivedMs);
     step.move(watch, value);
-    // `NaN`: the sender had no clock; never old.
-    if (receivedMs < rules.asleepUntilMs || isQuiet || receivedMs - timestampMs > this.#oldMs) return false;
-    return typeof value !== 'number' || !rules.isCalmAt(calibrate(value, sensor.calibration));
+    // Without a timestamp (`NaN`) the last comparison is false: such a datapoint is never too old.
+    if (receivedMs < rules.throttledUntilMs || isQuiet || receivedMs - timestampMs > this.#oldMs) return false;
+    return typeof value !== 'number' || !rules.cannotFireAt(calibrate(value, sensor.calibration));
   }
 
-  /** Applies what time has caused before the datapoint, for the rules it concerns. */
-  #takeTime(step: EvaluationStep, { rules, watched }: WatchedSensor, receivedMs: number): void {
+  /** Applies the time that passed before the datapoint, for the rules that it concerns. */
+  #applyElapsedTime(step: EvaluationStep, { rules, watched }: WatchedSensor, receivedMs: number): void {
     for (const entry of rules.entries) {
       if (!entry.record.hasTimes) continue;
-      this.#judge(step, { entry, device: watched.device.id, watched, untilMs: receivedMs });
+      this.#evaluateRule(step, { entry, device: watched.device.id, watched, untilMs: receivedMs });
     }
   }
 
-  /** Looks at one datapoint with one rule. */
-  #judgeDatapoint(
+  /** Evaluates one rule for one datapoint. */
+  #evaluateDatapoint(
     step: EvaluationStep,
     entry: RuleEntry,
     { push, index, watch }: { readonly push: SeenPush; readonly index: number; readonly watch: WatchedSensor },
@@ -201,25 +201,25 @@ export class Evaluator {
     const seq = push.firstSeq + index;
     const atMs = push.receivedMs;
     if (seq <= entry.afterSeq || entry.isGone) return;
-    if (!entry.hasMemory && !mayFire(entry.rule, entry.standing, { atMs, lookup })) return;
-    this.#judge(step, { entry, device, watched, datapoint: { seq, sensor: sensor.id, atMs, lookup } });
+    if (!entry.hasMemory && !mayFire(entry.rule, entry.ruleState, { atMs, lookup })) return;
+    this.#evaluateRule(step, { entry, device, watched, datapoint: { seq, sensor: sensor.id, atMs, lookup } });
     this.#alarms.arrange(entry, device);
   }
 
-  /** What the devices' rules need to know, once a device. */
+  /** Loads for each device of the step its rules, their authors and the last values of its sensors. */
   async #load(step: EvaluationStep, pushes: readonly Pick<SeenPush, 'device'>[], upToSeq: number): Promise<void> {
     let entered = 0;
     for (const { device: asked } of pushes) {
-      if (step.watcheds.has(asked.id)) continue;
+      if (step.watchedDevices.has(asked.id)) continue;
       const rules = this.#index.of(asked.id);
       const isKnown = rules?.authors.every((author) => step.actors.has(author)) === true;
       if (rules !== undefined && !isKnown) await this.#loadAuthors(step, rules);
       const device = rules && (this.#directory.peek(asked.id) ?? (await this.#directory.find(asked.id)));
       if (rules === undefined || device === undefined) {
-        step.watcheds.set(asked.id, undefined);
+        step.watchedDevices.set(asked.id, undefined);
         continue;
       }
-      const missing = this.#enter(step, device, rules);
+      const missing = this.#addDevice(step, device, rules);
       if (missing.length > 0) await this.#readValues(missing, upToSeq);
       entered += rules.bySensor.size;
       if (entered < limits.watchTurnRules) continue;
@@ -236,14 +236,14 @@ export class Evaluator {
     }
   }
 
-  /** Takes a device into the step, with last values. @returns the sensors whose last value is not in memory. */
-  #enter(step: EvaluationStep, device: Device, rules: SortedRules): readonly WatchedSensor[] {
-    let watched = this.#watcheds.get(rules);
+  /** Adds a device to the step, with the last values in memory. @returns the sensors whose last value must be read. */
+  #addDevice(step: EvaluationStep, device: Device, rules: SortedRules): readonly WatchedSensor[] {
+    let watched = this.#watchedDevices.get(rules);
     if (watched === undefined || !watched.isOf(device, rules)) {
       watched = new WatchedDevice(device, rules);
-      this.#watcheds.set(rules, watched);
+      this.#watchedDevices.set(rules, watched);
     }
-    step.enter(watched);
+    step.addDevice(watched);
     for (const watch of watched.watches) watch.value = this.#values.get(watch.sensor.key);
     return watched.watches.filter(({ value }) => value === undefined);
   }
@@ -256,38 +256,39 @@ export class Evaluator {
     }
   }
 
-  /** Looks at a datapoint, or at what time has made happen, with one rule; notes what it did and what it remembers. */
-  #judge(step: EvaluationStep, judgement: Judgement): void {
-    const { entry, device, watched, datapoint, untilMs = 0 } = judgement;
-    const { rule, hasMemory, standing, record } = entry;
+  /** Evaluates one rule for a datapoint or for time that has passed; adds firings and the new state to the step. */
+  #evaluateRule(step: EvaluationStep, evaluation: Evaluation): void {
+    const { entry, device, watched, datapoint, untilMs = 0 } = evaluation;
+    const { rule, hasMemory, ruleState, record } = entry;
     const memory = entry.memoryOf(device);
     const seq = datapoint?.seq;
-    // After a crash between two rules of a datapoint: this rule has evaluated it before.
+    // A step with many firings is stored in parts. After a crash between two of them this rule has evaluated the
+    // datapoint before.
     if (seq !== undefined && memory.seq !== undefined && seq <= memory.seq) return;
     const before = hasMemory ? serializeDeviceState(memory) : '';
     const author = step.actors.get(record.author);
     const context: FiringContext = {
-      ...{ rule, memory, standing },
+      ...{ rule, memory, ruleState },
       sensors: watched?.device.sensors ?? none,
-      mayTell: author !== undefined && watched !== undefined && this.#mayTell(rule, author, watched.device),
+      mayNotify: author !== undefined && watched !== undefined && this.#mayNotify(rule, author, watched.device),
     };
     const events = datapoint === undefined ? applyTime(context, untilMs) : applyDatapoint(context, datapoint);
     if (events.length > 0 && author !== undefined && watched !== undefined)
-      for (const event of events) this.#note(step, event, { entry, author, lookup: watched.lookup, seq });
+      for (const event of events) this.#addFiring(step, event, { entry, author, lookup: watched.lookup, seq });
     if (!hasMemory || serializeDeviceState(memory) === before) return;
     if (seq !== undefined) memory.seq = seq;
     const memoryNow = serializeDeviceState(memory);
     step.memories.set(`${record.key} ${device}`, { rule: record.key, device, memory: memoryNow });
   }
 
-  /** Whether a rule may say something about a device now. */
-  #mayTell(rule: Rule, author: Actor, device: Device): boolean {
+  /** Whether a rule may send messages about a device now: it has not expired, and its author may read the data. */
+  #mayNotify(rule: Rule, author: Actor, device: Device): boolean {
     if (this.#clock.now() >= rule.expiresMs) return false;
     return (this.#permissions.scopesOf(author, device) & scope.dataView) !== 0;
   }
 
-  /** Makes the messages of what a rule did; the step holds them until they are written. */
-  #note(
+  /** Makes the messages of an event and adds them to the step, which stores them later. */
+  #addFiring(
     step: EvaluationStep,
     event: FiringEvent,
     {
@@ -314,7 +315,7 @@ export class Evaluator {
     const record = { firings: firings.map(({ firing }) => firing), memories: [...memories.values()], followedSeq };
     const unrecorded = new Set(await this.#watchStore.record(record));
     for (const { entry, firing } of firings) {
-      if (unrecorded.has(firing)) await this.#readAnew(entry);
+      if (unrecorded.has(firing)) await this.#reload(entry);
       else this.#count(firing);
     }
     const queued = firings.flatMap(({ firing }) => firing.messages.filter(({ state }) => state === 'queued'));
@@ -326,19 +327,19 @@ export class Evaluator {
     for (const { channel, state } of messages) this.#counters.end(channel, state);
   }
 
-  /** Reloads a rule that has changed meanwhile; for example, its author was removed. */
-  async #readAnew({ record }: RuleEntry): Promise<void> {
+  /** Loads a rule again that was changed or removed while it was evaluated, for example with its author. */
+  async #reload({ record }: RuleEntry): Promise<void> {
     const rule = await this.#watchStore.findRule(record.id);
     if (rule === undefined) this.#index.remove(record.id);
     else this.#index.add(rule);
   }
 }
 
-/** A rule, a device, and what it is judged by: a datapoint, or time that has come to `untilMs`. */
-interface Judgement {
+/** A rule and a device, evaluated for a datapoint or for the time until `untilMs`. */
+interface Evaluation {
   readonly entry: RuleEntry;
   readonly device: DeviceId;
-  /** Undefined where the device has gone. */
+  /** Undefined where the device was removed. */
   readonly watched: WatchedDevice | undefined;
   readonly datapoint?: {
     readonly seq: number;

@@ -1,6 +1,7 @@
-// The active rules in memory, by device and sensor: for a device without rules a datapoint takes one look-up. Rules are
-// parsed when first needed. Bounded in bytes (I4): stored rules by `ruleBytesMax`, shared among authors; what is
-// derived from them by `sortedRuleBytesMax`, beyond which the oldest is dropped and derived again.
+// The active rules in memory, by device and sensor: a datapoint of a device without rules costs one look-up. Rules are
+// parsed when they are first needed. Bounded in bytes (I4): the rules as they are stored by `ruleBytesMax`, shared among
+// authors; parsed rules and their order by sensor by `sortedRuleBytesMax`, beyond which the oldest are dropped and
+// computed again when needed.
 import { FairBudget } from '../../../base/memory/fair-budget.ts';
 import { entryBytes, textHeapBytes } from '../../../base/memory/heap-bytes.ts';
 import { Refusal } from '../../../base/refusal.ts';
@@ -20,7 +21,7 @@ import type { WatchedRule } from './watch-store.ts';
 /** An active rule and its state. */
 export class RuleEntry {
   readonly record: WatchedRule;
-  readonly standing: RuleState;
+  readonly ruleState: RuleState;
   timesSent: number;
   /** Datapoints up to this seq are ignored. */
   afterSeq: number;
@@ -35,7 +36,7 @@ export class RuleEntry {
 
   constructor(record: WatchedRule) {
     this.record = record;
-    this.standing = { lastFiredMs: record.lastFiredMs };
+    this.ruleState = { lastFiredMs: record.lastFiredMs };
     this.timesSent = record.timesSent;
     this.afterSeq = record.afterSeq;
     if (record.memories.length > 0)
@@ -47,7 +48,7 @@ export class RuleEntry {
     return this.#rule;
   }
 
-  /** Drops the parsed form, which is made again when needed. */
+  /** Drops the parsed form to free memory; `rule` parses again. */
   forgetParsed(): void {
     this.#rule = undefined;
   }
@@ -58,15 +59,15 @@ export class RuleEntry {
     return this.#hasMemory;
   }
 
-  /** Until when no datapoint can make it fire, because it is throttled. */
-  get asleepUntilMs(): number {
-    const { lastFiredMs } = this.standing;
+  /** Until when throttling prevents firings; only for rules without state: one with state needs each datapoint. */
+  get throttledUntilMs(): number {
+    const { lastFiredMs } = this.ruleState;
     const { throttlingMs } = this.rule;
     const isThrottled = !this.hasMemory && lastFiredMs !== undefined && throttlingMs > 0;
     return isThrottled ? lastFiredMs + throttlingMs : Number.NEGATIVE_INFINITY;
   }
 
-  /** Plans an alarm; false where one is planned by then anyway. */
+  /** Plans an alarm; false where one is planned for that time or earlier. */
   planAlarm(device: DeviceId, atMs: number): boolean {
     const planned = this.#alarmsMs?.get(device);
     if (planned !== undefined && planned <= atMs) return false;
@@ -109,34 +110,34 @@ function remembers({ rearm, forMs, silenceMs, recoveryMessage }: Rule): boolean 
 /** The rules that the datapoints of one sensor concern. */
 export class SensorRules {
   readonly entries: RuleEntry[] = [];
-  /** Until when none of them can fire, as far as known. */
-  asleepUntilMs = Number.NEGATIVE_INFINITY;
+  /** No rule fires before this time, in milliseconds since 1970 UTC; may be earlier than the real end of throttling. */
+  throttledUntilMs = Number.NEGATIVE_INFINITY;
   readonly #sensor: SensorId;
-  /** Null where a number alone does not decide. */
+  /** Undefined: not computed yet. Null: a number alone does not decide. */
   #noFireRange: NoFireRange | null | undefined;
 
   constructor(sensor: SensorId) {
     this.#sensor = sensor;
   }
 
-  /** Notes until when none of them can fire, after all of them have looked at a datapoint. */
-  noteAsleep(atMs: number): void {
-    let asleepUntilMs = Number.POSITIVE_INFINITY;
+  /** Computes `throttledUntilMs`; call after all rules were evaluated for a datapoint. */
+  updateThrottledUntil(atMs: number): void {
+    let throttledUntilMs = Number.POSITIVE_INFINITY;
     for (const entry of this.entries) {
-      asleepUntilMs = Math.min(asleepUntilMs, entry.asleepUntilMs);
-      // One rule that is not throttled is enough.
-      if (asleepUntilMs <= atMs) break;
+      throttledUntilMs = Math.min(throttledUntilMs, entry.throttledUntilMs);
+      // One rule that is not throttled decides: its datapoints must be evaluated.
+      if (throttledUntilMs <= atMs) break;
     }
-    this.asleepUntilMs = asleepUntilMs;
+    this.throttledUntilMs = throttledUntilMs;
   }
 
-  /** True where at this value none of them can fire, or has to change its state. */
-  isCalmAt(value: number): boolean {
-    if (this.#noFireRange === undefined) this.#noFireRange = this.#findCalm() ?? null;
+  /** True where no rule can fire or change its state at this value. */
+  cannotFireAt(value: number): boolean {
+    if (this.#noFireRange === undefined) this.#noFireRange = this.#findNoFireRange() ?? null;
     return this.#noFireRange !== null && isInNoFireRange(value, this.#noFireRange);
   }
 
-  #findCalm(): NoFireRange | undefined {
+  #findNoFireRange(): NoFireRange | undefined {
     const expressions: Expression[] = [];
     for (const { hasMemory, rule } of this.entries) {
       if (hasMemory) return undefined;
@@ -146,7 +147,7 @@ export class SensorRules {
   }
 }
 
-/** The rules of one device, by the sensors that they look at. */
+/** The rules of one device, by the sensors whose datapoints they are evaluated for. */
 export class SortedRules {
   /** By sensor. A sensor whose values are needed but that triggers no rule has no entry. */
   readonly bySensor: ReadonlyMap<SensorId, SensorRules>;
@@ -173,16 +174,16 @@ function sortBySensor(entries: ReadonlySet<RuleEntry>): ReadonlyMap<SensorId, Se
 /** The rules of one device as the index holds them. */
 interface DeviceRules {
   readonly entries: Set<RuleEntry>;
-  /** Present from when they are first needed until they change, or until memory is. */
+  /** Computed when first needed; dropped when a rule of the device changes or memory is short. */
   sorted: SortedRules | undefined;
   sortedBytes: number;
 }
 
-/**
- * Measured bytes of memory: of a rule and each of its devices without texts; of a sensor of a device that was sorted.
- */
+/** Measured bytes of memory of a rule without its texts and devices. */
 const ruleBytes = 400;
+/** Measured bytes of memory for each device of a rule. */
 const ruleDeviceBytes = 300;
+/** Measured bytes of memory for each sensor in `SortedRules`. */
 const sortedSensorBytes = 300;
 /** Estimated bytes for each character of a parsed condition. */
 const parsedBytesEach = 4;
@@ -244,7 +245,7 @@ export class RuleIndex {
     this.remove(record.id);
     const entry = new RuleEntry(record);
     this.#entries.set(record.id, entry);
-    // Stored rules are counted in any case, because all of them are evaluated.
+    // Counted even beyond the budget: a rule that is stored must be evaluated.
     this.#budget.count(record.author, weightOf(record));
     for (const device of new Set(record.devices)) {
       const rules = this.#devices.get(device) ?? { entries: new Set(), sorted: undefined, sortedBytes: 0 };

@@ -1,5 +1,5 @@
-// Pushes that wait for the watcher of rules, in order of arrival. Bounded (I4): when it is full, the watcher reads from
-// the log instead.
+// Pushes that wait for the watcher, in order of arrival. Bounded (I4): when it is full, the watcher empties it and reads
+// from the log instead.
 import type { Readings } from '../../datapoints/ingest/reading.ts';
 import type { DeviceId } from '../../devices/device.ts';
 import type { SensorKey } from '../../devices/sensor.ts';
@@ -12,6 +12,7 @@ export interface SeenPush {
   /** Milliseconds since 1970 UTC. */
   readonly receivedMs: number;
   readonly firstSeq: number;
+  /** True where no rule is evaluated for the push (`Prefer: notify=none`, CSV, imports). */
   readonly isQuiet: boolean;
 }
 

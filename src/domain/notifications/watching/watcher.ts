@@ -1,7 +1,7 @@
-// The watcher of rules: sees every committed datapoint that concerns one, in order of arrival, and makes rules fire (I5).
-// It follows the feed, which only enqueues (I4); where too much waits, and after a stop, it reads what it has not seen
-// from the log. What it concludes is written in one unit with how far it has come. Changes of rules take turns with
-// its steps, so that a datapoint is looked at with the rule as it was before a change or after, never with neither.
+// The watcher evaluates every committed datapoint that concerns a rule, in order of arrival (I5). It receives datapoints
+// from the feed into a bounded queue (I4). When the queue is full, and after a start, it reads the datapoints that it has
+// not evaluated from the log. Firings, states of rules and the watcher's position are stored in one unit of writes. A
+// change of a rule runs between two steps, so that each datapoint is evaluated with the rule before or after the change.
 
 import type { Log } from '../../../base/log.ts';
 import type { Clock } from '../../../base/time/clock.ts';
@@ -30,18 +30,20 @@ export class Watcher implements RuleChanges {
   readonly #alarms: Alarms;
   #alarmTimer: NodeJS.Timeout | undefined;
   readonly #queue = new WatchQueue({ datapointsMax: limits.watchQueueMax, bytesMax: limits.watchQueueBytesMax });
-  /** True while datapoints are read from the log instead of the queue. */
+  /** True while datapoints are read from the log instead of from the queue. */
   #isBehind = true;
   /** True once the rules are in memory and there are any. */
   #isFollowing = false;
   /** Datapoints up to this seq have been evaluated. */
   #seenSeq = 0;
   /** Seq of the last datapoint received from the feed. */
-  #toldSeq = 0;
+  #feedSeq = 0;
+  /** The position last confirmed to the log. */
   #followedSeq = 0;
+  /** When the position was last stored with a step, in milliseconds since 1970 UTC. */
   #recordedMs = 0;
-  /** When it last had nothing to do, by the monotonic clock. */
-  #restedMs = Number.NEGATIVE_INFINITY;
+  /** When it last ran out of work, in milliseconds of the monotonic clock. */
+  #idleSinceMs = Number.NEGATIVE_INFINITY;
   #running: Promise<void> | undefined;
   #turn: Promise<unknown> = Promise.resolve();
   /** Set from a failure until the next attempt. */
@@ -72,9 +74,9 @@ export class Watcher implements RuleChanges {
   /** Loads the rules and continues at the position of the last stop. */
   async start(): Promise<void> {
     this.#unsubscribe = this.#feed.subscribe((committed) => {
-      if (committed.kind === 'sensor') this.#take(committed);
+      if (committed.kind === 'sensor') this.#receive(committed);
     });
-    this.#toldSeq = this.#commitLog.lastPosition;
+    this.#feedSeq = this.#commitLog.lastPosition;
     await this.#load();
     if (this.#index.size === 0) this.#commitLog.confirm(undefined);
     else await this.#follow();
@@ -93,8 +95,8 @@ export class Watcher implements RuleChanges {
     return this.#exclusively(async () => {
       const newest = this.#commitLog.lastPosition;
       // Before the first rule is stored, so that no later datapoint is missed.
-      if (!this.#isFollowing) this.#begin(newest);
-      await this.#lookUpTo(newest);
+      if (!this.#isFollowing) this.#followFrom(newest);
+      await this.#evaluateUpTo(newest);
       try {
         return await write({ newest, seen: this.#position() });
       } finally {
@@ -106,7 +108,7 @@ export class Watcher implements RuleChanges {
   /** Adds a rule that `write` stores; many may be added at once. */
   async add<T>(id: NotificationId, write: (seqs: Pick<SeqSource, 'newest'>) => Promise<T>): Promise<T> {
     const newest = this.#commitLog.lastPosition;
-    if (!this.#isFollowing) await this.#exclusively(async () => this.#isFollowing || this.#begin(newest));
+    if (!this.#isFollowing) await this.#exclusively(async () => this.#isFollowing || this.#followFrom(newest));
     try {
       return await write({ newest });
     } finally {
@@ -115,17 +117,17 @@ export class Watcher implements RuleChanges {
   }
 
   /** Evaluates datapoints up to a change with the old rule, unless too many are waiting. */
-  async #lookUpTo(seq: number): Promise<void> {
+  async #evaluateUpTo(seq: number): Promise<void> {
     try {
       for (let steps = 0; this.#position() < seq && steps < limits.watchStepsBeforeChange; steps++) await this.#step();
     } catch (error) {
       this.#log.error({ err: error }, 'notifications could not be evaluated; they are evaluated again');
-      await this.#startAnew();
+      await this.#discardUnstored();
       this.#wake();
     }
   }
 
-  /** Datapoints in memory that wait to be looked at. */
+  /** Number of datapoints in memory that wait to be evaluated. */
   get waitingDatapoints(): number {
     return this.#queue.datapoints;
   }
@@ -159,18 +161,18 @@ export class Watcher implements RuleChanges {
     );
   }
 
-  /** Reads the feed: a datapoint without rules takes one look-up. */
-  #take(push: CommittedPush): void {
+  /** Receives a push from the feed; a device without rules costs one look-up. */
+  #receive(push: CommittedPush): void {
     const { readings, firstSeq } = push;
     if (readings.length === 0) return;
-    this.#toldSeq = firstSeq + readings.length - 1;
+    this.#feedSeq = firstSeq + readings.length - 1;
     if (!this.#isFollowing || this.#isBehind) {
       if (this.#isFollowing) this.#wake();
       return;
     }
     const rules = this.#index.of(push.device.id);
     if (rules?.bySensor.has(push.sensor.id) === true) this.#enqueue(push);
-    else if (this.#toldSeq - this.#followedSeq > limits.watchFollowStep && this.#isAtRest) this.#tellFollowed();
+    else if (this.#feedSeq - this.#followedSeq > limits.watchFollowStep && this.#isAtRest) this.#confirmPosition();
   }
 
   #enqueue(push: CommittedPush): void {
@@ -189,11 +191,11 @@ export class Watcher implements RuleChanges {
 
   /** Datapoints up to this seq have been evaluated. */
   #position(): number {
-    if (!this.#isBehind && this.#queue.isEmpty) this.#seenSeq = Math.max(this.#seenSeq, this.#toldSeq);
+    if (!this.#isBehind && this.#queue.isEmpty) this.#seenSeq = Math.max(this.#seenSeq, this.#feedSeq);
     return this.#seenSeq;
   }
 
-  #tellFollowed(): void {
+  #confirmPosition(): void {
     this.#followedSeq = this.#position();
     this.#commitLog.confirm(this.#followedSeq);
   }
@@ -209,7 +211,7 @@ export class Watcher implements RuleChanges {
     });
   }
 
-  /** Wakes when time makes the next thing due, unless something else comes before. */
+  /** Sets the timer for the next alarm. */
   #setAlarm(): void {
     const { nextMs } = this.#alarms;
     if (nextMs === undefined) return;
@@ -223,12 +225,12 @@ export class Watcher implements RuleChanges {
   }
 
   /**
-   * Gathers the pushes of one commit until the next turn, or under constant load of a few milliseconds, because a step
-   * costs as much as dozens of datapoints.
+   * Waits until more pushes have come, because a step costs as much as dozens of datapoints: for those of the same commit
+   * until the next turn of the event loop, and under constant load for `watchGatherMs`.
    */
   async #gather(): Promise<void> {
-    const isRestless = performance.now() - this.#restedMs < limits.watchGatherMs;
-    if (!isRestless || this.#isBehind) await nextLoopTurn();
+    const isBusy = performance.now() - this.#idleSinceMs < limits.watchGatherMs;
+    if (!isBusy || this.#isBehind) await nextLoopTurn();
     else await new Promise<void>((resolve) => setTimeout(resolve, limits.watchGatherMs));
   }
 
@@ -236,10 +238,10 @@ export class Watcher implements RuleChanges {
     await this.#gather();
     try {
       while (!this.#isClosed && (await this.#exclusively(() => this.#step()))) await nextLoopTurn();
-      this.#restedMs = performance.now();
+      this.#idleSinceMs = performance.now();
     } catch (error) {
       this.#log.error({ err: error }, 'notifications could not be evaluated; they are evaluated again');
-      await this.#exclusively(() => this.#startAnew());
+      await this.#exclusively(() => this.#discardUnstored());
       if (!this.#isClosed) this.#tryAgain();
     }
   }
@@ -259,26 +261,26 @@ export class Watcher implements RuleChanges {
   async #step(): Promise<boolean> {
     if (!this.#isFollowing) return false;
     if (this.#isBehind) return this.#catchUp();
-    if (this.#queue.isEmpty) return this.#takeAlarms();
+    if (this.#queue.isEmpty) return this.#evaluateDueAlarms();
     const pushes = this.#queue.take(limits.watchStepDatapoints);
-    await this.#look(pushes);
+    await this.#evaluate(pushes);
     this.#seenSeq = Math.max(this.#seenSeq, lastSeqOf(pushes));
     // With the queue empty, everything received from the feed has been evaluated.
-    this.#tellFollowed();
+    this.#confirmPosition();
     return true;
   }
 
   /** Reads the log after the last evaluated datapoint; returns to the feed at its end. */
   async #catchUp(): Promise<boolean> {
-    const toldSeq = this.#toldSeq;
+    const feedSeq = this.#feedSeq;
     const points = await this.#commitLog.readAfter(this.#seenSeq);
     const first = points[0];
     const last = points.at(-1);
     if (first === undefined || last === undefined) {
-      // No datapoint was left to read when this read began; later ones are for the next read.
-      this.#seenSeq = Math.max(this.#seenSeq, toldSeq);
-      this.#isBehind = this.#toldSeq > this.#seenSeq;
-      this.#tellFollowed();
+      // The read reached the end of the log. Datapoints that the feed has published since it began are read next time.
+      this.#seenSeq = Math.max(this.#seenSeq, feedSeq);
+      this.#isBehind = this.#feedSeq > this.#seenSeq;
+      this.#confirmPosition();
       return true;
     }
     const missed = first.seq - this.#seenSeq - 1;
@@ -289,14 +291,14 @@ export class Watcher implements RuleChanges {
       );
     }
     const sensorRefs = await this.#watchStore.sensorRefsOf([...new Set(points.map(({ sensor }) => sensor))]);
-    await this.#look(points.flatMap((point) => this.#toPush(point, sensorRefs) ?? []));
+    await this.#evaluate(points.flatMap((point) => this.#toPush(point, sensorRefs) ?? []));
     this.#seenSeq = last.seq;
     this.#followedSeq = last.seq;
     this.#commitLog.confirm(last.seq);
     return true;
   }
 
-  /** A datapoint of the log as a push, where it concerns a rule. */
+  /** A datapoint of the log as a push; undefined where no rule concerns its sensor. */
   #toPush(point: LogEntry, sensorRefs: SensorRefs): SeenPush | undefined {
     const key = point.sensor as SensorKey;
     const sensorRef = sensorRefs.get(key);
@@ -307,37 +309,37 @@ export class Watcher implements RuleChanges {
     return { device: { id: sensorRef.device }, sensor: { key }, readings, receivedMs, firstSeq: seq, isQuiet };
   }
 
-  async #look(pushes: readonly SeenPush[]): Promise<void> {
+  async #evaluate(pushes: readonly SeenPush[]): Promise<void> {
     if (pushes.length === 0) return;
     const nowMs = this.#clock.now();
-    const isNoted = nowMs - this.#recordedMs > limits.watchNotedMs;
-    if (isNoted) this.#recordedMs = nowMs;
-    await this.#evaluator.look(pushes, { seenSeq: this.#seenSeq, isNoted });
+    const isPositionDue = nowMs - this.#recordedMs > limits.watchNotedMs;
+    if (isPositionDue) this.#recordedMs = nowMs;
+    await this.#evaluator.evaluate(pushes, { seenSeq: this.#seenSeq, isPositionDue });
   }
 
-  async #takeAlarms(): Promise<boolean> {
+  async #evaluateDueAlarms(): Promise<boolean> {
     const due = this.#alarms.take(limits.watchStepDatapoints);
     if (due.length === 0) return false;
-    await this.#evaluator.lookAtTime(due, { upToSeq: this.#position() });
+    await this.#evaluator.evaluateAlarms(due, { upToSeq: this.#position() });
     return true;
   }
 
-  #begin(seq: number): void {
+  #followFrom(seq: number): void {
     this.#seenSeq = seq;
-    this.#toldSeq = Math.max(this.#toldSeq, seq);
+    this.#feedSeq = Math.max(this.#feedSeq, seq);
     this.#followedSeq = seq;
     this.#isFollowing = true;
-    // Reads the log first, because the feed may have published datapoints since.
+    // The feed may have published datapoints after `seq` that are not in the queue: they are read from the log.
     this.#fallBehind();
     this.#commitLog.confirm(seq);
   }
 
   /** Continues at the stored position. */
   async #follow(): Promise<void> {
-    // Datapoints before the first rule concern none.
+    // Datapoints from before the earliest rule concern none.
     let earliest = Number.POSITIVE_INFINITY;
     for (const { afterSeq } of this.#index.entries()) earliest = Math.min(earliest, afterSeq);
-    this.#begin(
+    this.#followFrom(
       Math.min(Math.max((await this.#commitLog.confirmedPosition()) ?? 0, earliest), this.#commitLog.lastPosition),
     );
   }
@@ -357,7 +359,7 @@ export class Watcher implements RuleChanges {
     if (rule === undefined) this.#index.remove(id);
     else await this.#evaluator.prepare(this.#index.add(rule));
     this.#evaluator.forgetValues();
-    // The queue was filled by the sensors that rules concerned before.
+    // The queue lacks pushes of sensors that only the changed rule concerns: they are read from the log.
     if (!this.#queue.isEmpty) this.#fallBehind();
   }
 
@@ -368,8 +370,8 @@ export class Watcher implements RuleChanges {
     if (this.#isFollowing) this.#fallBehind();
   }
 
-  /** After a failure: drops all results that were not stored. */
-  async #startAnew(): Promise<void> {
+  /** After a failure: loads the rules again, which discards all results that were not stored. */
+  async #discardUnstored(): Promise<void> {
     try {
       await this.#reload();
     } catch (error) {
