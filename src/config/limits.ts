@@ -265,8 +265,8 @@ export const limits = {
    * Milliseconds to wait for another Dundun on this machine that is opening its ports, and between two checks. Beyond:
    * one socket for each port.
    */
-  portTurnMsMax: 2_000,
-  portTurnLookMs: 5,
+  portLockMsMax: 2_000,
+  portLockLookMs: 5,
 
   // --- Notifications ------------------------------------------------------------------------------------------
   /** An expression: characters, comparisons, values of one list, parentheses within each other. Beyond: 400. */

@@ -45,7 +45,7 @@ export async function post(url: URL, sent: PostOptions): Promise<ProviderRespons
 function once(
   url: URL,
   { headers, body, ...options }: PostOptions,
-  anew: { readonly agent?: false } = {},
+  overrides: { readonly agent?: false } = {},
 ): Promise<ProviderResponse | { readonly stale: Error }> {
   const isTls = url.protocol === 'https:';
   const request = isTls ? tlsRequest : plainRequest;
@@ -53,7 +53,7 @@ function once(
   return new Promise((resolve, reject) => {
     const length = String(Buffer.byteLength(body));
     const bounded = { ...headers, 'content-length': length };
-    const sent = request(url, { agent, ...options, ...anew, method: 'POST', headers: bounded });
+    const sent = request(url, { agent, ...options, ...overrides, method: 'POST', headers: bounded });
     let hasAnswer = false;
     sent.on('error', (error: NodeJS.ErrnoException) => {
       const isStale = sent.reusedSocket && !hasAnswer && (error.code === 'ECONNRESET' || error.code === 'EPIPE');

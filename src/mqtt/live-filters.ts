@@ -11,7 +11,7 @@ export class LiveFilters {
   /** Bytes that each session holds; no entry once its client has gone. */
   readonly #bytes = new WeakMap<ClientSession, number>();
 
-  /** Reserves memory for a filter; false: SUBACK 128. A filter that the session already has needs no more. */
+  /** Reserves memory for a filter; false means SUBACK 128. A filter that the session has already needs no more memory. */
   take(session: ClientSession, filter: string, qos: QoS): boolean {
     if (!session.filters.has(filter)) {
       if (session.filters.size >= limits.sessionFiltersMax) return false;
@@ -24,20 +24,20 @@ export class LiveFilters {
     return true;
   }
 
-  giveBack(session: ClientSession | undefined, filter: string): void {
-    if (session?.filters.delete(filter)) this.#giveBytes(session, weightOf(filter));
+  release(session: ClientSession | undefined, filter: string): void {
+    if (session?.filters.delete(filter)) this.#releaseBytes(session, weightOf(filter));
   }
 
-  /** The client has gone. Its filters stay in the session, because messages still on their way are checked by them. */
-  giveBackAll(session: ClientSession): void {
-    this.#giveBytes(session, this.#bytes.get(session) ?? 0);
+  /** Call when the client has gone. Its filters stay in the session: messages still on their way are checked by them. */
+  releaseAll(session: ClientSession): void {
+    this.#releaseBytes(session, this.#bytes.get(session) ?? 0);
   }
 
-  #giveBytes(session: ClientSession, wanted: number): void {
+  #releaseBytes(session: ClientSession, wanted: number): void {
     const held = this.#bytes.get(session) ?? 0;
     const bytes = Math.min(wanted, held);
     this.#bytes.set(session, held - bytes);
-    this.#budget.giveBack(session.actor.caller.key, bytes);
+    this.#budget.release(session.actor.caller.key, bytes);
   }
 }
 

@@ -1,11 +1,11 @@
-// The MQTT server: aedes on TCP, TLS and WebSocket; decides here who may connect, publish and receive (contract 8).
+// The MQTT server: connects the broker (aedes) with the parts of this folder and with the ports (contract 8). sign-in.ts
+// decides who may connect, publishing.ts what becomes of a message, forwarding.ts and access.ts who receives it.
 
 import type { Server as HttpServer, IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Server as TlsServer } from 'node:tls';
 import type { AuthenticateError, Client, PublishPacket, Subscription } from 'aedes';
-import { createWebSocketStream, type WebSocket, WebSocketServer } from 'ws';
 import type { Log } from '../base/log.ts';
 import type { ConnectionAdmission } from '../base/network/sockets.ts';
 import type { TrustedProxies } from '../base/network/trusted-proxies.ts';
@@ -40,7 +40,7 @@ import { isUnderWay, placeholder, prepareStored } from './stored-messages.ts';
 import { SubscriberBacklog } from './subscriber-backlog.ts';
 import { ownTopicsOf } from './topics.ts';
 import { UnreadPackets } from './unread-packets.ts';
-import { budgetFrames, gatheredBytes } from './websocket-bytes.ts';
+import { WebSockets } from './websockets.ts';
 
 export interface MqttParts
   extends Omit<PublishingParts, 'access' | 'clear' | 'isUnderWay' | 'retained'>,
@@ -66,7 +66,7 @@ export class MqttServer {
   readonly sessions: Sessions;
   readonly #delivery: Delivery;
   readonly #publishing: Publishing;
-  /** Also asked by the store: for whom a message is kept, and who is connected. */
+  /** Public, because stored sessions ask it which messages they may keep (wiring/wire-mqtt.ts). */
   readonly access: Access;
   readonly #fastPath: FastPath;
   readonly #forwarding: Forwarding;
@@ -75,16 +75,10 @@ export class MqttServer {
   readonly #signIn: SignIn;
   readonly #liveFilters = new LiveFilters();
   readonly #listeners: Listeners;
-  readonly #webSockets = new WebSocketServer({
-    noServer: true,
-    maxPayload: limits.mqttPacketBytesMax,
-    perMessageDeflate: false,
-    handleProtocols: (protocols) => [...protocols].find((name) => name.startsWith('mqtt')) ?? false,
-  });
-  readonly #webSocketOf = new WeakMap<Client, WebSocket>();
+  readonly #webSockets: WebSockets;
   readonly counts: MqttCounts = { connections: 0, slowCut: 0 };
   #stopFollowing: () => void = () => {};
-  /** Number of publishes being decided about. */
+  /** Number of publishes whose outcome (stored, dropped, relayed) is not known yet. */
   #deciding = 0;
   #decidedWaiters: (() => void)[] = [];
 
@@ -107,20 +101,22 @@ export class MqttServer {
       clear: (topic) => this.#delivery.clear(topic),
       isUnderWay: (client, published) => isUnderWay(parts.stored, client, published),
     });
-    this.#fastPath = this.#makeQuickLane();
+    this.#fastPath = this.#makeFastPath();
+    this.#webSockets = new WebSockets({
+      ...parts,
+      accept: (stream, address, request) => this.#accept(stream, address, request),
+      callerOf: (client) => this.sessions.of(client)?.actor.caller,
+    });
     this.#signIn = new SignIn({
       ...parts,
       sessions: this.sessions,
-      onGone: (session) => this.#liveFilters.giveBackAll(session),
+      onGone: (session) => this.#liveFilters.releaseAll(session),
     });
     this.#broker = this.#makeBroker();
     this.#stalled = new StalledPackets({
       clock: parts.clock,
       clients: () => Object.values(this.#broker.connections),
-      hasBegun: (client) => {
-        const webSocket = this.#webSocketOf.get(client);
-        return this.#fastPath.hasBegun(client) || (webSocket !== undefined && gatheredBytes(webSocket) > 0);
-      },
+      hasBegun: (client) => this.#fastPath.hasBegun(client) || this.#webSockets.hasBegun(client),
       onCut: ({ id }) =>
         parts.log.info({ client: id }, 'a client that had begun a packet and sent no more of it was cut'),
     });
@@ -151,14 +147,14 @@ export class MqttServer {
     await this.#broker.listen();
     this.#stalled.start();
     await this.sessions.learn(this.#parts.stored.sessionUsers());
-    const unfollowFeed = this.#delivery.follow(feed);
-    const unfollowEndings = this.#parts.revocations.subscribe((revocation) => this.#endSignIns(revocation));
+    const unfollow = this.#delivery.follow(feed);
+    const unsubscribe = this.#parts.revocations.subscribe((revocation) => this.#endSignIns(revocation));
     this.#stopFollowing = () => {
-      unfollowFeed();
-      unfollowEndings();
+      unfollow();
+      unsubscribe();
     };
     writer.holdUpWhile(() => this.#delivery.isFull);
-    http.on('upgrade', (request, socket, head) => this.#upgrade(request, socket, head));
+    http.on('upgrade', (request, socket, head) => this.#webSockets.upgrade(request, socket, head));
     return this.#listeners.start();
   }
 
@@ -190,8 +186,6 @@ export class MqttServer {
     await new Promise<void>((resolve) => setImmediate(resolve));
     await new Promise<void>((resolve) => this.#broker.close(resolve));
     this.#webSockets.close();
-    // Some peers do not answer a closing handshake, and the HTTP server waits for their sockets.
-    for (const webSocket of this.#webSockets.clients) webSocket.terminate();
     // Connections that have not signed in are not known to the broker yet.
     this.#listeners.cutAll();
     // Wills of clients cut just now are stored like any publish.
@@ -200,7 +194,7 @@ export class MqttServer {
     await this.#parts.stored.destroy();
   }
 
-  /** Connections are ended first, so that they store nothing new. */
+  /** Ends the sessions of a revoked sign-in. Connections are ended first, so that they store nothing new. */
   async #endSignIns(revocation: SessionRevocation): Promise<void> {
     await this.sessions.endAll(revocation);
     const { isRemoval, userKey, username } = revocation;
@@ -233,9 +227,9 @@ export class MqttServer {
       stored,
       (topic) => this.access.gatewayKeyOf(topic),
     );
-    broker.on('ping', (_packet: unknown, client: Client) => void this.#hearPing(client));
+    broker.on('ping', (_packet: unknown, client: Client) => void this.#onPing(client));
     broker.on('unsubscribe', (filters: string[], client: Client) => {
-      for (const filter of filters) this.#liveFilters.giveBack(this.sessions.of(client), filter);
+      for (const filter of filters) this.#liveFilters.release(this.sessions.of(client), filter);
     });
     broker.on('clientReady', (client: Client) => this.#forwarding.resume(client));
     broker.on('clientError', (client: Client, error: Error) =>
@@ -250,7 +244,7 @@ export class MqttServer {
     return broker;
   }
 
-  #makeQuickLane(): FastPath {
+  #makeFastPath(): FastPath {
     return new FastPath({
       ...this.#parts,
       sessionOf: (client) => this.sessions.of(client),
@@ -289,12 +283,11 @@ export class MqttServer {
       return;
     }
     if (client !== null && session === undefined && packet.messageId !== undefined) {
-      // Without a session, only a will has no packet id. This is a message of a refused client, to which the broker
-      // still listens for a while.
+      // The broker reads on for a while from a client that was refused. Wills have no session either, but no packet id.
       done(new Error('The client has not been let in.'));
       return;
     }
-    if (session !== undefined) this.#parts.presence.hear(session, this.#parts.gateways.peek(session.clientId));
+    if (session !== undefined) this.#parts.presence.noteActivity(session, this.#parts.gateways.peek(session.clientId));
     this.#deciding += 1;
     // A will arrives after its connection has closed, when its client id may belong to another client.
     const isWill = session === undefined || (packet as Will).user !== undefined;
@@ -325,7 +318,7 @@ export class MqttServer {
     return new Promise((resolve) => this.#decidedWaiters.push(resolve));
   }
 
-  /** Decides about a message; where only the acknowledgement is left, tells the broker. */
+  /** Stores, drops or relays a message. Afterwards the broker only acknowledges it (`take`), unless QoS 2 is relayed. */
   async #publish(session: ClientSession, packet: PublishPacket): Promise<void> {
     const decision = await this.#publishing.decide(session, { ...packet, dup: packet.dup === true });
     if (decision === 'relay') {
@@ -337,15 +330,15 @@ export class MqttServer {
     this.#broker.take(packet);
   }
 
-  /** A keep-alive counts as a gateway's heartbeat. A gateway declared after the connection began is found here. */
-  async #hearPing(client: Client): Promise<void> {
+  /** A PINGREQ counts as a gateway's heartbeat, also of a gateway that was declared after the client connected. */
+  async #onPing(client: Client): Promise<void> {
     const session = this.sessions.of(client);
     if (session === undefined) return;
     const gateway = await this.#parts.gateways.find(session.clientId).catch(() => undefined);
-    this.#parts.presence.hear(session, gateway);
+    this.#parts.presence.noteActivity(session, gateway);
   }
 
-  /** Permission for a will is checked when it is published, in the name of its user. */
+  /** Publishes a will. Permission is checked now, in the name of the user who left it. */
   async #publishWill(will: Will, session: ClientSession | undefined): Promise<void> {
     const own = session?.actor.key === will.user ? session : await this.#signIn.sessionOfWill(will);
     if (own === undefined || !(await this.sessions.isStillGood(own))) this.#broker.take(will);
@@ -356,7 +349,7 @@ export class MqttServer {
     const session = this.sessions.of(client);
     if (session === undefined || subscription.topic === placeholder) return null;
     if (!client.clean && !this.#parts.stored.hasCapacityForFilter(client.id, subscription.topic)) return null;
-    // The broker knows one QoS for each filter; the QoS of a message is decided at delivery.
+    // The broker keeps one QoS for each filter: with 2 it lowers none, and forwarding.ts applies the QoS granted.
     return this.#liveFilters.take(session, subscription.topic, subscription.qos) ? { ...subscription, qos: 2 } : null;
   }
 
@@ -382,20 +375,6 @@ export class MqttServer {
     budgetPackets(client, byteBudget, () => this.sessions.of(client)?.actor.caller ?? byteBudget.callerAt(address));
     this.#fastPath.attach(client);
     return client;
-  }
-
-  /** The HTTP server passes only upgrades to MQTT over WebSocket (upgrades.ts). */
-  #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
-    this.#webSockets.handleUpgrade(request, socket, head, (webSocket) => {
-      const highWaterMark = limits.subscriberBytesMax + 64 * 1024;
-      const address = this.#parts.proxies.clientOfRequest(request);
-      const stream = createWebSocketStream(webSocket, { highWaterMark });
-      Object.defineProperty(stream, 'bytesRead', { get: () => (socket as Socket).bytesRead });
-      const client = this.#accept(stream, address, request);
-      this.#webSocketOf.set(client, webSocket);
-      const callerOf = () => this.sessions.of(client)?.actor.caller;
-      budgetFrames(webSocket, { socket, budget: this.#parts.byteBudget, callerOf });
-    });
   }
 }
 

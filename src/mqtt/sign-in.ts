@@ -121,7 +121,7 @@ export class SignIn {
     // The connection may have closed before the session existed, so that `leave` was not called.
     if (client.conn.destroyed) leave();
     await this.#requireStillGood(session);
-    this.#parts.presence.hear(session, gateway);
+    this.#parts.presence.noteActivity(session, gateway);
   }
 
   /**

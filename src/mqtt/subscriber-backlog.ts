@@ -85,7 +85,7 @@ export class SubscriberBacklog {
   #forget(session: ClientSession): void {
     const unread = this.#of.get(session);
     if (unread === undefined) return;
-    this.#share.giveBack(session.actor.caller, unread.counted);
+    this.#share.release(session.actor.caller, unread.counted);
     this.#of.delete(session);
     if (this.#of.size > 0) return;
     clearInterval(this.#looking);

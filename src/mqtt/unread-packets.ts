@@ -75,7 +75,7 @@ export class UnreadPackets {
       client.conn.off('drain', later);
       client.conn.off('close', later);
       this.#held.delete(client);
-      this.#share.giveBack(held.caller, held.bytes);
+      this.#share.release(held.caller, held.bytes);
     };
     // One turn later, because messages that wait for the socket are handled in this one and count here until then.
     const later = () => void setImmediate(() => this.#held.get(client) === held && end());

@@ -175,7 +175,11 @@ async function take(registry: Registry, users: SqlUserStore, { kind, which, user
       return keys.remove(`k${which}`);
     case 'rule':
       if ((await rules.find(ruleId)) === undefined) return rules.create(ruleId, owner, rule, watched);
-      return rules.update(ruleId, { description: text, condition: { text, more: text } }, { ...watched, isAnew: true });
+      return rules.update(
+        ruleId,
+        { description: text, condition: { text, more: text } },
+        { ...watched, resetsState: true },
+      );
     case 'unrule':
       return rules.remove(ruleId);
     case 'leave':

@@ -23,9 +23,9 @@ test('what is given back can be taken again, and no more is given back than was 
   const budget = new FairBudget<string>(100);
   assert.equal(budget.take('a', 51), false);
   assert.equal(budget.take('a', 50), true);
-  budget.giveBack('a', 80);
+  budget.release('a', 80);
   assert.deepEqual([budget.taken, budget.heldBy('a')], [0, 0]);
-  budget.giveBack('nobody', 5);
+  budget.release('nobody', 5);
   assert.equal(budget.taken, 0);
   assert.equal(takeAll(budget, 'b'), 50);
 });

@@ -58,7 +58,7 @@ export class FairBudget<Holder> implements PoolMember {
     this.#pool?.makeRoom();
   }
 
-  giveBack(holder: Holder, amount: number): void {
+  release(holder: Holder, amount: number): void {
     const held = this.heldBy(holder);
     const back = Math.min(amount, held);
     this.#taken -= back;

@@ -1,8 +1,7 @@
-// Listens on one port with several sockets. libuv accepts one connection of each listening socket in a turn of the
-// event loop, so that behind three hundred connections of one client another would wait for three hundred turns. With
-// SO_REUSEPORT the system distributes connections over several sockets. Used by http-server.ts and mqtt/listeners.ts. A
-// port in use by another process is still an error; all connections go to the one server; where the system lacks
-// SO_REUSEPORT there is one socket.
+// Listens on one port with several sockets, because libuv accepts one connection of each listening socket in a turn of
+// the event loop: behind three hundred connections of one client, another client would wait for three hundred turns. With
+// SO_REUSEPORT the system distributes connections over the sockets; without it there is one socket. All connections go to
+// one server, and a port that another process uses is still an error. Used by http-server.ts and mqtt/listeners.ts.
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type ListenOptions, type Server, type ServerOpts } from 'node:net';
 import { limits } from '../../config/limits.ts';
@@ -15,10 +14,10 @@ export interface Port {
 }
 
 /**
- * An abstract socket name, which needs no file: the process that holds it is the one on this machine (network
- * namespace) that is opening ports.
+ * Name of the lock: an abstract socket, which needs no file. Only one process of this machine (network namespace) can
+ * listen on it, and only that one opens ports.
  */
-const turnName = '\0dundun opens a port';
+const portLockName = '\0dundun opens a port';
 
 export class Listening {
   readonly #server: Server;
@@ -42,29 +41,29 @@ export class Listening {
     listen: (options: ListenOptions) => Promise<unknown> = (options) => listenOn(this.#server, options),
   ): Promise<number> {
     const queues = queuesMax();
-    const turn = queues > 1 && (await canShare(at)) ? await takeTurn() : undefined;
+    const portLock = queues > 1 && (await canShare(at)) ? await acquirePortLock() : undefined;
     try {
-      if (turn === undefined) await listen({ ...at, backlog: limits.acceptBacklog });
+      if (portLock === undefined) await listen({ ...at, backlog: limits.acceptBacklog });
       else {
         // With SO_REUSEPORT the system would share the port with any other process that uses it too; without it, it
-        // refuses. Other Dundun processes wait for their turn meanwhile. A free port chosen by the system needs no
+        // refuses. Other Dundun processes wait for the port lock meanwhile. A free port chosen by the system needs no
         // check.
         if (at.port !== 0) await close(await listenAlone(at));
         await listen({ ...at, backlog: limits.acceptBacklog, reusePort: true });
         while (this.#beside.length < queues - 1 && (await this.#listenBeside(at.host))) {}
       }
     } finally {
-      turn?.close();
+      portLock?.close();
     }
     return this.#port;
   }
 
-  /** Closes the additional sockets; the server's own `close` is up to its owner. */
+  /** Closes the extra sockets; the server's own `close` is up to its owner. */
   close(): void {
     this.#closed = Promise.all(this.#beside.splice(0).map(close));
   }
 
-  /** After `close`: resolves when no connection of the additional sockets is left. */
+  /** After `close`: resolves when no connection of the extra sockets is left. */
   async closed(): Promise<void> {
     await this.#closed;
   }
@@ -76,8 +75,8 @@ export class Listening {
   /** Opens one additional socket; false where that fails, which only makes accepting slower. */
   async #listenBeside(host: string): Promise<boolean> {
     const beside = createServer(this.#socketOptions, (socket) => {
-      // Who connects and resets at once is gone by now, and has no address any more: what a server sets up for a connection
-      // costs several times what accepting it does.
+      // A peer that has reset its connection already has no address any more. Setting up a connection in the server
+      // costs several times as much as accepting it, so it is destroyed here.
       if (socket.remoteAddress === undefined) socket.destroy();
       else this.#server.emit('connection', socket);
     });
@@ -107,16 +106,16 @@ async function canShare({ host }: Port): Promise<boolean> {
   }
 }
 
-/** Waits until no other process on this machine is opening ports; undefined where that is unknown or takes too long. */
-async function takeTurn(): Promise<Server | undefined> {
-  const endMs = performance.now() + limits.portTurnMsMax;
+/** Waits until no other process of this machine opens ports; undefined where that cannot be known or takes too long. */
+async function acquirePortLock(): Promise<Server | undefined> {
+  const endMs = performance.now() + limits.portLockMsMax;
   for (;;) {
     try {
-      return await listenAlone({ path: turnName });
+      return await listenAlone({ path: portLockName });
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE' || performance.now() >= endMs) return undefined;
     }
-    await new Promise((resolve) => setTimeout(resolve, limits.portTurnLookMs));
+    await new Promise((resolve) => setTimeout(resolve, limits.portLockLookMs));
   }
 }
 

@@ -76,7 +76,7 @@ export class EventLoopMonitor {
     const lateMs = Math.max(0, nowMs - this.#lastMs - limits.loopTickMs);
     this.#lastMs = nowMs;
     endWork(nowMs);
-    if (lateMs > limits.loopHeldMs) this.#tell(lateMs, nowMs);
+    if (lateMs > limits.loopHeldMs) this.#logBlockage(lateMs, nowMs);
     longest.elapsedMs = 0;
     longest.describe = undefined;
     longest.subject = undefined;
@@ -84,7 +84,7 @@ export class EventLoopMonitor {
     this.onTick(lateMs / 1000);
   }
 
-  #tell(lateMs: number, nowMs: number): void {
+  #logBlockage(lateMs: number, nowMs: number): void {
     this.#suppressed += 1;
     if (nowMs - this.#loggedMs < limits.loopLoggedMs) return;
     this.#loggedMs = nowMs;

@@ -40,7 +40,7 @@ export class ByteReservation {
   }
 
   end(): void {
-    this.#share.giveBack(this.caller, this.bytes);
+    this.#share.release(this.caller, this.bytes);
     this.bytes = 0;
     this.#onEnd(this);
   }
@@ -128,7 +128,7 @@ export class ByteBudget {
     const waiter = this.#waiting.get(reservation);
     if (waiter === undefined) return;
     this.#waiting.delete(reservation);
-    this.#waiterShare.giveBack(reservation.caller, 1);
+    this.#waiterShare.release(reservation.caller, 1);
     clearTimeout(waiter.timer);
     reservation.isWaiting = false;
     reservation.lastReceivedMs = this.#clock.now();

@@ -63,7 +63,7 @@ export class ConnectionLimiter implements ConnectionAdmission {
     const caller = this.#callers.ofAddress(connection.address);
     if (this.held >= this.#aloneMax && !this.#freeSlot(caller)) {
       this.#refused += 1;
-      this.#tell();
+      this.#logShortage();
       return undefined;
     }
     const owner = this.#owners.get(caller) ?? { caller, slots: new Set() };
@@ -105,7 +105,7 @@ export class ConnectionLimiter implements ConnectionAdmission {
   #cutOff(slot: OpenConnection): void {
     this.#leave(slot);
     this.#cut += 1;
-    this.#tell();
+    this.#logShortage();
     slot.connection.cut();
   }
 
@@ -114,7 +114,7 @@ export class ConnectionLimiter implements ConnectionAdmission {
     const { owner } = slot;
     if (!owner.slots.has(slot)) return;
     this.#change(owner, () => owner.slots.delete(slot));
-    this.#share.giveBack(owner.caller, 1);
+    this.#share.release(owner.caller, 1);
     if (this.held > 0) return;
     clearInterval(this.#looking);
     this.#looking = undefined;
@@ -149,7 +149,7 @@ export class ConnectionLimiter implements ConnectionAdmission {
     }
   }
 
-  #tell(): void {
+  #logShortage(): void {
     const nowMs = performance.now();
     if (nowMs - this.#loggedAtMs < limits.connectionsLoggedMs) return;
     this.#loggedAtMs = nowMs;

@@ -47,7 +47,7 @@ export class FairQueue {
     const resume = waiting.shift();
     // The caller goes to the end of the order.
     if (waiting.length > 0) this.#waiting.set(caller, waiting);
-    this.#share.giveBack(caller, 1);
+    this.#share.release(caller, 1);
     resume?.();
   }
 }

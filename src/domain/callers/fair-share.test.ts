@@ -39,7 +39,7 @@ test('who holds more than its share gets nothing until it has given back, and ot
   takeAll(share, heavy);
   takeAll(share, other);
   assert.equal(share.take(heavy, 1), false);
-  share.giveBack(heavy, 40);
+  share.release(heavy, 40);
   takeAll(share, other);
   assert.ok(share.heldBy(other) >= share.heldBy(heavy) - 10);
 });
@@ -48,7 +48,7 @@ test('the same sequence of callers has the same amounts in the end: what is give
   const share = make();
   const caller = new Caller('a');
   assert.ok(share.take(caller, 50));
-  share.giveBack(caller, 50);
+  share.release(caller, 50);
   assert.equal(share.held, 0);
   assert.equal(caller.isHolding, false);
   assert.equal(takeAll(share, caller), 90);

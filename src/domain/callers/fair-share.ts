@@ -64,10 +64,10 @@ export class FairShare {
     this.#within?.force(caller, amount);
   }
 
-  /** Returns an amount. */
-  giveBack(caller: Caller, amount: number): void {
+  /** Returns an amount that was taken or forced. */
+  release(caller: Caller, amount: number): void {
     (caller.held[this.#slot] as number) -= amount;
     this.#held -= amount;
-    this.#within?.giveBack(caller, amount);
+    this.#within?.release(caller, amount);
   }
 }

@@ -165,7 +165,7 @@ export class Devices {
     await this.#directory.leave({ device: id }, () => this.#store.remove(device.key, sensors));
     const { descriptions, values } = sizeOfDevice(device);
     const description_bytes = descriptions + values;
-    this.#shares.giveBack(actor, { devices: 1, sensors: sensors.length, description_bytes });
+    this.#shares.release(actor, { devices: 1, sensors: sensors.length, description_bytes });
   }
 
   async listShares(actor: Actor, id: DeviceId): Promise<Share[]> {

@@ -157,7 +157,7 @@ export class Gateways {
   async beat(actor: Actor, id: GatewayId): Promise<void> {
     const gateway = await this.#get(id);
     this.#permissions.requireHeartbeat(actor, gateway);
-    this.#presence.see(gateway);
+    this.#presence.noteSeen(gateway);
   }
 
   async *#page(

@@ -1,6 +1,6 @@
-// Which gateways are connected by MQTT, and when each was last heard. A heartbeat changes memory only; the time is
-// written when `lastSeenLagMsMax` has passed since the gateway's last write, and at a stop, so that the stored time
-// never lags behind by more.
+// Which gateways are connected by MQTT, and when each was last active (a heartbeat or any MQTT packet). Activity changes
+// memory only; the time is written when `lastSeenLagMsMax` has passed since the gateway's last write, and at a stop, so
+// that the stored time never lags behind by more.
 
 import { LruCache } from '../../base/memory/lru-cache.ts';
 import type { Clock } from '../../base/time/clock.ts';
@@ -58,19 +58,19 @@ export class Presence {
     return connection !== undefined && this.#permissions.mayActFor(connection.actor, gateway);
   }
 
-  /** When the gateway was last heard, in milliseconds since 1970 UTC. */
+  /** When the gateway was last active, in milliseconds since 1970 UTC. */
   lastSeenMs(gateway: Gateway): number | undefined {
     const seen = this.#seen.get(gateway.key)?.atMs;
     return seen === undefined ? gateway.lastSeenMs : Math.max(seen, gateway.lastSeenMs ?? 0);
   }
 
-  /** A packet came on the connection; it counts for the gateway if the connection may act for it. */
-  hear({ actor }: GatewayConnection, gateway: Gateway | undefined): void {
-    if (gateway !== undefined && this.#permissions.mayActFor(actor, gateway)) this.see(gateway);
+  /** A packet came on the connection; it counts as activity of the gateway if the connection may act for it. */
+  noteActivity({ actor }: GatewayConnection, gateway: Gateway | undefined): void {
+    if (gateway !== undefined && this.#permissions.mayActFor(actor, gateway)) this.noteSeen(gateway);
   }
 
-  /** The gateway was heard just now. */
-  see(gateway: { readonly key: GatewayKey; readonly id: GatewayId }): void {
+  /** Sets the gateway's last activity to now. */
+  noteSeen(gateway: { readonly key: GatewayKey; readonly id: GatewayId }): void {
     const atMs = this.#clock.now();
     const seen = this.#seen.get(gateway.key) ?? { atMs, writtenMs: undefined };
     if (seen.writtenMs === undefined) this.#seen.set(gateway.key, seen);

@@ -167,7 +167,7 @@ export class Live {
 
   #countOut({ device }: LiveRequest, stream: LiveStream): void {
     this.#count -= 1;
-    this.#streamShare.giveBack(stream.caller, 1);
+    this.#streamShare.release(stream.caller, 1);
     const streams = this.#streams.get(device);
     streams?.delete(stream);
     if (streams?.size === 0) this.#streams.delete(device);

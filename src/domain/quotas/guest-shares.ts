@@ -76,7 +76,7 @@ export class GuestShares {
   }
 
   /** After a guest has removed something: creating and removing all day long uses up nothing. */
-  giveBack(actor: Actor, amounts: GuestAmounts): void {
+  release(actor: Actor, amounts: GuestAmounts): void {
     const usage = actor.guest ? actor.caller.ofGuest : undefined;
     if (usage === undefined) return;
     const day = Math.floor(this.#clock.now() / dayMs);

@@ -71,7 +71,7 @@ export class Sensors {
     const sensor = sensorOf(device, sensorId);
     const mark = { device: device.key, atMs: this.#clock.now() };
     await this.#directory.leave({ device: id, sensor: sensorId }, () => this.#store.removeSensor(mark, sensor.key));
-    this.#shares.giveBack(actor, { sensors: 1, description_bytes: sizeOfSensor(sensor).descriptions });
+    this.#shares.release(actor, { sensors: 1, description_bytes: sizeOfSensor(sensor).descriptions });
   }
 
   async #requireUpdate(actor: Actor, id: DeviceId): Promise<Device> {

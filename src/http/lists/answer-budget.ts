@@ -1,7 +1,7 @@
-// The memory for answers that wait for their readers: long lists, and what a stream has ready. All of them share one budget, by
-// caller, so that nobody fills the memory by asking for much and reading nothing. Used by the senders of lists
-// (row-streams.ts, json-array.ts) and, for whatever else is long, by a hook of its own. Keeps true: what
-// has been claimed for an answer is given back when the answer has left or its connection has ended, whatever happens.
+// The memory for answers that wait for slow readers: long lists, and the part of a stream that is not sent yet. All
+// answers share one budget, divided by caller, so that nobody fills the memory by asking for much and reading nothing.
+// The senders of lists (row-streams.ts, json-array.ts) reserve memory before they make an answer; a hook counts other long
+// answers. A reservation always ends when the answer was sent or its connection has closed.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Refusal } from '../../base/refusal.ts';
 import { limits } from '../../config/limits.ts';
@@ -14,7 +14,7 @@ declare module 'fastify' {
   }
   interface FastifyRequest {
     /** The reservation of the answer; undefined for a short one. */
-    answerClaim: AnswerReservation | undefined;
+    answerReservation: AnswerReservation | undefined;
   }
 }
 
@@ -41,7 +41,7 @@ export class AnswerReservation {
   end(): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    this.#share.giveBack(this.#caller, this.#bytes);
+    this.#share.release(this.#caller, this.#bytes);
   }
 }
 
@@ -57,19 +57,14 @@ class AnswerBudget {
     });
   }
 
-  /** Bytes reserved now. */
-  get held(): number {
-    return this.#share.held;
-  }
-
   /** Reserves memory for an answer if there is room now. */
-  tryClaim(request: FastifyRequest, reply: FastifyReply, bytes: number): AnswerReservation | undefined {
+  tryReserve(request: FastifyRequest, reply: FastifyReply, bytes: number): AnswerReservation | undefined {
     const { caller } = request.actor;
     if (reply.raw.destroyed || !this.#share.take(caller, bytes)) return undefined;
     const reservation = new AnswerReservation(this.#share, caller, bytes);
     // 'close' also follows a complete answer.
     reply.raw.once('close', () => reservation.end());
-    request.answerClaim = reservation;
+    request.answerReservation = reservation;
     return reservation;
   }
 
@@ -77,23 +72,23 @@ class AnswerBudget {
    * Reserves memory for an answer before it is made, waiting a while for room.
    * @throws Refusal `busy` when there is none in time, or too many wait already.
    */
-  async claim(request: FastifyRequest, reply: FastifyReply, bytes: number): Promise<AnswerReservation> {
-    const reservation = this.tryClaim(request, reply, bytes);
+  async reserve(request: FastifyRequest, reply: FastifyReply, bytes: number): Promise<AnswerReservation> {
+    const reservation = this.tryReserve(request, reply, bytes);
     if (reservation !== undefined) return reservation;
     if (this.#waiting >= limits.answersWaitingMax) throw noRoom();
     this.#waiting += 1;
     try {
-      return await this.#claimInTime(request, reply, bytes);
+      return await this.#reserveInTime(request, reply, bytes);
     } finally {
       this.#waiting -= 1;
     }
   }
 
-  async #claimInTime(request: FastifyRequest, reply: FastifyReply, bytes: number): Promise<AnswerReservation> {
+  async #reserveInTime(request: FastifyRequest, reply: FastifyReply, bytes: number): Promise<AnswerReservation> {
     const endMs = performance.now() + limits.answerWaitMs;
     while (!reply.raw.destroyed && performance.now() < endMs) {
       await new Promise((resolve) => setTimeout(resolve, limits.answerCapacityLookMs));
-      const reservation = this.tryClaim(request, reply, bytes);
+      const reservation = this.tryReserve(request, reply, bytes);
       if (reservation !== undefined) return reservation;
     }
     throw noRoom();
@@ -112,14 +107,14 @@ export function listReservationBytes(limit: number): number {
  */
 export function registerAnswerBudget(app: FastifyInstance, passing: FairShare): void {
   app.decorate('answerBudget', new AnswerBudget(passing));
-  app.decorateRequest('answerClaim', undefined);
+  app.decorateRequest('answerReservation', undefined);
   app.addHook('onSend', (request, reply, payload, done) => {
     const bytes = typeof payload === 'string' || Buffer.isBuffer(payload) ? payload.length : 0;
     if (bytes < limits.answerCountedBytesMin || request.actor === undefined) done(null, payload);
-    else if (request.answerClaim !== undefined) {
-      request.answerClaim.setTo(bytes);
+    else if (request.answerReservation !== undefined) {
+      request.answerReservation.setTo(bytes);
       done(null, payload);
-    } else if (app.answerBudget.tryClaim(request, reply, bytes) !== undefined) done(null, payload);
+    } else if (app.answerBudget.tryReserve(request, reply, bytes) !== undefined) done(null, payload);
     else done(noRoom() as never);
   });
 }

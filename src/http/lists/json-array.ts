@@ -50,7 +50,8 @@ export async function sendRecords(
   steps: AsyncGenerator<readonly object[]>,
 ): Promise<unknown> {
   const { toAnsweredRecord = (record: object) => record } = request.routeOptions.config;
-  if (request.method !== 'HEAD') await request.server.answerBudget.claim(request, reply, limits.answerCountedBytesMin);
+  if (request.method !== 'HEAD')
+    await request.server.answerBudget.reserve(request, reply, limits.answerCountedBytesMin);
   const texts: string[] = [];
   let chars = 0;
   for (;;) {
@@ -65,7 +66,7 @@ export async function sendRecords(
       texts.push(text);
       chars += text.length;
     }
-    request.answerClaim?.setTo(Math.max(chars, limits.answerCountedBytesMin));
+    request.answerReservation?.setTo(Math.max(chars, limits.answerCountedBytesMin));
     if (chars > limits.listBytesMax) break;
   }
   const all = async function* () {

@@ -52,8 +52,8 @@ async function* piecesOf<S>(
   }
 }
 
-/** Takes the memory of a text that nobody reads any more. */
-export type GiveBack = (text: Uint8Array) => void;
+/** Called with a text that is not needed any more, so that its memory can be used again. */
+export type ReleaseText = (text: Uint8Array) => void;
 
 interface JsonBody {
   readonly hasMore: boolean;
@@ -64,21 +64,24 @@ interface JsonBody {
 }
 
 /** The list as one body, or, where it is too large for that, only whether there are more rows. */
-export async function gatherJson(pieces: AsyncGenerator<TextPiece>, giveBack: GiveBack | undefined): Promise<JsonBody> {
+export async function gatherJson(
+  pieces: AsyncGenerator<TextPiece>,
+  release: ReleaseText | undefined,
+): Promise<JsonBody> {
   let texts: Uint8Array[] = [];
   let bytes = 0;
   let hasMore = false;
   for await (const piece of pieces) {
     hasMore ||= piece.hasMore;
     if (piece.rows === 0 || bytes > limits.listBytesMax) {
-      giveBack?.(piece.text);
+      release?.(piece.text);
       continue;
     }
     const { text } = piece;
     texts.push(text);
     bytes += text.length;
     if (bytes <= limits.listBytesMax) continue;
-    for (const unused of texts) giveBack?.(unused);
+    for (const unused of texts) release?.(unused);
     texts = [];
   }
   if (bytes > limits.listBytesMax) return { hasMore, body: undefined, isLent: false };
@@ -86,7 +89,7 @@ export async function gatherJson(pieces: AsyncGenerator<TextPiece>, giveBack: Gi
   if (only === undefined) return { hasMore, body: Buffer.from('[]'), isLent: false };
   if (others.length === 0) return { hasMore, body: enclosed(only), isLent: true };
   const body = joined(texts, bytes);
-  for (const text of texts) giveBack?.(text);
+  for (const text of texts) release?.(text);
   return { hasMore, body, isLent: false };
 }
 

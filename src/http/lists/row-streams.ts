@@ -7,7 +7,7 @@ import type { TextPiece } from '../../domain/datapoints/history/history.ts';
 import { asksFor } from '../server/preference.ts';
 import { type AnswerReservation, listReservationBytes } from './answer-budget.ts';
 import { inTurns } from './in-turns.ts';
-import { type GiveBack, gatherJson, jsonLines, jsonList, openPieces, type StepText } from './json-pieces.ts';
+import { gatherJson, jsonLines, jsonList, openPieces, type ReleaseText, type StepText } from './json-pieces.ts';
 import { setLinks } from './paging.ts';
 import { type ParquetColumn, parquetChunks } from './parquet.ts';
 
@@ -63,22 +63,22 @@ export function sendRows<T>(
   return sendPieces(request, reply, format, { ...rows, open });
 }
 
-/** The same as JSON or NDJSON, of rows that come as text; `giveBack` takes the memory of texts that have left. */
+/** The same as JSON or NDJSON, of rows that come as text; `release` takes the memory of texts that have left. */
 export async function sendPieces(
   request: FastifyRequest,
   reply: FastifyReply,
   format: 'json' | 'ndjson',
-  { limit, offset, open, heldBytes, giveBack }: Rows<TextPiece> & { readonly giveBack?: GiveBack },
+  { limit, offset, open, heldBytes, release }: Rows<TextPiece> & { readonly release?: ReleaseText },
 ): Promise<FastifyReply> {
   reply.type(types[format]).serializer(String);
   await reservationFor(request, reply, { format, limit, heldBytes });
   if (format === 'json' && limit !== undefined) {
-    const list = await gatherJson(await open(limit), giveBack);
+    const list = await gatherJson(await open(limit), release);
     setLinks(request, reply, { limit, offset, hasNext: list.hasMore });
     if (list.body !== undefined) {
       const { body, isLent } = list;
       // All of it is with the system then. Where the connection ends before, the memory is left to the collector.
-      if (isLent) reply.raw.once('finish', () => giveBack?.(body));
+      if (isLent) reply.raw.once('finish', () => release?.(body));
       return reply.send(body);
     }
   }
@@ -109,7 +109,7 @@ async function reservationFor(
   if (request.method === 'HEAD') return;
   const isWhole = format === 'json' && limit !== undefined;
   const bytes = isWhole ? listReservationBytes(limit) : limits.answerStepBytes;
-  await request.server.answerBudget.claim(request, reply, bytes + heldBytes);
+  await request.server.answerBudget.reserve(request, reply, bytes + heldBytes);
 }
 
 /** Streams the answer in pieces; to HEAD without a body. */
@@ -125,7 +125,11 @@ async function sendStream(
   }
   return reply.send(
     Readable.from(
-      unlessStalled(chunks(), reply, { stallMs: limits.streamStallMs, reservation: request.answerClaim, heldBytes }),
+      unlessStalled(chunks(), reply, {
+        stallMs: limits.streamStallMs,
+        reservation: request.answerReservation,
+        heldBytes,
+      }),
       { objectMode: false },
     ),
   );

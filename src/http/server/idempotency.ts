@@ -26,12 +26,12 @@ export const PushHeaders = Type.Object({
 export function toIdempotencyKey(
   key: string,
   request: FastifyRequest,
-  { door, type }: { readonly door: string; readonly type: string },
+  { endpoint, type }: { readonly endpoint: string; readonly type: string },
 ): IdempotencyKey {
   if (key === '' || key.length > limits.idempotencyKeyCharsMax) {
     throw new Refusal('malformed', `An Idempotency-Key has 1 to ${limits.idempotencyKeyCharsMax} characters.`, {
       faults: [{ pointer: '/idempotency-key', detail: `must have 1 to ${limits.idempotencyKeyCharsMax} characters` }],
     });
   }
-  return { key, door, body: Buffer.concat([Buffer.from(`${type}\n`), request.rawBody ?? Buffer.alloc(0)]) };
+  return { key, endpoint, body: Buffer.concat([Buffer.from(`${type}\n`), request.rawBody ?? Buffer.alloc(0)]) };
 }

@@ -102,7 +102,9 @@ export function registerBulk(app: TypedApp, { bulk }: Services): void {
       }
       const key = request.headers['idempotency-key'];
       const idempotency =
-        key === undefined ? undefined : toIdempotencyKey(key, request, { door: 'POST datapoints', type: typeOf(body) });
+        key === undefined
+          ? undefined
+          : toIdempotencyKey(key, request, { endpoint: 'POST datapoints', type: typeOf(body) });
       // A CSV file is imported history: notifications about it would come too late.
       const isQuiet = (body instanceof LinesBody && body.kind === 'csv') || prefersNoNotify(request);
       const lines = { ...(await toBulkRequest(body, actor.caller)), isQuiet };

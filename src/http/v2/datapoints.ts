@@ -13,7 +13,7 @@ import { conflict, dailyBound, type Services, type TypedApp, writes } from '../s
 
 const tags = ['Datapoints'];
 
-const doors = [
+const endpoints = [
   ['values', 'pushDatapoints', 'Push datapoints'],
   ['value', 'pushDatapointsToValue', 'Push datapoints, under the other path'],
 ] as const;
@@ -23,21 +23,25 @@ export function registerDatapoints(app: TypedApp, services: Services): void {
 
   app.register((pushing, _options, done) => {
     registerReadingParser(pushing);
-    for (const door of doors) registerPush(pushing.withTypeProvider<TypeBoxTypeProvider>(), door, ingest);
+    for (const endpoint of endpoints) registerPush(pushing.withTypeProvider<TypeBoxTypeProvider>(), endpoint, ingest);
     done();
   });
 }
 
-function registerPush(app: TypedApp, [door, operationId, summary]: (typeof doors)[number], ingest: Ingest): void {
+function registerPush(
+  app: TypedApp,
+  [endpoint, operationId, summary]: (typeof endpoints)[number],
+  ingest: Ingest,
+): void {
   app.post(
-    `/devices/:device/sensors/:sensor/${door}`,
+    `/devices/:device/sensors/:sensor/${endpoint}`,
     {
       schema: {
         tags,
         operationId,
         summary,
         description:
-          'One datapoint or an array of up to 30 000, stored all or none. Text (`text/plain`) becomes a string value. **204 means: committed to disk.** `values` and `value` are the same door.',
+          'One datapoint or an array of up to 30 000, stored all or none. Text (`text/plain`) becomes a string value. **204 means: committed to disk.** `values` and `value` do the same.',
         params: SensorParams,
         headers: PushHeaders,
         body: PushBody,
@@ -63,7 +67,7 @@ function registerPush(app: TypedApp, [door, operationId, summary]: (typeof doors
           .acceptOnce(
             request.actor,
             push,
-            toIdempotencyKey(key, request, { door: `POST ${door}`, type: typeOf(request.body) }),
+            toIdempotencyKey(key, request, { endpoint: `POST ${endpoint}`, type: typeOf(request.body) }),
           )
           .then(() => done(), done);
       }

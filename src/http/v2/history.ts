@@ -250,8 +250,8 @@ async function answer(
   if (isText) {
     const asked = { ...common, lastN, encoding: format === 'json' ? 'json' : 'ndjson' } as const;
     const open = (max: number | undefined) => history.readText(actor, { ...asked, limit: max });
-    const giveBack = (text: Uint8Array) => history.release(text);
-    return sendPieces(request, reply, format, { open, limit: rows, offset, heldBytes, giveBack });
+    const release = (text: Uint8Array) => history.release(text);
+    return sendPieces(request, reply, format, { open, limit: rows, offset, heldBytes, release });
   }
   const open = (max: number | undefined) => history.read(actor, { ...common, lastN, limit: max });
   return sendRows(request, reply, format, { text, open, limit: rows, offset, heldBytes });

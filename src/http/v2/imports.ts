@@ -96,7 +96,7 @@ export function registerImports(app: TypedApp, services: Services): void {
           const knownSensors = await sensorsOf(services, actor, query.device);
           return toImportRecord(await importFile(body, query, { run, knownSensors, caller }), query, run.made) as never;
         } finally {
-          underWay.giveBack(caller, 1);
+          underWay.release(caller, 1);
           body.close();
         }
       },

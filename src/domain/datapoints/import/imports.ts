@@ -124,7 +124,7 @@ export class ImportRun {
     const body = Buffer.from(JSON.stringify(lines));
     return this.#parts.idempotencyGuard.run({
       caller: actor.caller.key,
-      key: { key, door: 'POST import', body },
+      key: { key, endpoint: 'POST import', body },
       part,
       first: (receipt) => this.#append(actor, lines, receipt),
       again: (answer) => JSON.parse(answer) as BatchOutcome,

@@ -11,7 +11,7 @@ import type { PushReceipt } from '../datapoint-batch.ts';
 export interface IdempotencyKey {
   readonly key: string;
   /** The method and path that the key belongs to. */
-  readonly door: string;
+  readonly endpoint: string;
   readonly body: Uint8Array;
 }
 
@@ -49,7 +49,7 @@ export class IdempotencyGuard<Answer> {
   async run(push: IdempotentPush<Answer>): Promise<Answer> {
     const { caller, key, part = '' } = push;
     const bodyHash = createHash('sha256').update(key.body).digest('base64');
-    const id = `${caller}\n${key.door}\n${part}\n${key.key}`;
+    const id = `${caller}\n${key.endpoint}\n${part}\n${key.key}`;
     const first = this.#pending.get(id);
     if (first !== undefined) {
       assertSameBody(first.bodyHash, bodyHash);

@@ -116,13 +116,13 @@ export class StorageQuota {
         'the storage quota is reached: datapoints are refused',
       );
     }
-    await this.#tell(this.#reason !== undefined);
+    await this.#reportFull(this.#reason !== undefined);
     if (this.#reason !== undefined) void this.#compactStorage();
     if (before !== undefined && this.#reason === undefined)
       this.#log.info({ ...this.#usage }, 'the storage quota is no longer reached: datapoints are accepted');
   }
 
-  async #tell(isFull: boolean): Promise<void> {
+  async #reportFull(isFull: boolean): Promise<void> {
     if (this.#reportedFull === isFull) return;
     try {
       await this.#onChange(isFull);

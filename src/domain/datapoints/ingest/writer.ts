@@ -165,7 +165,7 @@ export class Writer {
     this.#round += 1;
     if (this.#capacityWaiters.length === 0) return;
     for (const { caller, bytes, resume } of this.#capacityWaiters.splice(0)) {
-      this.#waiterShare.giveBack(caller, bytes);
+      this.#waiterShare.release(caller, bytes);
       resume();
     }
   }
@@ -244,8 +244,8 @@ export class Writer {
       failure = error;
     }
     for (const { caller, slots, bytes, done } of group) {
-      this.#datapointShare.giveBack(caller, slots);
-      this.#byteShare.giveBack(caller, bytes);
+      this.#datapointShare.release(caller, slots);
+      this.#byteShare.release(caller, bytes);
       done(failure);
     }
     this.capacityReturned();

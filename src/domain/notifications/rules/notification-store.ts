@@ -23,11 +23,11 @@ export interface NotificationStore {
   list(query: NotificationQuery & { readonly limit: number; readonly offset: number }): Promise<Notification[]>;
   count(query: NotificationQuery): Promise<number>;
   create(id: NotificationId, author: UserKey, fields: NotificationFields, watched: RuleStart): Promise<void>;
-  /** Sets exactly the fields of the change; with `isAnew` the state of devices is deleted. */
+  /** Sets exactly the fields of the change; with `resetsState` the state of devices is deleted. */
   update(
     id: NotificationId,
     change: NotificationChange,
-    watched: RuleStart & { readonly isAnew: boolean },
+    watched: RuleStart & { readonly resetsState: boolean },
   ): Promise<void>;
   remove(id: NotificationId): Promise<void>;
 }

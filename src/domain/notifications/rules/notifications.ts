@@ -47,8 +47,8 @@ const blank: NotificationFields = {
   throttlingS: 0,
 };
 
-/** A change of these fields makes the stored state of devices meaningless. */
-const anew = ['condition', 'hysteresis', 'forS', 'silenceS'] as const;
+/** A change of one of these fields makes the rule's stored state of devices meaningless, so it is deleted. */
+const fieldsResettingState = ['condition', 'hysteresis', 'forS', 'silenceS'] as const;
 
 export class Notifications {
   readonly #store: NotificationStore;
@@ -178,14 +178,14 @@ export class Notifications {
   /** A rule that is activated again, or has another condition, starts without state; its counters stay. */
   async #change(before: Notification, change: NotificationChange): Promise<void> {
     const isStarted = change.status === 'active' && before.status !== 'active';
-    const isAnew = isStarted || anew.some((field) => change[field] !== undefined);
+    const resetsState = isStarted || fieldsResettingState.some((field) => change[field] !== undefined);
     const sinceMs = this.#clock.now();
     const isLarger = isStarted || change.condition !== undefined || change.action !== undefined;
     const fields = { ...before, ...change } as Notification;
     const release = isLarger ? this.#reserve(before.authorKey, fields, before) : () => {};
     try {
       await this.#ruleChanges.change(before.id, ({ newest, seen }) =>
-        this.#store.update(before.id, change, { afterSeq: isStarted ? newest : seen, sinceMs, isAnew }),
+        this.#store.update(before.id, change, { afterSeq: isStarted ? newest : seen, sinceMs, resetsState }),
       );
     } finally {
       release();

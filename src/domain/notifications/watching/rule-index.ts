@@ -238,7 +238,7 @@ export class RuleIndex {
       throw new Refusal('busy', 'There is no memory for more active rules. Stop or remove some of yours.', {
         retryAfterS: limits.rulesRetryAfterS,
       });
-    return () => this.#budget.giveBack(author, bytes);
+    return () => this.#budget.release(author, bytes);
   }
 
   add(record: WatchedRule): RuleEntry {
@@ -261,7 +261,7 @@ export class RuleIndex {
     if (entry === undefined) return;
     entry.isGone = true;
     this.#entries.delete(id);
-    this.#budget.giveBack(entry.record.author, weightOf(entry.record));
+    this.#budget.release(entry.record.author, weightOf(entry.record));
     for (const device of entry.record.devices) {
       const rules = this.#devices.get(device);
       if (rules === undefined) continue;
@@ -275,7 +275,7 @@ export class RuleIndex {
   clear(): void {
     for (const entry of this.#entries.values()) {
       entry.isGone = true;
-      this.#budget.giveBack(entry.record.author, weightOf(entry.record));
+      this.#budget.release(entry.record.author, weightOf(entry.record));
     }
     this.#devices.clear();
     this.#entries.clear();

@@ -1,5 +1,5 @@
-// Coordination where one process has the data, which the lock on its folder makes sure of: every lease that is not held is
-// granted at once, and none is ever lost.
+// Leases for the embedded engine. The lock on the data folder ensures that one process has the data, so a lease that is
+// not held is granted at once, and none is ever lost.
 import type { Coordination, Lease, LeaseName } from '../../../domain/ports/coordination.ts';
 
 export class LocalCoordination implements Coordination {
@@ -16,12 +16,12 @@ export class LocalCoordination implements Coordination {
 
 class LocalLease implements Lease {
   readonly epoch: number;
-  readonly #giveBack: () => void;
+  readonly #release: () => void;
   #isHeld = true;
 
-  constructor(epoch: number, giveBack: () => void) {
+  constructor(epoch: number, release: () => void) {
     this.epoch = epoch;
-    this.#giveBack = giveBack;
+    this.#release = release;
   }
 
   get isHeld(): boolean {
@@ -31,6 +31,6 @@ class LocalLease implements Lease {
   async release(): Promise<void> {
     if (!this.#isHeld) return;
     this.#isHeld = false;
-    this.#giveBack();
+    this.#release();
   }
 }

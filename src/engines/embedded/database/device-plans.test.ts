@@ -20,7 +20,7 @@ suite('a page of devices', () => {
 
   before(async () => {
     const database = await migratedInMemory();
-    database.function('device_heard', (_device) => 0);
+    database.function('device_last_seen', (_device) => 0);
     const read = new Kysely<Tables>({
       dialect: new NodeSqliteDialect(database),
       log: ({ query }) => {

@@ -35,7 +35,7 @@ export class FreeSpace {
    * Does one step if one is due, in a short transaction of its own. `isAtRest`: nothing has been written for a while.
    */
   tend({ isAtRest }: { readonly isAtRest: boolean }): void {
-    if (this.#surplus(isAtRest) > 0) this.#giveBack();
+    if (this.#surplus(isAtRest) > 0) this.#vacuumStep();
     else if (this.#uncut > 0) this.#cutOff();
   }
 
@@ -55,7 +55,7 @@ export class FreeSpace {
     return Math.min(unneeded, free) - Math.max(limits.freePagesKept, all * limits.freePagesShareKept);
   }
 
-  #giveBack(): void {
+  #vacuumStep(): void {
     this.#database.exec(`PRAGMA incremental_vacuum(${limits.freePagesStep})`);
     this.#fewest -= limits.freePagesStep;
     this.#fewestBefore -= limits.freePagesStep;

@@ -104,7 +104,7 @@ export class MqttIncoming {
     if (incoming === undefined) return;
     session.removeIncoming(id);
     // The bytes of an ended session were given back when it ended.
-    if (!session.ended) this.#usage.giveBytes(session.user, incoming.bytes);
+    if (!session.ended) this.#usage.releaseBytes(session.user, incoming.bytes);
   }
 }
 

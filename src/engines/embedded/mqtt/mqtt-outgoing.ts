@@ -198,7 +198,7 @@ export class MqttOutgoing {
     session.queued -= rows;
     session.queuedBytes -= bytes;
     // The bytes of an ended session were given back when it ended.
-    if (!session.ended) this.#usage.giveBytes(session.user, bytes);
+    if (!session.ended) this.#usage.releaseBytes(session.user, bytes);
   }
 
   /**

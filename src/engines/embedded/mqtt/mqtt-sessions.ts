@@ -331,7 +331,7 @@ export class MqttSessions {
     session.ended = true;
     this.#byClient.delete(session.clientId);
     this.#usage.giveSession(session.user, session.clientId);
-    this.#usage.giveBytes(session.user, inFlightBytesOf(session));
+    this.#usage.releaseBytes(session.user, inFlightBytesOf(session));
     this.subscriptions.removeAll(session);
   }
 }

@@ -62,7 +62,7 @@ export class MqttUsage {
       return this.#refuse(user, 'sessions');
     }
     if (!this.takeBytes({ user, heldBytes: 0 }, sessionCost(clientId))) {
-      this.#sessions.giveBack(user, 1);
+      this.#sessions.release(user, 1);
       return false;
     }
     this.#memory.count(user, weight);
@@ -76,16 +76,16 @@ export class MqttUsage {
   }
 
   giveSession(user: Owner, clientId: string): void {
-    this.#sessions.giveBack(user, 1);
-    this.#memory.giveBack(user, sessionWeight(clientId));
-    this.giveBytes(user, sessionCost(clientId));
+    this.#sessions.release(user, 1);
+    this.#memory.release(user, sessionWeight(clientId));
+    this.releaseBytes(user, sessionCost(clientId));
   }
 
   takeFilter(session: UserUsage, filter: string): boolean {
     const { user } = session;
     if (!this.#memory.take(user, filterWeight(filter))) return this.#refuse(user, 'sessionBytes');
     if (this.takeBytes(session, filterCost(filter))) return true;
-    this.#memory.giveBack(user, filterWeight(filter));
+    this.#memory.release(user, filterWeight(filter));
     return false;
   }
 
@@ -104,8 +104,8 @@ export class MqttUsage {
   }
 
   giveFilter(user: Owner, filter: string): void {
-    this.#memory.giveBack(user, filterWeight(filter));
-    this.giveBytes(user, filterCost(filter));
+    this.#memory.release(user, filterWeight(filter));
+    this.releaseBytes(user, filterCost(filter));
   }
 
   hasCapacityFor({ user, heldBytes }: UserUsage, bytes: number): boolean {
@@ -135,7 +135,7 @@ export class MqttUsage {
     this.#changed.add(user);
   }
 
-  giveBytes(user: Owner, bytes: number): void {
+  releaseBytes(user: Owner, bytes: number): void {
     this.countBytes(user, -bytes);
   }
 

@@ -43,7 +43,7 @@ export class MqttWills {
     will.clientId = client.id;
     const { user } = will;
     const columns = 'client_id, broker_id, user, topic, payload, rest, qos, retain';
-    this.#giveBack(client.id);
+    this.#release(client.id);
     const bytes = messageCost(will);
     this.#clients.set(client.id, { user, bytes });
     this.#usage.countBytes(user, bytes);
@@ -65,7 +65,7 @@ export class MqttWills {
   }
 
   async remove({ id, brokerId = this.#broker.id }: WillKey): Promise<StoredPacket | undefined> {
-    if (brokerId === this.#broker.id && !this.#giveBack(id)) return undefined;
+    if (brokerId === this.#broker.id && !this.#release(id)) return undefined;
     const will = await this.find({ id, brokerId });
     const sql = 'DELETE FROM mqtt_will WHERE client_id = ? AND broker_id = ?';
     await this.#writes.write([{ sql, parameters: [id, brokerId] }]);
@@ -87,12 +87,12 @@ export class MqttWills {
     }
   }
 
-  /** Gives the bytes back; false where the client has no will. */
-  #giveBack(clientId: string): boolean {
+  /** Returns the will's bytes to the user's quota; false where the client has no will. */
+  #release(clientId: string): boolean {
     const will = this.#clients.get(clientId);
     if (will === undefined) return false;
     this.#clients.delete(clientId);
-    this.#usage.giveBytes(will.user, will.bytes);
+    this.#usage.releaseBytes(will.user, will.bytes);
     return true;
   }
 }

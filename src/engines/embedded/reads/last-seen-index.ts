@@ -1,7 +1,7 @@
-// When each device was last heard: the latest time of receiving among its sensors' datapoints. Lists sort and filter
-// all devices by it, so it is kept in memory; computing it from the tables takes four times as long. Lives in the
-// search thread; built at the first query that needs it, then updated before each further one with what the main thread
-// reports of the head.
+// When each device was last seen: the latest time at which a datapoint of its sensors was received. Lists sort and
+// filter all devices by it; computing it from the tables for each list would take four times as long, so it is in memory.
+// Belongs to the search thread. Built at the first query that needs it; before each further one the main thread sends
+// what has changed in the head.
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { NumberTable } from '../head/number-table.ts';
 
@@ -19,25 +19,25 @@ export class LastSeenIndex {
     );
     this.#sensors.setReturnArrays(true);
     // SQL function for the registry's queries.
-    reader.function('device_heard', (device) => this.#lastSeenMs.get(device as number));
+    reader.function('device_last_seen', (device) => this.#lastSeenMs.get(device as number));
   }
 
-  /** @param heard pairs of a sensor and the time its last datapoint was received (head-last-seen.ts). */
-  update(heard: Float64Array): void {
+  /** @param lastSeen pairs of a sensor and the time at which its last datapoint was received (head-last-seen.ts). */
+  update(lastSeen: Float64Array): void {
     for (const row of this.#sensors.iterate(this.#lastSensor)) {
       const [sensor, device, receivedMs] = row as unknown as readonly [number, number, number];
       this.#deviceOf.replace(sensor, device);
-      this.#hear(device, receivedMs);
+      this.#update(device, receivedMs);
       this.#lastSensor = sensor;
     }
-    for (let at = 0; at < heard.length; at += 2) {
-      const device = this.#deviceOf.get(heard[at] as number);
+    for (let at = 0; at < lastSeen.length; at += 2) {
+      const device = this.#deviceOf.get(lastSeen[at] as number);
       // 0: the sensor was removed before its device was looked up.
-      if (device !== 0) this.#hear(device, heard[at + 1] as number);
+      if (device !== 0) this.#update(device, lastSeen[at + 1] as number);
     }
   }
 
-  #hear(device: number, receivedMs: number): void {
+  #update(device: number, receivedMs: number): void {
     if (receivedMs > this.#lastSeenMs.get(device)) this.#lastSeenMs.replace(device, receivedMs);
   }
 }

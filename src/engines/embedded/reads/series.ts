@@ -93,7 +93,7 @@ export class SqliteSeries implements Series {
   }
 
   release(text: Uint8Array): void {
-    this.#thread.giveBack(text);
+    this.#thread.release(text);
   }
 
   async count(range: SeriesRange, max: number): Promise<number> {

@@ -74,7 +74,7 @@ export class ReaderThread {
   }
 
   /** Returns the buffer of a text to the thread; ignores buffers from elsewhere. */
-  giveBack({ buffer }: Uint8Array): void {
+  release({ buffer }: Uint8Array): void {
     if (!this.#texts.delete(buffer)) return;
     this.#worker?.postMessage({ spent: buffer as ArrayBuffer } satisfies ReleasedText, [buffer as ArrayBuffer]);
   }

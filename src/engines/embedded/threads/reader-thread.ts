@@ -21,7 +21,7 @@ const texts = new TextBufferPool();
 
 port.on('message', (message: ReadRequest | ReleasedText) => {
   if ('spent' in message) {
-    texts.giveBack(message.spent);
+    texts.release(message.spent);
     return;
   }
   const { id } = message;

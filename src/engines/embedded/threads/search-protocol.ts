@@ -8,7 +8,7 @@ export interface SearchRequest {
   /**
    * For queries that use the last-seen index: what is new in the head since the last such query (head-last-seen.ts).
    */
-  readonly heard: Float64Array | undefined;
+  readonly lastSeen: Float64Array | undefined;
 }
 
 export type SearchResponse =

@@ -68,12 +68,12 @@ export class SearchThread {
     this.#lastId += 1;
     const id = this.#lastId;
     const { sql, parameters } = search;
-    const heard = sql.includes('device_heard(') ? this.#lastSeen.since() : undefined;
+    const lastSeen = sql.includes('device_last_seen(') ? this.#lastSeen.since() : undefined;
     // `within_time` is not called while SQLite sorts, or spends all its time on one row: then the thread is ended.
     const timer = setTimeout(() => this.#giveUp(), limits.searchMsMax + limits.searchEndMsMax).unref();
     this.#running = { ...search, id, timer };
-    const request: SearchRequest = { id, sql, parameters, heard };
-    this.#worker.postMessage(request, heard === undefined ? [] : [heard.buffer as ArrayBuffer]);
+    const request: SearchRequest = { id, sql, parameters, lastSeen };
+    this.#worker.postMessage(request, lastSeen === undefined ? [] : [lastSeen.buffer as ArrayBuffer]);
   }
 
   #takeNext(): Search | undefined {

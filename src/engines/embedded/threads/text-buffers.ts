@@ -20,7 +20,7 @@ export class TextBufferPool {
   }
 
   /** Puts a buffer back into the pool; beyond the bound the one free longest is dropped. */
-  giveBack(buffer: ArrayBuffer): void {
+  release(buffer: ArrayBuffer): void {
     this.#free.push(buffer);
     this.#freeBytes += buffer.byteLength;
     while (this.#freeBytes > limits.textBufferBytesMax) this.#freeBytes -= this.#free.shift()?.byteLength ?? 0;

@@ -11,7 +11,7 @@ export class WriteState {
   #timer: NodeJS.Timeout | undefined;
   #disk: string | undefined;
   #isSealingFailing = false;
-  #told: string | undefined;
+  #reported: string | undefined;
   #isClosed = false;
 
   constructor(database: DatabaseSync, onChange: (refusesBecause: string | undefined) => void) {
@@ -26,19 +26,19 @@ export class WriteState {
   diskRefused(reason: string): void {
     this.#disk = reason;
     if (!this.#isClosed) this.#timer ??= setInterval(() => this.#tryDisk(), limits.storageProbeMs);
-    this.#tell();
+    this.#reportChange();
   }
 
   /** Called when datapoints are refused because sealing fails. */
   sealingFails(): void {
     this.#isSealingFailing = true;
-    this.#tell();
+    this.#reportChange();
   }
 
   /** Called when a pass of sealing has ended. */
   sealed(): void {
     this.#isSealingFailing = false;
-    this.#tell();
+    this.#reportChange();
   }
 
   /** Stops the probe. */
@@ -56,13 +56,13 @@ export class WriteState {
     } catch (error) {
       this.#disk = writeFailureOf(error).message;
     }
-    this.#tell();
+    this.#reportChange();
   }
 
-  #tell(): void {
+  #reportChange(): void {
     const reason = this.#reason();
-    if (reason === this.#told) return;
-    this.#told = reason;
+    if (reason === this.#reported) return;
+    this.#reported = reason;
     this.#onChange(reason);
   }
 

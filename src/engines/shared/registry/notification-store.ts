@@ -73,7 +73,7 @@ export class SqlNotificationStore implements NotificationStore {
   async update(
     id: NotificationId,
     change: NotificationChange,
-    { afterSeq, sinceMs, isAnew }: RuleStart & { readonly isAnew: boolean },
+    { afterSeq, sinceMs, resetsState }: RuleStart & { readonly resetsState: boolean },
   ): Promise<void> {
     const columns = columnsOf(change);
     if (Object.keys(columns).length === 0) return;
@@ -81,14 +81,14 @@ export class SqlNotificationStore implements NotificationStore {
     const key = db.selectFrom('notification').select('key').where('id', '=', id);
     const after = {
       after_seq: sql<number>`max(after_seq, ${afterSeq})`,
-      ...(isAnew ? { watched_since: sinceMs } : {}),
+      ...(resetsState ? { watched_since: sinceMs } : {}),
     };
     await this.#registry.write([
       db
         .updateTable('notification')
         .set({ ...columns, ...after })
         .where('id', '=', id),
-      ...(isAnew ? [db.deleteFrom('notification_memory').where('notification', '=', key)] : []),
+      ...(resetsState ? [db.deleteFrom('notification_memory').where('notification', '=', key)] : []),
     ]);
   }
 

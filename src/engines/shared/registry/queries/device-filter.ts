@@ -22,9 +22,9 @@ const textColumns: Record<string, RawBuilder<unknown>> = {
 
 const timeColumns: Record<string, RawBuilder<unknown>> = {
   date_created: sql`device.date_created`,
-  // As reads show it: the later of the stored change and the last value received. `device_heard` is an SQL function
+  // As reads show it: the later of the stored change and the last value received. `device_last_seen` is an SQL function
   // that each engine provides: when a datapoint of the device was last received, sealed or in the log, or 0.
-  date_modified: sql`max(device.date_modified, device_heard(device.key))`,
+  date_modified: sql`max(device.date_modified, device_last_seen(device.key))`,
 };
 
 /** Text searched anywhere in names and ids. */

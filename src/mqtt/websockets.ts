@@ -1,0 +1,63 @@
+// MQTT over WebSocket. The HTTP server hands over each upgrade request; this file completes the handshake and gives the
+// connection to mqtt-server.ts as a stream of bytes, bounded like a TCP connection.
+import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import type { Client } from 'aedes';
+import { createWebSocketStream, type WebSocket, WebSocketServer } from 'ws';
+import type { TrustedProxies } from '../base/network/trusted-proxies.ts';
+import { limits } from '../config/limits.ts';
+import type { ByteBudget } from '../domain/callers/byte-budget.ts';
+import type { Caller } from '../domain/callers/caller.ts';
+import { budgetFrames, gatheredBytes } from './websocket-bytes.ts';
+
+export interface WebSocketsParts {
+  readonly proxies: TrustedProxies;
+  readonly byteBudget: ByteBudget;
+  /** Makes a client of the connection, with the address of its peer. */
+  readonly accept: (stream: Duplex, address: string, request: IncomingMessage) => Client;
+  /** Whom the bytes of a client are counted for; undefined before it has signed in. */
+  readonly callerOf: (client: Client) => Caller | undefined;
+}
+
+export class WebSockets {
+  readonly #parts: WebSocketsParts;
+  readonly #server = new WebSocketServer({
+    noServer: true,
+    maxPayload: limits.mqttPacketBytesMax,
+    perMessageDeflate: false,
+    handleProtocols: (protocols) => [...protocols].find((name) => name.startsWith('mqtt')) ?? false,
+  });
+  readonly #webSocketOf = new WeakMap<Client, WebSocket>();
+
+  constructor(parts: WebSocketsParts) {
+    this.#parts = parts;
+  }
+
+  /** Completes an upgrade; the HTTP server passes only upgrades to MQTT over WebSocket (http/server/upgrades.ts). */
+  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+    const { proxies, byteBudget, accept, callerOf } = this.#parts;
+    this.#server.handleUpgrade(request, socket, head, (webSocket) => {
+      const highWaterMark = limits.subscriberBytesMax + 64 * 1024;
+      const stream = createWebSocketStream(webSocket, { highWaterMark });
+      // stalled-packets.ts reads `bytesRead`, which a stream of ws does not have.
+      Object.defineProperty(stream, 'bytesRead', { get: () => (socket as Socket).bytesRead });
+      const client = accept(stream, proxies.clientOfRequest(request), request);
+      this.#webSocketOf.set(client, webSocket);
+      budgetFrames(webSocket, { socket, budget: byteBudget, callerOf: () => callerOf(client) });
+    });
+  }
+
+  /** Whether a WebSocket message of the client has begun and is not complete. */
+  hasBegun(client: Client): boolean {
+    const webSocket = this.#webSocketOf.get(client);
+    return webSocket !== undefined && gatheredBytes(webSocket) > 0;
+  }
+
+  /** Ends all connections. */
+  close(): void {
+    this.#server.close();
+    // Some peers do not answer a closing handshake, and the HTTP server waits for their sockets.
+    for (const webSocket of this.#server.clients) webSocket.terminate();
+  }
+}
