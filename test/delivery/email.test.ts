@@ -5,6 +5,7 @@ import { after, before, suite, test } from 'node:test';
 import { EmailSender } from '../../src/delivery/email.ts';
 import { MailServer, type Moment } from '../support/mail-server.ts';
 import { messageTo, send } from '../support/provider.ts';
+import { until } from '../support/until.ts';
 
 let server: MailServer;
 before(async () => {
@@ -127,9 +128,7 @@ suite('an e-mail', () => {
     const stop = new AbortController();
     const before = server.commands.length;
     const sending = send(sender(), toAwa(), { secrets, signal: stop.signal });
-    while (!server.commands.slice(before).some((line) => line.startsWith('RCPT'))) {
-      await new Promise((resolve) => setImmediate(resolve));
-    }
+    await until(() => server.commands.slice(before).some((line) => line.startsWith('RCPT')));
     stop.abort();
     assert.deepEqual({ ...(await sending), reason: '' }, { kind: 'retry', reason: '', code: 'stopped' });
   });

@@ -27,7 +27,10 @@ test('a reading published by mosquitto_pub is stored, and mosquitto_sub gets it'
   const publish = async (topic: string, qos: string, message: string) =>
     assert.equal(await ended(run(pub, [...signIn(), '-q', qos, '-t', topic, '-m', message])), 0);
   // It does not say when it has subscribed, so it is greeted until it hears that.
-  while (all.length === 0) await publish('users/owner/greeting', '0', 'hello');
+  await until(async () => {
+    await publish('users/owner/greeting', '0', 'hello');
+    return all.length > 0;
+  });
   const heard = () => all.filter((line) => line.startsWith('devices/'));
   for (const [n, qos] of ['0', '1', '2'].entries()) {
     const slash = qos === '2' ? '/' : '';

@@ -217,11 +217,8 @@ async function readValues(id: string): Promise<unknown[]> {
 
 /** Waits until the will has been stored or dropped. */
 async function ended(id: string, isDropped: boolean): Promise<void> {
-  for (;;) {
-    await server.running.idle();
-    const path = isDropped ? `/devices/${id}/drops` : `/devices/${id}/sensors/s1/values`;
-    if ((await server.call('owner', 'GET', path)).body.length > 0) return;
-  }
+  const path = isDropped ? `/devices/${id}/drops` : `/devices/${id}/sensors/s1/values`;
+  await until(async () => (await server.call('owner', 'GET', path)).body.length > 0);
 }
 
 async function keyOf(username: string): Promise<number> {

@@ -11,6 +11,7 @@ import { type ConnectionOptions, connect, type TLSSocket } from 'node:tls';
 import WebSocket from 'ws';
 import { connectMqtt } from '../support/mqtt/mqtt-connection.ts';
 import { adminPassword, call, Dundun, makeFolder, root, runVerb, startDundun } from '../support/process.ts';
+import { until } from '../support/until.ts';
 
 const pairs = join(root, 'test/support/tls');
 const ca = ['cert.pem', 'next-cert.pem'].map((name) => readFileSync(join(pairs, name), 'utf8')).join('\n');
@@ -45,7 +46,7 @@ async function serialOf(port: number): Promise<string> {
 
 /** Waits until both ports show another certificate. */
 async function untilOther(ports: readonly number[], serial: string): Promise<void> {
-  for (const port of ports) while ((await serialOf(port)) === serial) await new Promise((go) => setTimeout(go, 100));
+  for (const port of ports) await until(async () => (await serialOf(port)) !== serial, { everyMs: 100 });
 }
 
 suite('a certificate', { timeout: 1_800_000 }, () => {
@@ -149,7 +150,12 @@ suite('SIGHUP', { timeout: 1_800_000 }, () => {
     ['without TLS', {}],
   ] as const) {
     test(`ends the service neither while it runs nor while it starts or stops, ${name}`, async () => {
-      const dundun = new Dundun({ settings, command: [process.execPath, join(root, 'bin/dundun.js'), 'serve'] });
+      const dundun = new Dundun({
+        // With an allocator named the launcher does not execute Node.js once more, which would hear signals for as long
+        // as it has not come to its first line again.
+        settings: { ...settings, MALLOC_ARENA_MAX: '2' },
+        command: [process.execPath, join(root, 'bin/dundun.js'), 'serve'],
+      });
       let isReady = false;
       dundun.ready.then(
         () => {
@@ -158,13 +164,14 @@ suite('SIGHUP', { timeout: 1_800_000 }, () => {
         () => {},
       );
       // Node.js itself takes a moment until it runs its first line.
-      for (let n = 0; !isReady; n++) {
-        await new Promise((go) => setTimeout(go, n === 0 ? 1_000 : 20));
-        dundun.child.kill('SIGHUP');
-      }
+      await until(() => catchesHangup(dundun.child.pid ?? 0));
+      assert.equal(isReady, false, 'it is still about to start');
+      await until(() => dundun.child.kill('SIGHUP') && isReady, { everyMs: 20 });
       for (let n = 0; n < 20; n++) dundun.child.kill('SIGHUP');
-      await new Promise((go) => setTimeout(go, 50));
+      // It lives, and has come to the signals.
+      await (name === 'with TLS' ? serialOf(dundun.ports.http) : call(dundun, '/health/live'));
       const exit = dundun.stop();
+      // At every moment of the stop.
       const again = setInterval(() => dundun.child.kill('SIGHUP'), 5);
       assert.deepEqual(await exit, { code: 0, signal: null });
       clearInterval(again);
@@ -177,6 +184,12 @@ test('the PROXY protocol needs to know whom to believe', async () => {
   assert.equal(code, 2);
   assert.match(stderr, /DUNDUN_MQTT_PROXY_PROTOCOL: needs the addresses of the proxies in DUNDUN_TRUST_PROXY/);
 });
+
+/** Whether the process has a handler of SIGHUP, which would end it otherwise; of Linux. */
+function catchesHangup(pid: number): boolean {
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+  return (Number.parseInt(/^SigCgt:.*(\w)$/m.exec(status)?.[1] ?? '0', 16) & 1) === 1;
+}
 
 /** fetch cannot be told whom to trust. */
 async function get(port: number, path: string): Promise<{ readonly hsts: string | undefined; readonly body: string }> {

@@ -7,6 +7,7 @@ import { after, before, suite, test } from 'node:test';
 import { query } from '../support/database.ts';
 import { connectOnce } from '../support/mqtt/mqtt-connection.ts';
 import { call, type Dundun, login, makeFolder, Running, root, runVerb, startDundun } from '../support/process.ts';
+import { until } from '../support/until.ts';
 
 /** Plays a terminal; of util-linux. */
 const hasScript = spawnSync('script', ['--version']).status === 0;
@@ -31,7 +32,7 @@ suite('accounts from the command line', { timeout: 1_800_000 }, () => {
     assert.equal(made.stderr, '');
     assert.match(made.stdout, /^Made the account awa with id [0-9a-f-]{36}\.\n$/);
     assert.equal(made.code, 0);
-    await within(60_000, async () => typeof (await login(dundun, 'awa', 'awa-password')) === 'string');
+    await until(async () => typeof (await login(dundun, 'awa', 'awa-password')) === 'string', { everyMs: 50 });
     if (dundun.ports.mqtt !== undefined)
       assert.equal(await connectOnce(dundun.ports, { username: 'awa', password: 'awa-password' }), 0);
   });
@@ -54,7 +55,7 @@ suite('accounts from the command line', { timeout: 1_800_000 }, () => {
     const set = await user(['password', 'binta', '--password-stdin'], 'second-password\r\n');
     assert.match(set.stdout, /^The password of binta is set/);
     assert.equal(set.code, 0);
-    await within(60_000, async () => (await permissions()).status === 401);
+    await until(async () => (await permissions()).status === 401, { everyMs: 50 });
     assert.equal(await login(dundun, 'binta', 'first-password'), 401);
     assert.equal(typeof (await login(dundun, 'binta', 'second-password')), 'string');
     if (dundun.ports.mqtt !== undefined) {
@@ -112,7 +113,7 @@ suite('accounts from the command line', { timeout: 1_800_000 }, () => {
   test('an unusual name is a good one', async () => {
     const name = 'Aïssatou N’Diaye (Thiès) @ferme';
     assert.equal((await user(['add', name], 'good-password')).code, 0);
-    await within(60_000, async () => typeof (await login(dundun, name, 'good-password')) === 'string');
+    await until(async () => typeof (await login(dundun, name, 'good-password')) === 'string', { everyMs: 50 });
   });
 
   test('the list has every account and no hash', async () => {
@@ -166,7 +167,7 @@ suite('accounts from the command line', { timeout: 1_800_000 }, () => {
     assert.deepEqual([dry.code, real.code, real.stderr], [1, 1, '']);
     // Neither a hash nor what moves a terminal's cursor is printed.
     assert.ok(!real.stdout.includes(String(passwordHash)) && !real.stdout.includes('\u001b'));
-    await within(60_000, async () => typeof (await login(dundun, 'moussa', 'brought-along')) === 'string');
+    await until(async () => typeof (await login(dundun, 'moussa', 'brought-along')) === 'string', { everyMs: 50 });
     assert.equal(await login(dundun, 'locked', ''), 401);
     const [stored] = query(dundun.folder, "SELECT id, created_time AS at FROM user WHERE username = 'moussa'");
     assert.deepEqual({ ...stored }, { id, at: 1465410027000 });
@@ -288,12 +289,3 @@ suite('accounts without a server', { timeout: 1_800_000 }, () => {
     }
   });
 });
-
-/** Tries until it is so; fails when that takes longer. */
-async function within(ms: number, isSo: () => Promise<boolean>): Promise<void> {
-  const endMs = performance.now() + ms;
-  while (!(await isSo())) {
-    assert.ok(performance.now() < endMs, `not within ${ms} ms`);
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-}

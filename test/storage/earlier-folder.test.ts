@@ -19,6 +19,7 @@ import {
   startRefused,
   withLimits,
 } from '../support/process.ts';
+import { until } from '../support/until.ts';
 
 const parts = join(root, 'test/data/earlier-table');
 const unpacked = (name: string) => brotliDecompressSync(readFileSync(join(parts, `${name}.br`)));
@@ -85,7 +86,7 @@ suite('a data folder with a row for each datapoint', { timeout: 1_800_000 }, () 
       ...withLimits({ sealRowsMin: 1, sealQuietMs: 50, sealQuietRowsMin: 1 }),
     });
     const sealed = async () => (await figuresOf(sealing)).includes('dundun_log_datapoints 0\n');
-    while (!(await sealed())) await new Promise((resolve) => setTimeout(resolve, 20));
+    await until(sealed);
     await assertEqual(sealing);
     await sealing.stop();
     assert.equal((await runVerb(['check', folder])).code, 0);

@@ -4,6 +4,7 @@ import { after, before, test } from 'node:test';
 import { make } from '../support/api/calls.ts';
 import { openDatabase } from '../support/database.ts';
 import { TestServer } from '../support/test-server.ts';
+import { until } from '../support/until.ts';
 
 let server: TestServer;
 
@@ -30,7 +31,7 @@ for (const [what, trigger] of [
     const idle = server.running.idle().then(() => {
       isIdle = true;
     });
-    while (server.errors.length === 0 && !isIdle) await new Promise((resolve) => setImmediate(resolve));
+    await until(() => server.errors.length > 0 || isIdle);
     assert.equal(isIdle, false);
     database.exec('DROP TRIGGER refusal');
     database.close();

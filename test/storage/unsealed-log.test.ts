@@ -11,6 +11,7 @@ import { push } from '../support/crash/pushers.ts';
 import { query, tamper } from '../support/database.ts';
 import { Publisher } from '../support/mqtt/mqtt-publisher.ts';
 import { call, type Dundun, figuresOf, makeDevice, startDundun, withLimits } from '../support/process.ts';
+import { until } from '../support/until.ts';
 
 const limits = {
   ...{ sealRowsMin: 500, sealRowsMax: 500, sealRetryMs: 100, headRowsMax: 2_000 },
@@ -39,10 +40,6 @@ suite('while sealing fails', { timeout: 1_800_000 }, () => {
   const readiness = async () => {
     const answer = await call(dundun, '/health/ready');
     return [answer.status, ((await answer.json()) as { status: string }).status] as const;
-  };
-  /** Asks again until it is so. */
-  const until = async (is: () => Promise<boolean>) => {
-    while (!(await is())) await new Promise((resolve) => setTimeout(resolve, 20));
   };
   const fill = async (perPush: number) => {
     let sent = ledger.enter('s', perPush);
@@ -125,14 +122,15 @@ test('a damaged page of the table of chunks is told by readiness, and what was a
     return (await call(dundun, `/api/v2/devices/d/sensors/${sensor}/values`, { json })).status;
   };
   assert.equal(await pushTo('old', limits.sealRowsMin), 204);
-  while (query(folder, 'SELECT * FROM log').length > 0) await new Promise((resolve) => setTimeout(resolve, 20));
+  await until(() => query(folder, 'SELECT * FROM log').length === 0);
   await dundun.stop();
   overwritePage(folder, "SELECT rootpage AS page FROM sqlite_master WHERE name = 'chunk_place'");
   dundun = await startDundun({ folder, ...withLimits(limits) });
   let stored = 0;
   while ((await pushTo('new', 100)) === 204) stored += 100;
   assert.ok(stored > limits.headRowsMax, `${stored} were stored`);
-  // Not only now and then, between two writes that show the disk to be well otherwise.
+  // Readiness must say so all the time, also after a probe has shown that the disk takes writes: hence the waits for the
+  // next probe.
   for (let n = 0; n < 3; n++) {
     const answer = await call(dundun, '/health/ready');
     assert.equal(answer.status, 503);
@@ -168,7 +166,7 @@ test('what goes with the log and cannot be forgotten just then does not hold up 
   tamper(dundun.folder, 'DROP TRIGGER unforgotten');
   await pushQuiet(100);
   await pushQuiet(1);
-  while (rows('quiet_run') > 1) await new Promise((resolve) => setTimeout(resolve, 20));
+  await until(() => rows('quiet_run') <= 1);
   await dundun.stop();
 });
 
@@ -184,7 +182,7 @@ test('texts that are in the log when the service starts count as those that come
   dundun = await startDundun({ folder: dundun.folder, ...withLimits(limits) });
   assert.equal(logged(), 1);
   await text(1_000);
-  while (logged() > 0) await new Promise((resolve) => setTimeout(resolve, 20));
+  await until(() => logged() === 0);
   await dundun.stop();
 });
 

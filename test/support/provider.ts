@@ -14,6 +14,7 @@ import { test } from 'node:test';
 import { TurnedClock } from '../../src/base/time/clock.ts';
 import type { OutgoingMessage, Recipient, Sender, SendOutcome } from '../../src/domain/notifications/outbox/sender.ts';
 import type { Channel } from '../../src/domain/notifications/rules/notification.ts';
+import { until } from './until.ts';
 
 export interface Reply {
   readonly status: number;
@@ -157,7 +158,7 @@ export function troubleTests({ provider, sender, message, secrets }: Spoken): vo
     const stop = new AbortController();
     const before = provider().asked.length;
     const sent = send(sender(20_000), message(), { secrets, signal: stop.signal });
-    while (provider().asked.length === before) await new Promise((resolve) => setImmediate(resolve));
+    await until(() => provider().asked.length > before);
     stop.abort();
     assert.equal((await sent).kind, 'retry');
     const after = await send(sender(20_000), message(), { secrets, signal: stop.signal });

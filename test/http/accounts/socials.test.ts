@@ -197,10 +197,8 @@ describe('a message by hand', () => {
     provider.reply = 'silence';
     const id = await send('owner', 'sharer');
     await until(() => provider.asked.length > 0);
-    const restarted = server.restart();
-    await new Promise((resolve) => setTimeout(resolve, 100));
     provider.reply = { status: 204 };
-    await restarted;
+    await server.restart();
     server.clock.advance(10_000);
     assert.equal((await read(id)).status, 'sent');
     assert.deepEqual(

@@ -9,6 +9,7 @@ import { make } from '../../support/api/calls.ts';
 import { addUsers } from '../../support/people.ts';
 import { everybody, sharers, shareWithAll } from '../../support/shares.ts';
 import { type Carries, TestServer } from '../../support/test-server.ts';
+import { until } from '../../support/until.ts';
 
 let server: TestServer;
 const as = 'owner';
@@ -253,7 +254,7 @@ suite('a file that breaks off', () => {
     });
     sent.on('error', () => {});
     sent.write(`time,x\n${rows(11_000)}${timeOf(1)},4`);
-    while ((await stored('a')).length < 10_000) await new Promise((resolve) => setImmediate(resolve));
+    await until(async () => (await stored('a')).length >= 10_000);
     const closed = new Promise((resolve) => sent.on('close', resolve));
     sent.destroy();
     await closed;
@@ -267,7 +268,7 @@ suite('a file that breaks off', () => {
     const sent = request(`${server.url}/api/v2/import?device=a`, { method: 'POST', headers });
     const answered = once(sent, 'response');
     sent.write(`time,x\n${rows(6_000)}`);
-    while ((await stored('a')).length < 5_000) await new Promise((resolve) => setImmediate(resolve));
+    await until(async () => (await stored('a')).length >= 5_000);
     await server.call(as, 'DELETE', '/devices/a/shares/pusher');
     sent.end(rows(6_000, 6_000));
     const [response] = await answered;

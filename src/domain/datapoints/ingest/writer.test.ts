@@ -2,6 +2,7 @@
 // to callers is in test/process/overload.test.ts.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { until } from '../../../../test/support/until.ts';
 import { limits } from '../../../config/limits.ts';
 import { Caller } from '../../callers/caller.ts';
 import { countRows, type DatapointBatch, rowNumbers } from '../datapoint-batch.ts';
@@ -110,7 +111,7 @@ test('a caller that fills the queue is refused, another one is not, and goes int
     return writer.append({ caller: by, pushes }).catch(() => void refused.push(first));
   };
   const flood = [push(caller, 0, 6), push(caller, 6, 4)];
-  while (!disk.isBusy) await new Promise((resolve) => setImmediate(resolve));
+  await until(() => disk.isBusy);
   flood.push(push(caller, 100, 3), push(caller, 103, 1));
   const done = push(other, 200, 1);
   await disk.commit();
@@ -189,10 +190,8 @@ class Disk {
 
   /** Ends a commit, this one or the next. */
   async commit(): Promise<void> {
-    for (let turns = 0; this.#commit === undefined && turns < 10_000; turns++)
-      await new Promise((resolve) => setImmediate(resolve));
-    assert.ok(this.#commit !== undefined, 'something waits for a commit');
-    this.#commit();
+    await until(() => this.isBusy);
+    this.#commit?.();
     this.#commit = undefined;
   }
 }

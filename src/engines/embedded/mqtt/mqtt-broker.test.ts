@@ -4,6 +4,7 @@ import { type AddressInfo, connect as connectTcp, createServer, type Socket } fr
 import { test } from 'node:test';
 import { Aedes, type AedesOptions } from 'aedes';
 import { generate, type Packet, parser } from 'mqtt-packet';
+import { until } from '../../../../test/support/until.ts';
 import type { SqliteMqttPersistence } from './mqtt-persistence.ts';
 import { type Folder, makeFolder, message, read } from './mqtt-runs.suite.ts';
 
@@ -257,7 +258,7 @@ test('a will of a run that crashed is published once by the next', async (t) => 
   // The broker looks for wills of other brokers at every fourth heartbeat.
   for (let beat = 0; beat < 4; beat++) t.mock.timers.tick(heartbeatInterval);
   assert.equal(await subscriber.take(), 'lost');
-  while (removed.mock.callCount() === 0) await new Promise((resolve) => setImmediate(resolve));
+  await until(() => removed.mock.callCount() > 0);
   await removed.mock.calls[0]?.result;
   for (let beat = 0; beat < 8; beat++) t.mock.timers.tick(heartbeatInterval);
   await publish(broker, 'end', { topic: 'gone' });

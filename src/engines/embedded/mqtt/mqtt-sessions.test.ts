@@ -1,6 +1,7 @@
 // Stored sessions: their owner, what ends them, their bounds, and which messages they get. On a real database.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { until } from '../../../../test/support/until.ts';
 import { limits } from '../../../config/limits.ts';
 import { client, fill, isRefusal, makeFolder, message, other, payloads, read, rowsOf } from './mqtt-runs.suite.ts';
 
@@ -104,7 +105,7 @@ test('a long queue of an ended session is cleared away in slices, after a restar
   const last = await folder.start();
   await last.persistence.claimSession('c1', ada);
   assert.deepEqual(await read(last.persistence.outgoingStream(client)), []);
-  while (rowsOf(last, 'mqtt_queue') > 1) await new Promise((resolve) => setImmediate(resolve));
+  await until(() => rowsOf(last, 'mqtt_queue') <= 1);
   assert.equal(rowsOf(last, 'mqtt_message'), 1);
   assert.deepEqual(await payloads(last.persistence.outgoingStream(other)), ['m9001']);
 });
