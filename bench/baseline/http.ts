@@ -2,7 +2,7 @@
 // stores nothing and answers 204. Started by sections/rest.ts in a process of its own.
 import type { AddressInfo } from 'node:net';
 import Fastify from 'fastify';
-import { PushBody } from '../../src/http/schemas/schemas.ts';
+import { PushBody } from '../../src/http/schemas/datapoint-schemas.ts';
 
 // The schema carries notes for the reference as well, which strict mode would refuse.
 const app = Fastify({ logger: false, ajv: { customOptions: { strict: false } } });

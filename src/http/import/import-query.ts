@@ -1,7 +1,7 @@
 // The query parameters of an import.
 import { type Static, Type } from 'typebox';
 import { limits } from '../../config/limits.ts';
-import { DeviceIdSchema, SensorIdSchema } from '../schemas/schemas.ts';
+import { DeviceIdSchema, SensorIdSchema } from '../schemas/device-schemas.ts';
 import { boundedText } from '../schemas/text-bounds.ts';
 import { delimiters } from './csv-dialect.ts';
 import { timeFormatRule } from './time-pattern.ts';

@@ -1,8 +1,8 @@
-// A field that is null in a record counts as absent (contract 1). Done before validation, on the fields of the
-// record and of its parts; what is inside `meta`, `calib` or a value is the caller's own.
+// Removes fields that are null from the record in a body, because null counts as absent (contract 1). Runs before
+// validation, on the fields of the record and of its parts; what is inside `meta`, `calib` or a value stays unchanged.
 import type { FastifyRequest } from 'fastify';
 
-/** A preValidation hook for bodies that are records. */
+/** A preValidation hook for bodies that are devices, sensors, actuators, gateways or projects. */
 export function dropNulls(request: FastifyRequest, _reply: unknown, done: () => void): void {
   const body = request.body;
   if (isRecord(body)) {
@@ -15,7 +15,7 @@ export function dropNulls(request: FastifyRequest, _reply: unknown, done: () => 
   done();
 }
 
-/** The same for a notification; the value that an action sets an actuator to may well be null. */
+/** A preValidation hook for notifications. The value that an action sets an actuator to may be null, so it is kept. */
 export function dropNotificationNulls(request: FastifyRequest, _reply: unknown, done: () => void): void {
   const body = request.body;
   if (isRecord(body)) {
@@ -29,7 +29,7 @@ export function dropNotificationNulls(request: FastifyRequest, _reply: unknown, 
 
 function dropFrom(record: Record<string, unknown>, options: { readonly keepValue?: boolean } = {}): void {
   for (const [field, value] of Object.entries(record)) {
-    // An actuator's `value` may well be null.
+    // `value` of an actuator may be null: that is a value.
     if (value === null && !(options.keepValue === true && field === 'value')) delete record[field];
   }
 }

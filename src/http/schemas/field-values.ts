@@ -1,17 +1,18 @@
-// The new values of single fields that records of several kinds have, read from what was sent (contract 1).
+// Parses the new value of a field that is changed alone, `PUT <record>/<field>` (contract 1), for fields that several
+// kinds of records have. For fields that may be removed, null gives undefined, which removes the field.
 
 import { Refusal } from '../../base/refusal.ts';
 import type { Json } from '../../base/text/json.ts';
 import { limits } from '../../config/limits.ts';
 
-/** @throws Refusal `malformed` */
+/** @throws Refusal `malformed` unless the text is `public` or `private`. */
 export function parseVisibility(text: string): 'public' | 'private' {
   const visibility = text.trim();
   if (visibility === 'public' || visibility === 'private') return visibility;
   throw new Refusal('malformed', `The visibility is public or private, not ${JSON.stringify(text.slice(0, 40))}.`);
 }
 
-/** @throws Refusal `malformed` when it is no position; null takes it away. */
+/** @throws Refusal `malformed` unless it has latitude and longitude within their bounds, in degrees. */
 export function parseLocation(json: Json): Json | undefined {
   if (json === null) return undefined;
   const { latitude, longitude } = asObject(json, 'location');
@@ -26,12 +27,12 @@ function isWithin(degrees: Json | undefined, max: number): boolean {
   return typeof degrees === 'number' && Math.abs(degrees) <= max;
 }
 
-/** @throws Refusal `malformed` when it is no object; null takes it away. */
+/** @throws Refusal `malformed` unless it is an object. */
 export function parseMeta(json: Json): Json | undefined {
   return json === null ? undefined : (asObject(json, 'meta') as Json);
 }
 
-/** @throws Refusal `malformed` when it is no number of days; null takes it away. */
+/** @throws Refusal `malformed` unless it is a whole number of days from 0 to `retentionDaysMax`. */
 export function parseRetentionDays(json: Json): number | undefined {
   if (json === null) return undefined;
   if (typeof json === 'number' && Number.isInteger(json) && json >= 0 && json <= limits.retentionDaysMax) return json;

@@ -1,5 +1,5 @@
-// The shapes of notifications on the wire (spec 2.5, contract 7): they describe the API and check what can be checked
-// without knowing the form of an action; the domain checks the rest and names each place.
+// Notifications, their dry runs and their messages (spec 2.5, contract 7). The schemas describe the API and validate all
+// but condition and action: those have several forms, and the domain, which knows the form, names the wrong field.
 import { type Static, Type } from 'typebox';
 import { limits } from '../../config/limits.ts';
 import { channels, statuses } from '../../domain/notifications/rules/notification.ts';
@@ -25,50 +25,50 @@ const StatusSchema = (note: string) =>
   Type.Unsafe<(typeof statuses)[number]>({
     type: 'string',
     enum: [...statuses],
-    description: `\`active\`, or \`inactive\` while it is paused.${note}`,
+    description: `\`active\`, or \`inactive\` while the notification is paused.${note}`,
     examples: ['active'],
   });
 
 const grammar =
-  'Comparisons of sensor ids with numbers or quoted texts (`TC<40`, also `<= > >= == !=`), lists `A==1,2`, ranges `A==10..30`, `;` or `&&` for and, `||` for or, parentheses, a bare `A` for "has a value". An id that holds `!=` or `||` goes in quotes. Empty: always true. A sensor that is not in the datapoint counts with its last value on the same device; without one, no comparison holds.';
+  'Compares sensors, named by their ids, with numbers or quoted texts: `TC<40`, also with `<= > >= == !=`. `A==1,2` compares with a list, `A==10..30` with a range, and a bare `A` is true if the sensor has a value. `;` or `&&` means and, `||` means or; parentheses group. Ids that contain `!=` or `||` must be quoted. An empty expression is always true. Each sensor stands for its last value on the same device; without a value every comparison is false.';
 
 const ConditionSchema = Type.Object(
   {
-    devices: Type.Optional(texts('Ids of the devices watched; they need not exist yet.', ['field-3'])),
-    sensors: Type.Optional(texts('Ids of the sensors used.', ['TC'])),
+    devices: Type.Optional(texts('Ids of the watched devices; they need not exist yet.', ['field-3'])),
+    sensors: Type.Optional(texts('Ids of the watched sensors.', ['TC'])),
     expression: Type.Optional(
       boundedText(limits.expressionCharsMax, { description: grammar, examples: ['TC<40;TC1>10'] }),
     ),
   },
   {
     title: 'NotificationCondition',
-    description: 'When the notification fires. Read back as it was given.',
+    description: 'When the notification fires. Reads return it as it was given.',
     examples: [{ devices: ['field-3'], sensors: ['TC'], expression: 'TC<10' }],
   },
 );
 
 const messageBound = { maxLength: limits.messageCharsMax, [tooLargeKeyword]: true };
 const messageFields = {
-  usernames: texts('Users who get the message.', ['awa']),
+  usernames: texts('The users who receive the message.', ['awa']),
   channels: Type.Array(Type.Unsafe<string>({ type: 'string', enum: [...channels], examples: ['sms'] }), {
     maxItems: limits.notificationChannelsMax,
-    description: 'How it is sent. `none` records that the notification fired, and sends nothing.',
+    description: 'The channels by which it is sent. `none` sends nothing and only records that the notification fired.',
   }),
   message: Type.String({
     ...messageBound,
-    description: `The text. \`{id}\` becomes the id of the sensor, \`{<sensor id>}\` the last value of that sensor; \`$\{…}\` the same.`,
+    description: `The text. \`{id}\` is replaced by the id of the sensor that made the notification fire, \`{<sensor id>}\` by the last value of that sensor; \`$\{…}\` does the same.`,
     examples: ['{id} is at {TC} °C'],
   }),
 };
 const MessageSchema = Type.Object(messageFields, {
   title: 'Message',
-  description: 'What is sent, to whom, and how.',
+  description: 'A message: text, recipients and channels.',
   examples: [{ usernames: ['awa'], channels: ['sms'], message: '{id} is at {TC} °C' }],
 });
 
 const SocialActionSchema = Type.Object(
   { type: Type.Literal('SocialAction', { description: 'Sends a message.' }), value: MessageSchema },
-  { title: 'SocialAction', description: 'The same as the bare message, with its type.' },
+  { title: 'SocialAction', description: 'A message, wrapped with its type.' },
 );
 
 const ActuationActionSchema = Type.Object(
@@ -87,7 +87,7 @@ const ActuationActionSchema = Type.Object(
           examples: [true],
         }),
       },
-      { title: 'Actuation', description: 'Which actuator is set to what, with the rights of the author.' },
+      { title: 'Actuation', description: 'The actuator and its new value, set with the rights of the author.' },
     ),
   },
   { title: 'ActuationAction', description: 'Sets an actuator.' },
@@ -95,7 +95,7 @@ const ActuationActionSchema = Type.Object(
 
 const described = {
   description:
-    'What happens when it fires: a message, bare or as `SocialAction`, or the setting of an actuator. Read back as it was given.',
+    'What happens when the notification fires: it sends a message, bare or as `SocialAction`, or sets an actuator. Reads return it as it was given.',
 };
 const actions = [MessageSchema, SocialActionSchema, ActuationActionSchema];
 
@@ -103,50 +103,49 @@ const ActionSchema = Type.Unsafe<object>({ ...described, anyOf: actions });
 
 const editableFields = {
   description: descriptionText('Free text.', 'Frost in field 3'),
-  expires: Type.Optional(timestamp('After this the notification is no longer sent; UTC. Left out: never.')),
+  expires: Type.Optional(timestamp('When the notification stops firing, UTC; absent: never.')),
   throttling: Type.Optional(
     Type.Integer({
       minimum: 0,
       maximum: limits.throttlingSMax,
-      description: 'Seconds between two sendings at least; 3600 means at most one an hour. Left out: 0.',
+      description: 'Minimum time between two firings, in seconds; 3600 means at most one in an hour. Left out: 0.',
       examples: [3600],
     }),
   ),
 };
 
-/** Fields beyond spec.md. */
 const seconds = (minimum: number, description: string, example: number) =>
   Type.Optional(Type.Integer({ minimum, maximum: limits.ruleSecondsMax, description, examples: [example] }));
 
+/** Fields beyond spec.md (contract 10). */
 const beyondFields = {
   hysteresis: Type.Optional(
     boundedText(limits.expressionCharsMax, {
       description:
-        'A second expression: after the notification has fired, it fires again only once this was true. `TC<2` with the hysteresis `TC>4` tells of each frost once.',
+        'A second expression: after the notification has fired, it fires again only after this expression was true. `TC<2` with the hysteresis `TC>4` reports each frost once.',
       examples: ['TC>4'],
     }),
   ),
-  for: seconds(0, 'Seconds that the condition must hold without a break before it counts.', 600),
+  for: seconds(0, 'Seconds for which the condition must hold without a break before the notification fires.', 600),
   silence: seconds(
     1,
-    'It fires, once, when one of its sensors has sent nothing for so many seconds. With an empty expression for nothing else.',
+    'The notification fires once when one of its sensors has sent nothing for this many seconds. With an empty expression it fires for no other reason.',
     3600,
   ),
   recovery_message: Type.Optional(
     Type.String({
       ...messageBound,
       description:
-        'Sent once when the condition ends after it fired (with a hysteresis: when that is true), or when a silent sensor sends again. It is not counted.',
+        'Sent once after a firing: when the condition ends (with `hysteresis`: when that expression is true), or when the silent sensor sends again. It does not count as a firing.',
       examples: ['{id} is well again: {TC} °C'],
     }),
   ),
 };
 
-/** RFC 3339 in many spellings comes in; the domain reads it. */
+/** Without `format`, because the domain parses more spellings of RFC 3339 than the format allows. */
 const ExpiresInput = Type.Optional(
   boundedText(limits.wordCharsMax, {
-    description:
-      'After this the notification is no longer sent: RFC 3339, UTC where it names no zone. Left out: never.',
+    description: 'When the notification stops firing: RFC 3339; UTC if it names no zone. Left out: never.',
     examples: ['2036-06-08T18:20:27Z'],
   }),
 );
@@ -162,7 +161,7 @@ const NewNotificationSchema = Type.Object(
   { ...newFields, condition: ConditionSchema, action: ActionSchema },
   {
     title: 'NewNotification',
-    description: 'A notification to make: `condition` and `action` are required.',
+    description: 'A notification to create; `condition` and `action` are required.',
     'x-examples': {
       message: {
         summary: 'A message',
@@ -189,10 +188,13 @@ const NewNotificationSchema = Type.Object(
   },
 );
 
-/** Their bound in bytes is that of the domain, which tells it in its own words. */
+/** An object that the domain validates; its bound is that of bodies, because the domain refuses smaller ones itself. */
 const anyObject = Type.Object({}, jsonBytes(limits.bodyBytesMax));
 
-/** What is in a condition and an action the domain checks: it knows the form that was meant, a union blames them all. */
+/**
+ * Condition and action are any objects here and validated by the domain: a union schema would report faults of every
+ * form, the domain only those of the form that the caller meant. Clients see the exact schema (`x-content`).
+ */
 export const NotificationBody = Type.Object(
   { ...newFields, condition: anyObject, action: anyObject },
   { 'x-content': { 'application/json': { schema: NewNotificationSchema } } },
@@ -216,14 +218,15 @@ export const NotificationPatchBody = Type.Object(
     for: nullable(beyondFields.for),
     silence: nullable(beyondFields.silence),
     recovery_message: nullable(beyondFields.recovery_message),
-    condition: anyChange('Fields of the condition to change; those that are not named stay.'),
+    condition: anyChange('Fields of the condition to change; the others stay as they are.'),
     action: anyChange(
-      'Fields of `action` to change; those that are not named stay. One of another form or type replaces the whole.',
+      'Fields of the action to change; the others stay as they are. An action of another form or type replaces the whole action.',
     ),
   },
   {
     title: 'NotificationChange',
-    description: 'The fields to change (JSON merge patch, RFC 7396); `null` takes one away, so that its default holds.',
+    description:
+      'The fields to change (JSON merge patch, RFC 7396). `null` removes a field, so that its default applies.',
     examples: [{ condition: { expression: 'TC<4' }, throttling: 7200 }],
   },
 );
@@ -236,29 +239,29 @@ export const NotificationSchema = Type.Object(
     ...beyondFields,
     condition: ConditionSchema,
     action: ActionSchema,
-    throttling: Type.Integer({ description: 'Seconds between two sendings at least.', examples: [3600] }),
+    throttling: Type.Integer({ description: 'Minimum time between two firings, in seconds.', examples: [3600] }),
     status: StatusSchema(' A notification that has expired keeps its status.'),
     expired: Type.Optional(
       Type.Literal(true, {
-        description: 'There when `expires` has passed: it is no longer sent, whatever its status.',
+        description: 'Present when `expires` has passed: the notification does not fire, whatever its status.',
       }),
     ),
-    times_sent: Type.Integer({ description: 'How often it has fired.', examples: [0] }),
-    last_notification: Type.Optional(timestamp('When it fired last, UTC; absent before the first time.')),
+    times_sent: Type.Integer({ description: 'Number of firings.', examples: [0] }),
+    last_notification: Type.Optional(timestamp('When it fired last, UTC; absent before the first firing.')),
     last_notif: Type.Optional(timestamp('Another name for `last_notification`.')),
-    last_success: Type.Optional(timestamp('When a message was last taken by its provider, UTC.')),
-    last_success_code: code('What the provider answered then.', '201'),
-    last_failure: Type.Optional(timestamp('When a message last failed, UTC.')),
-    last_failure_code: code('What the provider answered then.', '401'),
-    last_failure_reason: code('Why it failed.', 'no such user'),
+    last_success: Type.Optional(timestamp('When a provider accepted a message last, UTC.')),
+    last_success_code: code('The code that the provider answered then.', '201'),
+    last_failure: Type.Optional(timestamp('When a message failed last, UTC.')),
+    last_failure_code: code('The code that the provider answered then.', '401'),
+    last_failure_reason: code('Why the message failed.', 'no such user'),
   },
-  { title: 'Notification', description: 'A rule: when its condition holds, a message is sent or an actuator set.' },
+  { title: 'Notification', description: 'A rule: when its condition holds, it sends a message or sets an actuator.' },
 );
 
 const range = (words: string) =>
   Type.Optional(
     boundedText(limits.wordCharsMax, {
-      description: `${words}, RFC 3339; by the time of measuring.`,
+      description: `${words}: RFC 3339, compared with the time of measuring.`,
       examples: ['2016-06-01T00:00:00Z'],
     }),
   );
@@ -266,16 +269,16 @@ const range = (words: string) =>
 export const DryRunBody = Type.Object(
   {
     id: Type.Optional(NotificationIdSchema),
-    condition: anyChange('As of a notification; needed without an `id`.'),
-    action: anyChange('As of a notification.'),
+    condition: anyChange('The condition, as in a notification; required without an `id`.'),
+    action: anyChange('The action, as in a notification.'),
     throttling: editableFields.throttling,
     ...beyondFields,
-    date_from: range('Tried on datapoints from here on'),
-    date_to: range('Tried on datapoints up to here'),
+    date_from: range('The first time whose datapoints are evaluated'),
+    date_to: range('The last time whose datapoints are evaluated'),
   },
   {
     title: 'NotificationTest',
-    description: 'The notification to try, by its id or by its fields, and on what.',
+    description: 'A notification, by its id or by its fields, and the stored datapoints to evaluate it for.',
     examples: [
       {
         condition: { devices: ['field-3'], sensors: ['TC'], expression: 'TC<40' },
@@ -296,28 +299,28 @@ export const DryRunSchema = Type.Object(
           kind: Type.Unsafe<'fires' | 'recovers'>({
             type: 'string',
             enum: ['fires', 'recovers'],
-            description: '`recovers` where its `recovery_message` would have been sent.',
+            description: '`fires`, or `recovers` where the `recovery_message` would have been sent.',
             examples: ['fires'],
           }),
           device_id: Type.String({ description: 'Id of the device.', examples: ['field-3'] }),
-          sensor_id: Type.String({ description: 'The sensor whose value, or silence, it was.', examples: ['TC'] }),
+          sensor_id: Type.String({ description: 'The sensor whose value or silence caused it.', examples: ['TC'] }),
           message: Type.Optional(
-            Type.String({ description: 'What would have been sent.', examples: ['TC is at 21.5 °C'] }),
+            Type.String({ description: 'The text that would have been sent.', examples: ['TC is at 21.5 °C'] }),
           ),
           actuation: Type.Optional(
             Type.Unknown({
-              description: 'What would have been set.',
+              description: 'The actuator that would have been set, and its value.',
               examples: [{ device_id: 'field-3', actuator_id: 'valve-1', actuator_value: true }],
             }),
           ),
         },
-        { title: 'RehearsedFiring', description: 'A time at which it would have fired.' },
+        { title: 'RehearsedFiring', description: 'A firing or recovery that would have happened.' },
       ),
       { description: `In order of time; at most ${limits.dryRunFiringsMax}.` },
     ),
-    datapoints: Type.Integer({ description: 'Datapoints that were looked at.', examples: [120] }),
+    datapoints: Type.Integer({ description: 'Number of datapoints that were evaluated.', examples: [120] }),
     complete: Type.Boolean({
-      description: 'False when there is more than is looked at, or told, at once.',
+      description: 'False when there are more datapoints or firings than one test evaluates or reports.',
       examples: [true],
     }),
   },

@@ -1,4 +1,5 @@
-// Between version 2's records on the wire, which version 1 renames, and the domain's devices, sensors and datapoints.
+// Converts between JSON records of version 2 and the types of the domain: devices, sensors, actuators, datapoints,
+// gateways, projects, drops. Version 1 uses the same records with other field names (v1/words.ts).
 
 import { Refusal } from '../../base/refusal.ts';
 import type { Json } from '../../base/text/json.ts';
@@ -14,7 +15,7 @@ import type { SeenGateway } from '../../domain/gateways/gateway.ts';
 import type { Project } from '../../domain/projects/project.ts';
 import { type ScopeSet, scope } from '../../domain/scopes.ts';
 import { assertJsonLength } from '../server/bodies.ts';
-import type { ActuatorBody, DeviceBody, SensorBody } from './schemas.ts';
+import type { ActuatorBody, DeviceBody, SensorBody } from './device-schemas.ts';
 
 export function toDeviceDraft(body: DeviceBody): DeviceDraft {
   const { id, gateway_id: gatewayId, name, domain, visibility, location, meta, deployed } = body;
@@ -73,7 +74,7 @@ export function toActuatorDraft(body: ActuatorBody, pointer: string): ActuatorDr
   };
 }
 
-/** A device as the holder of `scopes` may see it, with the last datapoints of its sensors. */
+/** The record of a device for a caller with `scopes`: without the right to view data it has no values. */
 export function toDeviceRecord(device: Device, scopes: ScopeSet, latest: ReadonlyMap<SensorKey, Datapoint>): object {
   const received = [...device.sensors.values()].map((sensor) => latest.get(sensor.key)?.receivedMs ?? 0);
   return {
@@ -111,7 +112,7 @@ export function toSensorRecord(sensor: Sensor, scopes: ScopeSet, latest: Readonl
   };
 }
 
-/** The order of keys is part of the contract: a microcontroller in the field parses by position. */
+/** The order of keys must not change: some microcontrollers parse the answer by position. */
 export function toActuatorRecord(actuator: Actuator, scopes: ScopeSet): object {
   const visible = (scopes & scope.dataView) !== 0 && actuator.valueJson !== undefined;
   return {
@@ -124,7 +125,7 @@ export function toActuatorRecord(actuator: Actuator, scopes: ScopeSet): object {
   };
 }
 
-/** JSON knows -0, but `JSON.stringify` writes it as 0. */
+/** `JSON.stringify` writes -0 as 0, although JSON has -0; `rawJSON` keeps it. */
 const negativeZero = (JSON as unknown as { rawJSON(text: string): Json }).rawJSON('-0');
 
 export function toJson(value: StoredValue): Json {
@@ -164,7 +165,7 @@ export function toDropRecord(drop: Drop): object {
 
 type Defined<T> = { [F in keyof T]?: Exclude<T[F], undefined> };
 
-/** Leaves out what is undefined, for types that know absence but not undefined. */
+/** Removes undefined fields, because `exactOptionalPropertyTypes` allows a field to be absent but not undefined. */
 function defined<T extends object>(fields: T): Defined<T> {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Defined<T>;
 }

@@ -1,5 +1,5 @@
-// Fields that are changed one at a time: `PUT <record>/<field>` with the new value as text or as JSON (spec 4.1, contract 1).
-// Every kind of record gets these routes from here.
+// Routes that change one field of a record: `PUT <record>/<field>` with the new value as text or as JSON (spec 4.1,
+// contract 1). Every kind of record registers its fields here.
 import type { Static, TSchema } from 'typebox';
 import { Type } from 'typebox';
 import { limits } from '../../config/limits.ts';
@@ -8,7 +8,7 @@ import { answerDone } from '../server/preference.ts';
 import { type TypedApp, writes } from '../server/routes.ts';
 import { boundedText, jsonBytes, type TextBound } from './text-bounds.ts';
 
-/** The body of an update of a text field: the bare text, or a JSON string. */
+/** Schema of the body for a text field: the bare text (`text/plain`), or a JSON string. */
 export const textField = (description: string, example: string, bound: TextBound) => {
   const keywords =
     'charsMax' in bound ? { maxLength: bound.charsMax } : { maxLength: bound.bytesMax, ...jsonBytes(bound.bytesMax) };
@@ -23,7 +23,10 @@ export const textField = (description: string, example: string, bound: TextBound
   });
 };
 
-/** The body of an update of a field that holds JSON, or text that holds the JSON; `shape` describes, the domain checks. */
+/**
+ * Schema of the body for a field that holds JSON: as JSON, or as text with the same JSON. `shape` only describes it;
+ * `change` of the field validates.
+ */
 export const jsonField = (shape: object, example: unknown, bytesMax: number = limits.descriptionBytesMax) =>
   Type.Unsafe<unknown>({
     'x-content': {
@@ -37,23 +40,23 @@ export const jsonField = (shape: object, example: unknown, bytesMax: number = li
     },
   });
 
-/** A field of a record, with what its new value makes of the record. */
+/** A field of a record that can be changed alone, and how its new value becomes a change of the record. */
 export interface SingleField<Change> {
   readonly name: string;
   readonly operationId: string;
-  /** What the field is called in a sentence, where its name is no word. */
+  /** The field's name in a sentence; by default `name`. */
   readonly words?: string;
   readonly note?: string;
   readonly body: ReturnType<typeof textField>;
-  /** Answers that this field may have beside those of every write. */
+  /** Responses of this field in addition to those of every write. */
   readonly refusals?: object;
-  /** Bytes of the body, where they are more than most. */
+  /** Maximum bytes of the body; by default that of all routes. */
   readonly bodyBytesMax?: number;
-  /** @throws Refusal `malformed` */
+  /** Parses the new value. @throws Refusal `malformed` */
   readonly change: (body: unknown) => Change;
 }
 
-/** Adds the routes of a record's fields. */
+/** Registers one route for each field of a kind of record. */
 export function registerFields<Change, Params extends TSchema>(
   app: TypedApp,
   record: {

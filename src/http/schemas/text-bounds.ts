@@ -1,42 +1,42 @@
-// How long each text and each JSON field may be that a caller sends (contract 1). Schemas take their bounds from here,
-// and so do single fields, which arrive as bare text that no schema sees. `assertBounded` runs on every schema of a
-// request when its route is added: an input without a bound does not start.
+// The bounds of texts and JSON fields that callers send (contract 1). Schemas take their bounds from here, and so do
+// single fields that arrive as bare text, which no schema validates. `assertBounded` checks the schemas of each route
+// when it is registered, so that the server does not start with an unbounded input (I4).
 import assert from 'node:assert/strict';
 import { type TSchemaOptions, Type } from 'typebox';
 import { Refusal } from '../../base/refusal.ts';
 import { hasBytesMax, hasCharsMax } from '../../base/text/text-length.ts';
 import { limits } from '../../config/limits.ts';
 
-/** A bound of a text: in characters, beyond which the text is malformed, or in bytes, beyond which it is too large. */
+/** The bound of a text: in characters (400 `malformed` beyond it), or in bytes (413 `too-large` beyond it). */
 export type TextBound = { readonly charsMax: number } | { readonly bytesMax: number };
 
 export const textBounds = {
   id: { charsMax: limits.idCharsMax },
   name: { charsMax: limits.nameCharsMax },
   description: { bytesMax: limits.descriptionBytesMax },
-  /** A name as somebody else's record or a login gives it: older names are longer than new ones may be. */
+  /** An existing username: names from earlier versions may be longer than new ones. */
   username: { charsMax: limits.knownUsernameCharsMax },
   password: { charsMax: limits.knownPasswordCharsMax },
   profileEntry: { charsMax: limits.profileTextCharsMax },
-  /** A word of a few that are known. */
+  /** One word from a closed list. */
   word: { charsMax: limits.wordCharsMax },
 } as const satisfies Readonly<Record<string, TextBound>>;
 
-/** The keyword of schemas that bounds a field in bytes: of a text in UTF-8, of anything else as JSON. Beyond: 413. */
+/** Schema keyword: the maximum bytes of a field, as UTF-8 for a text and as JSON for anything else. Beyond it: 413. */
 export const bytesMaxKeyword = 'x-max-bytes';
 
-/** The keyword of schemas beyond whose bounds the answer is 413; without it, beyond a bound in characters or items, 400. */
+/** Schema keyword: exceeding `maxLength` or `maxItems` answers 413 instead of 400. */
 export const tooLargeKeyword = 'x-too-large';
 
-/** A text with a bound in characters. */
+/** Schema of a text with a maximum number of characters (400 beyond it). */
 export const boundedText = (charsMax: number, options: TSchemaOptions = {}) =>
   Type.String({ maxLength: charsMax, ...options });
 
-/** The name of a thing. */
+/** Schema of an optional name, at most `nameCharsMax` characters. */
 export const nameText = (description: string, example: string) =>
   Type.Optional(boundedText(limits.nameCharsMax, { description, examples: [example] }));
 
-/** A description of a thing in words, such as its unit. */
+/** Schema of an optional descriptive text, such as a unit, at most `descriptionBytesMax` bytes. */
 export const descriptionText = (description: string, example: string) =>
   Type.Optional(
     Type.String({
@@ -47,7 +47,7 @@ export const descriptionText = (description: string, example: string) =>
     }),
   );
 
-/** Fields as they are read back: of records that an earlier version took, texts may be longer than new ones. */
+/** The same fields without bounds on texts, for answers: texts from earlier versions may be longer than new ones. */
 export function asStored<Fields extends Readonly<Record<string, object>>>(fields: Fields): Fields {
   const stored = Object.entries(fields).map(([name, field]) => {
     const { type, description, examples } = field as Schema;
@@ -57,16 +57,16 @@ export function asStored<Fields extends Readonly<Record<string, object>>>(fields
   return Object.fromEntries(stored) as Fields;
 }
 
-/** The bound of a field that holds any JSON. */
+/** Keywords that bound a field in bytes. */
 export const jsonBytes = (bytesMax: number) => ({ [bytesMaxKeyword]: bytesMax });
 
-/** For Ajv: true where the value keeps its bound in bytes. */
+/** Validates `bytesMaxKeyword` for Ajv: true where the value has at most that many bytes. */
 export function keepsBytesMax(bytesMax: number, value: unknown): boolean {
   if (typeof value === 'string') return hasBytesMax(value, bytesMax);
   return value === undefined || Buffer.byteLength(JSON.stringify(value)) <= bytesMax;
 }
 
-/** @throws Refusal `malformed` beyond a bound in characters, `too-large` beyond one in bytes. */
+/** Checks a text against its bound. @throws Refusal `malformed` beyond characters, `too-large` beyond bytes. */
 export function assertTextBound(text: string, pointer: string, bound: TextBound): void {
   if ('charsMax' in bound) {
     if (hasCharsMax(text, bound.charsMax)) return;
@@ -80,7 +80,7 @@ export function assertTextBound(text: string, pointer: string, bound: TextBound)
 
 type Schema = { readonly [keyword: string]: unknown };
 
-/** Asserts that all a caller can send by the schema has a bound: texts, arrays, and objects and values of any form. */
+/** Asserts that every text, array and free object that the schema accepts has a bound. `place` names it in the error. */
 export function assertBounded(schema: unknown, place: string): void {
   const node = schema as Schema;
   if (isBounded(node)) return;
@@ -111,7 +111,7 @@ export function assertBounded(schema: unknown, place: string): void {
   }
 }
 
-/** Fields that are not named are not looked at, so that an object without any is one that is kept as it comes. */
+/** Handlers read only named fields of an object; one without named fields is stored as it comes and needs a bound. */
 function assertBoundedFields(node: Schema, place: string): void {
   const fields = Object.entries((node['properties'] ?? {}) as { [name: string]: unknown });
   const isFree =

@@ -32,7 +32,7 @@ import type { Quotas } from '../../domain/quotas/quotas.ts';
 import type { Sensors } from '../../domain/sensors/sensors.ts';
 import type { GuestAccessSetting } from '../../domain/settings/guest-access.ts';
 import type { Logins } from '../../domain/users/logins.ts';
-import { ProblemSchema } from '../schemas/schemas.ts';
+import { ProblemSchema } from '../schemas/problem-schemas.ts';
 import { boundedText } from '../schemas/text-bounds.ts';
 import type { Tokens } from '../sign-in/tokens.ts';
 

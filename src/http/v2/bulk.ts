@@ -2,7 +2,8 @@
 import { Type } from 'typebox';
 import { Refusal } from '../../base/refusal.ts';
 import { limits } from '../../config/limits.ts';
-import { DeviceIdSchema, pushedFields, SensorIdSchema } from '../schemas/schemas.ts';
+import { pushedFields } from '../schemas/datapoint-schemas.ts';
+import { DeviceIdSchema, SensorIdSchema } from '../schemas/device-schemas.ts';
 import { boundedText } from '../schemas/text-bounds.ts';
 import { LinesBody, TextBody } from '../server/bodies.ts';
 import { PushHeaders, toIdempotencyKey } from '../server/idempotency.ts';

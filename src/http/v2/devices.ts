@@ -7,19 +7,12 @@ import type { DeviceChange } from '../../domain/devices/device.ts';
 import { type DeviceOrder, deviceOrders } from '../../domain/devices/device-store.ts';
 import { sendRecords } from '../lists/json-array.ts';
 import { pageFrom, setPage } from '../lists/paging.ts';
+import { DeviceBody, DeviceParams, DeviceSchema, DropSchema, RetentionSchema } from '../schemas/device-schemas.ts';
 import { dropNulls } from '../schemas/drop-nulls.ts';
+import { LocationSchema, MetaSchema } from '../schemas/field-schemas.ts';
 import { parseLocation, parseMeta, parseRetentionDays, parseVisibility } from '../schemas/field-values.ts';
 import { idRule, isId } from '../schemas/ids.ts';
 import { toDeviceDraft, toDeviceRecord, toDropRecord } from '../schemas/records.ts';
-import {
-  DeviceBody,
-  DeviceParams,
-  DeviceSchema,
-  DropSchema,
-  LocationSchema,
-  MetaSchema,
-  RetentionSchema,
-} from '../schemas/schemas.ts';
 import { jsonField, registerFields, type SingleField, textField } from '../schemas/single-fields.ts';
 import { boundedText, type TextBound, textBounds } from '../schemas/text-bounds.ts';
 import { jsonFieldOf, textFieldOf } from '../server/bodies.ts';

@@ -14,9 +14,10 @@ import { columnText } from '../lists/column-text.ts';
 import { type AggregateName, aggregateNames, aggregateRows, datapointRows } from '../lists/datapoint-rows.ts';
 import { openPieces } from '../lists/json-pieces.ts';
 import { type Format, formatOf, parquetType, sendPieces, sendRows } from '../lists/row-streams.ts';
+import { DatapointSchema } from '../schemas/datapoint-schemas.ts';
+import { SensorParams } from '../schemas/device-schemas.ts';
 import { AggregateSchema, LocatedAggregateSchema, LocatedDatapointSchema } from '../schemas/history-schemas.ts';
 import { isId } from '../schemas/ids.ts';
-import { DatapointSchema, SensorParams } from '../schemas/schemas.ts';
 import { boundedText } from '../schemas/text-bounds.ts';
 import { damaged, offsetParameter, pageOf, refusals, type Services, type TypedApp } from '../server/routes.ts';
 

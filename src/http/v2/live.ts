@@ -7,8 +7,8 @@ import { Type } from 'typebox';
 import { limits } from '../../config/limits.ts';
 import type { LiveEvent, ResumePoint } from '../../domain/live/live-event.ts';
 import { nothing, unlessStalled } from '../lists/row-streams.ts';
+import { DeviceParams } from '../schemas/device-schemas.ts';
 import { toDatapointRecord } from '../schemas/records.ts';
-import { DeviceParams } from '../schemas/schemas.ts';
 import { boundedText } from '../schemas/text-bounds.ts';
 import { overload, refusals, type Services, type TypedApp, tooManyStreams } from '../server/routes.ts';
 

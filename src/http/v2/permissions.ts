@@ -5,7 +5,9 @@ import type { Explanation } from '../../domain/devices/sharing.ts';
 import { grantNamesOfScopes, namesOfScopes, type RecordKind, scopesOn } from '../../domain/scopes.ts';
 import { arrayText, sendJsonText } from '../lists/json-array.ts';
 import { setPage } from '../lists/paging.ts';
-import { DeviceIdSchema, DeviceParams, PermissionSchema, UsernameSchema } from '../schemas/schemas.ts';
+import { DeviceIdSchema, DeviceParams } from '../schemas/device-schemas.ts';
+import { UsernameSchema } from '../schemas/field-schemas.ts';
+import { PermissionSchema } from '../schemas/permission-schemas.ts';
 import { boundedText } from '../schemas/text-bounds.ts';
 import { AllOrPage, pageOf, recordPage, refusals, type Services, type TypedApp } from '../server/routes.ts';
 

@@ -5,7 +5,9 @@ import { limits } from '../../config/limits.ts';
 import type { Handover } from '../../domain/devices/handover-store.ts';
 import { grantNamesOfScopes } from '../../domain/scopes.ts';
 import { pageFrom } from '../lists/paging.ts';
-import { DeviceIdSchema, DeviceParams, ShareSchema, UsernameSchema } from '../schemas/schemas.ts';
+import { DeviceIdSchema, DeviceParams } from '../schemas/device-schemas.ts';
+import { UsernameSchema } from '../schemas/field-schemas.ts';
+import { ShareSchema } from '../schemas/permission-schemas.ts';
 import { answerDone } from '../server/preference.ts';
 import { AllOrPage, conflict, pageOf, refusals, type Services, type TypedApp, writes } from '../server/routes.ts';
 

@@ -3,18 +3,18 @@ import { Refusal } from '../../base/refusal.ts';
 import { parseCalibration } from '../../domain/devices/calibration.ts';
 import type { SensorChange } from '../../domain/devices/sensor.ts';
 import { pageFrom } from '../lists/paging.ts';
-import { dropNulls } from '../schemas/drop-nulls.ts';
-import { parseMeta, parseRetentionDays } from '../schemas/field-values.ts';
-import { toSensorDraft, toSensorRecord } from '../schemas/records.ts';
 import {
   CalibSchema,
   DeviceParams,
-  MetaSchema,
   RetentionSchema,
   SensorBody,
   SensorParams,
   SensorSchema,
-} from '../schemas/schemas.ts';
+} from '../schemas/device-schemas.ts';
+import { dropNulls } from '../schemas/drop-nulls.ts';
+import { MetaSchema } from '../schemas/field-schemas.ts';
+import { parseMeta, parseRetentionDays } from '../schemas/field-values.ts';
+import { toSensorDraft, toSensorRecord } from '../schemas/records.ts';
 import { jsonField, registerFields, type SingleField, textField } from '../schemas/single-fields.ts';
 import { type TextBound, textBounds } from '../schemas/text-bounds.ts';
 import { jsonFieldOf, textFieldOf } from '../server/bodies.ts';

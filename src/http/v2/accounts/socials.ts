@@ -5,7 +5,7 @@ import { limits } from '../../../config/limits.ts';
 import { type Message, messageStates } from '../../../domain/notifications/outbox/message.ts';
 import { channels } from '../../../domain/notifications/rules/notification.ts';
 import { setPage } from '../../lists/paging.ts';
-import { UsernameSchema } from '../../schemas/schemas.ts';
+import { UsernameSchema } from '../../schemas/field-schemas.ts';
 import { boundedText, tooLargeKeyword } from '../../schemas/text-bounds.ts';
 import { answerDeclared } from '../../server/preference.ts';
 import { registerRemoval } from '../../server/removal-route.ts';
