@@ -76,6 +76,37 @@ test('a receipt whose answer stood behind the hash of the body has it in its pla
   await opened.close();
 });
 
+test('a refresh session keeps its row when its table gets its present name', async () => {
+  const session = { id: 'id', family: 'family', hash: 'hash', user: 1, password_version: 1 };
+  const times = { date_created: 1000, last_used: 2000, expires: 3000, ends: 4000 };
+  await makeEarlierFolder('0023', (database) => {
+    database.exec(
+      "INSERT INTO user (id, username, profile, admin, created_time) VALUES ('awa-id', 'awa', '{}', 0, 1000)",
+    );
+    const fields = Object.entries({ ...session, ...times });
+    const columns = fields.map(([name]) => name).join(', ');
+    const values = fields.map(([, value]) => value);
+    database.prepare(`INSERT INTO renewal (${columns}) VALUES (${values.map(() => '?').join(', ')})`).run(...values);
+  });
+  await (await openEmbeddedEngine(folder)).close();
+  const database = openConnection(join(folder, databaseFile), { readOnly: true });
+  const rows = database.prepare('SELECT * FROM refresh_session').all();
+  const indexes = database
+    .prepare(
+      "SELECT name FROM sqlite_master WHERE tbl_name = 'refresh_session' AND sql LIKE 'CREATE INDEX%' ORDER BY name",
+    )
+    .all();
+  database.close();
+  assert.deepEqual(
+    rows.map((row) => ({ ...row })),
+    [{ key: 1, previous: null, agent: null, address: null, ...session, ...times }],
+  );
+  assert.deepEqual(
+    indexes.map(({ name }) => name),
+    ['refresh_session_expires', 'refresh_session_user'],
+  );
+});
+
 /** With what `fill` puts into the tables as they were before the migration of that number. */
 async function makeEarlierFolder(before: string, fill: (database: DatabaseSync) => void): Promise<void> {
   const database = openConnection(join(folder, databaseFile), { readOnly: false });

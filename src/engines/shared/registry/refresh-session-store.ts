@@ -39,34 +39,36 @@ export class SqlRefreshSessionStore implements RefreshSessionStore {
     const db = this.#registry.read;
     // The newest session beyond the bound; it and all older ones are deleted.
     const beyond = db
-      .selectFrom('renewal as newer')
+      .selectFrom('refresh_session as newer')
       .select('newer.key')
       .where('newer.user', '=', user)
       .orderBy('newer.key', 'desc')
       .limit(1)
       .offset(sql.lit(max));
     await this.#registry.write([
-      db.insertInto('renewal').values({ id, family, user, password_version, date_created, ...columnsOf(session) }),
-      db.deleteFrom('renewal').where('user', '=', user).where('key', '<=', beyond),
-      db.deleteFrom('renewal').where('expires', '<=', nowMs),
+      db
+        .insertInto('refresh_session')
+        .values({ id, family, user, password_version, date_created, ...columnsOf(session) }),
+      db.deleteFrom('refresh_session').where('user', '=', user).where('key', '<=', beyond),
+      db.deleteFrom('refresh_session').where('expires', '<=', nowMs),
     ]);
   }
 
   async rotate(family: string, use: RefreshSessionUse): Promise<void> {
-    const update = this.#registry.read.updateTable('renewal').set(columnsOf(use)).where('family', '=', family);
+    const update = this.#registry.read.updateTable('refresh_session').set(columnsOf(use)).where('family', '=', family);
     await this.#registry.write([update.where('hash', '=', use.previous ?? '')]);
   }
 
   async remove(family: string): Promise<void> {
-    await this.#registry.write([this.#registry.read.deleteFrom('renewal').where('family', '=', family)]);
+    await this.#registry.write([this.#registry.read.deleteFrom('refresh_session').where('family', '=', family)]);
   }
 
   async removeAll(user: UserKey): Promise<void> {
-    await this.#registry.write([this.#registry.read.deleteFrom('renewal').where('user', '=', user)]);
+    await this.#registry.write([this.#registry.read.deleteFrom('refresh_session').where('user', '=', user)]);
   }
 
   #sessions() {
-    return this.#registry.read.selectFrom('renewal').selectAll();
+    return this.#registry.read.selectFrom('refresh_session').selectAll();
   }
 }
 

@@ -303,7 +303,7 @@ export interface Tables {
   setting: SettingTable;
   api_key: ApiKeyTable;
   api_key_use: ApiKeyUseTable;
-  renewal: RefreshSessionTable;
+  refresh_session: RefreshSessionTable;
   handover: HandoverTable;
   purge: PurgeTable;
   notification: NotificationTable;

@@ -87,7 +87,7 @@ export class SqlUserStore implements UserStore {
         .updateTable('user')
         .set({ password_hash: passwordHash, password_version: sql`password_version + 1` })
         .where('key', '=', key),
-      this.#db.deleteFrom('renewal').where('user', '=', key),
+      this.#db.deleteFrom('refresh_session').where('user', '=', key),
       ...(endKeys ? this.#removeKeys(key) : []),
     ]);
   }
@@ -127,7 +127,7 @@ export class SqlUserStore implements UserStore {
       this.#db.deleteFrom('handover').where('receiver', '=', key),
       this.#db.updateTable('handover').set({ former: null }).where('former', '=', key),
       ...this.#removeKeys(key),
-      this.#db.deleteFrom('renewal').where('user', '=', key),
+      this.#db.deleteFrom('refresh_session').where('user', '=', key),
       this.#db.deleteFrom('user').where('key', '=', key),
     ]);
   }

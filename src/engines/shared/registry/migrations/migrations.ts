@@ -21,6 +21,7 @@ import * as mqttOwners from './0019-mqtt-owners.ts';
 import * as webhookKeys from './0020-webhook-keys.ts';
 import * as nameSkeletons from './0021-name-skeletons.ts';
 import * as handoversAndSessions from './0022-handovers-and-sessions.ts';
+import * as refreshSessionTable from './0023-refresh-session-table.ts';
 
 export const migrations: Record<string, Migration> = {
   '0001-ground': ground,
@@ -44,4 +45,5 @@ export const migrations: Record<string, Migration> = {
   '0020-webhook-keys': webhookKeys,
   '0021-name-skeletons': nameSkeletons,
   '0022-handovers-and-sessions': handoversAndSessions,
+  '0023-refresh-session-table': refreshSessionTable,
 };
