@@ -522,13 +522,13 @@ export const limits = {
   gatherMsMax: 8,
   /** When commits of a stream are paced; domain/datapoints/ingest/commit-pacing.ts explains each. */
   commitPacing: {
-    everyMs: 8,
+    intervalMs: 8,
     datapointsMin: 10,
-    datapointsEnough: 1_000,
-    freeMsMin: 100,
-    freeMsMax: 5_000,
-    sparedMs: 200,
-    sparedMax: 20,
+    datapointsAtOnce: 1_000,
+    unpacedMsMin: 100,
+    unpacedMsMax: 5_000,
+    pacedMs: 200,
+    pacedPhasesMax: 20,
   },
   /** Statements of the registry and of MQTT sessions waiting for their commit. Beyond: 503. */
   queueStatementsMax: 50_000,

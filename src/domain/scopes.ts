@@ -1,5 +1,5 @@
-// The rights on a device (spec 2.7), a gateway and a project (contract 3) as bits of one number, in the order in which
-// they are listed. Each kind of record has bits of its own, so that one set can hold rights on all kinds.
+// Rights on devices (spec 2.7), gateways and projects (contract 3). A set of rights is one number: bit n stands for
+// `scopeNames[n]`. Each kind of record has its own bits, so that one set can hold rights on all kinds.
 
 export const scopeNames = [
   'devices:view',
@@ -17,7 +17,7 @@ export const scopeNames = [
 
 export type ScopeName = (typeof scopeNames)[number];
 
-/** A set of scopes; bit n stands for scopeNames[n]. */
+/** A set of scopes: the sum of values of `scope`. */
 export type ScopeSet = number & { readonly __brand?: 'ScopeSet' };
 
 export const scope = {
@@ -42,25 +42,25 @@ export const scopesOn = {
   project: scope.projectView | scope.projectUpdate | scope.projectDelete,
 } as const satisfies Readonly<Record<string, ScopeSet>>;
 
-/** What rights are held on. */
+/** The kinds of records that have rights. */
 export type RecordKind = keyof typeof scopesOn;
 
 /** The scopes that a public record gives everyone (contract 3). */
 export const publicScopes: ScopeSet = scope.view | scope.dataView | scope.dataCreate | scope.gatewayView;
 
-/** The names of the scopes in the set, in spec.md's order. */
+/** The names of the scopes in the set, in the order of `scopeNames`. */
 export function namesOfScopes(set: ScopeSet): ScopeName[] {
   return scopeNames.filter((_, bit) => (set & (1 << bit)) !== 0);
 }
 
-/** Parses a scope's name, in the plural (`devices:view`) or as spec.md names granted scopes (`device:view`). */
+/** Parses the name of a scope, in the plural (`devices:view`) or the singular (`device:view`); undefined: no such name. */
 export function parseScopeName(name: string): ScopeSet | undefined {
   const plural = name.replace(/^device(-data)?:/, 'devices$1:');
   const bit = scopeNames.findIndex((known) => known === plural);
   return bit < 0 ? undefined : 1 << bit;
 }
 
-/** The names of spec 2.7 for granted scopes (`device:view`), as shares show them. */
+/** The names that shares show, in the singular for devices (`device:view`, spec 2.7). */
 export function grantNamesOfScopes(set: ScopeSet): string[] {
   return namesOfScopes(set).map((name) => name.replace(/^devices/, 'device'));
 }

@@ -1,4 +1,5 @@
-// Decides at delivery who receives a message (contract 8), by the same permission function as HTTP (I6).
+// Decides who may receive a message and who may publish messages that only clients exchange (contract 8). The decision is
+// made at each delivery, by the same permission function as for HTTP (I6).
 import type { DeviceDirectory } from '../domain/devices/device-directory.ts';
 import type { Gateways } from '../domain/gateways/gateways.ts';
 import type { Permissions } from '../domain/permissions/permission.ts';
@@ -31,8 +32,8 @@ export class Access {
 
   /**
    * Loads the records that `grantedQos` needs for a stored message.
-   * @returns false where the device, part, gateway or user it belongs to was removed since; a new record with the same
-   * id or name is another one.
+   * @returns false where the device, part, gateway or user that the message belongs to was removed since. A new record
+   * with the same id or name has another key and does not count.
    */
   async prepare(message: {
     readonly topic: string;
@@ -58,12 +59,12 @@ export class Access {
   }
 
   /**
-   * Whether it makes sense to keep a message for an absent user. Where the device is not in memory the answer is yes;
-   * delivery checks again.
+   * Whether to queue a message for stored sessions of a user. True where the records are not in memory, because delivery
+   * checks again.
    */
   mayKeep(user: UserKey, message: { readonly topic: string; readonly user?: UserKey | undefined }): boolean {
     const parsed = parseTopic(message.topic);
-    // Such messages pass between connections of one user, so the receiver must be the publisher.
+    // Messages below `users/` pass between connections of one user, so the receiver must be the publisher.
     if (parsed.kind === 'user') return message.user === user;
     if (parsed.kind === 'none') return false;
     const actor = this.#sessions.actorByKey(user);

@@ -1,6 +1,6 @@
-// Extends aedes in three respects: what a client publishes to a sensor or an actuator is not routed (the feed delivers
-// it); all routed messages go out in one order and in both forms of their topic; and it is known which topics have
-// subscribers.
+// Extends aedes in three respects. It does not route what a client publishes to a sensor or an actuator, because the feed
+// delivers that after the commit (I2). It sends all routed messages in one order, in both forms of their topic. And it
+// knows which topics have subscribers, so that nothing is done for a message that nobody receives.
 
 import { Aedes, type AedesOptions, type AedesPublishPacket, type Client, type PublishPacket } from 'aedes';
 import Packet from 'aedes-packet';
@@ -26,12 +26,12 @@ export type SessionMessageStore = Pick<
   'storedFilters' | 'storeRetained' | 'hasSubscribers' | 'enqueueForSubscribers'
 >;
 
-/** A message that is sent once it is stored, and after all routed before it. */
-interface InLine {
+/** A message that is sent after it is stored and after all messages that were routed before it. */
+interface QueuedMessage {
   readonly packet: AedesPublishPacket;
   readonly isSilent: boolean;
-  /** Undefined where nothing has to be stored. */
-  readonly kept: Promise<unknown> | undefined;
+  /** Resolves when the message is stored; undefined where nothing has to be stored. */
+  readonly stored: Promise<unknown> | undefined;
   readonly resolve: () => void;
   readonly reject: (error: unknown) => void;
 }
@@ -48,8 +48,8 @@ export class Broker extends Aedes implements PublishRouter {
   /** Publishers of messages that the broker routes by itself (QoS 2). */
   readonly #publishers = new WeakMap<object, UserKey>();
   readonly #sessionMessages: SessionMessageStore;
-  /** Returns the key of the gateway that a relayed topic belongs to. */
-  readonly #ownerOf: (topic: string) => number | undefined;
+  /** Returns the key of the gateway that a topic belongs to; undefined for other topics. */
+  readonly #gatewayKeyOf: (topic: string) => number | undefined;
   readonly #subscribers: Subscribers;
   /** Whether any connected client subscribes to a topic; cleared with every change of a subscription. */
   readonly #wanted = new LruCache<string, boolean>({
@@ -59,19 +59,19 @@ export class Broker extends Aedes implements PublishRouter {
     weigh: (_, topic) => entryBytes + textHeapBytes(topic),
   });
   #filterCount = 0;
-  #line: InLine[] = [];
+  #queue: QueuedMessage[] = [];
   #advancing = false;
 
   constructor(
     options: AedesOptions,
     sessionMessages: SessionMessageStore,
-    ownerOf: (topic: string) => number | undefined = () => undefined,
+    gatewayKeyOf: (topic: string) => number | undefined = () => undefined,
   ) {
     const subscribers = new Subscribers();
     super({ ...options, mq: subscribers });
     this.#subscribers = subscribers;
     this.#sessionMessages = sessionMessages;
-    this.#ownerOf = ownerOf;
+    this.#gatewayKeyOf = gatewayKeyOf;
   }
 
   /** Connections by client id. */
@@ -79,7 +79,7 @@ export class Broker extends Aedes implements PublishRouter {
     return (this as unknown as { clients: Record<string, Client> }).clients;
   }
 
-  /** Marks a packet: it is acknowledged and not routed. */
+  /** Marks a packet that is only acknowledged, not routed. */
   take(packet: object): void {
     this.#taken.add(packet);
   }
@@ -94,45 +94,45 @@ export class Broker extends Aedes implements PublishRouter {
   }
 
   wants(topic: string, { qos, retain, user }: MessageKind): boolean {
-    // Stored sessions are asked before anything else is done for the message, so that sessions whose users may not have
-    // it cost next to nothing.
+    // `hasSubscribers` includes the permission of the users, so that sessions that may not receive the message cost
+    // almost nothing.
     return retain || this.#isSubscribed(topic) || (qos > 0 && this.#sessionMessages.hasSubscribers({ topic, user }));
   }
 
   /**
-   * Routes a message: stores it where needed, then hands it to its subscribers, in the order of the calls, so that one
-   * that waits for the disk is not overtaken (I3). Resolves when the subscribers have it; callers wait for that, which
-   * bounds the queue (I4).
-   * @throws Refusal when it could not be stored; it has been sent all the same.
+   * Routes a message: stores it where needed, then passes it to its subscribers. Messages leave in the order of the
+   * calls, so that none overtakes one that waits for the disk (I3). Resolves when the subscribers have it; callers wait
+   * for that, which bounds the queue (I4).
+   * @throws Refusal when it could not be stored; it has been sent nevertheless.
    */
   route(message: OutgoingPublish): Promise<void> {
     const packet = new BrokerPacket({ cmd: 'publish', dup: false, ...message }, this);
     const { device, part, user } = message;
     if (device !== undefined) Object.assign(packet, part === undefined ? { device } : { device, part });
     if (user !== undefined) Object.assign(packet, { user });
-    const kept = this.#keep(packet);
-    // Handled when the message's turn comes.
-    kept?.catch(() => {});
+    const stored = this.#store(packet);
+    // `#advance` handles the error; this handler only prevents an unhandled rejection until then.
+    stored?.catch(() => {});
     return new Promise((resolve, reject) => {
-      this.#line.push({ packet, isSilent: message.isSilent === true, kept, resolve, reject });
+      this.#queue.push({ packet, isSilent: message.isSilent === true, stored, resolve, reject });
       if (!this.#advancing) void this.#advance();
     });
   }
 
   /** Routes a client's message in both forms of its topic. */
   async relay({ topic, payload, qos, retain }: PublishPacket, user: UserKey | undefined): Promise<void> {
-    const device = this.#ownerOf(topic);
+    const gateway = this.#gatewayKeyOf(topic);
     const message = {
       ...{ payload: Buffer.from(payload), qos, retain },
-      ...(device === undefined ? {} : { device }),
+      ...(gateway === undefined ? {} : { device: gateway }),
       ...(user === undefined ? {} : { user }),
     };
     await Promise.all(bothForms(topic).map((form) => this.route({ ...message, topic: form })));
   }
 
   /**
-   * aedes calls this when a connection is accepted. Ignores one that has closed meanwhile, which would block its client
-   * id.
+   * aedes calls this when a connection is accepted. Ignores a connection that has closed meanwhile, which would
+   * block its client id.
    */
   registerClient(client: Client): void {
     if (!client.closed) aedesMethods.registerClient.call(this, client);
@@ -167,7 +167,7 @@ export class Broker extends Aedes implements PublishRouter {
     return subscribed;
   }
 
-  #keep(packet: AedesPublishPacket): Promise<unknown> | undefined {
+  #store(packet: AedesPublishPacket): Promise<unknown> | undefined {
     // Both start at once, because message numbers must be given in the order of the queue.
     const retained = packet.retain ? this.#sessionMessages.storeRetained(packet) : undefined;
     const queued = packet.qos > 0 && this.#sessionMessages.storedFilters > 0 ? this.#enqueue(packet) : undefined;
@@ -182,11 +182,11 @@ export class Broker extends Aedes implements PublishRouter {
 
   async #advance(): Promise<void> {
     this.#advancing = true;
-    while (this.#line.length > 0) {
-      const line = this.#line;
-      this.#line = [];
-      for (const { packet, isSilent, kept, resolve, reject } of line) {
-        const fault = kept && (await faultOf(kept));
+    while (this.#queue.length > 0) {
+      const messages = this.#queue;
+      this.#queue = [];
+      for (const { packet, isSilent, stored, resolve, reject } of messages) {
+        const fault = stored && (await faultOf(stored));
         const done = () => (fault === undefined ? resolve() : reject(fault));
         if (isSilent) done();
         else this.#subscribers.emit(packet, done);

@@ -1,5 +1,5 @@
-// The grammar of topics (contract 8), known to this file only. Topics with and without a leading slash mean the same; a
-// subscriber gets the form that its filter asks for.
+// The grammar of topics (contract 8); no other file takes topics apart. Topics with and without a leading slash mean the
+// same; a subscriber receives the form that its filter asks for.
 
 import { hasBytesMax } from '../base/text/text-length.ts';
 import { limits } from '../config/limits.ts';
@@ -10,7 +10,7 @@ export type Topic =
   | { readonly kind: 'actuator'; readonly device: string; readonly actuator: string }
   /** `users/{username}/…`: between connections of one user. */
   | { readonly kind: 'user'; readonly username: string }
-  /** `devices/{gateway id}/…`: topics of a gateway's client. */
+  /** `devices/{gateway id}/…`: between clients that may act for the gateway. */
   | { readonly kind: 'gateway'; readonly gateway: string }
   | { readonly kind: 'none' };
 
@@ -20,7 +20,7 @@ export function parseTopic(topic: string): Topic {
   const levels = withoutSlash(topic).split('/');
   const [root, id = '', part, partId = '', leaf] = levels;
   if (root === 'users') return levels.length > 2 && id !== '' ? { kind: 'user', username: id } : none;
-  // A longer id cannot exist, so it is not looked up. Usernames have a bound of their own.
+  // No device or gateway has a longer id, so it is not looked up.
   if (root !== 'devices' || id === '' || id.length > limits.idCharsMax) return none;
   if (levels.length === 5 && partId !== '') {
     if (part === 'sensors' && (leaf === 'value' || leaf === 'values')) {
@@ -39,7 +39,7 @@ export interface TopicRange {
 
 /** The topics that belong to the user alone, in both forms. */
 export function ownTopicsOf(username: string): readonly TopicRange[] {
-  // '0' is the character after '/', so this range has all topics below the prefix.
+  // '0' is the character after '/', so this range contains exactly the topics below the prefix.
   return bothForms(`users/${username}`).map((own) => ({ from: `${own}/`, to: `${own}0` }));
 }
 

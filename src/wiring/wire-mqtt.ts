@@ -1,4 +1,5 @@
-// Wires what MQTT stores: for whom, how long, and how much of it. Called by server.ts alone.
+// Opens the storage of MQTT sessions with the rules that the engine cannot know: which users may receive a message, which
+// client ids are in use, how long sessions are kept. Called by server.ts alone.
 
 import type { Log } from '../base/log.ts';
 import type { Clock } from '../base/time/clock.ts';
@@ -17,8 +18,9 @@ export function openMqttSessions(parts: {
   readonly engine: Engine;
   readonly guest: { readonly key: UserKey };
   readonly quotas: Pick<Quotas, 'onChange'>;
-  /** How long a session is kept after its client went away; undefined: for ever. */
+  /** How long a session is kept after its client has disconnected, in milliseconds; undefined: for ever. */
   readonly sessionExpiryMs: number | undefined;
+  /** A function, because the server is made after the storage that it needs. */
   readonly server: () => MqttServer;
 }): MqttSessions {
   const { clock, log, engine, guest, quotas, sessionExpiryMs, server } = parts;

@@ -1,9 +1,9 @@
-// The port of what MQTT stores: sessions with their subscriptions, queued messages, QoS 2 under way, wills and retained messages.
-// It is written in the commits of datapoints. The broker (aedes) calls the methods of the second part by these names, so they
-// are aedes's. Every engine passes test/storage/mqtt-sessions.suite.ts.
+// The port for what MQTT stores: sessions with their subscriptions, queued messages, QoS 2 publishes without PUBREL, wills
+// and retained messages. Writes go into the commits of datapoints. The broker (aedes) calls the methods of the second part,
+// so their names are those of aedes's persistence interface. Every engine passes test/storage/mqtt-sessions.suite.ts.
 import type { UserKey } from '../users/user.ts';
 
-/** A packet as the broker hands it over. Whatever fields it has come back. */
+/** A packet of the broker. The store returns it with the fields that it was stored with. */
 export interface StoredPacket {
   cmd?: string | undefined;
   topic?: string | undefined;
@@ -12,23 +12,23 @@ export interface StoredPacket {
   retain?: boolean | undefined;
   dup?: boolean | undefined;
   messageId?: number | undefined;
-  /** Broker id and number, by which the broker tells messages apart. */
+  /** Id of the broker's start and number of the message: together they identify a message. */
   brokerId?: string | null | undefined;
   brokerCounter?: number | undefined;
   /** The user who published it. */
   user?: UserKey | undefined;
-  /** Of a will: the client that it is of. */
+  /** The client id of a will. */
   clientId?: string | undefined;
 }
 
-/** The client that a packet is for or from: the broker's connection, or sometimes an object with the id alone. */
+/** The client of a packet. aedes passes its connection, or in some calls an object that has only the id. */
 export interface PacketClient {
   readonly id: string;
   /** False on the connection of a persistent session, true on that of a clean one. */
   readonly clean?: boolean;
 }
 
-/** The client of a will, and the start of the broker under which it was stored. */
+/** Identifies a will: its client, and the broker id under which it was stored. */
 export interface WillKey extends PacketClient {
   readonly brokerId?: string;
 }
@@ -38,7 +38,7 @@ export interface QueueRecipient {
   readonly qos?: number | undefined;
 }
 
-/** What is stored of a subscription; all fields but the QoS are of MQTT 5. */
+/** The stored options of a subscription. All but the QoS are options of MQTT 5. */
 export interface SubscriptionOptions {
   readonly qos: number;
   readonly rh?: number | undefined;
@@ -56,10 +56,10 @@ export interface TopicSubscription extends SubscriptionOptions {
   readonly topic: string;
 }
 
-/** The fields of a message that decide who may have it. */
+/** The fields of a message that decide who may receive it. */
 export interface RoutedMessage {
   readonly topic?: string | undefined;
-  /** The publisher, where it matters. */
+  /** The publisher; needed for topics below `users/`, which only connections of the same user receive. */
   readonly user?: UserKey | undefined;
 }
 
@@ -69,7 +69,7 @@ export interface RetainedCandidate {
   readonly payload: string | Uint8Array;
 }
 
-/** The start of a broker, under an id of its own. */
+/** A start of the broker; it takes a new id at every start. */
 export interface BrokerIdentity {
   readonly id: string;
   readonly counter: number;
@@ -77,78 +77,78 @@ export interface BrokerIdentity {
   listenerCount?(event: string): number;
 }
 
-/** How much a user may store by MQTT; Infinity: no bound. */
+/** How much a user may store by MQTT; Infinity: no limit. */
 export interface MqttQuota {
   readonly sessions: number;
-  /** For sessions with their filters, queues and wills. */
+  /** Bytes of sessions with their filters, queues and wills. */
   readonly sessionBytes: number;
-  /** For retained messages. */
+  /** Bytes of retained messages. */
   readonly retainedBytes: number;
 }
 
 export type MqttQuotaKind = keyof MqttQuota;
 
-/** What the engine asks of those who know users and connections. */
+/** What the engine needs to know about users and connections. */
 export interface MqttSessionRules {
-  /** Whether a filter matches topics of this form: with the leading slash or without. */
+  /** Whether a filter asks for topics of the form of `topic`: with a leading slash or without. */
   readonly matchesForm: (filter: string, topic: string) => boolean;
-  /** Whether the message may be kept for sessions of this user. */
+  /** Whether the message may be queued for stored sessions of this user. */
   readonly mayReceive: (user: UserKey | undefined, message: RoutedMessage) => boolean;
   /** Whether a client is connected or connecting under this id. */
   readonly isInUse: (clientId: string) => boolean;
-  /** How long a session of this user is kept after its client went away; undefined: for ever. */
+  /** How long a session of this user is kept after its client has disconnected, in milliseconds; undefined: for ever. */
   readonly expiryMsOf: (user: UserKey | undefined) => number | undefined;
   /** The user guest: many clients share its quota, so half of its session bytes is divided evenly among its sessions. */
   readonly guest: UserKey;
   /** Called when a quota has refused something. */
   readonly onRefused: (user: UserKey, kind: MqttQuotaKind) => void;
-  /** Has a listener called when the quota of a user has changed. */
+  /** Registers a listener that is called when the quota of a user has changed. */
   readonly onQuotaChange: (listener: (user: UserKey) => void) => void;
 }
 
 export interface MqttSessions {
-  /** Filters of stored sessions with QoS above 0. In memory, because it is asked with every message. */
+  /** Number of filters of stored sessions with QoS above 0. Held in memory, because every message asks for it. */
   readonly storedFilters: number;
   /** Users who have stored sessions, each once. */
   sessionUsers(): Iterable<UserKey>;
-  /** The user whose session is stored under the client id, as it is in memory. */
+  /** The user whose session is stored under the client id, from memory; the session may have expired. */
   sessionOwner(clientId: string): UserKey | undefined;
-  /** The same; a session that has expired is gone when it resolves. */
+  /** The same, after an expired session was removed. */
   findSessionOwner(clientId: string): Promise<UserKey | undefined>;
   /**
-   * Makes the persistent session of this client id the user's own.
+   * Creates the persistent session of this client id for the user, or continues theirs.
    * @throws Refusal `exists` when it is another user's, `busy` when there are too many sessions.
    */
   claimSession(clientId: string, user: UserKey): Promise<void>;
-  /** Notes that the client of a persistent session has gone. */
+  /** Call when the client of a persistent session has disconnected; its time until expiry begins. */
   leaveSession(clientId: string): void;
   /** Removes all that is stored of a session [MQTT-3.1.2-6]. */
   endSession(clientId: string): Promise<void>;
-  /** Removes all sessions and wills of a user, and what is retained on topics that are theirs alone. */
+  /** Removes all sessions and wills of a user, and the retained messages on topics that belong to the user alone. */
   forgetUser(user: UserKey, ownTopics: readonly { readonly from: string; readonly to: string }[]): Promise<void>;
-  /** Whether a user's quota has room for so many bytes more of a session. */
+  /** Whether a user's quota allows this many more bytes of a session. */
   hasCapacityForBytes(user: UserKey, bytes: number): boolean;
-  /** Whether the stored session takes one more filter. */
+  /** Whether the bounds of the stored session allow one more filter. */
   hasCapacityForFilter(clientId: string, filter: string): boolean;
-  /** Whether these messages of a user may be retained. */
+  /** Whether the user's quota allows these messages to be retained. */
   allowsRetained(user: UserKey, packets: readonly RetainedCandidate[]): boolean;
-  /** What of their quota retained messages of a user take, and what these would add to it, bytes. */
+  /** Bytes of retained messages of a user: `used` now, `amount` that these packets would add, `limit` of the quota. */
   retainedStockOf(
     user: UserKey,
     packets: readonly RetainedCandidate[],
   ): { readonly amount: number; readonly used: number; readonly limit: number };
-  /** Is there a stored session for which this message is to be kept? Asked with every message. */
+  /** Whether any stored session subscribes to this message and may receive it. Called for every message. */
   hasSubscribers(message: RoutedMessage): boolean;
-  /** Keeps a message for the stored sessions that take it. */
+  /** Queues a message for the stored sessions that subscribe to it. */
   enqueueForSubscribers(packet: StoredPacket): Promise<void>;
-  /** Resolves when no session is due to end and nothing waits to be written. */
+  /** Resolves when no session is due to expire and all writes are committed. */
   idle(): Promise<void>;
 
-  // --- What aedes calls ---------------------------------------------------------------------------------------
+  // --- Methods that aedes calls -------------------------------------------------------------------------------
 
-  /** Reads what is stored. The broker takes a new id at every start. */
+  /** Loads the stored sessions into memory. */
   setup(broker: BrokerIdentity): Promise<void>;
-  /** Ends long reads; resolves when nothing waits to be written any more. */
+  /** Ends long reads; resolves when all writes are committed. */
   destroy(): Promise<void>;
   storeRetained(packet: StoredPacket): Promise<void>;
   createRetainedStream(filter: string): AsyncIterable<unknown>;
@@ -158,7 +158,7 @@ export interface MqttSessions {
   subscriptionsByClient(client: PacketClient): Promise<Subscription[]>;
   subscriptionsByTopic(topic: string): Promise<TopicSubscription[]>;
   countOffline(): Promise<{ readonly subsCount: number; readonly clientsCount: number }>;
-  /** Called when a clean session connects: all of the earlier one goes. */
+  /** Called when a client with a clean session connects: removes all that is stored of its earlier session. */
   cleanSubscriptions(client: PacketClient): Promise<void>;
   getClientList(filter: string): AsyncIterable<unknown>;
   outgoingEnqueue(recipient: QueueRecipient, packet: StoredPacket): Promise<void>;
@@ -173,6 +173,6 @@ export interface MqttSessions {
   putWill(client: PacketClient, will: StoredPacket): Promise<void>;
   getWill(client: WillKey): Promise<StoredPacket | undefined>;
   delWill(client: WillKey): Promise<StoredPacket | undefined>;
-  /** Wills stored under other starts of the broker than these. */
+  /** Wills stored under broker ids that are not in the list: their broker ended without publishing them. */
   streamWill(brokers?: Readonly<Record<string, unknown>>): AsyncIterable<unknown>;
 }

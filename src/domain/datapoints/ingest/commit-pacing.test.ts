@@ -1,5 +1,5 @@
-// When commits are spared, in a world whose time tests turn: who may send at any time is spared commits, and who waits for each
-// answer is not slowed down.
+// When commits are paced, simulated with a clock of the test: a stream takes fewer commits, and senders that wait for each
+// answer are not slowed down.
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { limits } from '../../../config/limits.ts';
@@ -49,25 +49,25 @@ async function run(
   return { commitsPerS: commits / seconds, datapointsPerS: committed / seconds };
 }
 
-/** So many a second, whatever is answered. */
+/** `perS` datapoints a second, however many were answered. */
 const stream = (perS: number) => (nowMs: number) => ((nowMs - 1_000) * perS) / 1000;
 
-/** So many clients, each of which sends its next datapoint as soon as the one before is answered. */
+/** `clients` clients, each of which sends its next datapoint as soon as the one before is answered. */
 const inTurn = (clients: number) => (_nowMs: number, answered: number) => answered + clients;
 
 suite('commits of a stream', () => {
   for (const perS of [5_000, 10_000, 50_000]) {
-    test(`of ${perS} datapoints a second are spared, and none of those stays behind`, async () => {
+    test(`of ${perS} datapoints a second are paced, and no datapoint is left behind`, async () => {
       const free = await run(20, stream(perS), false);
       const paced = await run(20, stream(perS));
       assert.ok(free.commitsPerS > 500, `${free.commitsPerS} commits a second without pacing`);
-      const most = (1000 / bounds.everyMs) * 1.25;
+      const most = (1000 / bounds.intervalMs) * 1.25;
       assert.ok(paced.commitsPerS <= most, `${paced.commitsPerS} commits a second, ${most} at most`);
       assert.ok(paced.datapointsPerS >= perS * 0.999, `${paced.datapointsPerS} datapoints a second`);
     });
   }
 
-  test('that comes in waves are spared within them', async () => {
+  test('that comes in waves are paced within them', async () => {
     const wave = (nowMs: number) => {
       const elapsed = nowMs - 1_000;
       return Math.floor(elapsed / 4_000) * 20_000 + Math.min(elapsed % 4_000, 2_000) * 10;
@@ -78,7 +78,7 @@ suite('commits of a stream', () => {
   });
 
   test('that is thin is left alone', async () => {
-    const perS = (bounds.datapointsMin / bounds.everyMs) * 1000 * 0.8;
+    const perS = (bounds.datapointsMin / bounds.intervalMs) * 1000 * 0.8;
     const free = await run(20, stream(perS), false);
     assert.deepEqual(await run(20, stream(perS)), free);
   });
@@ -119,7 +119,7 @@ suite('who sends the next datapoint when the last is answered', () => {
 });
 
 test('what is enough for a commit waits for no more', async () => {
-  const perS = (bounds.datapointsEnough / commitTakesMs) * 1000 * 2;
+  const perS = (bounds.datapointsAtOnce / commitTakesMs) * 1000 * 2;
   const free = await run(5, stream(perS), false);
   assert.deepEqual(await run(5, stream(perS)), free);
 });

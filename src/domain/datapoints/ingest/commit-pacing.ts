@@ -1,28 +1,23 @@
-// Spares the disk commits where datapoints come in a stream, from many or in many small pushes: a commit writes whole pages
-// however little it holds, so that five hundred small ones a second wear flash memory out twice as fast as two hundred. In a
-// spared stretch a commit waits until a few milliseconds after the one before began. Who sends the next push only when the
-// last one is answered must not be slowed down by that, and only trying tells: where fewer datapoints come in a spared
-// stretch than in a free one, the next free one is twice as long. Called by the writer alone, for the size and time of commits.
+// Reduces the number of commits while datapoints arrive in a stream. A commit writes whole pages however little it holds,
+// so that five hundred small commits in a second wear out flash memory twice as fast as two hundred. In a paced phase a
+// commit begins at the earliest `intervalMs` after the one before. That must not slow down senders that wait for each
+// answer before they send again. Whether it does can only be measured: phases with and without pacing alternate, and if a
+// paced phase takes in fewer datapoints than the unpaced phase before, the next unpaced phase is twice as long. Only the
+// writer calls it.
 
 export interface CommitPacingBounds {
-  /** Milliseconds between the beginnings of two commits, in spared stretches. */
-  readonly everyMs: number;
-  /** Datapoints in that time from which on a stream is paced. */
+  /** Minimum time in milliseconds between the beginnings of two commits in a paced phase. */
+  readonly intervalMs: number;
+  /** Pacing begins when at least this many datapoints arrive in `intervalMs`. */
   readonly datapointsMin: number;
-  /** With so many datapoints a commit waits no longer. */
-  readonly datapointsEnough: number;
-  /**
-   * Milliseconds of a free stretch: the shortest, and the longest, which is used after several spared stretches were
-   * too slow.
-   */
-  readonly freeMsMin: number;
-  readonly freeMsMax: number;
-  /**
-   * Milliseconds of a spared stretch, after which its rate is compared; and the number of such stretches before the
-   * next free one.
-   */
-  readonly sparedMs: number;
-  readonly sparedMax: number;
+  /** With this many waiting datapoints a commit begins at once. */
+  readonly datapointsAtOnce: number;
+  /** Shortest length of an unpaced phase in milliseconds; and the longest, after several paced phases were too slow. */
+  readonly unpacedMsMin: number;
+  readonly unpacedMsMax: number;
+  /** Length of a paced phase in milliseconds; and how many may follow each other before the next unpaced phase. */
+  readonly pacedMs: number;
+  readonly pacedPhasesMax: number;
 }
 
 /** Elapsed time in milliseconds; tests provide their own. */
@@ -36,64 +31,64 @@ const timer: PacingTimer = {
   sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
 };
 
-/** A spared stretch must reach this share of the free stretch's rate. */
-const shareMin = 0.9;
+/** A paced phase must reach this share of the rate of the unpaced phase before, or it counts as too slow. */
+const rateShareMin = 0.9;
 
 export class CommitPacing {
   readonly #bounds: CommitPacingBounds;
   readonly #timer: PacingTimer;
-  #commitMs = Number.NEGATIVE_INFINITY;
-  #stretchMs = Number.NEGATIVE_INFINITY;
-  /** Datapoints committed in this stretch. */
+  #commitStartMs = Number.NEGATIVE_INFINITY;
+  #phaseStartMs = Number.NEGATIVE_INFINITY;
+  /** Datapoints committed in this phase. */
   #datapoints = 0;
-  /** Consecutive spared stretches including this one; 0 in a free one. */
-  #spared = 0;
-  #freeMs: number;
-  /** Datapoints per millisecond in the last free stretch. */
-  #freeRate = 0;
+  /** Number of consecutive paced phases including this one; 0 in an unpaced phase. */
+  #pacedPhases = 0;
+  #unpacedMs: number;
+  /** Datapoints per millisecond in the last unpaced phase. */
+  #unpacedRate = 0;
 
   constructor(bounds: CommitPacingBounds, time = timer) {
     this.#bounds = bounds;
     this.#timer = time;
-    this.#freeMs = bounds.freeMsMin;
+    this.#unpacedMs = bounds.unpacedMsMin;
   }
 
   /** Waits until the next commit may begin; `waiting` datapoints are in the queue. */
   async wait(waiting: number): Promise<void> {
-    if (this.#spared === 0 || waiting >= this.#bounds.datapointsEnough) return;
-    const leftMs = this.#commitMs + this.#bounds.everyMs - this.#timer.now();
+    if (this.#pacedPhases === 0 || waiting >= this.#bounds.datapointsAtOnce) return;
+    const leftMs = this.#commitStartMs + this.#bounds.intervalMs - this.#timer.now();
     if (leftMs >= 1) await this.#timer.sleep(leftMs);
   }
 
-  /** A commit of so many datapoints begins. */
+  /** Call when a commit begins, with its number of datapoints. */
   commitBegins(datapoints: number): void {
     const nowMs = this.#timer.now();
-    const elapsedMs = nowMs - this.#stretchMs;
-    this.#commitMs = nowMs;
-    if (elapsedMs >= (this.#spared === 0 ? this.#freeMs : this.#bounds.sparedMs)) {
-      // A stretch with a pause in it says nothing about the cost of pacing.
-      if (this.#spared > 0 && elapsedMs > this.#bounds.sparedMs * 2) this.#spareAnew();
-      else this.#endStretch(this.#datapoints / elapsedMs);
-      this.#stretchMs = nowMs;
+    const elapsedMs = nowMs - this.#phaseStartMs;
+    this.#commitStartMs = nowMs;
+    if (elapsedMs >= (this.#pacedPhases === 0 ? this.#unpacedMs : this.#bounds.pacedMs)) {
+      // A phase that lasted twice its length had a pause of the senders in it: its rate says nothing about pacing.
+      if (this.#pacedPhases > 0 && elapsedMs > this.#bounds.pacedMs * 2) this.#restart();
+      else this.#endPhase(this.#datapoints / elapsedMs);
+      this.#phaseStartMs = nowMs;
       this.#datapoints = 0;
     }
     this.#datapoints += datapoints;
   }
 
-  #spareAnew(): void {
-    this.#spared = 0;
-    this.#freeMs = this.#bounds.freeMsMin;
+  #restart(): void {
+    this.#pacedPhases = 0;
+    this.#unpacedMs = this.#bounds.unpacedMsMin;
   }
 
-  #endStretch(rate: number): void {
-    const { everyMs, datapointsMin, freeMsMin, freeMsMax, sparedMax } = this.#bounds;
-    if (this.#spared === 0) {
-      this.#freeRate = rate;
-      if (rate * everyMs >= datapointsMin) this.#spared = 1;
+  #endPhase(rate: number): void {
+    const { intervalMs, datapointsMin, unpacedMsMin, unpacedMsMax, pacedPhasesMax } = this.#bounds;
+    if (this.#pacedPhases === 0) {
+      this.#unpacedRate = rate;
+      if (rate * intervalMs >= datapointsMin) this.#pacedPhases = 1;
       return;
     }
-    const isCheap = rate >= this.#freeRate * shareMin;
-    this.#freeMs = isCheap ? freeMsMin : Math.min(this.#freeMs * 2, freeMsMax);
-    this.#spared = isCheap && this.#spared < sparedMax ? this.#spared + 1 : 0;
+    const isCheap = rate >= this.#unpacedRate * rateShareMin;
+    this.#unpacedMs = isCheap ? unpacedMsMin : Math.min(this.#unpacedMs * 2, unpacedMsMax);
+    this.#pacedPhases = isCheap && this.#pacedPhases < pacedPhasesMax ? this.#pacedPhases + 1 : 0;
   }
 }

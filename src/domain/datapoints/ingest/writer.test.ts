@@ -78,12 +78,12 @@ test('pushes of a stream that is spared commits share one', async () => {
       return 1;
     },
   };
-  // Spared from the second commit on.
+  // Paced from the second commit on.
   const commitPacing = {
     ...limits.commitPacing,
-    everyMs: 2_000,
+    intervalMs: 2_000,
     datapointsMin: 0,
-    sparedMs: 60_000,
+    pacedMs: 60_000,
   };
   const writer = new Writer({
     commitLog,
