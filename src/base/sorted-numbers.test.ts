@@ -1,4 +1,4 @@
-// Searching from either end finds what searching in the middle finds.
+// Searches from either end find the same as a binary search.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';

@@ -651,7 +651,7 @@ export const limits = {
   /** Milliseconds between two rounds of retention, and before a failed one is repeated. */
   retentionRoundMs: 3_600_000,
   retentionRetryMs: 60_000,
-  /** Sensors looked at in one step of a round. */
+  /** Sensors processed in one step of a round. */
   retentionSensorsStep: 500,
   /** Chunks removed in one commit. */
   retentionChunksMax: 50,

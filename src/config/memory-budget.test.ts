@@ -1,4 +1,4 @@
-// The bounds of memory add up to what is promised.
+// The bounds of memory add up to at most the documented maximum.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { limits } from './limits.ts';

@@ -204,10 +204,10 @@ export class Publishing {
     }
   }
 
-  /** Notes an expected refusal for the owner, and tells the sender nothing; throws what failed in the service. */
+  /** Adds an expected refusal to the device's drop log; the sender gets no error. Throws failures of the service. */
   async #drop(error: unknown, deviceId: string, actor: Actor, topic: string): Promise<void> {
-    const quiet = error instanceof Refusal && !isTransient(error);
-    if (!quiet) throw error;
+    const isExpected = error instanceof Refusal && !isTransient(error);
+    if (!isExpected) throw error;
     const device = await this.#parts.directory.find(deviceId);
     if (device !== undefined) {
       this.#parts.drops.note(device, { topic, username: actor.username, reason: error.message });

@@ -1,6 +1,6 @@
 // Pauses and resumes reading from a client of the broker. Several parts may pause it, each for its own reason; it
-// resumes when the last of them has resumed it. `onceDone` tells when the broker has finished the packets it has. Set
-// up by fast-path.ts.
+// resumes when the last of them has resumed it. `onceDone` calls back when the broker has finished the packets it has.
+// Set up by fast-path.ts.
 import type { Client } from 'aedes';
 
 /** Fields of aedes's client that its types do not declare; while `_paused` is set nothing is read. */

@@ -1,4 +1,4 @@
-// When the files of a certificate are read anew, and what happens where they cannot be used.
+// When the files of a certificate are read again, and what happens when they cannot be used.
 import assert from 'node:assert/strict';
 import { copyFileSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';

@@ -1,5 +1,5 @@
-// Attacks by accounts: registrations in a storm and under names that look like others, wrong logins over WebSocket through a
-// proxy, and rights that somebody had.
+// Attacks by accounts: many registrations, registrations under names that look like others, wrong logins over
+// WebSocket through a proxy, and use of rights that were revoked.
 import assert from 'node:assert/strict';
 import { generate, type IConnackPacket, parser } from 'mqtt-packet';
 import WebSocket from 'ws';

@@ -1,4 +1,4 @@
-// Attacks by connections alone: many that say nothing, and many that come and go.
+// Attacks by connections: many that send nothing, and many that open and close.
 import { type Attack, openSocket, pace, settled } from './harness/attack.ts';
 
 const connectionsMax = 3_000;

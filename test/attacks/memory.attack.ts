@@ -1,4 +1,4 @@
-// Attacks that fill memory with texts: names that are remembered, and descriptions that are read back.
+// Attacks that fill memory with texts: names that caches hold, and descriptions that lists return.
 import assert from 'node:assert/strict';
 import { request } from 'node:http';
 import { type Attack, type AttackTarget, pace } from './harness/attack.ts';

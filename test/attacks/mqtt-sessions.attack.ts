@@ -1,5 +1,5 @@
-// Attacks over MQTT by what is stored and by names: sessions with as many and as long filters as can be, sessions that
-// everything is kept for, large wills and early packets, and client ids of others.
+// Attacks over MQTT by stored data and by names: sessions with as many and as long filters as allowed, sessions that
+// every message is queued for, large wills and early packets, and client ids of others.
 import assert from 'node:assert/strict';
 import type { Socket } from 'node:net';
 import { generate } from 'mqtt-packet';

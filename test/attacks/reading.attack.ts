@@ -1,5 +1,5 @@
-// Attacks by reading much: long histories and exports on many connections, live streams that begin anew, imports that are
-// only tried, lists by costly filters.
+// Attacks by reading much: long histories and exports on many connections, live streams that are opened again and
+// again, dry runs of imports, lists with costly filters.
 import assert from 'node:assert/strict';
 import type { Socket } from 'node:net';
 import { type Attack, type AttackTarget, openSocket, pace, settled } from './harness/attack.ts';

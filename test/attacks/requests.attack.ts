@@ -1,4 +1,4 @@
-// Attacks by many requests that are small, or that are none: pipelines, unknown methods, broken upgrades, many addresses.
+// Attacks by many small or invalid requests: pipelines, unknown methods, broken upgrades, many addresses.
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { type Attack, type AttackTarget, openSocket, pace, settled, stranger } from './harness/attack.ts';

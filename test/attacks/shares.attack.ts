@@ -1,4 +1,4 @@
-// Attacks on what is shared out among callers: memory of bodies, password hashes, live streams, places in the ingest queue.
+// Attacks on what callers share: memory of bodies, password hashes, live streams, places in the ingest queue.
 import { type Attack, type AttackTarget, openSocket, pace, settled } from './harness/attack.ts';
 import { heard } from './harness/attacker.ts';
 

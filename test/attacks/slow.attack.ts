@@ -1,4 +1,4 @@
-// Attacks by slowness: requests that come a byte at a time, and answers that are taken a byte at a time.
+// Attacks by slowness: requests that are sent a byte at a time, and answers that are read a byte at a time.
 import type { Socket } from 'node:net';
 import { type Attack, openSocket, pace, settled } from './harness/attack.ts';
 import { fillDevice, makePublicDevice, postHead } from './harness/attacker.ts';

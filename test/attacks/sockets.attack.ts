@@ -1,4 +1,4 @@
-// Attacks on sockets that leave HTTP: an upgrade to where nothing is, and one that breaks off.
+// Attacks on sockets that leave HTTP: an upgrade to an unknown path, and one that breaks off.
 import { type Attack, openSocket, pace, settled } from './harness/attack.ts';
 
 const upgrade = (path: string) =>

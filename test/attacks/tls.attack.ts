@@ -1,5 +1,5 @@
-// Attacks on encryption: handshakes that stall, are reset or are none, at both ports; and handshakes as fast as can be, with
-// renegotiation, while certificates are read anew.
+// Attacks on TLS at both ports: handshakes that stall, are reset or are invalid; and as many handshakes as possible,
+// with renegotiation, while certificates are reloaded.
 import { randomBytes } from 'node:crypto';
 import { copyFileSync } from 'node:fs';
 import type { Socket } from 'node:net';

@@ -1,4 +1,4 @@
-// Attacks by asking and not reading: whatever the service has made ready for a reader is held until the reader takes it.
+// Attacks by requesting much and not reading the answers, which the service holds in memory until they are read.
 import { generate } from 'mqtt-packet';
 import { type Attack, type AttackTarget, openSocket, pace, settled } from './harness/attack.ts';
 

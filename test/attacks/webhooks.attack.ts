@@ -1,4 +1,5 @@
-// An attack by a user's webhooks: towards the operator's own network, the metadata of a cloud, and the service itself.
+// An attack by webhooks of a user that point to the operator's own network, the metadata service of a cloud, and the
+// service itself.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:http';

@@ -1,5 +1,5 @@
-// What is known of a device, in a browser: its dialog field by field, what has happened around it, and the state of it that
-// the list and the map tell alike.
+// A device's record in a browser: the dialog with its fields, recent events, and its state, which the list and the map
+// show alike.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';

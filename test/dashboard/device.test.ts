@@ -1,5 +1,5 @@
-// A device's page in a browser: its name and visibility, tiles that come live, its chart, place and actuators; sharing,
-// keys, drops and snippets; deleting; on every screen without fault.
+// A device's page in a browser: name and visibility, live tiles, chart, position and actuators; sharing, keys, dropped
+// messages and snippets; deleting; no fault on any screen size.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Browser, Locator, Page } from 'playwright-core';

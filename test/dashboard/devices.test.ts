@@ -1,5 +1,5 @@
-// The list of devices in a browser: what a row says, filters that stand in the address, keys, the search over everything,
-// creating a device, the first run; and that whatever a stranger wrote is text.
+// The list of devices in a browser: rows, filters in the address, keyboard, search, creating a device, the first run;
+// texts of strangers are shown as text.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Browser } from 'playwright-core';

@@ -1,5 +1,5 @@
-// Gateways, projects and the map in a browser: lists, pages, forms, deleting with a way back, the joint chart, clusters
-// and their popups; and that whatever a stranger wrote is text.
+// Gateways, projects and the map in a browser: lists, pages, forms, deleting with undo, the joint chart, clusters and
+// their popups; texts of strangers are shown as text.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Browser } from 'playwright-core';

@@ -1,5 +1,4 @@
-// In a browser: the question what strangers may do, asked once of an admin on the first-run page, and found again in the
-// profile.
+// In a browser: the first-run page asks an admin once what guests may do; the profile shows the setting later.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Browser } from 'playwright-core';

@@ -1,5 +1,5 @@
-// Files in a browser: a logger's CSV is understood, mapped, looked at, checked and brought in; a large one part by part,
-// going on where it broke off; what is refused is told with its line; and values go out as files.
+// Imports in a browser: a logger's CSV is recognised, mapped, previewed, checked and imported; a large file in parts,
+// continued where it broke off; refused lines are shown with their numbers; and exports as files.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, describe, test } from 'node:test';

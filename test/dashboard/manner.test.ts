@@ -1,5 +1,5 @@
-// How the whole dashboard behaves: no English left in French, dialogs that hold the focus and give it back, no motion
-// where none is wanted, faults in plain words with a way on.
+// The whole dashboard: no English text in the French version, dialogs trap the focus and return it, no animation where
+// the user wants none, errors in plain words with a next step.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';

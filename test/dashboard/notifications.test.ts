@@ -1,5 +1,5 @@
-// Notifications in a browser: the editor's sentence and its expression, the replay over history, what the server refuses,
-// the list with its acts, and the outbox with reasons.
+// Notifications in a browser: the editor's sentence and its expression, the dry run over history, refusals of the
+// server, the list with its actions, and the outbox with reasons.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';

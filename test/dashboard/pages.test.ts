@@ -1,5 +1,5 @@
-// Every page of the dashboard on every screen: nothing to complain of, no fault that axe-core finds, nothing that hangs
-// over the side.
+// Every page of the dashboard on every screen size: no error in the console, no fault that axe-core finds, nothing
+// wider than the screen.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Browser } from 'playwright-core';

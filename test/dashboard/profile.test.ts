@@ -1,4 +1,4 @@
-// One's own page in a browser: data and channels, test messages, shares, API keys, password, language and colours.
+// The profile in a browser: data and channels, test messages, shares, API keys, password, language and colours.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Browser } from 'playwright-core';

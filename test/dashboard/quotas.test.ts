@@ -1,4 +1,5 @@
-// Quotas in a browser: one sees in the profile how much one has; an admin sees it of each user, sets limits and takes them back.
+// Quotas in a browser: the profile shows one's own usage; an admin sees the usage of each user, sets limits and
+// removes them.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Browser } from 'playwright-core';

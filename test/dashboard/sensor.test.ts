@@ -1,5 +1,5 @@
 // A sensor's page in a browser: the chart and its span in the address, zooming, several sensors, figures, downloads,
-// thresholds, calibration, and what is kept how long; on every screen without fault.
+// thresholds, calibration, and retention; no fault on any screen size.
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { after, before, describe, test } from 'node:test';

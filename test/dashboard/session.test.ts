@@ -1,4 +1,4 @@
-// Signing in and out by the page, staying signed in over a reload, looking around as guest, making an account.
+// Signing in and out in a browser, staying signed in over a reload, using the dashboard as guest, creating an account.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Browser } from 'playwright-core';

@@ -1,5 +1,5 @@
-// Sign-ins, keys and handed-over devices in a browser: people see where they are signed in and end it, admins end the
-// sign-ins and keys of others, and who was handed a device decides what becomes of its shares.
+// Sign-ins, keys and received devices in a browser: users see and end their own sign-ins, admins end sign-ins and keys
+// of others, and the receiver of a device decides about its shares.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Browser } from 'playwright-core';

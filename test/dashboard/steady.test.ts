@@ -1,5 +1,5 @@
-// What is on a page stays where it is while the answers of the server come, each at its own time: nobody presses a button
-// that is no longer there. Measured by the browser (layout shifts; 0.1 is called good for a page).
+// The elements of a page do not move while answers of the server arrive one after the other, so that nobody presses
+// the wrong button. Measured by the browser (cumulative layout shift; up to 0.1 counts as good).
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';

@@ -1,5 +1,5 @@
-// Users in a browser: an admin finds, makes, changes and removes accounts; what the server refuses stands beside its
-// field; whatever a stranger wrote is text; others see no more than they may.
+// Users in a browser: an admin finds, creates, changes and removes accounts; refusals of the server are shown beside
+// their fields; texts of strangers are shown as text; other users see no more than they may.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';

@@ -1,4 +1,5 @@
-// What holds of every message that is shortened, every wait that is asked for, and every channel without a provider.
+// Rules for every channel: how messages are shortened, how long a requested wait may be, and what happens without a
+// provider.
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import fc from 'fast-check';

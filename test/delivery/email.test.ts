@@ -1,5 +1,5 @@
-// E-mail as a mail server takes it (RFC 5321), against one of our own: what is said and written, and what becomes of each
-// of its replies.
+// E-mail over SMTP (RFC 5321) against a server of the test: commands and messages that are sent, and what each reply
+// leads to.
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { EmailSender } from '../../src/delivery/email.ts';

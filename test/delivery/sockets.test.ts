@@ -1,4 +1,4 @@
-// What a provider may do with a connection of ours: whatever it is, the try comes to an end, and the process lives.
+// Whatever a provider does with a connection, the attempt ends and the process goes on.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';

@@ -1,5 +1,4 @@
-// Messages of a Telegram bot as the Bot API takes them (core.telegram.org/bots/api#sendmessage), against a server that
-// answers like it.
+// Messages by the Telegram Bot API (core.telegram.org/bots/api#sendmessage), against a server that answers like it.
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { TelegramSender } from '../../src/delivery/telegram.ts';

@@ -1,5 +1,5 @@
-// Text messages and calls as Twilio takes them (twilio.com/docs/sms/api, /voice/api), against a server that answers like
-// it: what is asked, and what becomes of each of its answers.
+// Text messages and calls by Twilio (twilio.com/docs/sms/api, /voice/api), against a server that answers like it: the
+// requests, and what each answer leads to.
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { SmsSender } from '../../src/delivery/sms.ts';

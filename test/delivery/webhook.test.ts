@@ -1,4 +1,4 @@
-// Messages to webhooks, signed as Standard Webhooks says, and what an address that leads to where it should not is worth.
+// Messages to webhooks: signatures as Standard Webhooks defines them, and addresses that webhooks must not reach.
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { once } from 'node:events';

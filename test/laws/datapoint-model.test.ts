@@ -1,5 +1,5 @@
-// Pushes and reads over REST against a sorted array: whatever is pushed, in whatever order, and whatever is sealed or
-// restarts in between, a read gives what the array gives (contract 5).
+// Pushes and reads over REST compared with a sorted array: whatever is pushed, in whatever order, and whatever is
+// sealed or restarted in between, a read returns what the array has (contract 5).
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import fc from 'fast-check';

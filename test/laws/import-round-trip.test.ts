@@ -1,5 +1,5 @@
-// What is exported and imported into a fresh service is exported from there in the same bytes (contract 10), whatever the
-// values, times, orders and sensors: CSV, NDJSON, and Parquet read back.
+// Data that is exported and imported into a fresh service is exported from there in the same bytes (contract 10),
+// whatever the values, times, orders and sensors: CSV, NDJSON, and Parquet.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import fc from 'fast-check';

@@ -1,5 +1,5 @@
-// I6 as a law for API keys: whatever a key was made with, lists, the query for permissions and every door give what its
-// owner holds, cut down by a few independent lines.
+// I6 for API keys as a property: for any key, lists, the query for permissions and all calls over HTTP and MQTT allow
+// exactly what an independent model of a few lines allows.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import fc from 'fast-check';

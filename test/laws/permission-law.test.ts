@@ -1,5 +1,5 @@
-// I6 as a law: whatever people, devices, shares and visibilities there are, lists, the query for permissions and every
-// door say what a few independent lines say.
+// I6 as a property: for any users, devices, shares and visibilities, lists, the query for permissions and all calls
+// over HTTP and MQTT agree with an independent model of a few lines.
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import fc from 'fast-check';

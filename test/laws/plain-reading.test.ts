@@ -1,4 +1,4 @@
-// The short way of reading a reading says what the general way says, or nothing.
+// The fast parser of a reading returns what the general parser returns, or nothing.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';

@@ -1,5 +1,5 @@
-// Rules against a few lines that say what spec.md 6 says: whatever rules there are, and whatever is pushed, paused,
-// edited, stopped or cut off in between, each rule has fired as often as those lines count, and sent as many messages.
+// Rules compared with a short model of spec 6: for any rules, and any pushes, pauses, changes, stops and kills, each
+// rule has fired as often as the model says, and sent as many messages.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import fc from 'fast-check';

@@ -1,4 +1,4 @@
-// Buckets of time against an oracle that walks through time minute by minute, in zones whose clocks do odd things.
+// Buckets of time compared with a model that walks through time minute by minute, in zones with unusual clock changes.
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import fc from 'fast-check';

@@ -1,5 +1,5 @@
-// The counters of quotas equal a recount after any changes of records, in whatever order: made, described anew, handed over,
-// removed, also where a unit of writes breaks off in its midst and is rolled back. A recount is what `dundun check` makes.
+// The counters of quotas equal a recount after any changes of records in any order: created, changed, handed over,
+// removed, also where a unit of writes is rolled back in the middle. The recount is the one of `dundun check`.
 import assert from 'node:assert/strict';
 import type { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';

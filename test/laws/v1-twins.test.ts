@@ -1,6 +1,6 @@
-// Contract 9 as a law: random calls through version 1 on one server, and their twins through version 2 on another,
-// leave the same rows, domains aside, and give the same data under other words. What the words are is said once
-// more, by hand (older-words.ts, twin-calls.ts), so that the word map of the service has somebody to differ from.
+// Contract 9 as a property: random calls through version 1 on one server and their equivalents through version 2 on
+// another leave the same rows, domains aside, and return the same data under other names. older-words.ts and
+// twin-calls.ts have their own word map, so that a fault in the map of the service is found.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import fc from 'fast-check';

@@ -1,5 +1,5 @@
-// Setting actuators over MQTT: strangers open no valves, the value type is kept to, and what is stored goes out as it
-// was published (contract 4 and 8; I1, I2, I6).
+// Setting actuators over MQTT: only users with the right may, the value type is checked, and the stored value is
+// delivered as it was published (contract 4 and 8; I1, I2, I6).
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { limits } from '../../src/config/limits.ts';

@@ -1,5 +1,5 @@
-// The bounds of MQTT (I4): what a single client asks too much of ends that client's connection or that request, and
-// nobody else notices. And the same service over WebSocket.
+// The bounds of MQTT (I4): a client that exceeds one loses its connection or has that request refused, and other
+// clients are not affected. Also over WebSocket.
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { generate, type Packet } from 'mqtt-packet';

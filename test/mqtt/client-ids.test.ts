@@ -1,5 +1,5 @@
-// Who gets a client id, and who may declare a gateway under it (contract 6 and 8): nobody takes an id from somebody who
-// signed in, over neither door and in neither order; and a guest never stands in the way.
+// Who gets a client id, and who may declare a gateway under it (contract 6 and 8): nobody takes an id from a signed-in
+// user, over HTTP or MQTT, in any order; and a guest never blocks a signed-in user.
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, suite, test } from 'node:test';
 import { limits } from '../../src/config/limits.ts';

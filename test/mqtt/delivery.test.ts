@@ -1,5 +1,5 @@
-// How messages reach who subscribed: as published, once for each form asked for, in the QoS granted, in the order of
-// the commits, whatever door they came by and whatever else happens to the device (contract 8; I2, I3).
+// Delivery to subscribers: the payload as published, once for each form of the topic, with the granted QoS, in the
+// order of commits, whether it came over HTTP or MQTT and whatever else happens to the device (contract 8; I2, I3).
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { Client, type Received, takeAll } from '../support/mqtt/mqtt-client.ts';

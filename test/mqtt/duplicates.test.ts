@@ -1,5 +1,5 @@
-// Repeats: a PUBLISH that comes again with DUP is stored and delivered once, however much lies between; what only looks
-// like one is new. In doubt, store (contract 8; I1).
+// Repeats: a PUBLISH that is sent again with DUP is stored and delivered once, however much was sent in between; a new
+// message that looks like a repeat is stored. In doubt a message is stored (contract 8; I1).
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import type { IPublishPacket } from 'mqtt-packet';

@@ -1,5 +1,5 @@
-// What subscribers do not read is theirs to bear: it is shared out by caller, who has more than its share waiting is cut, and
-// nobody's datapoints are refused for it.
+// Data that subscribers do not read is counted for their caller: a subscriber beyond the share of its caller is cut,
+// and no datapoint is refused because of it.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { limits } from '../../src/config/limits.ts';

@@ -1,4 +1,4 @@
-// Mosquitto's command-line clients, which have a MQTT of their own, used as the README does.
+// Mosquitto's command-line clients, another implementation of MQTT, used as the README shows.
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';

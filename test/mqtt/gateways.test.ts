@@ -1,4 +1,5 @@
-// A gateway over MQTT (contract 6 and 8): who gets its id, when it counts as connected, and when it was last seen.
+// A gateway over MQTT (contract 6 and 8): who may use its client id, when it counts as connected, and when it was last
+// seen.
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, suite, test } from 'node:test';
 import { Client, takeAll } from '../support/mqtt/mqtt-client.ts';

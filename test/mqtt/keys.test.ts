@@ -1,4 +1,4 @@
-// API keys as passwords over MQTT (contract 2): what they let in, what they pass, and what ends with them.
+// API keys as passwords over MQTT (contract 2): what they allow, and what ends when they are revoked.
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { limits } from '../../src/config/limits.ts';

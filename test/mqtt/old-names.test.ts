@@ -1,5 +1,5 @@
-// A user who is made again under an old name gets nothing of the old one's: neither what was retained for them, nor their
-// stored sessions, wills and webhook key (contract 3: what hangs on a user hangs on the id).
+// A user who is created under the name of a removed user gets nothing of theirs: no retained messages, stored
+// sessions, wills or webhook key (contract 3: what belongs to a user belongs to the id).
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { Client, takeAll } from '../support/mqtt/mqtt-client.ts';

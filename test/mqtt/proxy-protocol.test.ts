@@ -1,5 +1,5 @@
-// Plain MQTT behind a proxy that says by the PROXY protocol whose connection it is (DUNDUN_MQTT_PROXY_PROTOCOL): the header is
-// required, comes from trusted proxies alone, and its client is who counts.
+// Plain MQTT behind a proxy that sends the PROXY protocol (DUNDUN_MQTT_PROXY_PROTOCOL): the header is required,
+// accepted from trusted proxies only, and its address is the client's.
 import assert from 'node:assert/strict';
 import { connect, type Socket } from 'node:net';
 import { after, before, suite, test } from 'node:test';

@@ -1,5 +1,5 @@
-// Clients behind a trusted proxy count by their own address at every door (DUNDUN_TRUST_PROXY): who guesses passwords
-// slows down nobody else who comes through the same proxy.
+// Clients behind a trusted proxy count by their own address over HTTP and MQTT (DUNDUN_TRUST_PROXY): a client that
+// guesses passwords slows down no other client of the same proxy.
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { generate, type IConnackPacket, parser } from 'mqtt-packet';

@@ -1,5 +1,5 @@
-// Publishing to sensors over MQTT: who may, what is stored, and that everything else is acknowledged, leaves no row
-// and reaches nobody but the owner's drop log (contract 4, 5 and 8; I1, I2, I6).
+// Publishing to sensors over MQTT: who may, what is stored, and that everything else is acknowledged, stores no row
+// and appears only in the drop log of the device's owner (contract 4, 5 and 8; I1, I2, I6).
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { limits } from '../../src/config/limits.ts';

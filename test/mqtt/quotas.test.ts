@@ -1,5 +1,5 @@
-// What one user, and all guests together, may store by MQTT: sessions, filters, messages that wait, wills and retained
-// messages. Beyond it the one who asks is refused or cut, and nobody else notices (contract 1 and 8; I4).
+// What one user, and all guests together, may store by MQTT: sessions, filters, queued messages, wills and retained
+// messages. Beyond the quota that user is refused or cut, and others are not affected (contract 1 and 8; I4).
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { limits } from '../../src/config/limits.ts';

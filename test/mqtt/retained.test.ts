@@ -1,5 +1,5 @@
-// Retained messages: kept on both forms of a topic, given to who subscribes and may see them then, replaced, taken
-// away, and there after a restart (contract 8).
+// Retained messages: stored for both forms of a topic, sent to subscribers who may see them at that moment, replaced,
+// removed, and present after a restart (contract 8).
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { Client, takeAll } from '../support/mqtt/mqtt-client.ts';

@@ -1,5 +1,5 @@
-// Persistent sessions: what is kept for who is away, in which order it comes, what ends it, and that all of it outlives
-// the server (contract 8; I3, I4).
+// Persistent sessions: what is queued while a client is away, in which order it is delivered, what ends a session, and
+// that sessions survive a restart (contract 8; I3, I4).
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import type { IPublishPacket } from 'mqtt-packet';

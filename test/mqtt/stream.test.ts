@@ -1,6 +1,6 @@
-// What a client sends comes in pieces that TCP cuts as it likes, usual packets between unusual ones. However that falls,
-// each valid reading is stored once, in the order it was sent in, and each packet has its one answer (contract 8; I1,
-// I3). An oracle of a few lines says what must come of a random stream.
+// The bytes of a client arrive in pieces that TCP cuts anywhere, usual packets between unusual ones. However they are
+// cut, each valid reading is stored once, in the order sent, and each packet gets its one answer (contract 8; I1, I3).
+// A model of a few lines gives the expected result of a random stream.
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import fc from 'fast-check';
@@ -26,7 +26,7 @@ const payloads: Record<string, (n: number) => { readonly text: string; readonly 
   'with a timestamp': (n) => ({ text: `{"value":${n}.5,"timestamp":"2026-01-15T12:00:00Z"}`, values: [n + 0.5] }),
   'with spaces': (n) => ({ text: `{ "value" : ${n} }`, values: [n] }),
   'a text': (n) => ({ text: JSON.stringify({ value: `käse ${n}` }), values: [`käse ${n}`] }),
-  'longer than the quick lane takes': (n) => {
+  'longer than the fast path takes': (n) => {
     const value = `${n}${'x'.repeat(limits.fastPathPacketBytesMax * 3)}`;
     return { text: JSON.stringify({ value }), values: [value] };
   },

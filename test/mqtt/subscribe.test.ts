@@ -1,5 +1,5 @@
-// Subscribing is always granted; what arrives is judged at the moment of delivery, by the rights of that moment, for
-// every filter that can be written (contract 8; I6).
+// Subscribing is always granted; each message is checked at delivery with the rights of that moment, for every form of
+// filter (contract 8; I6).
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { Client, takeAll } from '../support/mqtt/mqtt-client.ts';

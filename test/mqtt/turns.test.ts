@@ -1,5 +1,5 @@
-// Packets of MQTT beyond what fits into a turn of the event loop wait, callers in turns: who sends many waits behind
-// itself alone. The time of a turn is over after each packet here, so that no time is measured.
+// MQTT packets beyond what one turn of the event loop allows wait, and callers are served in turns: a client that
+// sends many delays only itself. The time of a turn ends after each packet here, so that the test measures no time.
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { generate, type Packet } from 'mqtt-packet';

@@ -1,5 +1,5 @@
-// Last wills: a publish like any other, in the name of who left it, judged when it is sent; sent when a connection ends
-// without DISCONNECT, also by a crash of the server (contract 8).
+// Wills: published like any message, in the name of the user who left them, checked when they are sent; sent when a
+// connection ends without DISCONNECT, also by a crash of the server (contract 8).
 import assert from 'node:assert/strict';
 import { after, before, mock, suite, test } from 'node:test';
 import { limits } from '../../src/config/limits.ts';

@@ -1,4 +1,4 @@
-// The planted fault of test/storage/power-loss.test.ts, imported before the service: its connections wait for the disk only as
+// The planted fault of test/storage/power-loss.test.ts, imported before the service: connections of SQLite sync as
 // TEST_SYNCHRONOUS says.
 import { DatabaseSync } from 'node:sqlite';
 

@@ -1,4 +1,5 @@
-// `dundun backup` and `dundun restore`: one moment of a service under load, whole or refused, whoever is killed meanwhile.
+// `dundun backup` and `dundun restore`: a backup holds one moment of a service under load; it is complete or refused,
+// whichever process is killed.
 import assert from 'node:assert/strict';
 import {
   appendFileSync,

@@ -1,5 +1,5 @@
-// TLS in a running service: certificates that are read anew on SIGHUP and when their files change, which protocols and
-// ciphers are taken, HSTS, plain MQTT switched off; and that SIGHUP never ends the process.
+// TLS in a running service: certificates that are reloaded on SIGHUP and when their files change, accepted protocols
+// and ciphers, HSTS, plain MQTT switched off; and that SIGHUP never ends the process.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { copyFileSync, readFileSync } from 'node:fs';

@@ -1,5 +1,4 @@
-// `dundun check`: clean on what is whole, and each fault that can be planted is found, told where it is, by the check
-// that is there for it.
+// `dundun check`: it reports nothing on sound data, and each planted fault is found by its own check, with its place.
 import assert from 'node:assert/strict';
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

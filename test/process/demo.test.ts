@@ -1,4 +1,4 @@
-// The demo as users run it: on a server of its own, and on one that runs already, again and again.
+// The demo as users run it: with a server of its own, and on a running server, repeatedly.
 import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';

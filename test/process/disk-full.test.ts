@@ -1,6 +1,6 @@
-// A disk that is full, which a bound on the size of the process's files plays: what cannot be stored is refused with
-// 503 or, over MQTT, not acknowledged, and the service says that it is not ready; what was acknowledged stays; with room
-// again all goes on, by itself (I1).
+// A full disk, simulated by a limit on the size of the process's files: what cannot be stored is refused with 503 or,
+// over MQTT, not acknowledged, and readiness says so; acknowledged data stays; when there is space again the service
+// recovers by itself (I1).
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { statSync } from 'node:fs';

@@ -1,4 +1,4 @@
-// What the documents say of the code is held against it: messages of the log, tables, files.
+// Statements of the documents about the code are compared with the code: messages of the log, tables, files.
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,5 +1,5 @@
-// bin/dundun.js in a folder of its own, with a stand-in for src/main.ts, as an old Node.js and as a new one. The old one
-// is this one with another version in its mouth; the one npm brings along is a link to this one.
+// bin/dundun.js in a folder of its own, with a substitute for src/main.ts, on an old and on a new Node.js. The old one
+// is the present one with another version reported; the one from npm is a link to the present one.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,4 +1,5 @@
-// What is shipped, and under which licences: docs/licences.md names every package, and all may be given on with ours.
+// The packages that are shipped and their licences: docs/licences.md names every package, and each licence allows
+// distribution with ours.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';

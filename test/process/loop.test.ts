@@ -1,4 +1,4 @@
-// What holds the event loop shows in the figures, and in the log by its name.
+// A blocked event loop appears in the metrics, and in the log with the work that blocked it.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { call, type Dundun, login, startDundun, withLimits } from '../support/process.ts';

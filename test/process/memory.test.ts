@@ -1,5 +1,6 @@
-// What each bound of memory allows alone fits into the memory of the process together with all others: strangers at six
-// addresses fill bodies, packets, answers, live streams, subscribers, filters and the log at once (config/memory-budget.ts).
+// The maximum of all bounds of memory together fits into the documented memory of the process: strangers at six
+// addresses fill bodies, packets, answers, live streams, subscribers, filters and the log at once
+// (config/memory-budget.ts).
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';

@@ -1,5 +1,5 @@
-// More than the disk takes: the queue fills up to its bound, what is beyond is refused with Retry-After and leaves no
-// trace, memory stays bounded, and afterwards all is as before (I4).
+// More pushes than the disk can take: the queue fills up to its bound, further pushes are refused with Retry-After and
+// store nothing, memory stays bounded, and afterwards everything works as before (I4).
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { suite, test } from 'node:test';

@@ -1,4 +1,4 @@
-// Lists that take too long to find are ended, and cost others nothing.
+// Searches of lists that take too long are ended, and do not delay others.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { call, type Dundun, login, startDundun, withLimits } from '../support/process.ts';

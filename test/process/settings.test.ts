@@ -1,5 +1,5 @@
-// Settings as an operator meets them: faults all at once, the file named by DUNDUN_CONFIG, `dundun config`, and no
-// secret in any line the process writes.
+// Settings as an operator meets them: all faults reported at once, the file named by DUNDUN_CONFIG, `dundun config`,
+// and no secret in any output of the process.
 import assert from 'node:assert/strict';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,5 +1,5 @@
-// Every kind of connection at every port, broken off at every stage: reset, half-closed, closed or left stalled. The process
-// lives, answers, gives every descriptor back, ends stalled connections by itself, and stops in its usual time.
+// Every kind of connection at every port, broken off at every stage: reset, half-closed, closed or stalled. The
+// process lives on, answers, closes every descriptor, ends stalled connections by itself, and stops in its usual time.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -51,7 +51,7 @@ const httpScripts: readonly Script[] = [
   { what: 'a request', pieces: [live] },
   { what: 'a head that does not end', pieces: [Buffer.from('GET / HTTP/1.1\r\nHost: x\r\nX-')], owes: true },
   { what: 'a push', pieces: [http(`POST ${values} HTTP/1.1\nHost: x\n${json}`), Buffer.from(body)] },
-  { what: 'pushes in the lane', pieces: [live, Buffer.concat([push, push, push]), push] },
+  { what: 'pushes in the fast path', pieces: [live, Buffer.concat([push, push, push]), push] },
   { what: 'a push behind another request', pieces: [Buffer.concat([live, push]), Buffer.concat([push, live])] },
   {
     what: 'a body in chunks',

@@ -1,4 +1,4 @@
-// What is removed, and what the log needs no more, gives its space back to the file system, while the service runs.
+// Space of removed data and of the sealed log is returned to the file system while the service runs.
 import assert from 'node:assert/strict';
 import { statSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,5 +1,5 @@
-// Stopping by a signal: what was accepted is finished, everything else is let go, within ten seconds and with exit
-// code 0, whatever clients hold open.
+// Stopping by a signal: accepted work is finished, everything else is ended, within ten seconds and with exit code 0,
+// whatever connections clients keep open.
 import assert from 'node:assert/strict';
 import { Agent, type ClientRequest, type IncomingMessage, request } from 'node:http';
 import { connect, type Socket } from 'node:net';

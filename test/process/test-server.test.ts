@@ -1,4 +1,4 @@
-// The server that all other tests stand on: what it keeps over a restart, and that its rows tell a change.
+// The server that other tests use: what it keeps over a restart, and that its rows show a change.
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { after, before, test } from 'node:test';

@@ -1,5 +1,5 @@
-// Encryption: with a certificate HTTP speaks TLS and MQTT over TLS opens beside plain MQTT; without one, a warning where
-// others than this machine can listen. The pair in support/tls/ is for tests alone; it is good until 2120.
+// Encryption: with a certificate HTTP uses TLS and a port for MQTT over TLS opens beside plain MQTT; without one, a
+// warning where other machines can connect. The key pair in support/tls/ is for tests only; it is valid until 2120.
 import assert from 'node:assert/strict';
 import { generateKeyPairSync } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';

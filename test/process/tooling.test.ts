@@ -1,6 +1,6 @@
-// Proves that checks of `npm run check` really see what they should: patterns that take long are planted and named; and
-// that the floors of .dependency-cruiser.cjs are watched: each rule is broken once in a copy of the sources,
-// and the checker has to name it. Runs the checker once for all breaches, since each run reads the whole tree.
+// Proves that the checks of `npm run check` find what they should: slow patterns are planted and must be named; and
+// each rule of .dependency-cruiser.cjs is broken once in a copy of the sources and must be named. All breaches are
+// checked in one run, because each run reads the whole tree.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';

@@ -1,4 +1,4 @@
-// `dundun import` and `dundun export` as somebody calls them: what they tell, what they leave, how they end.
+// `dundun import` and `dundun export` from the command line: output, files and exit codes.
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer, request } from 'node:http';

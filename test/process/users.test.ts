@@ -1,4 +1,4 @@
-// `dundun user`: accounts from the command line, beside a running server and without one; and what --help teaches.
+// `dundun user`: accounts from the command line, beside a running server and without one; and the text of --help.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';

@@ -1,4 +1,4 @@
-// Datapoints written from their columns are the bytes that are written of them one by one.
+// Datapoints encoded from columns give the same bytes as datapoints encoded one by one.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';

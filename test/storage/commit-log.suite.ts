@@ -1,5 +1,5 @@
-// What every engine must do alike where it stores commits: their order, who follows them, and what is kept in them beside
-// datapoints, so that nothing is stored twice. Run on each engine by engines.test.ts.
+// The suite of CommitLog, which every engine passes: order of commits, followers, and receipts and fingerprints that
+// prevent storing twice. engines.test.ts runs it on each engine.
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { limits } from '../../src/config/limits.ts';

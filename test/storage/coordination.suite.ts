@@ -1,4 +1,5 @@
-// What every engine must do alike where processes agree on who does what. Run on each by engines.test.ts.
+// The suite of Coordination, which every engine passes: how processes agree on who does which work. engines.test.ts
+// runs it on each engine.
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import type { EngineKind, OpenedEngine } from './engines.ts';

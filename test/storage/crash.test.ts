@@ -1,6 +1,6 @@
-// Kills the server under load, lets the power fail with it now and then, and reads everything back (I1): what was
-// acknowledged is there exactly once, an array whole or not at all, nothing that nobody sent; repeats after the kill store
-// nothing twice; and `dundun check` finds nothing, neither in the folder nor in a backup that was made beside.
+// Kills the server under load, sometimes with a power failure, and reads everything back (I1): acknowledged data is
+// there exactly once, an array is there completely or not at all, and nothing else is; repeats after the kill store
+// nothing twice; and `dundun check` finds no fault in the folder or in a backup made meanwhile.
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { limits } from '../../src/config/limits.ts';

@@ -1,5 +1,5 @@
-// One byte of one chunk has changed on the disk: what it held is refused, and nothing else; it is never silently left out,
-// until a person says so.
+// One byte of one chunk has changed on disk: reads of its span are refused and all others work; it is never silently
+// left out until an operator says so.
 import assert from 'node:assert/strict';
 import { before, suite, test } from 'node:test';
 import { query, tamper } from '../support/database.ts';

@@ -1,5 +1,5 @@
-// A byte of a row of the log has changed on the disk before it was compressed: nobody takes it for what was sent, it is told of,
-// and it holds up nothing else: neither the start, nor sealing, nor reads and rules of the others.
+// One byte of a row of the log has changed on disk before it was sealed: its datapoints are never returned as sent,
+// the damage is reported, and start, sealing, reads and rules of all others go on.
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { query, tamper } from '../support/database.ts';

@@ -1,5 +1,5 @@
-// A cap on the data (DUNDUN_DATA_MAX_BYTES): beyond it datapoints are refused by every door, everything else goes on, and
-// when something was removed they are taken again. Nothing that was acknowledged is lost.
+// A maximum size of the data (DUNDUN_DATA_MAX_BYTES): beyond it datapoints are refused over HTTP and MQTT, everything
+// else works, and after a removal they are accepted again. No acknowledged datapoint is lost.
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, before, test } from 'node:test';

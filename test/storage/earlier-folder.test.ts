@@ -1,5 +1,5 @@
-// A data folder of the release that kept a row for each datapoint, as its server left it when it was killed: all of it
-// reads back equal after the upgrade, however often that is cut off (test/data/earlier-table).
+// A data folder of the release that stored a row for each datapoint, as its killed server left it: everything reads
+// back equal after the upgrade, however often the upgrade is interrupted (test/data/earlier-table).
 import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// Every suite of a port, on every engine there is.
+// Runs the suite of each port on every engine.
 import { commitLogSuite } from './commit-log.suite.ts';
 import { coordinationSuite } from './coordination.suite.ts';
 import { engines } from './engines.ts';

@@ -1,4 +1,4 @@
-// Every engine there is, for the suites that all of them must pass.
+// The list of engines, for the suites that all of them must pass.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,6 +1,6 @@
-// Kills the server while many rules fire, and lets the power fail with it now and then (I5): every datapoint that was
-// stored has made every rule that watches its sensor fire exactly once, and the provider has been told of each at least
-// once; what it was told twice had the same id, and there is no more of that than was on its way at a kill.
+// Kills the server while many rules fire, sometimes with a power failure (I5): every stored datapoint has made every
+// rule that watches its sensor fire exactly once, and the provider got each message at least once. Messages that it
+// got twice have the same id, and are no more than were being sent at a kill.
 import assert from 'node:assert/strict';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';

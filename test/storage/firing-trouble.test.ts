@@ -1,4 +1,5 @@
-// A disk that refuses for a while loses no firing and repeats none, and the service is not idle before all is done.
+// A disk that refuses writes for a while loses and repeats no firing, and the service is not idle before all are
+// stored.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { make } from '../support/api/calls.ts';

@@ -1,4 +1,5 @@
-// What every engine must do alike with what MQTT stores: it is there after a restart as it was. Run on each by engines.test.ts.
+// The suite of MqttSessions, which every engine passes: stored data is the same after a restart. engines.test.ts runs
+// it on each engine.
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, suite, test } from 'node:test';
 import type { MqttSessions, StoredPacket } from '../../src/domain/ports/mqtt-sessions.ts';

@@ -1,5 +1,5 @@
-// Proves the stand-in for a disk that loses power (lossy-disk.ts), on which the crash tests rest: what was synced stays,
-// what was not may go, whole or torn; and a service that does not wait for the disk is caught losing what it acknowledged.
+// Proves the simulated disk that loses power (lossy-disk.ts), on which the crash tests rely: synced data stays, other
+// writes may be lost or torn; and a service that does not sync is caught losing acknowledged data.
 import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

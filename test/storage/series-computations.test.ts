@@ -1,5 +1,5 @@
-// What the store makes of a series where it is read (rows of buckets, a choice for a chart, JSON) against the same made of
-// the datapoints one by one: whatever is sealed, in however small steps, up and down.
+// Computations of the store on a series (buckets, downsampling, JSON) compared with the same on single datapoints:
+// whatever is sealed, in steps of any size, ascending and descending.
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-// What every engine must do alike where it reads datapoints by time; run on each by engines.test.ts.
+// The suite of Series, which every engine passes: reading datapoints by time. engines.test.ts runs it on each engine.
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import fc from 'fast-check';

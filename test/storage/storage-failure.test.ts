@@ -1,4 +1,4 @@
-// A storage that refuses to write: nothing is acknowledged that was not stored (I1), and the service recovers.
+// A store that refuses writes: nothing is acknowledged that was not stored (I1), and the service recovers.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { assertProblem } from '../support/api/calls.ts';

@@ -1,4 +1,4 @@
-// Data folders of earlier versions: what they hold is all there after the upgrade.
+// Data folders of earlier versions: all of their data is there after the upgrade.
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

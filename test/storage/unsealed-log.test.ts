@@ -1,6 +1,6 @@
-// Sealing fails although the disk is well, which a trigger in the database plays: the log is held in memory up to its bound
-// and no further; beyond it datapoints are refused with a reason, all else goes on, and it ends by itself. Nothing that was
-// acknowledged is lost (I1, I4).
+// Sealing fails although the disk works, simulated by a trigger in the database: the log is held in memory up to its
+// bound; beyond it datapoints are refused with a reason, everything else works, and the service recovers by itself. No
+// acknowledged datapoint is lost (I1, I4).
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,5 +1,5 @@
-// A sensor that keeps its datapoints for a day, and a client that pushes to it what is new and what is years old, so that
-// a kill meets retention; afterwards it tells whether all that is new is there, and of what is old nothing twice.
+// A sensor with a retention of one day, and a client that pushes new and very old datapoints to it, so that a kill
+// happens during retention; afterwards it checks that all new ones are there, and that no old one is there twice.
 import assert from 'node:assert/strict';
 import { Ledger } from './crash/ledger.ts';
 import { push } from './crash/pushers.ts';

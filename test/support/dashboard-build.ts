@@ -1,6 +1,6 @@
-// Builds the dashboard for tests in a browser, where nothing is built yet or something has changed since. scripts/test.ts
-// calls it before it starts the files, because every server reads what is built as it starts; a file that finds something
-// changed after that builds it itself.
+// Builds the dashboard for tests in a browser if it is not built or has changed. scripts/test.ts calls it before it
+// starts the files, because every server reads the built files when it starts; a test file that finds a later change
+// builds again.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { existsSync, globSync, mkdirSync, statSync } from 'node:fs';

@@ -1,6 +1,6 @@
-// The dashboard in Debian's Chromium, served by a real server in process. Whatever a test does, the browser must have
-// called no other host and had nothing to complain of (errors, breaches of the content policy), and axe-core must find
-// no fault where it is asked.
+// The dashboard in Debian's Chromium, served by a real server in process. In every test the browser must have called
+// no other host and reported no errors or breaches of the content policy, and axe-core must find no fault where it is
+// used.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';

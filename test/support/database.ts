@@ -1,4 +1,4 @@
-// Looks into the database file of a server, or tampers with it, as a person with the sqlite3 shell would.
+// Reads or changes the database file of a server, as an operator with the sqlite3 shell would.
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { limits } from '../../src/config/limits.ts';

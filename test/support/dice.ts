@@ -1,4 +1,4 @@
-// Chance that can be repeated: the same seed throws the same. A test prints its seed; DUNDUN_TEST_SEED sets it.
+// Repeatable random numbers: the same seed gives the same sequence. A test prints its seed; DUNDUN_TEST_SEED sets it.
 export class SeededRandom {
   readonly seed: number;
   #state: number;

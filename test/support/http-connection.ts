@@ -1,5 +1,5 @@
-// Connections of HTTP on which a test says each byte itself: sent in pieces, one request after the other or many at once, and
-// read answer by answer.
+// HTTP connections on which a test controls each byte: requests in pieces, one after the other or pipelined, and
+// answers read one by one.
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';

@@ -1,4 +1,4 @@
-// API keys for tests, made at the public door.
+// API keys for tests, created through the API.
 import { make } from './api/calls.ts';
 import { Client } from './mqtt/mqtt-client.ts';
 import type { TestServer } from './test-server.ts';

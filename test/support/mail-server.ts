@@ -1,5 +1,5 @@
-// A mail server of our own (RFC 5321 over node:net): takes messages, or answers a command as it is told, or falls silent,
-// or cuts. Remembers the commands and the messages. Used by the tests of e-mail.
+// A mail server for tests (RFC 5321 over node:net): accepts messages, gives a configured reply, stops answering, or
+// closes the connection. Records commands and messages.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';

@@ -1,5 +1,5 @@
-// The people of the tests. They are made the way the command line makes them, straight into the data folder; one
-// password hash serves all of them, because each costs tens of milliseconds.
+// The users of the tests, created directly in the data folder as the command line does. All have the same password
+// hash, because computing one takes tens of milliseconds.
 
 import { randomIds } from '../../src/base/ids.ts';
 import { type Clock, systemClock } from '../../src/base/time/clock.ts';

@@ -1,5 +1,5 @@
-// Datapoints as tests of the store write them down, the batch that stores them, and what a read of them must give: the
-// order (time, arrival), and the position behind each.
+// Datapoints for tests of the store, the batch that stores them, and the expected result of a read: the order (time,
+// arrival) and the cursor after each.
 
 import type { StoredValue } from '../../src/domain/datapoints/datapoint.ts';
 import {

@@ -1,5 +1,5 @@
-// Starts the real service as a process of its own, in a folder of its own, on free ports: for what only a process
-// shows (signals, exit codes, kills, settings). What a test leaves running or lying about ends with the test file.
+// Starts the real service as a process of its own, in its own folder, on free ports: for what only a process shows
+// (signals, exit codes, kills, settings). Processes and folders that a test leaves are removed at the end of its file.
 import assert from 'node:assert/strict';
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';

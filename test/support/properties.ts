@@ -1,4 +1,4 @@
-// How often properties are tried, and the seed they are tried with, which is printed so that a failure can be had again:
+// How many runs a property test makes, and its seed, which is printed so that a failure can be repeated:
 // DUNDUN_TEST_SEED=… npm test -- …
 import type { Parameters } from 'fast-check';
 

@@ -1,5 +1,5 @@
-// A provider of messages as a server of our own: answers as it is told, or fails to, and remembers what it was asked.
-// Used by the tests of senders, with what must hold of all of them whatever they speak.
+// A provider of messages as a server of the test: gives configured answers or fails, and records requests. Used by the
+// tests of senders, with checks that all senders must pass.
 import assert from 'node:assert/strict';
 import {
   createServer,

@@ -1,4 +1,4 @@
-// One user for each scope that a share can give, so that a table shows which scope it is that counts.
+// One user for each scope that a share can give, so that a table shows which scope decides.
 import type { TestServer } from './test-server.ts';
 
 const scopes = {

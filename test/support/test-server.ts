@@ -1,6 +1,6 @@
-// A whole server in process for tests: real SQLite in a fresh folder, free ports, a clock that stands until it is
-// turned. Used by every whole-server test; a file of tests shares one server and stops it at its end. Every answer is
-// held against the OpenAPI document.
+// A whole server in process for tests: real SQLite in a new folder, free ports, a clock that only the test moves. Used
+// by every whole-server test; the tests of a file share one server. Every answer is compared with the OpenAPI
+// document.
 import assert from 'node:assert/strict';
 import { mkdtemp, rename, rm } from 'node:fs/promises';
 import { Agent, type IncomingHttpHeaders, request } from 'node:http';

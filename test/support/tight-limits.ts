@@ -1,5 +1,5 @@
-// Imported before the service in tests (`node --import`), in each of its threads: sets limits to what the test says in
-// DUNDUN_TEST_LIMITS, so that what is done in the background for many datapoints is done for few, and a kill meets it.
+// Imported before the service in tests (`node --import`), in each of its threads: sets limits as DUNDUN_TEST_LIMITS
+// says, so that background work that needs many datapoints happens with few, and a kill can hit it.
 import assert from 'node:assert/strict';
 import { limits } from '../../src/config/limits.ts';
 

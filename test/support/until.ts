@@ -1,5 +1,5 @@
-// The one way in which a test waits for what it cannot be told of: looks again every few milliseconds until it is so.
-// Where there is something to wait for (an event, `server.idle()`), a test waits for that instead.
+// Waits for a condition that no event announces: checks every few milliseconds until it is true. Where there is an
+// event or `server.idle()`, a test waits for that instead.
 
 interface Patience {
   readonly everyMs?: number;

@@ -1,4 +1,4 @@
-// How a scarce thing is shared out among holders.
+// How a bounded amount is shared out among holders.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { FairBudget } from './fair-budget.ts';

@@ -15,8 +15,8 @@ export class LruCache<K extends {}, V extends {}> implements PoolMember {
   readonly #cache: LRUCache<K, V>;
 
   /**
-   * @param options `onDrop` is told what the cache forgets. Where a caller chooses how long keys or values are, `weigh` gives
-   * bytes, a whole number above 0; without it each entry weighs one.
+   * @param options `onDrop` is called for each entry that the cache drops. `weigh` returns the bytes of an entry, a whole
+   * number above 0; needed where callers choose how long keys or values are. Without it each entry weighs one.
    */
   constructor(options: {
     readonly weightMax: number;

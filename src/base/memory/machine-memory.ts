@@ -16,7 +16,7 @@ export function memoryOf(totalBytes: number, constrainedBytes: number | undefine
   return isLess ? { bytes: constrainedBytes, of: 'container' } : { bytes: totalBytes, of: 'machine' };
 }
 
-/** Of this process, as the system tells. */
+/** The memory that the system gives this process. */
 export function machineMemory(): MachineMemory {
   return memoryOf(totalmem(), process.constrainedMemory());
 }

@@ -1,4 +1,4 @@
-// Caches and indexes that share one memory.
+// Caches and indexes that share one memory: which one shrinks.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { LruCache } from './lru-cache.ts';

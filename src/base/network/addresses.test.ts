@@ -1,4 +1,4 @@
-// The key under which an address is counted.
+// The key under which requests of an address are counted.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { canonicalAddress } from './addresses.ts';

@@ -1,4 +1,5 @@
-// Several queues on one port: one server has all connections, nobody else has the port, and all end together.
+// Several listening sockets on one port: one server gets all connections, no other process can use the port, and all
+// close together.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';

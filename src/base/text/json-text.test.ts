@@ -1,4 +1,4 @@
-// What the parts of a long JSON text come to, beside test/http/server/bad-input.test.ts, which asks at the door.
+// Parsing the parts of a long JSON text. How the API answers bad JSON: test/http/server/bad-input.test.ts.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { limits } from '../../config/limits.ts';

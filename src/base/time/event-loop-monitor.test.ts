@@ -1,4 +1,4 @@
-// What holds the event loop is measured, and named.
+// Blockages of the event loop are measured and logged with the work that caused them.
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { limits } from '../../config/limits.ts';

@@ -1,4 +1,4 @@
-// Callers are one at all doors, and bounded.
+// HTTP and MQTT count the same caller once, and the number of callers in memory is bounded.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Callers } from './callers.ts';

@@ -1,4 +1,4 @@
-// How many connections there may be on which machine.
+// The maximum number of connections, by memory and descriptors of the machine.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { memoryOf } from '../../base/memory/machine-memory.ts';

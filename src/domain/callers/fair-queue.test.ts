@@ -1,4 +1,4 @@
-// Whose turn it is.
+// The order in which callers are served.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Caller } from './caller.ts';

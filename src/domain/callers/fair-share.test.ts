@@ -1,4 +1,4 @@
-// What a share allows, as numbers.
+// What the share of a caller allows, in numbers.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Caller } from './caller.ts';

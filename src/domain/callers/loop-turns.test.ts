@@ -1,4 +1,4 @@
-// Pieces of work begin for a bounded time in each turn of the event loop, and those that wait by caller in turns.
+// Work begins for a bounded time in each turn of the event loop; waiting callers are served in turns.
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { Caller } from './caller.ts';

@@ -41,7 +41,7 @@ export interface DatapointBatch {
   readonly publishes: Float64Array<ArrayBuffer>;
   /** When the last of these was received; NaN where there are none. */
   readonly publishedMs: number;
-  /** Runs of datapoints that no rule looks at: `quietNumbers` numbers for each, index in `rows` and count. */
+  /** Runs of datapoints for which no rule is evaluated: `quietNumbers` numbers for each, index in `rows` and count. */
   readonly quiet: readonly number[];
 }
 
@@ -108,7 +108,7 @@ export class BatchBuilder {
     this.#publishedMs = receivedMs;
   }
 
-  /** Marks the datapoints added last as not looked at by rules. */
+  /** Marks the datapoints added last: no rule is evaluated for them. */
   addQuiet(count: number): void {
     const quiet = this.#quiet;
     const first = this.#at / rowNumbers - count;

@@ -33,7 +33,7 @@ export interface CommittedPush {
   readonly original: OriginalMessage | undefined;
   /** True when the payload was an array on the `values` topic. */
   readonly many: boolean;
-  /** True when no rule looks at it: imported history, or a push that asks for it. */
+  /** True when no rule is evaluated for it: imported history, or a push with `Prefer: notify=none`. */
   readonly isQuiet: boolean;
 }
 

@@ -1,4 +1,5 @@
-// In which order what is too old goes, and that nothing holds up the others; what goes is in test/http/datapoints/retention.test.ts.
+// The order in which datapoints are removed when they are too old, and that a failing device does not stop the others.
+// Which datapoints are removed: test/http/datapoints/retention.test.ts.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Refusal } from '../../base/refusal.ts';

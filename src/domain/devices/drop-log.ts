@@ -1,5 +1,6 @@
-// Why MQTT messages to a device were not stored. MQTT cannot tell the sender, so the owner can read it here (contract
-// 8). Written apart from ingest's commits; when too many wait, drops are only counted.
+// The drop log: MQTT messages to a device that were not stored, and why (contract 8). MQTT 3.1.1 has no error answer for
+// a publish, so the device's owner reads it here. Written apart from ingest's commits; when too many wait, drops are only
+// counted.
 import type { Clock } from '../../base/time/clock.ts';
 import { limits } from '../../config/limits.ts';
 import type { DeviceKey } from '../device-key.ts';

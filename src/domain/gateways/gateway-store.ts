@@ -11,7 +11,7 @@ export interface GatewayListQuery {
   readonly filter: Filter;
 }
 
-/** When a gateway was last heard. */
+/** When a gateway was last active. */
 export interface LastSeenUpdate {
   readonly gateway: GatewayKey;
   /** Milliseconds since 1970 UTC. */

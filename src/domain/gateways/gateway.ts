@@ -29,7 +29,7 @@ export interface Gateway extends GatewayFields {
   /** Milliseconds since 1970 UTC. */
   readonly dateCreatedMs: number;
   readonly dateModifiedMs: number;
-  /** When it was last heard, as stored. */
+  /** The stored time of its last activity; presence.ts may know a later one. */
   readonly lastSeenMs?: number;
 }
 

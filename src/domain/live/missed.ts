@@ -46,7 +46,7 @@ export async function missedSince(
   return isTooMuch ? [{ kind: 'gap' }, ...events] : events;
 }
 
-/** Keeps one more than is sent, which tells that there were more. */
+/** Keeps one more than is sent, which shows that there were more. */
 function keepNewest(missed: Missed[]): void {
   if (missed.length <= limits.liveMissedMax + 1) return;
   missed.sort(compareArrival);

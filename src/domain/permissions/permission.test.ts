@@ -1,4 +1,4 @@
-// Who has a say in notifications: the part of the one permission function that is about authors, not scopes (I6).
+// Rights on notifications, which depend on the author and not on scopes (I6).
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Refusal } from '../../base/refusal.ts';

@@ -14,7 +14,7 @@ export type LogPosition = number;
 /** A datapoint read from the log. */
 export interface LogEntry extends ArrivedDatapoint {
   readonly sensor: SensorKey;
-  /** True when no rule looks at it. */
+  /** True when no rule is evaluated for it. */
   readonly isQuiet: boolean;
 }
 
@@ -45,8 +45,8 @@ export interface CommitLog {
    */
   readAfter(position: LogPosition): Promise<LogEntry[]>;
   /**
-   * Confirms that all datapoints up to a position were looked at; later ones stay readable by `readAfter` even when
-   * they are sealed. undefined: nobody follows. Synchronous: the engine stores it with its next work.
+   * Confirms that all datapoints up to a position were evaluated. Later ones stay readable by `readAfter` even when they
+   * are sealed. undefined: there is no follower. Synchronous, because the engine stores it with its next commit.
    */
   confirm(position: LogPosition | undefined): void;
   /** The confirmed position that was stored on disk when the data was last in use; undefined: not known. */

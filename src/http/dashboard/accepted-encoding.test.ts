@@ -1,4 +1,4 @@
-// What Accept-Encoding says, as RFC 9110 section 12.5.3 has it.
+// Parsing of Accept-Encoding (RFC 9110 section 12.5.3).
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { takesEncoding } from './accepted-encoding.ts';

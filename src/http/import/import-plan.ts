@@ -114,7 +114,7 @@ function jsonTable(query: ImportQuery, { kind, sample, isWhole, items }: ImportF
   return { dialect: undefined, examples, names: () => keys.names, rows };
 }
 
-/** Determines the columns anew when a new key appears. */
+/** Caches the columns; determines them again when a new key appears. */
 function remembering(first: readonly Column[], names: () => readonly unknown[], read: () => readonly Column[]) {
   let columns = first;
   return () => {

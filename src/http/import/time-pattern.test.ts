@@ -1,4 +1,4 @@
-// Patterns of times against many texts: what is written by a pattern is read back, and no text takes long.
+// Patterns of times: a text written by a pattern is parsed to the same time, and no text takes long to parse.
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { parseTimeFormat } from './time-format.ts';

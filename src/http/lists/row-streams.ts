@@ -1,5 +1,5 @@
-// Lists of rows as JSON, CSV, NDJSON or Parquet, however long: made step by step, each only when the one before has gone out,
-// so that memory stays constant and a reader that is slow or gone holds up nobody. JSON goes as pieces of text (json-pieces.ts).
+// Sends lists of rows of any length as JSON, CSV, NDJSON or Parquet. A step is made only when the one before has been sent,
+// so that memory stays constant and slow readers do not affect others. JSON is sent as pieces of text (json-pieces.ts).
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { limits } from '../../config/limits.ts';

@@ -184,7 +184,7 @@ export class HttpServer {
   }
 }
 
-/** Refuses new requests while the service stops; returns a function that tells whether it does. */
+/** Refuses new requests while the service stops. @returns whether it is stopping, as a function. */
 function refuseWhileClosing(app: FastifyInstance): () => boolean {
   let closing = false;
   app.addHook('preClose', (done) => {

@@ -15,7 +15,7 @@ export function makeValidatorCompiler(): FastifySchemaCompiler<object> {
     strict: false,
     removeAdditional: false,
     useDefaults: true,
-    // Adds the violated schema to faults, which tells whether a bound is in bytes.
+    // Adds the violated schema to faults: it shows whether a bound is in bytes.
     verbose: true,
   } as const;
   const exact = new Ajv({ ...options, coerceTypes: false });

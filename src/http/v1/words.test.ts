@@ -1,4 +1,5 @@
-// The word map alone: that nothing is translated twice, nothing that is not ours, and nothing is lost on the way back.
+// The word map between versions 1 and 2: nothing is translated twice, values of users are not translated, and
+// translating back gives the original.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { toNewerFields, toNewerFilter, toOlderFields, toOlderPath, toOlderProse } from './words.ts';

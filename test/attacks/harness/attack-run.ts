@@ -1,6 +1,6 @@
-// Runs attacks against a service of their own and measures what others noticed (attack.ts says what is held). The service
-// is the one that users start: bin/dundun.js, with its own limits and settings, in a copy of a folder in which the people
-// of a test are known already.
+// Runs attacks against a service of their own and measures what other users noticed (attack.ts says what is asserted).
+// The service is the one that users start: bin/dundun.js with its default limits and settings, in a copy of a folder
+// that already has the test's users.
 import { cpSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {

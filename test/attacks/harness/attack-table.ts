@@ -1,4 +1,4 @@
-// The table of docs/security.md: what each attack came to, written by the test that measured it.
+// Writes the table of docs/security.md with the results that the attack tests measured.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { root } from '../../support/process.ts';

@@ -1,5 +1,5 @@
-// What most attacks need: requests whose refusal, or whose end without an answer, is as good as an answer; MQTT packet by
-// packet; and a device to work on. Connections come from `stranger` unless an attack says otherwise.
+// Tools for attacks: requests whose refusal, or end without an answer, counts as an answer; MQTT packet by packet; and
+// a device to work on. Connections come from `stranger` unless an attack says otherwise.
 import { readFileSync } from 'node:fs';
 import { request as requestPlain } from 'node:http';
 import { request as requestTls } from 'node:https';

@@ -1,5 +1,5 @@
-// The machine's own measure: a bare server in a process of its own, asked beside the service at the same moments. A GET
-// answers at once; a POST is written to a file and synced before it is answered, as a push is. Prints its port.
+// Measures the machine itself: a bare server in its own process, called beside the service at the same moments. A GET
+// is answered at once; a POST is written to a file and synced before the answer, like a push. Prints its port.
 import { open } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -1,6 +1,7 @@
-// Asks the service all the while as an ordinary user does, in a thread of its own so that the attacker's work does not hold
-// it up: health, pushes over REST and MQTT, reads over a new connection, sign-ins; and the bare server beside it at the
-// same pace. Started by prober.ts. Each kind of probe sends its next request a moment after the answer of the one before.
+// Calls the service during an attack as an ordinary user does: health, pushes over REST and MQTT, reads over new
+// connections, sign-ins; and the bare server at the same pace. Runs in its own thread, so that the attacker's work
+// does not delay it. Each kind of probe sends its next request shortly after the answer of the one before. Started by
+// prober.ts.
 import { Agent, request as requestPlain } from 'node:http';
 import { request as requestTls, Agent as TlsAgent } from 'node:https';
 import { parentPort, workerData } from 'node:worker_threads';

@@ -1,4 +1,4 @@
-// Starts the thread that asks the service while it is attacked (prober-thread.ts), and hands over what it measured.
+// Starts the thread that calls the service during an attack (prober-thread.ts), and returns its measurements.
 import { Worker } from 'node:worker_threads';
 
 /** What is asked for, each in a loop of its own. `bare …`: of the server beside the service, for what the machine itself takes. */

@@ -1,5 +1,5 @@
-// Accounts (contract 2): made by admins, brought along from elsewhere, made by callers for themselves, and removed with
-// what was theirs.
+// Accounts (contract 2): created by admins, imported from another system, registered by callers themselves, and
+// removed with all that belongs to them.
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { limits } from '../../../src/config/limits.ts';

@@ -1,5 +1,5 @@
-// What strangers may do, chosen by an admin while the service runs: who may choose, that it holds at once at every door and
-// over a restart, and that the operator's DUNDUN_GUEST_ACCESS wins.
+// Guest access as an admin sets it at run time: who may set it, that it applies at once over HTTP and MQTT and after a
+// restart, and that DUNDUN_GUEST_ACCESS overrides it.
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, suite, test } from 'node:test';
 import { make } from '../../support/api/calls.ts';

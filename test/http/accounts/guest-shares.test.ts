@@ -1,5 +1,5 @@
-// What guests have together is shared out by address (contract 1): an address takes no more than is left for the others, of
-// each kind, by each door; and of what strangers may push to one device.
+// Quotas of all guests together are shared out by address (contract 1): an address takes no more than its share of
+// each kind, over HTTP and MQTT, and of the allowance for strangers of a device.
 import assert from 'node:assert/strict';
 import { after, beforeEach, test } from 'node:test';
 import { limits } from '../../../src/config/limits.ts';

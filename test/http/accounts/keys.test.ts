@@ -1,4 +1,5 @@
-// API keys (contract 2): made, listed, narrowed, revoked, at every door; and what somebody tries who has one.
+// API keys (contract 2): creating, listing, restricting and revoking them over HTTP and MQTT, and what a holder of a
+// key cannot do.
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { limits } from '../../../src/config/limits.ts';

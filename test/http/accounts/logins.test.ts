@@ -1,4 +1,4 @@
-// Signing in (contract 2): wrong logins, slowing down after repeated failures, and logins that are remembered.
+// Signing in (contract 2): wrong logins, slowing down after repeated failures, and logins that are cached.
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { limits } from '../../../src/config/limits.ts';

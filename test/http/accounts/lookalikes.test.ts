@@ -1,5 +1,5 @@
-// Names that look alike (contract 2): who makes an account for themselves cannot pass for somebody else, nor for the
-// service, and nobody gets a name with characters that do not show.
+// Usernames that look alike (contract 2): nobody can register a name that looks like another user's or the service's,
+// or that has invisible characters.
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import fc from 'fast-check';

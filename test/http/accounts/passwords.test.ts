@@ -1,4 +1,4 @@
-// New passwords (contract 2): what an admin must know to change their own, and which ones are too common to be taken.
+// New passwords (contract 2): an admin needs the current one to change their own, and common passwords are refused.
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { type Call, make, makeAll } from '../../support/api/calls.ts';

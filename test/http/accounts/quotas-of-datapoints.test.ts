@@ -1,5 +1,5 @@
-// Who is charged for datapoints (contract 1): who pushes them; strangers on a public device against an allowance of the device
-// besides, which never stops its owner. What is removed is given back.
+// Who is charged for datapoints (contract 1): the user who pushes them; for strangers on a public device also the
+// device's allowance, which never stops its owner. Removed datapoints are no longer charged.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { limits } from '../../../src/config/limits.ts';

@@ -1,4 +1,5 @@
-// How much a user may have: counted to the record, refused beyond, set by admins. Whoever owns a record is charged for it.
+// Quotas of users: exact counts, refusals beyond the limit, limits that admins set. The owner of a record is charged
+// for it.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { make } from '../../support/api/calls.ts';

@@ -1,4 +1,4 @@
-// Refresh sessions (contract 2): a cookie that is good for new tokens and for nothing else, and who cannot use it.
+// Refresh sessions (contract 2): the cookie gives new tokens and nothing else, and who cannot use it.
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { limits } from '../../../src/config/limits.ts';

@@ -1,5 +1,5 @@
-// Messages and the outbox (contract 7): what comes of those that rules and people send, who may send to whom, and what a
-// provider that refuses, is silent or is cut off makes of it. The provider is a server that speaks for webhooks.
+// Messages and the outbox (contract 7): outcomes of messages of rules and users, who may send to whom, and providers
+// that refuse, do not answer or break off. The provider is a webhook server of the test.
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { make, makeAll } from '../../support/api/calls.ts';

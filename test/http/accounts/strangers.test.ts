@@ -1,4 +1,4 @@
-// What a stranger tried and found wanting, kept from coming back.
+// Regression tests for attempts of a stranger that once succeeded.
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { after, before, suite, test } from 'node:test';

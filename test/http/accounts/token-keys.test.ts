@@ -1,4 +1,4 @@
-// Rotation of the key that signs tokens: a time in which both are good, and what ends with it.
+// Rotation of the key that signs tokens: for some time both keys are valid, and what ends with the old one.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { SignJWT } from 'jose';

@@ -1,4 +1,4 @@
-// Getting a token and using it (spec 5, contract 2): forms, lifetimes, and when it is no longer good.
+// Getting and using a token (spec 5, contract 2): forms, lifetimes, and when it is no longer valid.
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { SignJWT } from 'jose';

@@ -1,4 +1,4 @@
-// Users (contract 2): who sees what of whom, who changes what, passwords, and what a stranger tries.
+// Users (contract 2): which fields each caller sees and changes, passwords, and what a stranger cannot do.
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { limits } from '../../../src/config/limits.ts';

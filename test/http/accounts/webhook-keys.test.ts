@@ -1,5 +1,5 @@
-// The keys of webhooks: who changes them, how long the one before is good, and that they hang on the account and not on the
-// name (contract 3).
+// Webhook keys: who changes them, how long the old one signs, and that they belong to the account and not to the name
+// (contract 3).
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { limits } from '../../../src/config/limits.ts';

@@ -1,4 +1,4 @@
-// Reads by buckets of time and reads downsampled for a chart (contract 10), against oracles of a few lines.
+// Aggregates over buckets of time and downsampling for charts (contract 10), compared with simple models.
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import fc from 'fast-check';

@@ -1,4 +1,4 @@
-// Datapoints of many devices in one request (contract 10): what is stored, what is told, and that both are true.
+// Datapoints of many devices in one request (contract 10): what is stored, and that the answer says the same.
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, suite, test } from 'node:test';
 import { limits } from '../../../src/config/limits.ts';

@@ -1,4 +1,5 @@
-// Reading datapoints over REST (contract 5): bounds, pages, the last N, order, and every name the deployed clients use.
+// Reading datapoints over REST (contract 5): bounds, pages, the last N, order, and every parameter name that deployed
+// clients use.
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { make } from '../../support/api/calls.ts';

@@ -1,5 +1,5 @@
-// What an import leaves behind (contract 10): who may import what, what is stored where and when, once or twice, and what
-// stays of a file that breaks off.
+// What an import stores (contract 10): rights, places and times of datapoints, repeats, and what remains of a file
+// that breaks off.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { request } from 'node:http';

@@ -1,4 +1,4 @@
-// Files as loggers write them (contract 10): how they are understood, what is refused, and what is told of it.
+// Reading files of loggers (contract 10): how they are interpreted, what is refused, and what the answer reports.
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { make } from '../../support/api/calls.ts';

@@ -1,5 +1,5 @@
-// The memory of long lists is written into again once a list has been sent: no answer ever holds what is another's, however
-// many are asked for at once and however slowly one is read.
+// The memory of a long list is reused only after the list was sent: no answer contains data of another, however many
+// are requested at once and however slowly one is read.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect } from 'node:net';

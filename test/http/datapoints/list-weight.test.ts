@@ -1,4 +1,4 @@
-// Lists of records with long texts are read and sent in steps, and never fail for their size.
+// Lists of records with long texts are read and sent in steps, and never fail because of their size.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { make } from '../../support/api/calls.ts';

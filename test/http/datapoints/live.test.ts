@@ -1,4 +1,5 @@
-// Live streams (contract 10): what is committed arrives, in order and once, at those who may see it at that moment.
+// Live streams (contract 10): committed datapoints arrive in order and once, for callers who may see them at that
+// moment.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { request } from 'node:http';

@@ -1,4 +1,4 @@
-// Datapoints as Parquet (contract 5), read back by another library; and CSV that says of each value what it is.
+// Datapoints as Parquet (contract 5), read by another library; and CSV with a column for the type of each value.
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { parquetMetadata, parquetReadObjects } from 'hyparquet';

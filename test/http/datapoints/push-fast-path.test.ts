@@ -1,6 +1,6 @@
-// The fast path of usual pushes (src/http/fast-path/push-fast-path.ts): nobody can tell from outside whether a push took it. Each request is
-// sent as it is, in pieces as a network cuts it, and once more with a preference that nobody knows, which the fast path leaves to
-// the framework: the answers are the same, and so is what is stored.
+// The fast path of usual pushes (src/http/fast-path/push-fast-path.ts) answers exactly like the framework. Each
+// request is sent unchanged, in pieces as a network may cut it, and once more with an unknown preference, which makes
+// the fast path leave it to the framework: answers and stored rows are the same.
 import assert from 'node:assert/strict';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';

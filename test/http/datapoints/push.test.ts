@@ -1,4 +1,5 @@
-// Pushing datapoints over REST (spec 4.1, contract 5): the doors, the forms, all or none, and what a push moves.
+// Pushing datapoints over REST (spec 4.1, contract 5): paths, forms of bodies, all or none, and the times that a push
+// changes.
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, suite, test } from 'node:test';
 import { make, makeAll } from '../../support/api/calls.ts';

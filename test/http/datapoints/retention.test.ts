@@ -1,4 +1,5 @@
-// Datapoints go when they are older than their sensor, its device or the service keeps them (contract 10), and no others.
+// Datapoints are removed when they are older than the retention of their sensor, device or the service (contract 10),
+// and no others.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { runVerb } from '../../support/process.ts';

@@ -1,4 +1,5 @@
-// Several sensors in one read (contract 5): rows that say where they are from, one order, and all or nothing.
+// Several sensors in one read (contract 5): rows name their device and sensor, are in one order, and come all or not
+// at all.
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import fc from 'fast-check';

@@ -1,4 +1,4 @@
-// CSV for spreadsheets: on request no cell is taken for a formula, at every door that gives CSV.
+// CSV for spreadsheets: on request no cell can be taken for a formula, on every path that returns CSV.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { make, makeAll } from '../../support/api/calls.ts';

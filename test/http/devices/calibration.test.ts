@@ -1,4 +1,4 @@
-// Online calibration (contract 4): a line through two points on reads; what is stored stays raw.
+// Online calibration (contract 4): reads are corrected by a line through two points; stored values do not change.
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { make } from '../../support/api/calls.ts';

@@ -1,5 +1,5 @@
-// The order of the list of devices and who was silent since when, against the records themselves, while datapoints come
-// and are sealed, sensors come and go, and the server starts again.
+// The order of the list of devices and the filter for silent devices, compared with the records, while datapoints
+// arrive and are sealed, sensors are added and removed, and the server restarts.
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { make } from '../../support/api/calls.ts';

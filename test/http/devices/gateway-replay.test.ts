@@ -1,5 +1,5 @@
-// What a gateway in the field does when it starts, call by call as it sends them: it fetches a token, declares itself,
-// finds its device missing and creates it with its sensors, sends the readings it kept, and listens for actuators.
+// The calls of a gateway in the field when it starts: it fetches a token, declares itself, finds its device missing
+// and creates it with its sensors, sends stored readings, and subscribes to actuators.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { RawClient } from '../../support/mqtt/mqtt-raw.ts';

@@ -1,4 +1,4 @@
-// Handing devices over (contract 3): what ends with a change of owner, and what the new owner can do about it.
+// Handing devices over (contract 3): what ends with a change of owner, and what the new owner can restore.
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { limits } from '../../../src/config/limits.ts';

@@ -1,4 +1,4 @@
-// Words to choose from (issue 3): the same for everybody, searched and paged; sensors stay free.
+// Lists of kinds and units (issue 3): the same for everybody, searchable and paged; sensors may use other words.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { make, makeAll } from '../../support/api/calls.ts';

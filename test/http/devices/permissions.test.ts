@@ -1,4 +1,5 @@
-// Every endpoint of a device over everybody: who may, and that whoever may not changes nothing (contract 3, I6).
+// Every endpoint of a device with every kind of caller: who may, and that a refused call changes nothing (contract 3,
+// I6).
 import { after, before, suite, test } from 'node:test';
 import { make, makeAll } from '../../support/api/calls.ts';
 import { addUsers } from '../../support/people.ts';

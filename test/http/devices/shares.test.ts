@@ -1,4 +1,4 @@
-// Sharing a device with chosen people, and the query for what one may do (contract 3).
+// Sharing a device with users, and the query for one's own permissions (contract 3).
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, suite, test } from 'node:test';
 import { make, makeAll } from '../../support/api/calls.ts';

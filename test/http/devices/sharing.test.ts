@@ -1,4 +1,4 @@
-// What is shared with whom, and why somebody may do what with a device (contract 3 and 10).
+// Lists of shares, and explanations of why a user has which rights on a device (contract 3 and 10).
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { make, makeAll } from '../../support/api/calls.ts';

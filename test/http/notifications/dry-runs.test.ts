@@ -1,4 +1,5 @@
-// Trying a rule on stored values (POST /notifications/test): it says what the rule would have done, and does nothing.
+// Dry runs of a rule on stored values (POST /notifications/test): they report what the rule would have done, and
+// change nothing.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { make, makeAll } from '../../support/api/calls.ts';
@@ -32,7 +33,7 @@ async function push(sensor: string, values: readonly (readonly [number, number])
 const condition = { devices: ['d'], sensors: ['TC'], expression: 'TC<40;RH>50' };
 const action = { usernames: ['owner'], channels: ['sms'], message: '{id} {TC} {RH}' };
 
-async function rehearse(json: object) {
+async function dryRun(json: object) {
   return (await make(server, { as: 'owner', call: 'POST /notifications/test', json, expect: 200 })).body;
 }
 
@@ -40,7 +41,7 @@ const told = (report: { firings: Record<string, string>[] }) =>
   report.firings.map(({ timestamp, kind, message }) => `${timestamp} ${kind} ${message}`);
 
 test('tells what would have been sent, in order of time, and sends nothing', async () => {
-  const report = await rehearse({ condition, action, throttling: 120, recovery_message: 'well {TC}' });
+  const report = await dryRun({ condition, action, throttling: 120, recovery_message: 'well {TC}' });
   assert.deepEqual(told(report), [
     `${at(2)} fires TC 10 60`,
     `${at(4)} recovers well 50`,
@@ -52,23 +53,23 @@ test('tells what would have been sent, in order of time, and sends nothing', asy
 });
 
 test('knows times: for and silence', async () => {
-  assert.deepEqual(told(await rehearse({ condition, action, for: 60 })), [
+  assert.deepEqual(told(await dryRun({ condition, action, for: 60 })), [
     `${at(3)} fires TC 10 60`,
     `${at(3)} fires TC 11 60`,
     `${at(6)} fires TC 3 60`,
     `${at(60)} fires TC 12 60`,
   ]);
   const silence = { condition: { ...condition, expression: '' }, action, silence: 1200, date_to: at(90) };
-  assert.deepEqual(told(await rehearse(silence)), [`${at(25)} fires TC 3 60`, `${at(80)} fires TC 12 60`]);
+  assert.deepEqual(told(await dryRun(silence)), [`${at(25)} fires TC 3 60`, `${at(80)} fires TC 12 60`]);
 });
 
 test('tries a rule that is there, as it is or otherwise, and an actuation', async () => {
   const json = { condition, action, status: 'inactive', expires: at(0) };
   const { text: id } = await make(server, { as: 'owner', call: 'POST /notifications', json, expect: 200 });
-  assert.equal((await rehearse({ id })).firings.length, 4);
-  assert.equal((await rehearse({ id, date_from: at(3), date_to: at(5) })).firings.length, 0);
+  assert.equal((await dryRun({ id })).firings.length, 4);
+  assert.equal((await dryRun({ id, date_from: at(3), date_to: at(5) })).firings.length, 0);
   const value = { device_id: 'd', actuator_id: 'valve', actuator_value: 'at {TC}' };
-  const { firings } = await rehearse({ id, throttling: 36_000, action: { type: 'ActuationAction', value } });
+  const { firings } = await dryRun({ id, throttling: 36_000, action: { type: 'ActuationAction', value } });
   assert.deepEqual(
     firings.map(({ actuation }: { actuation: unknown }) => actuation),
     [{ ...value, actuator_value: 'at 10' }],

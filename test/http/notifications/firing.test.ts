@@ -1,4 +1,4 @@
-// Rules at work (spec 6, contract 7): which datapoints make them fire, by whatever door, and which must not.
+// Rules (spec 6, contract 7): which datapoints make them fire, over HTTP and MQTT, and which must not.
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { make } from '../../support/api/calls.ts';

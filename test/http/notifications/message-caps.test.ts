@@ -1,5 +1,5 @@
-// What paid messages are capped to, and how fast a channel goes (contract 7). The provider is a sender of our own, because
-// what it costs does not depend on the wire.
+// Caps on paid messages and the rate of each channel (contract 7). The provider is a sender of the test, because costs
+// do not depend on the protocol.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { OutgoingMessage, Sender, SendOutcome } from '../../../src/domain/notifications/outbox/sender.ts';

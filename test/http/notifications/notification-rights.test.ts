@@ -1,4 +1,4 @@
-// Who may read, change and list notifications (contract 7), and how many one may have.
+// Who may read, change and list notifications (contract 7), and how many a user may have.
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { openRegistryAlone } from '../../../src/engines/embedded/open.ts';

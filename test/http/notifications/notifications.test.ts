@@ -1,4 +1,4 @@
-// Notifications over REST: the rules as records (spec 2.5, 3, 4.1; contract 7). That they fire is another matter.
+// Notifications over REST as records (spec 2.5, 3, 4.1; contract 7). How they fire: firing.test.ts.
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { limits } from '../../../src/config/limits.ts';

@@ -1,5 +1,5 @@
-// Active rules are held in memory, and weighed: no rule takes far more there than it says, and where there is no memory for
-// more, a new one is refused and all that are there go on.
+// The memory of active rules is counted: no rule takes much more than estimated, and when it is used up a new rule is
+// refused and the existing ones go on.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { limits } from '../../../src/config/limits.ts';

@@ -1,4 +1,4 @@
-// Input that is no good: a clear 4xx, nothing stored, and the service fine after (contract 1).
+// Invalid input of every kind gets a clear 4xx, stores nothing, and leaves the service working (contract 1).
 import assert from 'node:assert/strict';
 import { after, afterEach, before, suite, test } from 'node:test';
 import { make } from '../../support/api/calls.ts';

@@ -1,4 +1,5 @@
-// How the dashboard is served: its page where a browser goes, its files, its headers; and what other clients hear there.
+// Serving the dashboard: its page on paths of the browser, its files, its headers, and what API clients get on these
+// paths.
 import assert from 'node:assert/strict';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-// The interactive reference: its headers, its one script, and how it works in a browser that sees no other host.
+// The interactive API reference: its headers, its script, and that it works in a browser without any other host.
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';

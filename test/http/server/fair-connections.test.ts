@@ -1,6 +1,6 @@
-// Connections are shared out by address, HTTP and MQTT together: while there is room nobody is limited; when nearly all are
-// taken, the address that holds most loses its oldest silent one to a newcomer, and gets no more itself. The addresses are
-// those of the loopback network.
+// Connections are shared out by address, HTTP and MQTT together: while enough are free nobody is limited; when nearly
+// all are taken, the address with the most loses its longest silent one to a new connection of another, and gets no
+// more itself. The addresses are those of the loopback network.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';

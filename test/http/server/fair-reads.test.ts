@@ -1,5 +1,6 @@
-// Long reads are made by one thread, for callers in turns: who asks for much waits behind itself, beyond its share is told
-// to come again, and the next one does not notice. Two addresses of the loopback network are two callers.
+// Long reads are made by one thread, which serves callers in turns: a caller that asks for much waits for its own
+// reads, is refused beyond its share, and does not slow down others. Two addresses of the loopback network are two
+// callers.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { limits } from '../../../src/config/limits.ts';

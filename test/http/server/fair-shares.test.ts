@@ -1,5 +1,5 @@
-// Scarce things are shared out by caller: who takes much waits or is refused, the next one does not notice, and one caller
-// alone may use nearly everything. Two addresses of the loopback network are two callers.
+// Scarce resources are shared out by caller: a caller that takes much waits or is refused, others are not affected,
+// and one caller alone may use nearly everything. Two addresses of the loopback network are two callers.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { limits } from '../../../src/config/limits.ts';

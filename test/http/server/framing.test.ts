@@ -1,5 +1,5 @@
-// What fails before a route is found, byte by byte on a connection: it has the form of every other refusal (contract 1), in
-// both versions; and what stands behind an answer that ends its connection is not carried out.
+// Errors before a route is found, byte by byte on a connection: the answer has the form of every other error (contract
+// 1), in both versions, and what follows on a connection that the answer closes is not executed.
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { after, before, suite, test } from 'node:test';

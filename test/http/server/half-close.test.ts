@@ -1,5 +1,5 @@
-// A client may close its half of a connection behind its last request (RFC 9112 section 9.6): what is stored of what it sent
-// is answered, by Node.js's server and in the fast path of usual pushes.
+// A client may close its half of a connection after its last request (RFC 9112 section 9.6): pushes are stored and
+// answered, by Node.js's server and by the fast path.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';

@@ -1,4 +1,4 @@
-// Whether the service lives and is ready, and its figures for Prometheus (contract 1); they need no token.
+// Health, readiness, and metrics for Prometheus (contract 1); they need no token.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { Sender } from '../../../src/domain/notifications/outbox/sender.ts';

@@ -1,5 +1,5 @@
-// Who reads the figures of the service and its reference (contract 1): not strangers, but admins, keys made for it, and
-// whoever reaches the port of the figures.
+// Who may read metrics and the API reference (contract 1): admins, keys with that scope, and everyone who reaches the
+// port for metrics, but not strangers.
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { after, before, suite, test } from 'node:test';

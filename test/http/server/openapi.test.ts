@@ -1,4 +1,4 @@
-// The OpenAPI document: that it is valid, complete, and true. Its own examples are sent to a real server.
+// The OpenAPI document is valid, complete and true: its examples are sent to a real server.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { Validator } from '@seriousme/openapi-schema-validator';

@@ -1,5 +1,5 @@
-// What is begun and not ended: bodies that stand still hold no more memory than their share, are cut, and cost the next
-// caller nothing (I4). Over MQTT too.
+// Bodies that are begun and not completed hold no more memory than the share of their caller, are cut, and do not
+// affect other callers (I4). Over MQTT too.
 import assert from 'node:assert/strict';
 import { connect, type Socket } from 'node:net';
 import { after, before, test } from 'node:test';

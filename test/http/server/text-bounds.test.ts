@@ -1,5 +1,6 @@
-// The longest texts at the door (contract 1): names, passwords, filters and descriptions, at the bound and beyond it, by
-// version 2, version 1 and MQTT; all descriptions of a device together; and records that are older than the bounds.
+// The longest texts that are accepted (contract 1): names, passwords, filters and descriptions, at the bound and
+// beyond it, by version 2, version 1 and MQTT; all descriptions of a device together; and records from before the
+// bounds.
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { limits } from '../../../src/config/limits.ts';

@@ -1,5 +1,5 @@
-// Long answers that wait for their readers share one budget of memory, by caller: who asks for much and reads nothing is
-// told to wait, and the next one does not notice.
+// Long answers that wait for their readers share one memory budget by caller: a caller that requests much and reads
+// nothing has to wait, and others are not affected.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';

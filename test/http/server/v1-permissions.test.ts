@@ -1,5 +1,5 @@
-// Every endpoint of version 1 over everybody: who may is who may in version 2, by the paths of 1.1 and of 1.0, and
-// whoever may not changes nothing (spec 4.3, contract 3 and 9, I6).
+// Every endpoint of version 1 with every kind of caller, by the paths of 1.1 and 1.0: the rights are those of version
+// 2, and a refused call changes nothing (spec 4.3, contract 3 and 9, I6).
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { make } from '../../support/api/calls.ts';

@@ -1,5 +1,5 @@
-// Versions 1.1 and 1.0 over REST (spec 4.3, 5 and 9, contract 9): the older words, 200, the older errors, tokens of a
-// minute, and the domain of the path.
+// Versions 1.1 and 1.0 over REST (spec 4.3, 5 and 9, contract 9): older field names, status 200, the older form of
+// errors, tokens of one minute, and the domain in the path.
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { text as readText } from 'node:stream/consumers';

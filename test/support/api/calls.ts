@@ -1,5 +1,5 @@
-// Calls as rows of a table: who calls what, with what, and the status it must have. Whatever is refused, and whatever
-// only reads, leaves all rows as they were; a refusal is a problem document without a word of the inside.
+// Calls as rows of a table: who calls what, with which body, and the expected status. Calls that are refused or only
+// read must leave all rows unchanged; a refusal must be a problem document without internal details.
 import assert from 'node:assert/strict';
 import type { As } from '../people.ts';
 import type { Answer, Carries, TestServer } from '../test-server.ts';

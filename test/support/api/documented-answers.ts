@@ -1,6 +1,6 @@
-// Holds every answer that a test gets against the OpenAPI document: its status, its content type and its body must be
-// those the document gives for that operation. Called by test-server and process for each answer; the document is asked for and
-// its schemas are compiled once a process. A field that is nowhere documented is a fault too: so secrets would leak.
+// Compares every answer that a test gets with the OpenAPI document: status, content type and body must be documented
+// for that operation. Called by test-server and process for each answer; the document is fetched and its schemas
+// compiled once in a process. An undocumented field fails the test too, because secrets could leak that way.
 import assert from 'node:assert/strict';
 import type { IncomingHttpHeaders } from 'node:http';
 import { Ajv2020 } from 'ajv/dist/2020.js';

@@ -1,4 +1,4 @@
-// The account, the API key and the session that the examples of the OpenAPI document are about, made by the public door
+// Creates through the API the account, the API key and the session that the examples of the OpenAPI document name,
 // before each example that needs them.
 import assert from 'node:assert/strict';
 import { password } from '../people.ts';

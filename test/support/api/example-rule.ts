@@ -1,4 +1,4 @@
-// A notification that tests make, and its making at the public door.
+// A notification for tests, and its creation through the API.
 import assert from 'node:assert/strict';
 import type { TestServer } from '../test-server.ts';
 import { make } from './calls.ts';

@@ -1,4 +1,5 @@
-// What version 1 makes of an answer of version 2, said by hand for the tests that hold the one against the other.
+// Translates an answer of version 2 into version 1, written independently of the service's word map, so that tests can
+// compare both.
 import type { Twin } from './twin-calls.ts';
 
 type Json = Record<string, unknown>;

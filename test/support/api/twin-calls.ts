@@ -1,5 +1,5 @@
-// Calls of version 1 with their twins of version 2, as fast-check makes them up: each pair is to do the same. What the
-// words of both versions are is said by hand, so that the word map of the service has somebody to differ from.
+// Random calls of version 1 with their equivalents of version 2, for fast-check: each pair must have the same effect.
+// Written independently of the service's word map, so that a fault in it is found.
 import fc from 'fast-check';
 import type { Carries } from '../test-server.ts';
 

@@ -1,6 +1,6 @@
-// One data folder through many kills: starts servers on it, half of them with so little room that what is done in the
-// background is under way most of the time, kills them at any moment or in the midst of what the test is after, and has
-// the power fail now and then with it. Used by the crash tests.
+// One data folder through many kills: starts servers on it, half of them with such small limits that background work
+// is nearly always under way, kills them at random or during the work that the test names, sometimes with a power
+// failure. Used by the crash tests.
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,6 +1,6 @@
-// Imported before the service in crash tests (`node --import`), in each of its threads: kills the process in the midst of
-// what the test is after, which no moment chosen by chance does reliably. What the writer does is told by the SQL it
-// runs; the test orders a kill by a file (crash-site.ts), and finds that file under another name when it was met.
+// Imported before the service in crash tests (`node --import`), in each of its threads: kills the process during the
+// work that the test names, which a random moment does not hit reliably. It recognises the writer's work by its SQL;
+// the test orders a kill by a file (crash-site.ts), which is renamed when the kill happens.
 import { closeSync, existsSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';

@@ -1,5 +1,5 @@
-// What clients sent and what they were told, to be compared with what a server that was stopped or killed gives back:
-// every value is sent once in a lifetime, so a stored value tells which push it came from.
+// Records what clients sent and which answers they got, for comparison with what a server returns after a stop or
+// kill. Every value is sent once, so a stored value identifies its push.
 import assert from 'node:assert/strict';
 import { readValues } from '../process.ts';
 

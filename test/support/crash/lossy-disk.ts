@@ -1,5 +1,6 @@
-// A data folder on a disk that loses, when the power fails, what was not synced: a library preloaded into the process
-// (test/power-loss/power-loss.c, which says how) notes what goes to the disk, and a cut after a kill takes some of it back.
+// A data folder on a disk that loses unsynced writes when the power fails: a library preloaded into the process
+// (test/power-loss/power-loss.c) records writes and syncs, and a simulated power failure after a kill undoes some
+// unsynced writes.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { closeSync, constants, openSync, realpathSync, writeSync } from 'node:fs';

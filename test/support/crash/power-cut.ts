@@ -1,6 +1,6 @@
-// What a disk may have lost when the power failed: of the changes that power-loss.c noted and that no sync covered,
-// takes back a part that dice choose, whole, in order of time, or torn at the borders of sectors. Called by lossy-disk.ts
-// when no process uses the folder. What was synced stays whatever the dice say.
+// Simulates the loss of power: of the writes that power-loss.c recorded and no sync covers, undoes a random part,
+// whole, in order of time, or torn at sector borders. Called by lossy-disk.ts when no process uses the folder. Synced
+// writes always stay.
 import {
   closeSync,
   existsSync,

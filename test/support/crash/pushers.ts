@@ -1,5 +1,5 @@
 // Clients that push over REST without a pause, one request after the other, until they are stopped or the server is
-// gone; what they are told goes into the ledger.
+// gone; answers go into the ledger.
 
 import { call } from '../process.ts';
 import type { Ledger, Sent } from './ledger.ts';

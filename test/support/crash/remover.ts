@@ -1,5 +1,5 @@
-// A client that adds a sensor, pushes arrays to it and removes it again, over and over, so that a kill meets sealing
-// and purging; afterwards it tells whether what was removed is gone and what was not is whole.
+// A client that adds a sensor, pushes arrays to it and removes it again, repeatedly, so that a kill happens during
+// sealing and purging; afterwards it checks that removed sensors are gone and the others complete.
 import assert from 'node:assert/strict';
 import { call, readValues } from '../process.ts';
 import { Ledger } from './ledger.ts';

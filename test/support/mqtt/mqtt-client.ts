@@ -1,5 +1,4 @@
-// Clients for tests by mqtt.js: everyday MQTT, by somebody, over TCP or WebSocket. Where a test decides about single
-// packets it uses mqtt-raw.ts.
+// MQTT clients for tests with mqtt.js, over TCP or WebSocket. Tests that control single packets use mqtt-raw.ts.
 import assert from 'node:assert/strict';
 import { connect, type IClientOptions, type IClientPublishOptions, type MqttClient } from 'mqtt';
 import { type As, password } from '../people.ts';

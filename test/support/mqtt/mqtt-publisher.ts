@@ -1,5 +1,5 @@
-// An MQTT client that publishes without a pause, some messages at a time, and goes on in the same session on the next
-// server: what was not acknowledged is sent again with DUP under its packet id, as MQTT asks for [MQTT-4.4.0-1].
+// An MQTT client that publishes without a pause, several messages at a time, and continues in the same session on the
+// next server: unacknowledged messages are sent again with DUP under their packet id [MQTT-4.4.0-1].
 import type { Packet } from 'mqtt-packet';
 import type { Ledger, Sent } from '../crash/ledger.ts';
 import { connectMqtt, type MqttConnection } from './mqtt-connection.ts';

@@ -1,4 +1,4 @@
-// MQTT packet by packet, for tests that decide about ids, DUP, when to answer and what to break.
+// MQTT packet by packet, for tests that choose packet ids, DUP, when to answer, and invalid bytes.
 import assert from 'node:assert/strict';
 import { connect, type Socket } from 'node:net';
 import {

@@ -1,6 +1,6 @@
 // Imports history (contract 10): lines of a file, checked one by one and stored in order, one commit for each batch.
-// Permission is as for pushes (ingest.ts). No rule looks at imported datapoints. Called by the import of HTTP. Keeps
-// I1: a batch counts as stored after its commit, whatever happens to the next.
+// Permission is as for pushes (ingest.ts). No rule is evaluated for imported datapoints. Called by http/import. Keeps I1:
+// a batch counts as stored after its commit, whatever happens to the next.
 
 import { Refusal } from '../../../base/refusal.ts';
 import type { Clock } from '../../../base/time/clock.ts';

@@ -1,4 +1,5 @@
-// When there is room for datapoints, by what the data takes and what the disk has; the rest is in test/storage/data-cap.test.ts.
+// When datapoints are accepted, by the size of the data and the free space of the disk. The whole server:
+// test/storage/data-cap.test.ts.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type DataUsage, StorageQuota } from './storage-quota.ts';

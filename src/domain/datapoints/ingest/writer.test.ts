@@ -1,5 +1,5 @@
-// The order of pushes when the queue is full, and what becomes of them where a reader of the feed fails; what a full queue means
-// to callers is in test/process/overload.test.ts.
+// The order of pushes when the queue is full, and what happens to pushes when a reader of the feed fails. What callers
+// see of a full queue: test/process/overload.test.ts.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { until } from '../../../../test/support/until.ts';

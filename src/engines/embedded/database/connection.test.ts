@@ -1,4 +1,4 @@
-// Two processes that create the same database file at once.
+// Two processes create the same database file at once.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';

@@ -1,4 +1,4 @@
-// Kysely over node:sqlite: what the service relies on beyond Kysely's own promises.
+// Kysely over node:sqlite: behaviour that the service relies on and Kysely does not promise.
 import assert from 'node:assert/strict';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';

@@ -1,4 +1,4 @@
-// Runs the migrations of this release, and tells which ones a database has had.
+// Runs the migrations of this release, and reads which ones a database has had.
 import { DatabaseSync } from 'node:sqlite';
 import { Kysely } from 'kysely';
 import { Migrator } from 'kysely/migration';

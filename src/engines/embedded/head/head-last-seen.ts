@@ -1,5 +1,5 @@
-// Collects when sensors were last heard, for the search thread's last-seen index (last-seen-index.ts): datapoints in
-// the head are in the main thread's memory only. Does nothing before the first call of `since`.
+// Collects when sensors last sent a datapoint, for the search thread's last-seen index (last-seen-index.ts), because the
+// head is in the memory of the main thread only. Does nothing before the first call of `since`.
 import type { Head } from './head.ts';
 
 export class HeadLastSeen {

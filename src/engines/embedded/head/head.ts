@@ -329,7 +329,7 @@ function timeOf(rows: Float64Array, at: number): number {
   return Number.isNaN(timestampMs) ? (rows[at + 2] as number) : timestampMs;
 }
 
-/** Parts with fewer datapoints are built anew each time. */
+/** Parts with fewer datapoints are not cached, but built for each read. */
 const rememberedMin = limits.readStepRows;
 
 const emptyPart: HeadPart = { ...makeColumns(0), seqs: new Float64Array(0), texts: undefined };

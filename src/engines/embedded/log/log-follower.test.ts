@@ -1,4 +1,4 @@
-// A follower of the log passes over damaged rows, however many.
+// A log follower skips damaged rows, however many.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { BatchBuilder } from '../../../domain/datapoints/datapoint-batch.ts';

@@ -1,6 +1,6 @@
-// Fingerprints of MQTT publishes, by which a repeat is told from a new message after a restart. One is stored in the
-// log row of its datapoint, because a table of its own would cost each commit one more page. When that row is deleted,
-// fingerprints that still count move to the table `mqtt_publish`, those of many rows in one. Bounded by
+// Stores fingerprints of MQTT publishes, by which repeats are recognised after a restart. A fingerprint is stored in the
+// log row of its datapoint, because a table of its own would cost each commit one more page. When the row is deleted,
+// fingerprints that are still needed move to the table `mqtt_publish`, those of many log rows in one row. Bounded by
 // `duplicateMemoryMax` and `duplicateWindowMs`.
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { limits } from '../../../config/limits.ts';

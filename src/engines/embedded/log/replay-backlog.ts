@@ -1,6 +1,6 @@
-// Keeps what must stay readable in order of arrival after sealing: log rows that the watcher of rules has not read
-// (I5), bounded by `replayBacklogDatapointsMax`, and the seqs of datapoints that no rule looks at. Called by the writer
-// thread inside its transactions; stores the watcher's position with each pass of sealing.
+// Keeps sealed rows of the log that the watcher has not read (I5), bounded by `replayBacklogDatapointsMax`, because it
+// needs them in order of arrival; and the seqs of datapoints for which no rule is evaluated. Called by the writer thread
+// inside its transactions; stores the watcher's position with each pass of sealing.
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { limits } from '../../../config/limits.ts';
 import { quietNumbers } from '../../../domain/datapoints/datapoint-batch.ts';
@@ -35,7 +35,7 @@ export class ReplayBacklog {
     );
   }
 
-  /** Stores which datapoints of a batch no rule looks at; `firstSeq` is the seq of the batch's first datapoint. */
+  /** Stores for which datapoints of a batch no rule is evaluated; `firstSeq` is the seq of its first datapoint. */
   addQuiet(quiet: readonly number[], firstSeq: number): void {
     for (let at = 0; at < quiet.length; at += quietNumbers) {
       const first = firstSeq + (quiet[at] as number);

@@ -216,8 +216,8 @@ export class MqttOutgoing {
   }
 
   /**
-   * aedes tells messages apart by broker id and number, and takes a message for a repeat when one with a higher number
-   * of the same broker id reached the client before. A message that waits for its commit is overtaken by others and
+   * aedes identifies messages by broker id and number, and treats a message as a repeat when one with a higher number of
+   * the same broker id has reached the client before. A message that waits for its commit is overtaken by others and
    * would thus be lost. Therefore it gets a new number under another broker id, whose numbers rise in the order of
    * commits. For a stored message this is its key in the tables, which is never used again.
    */
@@ -248,7 +248,7 @@ export class MqttOutgoing {
     const write = this.#writes.finish([{ sql, parameters: [packetId, session.key, message] }]).then(([rows]) => {
       if (rows === 0 && session.sent.get(packetId) === sent) session.removeSent(packetId);
     });
-    // QoS 2 waits for the packet id to be stored, because by it the client tells a redelivery from a new message. QoS 1
+    // QoS 2 waits for the packet id to be stored, because by it the client recognises a redelivery. QoS 1
     // does not wait: after a crash the message may be sent again under another id, which QoS 1 allows.
     if (qos === 2) return write;
     write.catch(() => {});

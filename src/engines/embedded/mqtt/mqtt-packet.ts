@@ -41,7 +41,7 @@ function restOf(packet: StoredPacket): Uint8Array | null {
   return rest === undefined ? null : new Uint8Array(serialize(rest));
 }
 
-// Fields that have a column, are set anew when the packet is read, or concern only its transport.
+// Fields that have a column, are set again when the packet is read, or concern only its transport.
 const hasColumn = new Set([
   ...['cmd', 'topic', 'payload', 'qos', 'retain', 'dup', 'messageId', 'length'],
   ...['brokerId', 'brokerCounter', 'clientId', 'nl', 'user'],

@@ -217,7 +217,7 @@ export class SqliteMqttPersistence implements MqttSessionsPort {
     await this.#writes.idle();
   }
 
-  /** If this cannot be written, the next start counts anew. */
+  /** If this cannot be written, the next start counts from the stored records. */
   async #writeUsage(): Promise<void> {
     const statements = this.#usage.takeChanges();
     if (statements.length > 0) await this.#writes.finish(statements).catch(() => {});
