@@ -16,7 +16,7 @@ export async function check(given: string | undefined, options: Options): Promis
   const path = given ?? config.dataDir;
   try {
     if (options.forgetDamaged) {
-      const { parts, datapoints } = maintenance.forgetDamaged(path);
+      const { parts, datapoints } = await maintenance.forgetDamaged(path);
       console.error(`${path}: forgot ${parts} damaged chunks and rows, of ${datapoints} datapoints.`);
     }
     const reports = await lookInto(path);

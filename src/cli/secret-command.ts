@@ -19,7 +19,7 @@ export async function rotateSecret(name: string, options: { readonly overlap: st
     try {
       await stores.secrets.rotate('token-key', randomIds.bytes(32), goodUntilMs);
     } finally {
-      close();
+      await close();
     }
     console.log(
       `Tokens are signed with a new key; those signed before are good until ${new Date(goodUntilMs).toISOString()} at most.`,

@@ -90,7 +90,7 @@ async function withUsers(work: (users: Users) => Promise<void>, { allowCommon = 
     const parts = { store: stores.users, passwords, clock: systemClock, ids: randomIds };
     const users = new Users({ ...parts, callers: new Callers() });
     await work(users);
-    close();
+    await close();
   } catch (error) {
     fail(error);
   }

@@ -27,9 +27,9 @@ export function openEngine(
 /** Opens the stores of the registry alone for a command-line verb, beside a running server or without one. */
 export async function openStores(
   settings: EngineSettings,
-): Promise<{ readonly stores: RegistryStores; close(): void }> {
+): Promise<{ readonly stores: RegistryStores; close(): Promise<void> }> {
   const { registry, close } = await openRegistryAlone(settings.dataDir);
-  return { stores: sqlStores(registry, systemClock), close };
+  return { stores: sqlStores(registry, systemClock), close: async () => close() };
 }
 
 /** Of data in a folder. */

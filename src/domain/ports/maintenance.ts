@@ -81,5 +81,5 @@ export interface Maintenance {
   /** Runs all checks on a data folder or a backup. @throws Refusal where there is none, or it is not of this version. */
   check(path: string, onStep: OnProgress): Promise<readonly CheckReport[]>;
   /** Removes what cannot be read any more. @throws Refusal `conflict` where it is a backup, or not in the form of this version. */
-  forgetDamaged(folder: string): { readonly parts: number; readonly datapoints: number };
+  forgetDamaged(folder: string): Promise<{ readonly parts: number; readonly datapoints: number }>;
 }

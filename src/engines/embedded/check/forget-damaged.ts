@@ -24,7 +24,7 @@ interface Damaged {
 }
 
 /** @throws Refusal `conflict` where the path is a backup, or the database is not of this release. */
-export function forgetDamaged(folder: string): Forgotten {
+export async function forgetDamaged(folder: string): Promise<Forgotten> {
   if (statSync(folder, { throwIfNoEntry: false })?.isFile() === true) {
     throw new Refusal('conflict', 'A backup stays as it is. Restore it first, then run this on the data folder.');
   }
