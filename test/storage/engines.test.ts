@@ -2,7 +2,9 @@
 import { commitLogSuite } from './commit-log.suite.ts';
 import { coordinationSuite } from './coordination.suite.ts';
 import { engines } from './engines.ts';
+import { maintenanceSuite } from './maintenance.suite.ts';
 import { mqttSessionsSuite } from './mqtt-sessions.suite.ts';
+import { registryStoresSuite } from './registry-stores.suite.ts';
 import { seriesSuite } from './series.suite.ts';
 
 for (const engine of engines) {
@@ -10,4 +12,6 @@ for (const engine of engines) {
   seriesSuite(engine);
   mqttSessionsSuite(engine);
   coordinationSuite(engine);
+  registryStoresSuite(engine);
+  maintenanceSuite(engine);
 }

@@ -2,30 +2,58 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { type Clock, systemClock } from '../../src/base/time/clock.ts';
 import type { Engine } from '../../src/domain/ports/engine.ts';
+import type { Maintenance } from '../../src/domain/ports/maintenance.ts';
 import { openEmbeddedEngine } from '../../src/engines/embedded/open.ts';
+import { maintenance } from '../../src/engines/open.ts';
+import { tamper } from '../support/database.ts';
+
+type Ports = 'stores' | 'commitLog' | 'series' | 'coordination' | 'openMqttSessions' | 'usage';
 
 /** An engine on data of its own. */
-export interface OpenedEngine extends Pick<Engine, 'commitLog' | 'series' | 'coordination' | 'openMqttSessions'> {
+export interface OpenedEngine extends Pick<Engine, Ports> {
+  /** Where its data is, as Maintenance names it. */
+  readonly folder: string;
   /** Seals all of the log. */
   seal(): Promise<void>;
+  /** Makes the sealed datapoints of one sensor unreadable, behind the engine's back. */
+  damage(sensor: number): Promise<void>;
   /** Closes the engine and opens it again on the same data. */
   reopen(): Promise<void>;
+  /** Closes the engine and leaves its data. */
+  stop(): Promise<void>;
   /** Closes the engine and removes its data. */
   close(): Promise<void>;
 }
 
-export interface EngineKind {
-  readonly name: string;
-  open(): Promise<OpenedEngine>;
+export interface EngineOptions {
+  readonly clock?: Clock;
+  /** Where its data is already; a new place where it is left out. */
+  readonly folder?: string;
 }
 
-export const engines: readonly EngineKind[] = [{ name: 'SQLite', open: openEmbedded }];
+export interface EngineKind {
+  readonly name: string;
+  readonly maintenance: Maintenance;
+  open(options?: EngineOptions): Promise<OpenedEngine>;
+}
 
-async function openEmbedded(): Promise<OpenedEngine> {
-  const folder = await mkdtemp(join(tmpdir(), 'dundun-store-'));
-  let embedded = await openEmbeddedEngine(folder);
+export const engines: readonly EngineKind[] = [{ name: 'SQLite', maintenance, open: openEmbedded }];
+
+async function openEmbedded({ clock = systemClock, ...given }: EngineOptions = {}): Promise<OpenedEngine> {
+  const folder = given.folder ?? (await mkdtemp(join(tmpdir(), 'dundun-store-')));
+  let embedded = await openEmbeddedEngine(folder, { clock });
+  let isOpen = true;
+  const stop = async () => {
+    if (isOpen) await embedded.close();
+    isOpen = false;
+  };
   return {
+    folder,
+    get stores() {
+      return embedded.stores;
+    },
     get commitLog() {
       return embedded.commitLog;
     },
@@ -36,13 +64,17 @@ async function openEmbedded(): Promise<OpenedEngine> {
       return embedded.coordination;
     },
     openMqttSessions: (rules) => embedded.openMqttSessions(rules),
+    usage: () => embedded.usage(),
     seal: () => embedded.seal(),
+    damage: async (sensor) => tamper(folder, `UPDATE chunk SET bytes = zeroblob(64) WHERE sensor = ${sensor}`),
     reopen: async () => {
-      await embedded.close();
-      embedded = await openEmbeddedEngine(folder);
+      await stop();
+      embedded = await openEmbeddedEngine(folder, { clock });
+      isOpen = true;
     },
+    stop,
     close: async () => {
-      await embedded.close();
+      await stop();
       await rm(folder, { recursive: true, force: true });
     },
   };

@@ -23,7 +23,7 @@ export interface Handover {
 export interface HandoverStore {
   /**
    * Makes `owner` the owner. Ends shares given by others and removes the device from API keys of the former owner;
-   * stores both. Deletes handovers before `forgetBeforeMs`.
+   * stores both. Changes nothing where they are the owner already. Deletes handovers before `forgetBeforeMs`.
    */
   handOver(stamp: ModificationStamp, owner: UserKey, options: { readonly forgetBeforeMs: number }): Promise<void>;
   /** Handovers to the user since `sinceMs`, newest first. */
@@ -31,6 +31,9 @@ export interface HandoverStore {
   find(device: DeviceKey): Promise<Handover | undefined>;
   /** Restores the earlier shares in the name of the present owner, and deletes the handover. */
   keepShares(handover: Handover): Promise<void>;
-  /** Makes the former owner the owner again, restores shares and keys, and deletes the handover. */
-  giveBack(stamp: ModificationStamp, former: UserKey): Promise<void>;
+  /**
+   * Makes the former owner the owner again, restores shares and keys, and deletes the handover. False, without a change,
+   * where the device was not handed over by them, or no longer.
+   */
+  giveBack(stamp: ModificationStamp, former: UserKey): Promise<boolean>;
 }

@@ -74,7 +74,10 @@ export class Handovers {
       );
     }
     assertMayOwn(former.username, device);
-    await this.#change(device, (stamp) => this.#store.giveBack(stamp, former.key));
+    await this.#change(device, async (stamp) => {
+      // Its shares may have been kept meanwhile.
+      if (!(await this.#store.giveBack(stamp, former.key))) throw notReceived(id);
+    });
   }
 
   async #received(actor: Actor, id: DeviceId): Promise<{ readonly device: Device; readonly handover: Handover }> {
@@ -84,7 +87,7 @@ export class Handovers {
     const isOpen = handover?.receiver === actor.key && handover.atMs >= this.#sinceMs();
     // Others learn nothing of the handover, not even that it exists.
     if (device === undefined || handover === undefined || !isOpen || device.ownerKey !== actor.key) {
-      throw new Refusal('not-found', `You were not handed ${id} within the last ${limits.handoverDays} days.`);
+      throw notReceived(id);
     }
     return { device, handover };
   }
@@ -107,6 +110,10 @@ export class Handovers {
       await this.#directory.refresh(device.id);
     }
   }
+}
+
+function notReceived(id: DeviceId): Refusal {
+  return new Refusal('not-found', `You were not handed ${id} within the last ${limits.handoverDays} days.`);
 }
 
 const dayMs = 24 * 3_600_000;

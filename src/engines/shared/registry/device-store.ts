@@ -122,8 +122,9 @@ export class SqlDeviceStore implements DeviceStore {
   }
 
   async updateSensor(stamp: ModificationStamp, sensor: SensorKey, change: SensorChange): Promise<void> {
-    const update = this.#db.updateTable('sensor').set(sensorColumns(change)).where('key', '=', sensor);
-    await this.#registry.write([update, this.#mark(stamp)]);
+    const columns = sensorColumns(change);
+    const update = this.#db.updateTable('sensor').set(columns).where('key', '=', sensor);
+    await this.#registry.write([...(isEmpty(columns) ? [] : [update]), this.#mark(stamp)]);
   }
 
   async removeSensor(stamp: ModificationStamp, sensor: SensorKey): Promise<void> {
@@ -133,7 +134,10 @@ export class SqlDeviceStore implements DeviceStore {
 
   async putActuator(stamp: ModificationStamp, draft: ActuatorDraft, expected: ExpectedActuator): Promise<boolean> {
     const put = this.#insertActuator(sql.lit(stamp.device), draft, expected);
-    const [changed] = await this.#registry.write([put, this.#mark(stamp)]);
+    const others = sql<SqlBool>`EXISTS (SELECT 1 FROM actuator WHERE device = ${stamp.device} AND id = ${draft.id}
+      AND NOT ${isAsSeen(expected)})`;
+    // Marked first, because afterwards the actuator is no longer as expected.
+    const [, changed] = await this.#registry.write([this.#mark(stamp).where(sql<SqlBool>`NOT ${others}`), put]);
     return changed === 1;
   }
 
@@ -143,12 +147,14 @@ export class SqlDeviceStore implements DeviceStore {
     change: ActuatorChange,
     expected: ExpectedActuator,
   ): Promise<boolean> {
-    const update = this.#db
-      .updateTable('actuator')
-      .set(actuatorColumns(change))
-      .where('key', '=', actuator)
-      .where(isAsSeen(expected));
-    const [changed] = await this.#registry.write([update, this.#mark(stamp)]);
+    const columns = actuatorColumns(change);
+    const update = this.#db.updateTable('actuator').set(columns).where('key', '=', actuator).where(isAsSeen(expected));
+    const isThere = sql<SqlBool>`EXISTS (SELECT 1 FROM actuator WHERE key = ${actuator} AND ${isAsSeen(expected)})`;
+    // Marked first, because afterwards the actuator is no longer as expected.
+    const [changed] = await this.#registry.write([
+      this.#mark(stamp).where(isThere),
+      ...(isEmpty(columns) ? [] : [update]),
+    ]);
     return changed === 1;
   }
 
@@ -261,7 +267,7 @@ export class SqlDeviceStore implements DeviceStore {
     );
   }
 
-  #mark(stamp: ModificationStamp, columns: Record<string, unknown> = {}): Compilable {
+  #mark(stamp: ModificationStamp, columns: Record<string, unknown> = {}) {
     return this.#db
       .updateTable('device')
       .set({ ...columns, date_modified: stamp.atMs })
@@ -313,6 +319,11 @@ function toColumns(change: DeviceChange): Record<string, unknown> {
   if ('retentionDays' in change) columns['retention_days'] = change.retentionDays ?? null;
   if ('deployed' in change) columns['deployed'] = change.deployed === undefined ? null : Number(change.deployed);
   return columns;
+}
+
+/** SQL has no update without columns. */
+function isEmpty(columns: object): boolean {
+  return Object.keys(columns).length === 0;
 }
 
 function isAsSeen({ valueType, valueJson }: ExpectedActuator): Expression<SqlBool> {

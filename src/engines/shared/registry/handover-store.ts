@@ -34,9 +34,10 @@ export class SqlHandoverStore implements HandoverStore {
           WHERE value <> ${idOf(device)})
         WHERE user = (SELECT owner FROM device WHERE key = ${device} AND owner <> ${owner})
           AND EXISTS (SELECT 1 FROM json_each(devices) WHERE value = ${idOf(device)})`,
-      // A share with the new owner would be without meaning.
-      sql`DELETE FROM share WHERE device = ${device} AND (user = ${owner} OR given_by IS NOT ${owner})`,
-      sql`UPDATE device SET owner = ${owner}, date_modified = ${atMs} WHERE key = ${device}`,
+      // A share with the new owner would be without meaning. Nothing is handed over where that is the owner already.
+      sql`DELETE FROM share WHERE device = ${device} AND (user = ${owner} OR given_by IS NOT ${owner})
+        AND EXISTS (SELECT 1 FROM device WHERE key = ${device} AND owner <> ${owner})`,
+      sql`UPDATE device SET owner = ${owner}, date_modified = ${atMs} WHERE key = ${device} AND owner <> ${owner}`,
     ]);
   }
 
@@ -59,16 +60,18 @@ export class SqlHandoverStore implements HandoverStore {
     ]);
   }
 
-  async giveBack({ device, atMs }: ModificationStamp, former: UserKey): Promise<void> {
+  async giveBack({ device, atMs }: ModificationStamp, former: UserKey): Promise<boolean> {
     const keys = sql`(SELECT value FROM handover, json_each(handover.keys) WHERE handover.device = ${device})`;
-    await this.#write([
-      sql`DELETE FROM share WHERE device = ${device}`,
+    const isOpen = sql`EXISTS (SELECT 1 FROM handover WHERE device = ${device} AND former = ${former})`;
+    const changes = await this.#write([
+      sql`DELETE FROM share WHERE device = ${device} AND ${isOpen}`,
       this.#putShares(device, { owner: former, givenBy: sql`(SELECT key FROM user WHERE key = value ->> 2)` }),
       sql`UPDATE api_key SET devices = json_insert(devices, '$[#]', ${idOf(device)})
         WHERE user = ${former} AND devices IS NOT NULL AND id IN ${keys}`,
-      sql`UPDATE device SET owner = ${former}, date_modified = ${atMs} WHERE key = ${device}`,
-      sql`DELETE FROM handover WHERE device = ${device}`,
+      sql`UPDATE device SET owner = ${former}, date_modified = ${atMs} WHERE key = ${device} AND ${isOpen}`,
+      sql`DELETE FROM handover WHERE device = ${device} AND former = ${former}`,
     ]);
+    return changes.at(-1) === 1;
   }
 
   /** Restores the remembered shares with users who still exist; shares given since then stay. */
@@ -118,8 +121,8 @@ export class SqlHandoverStore implements HandoverStore {
     };
   }
 
-  async #write(statements: readonly RawBuilder<unknown>[]): Promise<void> {
-    await this.#registry.write(statements.map((statement) => ({ compile: () => statement.compile(this.#db) })));
+  async #write(statements: readonly RawBuilder<unknown>[]): Promise<readonly number[]> {
+    return this.#registry.write(statements.map((statement) => ({ compile: () => statement.compile(this.#db) })));
   }
 
   get #db() {

@@ -36,6 +36,7 @@ export class SqlMessageStore implements MessageStore {
   readonly #outcomes: readonly FixedQuery[];
   readonly #forgetCounts: FixedQuery;
   readonly #count: FixedQuery;
+  readonly #countClaimed: FixedQuery;
 
   constructor(registry: Registry) {
     this.#registry = registry;
@@ -47,7 +48,8 @@ export class SqlMessageStore implements MessageStore {
     this.#claimed = new FixedQuery(registry, claimedMessages);
     this.#outcomes = outcomeQueries.map((query) => new FixedQuery(registry, query));
     this.#forgetCounts = new FixedQuery(registry, forgetCounts);
-    this.#count = new FixedQuery(registry, countPaidMessages);
+    this.#count = new FixedQuery(registry, countPaidMessages(sql<SqlBool>`true`));
+    this.#countClaimed = new FixedQuery(registry, countPaidMessages(isWaiting));
   }
 
   async find(id: MessageId): Promise<Message | undefined> {
@@ -121,8 +123,9 @@ export class SqlMessageStore implements MessageStore {
       const rows = JSON.stringify(outcomes.map(outcomeRow));
       writes.push(...this.#outcomes.map((query) => query.with(rows, atMs)));
     }
-    for (const { refund } of outcomes) if (refund !== undefined) writes.push(...this.#charge(refund, -1));
-    for (const { charge } of claims) if (charge !== undefined) writes.push(...this.#charge(charge, 1));
+    for (const { refund } of outcomes)
+      if (refund !== undefined) writes.push(this.#count.with(refund.day, -1, JSON.stringify(refund.users)));
+    for (const { id, charge } of claims) if (charge !== undefined) writes.push(...this.#charge(id, charge));
     const ids = JSON.stringify(claims.map(({ id }) => id));
     if (claims.length > 0) writes.push(this.#claim.with(ids));
     const changes = writes.length === 0 ? [] : await this.#registry.write(writes, { isWeighed: false });
@@ -130,9 +133,9 @@ export class SqlMessageStore implements MessageStore {
     return new Set((await this.#claimed.read(ids)).map(({ id }) => id));
   }
 
-  /** Counts a paid message, and deletes counts of earlier days. */
-  #charge({ day, users }: CapCharge, by: 1 | -1): Compilable[] {
-    return [this.#forgetCounts.with(day - 2), this.#count.with(day, by, JSON.stringify(users))];
+  /** Counts a paid message that still waits, and deletes counts of earlier days. */
+  #charge(id: MessageId, { day, users }: CapCharge): Compilable[] {
+    return [this.#forgetCounts.with(day - 2), this.#countClaimed.with(day, 1, JSON.stringify(users), id)];
   }
 
   async countPaid(day: number, users: readonly UserKey[]): Promise<Map<UserKey, number>> {
@@ -207,8 +210,12 @@ const outcomeQueries = [
 ];
 
 const forgetCounts = sql`DELETE FROM paid_message WHERE day < ${parameter(0)}`;
-const countPaidMessages = sql`INSERT INTO paid_message (day, user, count) SELECT ${parameter(0)}, user.key, max(${parameter(1)}, 0) FROM user
-    WHERE user.key IN (SELECT value FROM json_each(${parameter(2)}))
+/** A message that was removed since it was listed is not sent, and so not counted. */
+const isWaiting = sql<SqlBool>`EXISTS (SELECT 1 FROM message WHERE id = ${parameter(3)} AND state = 'queued')`;
+const countPaidMessages = (
+  condition: RawBuilder<SqlBool>,
+) => sql`INSERT INTO paid_message (day, user, count) SELECT ${parameter(0)}, user.key, max(${parameter(1)}, 0) FROM user
+    WHERE user.key IN (SELECT value FROM json_each(${parameter(2)})) AND ${condition}
   ON CONFLICT (day, user) DO UPDATE SET count = max(count + ${parameter(1)}, 0)`;
 
 interface Row {

@@ -49,6 +49,8 @@ export class SqlProjectStore implements ProjectStore {
       ...(deviceIds === undefined ? {} : { device_ids: JSON.stringify(deviceIds) }),
       ...(gatewayIds === undefined ? {} : { gateway_ids: JSON.stringify(gatewayIds) }),
     };
+    // SQL has no update without columns.
+    if (Object.keys(columns).length === 0) return;
     await this.#registry.write([this.#db.updateTable('project').set(columns).where('key', '=', project)]);
   }
 

@@ -1,5 +1,6 @@
 // Secrets that the service generates and stores with its data, such as the key that signs tokens. A rotated secret has
 // a second row `<name>-former`: its end of validity as 8 bytes, then the former secret.
+import { sql } from 'kysely';
 import type { RotatedSecret } from '../../../base/rotated-secret.ts';
 import type { SecretStore } from '../../../domain/settings/secret-store.ts';
 import type { Registry } from './registry.ts';
@@ -41,17 +42,38 @@ export class SqlSecretStore implements SecretStore {
    * deleted.
    */
   async rotate(name: string, value: Uint8Array, formerGoodUntilMs: number): Promise<void> {
+    for (let isDone = false; !isDone; ) isDone = await this.#replace({ name, value, formerGoodUntilMs });
+  }
+
+  /**
+   * False, without a change, where another secret has become the present one since this one was read: that one would be
+   * lost before its time.
+   */
+  async #replace(next: {
+    readonly name: string;
+    readonly value: Uint8Array;
+    readonly formerGoodUntilMs: number;
+  }): Promise<boolean> {
+    const { name, value, formerGoodUntilMs } = next;
+    const db = this.#registry.read;
     const present = await this.#find(name);
-    const rows = [{ name, value }];
-    if (present !== undefined) rows.push({ name: formerOf(name), value: formerRow(present, formerGoodUntilMs) });
-    await this.#registry.write(
-      rows.map((row) =>
-        this.#registry.read
-          .insertInto('secret')
-          .values(row)
-          .onConflict((conflict) => conflict.column('name').doUpdateSet({ value: row.value })),
-      ),
-    );
+    if (present === undefined) {
+      const insert = db.insertInto('secret').values({ name, value });
+      const [inserted] = await this.#registry.write([insert.onConflict((conflict) => conflict.doNothing())]);
+      return inserted === 1;
+    }
+    const former = { name: formerOf(name), value: formerRow(present, formerGoodUntilMs) };
+    const row = db
+      .selectFrom('secret')
+      .select([sql.val(former.name).as('name'), sql.val(former.value).as('value')])
+      .where('name', '=', name)
+      .where('value', '=', present);
+    const keep = db.insertInto('secret').columns(['name', 'value']).expression(row);
+    const [, replaced] = await this.#registry.write([
+      keep.onConflict((conflict) => conflict.column('name').doUpdateSet({ value: former.value })),
+      db.updateTable('secret').set({ value }).where('name', '=', name).where('value', '=', present),
+    ]);
+    return replaced === 1;
   }
 
   async #find(name: string): Promise<Uint8Array | undefined> {

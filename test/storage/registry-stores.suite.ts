@@ -1,0 +1,32 @@
+// What every engine must do alike with the registry: the suites of its stores, a noun each. Run on each engine by
+// engines.test.ts.
+import type { EngineKind } from './engines.ts';
+import { keysSuite, refreshSessionsSuite, settingsSuite } from './registry/accounts.suite.ts';
+import { devicePartsSuite, devicesSuite } from './registry/devices.suite.ts';
+import { gatewaysSuite, projectsSuite } from './registry/gateways-projects.suite.ts';
+import { filtersSuite, listsSuite } from './registry/lists.suite.ts';
+import { messagesSuite } from './registry/messages.suite.ts';
+import { notificationsSuite, watchSuite } from './registry/notifications.suite.ts';
+import { quotasSuite } from './registry/quotas.suite.ts';
+import { handoversSuite, sharesSuite } from './registry/shares.suite.ts';
+import { userRemovalSuite, usersSuite } from './registry/users.suite.ts';
+
+export function registryStoresSuite(engine: EngineKind): void {
+  usersSuite(engine);
+  userRemovalSuite(engine);
+  keysSuite(engine);
+  refreshSessionsSuite(engine);
+  settingsSuite(engine);
+  devicesSuite(engine);
+  devicePartsSuite(engine);
+  listsSuite(engine);
+  filtersSuite(engine);
+  sharesSuite(engine);
+  handoversSuite(engine);
+  gatewaysSuite(engine);
+  projectsSuite(engine);
+  notificationsSuite(engine);
+  watchSuite(engine);
+  messagesSuite(engine);
+  quotasSuite(engine);
+}
