@@ -19,7 +19,7 @@ export async function backUp(file: string, options: { readonly force?: true; rea
       onStep: (step, done, all) => progress.show(step, done, all),
     });
     progress.end();
-    tellFindings(reports);
+    printFindings(reports, console.error);
     if (seal === undefined)
       throw new Error(`The data in ${folder} is damaged; no backup was made. --damaged makes one.`);
     console.log(
@@ -46,7 +46,7 @@ export async function restore(
       onStep: (step, done, all) => progress.show(step, done, all),
     });
     progress.end();
-    tellFindings(reports);
+    printFindings(reports, console.error);
     if (!isRestored)
       throw new Error(`The data in ${file} is damaged; nothing was restored. --damaged restores it as it is.`);
     const made = new Date(seal.madeMs).toISOString();
@@ -57,10 +57,6 @@ export async function restore(
     progress.end();
     fail(error);
   }
-}
-
-function tellFindings(reports: readonly CheckReport[]): void {
-  printFindings(reports, console.error);
 }
 
 function verdict(reports: readonly CheckReport[]): string {

@@ -64,12 +64,12 @@ async function copy(answer: Response, target: Writable): Promise<number> {
 }
 
 function queryOf({ device, sensor, from, to, calibrated }: ExportOptions, format: string): string {
-  const said: Record<string, string> = { format, exact: 'true', calibrated: String(calibrated === true) };
+  const query: Record<string, string> = { format, exact: 'true', calibrated: String(calibrated === true) };
   // A date alone means its beginning in --from, and its end in --to.
-  if (from !== undefined) said['dateFrom'] = /^\d{4}-\d{2}-\d{2}$/.test(from) ? `${from}T00:00:00Z` : from;
-  if (to !== undefined) said['dateTo'] = /^\d{4}-\d{2}-\d{2}$/.test(to) ? `${to}T23:59:59.999Z` : to;
+  if (from !== undefined) query['dateFrom'] = /^\d{4}-\d{2}-\d{2}$/.test(from) ? `${from}T00:00:00Z` : from;
+  if (to !== undefined) query['dateTo'] = /^\d{4}-\d{2}-\d{2}$/.test(to) ? `${to}T23:59:59.999Z` : to;
   const sensors = sensor === undefined ? '' : `&sensor_id=${idsText(sensor)}`;
-  return `device_id=${idsText(device)}${sensors}&${new URLSearchParams(said)}`;
+  return `device_id=${idsText(device)}${sensors}&${new URLSearchParams(query)}`;
 }
 
 /** Ids separated by commas; a comma within an id is encoded twice. */

@@ -135,7 +135,7 @@ const decimalWords: Readonly<Record<string, string>> = { ',': 'comma', '.': 'poi
 /** The options as query parameters of the API. */
 function queryOf(options: ImportOptions): Record<string, string> {
   const { delimiter, decimal, header } = options;
-  const said = {
+  const query = {
     device: options.device,
     sensor: options.sensor,
     columns: options.map?.join(';'),
@@ -152,7 +152,7 @@ function queryOf(options: ImportOptions): Record<string, string> {
     received: options.keepReceived && 'keep',
     dry_run: options.dryRun && 'true',
   };
-  return Object.fromEntries(Object.entries(said).filter((entry): entry is [string, string] => entry[1] !== undefined));
+  return Object.fromEntries(Object.entries(query).filter((entry): entry is [string, string] => entry[1] !== undefined));
 }
 
 /** Parameters by which the next part is read like the previous ones. */

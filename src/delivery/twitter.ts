@@ -106,14 +106,14 @@ export class TwitterSender implements Sender {
   async #client(signal: AbortSignal): Promise<TwitterApi> {
     const { TwitterApi } = await import('twitter-api-v2');
     const { appKey, appSecret, accessToken, accessSecret } = this.#options;
-    const ending = {
+    const deadlinePlugin = {
       onBeforeRequest: ({ requestOptions }: { requestOptions: object }) =>
         void Object.assign(requestOptions, { signal }),
     };
     const agent = this.#agent === undefined ? {} : { httpAgent: this.#agent };
     return new TwitterApi(
       { appKey, appSecret, accessToken, accessSecret },
-      { ...agent, plugins: [ending], compression: 'identity' },
+      { ...agent, plugins: [deadlinePlugin], compression: 'identity' },
     );
   }
 

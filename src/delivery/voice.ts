@@ -25,13 +25,13 @@ export class VoiceSender implements Sender {
 
 /** The call's script (TwiML); the message is escaped text, never markup. */
 function twimlOf(text: string, language: string): string {
-  const spoken = shortened(text.replace(unspeakable, ' '), limits.voiceCharsMax);
+  const spoken = shortened(text.replace(controlCharacters, ' '), limits.voiceCharsMax);
   return `<?xml version="1.0" encoding="UTF-8"?><Response><Say language="${escaped(language)}">${escaped(spoken)}</Say></Response>`;
 }
 
 /** What XML 1.0 cannot hold, escaped or not. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is to be left out.
-const unspeakable = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g;
+const controlCharacters = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g;
 
 const entities: Readonly<Record<string, string>> = {
   '&': '&amp;',

@@ -28,7 +28,7 @@ export interface ConnectionAdmission {
 }
 
 /** Sockets that `sendAndClose` is closing. */
-const ending = new WeakSet<Duplex>();
+const closing = new WeakSet<Duplex>();
 
 export class AcceptedSockets {
   readonly #open = new Set<Socket>();
@@ -97,7 +97,7 @@ export class AcceptedSockets {
   /** Cuts sockets from which no request can come any more: the handshake is incomplete, or they are being closed. */
   cutUseless(): void {
     for (const socket of this.#open) {
-      if (this.#handshaking.has(socket) || ending.has(socket)) socket.destroy();
+      if (this.#handshaking.has(socket) || closing.has(socket)) socket.destroy();
     }
   }
 
@@ -117,8 +117,8 @@ function destroySocket(this: Duplex): void {
  * unread input resets the connection, and the reset may overtake the last bytes; then the socket is cut.
  */
 export function sendAndClose(socket: Duplex, lastWords: string): void {
-  if (socket.destroyed || ending.has(socket)) return;
-  ending.add(socket);
+  if (socket.destroyed || closing.has(socket)) return;
+  closing.add(socket);
   socket.on('error', destroySocket);
   // Neither a failed parser nor a protocol that was not agreed upon may read on.
   socket.removeAllListeners('data');

@@ -52,7 +52,7 @@ const isDigit = (code: number) => code >= 0x30 && code <= 0x39;
  * Estimates the number of distinct keys in a text by a bitmap of hashes: a new key costs the parser some 3 µs, a
  * repeated one next to nothing. The hash has a random seed, so that nobody can choose keys that collide.
  */
-class KeyCensus {
+class KeyCounter {
   readonly #bits = new Uint32Array(2 ** 13);
   count = 0;
 
@@ -70,7 +70,7 @@ class KeyCensus {
   }
 }
 
-const census = new KeyCensus();
+const keyCounter = new KeyCounter();
 const hashSeed = randomInt(2 ** 31);
 /** Characters up to which a key is hashed. */
 const keyCharsHashed = 1024;
@@ -82,7 +82,7 @@ class Scan {
   readonly #text: string;
   readonly #levelsMax: number;
   /** For the keys of a long text. */
-  readonly #census: KeyCensus | undefined;
+  readonly #keyCounter: KeyCounter | undefined;
   #hash = 0;
   #nextEscape = -1;
   #isSuspicious = false;
@@ -91,8 +91,8 @@ class Scan {
     this.#text = text;
     this.#levelsMax = levelsMax;
     if (text.length < censusCharsMin) return;
-    census.clear();
-    this.#census = census;
+    keyCounter.clear();
+    this.#keyCounter = keyCounter;
   }
 
   /**
@@ -111,7 +111,7 @@ class Scan {
       if (code === quote) {
         strings += 1;
         if (strings > limits.jsonStringsMax) refuseMore(limits.jsonStringsMax, 'keys and texts');
-        i = this.#census === undefined ? this.#endOfString(i) : this.#hashString(i);
+        i = this.#keyCounter === undefined ? this.#endOfString(i) : this.#hashString(i);
       } else if (isDigit(code)) i = this.#endOfNumber(i);
       else if (code === 0x2c) {
         entries += 1;
@@ -131,9 +131,9 @@ class Scan {
 
   /** A string before a colon is a key. */
   #countKey(): void {
-    if (this.#census === undefined) return;
-    this.#census.add(this.#hash);
-    if (this.#census.count > limits.jsonKeysMax) refuseMore(limits.jsonKeysMax, 'different keys');
+    if (this.#keyCounter === undefined) return;
+    this.#keyCounter.add(this.#hash);
+    if (this.#keyCounter.count > limits.jsonKeysMax) refuseMore(limits.jsonKeysMax, 'different keys');
   }
 
   /** Index of the closing quote of the string that begins here. Computes its hash, because it may be a key. */

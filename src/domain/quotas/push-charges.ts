@@ -93,7 +93,7 @@ export class PushCharges {
       return shareRefusal('datapoint_bytes', used, limit);
     }
     if (strangers === undefined || strangers.takenBy(caller) <= this.#strangerBytesMax - strangers.usedBytes) return;
-    this.#turnDay();
+    this.#startNewDay();
     if (strangers.usedBytes >= this.#strangerBytesMax || strangers.takenBy(caller) === 0) return;
     const detail =
       'You have your share of what callers who have no right of their own on this public device may push. Its owner goes on, and can share it with you.';
@@ -102,7 +102,7 @@ export class PushCharges {
   }
 
   /** Resets strangers' shares on a new day. */
-  #turnDay(): void {
+  #startNewDay(): void {
     const day = this.#today();
     if (this.#day === day) return;
     this.#day = day;
@@ -133,7 +133,7 @@ export class PushCharges {
   }
 
   async #write(due: readonly PushCharge[]): Promise<void> {
-    this.#turnDay();
+    this.#startNewDay();
     const day = this.#today();
     const users = new Set<UserKey>();
     for (let from = 0; from < due.length; from += limits.chargesWrittenMax) {

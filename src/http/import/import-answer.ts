@@ -18,8 +18,8 @@ const maybe = Type.Optional;
 
 const RefusedField = Type.Object(
   {
-    line: count('Line of the file, from 1; of a JSON array, the place in it.', 17),
-    column: maybe(count('The column, from 1, where not the whole line is refused.', 2)),
+    line: count('Number of the line in the file, from 1; in a JSON array, of the element.', 17),
+    column: maybe(count('Number of the column, from 1; absent where the whole line is refused.', 2)),
     detail: words('What was wrong, or what would be right.', '"31.02.2026" is no time as D.M.YYYY.'),
   },
   { title: 'RefusedField', description: 'A line, or a field of it, that was not stored, and why.' },
@@ -27,86 +27,89 @@ const RefusedField = Type.Object(
 
 const ImportColumn = Type.Object(
   {
-    column: count('From 1.', 2),
-    name: maybe(words('Its name in the header, or its key.', 'Temp (°C)')),
-    role: words('What it is taken for, as `columns` says it; a sensor as `device/sensor` or `/sensor`.', '/TC'),
-    unit: maybe(words('The unit in its name.', '°C')),
-    numbers: count('Values of it that are numbers.', 96),
-    others: count('Values of it that are something else.', 0),
-    missing: count('Fields of it without a value.', 4),
-    examples: Type.Array(Type.String(), { description: 'What is in its first lines.', examples: [['21.5', '21.7']] }),
+    column: count('Number of the column, from 1.', 2),
+    name: maybe(words('Name of the column in the header, or its key.', 'Temp (°C)')),
+    role: words('Meaning of the column, as in `columns`; a sensor as `device/sensor` or `/sensor`.', '/TC'),
+    unit: maybe(words('Unit in the name of the column.', '°C')),
+    numbers: count('Number of values that are numbers.', 96),
+    others: count('Number of values that are no numbers.', 0),
+    missing: count('Number of fields without a value.', 4),
+    examples: Type.Array(Type.String(), { description: 'Fields of its first lines.', examples: [['21.5', '21.7']] }),
   },
-  { title: 'ImportColumn', description: 'A column of a file, and what it is taken for.' },
+  { title: 'ImportColumn', description: 'A column of a file and how it is interpreted.' },
 );
 
 const ImportedFile = Type.Object(
   {
     format: words('`csv`, `ndjson` or `json`.', 'csv'),
-    delimiter: maybe(words('What stands between the fields of CSV.', 'semicolon')),
-    decimal: maybe(words('`point` or `comma`.', 'comma')),
+    delimiter: maybe(words('The separator of fields in CSV.', 'semicolon')),
+    decimal: maybe(words('The decimal separator: `point` or `comma`.', 'comma')),
     header: maybe(Type.Boolean({ description: 'Whether a line names the columns.', examples: [true] })),
-    skip: maybe(count('Lines before the header.', 0)),
-    time_format: maybe(words('How times are written.', 'D.M.YYYY[ H:mm[:ss[.SSS]]]')),
-    timezone: words('By whose clocks times are that name no offset.', 'Europe/Paris'),
-    columns: Type.Array(ImportColumn, { description: 'The columns in their order.' }),
+    skip: maybe(count('Number of lines before the header.', 0)),
+    time_format: maybe(words('The format of times.', 'D.M.YYYY[ H:mm[:ss[.SSS]]]')),
+    timezone: words('The time zone of times without an offset.', 'Europe/Paris'),
+    columns: Type.Array(ImportColumn, { description: 'The columns, in the order of the file.' }),
   },
-  { title: 'ImportedFile', description: 'How a file was understood; each of it may be said in the query instead.' },
+  { title: 'ImportedFile', description: 'How a file was interpreted. Query parameters override each of these.' },
 );
 
 const NextPart = Type.Object(
   {
-    head_lines: count('Lines at the beginning of the file to be put before the next part: up to its header.', 1),
-    line: count('The line behind the last that was read.', 5001),
+    head_lines: count(
+      'Number of lines at the beginning of the file, up to its header, to send again before the next part.',
+      1,
+    ),
+    line: count('Number of the line after the last that was read.', 5001),
     after: maybe(timestamp('The last time that was read.')),
-    delimiter: maybe(words('As it was found.', 'semicolon')),
-    decimal: maybe(words('As it was found.', 'comma')),
-    header: maybe(words('As it was found.', 'true')),
-    skip: maybe(count('As it was found.', 0)),
-    time_format: maybe(words('As it was found.', 'D.M.YYYY[ H:mm[:ss[.SSS]]]')),
+    delimiter: maybe(words('As detected.', 'semicolon')),
+    decimal: maybe(words('As detected.', 'comma')),
+    header: maybe(words('As detected.', 'true')),
+    skip: maybe(count('As detected.', 0)),
+    time_format: maybe(words('As detected.', 'D.M.YYYY[ H:mm[:ss[.SSS]]]')),
   },
   {
     title: 'NextPart',
     description:
-      'What to add to the query for the next part of a file that is sent in parts, so that it is read like this one. `head_lines` is not part of the query.',
+      'Query parameters for the next part of a file that is sent in parts, so that it is interpreted like this one. `head_lines` is not a query parameter.',
   },
 );
 
 export const ImportAnswer = Type.Object(
   {
     dry_run: Type.Boolean({ description: 'True where nothing was stored.', examples: [false] }),
-    lines: count('Lines read, header left out.', 5000),
-    accepted: count('Datapoints stored, and committed to disk; in a dry run, those that would be.', 9996),
-    duplicates: count('Datapoints passed over by `on_duplicate=skip`.', 0),
-    missing: count('Fields without a value.', 4),
-    refused_count: count('Lines and fields refused.', 1),
+    lines: count('Number of lines read, without the header.', 5000),
+    accepted: count('Number of datapoints committed to disk; in a dry run, that would be.', 9996),
+    duplicates: count('Number of datapoints ignored by `on_duplicate=skip`.', 0),
+    missing: count('Number of fields without a value.', 4),
+    refused_count: count('Number of refused lines and fields.', 1),
     refused: Type.Array(RefusedField, {
-      description: `The first ${limits.importRefusedMax} of them, in the order in which they were refused.`,
+      description: `The first ${limits.importRefusedMax} refused lines and fields, in the order in which they were refused.`,
     }),
     from: maybe(timestamp('Earliest time that was read.')),
     to: maybe(timestamp('Latest time that was read.')),
     created: Type.Array(Type.Object({ device_id: DeviceIdSchema, sensor_id: SensorIdSchema }), {
-      description: 'Sensors made; in a dry run, those that would be.',
+      description: 'Sensors that were created; in a dry run, that would be.',
     }),
     stopped: maybe(
       Type.Object(
         {
-          line: count('The first line that was not dealt with; all before it were.', 5001),
-          detail: words('Why.', 'The disk is full.'),
+          line: count('Number of the first line that was not processed; all lines before it were.', 5001),
+          detail: words('Why the import stopped.', 'The disk is full.'),
         },
-        { description: 'There where the import could not go on to the end of the file.' },
+        { description: 'Present where the import stopped before the end of the file.' },
       ),
     ),
-    problems: Type.Array(words('What to say.', 'No column is the time.'), {
-      description: 'Of a dry run: what must be said in the query before anything can be stored.',
+    problems: Type.Array(words('A problem.', 'No column is the time.'), {
+      description: 'Of a dry run: problems that query parameters must solve before anything can be stored.',
     }),
     notes: Type.Array(words('A note.', 'The times name no zone and are read as UTC.'), {
-      description: 'What was taken for granted.',
+      description: 'Assumptions that were made.',
     }),
     file: ImportedFile,
     samples: maybe(
       Type.Array(
         Type.Object({
-          line: count('Line of the file.', 2),
+          line: count('Number of the line in the file.', 2),
           device_id: maybe(DeviceIdSchema),
           sensor_id: SensorIdSchema,
           value: datapointFields.value,
@@ -117,7 +120,7 @@ export const ImportAnswer = Type.Object(
     ),
     next: NextPart,
   },
-  { title: 'ImportAnswer', description: 'What was stored of a file, what was not, and how the file was understood.' },
+  { title: 'ImportAnswer', description: 'What was stored of a file, what was not, and how the file was interpreted.' },
 );
 
 export function toImportRecord(

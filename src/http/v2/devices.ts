@@ -90,7 +90,7 @@ export function registerDevices(app: TypedApp, services: Services): void {
               type: 'string',
               enum: [...deviceOrders],
               description:
-                'By creation, by name (the id where there is none), or by when something was last heard or changed; `-` is the other way round. By creation unless said otherwise.',
+                'The order: by creation (default), by name (by id where there is no name), or by the time of the last datapoint or change (`heard`); `-` reverses it.',
               examples: ['name'],
             }),
           ),

@@ -49,7 +49,7 @@ const historyFields = {
   date_to: optionalText('Another name for `dateTo`.'),
   sort: Type.Optional(
     Type.Union([Type.Literal('asc'), Type.Literal('desc'), Type.Literal('dsc')], {
-      description: 'By time; `asc` unless said otherwise.',
+      description: 'The order by time; `asc` by default.',
     }),
   ),
   calibrated: Type.Boolean({ default: true, description: 'False reads the raw values.' }),
@@ -75,10 +75,10 @@ const historyFields = {
     'Puts datapoints together by spans of time: a number and a unit, seconds (`s`), minutes (`m`) or hours (`h`) that divide a day, days (`d`), weeks from Monday (`w`), months (`mo`) or years (`y`), such as `15m`, `1h`, `1d`.',
   ),
   timezone: optionalText(
-    'By whose clocks buckets begin: a time zone of the IANA database such as `Africa/Dakar`; UTC unless said otherwise. A day on which clocks change has 23 or 25 hours.',
+    'The time zone in which buckets begin, from the IANA database, such as `Africa/Dakar`; UTC by default. A day on which clocks change has 23 or 25 hours.',
   ),
   aggregate: optionalText(
-    `What the rows of buckets have, separated by commas, of ${names}; all unless said otherwise. Calculated from calibrated values. Only numbers have min, max, avg and sum; count, first and last are of all values.`,
+    `The aggregates of each bucket, separated by commas, of ${names}; all by default. They are calculated from calibrated values: min, max, avg and sum from numbers only, count, first and last from all values.`,
   ),
   points: Type.Optional(
     Type.Integer({

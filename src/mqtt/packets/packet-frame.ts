@@ -41,11 +41,11 @@ export class PacketFrame {
     const header = bytes[at] as number;
     this.flags = header & 0x0f;
     if (this.end > bytes.length) return 'partial';
-    if (header >> 4 === publish) this.#lookInside(bytes, next);
+    if (header >> 4 === publish) this.#readPublishHeader(bytes, next);
     return 'whole';
   }
 
-  #lookInside(bytes: Uint8Array, at: number): void {
+  #readPublishHeader(bytes: Uint8Array, at: number): void {
     this.topicStart = at + 2;
     this.topicEnd = this.topicStart + (bytes[at] as number) * 256 + (bytes[at + 1] as number);
     const hasPacketId = this.qos > 0;

@@ -43,7 +43,7 @@ export class ProxiedSockets {
       if (header === 'partial') return;
       settle();
       if (header === 'bad') this.#refuse(socket, 'it does not begin with a header of the PROXY protocol');
-      else this.#handOn(socket, header, gathered);
+      else this.#accept(socket, header, gathered);
     };
     const drop = () => {
       settle();
@@ -62,7 +62,7 @@ export class ProxiedSockets {
     for (const socket of this.#waiting.keys()) socket.destroy();
   }
 
-  #handOn(socket: Socket, header: ProxyHeader, gathered: Buffer): void {
+  #accept(socket: Socket, header: ProxyHeader, gathered: Buffer): void {
     const rest = gathered.subarray(header.bytes);
     if (rest.length > 0) socket.unshift(rest);
     this.#parts.accept(socket, this.#parts.proxies.clientOf(header.client ?? socket.remoteAddress, undefined));

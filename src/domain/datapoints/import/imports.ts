@@ -85,9 +85,9 @@ export class ImportRun {
   readonly #parts: ImportParts & { readonly idempotencyGuard: IdempotencyGuard<BatchOutcome> };
   readonly #actorNow: () => Promise<Actor>;
   readonly #options: ImportOptions;
-  readonly #made = new Map<string, CreatedSensor>();
+  readonly #createdSensors = new Map<string, CreatedSensor>();
   /** By sensor: why it could not be created. */
-  readonly #unmade = new Map<string, string>();
+  readonly #refusedSensors = new Map<string, string>();
   readonly #known: ExistingDatapoints | undefined;
   #batch = 0;
 
@@ -104,7 +104,7 @@ export class ImportRun {
 
   /** The sensors created so far, or in a dry run those that would be. */
   get made(): readonly CreatedSensor[] {
-    return [...this.#made.values()];
+    return [...this.#createdSensors.values()];
   }
 
   /**
@@ -215,8 +215,9 @@ export class ImportRun {
       if (this.#options.skipsKnown) permissions.require(actor, device, scope.dataView);
       permissions.require(actor, device, scope.dataCreate);
       const name = nameOf(id, sensor);
-      if (!device.sensors.has(sensor) && this.#unmade.has(name)) return this.#unmade.get(name) as string;
-      if (!device.sensors.has(sensor) && this.#options.isDry && this.#made.has(name)) return 'to be made';
+      if (!device.sensors.has(sensor) && this.#refusedSensors.has(name))
+        return this.#refusedSensors.get(name) as string;
+      if (!device.sensors.has(sensor) && this.#options.isDry && this.#createdSensors.has(name)) return 'to be made';
       return ingest.resolve(actor, device, sensor);
     } catch (error) {
       if (error instanceof Refusal) return error.message;
@@ -240,20 +241,20 @@ export class ImportRun {
       const device = this.#parts.directory.peek(line.device);
       const name = nameOf(line.device, line.sensor);
       if (device === undefined || device.sensors.has(line.sensor)) continue;
-      if (this.#unmade.has(name) || (this.#options.isDry && this.#made.has(name))) continue;
+      if (this.#refusedSensors.has(name) || (this.#options.isDry && this.#createdSensors.has(name))) continue;
       try {
         await this.#makeSensor(actor, device, line);
-        this.#made.set(name, { device: line.device, sensor: line.sensor });
+        this.#createdSensors.set(name, { device: line.device, sensor: line.sensor });
       } catch (error) {
         if (!(error instanceof Refusal) || error.code === 'storage' || error.code === 'busy') throw error;
-        this.#unmade.set(name, `Device ${line.device} has no sensor ${line.sensor}. ${error.message}`);
+        this.#refusedSensors.set(name, `Device ${line.device} has no sensor ${line.sensor}. ${error.message}`);
       }
     }
   }
 
   async #makeSensor(actor: Actor, device: Device, { sensor: id, name, unit }: ImportLine): Promise<void> {
     const { permissions, sensors } = this.#parts;
-    if (this.#made.size + this.#unmade.size >= limits.importSensorsMax) {
+    if (this.#createdSensors.size + this.#refusedSensors.size >= limits.importSensorsMax) {
       throw new Refusal('too-large', `One import makes at most ${limits.importSensorsMax} sensors.`);
     }
     permissions.require(actor, device, scope.update | scope.dataCreate);

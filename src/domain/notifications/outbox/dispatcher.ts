@@ -69,8 +69,8 @@ export class Dispatcher {
     if (recipient === undefined || recipient.username === guestUsername) {
       return outcome(message, 'failed', 'no such user');
     }
-    const unwelcome = await this.#unwelcome(author, recipient);
-    if (unwelcome !== undefined) return outcome(message, 'undelivered', unwelcome);
+    const recipientRefusal = await this.#refusalOfRecipient(author, recipient);
+    if (recipientRefusal !== undefined) return outcome(message, 'undelivered', recipientRefusal);
     // Before the caps, so that a message that cannot be sent uses up nothing.
     if (sender?.closedBecause !== undefined) return outcome(message, 'undelivered', sender.closedBecause);
     // A message that was tried before has been counted.
@@ -124,7 +124,7 @@ export class Dispatcher {
   }
 
   /** Why the recipient does not accept messages of the author. */
-  async #unwelcome(author: User, recipient: User): Promise<string | undefined> {
+  async #refusalOfRecipient(author: User, recipient: User): Promise<string | undefined> {
     if (author.key === recipient.key || recipient.messages_from === undefined) return undefined;
     switch (recipient.messages_from) {
       case 'everyone':

@@ -55,7 +55,7 @@ async function restoreInto(options: RestoreOptions, copy: string): Promise<Resto
   const { file, folder, onStep } = options;
   // An earlier restore was interrupted, perhaps after it removed files of the old database: the temporary name has to
   // stay until a restore succeeds, so that no server starts.
-  const wasCutOff = existsSync(copy);
+  const wasInterrupted = existsSync(copy);
   let isRestored = false;
   try {
     const onBytes: OnBytes = (done, all) => onStep('copying', done, all);
@@ -68,7 +68,7 @@ async function restoreInto(options: RestoreOptions, copy: string): Promise<Resto
     }
     return { seal, reports, isRestored };
   } finally {
-    if (!isRestored && !wasCutOff) await rm(copy, { force: true });
+    if (!isRestored && !wasInterrupted) await rm(copy, { force: true });
   }
 }
 

@@ -148,8 +148,8 @@ function faultOf(chunk: ChunkRow): string | undefined {
     return `has another span than it says: ${found}, not ${chunk.count} from ${inWords(chunk.first)} to ${inWords(chunk.last)}`;
   }
   if (numbers === chunk.numbers && (numbers === 0 || (min === chunk.min && max === chunk.max))) return undefined;
-  const said = `${chunk.numbers} from ${chunk.min} to ${chunk.max}`;
-  return `has other extremes than it says: ${numbers} numbers from ${min} to ${max}, not ${said}`;
+  const stated = `${chunk.numbers} from ${chunk.min} to ${chunk.max}`;
+  return `has other extremes than it says: ${numbers} numbers from ${min} to ${max}, not ${stated}`;
 }
 
 /** The time as text; a damaged row may hold a number that is no date. */

@@ -34,7 +34,7 @@ export function keyOf({ timestampMs, receivedMs, value }: Omit<LogEntry, 'seq' |
 export class LogFollower {
   readonly #followed: BigInt64Array;
   readonly #pieces: StatementSync;
-  readonly #piecesBack: StatementSync;
+  readonly #rowsDescending: StatementSync;
   readonly #quiet: StatementSync;
   readonly #last: StatementSync;
   readonly #mark: StatementSync;
@@ -47,7 +47,7 @@ export class LogFollower {
       `SELECT ${logColumns} FROM ${table} WHERE first_seq > ?1 - ${limits.logRowDatapointsMax} AND first_seq + ${countInBounds} - 1 > ?1`;
     this.#pieces = reader.prepare(`${rows('kept_log')} UNION ALL ${rows('log')} ORDER BY 1 LIMIT ${rowsAtOnce}`);
     const before = (table: string) => `SELECT ${logColumns} FROM ${table} WHERE first_seq <= ?1`;
-    this.#piecesBack = reader.prepare(
+    this.#rowsDescending = reader.prepare(
       `${before('kept_log')} UNION ALL ${before('log')} ORDER BY 1 DESC LIMIT ${rowsLookedBack}`,
     );
     this.#quiet = reader.prepare('SELECT last_seq FROM quiet_run WHERE first_seq <= ? ORDER BY first_seq DESC LIMIT 1');
@@ -81,7 +81,7 @@ export class LogFollower {
 
   /** A sensor's last datapoint up to a seq, searched only in the last `rowsLookedBack` rows. */
   latestUpTo(sensor: SensorKey, seq: number): LogEntry | undefined {
-    for (const row of this.#piecesBack.iterate(seq) as Iterable<unknown>) {
+    for (const row of this.#rowsDescending.iterate(seq) as Iterable<unknown>) {
       const found = [...this.#pointsOf(row as LogRow)].findLast((point) => point.sensor === sensor && point.seq <= seq);
       if (found !== undefined) return found;
     }

@@ -85,8 +85,8 @@ export class PublishFingerprints {
   readonly #upTo: StatementSync;
   readonly #logged: StatementSync;
   readonly #insert: StatementSync;
-  readonly #tabled: StatementSync;
-  readonly #tableBack: StatementSync;
+  readonly #countInTable: StatementSync;
+  readonly #tableDescending: StatementSync;
   readonly #forgetOlder: StatementSync;
   readonly #forgetBelow: StatementSync;
   /**
@@ -103,11 +103,11 @@ export class PublishFingerprints {
     this.#logged = database.prepare(
       `SELECT total((octet_length(publishes) - ${timeBytes}) / ${fingerprintBytes}) AS marks FROM log`,
     );
-    this.#tabled = database.prepare(
+    this.#countInTable = database.prepare(
       `SELECT total(octet_length(marks)) / ${fingerprintBytes} AS marks FROM mqtt_publish`,
     );
     this.#insert = database.prepare('INSERT INTO mqtt_publish (at, marks) VALUES (?, ?)');
-    this.#tableBack = database.prepare(
+    this.#tableDescending = database.prepare(
       `SELECT id, octet_length(marks) / ${fingerprintBytes} AS marks FROM mqtt_publish ORDER BY id DESC`,
     );
     this.#forgetOlder = database.prepare('DELETE FROM mqtt_publish WHERE at < ?');
@@ -151,10 +151,10 @@ export class PublishFingerprints {
    */
   #forget(nowMs: number | undefined): void {
     if (nowMs !== undefined) this.#forgetOlder.run(nowMs - limits.duplicateWindowMs);
-    if (Number(this.#tabled.get()?.['marks']) <= limits.duplicateMemoryMax * 1.25) return;
+    if (Number(this.#countInTable.get()?.['marks']) <= limits.duplicateMemoryMax * 1.25) return;
     let left: number = limits.duplicateMemoryMax;
     let oldest = 0;
-    for (const row of this.#tableBack.iterate()) {
+    for (const row of this.#tableDescending.iterate()) {
       if (left <= 0) break;
       oldest = Number(row['id']);
       left -= Number(row['marks']);

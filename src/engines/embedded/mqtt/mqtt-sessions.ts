@@ -66,14 +66,14 @@ export class MqttSessions {
       addBytes: (session, bytes) => this.#usage.countBytes(session.user, bytes),
       clearQueue: (key) => {
         this.#lastKey = Math.max(this.#lastKey, key);
-        this.#clearAway(clearSlice(key));
+        this.#clearInSlices(clearSlice(key));
       },
     });
     this.#writes
       .write([{ sql: 'UPDATE mqtt_session SET away = ? WHERE away IS NULL', parameters: [nowMs] }])
       .catch(() => {});
-    for (const { session, filter } of loaded.overQuota) this.#clearAway(removeSubscription(session, filter));
-    if (loaded.overlong > 0) this.#clearAway(clearOverlong);
+    for (const { session, filter } of loaded.overQuota) this.#clearInSlices(removeSubscription(session, filter));
+    if (loaded.overlong > 0) this.#clearInSlices(clearOverlong);
     return loaded;
   }
 
@@ -160,7 +160,7 @@ export class MqttSessions {
       throw new Refusal('exists', `The client id ${clientId} belongs to a session of somebody else.`);
     }
     if (known?.stored && known.user === user) {
-      this.#comeBack(known);
+      this.#resume(known);
       return;
     }
     const session = known ?? this.getOrCreate(clientId, user);
@@ -198,7 +198,7 @@ export class MqttSessions {
         { sql: 'DELETE FROM mqtt_incoming WHERE session = ?', parameters: [session.key] },
         clearSlice(session.key),
       ]);
-      if ((changes.at(-1) ?? 0) === clearRowsMax) this.#clearAway(clearSlice(session.key));
+      if ((changes.at(-1) ?? 0) === clearRowsMax) this.#clearInSlices(clearSlice(session.key));
     } catch (error) {
       if (!this.#byClient.has(clientId)) this.#adopt(session);
       throw error;
@@ -290,7 +290,7 @@ export class MqttSessions {
     this.#closed = true;
   }
 
-  #comeBack(session: StoredSession): void {
+  #resume(session: StoredSession): void {
     if (session.awayMs === undefined) return;
     session.awayMs = undefined;
     // A crash before this is written makes the session expire earlier, by the length of this connection.
@@ -298,11 +298,11 @@ export class MqttSessions {
   }
 
   /** Deletes rows in slices until a slice is not full. */
-  #clearAway(slice: Statement): void {
+  #clearInSlices(slice: Statement): void {
     if (this.#closed) return;
     this.#writes.write([slice]).then(
       ([rows = 0]) => {
-        if (rows === clearRowsMax) this.#clearAway(slice);
+        if (rows === clearRowsMax) this.#clearInSlices(slice);
       },
       // The next start deletes them.
       () => {},

@@ -25,7 +25,7 @@ export class ChunkReader {
   readonly #spans: StatementSync;
   readonly #bytes: StatementSync;
   readonly #sealed: StatementSync;
-  readonly #aside: StatementSync;
+  readonly #damagedSpan: StatementSync;
   readonly #ids: StatementSync;
   /** Recently decoded chunks: the steps of a long read use the same chunk several times. */
   readonly #decoded: DecodedChunks;
@@ -48,7 +48,7 @@ export class ChunkReader {
       `SELECT coalesce((SELECT value FROM counter WHERE name = 'sealed_seq'), 0) AS "all",
         (SELECT up_to FROM sealing WHERE next_sensor > ?) AS some`,
     );
-    this.#aside = database.prepare(
+    this.#damagedSpan = database.prepare(
       'SELECT first, last FROM damaged_chunk WHERE sensor = ? AND first <= ? AND last >= ? LIMIT 1',
     );
     this.#ids = database.prepare(
@@ -67,7 +67,7 @@ export class ChunkReader {
    * @throws Refusal `damaged`
    */
   assertNoneAside(sensor: SensorKey, { fromMs, toMs }: Omit<ChunkRange, 'received'>): void {
-    const span = this.#aside.get(sensor, toMs, fromMs) as { first: number; last: number } | undefined;
+    const span = this.#damagedSpan.get(sensor, toMs, fromMs) as { first: number; last: number } | undefined;
     if (span !== undefined) throw this.#damaged(sensor, span, new CorruptChunk('It was set aside.'));
   }
 

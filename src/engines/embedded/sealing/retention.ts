@@ -24,7 +24,7 @@ export class Retention {
   readonly #oldest: StatementSync;
   readonly #old: StatementSync;
   readonly #bytes: StatementSync;
-  readonly #aside: StatementSync;
+  readonly #damagedCounts: StatementSync;
 
   constructor(parts: { readonly writer: SqliteWriter; readonly reader: DatabaseSync }) {
     this.#writer = parts.writer;
@@ -36,7 +36,7 @@ export class Retention {
       `SELECT id, last, count FROM chunk WHERE sensor = ? AND first < ? ORDER BY first, last, id LIMIT ${limits.retentionChunksMax}`,
     );
     this.#bytes = parts.reader.prepare('SELECT bytes FROM chunk WHERE id = ?');
-    this.#aside = parts.reader.prepare('SELECT count FROM damaged_chunk WHERE sensor = ? AND last < ?');
+    this.#damagedCounts = parts.reader.prepare('SELECT count FROM damaged_chunk WHERE sensor = ? AND last < ?');
   }
 
   async removeBefore(sensor: SensorKey, beforeMs: number): Promise<number> {
@@ -47,14 +47,14 @@ export class Retention {
     const cut = old.find(({ last }) => last >= beforeMs);
     const part = cut && this.#cut(sensor, cut, { beforeMs, into: statements });
     if (part !== undefined) counts.push(part);
-    const aside = this.#aside.all(sensor, beforeMs).reduce((sum, row) => sum + Number(row['count']), 0);
-    if (aside > 0) statements.push({ sql: asideSql, parameters: [sensor, beforeMs] });
+    const damaged = this.#damagedCounts.all(sensor, beforeMs).reduce((sum, row) => sum + Number(row['count']), 0);
+    if (damaged > 0) statements.push({ sql: asideSql, parameters: [sensor, beforeMs] });
     if (statements.length === 0) return 0;
-    const going = counts.reduce((sum, count) => sum + count, aside);
+    const going = counts.reduce((sum, count) => sum + count, damaged);
     statements.push({ sql: creditSql, parameters: [going, sensor] });
     // Sealing may have replaced a chunk meanwhile; its old part is then deleted by the next step.
     const removals = (await this.#writer.write(statements)).filter((_, index) => statements[index]?.sql === removalSql);
-    return counts.reduce((sum, count, index) => sum + (removals[index] === 1 ? count : 0), aside);
+    return counts.reduce((sum, count, index) => sum + (removals[index] === 1 ? count : 0), damaged);
   }
 
   oldest(sensors: readonly SensorKey[]): Map<SensorKey, number> {

@@ -29,10 +29,10 @@ port.on('message', (message: ReadRequest | ReleasedText) => {
     const [step, buffers] = read(message);
     answer({ id, step }, buffers);
   } catch (error) {
-    const { message: said } = error as Error;
+    const { message: text } = error as Error;
     if (error instanceof Refusal)
-      answer({ id, refusal: { code: error.code, message: said, cause: String(error.cause) } });
-    else answer({ id, fault: said });
+      answer({ id, refusal: { code: error.code, message: text, cause: String(error.cause) } });
+    else answer({ id, fault: text });
   }
 });
 

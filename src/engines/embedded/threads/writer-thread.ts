@@ -37,7 +37,7 @@ const state = new WriteState(database, (reason) => report({ outcomes: [], refuse
 const begin = database.prepare('BEGIN IMMEDIATE');
 const commit = database.prepare('COMMIT');
 /** The value of `isCatchingUp` that the main thread was last sent. */
-let toldCatchingUp = false;
+let reportedCatchingUp = false;
 /** Work that waits, in order, until sealing has shortened the log. Bounded by the main thread's queues. */
 const held: WriteRequest[] = [];
 /** Requests that wait until the log is sealed up to a seq. */
@@ -241,8 +241,8 @@ async function close(): Promise<void> {
 
 function report(message: CommitReport): void {
   const isCatchingUp = sealing.isBehind && sealing.failure === undefined;
-  port.postMessage(isCatchingUp === toldCatchingUp ? message : { ...message, isCatchingUp });
-  toldCatchingUp = isCatchingUp;
+  port.postMessage(isCatchingUp === reportedCatchingUp ? message : { ...message, isCatchingUp });
+  reportedCatchingUp = isCatchingUp;
 }
 
 if (datapoints.purgeDue) schedulePurge();

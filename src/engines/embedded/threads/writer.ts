@@ -46,7 +46,7 @@ export class SqliteWriter {
       resourceLimits: { maxYoungGenerationSizeMb: limits.threadYoungMib },
     });
     this.#worker.on('message', (report: CommitReport) => this.#take(report));
-    this.#worker.on('error', (error) => this.#die(error as Error));
+    this.#worker.on('error', (error) => this.#fail(error as Error));
     this.#closed = new Promise((resolve) => {
       this.#worker.once('exit', () => {
         this.#end(new Error('The writer has ended.'));
@@ -158,7 +158,7 @@ export class SqliteWriter {
     }
   }
 
-  #die(error: Error): void {
+  #fail(error: Error): void {
     this.#end(error);
     this.onFailure(error, { fatal: true });
   }

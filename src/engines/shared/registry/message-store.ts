@@ -189,24 +189,24 @@ function outcomeRow({ id, state, reason, code, dueMs }: MessageOutcome): unknown
 }
 
 const atMs = parameter(1);
-const told = sql`(SELECT ${field(0)} AS id, ${field(1)} AS state, ${field(2)} AS reason, ${field(3)} AS code,
+const outcome = sql`(SELECT ${field(0)} AS id, ${field(1)} AS state, ${field(2)} AS reason, ${field(3)} AS code,
   ${field(4)} AS due FROM json_each(${parameter(0)}) AS entry)`;
-const toldRules = (isSent: SqlBool) => sql`(SELECT message.notification AS key, told.reason, told.code
-  FROM ${told} AS told INNER JOIN message ON message.id = told.id
-  WHERE message.notification IS NOT NULL AND (told.state = 'sent') = ${sql.lit(isSent ? 1 : 0)} GROUP BY message.notification)`;
+const lastOutcomes = (isSent: SqlBool) => sql`(SELECT message.notification AS key, outcome.reason, outcome.code
+  FROM ${outcome} AS outcome INNER JOIN message ON message.id = outcome.id
+  WHERE message.notification IS NOT NULL AND (outcome.state = 'sent') = ${sql.lit(isSent ? 1 : 0)} GROUP BY message.notification)`;
 
 /**
  * Writes outcomes to the rules first, then to the messages: a message that was removed meanwhile can no longer name its
  * rule.
  */
 const outcomeQueries = [
-  sql`UPDATE notification SET last_success = ${atMs}, last_success_code = told.code
-    FROM ${toldRules(true)} AS told WHERE notification.key = told.key`,
-  sql`UPDATE notification SET last_failure = ${atMs}, last_failure_code = told.code, last_failure_reason = told.reason
-    FROM ${toldRules(false)} AS told WHERE notification.key = told.key`,
-  sql`UPDATE message SET state = told.state, reason = told.reason, code = told.code, due = coalesce(told.due, message.due),
-      finished = CASE told.state WHEN 'queued' THEN NULL ELSE ${atMs} END
-    FROM ${told} AS told WHERE message.id = told.id AND message.state IN ('queued', 'sending')`,
+  sql`UPDATE notification SET last_success = ${atMs}, last_success_code = outcome.code
+    FROM ${lastOutcomes(true)} AS outcome WHERE notification.key = outcome.key`,
+  sql`UPDATE notification SET last_failure = ${atMs}, last_failure_code = outcome.code, last_failure_reason = outcome.reason
+    FROM ${lastOutcomes(false)} AS outcome WHERE notification.key = outcome.key`,
+  sql`UPDATE message SET state = outcome.state, reason = outcome.reason, code = outcome.code, due = coalesce(outcome.due, message.due),
+      finished = CASE outcome.state WHEN 'queued' THEN NULL ELSE ${atMs} END
+    FROM ${outcome} AS outcome WHERE message.id = outcome.id AND message.state IN ('queued', 'sending')`,
 ];
 
 const forgetCounts = sql`DELETE FROM paid_message WHERE day < ${parameter(0)}`;

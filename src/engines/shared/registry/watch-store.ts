@@ -76,7 +76,7 @@ export class SqlWatchStore implements WatchStore {
 
   async record({ firings, memories, followedSeq }: WatchRecord): Promise<readonly RecordedFiring[]> {
     const writes: Compilable[] = [];
-    const rules = standings(firings);
+    const rules = summarise(firings);
     // Messages first: the second statement changes the rules, and the first one's condition would no longer hold.
     const messages = firings.flatMap((firing) => messageRows(firing, rules.get(firing.rule)?.before ?? 0));
     if (messages.length > 0) writes.push(this.#insertMessages.with(JSON.stringify(messages)));
@@ -158,7 +158,7 @@ function extrasOf({ hysteresis, hold, silence, recovery_message }: Row): RuleExt
 }
 
 /** The counters of a rule before and after the firings of one unit. */
-interface RuleStanding {
+interface RuleSummary {
   /** `times_sent` when its first firing was decided. */
   readonly before: number;
   fired: number;
@@ -171,25 +171,25 @@ interface RuleStanding {
 }
 
 /** A recovery does not change the rule, but is recorded only where the rule has not changed. */
-function standings(firings: readonly RecordedFiring[]): Map<RuleKey, RuleStanding> {
-  const rules = new Map<RuleKey, RuleStanding>();
+function summarise(firings: readonly RecordedFiring[]): Map<RuleKey, RuleSummary> {
+  const rules = new Map<RuleKey, RuleSummary>();
   for (const { rule, timesSent, isCounted, atMs, seq, messages } of firings) {
-    const standing = rules.get(rule) ?? { before: timesSent, fired: 0, seq: 0 };
-    rules.set(rule, standing);
+    const summary = rules.get(rule) ?? { before: timesSent, fired: 0, seq: 0 };
+    rules.set(rule, summary);
     if (!isCounted) continue;
-    standing.fired += 1;
-    standing.lastMs = atMs;
-    standing.seq = Math.max(standing.seq, seq ?? 0);
-    if (messages.some(({ state }) => state === 'sent')) standing.successMs = atMs;
+    summary.fired += 1;
+    summary.lastMs = atMs;
+    summary.seq = Math.max(summary.seq, seq ?? 0);
+    if (messages.some(({ state }) => state === 'sent')) summary.successMs = atMs;
     const reason = messages.find(({ state }) => state === 'failed' || state === 'undelivered')?.reason;
     if (reason === undefined) continue;
-    standing.failureMs = atMs;
-    standing.failureReason = reason;
+    summary.failureMs = atMs;
+    summary.failureReason = reason;
   }
   return rules;
 }
 
-function rulesJson(rules: ReadonlyMap<RuleKey, RuleStanding>): string {
+function rulesJson(rules: ReadonlyMap<RuleKey, RuleSummary>): string {
   const rows = [...rules].map(([key, { before, fired, seq, ...told }]) => {
     const { lastMs = null, successMs = null, failureMs = null, failureReason = null } = told;
     return [key, before, fired, lastMs, seq, successMs, failureMs, failureReason];
