@@ -1,4 +1,4 @@
-// The settings that the dashboard gets before anybody signs in. Called by server.ts for each request of them.
+// The settings that the dashboard reads before anybody has signed in. Called by server.ts for each such request.
 import type { Config } from './config.ts';
 
 /** What the dashboard must know before sign-in. */

@@ -116,7 +116,7 @@ export const attacks: readonly Attack[] = [
     name: 'asks for upgrades to WebSocket in every broken form',
     against: 'sockets',
     metBy:
-      'only a whole handshake leaves HTTP (http/server/upgrades.ts); frames are bounded as packets are (mqtt/mqtt-server.ts)',
+      'only a whole handshake leaves HTTP (http/server/upgrades.ts); frames are bounded as packets are (mqtt/websockets.ts)',
     run: (target) =>
       keepOn(target, 8, async (connection, round) => {
         const forms = [...brokenUpgrades, ...brokenFrames.map((frames) => Buffer.concat([Buffer.from(handshake(good)), frames]))]; // biome-ignore format: one line

@@ -1,4 +1,4 @@
-/** Resolves when what has come meanwhile has had its turn of the event loop. */
+/** Resolves in the next turn of the event loop, after events that are already waiting were handled. */
 export function nextLoopTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

@@ -68,7 +68,7 @@ test('what is committed is acknowledged and told to the others, whatever a reade
   assert.equal(writer.storedDatapoints, 2);
 });
 
-test('pushes of a stream that is spared commits share one', async () => {
+test('pushes of a paced stream share a commit', async () => {
   const commits: number[] = [];
   const commitLog = {
     isCatchingUp: false,

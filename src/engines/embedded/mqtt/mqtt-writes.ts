@@ -1,5 +1,6 @@
-// All writes of MQTT state pass here in the order of the calls: writes of one turn of the event loop, and those made
-// while earlier ones are under way, go to the writer as one unit. Bounded (I4).
+// Sends all writes of MQTT state to the writer thread in the order of the calls. Writes of one turn of the event loop,
+// and those made while `unitsInFlightMax` units are under way, become one unit, because each unit costs a message between
+// threads. Bounded (I4).
 import { Refusal } from '../../../base/refusal.ts';
 import { limits } from '../../../config/limits.ts';
 import type { SqliteWriter } from '../threads/writer.ts';
@@ -77,7 +78,7 @@ export class MqttWrites {
   #send(unit: readonly Call[]): void {
     this.#unitsInFlight += 1;
     const statements = unit.flatMap((call) => call.statements);
-    // Not weighed again: `deliveryBytesMax` bounds the bytes, and removing must not be refused.
+    // The writer's bound in bytes does not apply: `deliveryBytesMax` bounds the bytes, and removing must not be refused.
     this.#writer.write(statements, { isWeighed: false }).then(
       (changes) => {
         let first = 0;
