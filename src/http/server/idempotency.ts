@@ -9,7 +9,7 @@ import { boundedText } from '../schemas/text-bounds.ts';
 export const PushHeaders = Type.Object({
   prefer: Type.Optional(
     boundedText(limits.headerTextCharsMax, {
-      description: '`notify=none`: no notification looks at these datapoints.',
+      description: '`notify=none`: no notification is evaluated for these datapoints.',
       examples: ['notify=none'],
     }),
   ),
@@ -17,12 +17,12 @@ export const PushHeaders = Type.Object({
     Type.String({
       minLength: 1,
       maxLength: limits.idempotencyKeyCharsMax,
-      description: 'Names this push: a repeat within 24 hours stores nothing twice and gets the first answer.',
+      description: 'Identifies this push: a repeat within 24 hours stores nothing and gets the first answer.',
     }),
   ),
 });
 
-/** Includes the content type: the same bytes as another type are other values. */
+/** Includes the content type in the body, because the same bytes have another meaning with another type. */
 export function toIdempotencyKey(
   key: string,
   request: FastifyRequest,

@@ -162,8 +162,13 @@ export const declares = (record: object, options: { readonly withId: boolean }) 
 export const pageOf = (entry: object, options: { readonly description: string; readonly counted: boolean }) => ({
   description: options.description,
   headers: {
-    ...(options.counted ? { 'X-Total-Count': { type: 'integer', description: 'Entries of all pages together.' } } : {}),
-    Link: { type: 'string', description: 'The pages after and before this one (RFC 8288), `rel="next"` and `"prev"`.' },
+    ...(options.counted
+      ? { 'X-Total-Count': { type: 'integer', description: 'Number of entries of all pages together.' } }
+      : {}),
+    Link: {
+      type: 'string',
+      description: 'Links to the next and the previous page (RFC 8288): `rel="next"` and `rel="prev"`.',
+    },
   },
   content: { 'application/json': { schema: { type: 'array', items: entry } } },
 });
@@ -178,7 +183,12 @@ export const PreferHeaders = Type.Object({
 
 /** The start of a page. */
 export const offsetParameter = (words: string) =>
-  Type.Integer({ minimum: 0, maximum: limits.listEntriesMax, default: 0, description: `${words} passed over.` });
+  Type.Integer({
+    minimum: 0,
+    maximum: limits.listEntriesMax,
+    default: 0,
+    description: `Number of ${words.toLowerCase()} to skip.`,
+  });
 
 /** The page of a list of records other than devices (contract 1). */
 export const recordPage = (words: string) => ({
@@ -186,7 +196,7 @@ export const recordPage = (words: string) => ({
     minimum: 1,
     maximum: limits.recordListMax,
     default: limits.recordListMax,
-    description: `${words} a page.`,
+    description: `Maximum number of ${words.toLowerCase()} on a page.`,
   }),
   offset: offsetParameter(words),
 });
@@ -194,9 +204,13 @@ export const recordPage = (words: string) => ({
 /** The query of a list that is complete unless a limit is given. */
 export const AllOrPage = Type.Object({
   limit: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: limits.listEntriesMax, description: 'Entries at most; without it, all.' }),
+    Type.Integer({
+      minimum: 1,
+      maximum: limits.listEntriesMax,
+      description: 'Maximum number of entries; left out: all.',
+    }),
   ),
   offset: Type.Optional(
-    Type.Integer({ minimum: 0, maximum: limits.listEntriesMax, description: 'Entries passed over.' }),
+    Type.Integer({ minimum: 0, maximum: limits.listEntriesMax, description: 'Number of entries to skip.' }),
   ),
 });

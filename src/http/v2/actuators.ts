@@ -59,7 +59,7 @@ export function registerActuators(app: TypedApp, services: Services): void {
         operationId: 'addActuator',
         summary: 'Add an actuator to a device',
         description:
-          'With the id of an actuator that is there, its description is replaced; its value stays, unless the body has one, which is then set and published.',
+          'If the device already has an actuator with this id, its description is replaced; its value is kept unless the body has one, which is then set and published.',
         params: DeviceParams,
         headers: PreferHeaders,
         body: ActuatorBody,
@@ -87,7 +87,7 @@ export function registerActuators(app: TypedApp, services: Services): void {
         tags,
         operationId: 'getActuator',
         summary: 'Read an actuator',
-        description: 'With the value set last.',
+        description: 'With the value that was set last.',
         params: ActuatorParams,
         response: { 200: ActuatorSchema, ...refusals },
       },

@@ -13,7 +13,7 @@ import { toBulkRequest } from './bulk-lines.ts';
 
 const BulkDatapoint = Type.Object(
   { device_id: DeviceIdSchema, sensor_id: SensorIdSchema, ...pushedFields },
-  { title: 'BulkDatapoint', description: 'A value, the device and sensor it is of, and when it was measured.' },
+  { title: 'BulkDatapoint', description: 'A value with its device, its sensor and the time of measuring.' },
 );
 
 const BulkBody = Type.Unsafe<unknown>({
@@ -32,7 +32,7 @@ const BulkBody = Type.Unsafe<unknown>({
     },
     'application/x-ndjson': {
       schema: boundedText(limits.bodyBytesMax, {
-        description: 'A datapoint as JSON on each line; empty lines are passed over.',
+        description: 'A datapoint as JSON on each line; empty lines are ignored.',
         examples: ['{"device_id":"field-3","sensor_id":"TC","timestamp":"2016-06-08T18:20:27Z","value":21.5}\n'],
       }),
     },
@@ -48,12 +48,13 @@ const BulkBody = Type.Unsafe<unknown>({
 
 const BulkAnswer = Type.Object(
   {
-    accepted: Type.Integer({ description: 'Datapoints stored, and committed to disk.', examples: [1] }),
+    accepted: Type.Integer({ description: 'Number of datapoints committed to disk.', examples: [1] }),
     refused: Type.Array(
       Type.Object(
         {
           line: Type.Integer({
-            description: 'Line of the body, from 1; of an array, the place in it. A line of CSV is where it begins.',
+            description:
+              'Number of the line in the body, from 1; in an array, of the element. A row of CSV that spans several lines counts by its first.',
             examples: [2],
           }),
           detail: Type.String({

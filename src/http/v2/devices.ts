@@ -142,7 +142,7 @@ export function registerDevices(app: TypedApp, services: Services): void {
     path: '/devices/:device',
     operationId: 'deleteDevice',
     summary: 'Delete a device',
-    description: 'Its sensors, datapoints, actuators and shares go with it.',
+    description: 'Its sensors, datapoints, actuators and shares are removed with it.',
     params: DeviceParams,
     remove: (actor, { device }) => devices.remove(actor, device),
   });
@@ -160,7 +160,7 @@ export function registerDevices(app: TypedApp, services: Services): void {
         operationId: 'setDeviceOwner',
         summary: 'Hand a device over to another user',
         description:
-          'For its owner and admins, at once. Shares that others gave end with it, and API keys of the old owner name the device no more. For 30 days the new owner sees it under `/users/me/received`, and can bring the shares back or give it back.',
+          'For its owner and admins; takes effect at once. Shares that anybody but the new owner gave end, and API keys of the old owner that name the device no longer reach it. For 30 days the new owner sees the device under `/users/me/received`, and can restore the shares or give the device back.',
         params: DeviceParams,
         body: textField('Username of the new owner.', 'awa', textBounds.username),
         response: { ...writes, ...conflict('The device is private, and what guest owns is public.') },
@@ -184,7 +184,7 @@ export function registerDevices(app: TypedApp, services: Services): void {
         operationId: 'listDeviceDrops',
         summary: 'Read why MQTT messages were not stored',
         description:
-          'MQTT has no way to refuse a message, so those that were acknowledged but not stored are noted here. The last 100, newest first; for the owner and admins.',
+          'MQTT has no error answer for a message, so messages that were acknowledged but not stored are listed here: the last 100, newest first. For the owner and admins.',
         params: DeviceParams,
         querystring: AllOrPage,
         response: { 200: pageOf(DropSchema, { description: 'The drops.', counted: true }), ...refusals },
@@ -261,7 +261,7 @@ const fields: readonly SingleField<DeviceChange>[] = [
     ...ofJson('deployed', (json) => ({ deployed: parseDeployed(json) })),
     operationId: 'setDeviceDeployed',
     words: 'deployed mark',
-    body: jsonField(Type.Boolean({ description: 'Whether the device is in its place.' }), true),
+    body: jsonField(Type.Boolean({ description: 'Whether the device is installed where it measures.' }), true),
   },
   {
     ...ofJson('retention_days', (json) => ({ retentionDays: parseRetentionDays(json) })),

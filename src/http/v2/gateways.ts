@@ -47,7 +47,7 @@ export function registerGateways(app: TypedApp, services: Services): void {
         operationId: 'createGateway',
         summary: 'Declare a gateway',
         description:
-          'A gateway does this when it starts, and takes 422 to say that it is known already. Without a token the gateway belongs to guest and is public.',
+          'A gateway does this when it starts; 422 then means that it is declared already. Without a token the gateway belongs to guest and is public.',
         headers: PreferHeaders,
         body: GatewayBody,
         response: { ...declares(GatewaySchema, { withId: false }), ...conflict('The id is taken.') },
@@ -118,7 +118,7 @@ export function registerGateways(app: TypedApp, services: Services): void {
     path: '/gateways/:gateway',
     operationId: 'deleteGateway',
     summary: 'Delete a gateway',
-    description: 'Its devices stay, with their `gateway_id`.',
+    description: 'Its devices are kept, with their `gateway_id`.',
     params: GatewayParams,
     remove: (actor, { gateway }) => gateways.remove(actor, gateway),
   });
@@ -157,7 +157,7 @@ export function registerGateways(app: TypedApp, services: Services): void {
       operationId,
       summary: 'Say that a gateway is there',
       description:
-        'Sets `last_seen`. Any body of any type is taken and passed over. For the owner and admins, and for everybody where the gateway is public. `PUT` and `POST`, `health` and `heartbeat` are the same, also without `/api/v2` before them.',
+        'A heartbeat: sets `last_seen` to the present time. Any body of any type is accepted and ignored. For the owner and admins, and for everybody if the gateway is public. `PUT` and `POST`, `health` and `heartbeat` do the same, also without `/api/v2` in the path.',
       params: GatewayParams,
       response: { 204: writes[204], ...refusals },
     }),

@@ -39,7 +39,7 @@ const historyFields = {
       minimum: 1,
       maximum: limits.listEntriesMax,
       description:
-        'Rows at most: default 20, maximum 30 000; CSV, NDJSON and Parquet have neither, nor do `bucket` and `points` have a default.',
+        'Maximum number of rows. For JSON 20 by default and at most 30 000; CSV, NDJSON and Parquet have neither default nor maximum, and with `bucket` or `points` there is no default.',
     }),
   ),
   offset: offsetParameter('Rows'),
@@ -52,7 +52,7 @@ const historyFields = {
       description: 'The order by time; `asc` by default.',
     }),
   ),
-  calibrated: Type.Boolean({ default: true, description: 'False reads the raw values.' }),
+  calibrated: Type.Boolean({ default: true, description: '`false` returns values without calibration.' }),
   format: Type.Optional(
     Type.Union([Type.Literal('json'), Type.Literal('csv'), Type.Literal('ndjson'), Type.Literal('parquet')], {
       description: 'The same choice as by `Accept`.',
@@ -68,11 +68,11 @@ const historyFields = {
       type: 'string',
       enum: ['spreadsheet'],
       description:
-        'For files that are opened in a spreadsheet: in CSV, puts an apostrophe before texts that begin with `=`, `+`, `-`, `@`, a tab or a line break and are no numbers, so that none is taken for a formula.',
+        'For CSV files that are opened in a spreadsheet: puts an apostrophe before texts that begin with `=`, `+`, `-`, `@`, a tab or a line break and are no numbers, so that the spreadsheet takes none for a formula.',
     }),
   ),
   bucket: optionalText(
-    'Puts datapoints together by spans of time: a number and a unit, seconds (`s`), minutes (`m`) or hours (`h`) that divide a day, days (`d`), weeks from Monday (`w`), months (`mo`) or years (`y`), such as `15m`, `1h`, `1d`.',
+    'Aggregates datapoints by buckets of time. The length of a bucket is a number and a unit: seconds (`s`), minutes (`m`) or hours (`h`) that divide a day, days (`d`), weeks from Monday (`w`), months (`mo`) or years (`y`), such as `15m`, `1h`, `1d`.',
   ),
   timezone: optionalText(
     'The time zone in which buckets begin, from the IANA database, such as `Africa/Dakar`; UTC by default. A day on which clocks change has 23 or 25 hours.',
@@ -85,7 +85,7 @@ const historyFields = {
       minimum: pointsMin,
       maximum: limits.pointsMax,
       description:
-        'At most so many datapoints of each sensor, chosen so that a chart looks the same (method M4: the first, lowest, highest and last of each of N/4 spans of time). The extremes and both ends are among them.',
+        'Downsamples each sensor to at most this many datapoints, chosen so that a chart looks the same (method M4: the first, lowest, highest and last datapoint of each of N/4 spans of time). They include the extremes and both ends.',
     }),
   ),
 };
@@ -97,13 +97,13 @@ const SensorsQueryString = Type.Object({
   device_id: boundedText(limits.queryTextCharsMax, {
     minLength: 1,
     description:
-      'Ids of devices, separated by commas; a comma within an id is written `%252C`. All of them must be readable.',
+      'Ids of devices, separated by commas; a comma within an id is written `%252C`. The caller must be allowed to read all of them.',
     examples: ['field-3'],
   }),
   sensor_id: Type.Optional(
     boundedText(limits.queryTextCharsMax, {
       minLength: 1,
-      description: 'Ids of sensors, separated by commas: of each device, those that it has. Left out: all sensors.',
+      description: 'Ids of sensors, separated by commas; a device may lack some of them. Left out: all sensors.',
       examples: ['TC'],
     }),
   ),

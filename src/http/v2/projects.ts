@@ -117,7 +117,7 @@ export function registerProjects(app: TypedApp, services: Services): void {
     path: '/projects/:project',
     operationId: 'deleteProject',
     summary: 'Delete a project',
-    description: 'Its devices and gateways stay.',
+    description: 'Its devices and gateways are kept.',
     params: ProjectParams,
     remove: (actor, { project }) => projects.remove(actor, project),
   });

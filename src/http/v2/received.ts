@@ -23,11 +23,11 @@ const ReceivedSchema = Type.Object(
     from: Type.Optional(UsernameSchema),
     date_received: time('When it was handed over, UTC.'),
     expires: time('Until when it can be given back, or its shares brought back, UTC.'),
-    shares: Type.Array(ShareSchema, { description: 'Who it was shared with before; these shares have ended.' }),
+    shares: Type.Array(ShareSchema, { description: 'The shares that it had before; they have ended.' }),
   },
   {
     title: 'Received',
-    description: 'A device that somebody handed over; `from` is absent where the former owner is no user any more.',
+    description: 'A device that another user has handed over; `from` is absent if that user was removed.',
   },
 );
 
@@ -36,13 +36,13 @@ const KeepBody = Type.Object(
     shares: Type.Unsafe<'keep'>({
       type: 'string',
       enum: ['keep'],
-      description: 'Brings the shares back that the device had.',
+      description: 'Restores the shares that the device had.',
       examples: ['keep'],
     }),
   },
   {
     title: 'KeepShares',
-    description: 'What becomes of a device that was handed over.',
+    description: 'What to do with a device that was handed over.',
     examples: [{ shares: 'keep' }],
   },
 );
@@ -73,7 +73,8 @@ export function registerReceived(app: TypedApp, { handovers }: Services): void {
         tags,
         operationId: 'keepReceived',
         summary: 'Share a device again as its former owner did',
-        description: 'Only users who are still there get their share again. After that it cannot be given back here.',
+        description:
+          'Only users who still exist get their share again. Afterwards the device cannot be given back here.',
         params: DeviceParams,
         body: KeepBody,
         response: writes,

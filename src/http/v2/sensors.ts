@@ -56,7 +56,7 @@ export function registerSensors(app: TypedApp, services: Services): void {
         operationId: 'addSensor',
         summary: 'Add a sensor to a device',
         description:
-          'With the id of a sensor that is there, its description is replaced; its datapoints and its retention are kept.',
+          'If the device already has a sensor with this id, its description is replaced; its datapoints and its retention are kept.',
         params: DeviceParams,
         headers: PreferHeaders,
         body: SensorBody,

@@ -7,30 +7,34 @@ const tags = ['Settings'];
 
 const accessField = Type.Union([Type.Literal('full'), Type.Literal('push'), Type.Literal('none')], {
   description:
-    'What callers without a token may do: `full` (make devices, and change what guest owns), `push` (make devices, send values, read what is public, and change nothing), `none`.',
+    'What callers without a token may do. `full`: create devices, and change what guest owns. `push`: create devices, push values and read public records, but change nothing. `none`: nothing.',
   examples: ['push'],
 });
 
 const GuestAccessBody = Type.Object(
   { guest_access: accessField },
-  { title: 'GuestAccessChoice', description: 'What strangers may do.', examples: [{ guest_access: 'push' }] },
+  {
+    title: 'GuestAccessChoice',
+    description: 'What callers without a token may do.',
+    examples: [{ guest_access: 'push' }],
+  },
 );
 
 const GuestAccessSchema = Type.Object(
   {
     guest_access: accessField,
     fixed: Type.Boolean({
-      description: 'True where the operator has fixed it by `DUNDUN_GUEST_ACCESS`; it cannot be changed here then.',
+      description: 'True where the operator has set it by `DUNDUN_GUEST_ACCESS`; then it cannot be changed here.',
       examples: [false],
     }),
     answered: Type.Boolean({
-      description: 'True once an admin has chosen, or the operator; until then it is `full`.',
+      description: 'True once an admin or the operator has chosen; until then it is `full`.',
       examples: [true],
     }),
   },
   {
     title: 'GuestAccess',
-    description: 'What strangers may do, and who decides.',
+    description: 'What callers without a token may do, and who has set it.',
     examples: [{ guest_access: 'push', fixed: false, answered: true }],
   },
 );
@@ -61,7 +65,7 @@ export function registerSettings(app: TypedApp, { guestAccess }: Services): void
         operationId: 'setGuestAccess',
         summary: 'Choose what callers without a token may do',
         description:
-          'For admins, with a token. It holds at once, for every way in, and is kept; with `none`, guests who are connected over MQTT are cut.',
+          'For admins, with a token. It applies at once to HTTP and MQTT and is stored. With `none`, MQTT connections of guests are closed.',
         body: GuestAccessBody,
         response: { ...writes, ...conflict('The operator has fixed it by `DUNDUN_GUEST_ACCESS`.') },
       },

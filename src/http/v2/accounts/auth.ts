@@ -13,7 +13,7 @@ export function registerAuth(app: TypedApp, services: Services): void {
         operationId: 'createToken',
         summary: 'Get a token',
         description:
-          'Send the token with later calls as `Authorization: Bearer <token>`. It is good for 10 minutes. The answer is the bare token as text, or a JSON string where `Accept` ranks `application/json` above `text/plain`.',
+          'Send the token with later calls as `Authorization: Bearer <token>`. It is valid for 10 minutes. The answer is the bare token as text, or a JSON string where `Accept` ranks `application/json` above `text/plain`.',
         security: [{}],
         body: LoginBody,
         response: { 200: tokenAnswer, 400: refusals[400], 401: refusals[401], ...overload, ...tooMany },

@@ -19,7 +19,7 @@ export function registerKeys(app: TypedApp, { keys }: Services): void {
         tags,
         operationId: 'listKeys',
         summary: 'List your API keys',
-        description: 'In the order they were made, without the keys themselves.',
+        description: 'In order of creation, without the secret keys.',
         querystring: AllOrPage,
         response: { 200: pageOf(KeySchema, { description: 'The keys.', counted: true }), ...refusals },
       },
@@ -39,7 +39,7 @@ export function registerKeys(app: TypedApp, { keys }: Services): void {
         operationId: 'createKey',
         summary: 'Make an API key',
         description:
-          'For machines: sent as `Authorization: Bearer <key>`, or over MQTT as the password. It is shown this once. A key never manages keys, users, passwords or shares. Needs a token.',
+          'For machines, which send it as `Authorization: Bearer <key>`, or over MQTT as the password. The key is shown only in this answer. A key cannot manage keys, users, passwords or shares. Requires a token.',
         body: KeyBody,
         response: {
           200: MadeKeySchema,
@@ -60,7 +60,7 @@ export function registerKeys(app: TypedApp, { keys }: Services): void {
     path: '/auth/keys/:key',
     operationId: 'deleteKey',
     summary: 'Revoke an API key',
-    description: 'At once: calls with it are refused, MQTT connections that stand on it are cut.',
+    description: 'Takes effect at once: requests with the key are refused, and MQTT connections with it are closed.',
     params: KeyParams,
     remove: (actor, { key }) => keys.remove(actor, key.toLowerCase()),
   });

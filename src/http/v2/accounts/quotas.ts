@@ -27,9 +27,9 @@ const kindWords: Readonly<Record<QuotaKind, string>> = {
 const StateSchema = (kind: QuotaKind) =>
   Type.Object(
     {
-      used: Type.Integer({ description: 'How much there is.', examples: [12] }),
+      used: Type.Integer({ description: 'The amount that is used.', examples: [12] }),
       limit: Type.Optional(
-        Type.Integer({ description: 'How much there may be; absent: no bound.', examples: [100000] }),
+        Type.Integer({ description: 'The amount that is allowed; absent: no limit.', examples: [100000] }),
       ),
       exception: Type.Optional(
         Type.Boolean({ description: 'True: an admin set this limit for this user.', examples: [true] }),
@@ -51,10 +51,10 @@ const ExceptionSchema = (kind: QuotaKind) =>
     Type.Unsafe<number | 'none' | null>({
       anyOf: [
         { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description: 'The limit.' },
-        { type: 'string', enum: ['none'], description: 'No bound.' },
-        { type: 'null', description: 'The default again.' },
+        { type: 'string', enum: ['none'], description: 'No limit.' },
+        { type: 'null', description: 'The default limit.' },
       ],
-      description: `${kindWords[kind]} A number, \`none\` for no bound, or null for the default; left out: stays as it is.`,
+      description: `${kindWords[kind]} A number, \`none\` for no limit, or null for the default; left out: unchanged.`,
       examples: [5000],
     }),
   );
@@ -66,7 +66,7 @@ const ExceptionsBody = Type.Object(
   >,
   {
     title: 'QuotaExceptions',
-    description: 'Limits of one user in place of the defaults. What they have already stays.',
+    description: 'Limits of one user instead of the defaults. Existing records beyond a limit are kept.',
     examples: [{ devices: 5000, datapoint_bytes: 'none', rules: null }],
   },
 );
@@ -108,7 +108,7 @@ export function registerQuotas(app: TypedApp, { quotas }: Services): void {
         tags,
         operationId: 'setUserQuota',
         summary: 'Set limits of a user',
-        description: 'For admins. They hold at once.',
+        description: 'For admins. The limits apply at once.',
         params: UserParams,
         body: ExceptionsBody,
         response: writes,

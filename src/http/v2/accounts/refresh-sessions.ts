@@ -34,7 +34,7 @@ export function registerRefreshSessions(app: TypedApp, { logins, refreshSessions
         operationId: 'createSession',
         summary: 'Sign in and keep signed in',
         description:
-          'For web pages: answers a token, and sets a cookie by which PUT renews it. The cookie is good for that alone; each use replaces it, and one that was replaced ends the session when it is used again. It ends with the password, when it is not used for 14 days, and after 90 days.',
+          'For web pages: answers with a token and sets a cookie, with which PUT gets further tokens. The cookie is valid for nothing else. Each use replaces it; if a replaced cookie is used again, the session ends. The session also ends when the password changes, after 14 days without use, and after 90 days.',
         security: [{}],
         body: LoginBody,
         response: {
@@ -64,7 +64,7 @@ export function registerRefreshSessions(app: TypedApp, { logins, refreshSessions
         operationId: 'renewSession',
         summary: 'Get a new token by the session cookie',
         description:
-          'Replaces the cookie: the one that was sent is good for some seconds more, for pages that ask at once.',
+          'Replaces the cookie. The old one stays valid for some seconds, for pages that send it at the same time.',
         security: [{}],
         response: { 200: tokenAnswer, 401: refusals[401], 403: refusals[403], ...overload },
       },
@@ -85,7 +85,7 @@ export function registerRefreshSessions(app: TypedApp, { logins, refreshSessions
         tags,
         operationId: 'deleteSession',
         summary: 'End the session',
-        description: 'Takes the cookie away; tokens that were got by it are good no more.',
+        description: 'Removes the cookie and ends the tokens of the session.',
         security: [{}],
         response: writes,
       },

@@ -34,7 +34,7 @@ const MessageParams = Type.Object({ social: MessageIdSchema });
 const ChannelSchema = Type.Unsafe<string>({
   type: 'string',
   enum: [...channels],
-  description: 'How it is sent. `none` records the message and sends nothing.',
+  description: 'The channel by which it is sent. `none` records the message and sends nothing.',
   examples: ['sms'],
 });
 const TextSchema = Type.String({
@@ -42,7 +42,11 @@ const TextSchema = Type.String({
   description: 'The text.',
   examples: ['The pump stands still.'],
 });
-const RecipientSchema = { ...UsernameSchema, minLength: 1, description: 'Who gets it.' } as typeof UsernameSchema;
+const RecipientSchema = {
+  ...UsernameSchema,
+  minLength: 1,
+  description: 'Username of the recipient.',
+} as typeof UsernameSchema;
 
 const NewMessage = Type.Object(
   { username: RecipientSchema, channel: ChannelSchema, message: TextSchema },
@@ -54,8 +58,8 @@ const NewMessage = Type.Object(
 );
 const NewMessages = Type.Object(
   {
-    usernames: Type.Array(RecipientSchema, { maxItems: limits.notificationEntriesMax, description: 'Who gets it.' }),
-    channels: Type.Array(ChannelSchema, { maxItems: limits.notificationChannelsMax, description: 'How it is sent.' }),
+    usernames: Type.Array(RecipientSchema, { maxItems: limits.notificationEntriesMax, description: 'The recipients.' }),
+    channels: Type.Array(ChannelSchema, { maxItems: limits.notificationChannelsMax, description: 'The channels.' }),
     message: TextSchema,
   },
   {
@@ -68,8 +72,8 @@ const NewMessages = Type.Object(
 const MessageSchema = Type.Object(
   {
     id: MessageIdSchema,
-    owner: Type.String({ description: 'Username of who sends it.', examples: ['awa'] }),
-    username: Type.String({ description: 'Who gets it.', examples: ['moussa'] }),
+    owner: Type.String({ description: 'Username of the sender.', examples: ['awa'] }),
+    username: Type.String({ description: 'Username of the recipient.', examples: ['moussa'] }),
     channel: ChannelSchema,
     message: TextSchema,
     timestamp: timestamp('When it came into the outbox, UTC.'),
@@ -81,17 +85,17 @@ const MessageSchema = Type.Object(
       examples: ['sent'],
     }),
     reason: Type.Optional(Type.String({ description: 'Why it failed, or why it waits.', examples: ['no such user'] })),
-    code: Type.Optional(Type.String({ description: 'What the provider answered last.', examples: ['201'] })),
-    attempts: Type.Integer({ description: 'How often it was tried.', examples: [1] }),
+    code: Type.Optional(Type.String({ description: 'The last code that the provider answered.', examples: ['201'] })),
+    attempts: Type.Integer({ description: 'Number of attempts to send it.', examples: [1] }),
     finished: Type.Optional(timestamp('When it reached its status, UTC; absent while it waits.')),
     notification: Type.Optional(
       Type.String({
-        description: 'The notification it is of; absent where it was sent by hand.',
+        description: 'The notification that sent it; absent for a message that a user sent.',
         examples: ['5f0c3e9a7b1d2c4e6a8b9c0d'],
       }),
     ),
   },
-  { title: 'SocialMessage', description: 'A message and what became of it.' },
+  { title: 'SocialMessage', description: 'A message and its state.' },
 );
 
 const listQuery = Type.Object({
@@ -180,7 +184,7 @@ export function registerSocials(app: TypedApp, { messages }: Services): void {
         tags,
         operationId: 'getMessage',
         summary: 'Read a message',
-        description: 'For who sends it and admins.',
+        description: 'For the sender and admins.',
         params: MessageParams,
         response: { 200: MessageSchema, ...refusals },
       },
@@ -193,7 +197,7 @@ export function registerSocials(app: TypedApp, { messages }: Services): void {
     path: '/socials/:social',
     operationId: 'deleteMessage',
     summary: 'Delete a message',
-    description: 'One that waits is not sent any more; one that is being sent may arrive all the same.',
+    description: 'A message that waits is not sent any more; a message that is being sent may still arrive.',
     params: MessageParams,
     remove: (actor, { social }) => messages.remove(actor, social),
   });

@@ -59,7 +59,7 @@ function registerReads(app: TypedApp, { accounts, quotas }: Services): void {
         tags,
         operationId: 'listUsers',
         summary: 'List users',
-        description: 'By username. What is shown of each depends on who asks.',
+        description: 'Ordered by username. The fields that are shown depend on the caller.',
         querystring: Type.Object({
           username: Type.Optional(
             Type.String({
@@ -68,7 +68,7 @@ function registerReads(app: TypedApp, { accounts, quotas }: Services): void {
             }),
           ),
           full: Type.Optional(
-            Type.Boolean({ description: 'True: for admins, how much each user has and may have.', examples: [true] }),
+            Type.Boolean({ description: '`true` adds the quotas of each user; for admins.', examples: [true] }),
           ),
           ...recordPage('Users'),
         }),
@@ -115,7 +115,7 @@ function registerReads(app: TypedApp, { accounts, quotas }: Services): void {
         tags,
         operationId: 'getUser',
         summary: 'Read a user',
-        description: 'What is shown depends on who asks.',
+        description: 'The fields that are shown depend on the caller.',
         params: UserParams,
         response: { 200: UserSchema, ...refusals },
       },
@@ -139,7 +139,7 @@ function registerCreate(app: TypedApp, { accounts }: Services): void {
         operationId: 'createUser',
         summary: 'Make an account',
         description:
-          'For admins; for anybody where the service is set so (`DUNDUN_SELF_REGISTRATION`). Answers with the id: as text, or as a JSON string where `Accept` asks for that. An admin may bring along an `id` and a `passwordHash`.',
+          'For admins; for everybody if the service is configured so (`DUNDUN_SELF_REGISTRATION`). Answers with the id: as text, or as a JSON string if `Accept` asks for that. An admin may give an `id` and a `passwordHash` from another system.',
         headers: PreferHeaders,
         body: UserBody,
         response: {
@@ -171,7 +171,7 @@ function registerChanges(app: TypedApp, { accounts }: Services): void {
         tags,
         operationId: 'updateUser',
         summary: 'Change fields of an account',
-        description: 'For the user and admins; `admin` for admins alone.',
+        description: 'For the user and admins; only admins may change `admin`.',
         params: UserParams,
         body: UserChangeBody,
         response: { ...writes, ...conflict('The last admin stays one.') },
@@ -197,7 +197,7 @@ function registerChanges(app: TypedApp, { accounts }: Services): void {
         operationId: 'setUserPassword',
         summary: 'Set a new password',
         description:
-          'Ends every token, session and MQTT connection that stands on the old one, and API keys too where an admin resets the password of somebody else. Your own needs the present one.',
+          'Ends all tokens, sessions and MQTT connections that were made with the old password; if an admin resets the password of another user, their API keys too. Changing your own password requires the current one.',
         params: UserParams,
         body: PasswordBody,
         response: { ...writes, ...tooMany },
@@ -220,7 +220,7 @@ function registerWebhookKey(app: TypedApp, { accounts }: Services): void {
         operationId: 'rotateWebhookKey',
         summary: "Make a new key for a user's webhooks",
         description:
-          'For the user and admins. For a day messages are signed with the key before too, so that receivers have time to change over.',
+          'For the user and admins. For a day messages are also signed with the old key, so that receivers have time to change.',
         params: UserParams,
         response: { 200: WebhookKeySchema, ...refusals },
       },
@@ -245,20 +245,20 @@ function registerRemoval(app: TypedApp, { accounts }: Services): void {
         operationId: 'deleteUser',
         summary: 'Remove an account',
         description:
-          'For admins. Tokens, API keys, MQTT sessions and shares of the user go with it. Who owns devices or gateways goes only when it is said what becomes of them; projects share their fate.',
+          'For admins. Tokens, API keys, MQTT sessions and shares of the user are removed too. A user who owns devices or gateways is removed only if `devices` says what happens to them; projects are treated likewise.',
         params: UserParams,
         querystring: Type.Object({
           devices: Type.Optional(
             Type.Unsafe<'delete' | 'transfer'>({
               type: 'string',
               enum: ['delete', 'transfer'],
-              description: 'What becomes of their devices: they go too, or are handed over.',
+              description: 'What happens to the devices of the user: they are removed, or handed over.',
               examples: ['transfer'],
             }),
           ),
           to: Type.Optional(
             boundedText(limits.knownUsernameCharsMax, {
-              description: 'Username of who gets the devices that are handed over.',
+              description: 'Username of the user who gets the devices that are handed over.',
               examples: ['binta'],
             }),
           ),
