@@ -131,7 +131,7 @@ export class Publishing {
         const payload = bytesOf(published.payload);
         const value = parseJsonText(payload, limits.nestingLevelsMax) as Json;
         const original = toOriginal(payload, published, actor);
-        const set = () => this.#parts.actuators.setValue(actor, device, actuator, value, original);
+        const set = () => this.#parts.actuators.setValue(actor, device, actuator, value, { original });
         await set().catch((error: unknown) => this.#again(actor, { error, bytes: payload.length }, set));
       });
       session.setting = done.catch(() => {});

@@ -39,13 +39,15 @@ export function wireRules(parts: {
   const messageStore = engine.stores.messages;
   const counters = new NotificationCounters();
   const dispatcher = new Dispatcher({ ...parts, messageStore, counters, paidPerDayMax: config.paidMessagesPerDay });
-  const outbox = new Outbox({ ...parts, coordination: engine.coordination, messageStore, dispatcher, counters });
+  const { coordination } = engine;
+  const outbox = new Outbox({ ...parts, coordination, messageStore, dispatcher, counters });
   const watching = {
     ...parts,
     index: new RuleIndex(),
     alarms: new Alarms(parts.clock),
     counters,
     outbox,
+    coordination,
     commitLog: engine.commitLog,
     series: engine.series,
     watchStore: engine.stores.watch,

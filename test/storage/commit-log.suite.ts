@@ -7,7 +7,7 @@ import { Caller } from '../../src/domain/callers/caller.ts';
 import type { StoredValue } from '../../src/domain/datapoints/datapoint.ts';
 import { BatchBuilder } from '../../src/domain/datapoints/datapoint-batch.ts';
 import { type Beside, batchOf, nowMs, type Point } from '../support/points.ts';
-import type { EngineKind, OpenedEngine } from './engines.ts';
+import { acquired, type EngineKind, type OpenedEngine } from './engines.ts';
 
 const caller = new Caller('reader');
 
@@ -57,7 +57,8 @@ export function commitLogSuite({ name, open }: EngineKind): void {
     test('who follows reads all that came behind a seq, in order of arrival, however much is sealed', async () => {
       const [one, other] = [nextSensor(), nextSensor()];
       const from = opened.commitLog.lastPosition;
-      opened.commitLog.confirm(from);
+      let lease = await acquired(opened, 'rules/0');
+      opened.commitLog.confirm(from, lease);
       const expected: [number, number, StoredValue, boolean][] = [];
       for (let n = 0; n < 12; n++) {
         const isQuiet = n % 5 === 1;
@@ -69,8 +70,10 @@ export function commitLogSuite({ name, open }: EngineKind): void {
         for (const [k, { sensor: of, value }] of points.entries())
           expected.push([first + k, of, value, isQuiet && k > 0]);
         if (n === 3 || n === 9) await opened.seal();
-        if (n === 6) await opened.reopen();
-        if (n === 6) opened.commitLog.confirm(from + 4);
+        if (n !== 6) continue;
+        await opened.reopen();
+        lease = await acquired(opened, 'rules/0');
+        opened.commitLog.confirm(from + 4, lease);
       }
       assert.equal(opened.commitLog.lastPosition, expected.at(-1)?.[0]);
       const readFrom = async (seq: number) => {
@@ -90,7 +93,9 @@ export function commitLogSuite({ name, open }: EngineKind): void {
         const last = expected.filter(([seq, of]) => seq <= upTo && of === one).at(-1);
         assert.equal((await opened.series.latestUpTo(one, upTo))?.value, last?.[2]);
       }
-      opened.commitLog.confirm(undefined);
+      lease = await acquired(opened, 'rules/0');
+      opened.commitLog.confirm(undefined, lease);
+      await lease.release();
       await opened.seal();
     });
 

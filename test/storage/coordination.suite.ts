@@ -2,7 +2,11 @@
 // runs it on each engine.
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
-import type { EngineKind, OpenedEngine } from './engines.ts';
+import { BatchBuilder } from '../../src/domain/datapoints/datapoint-batch.ts';
+import type { WatchRecord } from '../../src/domain/notifications/watching/watch-store.ts';
+import type { Lease, LeaseName } from '../../src/domain/ports/coordination.ts';
+import type { UserKey } from '../../src/domain/users/user.ts';
+import { acquired, type EngineKind, type OpenedEngine } from './engines.ts';
 
 export function coordinationSuite({ name, open }: EngineKind): void {
   suite(`coordination on ${name}`, () => {
@@ -40,12 +44,165 @@ export function coordinationSuite({ name, open }: EngineKind): void {
       for (const lease of leases) await lease?.release();
     });
 
-    test('a holder that has ended holds nothing', async () => {
-      assert.ok(await opened.coordination.acquire('retention'));
+    test('parts of the rules are leases of their own', async () => {
+      const leases = [await acquired(opened, 'rules/0'), await acquired(opened, 'rules/1')];
+      assert.equal(await opened.coordination.acquire('rules/1'), undefined);
+      for (const lease of leases) await lease.release();
+    });
+
+    test('a holder is told when its lease has ended', async () => {
+      const lease = await acquired(opened, 'retention');
+      let hasEnded = false;
+      void lease.ended.then(() => {
+        hasEnded = true;
+      });
+      await new Promise((resolve) => setImmediate(resolve));
+      assert.equal(hasEnded, false);
+      await lease.release();
+      await lease.ended;
+    });
+
+    test('a holder that has ended holds nothing, and later epochs are greater after a restart too', async () => {
+      const before = await acquired(opened, 'retention');
       await opened.reopen();
-      const lease = await opened.coordination.acquire('retention');
-      assert.equal(lease?.isHeld, true);
-      await lease?.release();
+      const lease = await acquired(opened, 'retention');
+      assert.equal(lease.isHeld, true);
+      assert.ok(lease.epoch > before.epoch);
+      await lease.release();
+    });
+
+    /** Two leases of the same work, the first of which another process has taken over as the second. */
+    const takenOver = async (name: LeaseName): Promise<readonly [Lease, Lease]> => {
+      const early = await acquired(opened, name);
+      await early.release();
+      return [early, await acquired(opened, name)];
+    };
+
+    test('a holder that settles late changes no message and charges nobody', async () => {
+      const { users, messages } = opened.stores;
+      await users.create({ id: 'u1', username: 'ana', admin: false, createdTime: 1 });
+      const author = (await users.findByName('ana'))?.key as UserKey;
+      const message = {
+        id: 'a1',
+        username: 'ana',
+        channel: 'sms',
+        text: 'hot',
+        state: 'queued',
+        createdMs: 1,
+      } as const;
+      await messages.create(author, [message]);
+      const charge = { day: 1, users: [author] };
+      const claims = [{ id: 'a1', charge }];
+      const [early, late] = await takenOver('outbox');
+      await messages.requeue(late);
+      const claimed = await messages.settle({ claims, outcomes: [], atMs: 2, fence: late });
+      assert.deepEqual([...claimed], ['a1']);
+
+      const refused = { name: 'LeaseLost' };
+      const sent = { id: 'a1', state: 'sent', code: 'early', refund: charge } as const;
+      await assert.rejects(messages.settle({ claims: [], outcomes: [sent], atMs: 3, fence: early }), refused);
+      await assert.rejects(messages.settle({ claims, outcomes: [], atMs: 3, fence: early }), refused);
+      await assert.rejects(messages.requeue(early), refused);
+      const [due] = await messages.listDue({ channel: 'sms', nowMs: 9, limit: 9, without: [] });
+      assert.equal(due, undefined);
+      assert.deepEqual([...(await messages.countPaid(1, [author]))], [[author, 1]]);
+
+      const outcome = { id: 'a1', state: 'failed', reason: 'no such number' } as const;
+      await messages.settle({ claims: [], outcomes: [outcome], atMs: 4, fence: late });
+      const { state, reason, code, attempts, finishedMs } = (await messages.find('a1')) ?? {};
+      assert.deepEqual([state, reason, code, attempts, finishedMs], ['failed', 'no such number', undefined, 1, 4]);
+      await late.release();
+    });
+
+    test('who released the lease may settle what was under way, until somebody takes it', async () => {
+      const { users, messages } = opened.stores;
+      await users.create({ id: 'u2', username: 'bea', admin: false, createdTime: 1 });
+      const author = (await users.findByName('bea'))?.key as UserKey;
+      const message = {
+        id: 'b1',
+        username: 'bea',
+        channel: 'sms',
+        text: 'hot',
+        state: 'queued',
+        createdMs: 1,
+      } as const;
+      await messages.create(author, [message]);
+      const lease = await acquired(opened, 'outbox');
+      await messages.settle({ claims: [{ id: 'b1' }], outcomes: [], atMs: 2, fence: lease });
+      await lease.release();
+      await messages.settle({ claims: [], outcomes: [{ id: 'b1', state: 'sent' }], atMs: 3, fence: lease });
+      assert.equal((await messages.find('b1'))?.state, 'sent');
+    });
+
+    test('what a holder evaluated and writes late is not stored', async () => {
+      const { users, notifications, watch, messages } = opened.stores;
+      await users.create({ id: 'u3', username: 'cai', admin: false, createdTime: 1 });
+      const author = (await users.findByName('cai'))?.key as UserKey;
+      const fields = {
+        condition: { devices: ['d'] },
+        action: {},
+        status: 'active',
+        throttlingS: 0,
+        silenceS: 9,
+      } as const;
+      await notifications.create('f1', author, fields, { afterSeq: 0, sinceMs: 1 });
+      const rule = await watch.findRule('f1');
+      assert.ok(rule !== undefined);
+      const [early, late] = await takenOver('rules/0');
+      const firingOf = (id: string): WatchRecord => {
+        const message = { id, username: 'cai', channel: 'none', text: id, state: 'sent', createdMs: 5 } as const;
+        const base = { rule: rule.key, author, isCounted: true, timesSent: 0, atMs: 5, seq: 3 };
+        const memories = [{ rule: rule.key, device: 'd', memory: `"${id}"` }];
+        return { firings: [{ ...base, messages: [message] }], memories, followedSeq: 3 };
+      };
+      await assert.rejects(watch.record(firingOf('early'), early), { name: 'LeaseLost' });
+      assert.equal(await messages.find('early'), undefined);
+      assert.deepEqual((await watch.findRule('f1'))?.memories, []);
+      assert.deepEqual(await watch.record(firingOf('late'), late), []);
+      // Neither at once nor after the other has written.
+      await assert.rejects(watch.record(firingOf('early'), early), { name: 'LeaseLost' });
+      const stored = await watch.findRule('f1');
+      assert.equal(stored?.timesSent, 1);
+      assert.deepEqual(
+        stored?.memories.map(({ memory }) => memory),
+        ['"late"'],
+      );
+      await late.release();
+    });
+
+    test('a position that is confirmed late lets nothing go that the present holder has not read', async () => {
+      const { commitLog } = opened;
+      const [early, late] = await takenOver('rules/0');
+      const from = commitLog.lastPosition;
+      commitLog.confirm(from, late);
+      const batch = new BatchBuilder(2);
+      for (const value of [1, 2]) batch.add(7, 1, 1, value);
+      await commitLog.append(batch.build());
+      commitLog.confirm(from + 2, early);
+      await opened.seal();
+      assert.deepEqual(
+        (await commitLog.readAfter(from)).map(({ value }) => value),
+        [1, 2],
+      );
+      commitLog.confirm(undefined, late);
+      await late.release();
+    });
+
+    test('an actuator that is set late keeps its later value', async () => {
+      const { users, devices } = opened.stores;
+      await users.create({ id: 'u4', username: 'dov', admin: false, createdTime: 1 });
+      const owner = (await users.findByName('dov'))?.key as UserKey;
+      const draft = { id: 'valve', visibility: 'private', sensors: [], actuators: [{ id: 'V' }] } as const;
+      await devices.create(draft, owner, 1);
+      const device = await devices.find('valve');
+      const actuator = device?.actuators.get('V')?.key as number;
+      const [early, late] = await takenOver('outbox');
+      const set = (valueJson: string, fence: Lease) =>
+        devices.updateActuator({ device: device?.key as number, atMs: 2, fence }, actuator, { valueJson }, {});
+      assert.equal(await set('"open"', late), true);
+      await assert.rejects(set('"shut"', early), { name: 'LeaseLost' });
+      assert.equal((await devices.find('valve'))?.actuators.get('V')?.valueJson, '"open"');
+      await late.release();
     });
   });
 }

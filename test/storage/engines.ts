@@ -1,8 +1,10 @@
 // The list of engines, for the suites that all of them must pass.
+import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Clock, systemClock } from '../../src/base/time/clock.ts';
+import type { Lease, LeaseName } from '../../src/domain/ports/coordination.ts';
 import type { Engine } from '../../src/domain/ports/engine.ts';
 import type { Maintenance } from '../../src/domain/ports/maintenance.ts';
 import { openEmbeddedEngine } from '../../src/engines/embedded/open.ts';
@@ -78,4 +80,11 @@ async function openEmbedded({ clock = systemClock, ...given }: EngineOptions = {
       await rm(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** The lease, which nobody must hold. */
+export async function acquired({ coordination }: Pick<OpenedEngine, 'coordination'>, name: LeaseName): Promise<Lease> {
+  const lease = await coordination.acquire(name);
+  assert.ok(lease !== undefined, `nobody holds the lease ${name}`);
+  return lease;
 }

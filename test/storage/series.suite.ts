@@ -8,7 +8,7 @@ import { orderOf, type StoredValue } from '../../src/domain/datapoints/datapoint
 import type { RangeQuery, SeriesCursor } from '../../src/domain/ports/series.ts';
 import { type Beside, batchOf, nowMs, type Point, positionOf, sorted, timeOf } from '../support/points.ts';
 import { properties } from '../support/properties.ts';
-import type { EngineKind, OpenedEngine } from './engines.ts';
+import { acquired, type EngineKind, type OpenedEngine } from './engines.ts';
 
 const caller = new Caller('reader');
 
@@ -274,7 +274,8 @@ export function seriesSuite({ name, open }: EngineKind): void {
 
     test('knows what was last when a datapoint came, after what came in the same millisecond was sealed', async () => {
       const [a, b, c] = [nextSensor(), nextSensor(), nextSensor()];
-      opened.commitLog.confirm(opened.commitLog.lastPosition);
+      const lease = await acquired(opened, 'rules/0');
+      opened.commitLog.confirm(opened.commitLog.lastPosition, lease);
       await append([{ sensor: b, value: 7 }]);
       await opened.seal();
       const seq = await append([{ sensor: a }, { sensor: b, value: 1 }, { sensor: c, value: 2 }]);
@@ -283,12 +284,13 @@ export function seriesSuite({ name, open }: EngineKind): void {
       assert.equal(await opened.series.latestUpTo(c, seq), undefined);
       // One that looks as what came later does is not taken for it.
       const from = await append([0, 1].map((value) => ({ sensor: c, value })));
-      opened.commitLog.confirm(from + 1);
+      opened.commitLog.confirm(from + 1, lease);
       await opened.seal();
       const next = await append([{ sensor: a }, { sensor: c, value: 0 }]);
       await opened.seal();
       assert.equal((await opened.series.latestUpTo(c, next))?.value, 1);
-      opened.commitLog.confirm(undefined);
+      opened.commitLog.confirm(undefined, lease);
+      await lease.release();
     });
   });
 }

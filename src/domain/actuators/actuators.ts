@@ -21,6 +21,7 @@ import { type DeviceSize, emptyDevice, growthOf, sizeOfActuator } from '../devic
 import type { DeviceStore, ModificationStamp } from '../devices/device-store.ts';
 import { assertPartsMax } from '../devices/devices.ts';
 import type { Permissions } from '../permissions/permission.ts';
+import type { Fence } from '../ports/coordination.ts';
 import type { GuestShares } from '../quotas/guest-shares.ts';
 import { type ScopeSet, scope } from '../scopes.ts';
 import type { Actor } from '../users/user.ts';
@@ -100,7 +101,8 @@ export class Actuators {
   }
 
   /**
-   * Stores a value and, once committed, hands it to the feed.
+   * Stores a value and, once committed, hands it to the feed. `original`: the message that set it; `fence`: the lease
+   * under which a rule sets it.
    * @throws Refusal `malformed` when the value is not of the actuator's value type.
    */
   async setValue(
@@ -108,7 +110,7 @@ export class Actuators {
     id: DeviceId,
     actuatorId: ActuatorId,
     value: Json,
-    original?: OriginalMessage,
+    { original, fence }: { readonly original?: OriginalMessage | undefined; readonly fence?: Fence } = {},
   ): Promise<void> {
     const valueJson = JSON.stringify(value);
     await this.#untilDone(async () => {
@@ -118,7 +120,7 @@ export class Actuators {
       const seen = { valueType: actuator.valueType ?? null };
       const growth = growthOf(sizeOfActuator(actuator), sizeOfActuator({ ...actuator, valueJson }));
       return this.#change(device, growth, async (stamp) => {
-        const isDone = await this.#store.updateActuator(stamp, actuator.key, { valueJson }, seen);
+        const isDone = await this.#store.updateActuator({ ...stamp, fence }, actuator.key, { valueJson }, seen);
         // Synchronously after the commit, so that the feed has the order of the commits (I3).
         if (isDone) this.#feed.publish({ kind: 'actuator', device, actuator, valueJson, original });
         return isDone;

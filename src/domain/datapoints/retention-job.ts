@@ -1,6 +1,7 @@
 // Removes datapoints older than their sensor keeps them, in hourly rounds of bounded steps with pauses. Each round asks
 // the store what there is to do, so a stop or a crash loses nothing; the most overdue sensors come first. Never touches
-// the last value of a sensor, nor datapoints that are not sealed.
+// the last value of a sensor, nor datapoints that are not sealed. Its lease spares work and no more: what it removes is too
+// old for whoever removes it, and it writes nothing to the registry, so its steps carry no epoch.
 
 import type { Log } from '../../base/log.ts';
 import { isTransient, Refusal } from '../../base/refusal.ts';
@@ -152,7 +153,7 @@ export class RetentionJob {
     const mayGoOn = () => !this.#isClosed && lease.isHeld;
     for (let entry = overdue.take(0); entry !== undefined && mayGoOn(); entry = overdue.take(0)) {
       try {
-        if (await this.#removeSome(entry)) await this.#enter([entry], overdue);
+        if (await this.#removeSome(entry, mayGoOn)) await this.#enter([entry], overdue);
       } catch (error) {
         if (error instanceof Refusal && isTransient(error)) throw error;
         // A sensor with damaged datapoints does not stop the others.
@@ -162,8 +163,8 @@ export class RetentionJob {
   }
 
   /** One turn of a sensor; true when more may be left. */
-  async #removeSome({ sensor, beforeMs }: Overdue): Promise<boolean> {
-    for (let step = 0; step < this.#bounds.retentionStepsInTurn && !this.#isClosed; step++) {
+  async #removeSome({ sensor, beforeMs }: Overdue, mayGoOn: () => boolean): Promise<boolean> {
+    for (let step = 0; step < this.#bounds.retentionStepsInTurn && mayGoOn(); step++) {
       const startMs = performance.now();
       const removed = await this.#series.removeBefore(sensor, beforeMs);
       if (removed === 0) return false;

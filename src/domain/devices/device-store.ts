@@ -4,6 +4,7 @@ import type { BatchRange } from '../../base/in-batches.ts';
 import type { DeviceKey } from '../device-key.ts';
 import type { Audience } from '../permissions/permission.ts';
 import type { Visibility } from '../permissions/visibility.ts';
+import type { Fence } from '../ports/coordination.ts';
 import type { ScopeSet } from '../scopes.ts';
 import type { UserKey } from '../users/user.ts';
 import type { ActuatorChange, ActuatorDraft } from './actuator.ts';
@@ -54,6 +55,8 @@ export type ShareDirection = { readonly ownedBy: UserKey } | { readonly sharedWi
 
 /** The device that a write changes, and the time of the change. */
 export interface ModificationStamp {
+  /** Under which lease, where the work of one process causes it. */
+  readonly fence?: Fence | undefined;
   readonly device: DeviceKey;
   /** Milliseconds since 1970 UTC; becomes `date_modified`. */
   readonly atMs: number;

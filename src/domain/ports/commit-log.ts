@@ -3,6 +3,7 @@
 import type { ArrivedDatapoint } from '../datapoints/datapoint.ts';
 import type { DatapointBatch, PublishFingerprint, PushReceipt } from '../datapoints/datapoint-batch.ts';
 import type { SensorKey } from '../devices/sensor.ts';
+import type { Fence } from './coordination.ts';
 
 /**
  * A position in the log, as this process follows it: the seq of the last datapoint before it, 0 before the first.
@@ -47,9 +48,10 @@ export interface CommitLog {
   /**
    * Confirms that all datapoints up to a position were evaluated. Later ones stay readable by `readAfter` even when they
    * are sealed. undefined: there is no follower. Synchronous, because the engine stores it with its next commit.
+   * Without effect where the lease was taken with a greater epoch since.
    */
-  confirm(position: LogPosition | undefined): void;
-  /** The confirmed position that was stored on disk when the data was last in use; undefined: not known. */
+  confirm(position: LogPosition | undefined, fence: Fence): void;
+  /** The confirmed position that is stored on disk; the next holder of the lease begins there. undefined: not known. */
   confirmedPosition(): Promise<LogPosition | undefined>;
   /** The receipt of a push under an `Idempotency-Key`, stored in the push's own commit. */
   findReceipt(id: string): Promise<PushReceipt | undefined>;

@@ -1,14 +1,28 @@
-// The port of what processes on the same data agree on. Work of which there is one in all of them (retention, the outbox) is
-// done by who holds its lease. Every engine passes test/storage/coordination.suite.ts.
+// The port of what processes on the same data agree on. Work of which there is one in all of them (retention, the outbox,
+// the evaluation of rules) is done by who holds its lease. Every engine passes test/storage/coordination.suite.ts.
+
+/** A part of the rules, which one process evaluates. Part 0 has all rules as long as nobody divides them. */
+export type RulesLeaseName = `rules/${number}`;
 
 /** Work that one process at a time does. */
-export type LeaseName = 'retention' | 'outbox';
+export type LeaseName = 'retention' | 'outbox' | RulesLeaseName;
 
-export interface Lease {
+/**
+ * Says under which lease something is written. The store compares it in the same transaction, and refuses it (LeaseLost)
+ * where the lease was taken with a greater epoch since: who held it before, and comes late, overwrites and doubles
+ * nothing.
+ */
+export interface Fence {
+  readonly name: LeaseName;
   /** Of two holders that both believe they hold the lease, the later one has the greater epoch. */
   readonly epoch: number;
+}
+
+export interface Lease extends Fence {
   /** False once it was released or lost. In memory, because it is asked before each step of the work. */
   readonly isHeld: boolean;
+  /** Resolves when it was released or lost: its holder may try to get it again. */
+  readonly ended: Promise<void>;
   /** Gives it back; once. */
   release(): Promise<void>;
 }

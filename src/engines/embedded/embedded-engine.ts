@@ -8,7 +8,7 @@ import type { Engine, EngineFigures, EngineObserver } from '../../domain/ports/e
 import type { MqttSessionRules } from '../../domain/ports/mqtt-sessions.ts';
 import type { RegistryStores } from '../../domain/ports/registry-stores.ts';
 import type { Registry } from '../shared/registry/registry.ts';
-import { LocalCoordination } from './coordination/local-coordination.ts';
+import type { LocalCoordination } from './coordination/local-coordination.ts';
 import { measureUsage } from './database/data-usage.ts';
 import type { Head } from './head/head.ts';
 import type { SqliteCommitLog } from './log/commit-log.ts';
@@ -25,6 +25,7 @@ interface EmbeddedParts {
   readonly registry: Registry;
   readonly commitLog: SqliteCommitLog;
   readonly series: SqliteSeries;
+  readonly coordination: LocalCoordination;
   readonly head: Head;
   readonly writer: SqliteWriter;
   /** The main thread's read connection. */
@@ -39,7 +40,7 @@ export class EmbeddedEngine implements Engine {
   readonly series: SqliteSeries;
   readonly writer: SqliteWriter;
   readonly reader: DatabaseSync;
-  readonly coordination = new LocalCoordination();
+  readonly coordination: LocalCoordination;
   readonly figures: EngineFigures;
   readonly #clock: Clock;
   readonly #log: Log | undefined;
@@ -52,6 +53,7 @@ export class EmbeddedEngine implements Engine {
     this.registry = parts.registry;
     this.commitLog = parts.commitLog;
     this.series = parts.series;
+    this.coordination = parts.coordination;
     this.writer = writer;
     this.reader = parts.reader;
     this.figures = {

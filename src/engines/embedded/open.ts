@@ -7,6 +7,8 @@ import { type Clock, systemClock } from '../../base/time/clock.ts';
 import type { Registry } from '../shared/registry/registry.ts';
 import { sqlStores } from '../shared/registry/registry-stores.ts';
 import type { Tables } from '../shared/registry/tables.ts';
+import { countEpoch } from './coordination/epochs.ts';
+import { LocalCoordination } from './coordination/local-coordination.ts';
 import { databaseFile, openConnection } from './database/connection.ts';
 import { makeFolder } from './database/data-folder.ts';
 import { writeFailureOf } from './database/database-error.ts';
@@ -46,7 +48,9 @@ export async function openEmbeddedEngine(
       head.sealed(seq);
     };
     const stored = { writer, reader, head, follower: new LogFollower(reader, followed) };
-    const commitLog = new SqliteCommitLog(stored);
+    const coordination = new LocalCoordination((name) => countEpoch(name, { writer, reader }));
+    const isNewest = coordination.isNewest.bind(coordination);
+    const commitLog = new SqliteCommitLog({ ...stored, isNewest });
     const series = new SqliteSeries({ ...stored, path });
     await commitLog.start();
     const read = new Kysely<Tables>({ dialect: new NodeSqliteDialect(reader) });
@@ -69,7 +73,8 @@ export async function openEmbeddedEngine(
       unlock();
     };
     const stores = sqlStores(registry, clock);
-    return new EmbeddedEngine({ clock, log, folder, stores, registry, commitLog, series, head, writer, reader, close });
+    const ports = { stores, commitLog, series, coordination };
+    return new EmbeddedEngine({ ...ports, clock, log, folder, registry, head, writer, reader, close });
   } catch (error) {
     unlock();
     throw error;

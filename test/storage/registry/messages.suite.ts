@@ -9,7 +9,7 @@ import type { User } from '../../../src/domain/users/user.ts';
 import { nowMs } from '../../support/points.ts';
 import { properties } from '../../support/properties.ts';
 import type { EngineKind, OpenedEngine } from '../engines.ts';
-import { assertRefused, found, many, Records } from './records.ts';
+import { assertRefused, found, many, outboxFence, Records, rulesFence } from './records.ts';
 import { anyText, anyTimeMs } from './texts.ts';
 
 export function messagesSuite({ name, open }: EngineKind): void {
@@ -31,7 +31,7 @@ export function messagesSuite({ name, open }: EngineKind): void {
     };
     const messageOf = async ({ id }: { readonly id: string }) => found(await opened.stores.messages.find(id));
     const settle = (claims: readonly Claim[], outcomes: readonly MessageOutcome[] = []) =>
-      opened.stores.messages.settle({ claims, outcomes, atMs: nowMs + 9 });
+      opened.stores.messages.settle({ claims, outcomes, atMs: nowMs + 9, fence: outboxFence });
     const dueOf = async (channel: string, more: { nowMs?: number; limit?: number; without?: number[] } = {}) => {
       const query = { channel, nowMs, limit: many, without: [], ...more };
       return (await opened.stores.messages.listDue(query)).map(({ id }) => id);
@@ -145,10 +145,10 @@ export function messagesSuite({ name, open }: EngineKind): void {
       assert.deepEqual(await dueOf(channel), [other.id]);
       await opened.reopen();
       assert.deepEqual(await dueOf(channel), [other.id]);
-      await opened.stores.messages.requeue();
+      await opened.stores.messages.requeue(outboxFence);
       assert.deepEqual(await dueOf(channel), [one.id, other.id]);
       assert.equal((await messageOf(one)).attempts, 1);
-      assert.deepEqual(await records.changedBy(() => opened.stores.messages.requeue()), []);
+      assert.deepEqual(await records.changedBy(() => opened.stores.messages.requeue(outboxFence)), []);
       assert.deepEqual(await settle([]), new Set());
     });
 
@@ -161,7 +161,10 @@ export function messagesSuite({ name, open }: EngineKind): void {
         const { key } = found(await watch.findRule(id));
         const message = records.message({ channel: 'none' });
         const firing = { rule: key, author: author.key, isCounted: true, timesSent: 0, atMs: nowMs, seq: undefined };
-        await watch.record({ firings: [{ ...firing, messages: [message] }], memories: [], followedSeq: undefined });
+        await watch.record(
+          { firings: [{ ...firing, messages: [message] }], memories: [], followedSeq: undefined },
+          rulesFence,
+        );
         ids.push(id);
         messages.push(message);
       }

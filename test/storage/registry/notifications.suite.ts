@@ -13,7 +13,7 @@ import type { User } from '../../../src/domain/users/user.ts';
 import { batchOf, nowMs } from '../../support/points.ts';
 import { properties } from '../../support/properties.ts';
 import type { EngineKind, OpenedEngine } from '../engines.ts';
-import { assertRefused, found, many, plainRule, Records } from './records.ts';
+import { assertRefused, found, many, plainRule, Records, rulesFence } from './records.ts';
 import { anyJson, anyText, anyTimeMs } from './texts.ts';
 
 /** As parsed JSON is, with a prototype. */
@@ -137,7 +137,7 @@ export function notificationsSuite({ name, open }: EngineKind): void {
       const watchedOf = async () => found(await watch.findRule(rule.id));
       const { key } = await watchedOf();
       const memories = [{ rule: key, device: 'd', memory: '{"isHeld":true}' }];
-      await watch.record({ firings: [], memories, followedSeq: undefined });
+      await watch.record({ firings: [], memories, followedSeq: undefined }, rulesFence);
       await notifications.update(rule.id, { throttlingS: 1 }, { afterSeq: 7, sinceMs: 70, resetsState: false });
       const told = async () => {
         const { afterSeq, watchedSinceMs, memories: kept } = await watchedOf();
@@ -190,7 +190,10 @@ export function notificationsSuite({ name, open }: EngineKind): void {
       const message = records.message();
       const firing = { rule: key, author: author.key, isCounted: true, timesSent: 0, atMs: nowMs, seq: 1 };
       const memories = [{ rule: key, device: 'd', memory: '{}' }];
-      await watch.record({ firings: [{ ...firing, messages: [message] }], memories, followedSeq: undefined });
+      await watch.record(
+        { firings: [{ ...firing, messages: [message] }], memories, followedSeq: undefined },
+        rulesFence,
+      );
       assert.equal((await messages.find(message.id))?.notification, rule.id);
       const changed = await records.changedBy(() => notifications.remove(rule.id));
       const labels = [`message ${message.id}`, `rule ${rule.id}`, `usage of ${author.username}`, `watched ${rule.id}`];
@@ -241,7 +244,8 @@ export function watchSuite({ name, open }: EngineKind): void {
       ];
       const { key } = await watchedOf(rule.id);
       const memories = [{ rule: key, device: '場', memory: '{"a":1}' }];
-      const work = async () => assert.deepEqual(await watch.record({ firings, memories, followedSeq: seq }), []);
+      const work = async () =>
+        assert.deepEqual(await watch.record({ firings, memories, followedSeq: seq }, rulesFence), []);
       const changed = await records.changedBy(work);
       const made = [queued, failed, silent].map(({ id }) => `message ${id}`);
       assert.deepEqual(changed, [...made, `rule ${rule.id}`, `watched ${rule.id}`].sort());
@@ -260,7 +264,7 @@ export function watchSuite({ name, open }: EngineKind): void {
     });
 
     test('a step in which nothing happened stores nothing', async () => {
-      const work = async () => assert.deepEqual(await opened.stores.watch.record(nothing), []);
+      const work = async () => assert.deepEqual(await opened.stores.watch.record(nothing, rulesFence), []);
       assert.deepEqual(await records.changedBy(work), []);
     });
 
@@ -271,7 +275,7 @@ export function watchSuite({ name, open }: EngineKind): void {
         [from + 2, from + 5],
         [from + 6, from + 6],
       ] as const) {
-        await opened.stores.watch.record({ ...nothing, followedSeq });
+        await opened.stores.watch.record({ ...nothing, followedSeq }, rulesFence);
         assert.equal(await opened.commitLog.confirmedPosition(), expected);
       }
     });
@@ -286,11 +290,12 @@ export function watchSuite({ name, open }: EngineKind): void {
       for (const [n, { id }] of rules.entries())
         firings.push(await firingOf(id, { messages: messages.slice(n, n + 1), isCounted: id !== recovered }));
       const earlier = [await firingOf(fired), await firingOf(fired, { timesSent: 1 })];
-      assert.deepEqual(await watch.record({ ...nothing, firings: earlier }), []);
-      assert.deepEqual(await watch.record({ ...nothing, firings: [await firingOf(recovered)] }), []);
+      assert.deepEqual(await watch.record({ ...nothing, firings: earlier }, rulesFence), []);
+      assert.deepEqual(await watch.record({ ...nothing, firings: [await firingOf(recovered)] }, rulesFence), []);
       await notifications.update(off, { status: 'inactive' }, { afterSeq: 0, sinceMs: 0, resetsState: false });
       await notifications.remove(gone);
-      const work = async () => assert.deepEqual(await watch.record({ ...nothing, firings }), firings.slice(1));
+      const work = async () =>
+        assert.deepEqual(await watch.record({ ...nothing, firings }, rulesFence), firings.slice(1));
       const changed = await records.changedBy(work);
       assert.deepEqual(changed, [`message ${messages[0]?.id}`, `rule ${good}`, `watched ${good}`]);
     });
@@ -304,7 +309,9 @@ export function watchSuite({ name, open }: EngineKind): void {
       const memories = [{ rule: key, device: 'd', memory: '{}' }];
       const followedSeq = found(await opened.commitLog.confirmedPosition());
       const record = { firings, memories, followedSeq: followedSeq + 10 };
-      const changed = await records.changedBy(() => assertRefused(opened.stores.watch.record(record), 'exists'));
+      const changed = await records.changedBy(() =>
+        assertRefused(opened.stores.watch.record(record, rulesFence), 'exists'),
+      );
       assert.deepEqual(changed, []);
       assert.equal(await opened.commitLog.confirmedPosition(), followedSeq);
     });
@@ -314,7 +321,7 @@ export function watchSuite({ name, open }: EngineKind): void {
       const rule = await records.rule(author, { forS: 1 });
       const { key } = await watchedOf(rule.id);
       const put = (of: number, device: string, memory: string) =>
-        watch.record({ ...nothing, memories: [{ rule: of, device, memory }] });
+        watch.record({ ...nothing, memories: [{ rule: of, device, memory }] }, rulesFence);
       await put(key, 'd', '1');
       await put(key, 'D', '2');
       await put(key, 'd', '3');

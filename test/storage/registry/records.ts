@@ -9,12 +9,17 @@ import type { Gateway, GatewayDraft } from '../../../src/domain/gateways/gateway
 import type { ApiKey } from '../../../src/domain/keys/key.ts';
 import type { NewMessage } from '../../../src/domain/notifications/outbox/message.ts';
 import type { Notification, NotificationFields } from '../../../src/domain/notifications/rules/notification.ts';
+import type { Fence } from '../../../src/domain/ports/coordination.ts';
 import type { RegistryStores } from '../../../src/domain/ports/registry-stores.ts';
 import type { Project, ProjectFields } from '../../../src/domain/projects/project.ts';
 import type { User } from '../../../src/domain/users/user.ts';
 import type { NewUser } from '../../../src/domain/users/user-store.ts';
 import { nowMs } from '../../support/points.ts';
 import type { OpenedEngine } from '../engines.ts';
+
+/** Leases that nobody takes here, so that what is written under them is stored. */
+export const outboxFence: Fence = { name: 'outbox', epoch: 1 };
+export const rulesFence: Fence = { name: 'rules/0', epoch: 1 };
 
 /** More than any test makes. */
 export const many = 100_000;

@@ -6,6 +6,7 @@ import { isTransient, Refusal } from '../../../base/refusal.ts';
 import type { Clock } from '../../../base/time/clock.ts';
 import { limits } from '../../../config/limits.ts';
 import type { Actuators } from '../../actuators/actuators.ts';
+import type { Fence } from '../../ports/coordination.ts';
 import { guestUsername, type User, type UserKey } from '../../users/user.ts';
 import type { Users } from '../../users/users.ts';
 import type { ActuatorSetting } from '../rules/message-text.ts';
@@ -88,13 +89,13 @@ export class Dispatcher {
     return { kind: 'envelope', message, author, recipient, charge };
   }
 
-  /** One attempt to send. */
+  /** One attempt to send, under the lease of who sends. @throws LeaseLost */
   async deliver(
     { message, author, recipient }: Envelope,
     sender: Sender | undefined,
-    stop: AbortSignal,
+    { stop, fence }: { readonly stop: AbortSignal; readonly fence: Fence },
   ): Promise<SendOutcome> {
-    if (message.channel === actuatorChannel) return this.#set(author, message.text);
+    if (message.channel === actuatorChannel) return this.#set(author, message.text, fence);
     if (sender === undefined) return { kind: 'undelivered', reason: `nothing sends by ${message.channel}` };
     const { phone, email, twitter, telegram, webhook, webhookRotatedMs } = recipient;
     const to = {
@@ -112,10 +113,10 @@ export class Dispatcher {
     return sender.send({ id, channel: message.channel as Channel, to, text }, signal);
   }
 
-  async #set(author: User, text: string): Promise<SendOutcome> {
+  async #set(author: User, text: string, fence: Fence): Promise<SendOutcome> {
     const { device_id, actuator_id, actuator_value } = JSON.parse(text) as ActuatorSetting;
     try {
-      await this.#actuators.setValue(this.#users.actorOf(author), device_id, actuator_id, actuator_value);
+      await this.#actuators.setValue(this.#users.actorOf(author), device_id, actuator_id, actuator_value, { fence });
       return { kind: 'sent' };
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;

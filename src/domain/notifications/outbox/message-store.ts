@@ -1,5 +1,6 @@
 // Storage of messages: those that users list, and the outbox. Messages are removed with their author.
 import type { Filter } from '../../devices/filter.ts';
+import type { Fence } from '../../ports/coordination.ts';
 import type { UserKey } from '../../users/user.ts';
 import type { Message, MessageId, MessageState, NewMessage } from './message.ts';
 
@@ -52,8 +53,8 @@ export interface MessageStore {
   create(author: UserKey, messages: readonly NewMessage[]): Promise<void>;
   remove(id: MessageId): Promise<void>;
 
-  /** Queues messages again whose attempt was interrupted when the service ended. */
-  requeue(): Promise<void>;
+  /** Queues messages again whose attempt was interrupted when the last holder of the lease ended. @throws LeaseLost */
+  requeue(fence: Fence): Promise<void>;
   /** Waiting messages of a channel that are due, oldest first, without those of these authors. */
   listDue(query: {
     readonly channel: string;
@@ -68,11 +69,14 @@ export interface MessageStore {
   /**
    * In one unit: marks messages as being sent, before anything leaves the service, and stores the outcomes of others.
    * @returns the ids that were marked; a message that was removed meanwhile is not among them.
+   * @throws LeaseLost where another process has taken the lease since; that one sends these messages again.
    */
   settle(work: {
     readonly claims: readonly Claim[];
     readonly outcomes: readonly MessageOutcome[];
     readonly atMs: number;
+    /** The lease under which the messages were taken. */
+    readonly fence: Fence;
   }): Promise<ReadonlySet<MessageId>>;
   /** Paid messages counted for each of the users on the day. */
   countPaid(day: number, users: readonly UserKey[]): Promise<Map<UserKey, number>>;

@@ -7,8 +7,10 @@ import type { Log } from '../../../base/log.ts';
 import type { Clock } from '../../../base/time/clock.ts';
 import { nextLoopTurn } from '../../../base/time/next-loop-turn.ts';
 import { limits } from '../../../config/limits.ts';
+import { LeaseLost } from '../../lease-lost.ts';
 import type { Coordination, Lease } from '../../ports/coordination.ts';
 import type { UserKey } from '../../users/user.ts';
+import { Leadership } from '../leadership.ts';
 import type { Channel } from '../rules/notification.ts';
 import { ChannelQueue } from './channel-queue.ts';
 import type { Dispatcher, Envelope } from './dispatcher.ts';
@@ -17,14 +19,13 @@ import type { DueMessage, MessageOutcome, MessageStore } from './message-store.t
 import type { NotificationCounters } from './notification-counters.ts';
 import type { Sender, SendOutcome } from './sender.ts';
 
-/** The result of a message, with its channel. */
-type ChannelOutcome = MessageOutcome & { readonly channel: string };
+/** The result of a message, with its channel and the lease under which it was taken. */
+type ChannelOutcome = MessageOutcome & { readonly channel: string; readonly lease: Lease };
 
 export class Outbox {
   readonly #store: MessageStore;
-  readonly #coordination: Coordination;
-  /** Present while this process is the one that sends. */
-  #lease: Lease | undefined;
+  /** Held while this process is the one that sends. */
+  readonly #leadership: Leadership;
   readonly #dispatcher: Dispatcher;
   readonly #counters: NotificationCounters;
   readonly #clock: Clock;
@@ -52,7 +53,7 @@ export class Outbox {
     readonly log: Log;
   }) {
     this.#store = parts.messageStore;
-    this.#coordination = parts.coordination;
+    this.#leadership = new Leadership({ ...parts, name: 'outbox', onEnded: () => this.#wake() });
     this.#dispatcher = parts.dispatcher;
     this.#counters = parts.counters;
     this.#clock = parts.clock;
@@ -70,22 +71,9 @@ export class Outbox {
     this.#wake();
   }
 
-  /**
-   * Whether this process is the one that sends. It becomes the one where nobody holds the lease, and then has sent again
-   * what the last holder had under way.
-   */
-  async #lead(): Promise<boolean> {
-    if (this.#lease?.isHeld) return true;
-    const lease = await this.#coordination.acquire('outbox');
-    if (lease === undefined) return false;
-    try {
-      await this.#store.requeue();
-    } catch (error) {
-      await lease.release();
-      throw error;
-    }
-    this.#lease = lease;
-    return true;
+  /** The lease, if this process is the one that sends. One that begins sends again what the last one had under way. */
+  #lead(): Promise<Lease | undefined> {
+    return this.#leadership.take((lease) => this.#store.requeue(lease));
   }
 
   /** New messages wait on these channels. */
@@ -124,11 +112,11 @@ export class Outbox {
     const cut = setTimeout(() => this.#stop.abort(), limits.outboxStopMs);
     await this.#pumping;
     while (!this.#isAtRest) {
-      if (this.#outcomes.length > 0) await this.#record([], []).catch(() => {});
+      if (this.#outcomes.length > 0) await this.#record().catch(() => {});
       else await new Promise<void>((resolve) => this.#idleWaiters.push(resolve));
     }
     clearTimeout(cut);
-    await this.#lease?.release();
+    await this.#leadership.release();
     this.#rest();
   }
 
@@ -147,13 +135,15 @@ export class Outbox {
     try {
       while (!this.#isClosed) {
         this.#isWoken = false;
-        const due = (await this.#lead()) ? await this.#listDue() : [];
+        const lease = await this.#lead();
+        const due = lease === undefined ? [] : await this.#listDue();
         if (due.length === 0 && this.#outcomes.length === 0) break;
-        await this.#sendAll(due);
+        if (lease === undefined) await this.#record();
+        else await this.#sendAll(due, lease);
       }
       this.#isRetrying = false;
       if (this.#isClosed) return;
-      if (this.#lease?.isHeld) this.#setAlarm();
+      if (this.#leadership.lease !== undefined) this.#setAlarm();
       else this.#wakeAt(this.#clock.now() + limits.watchRetryMs);
     } catch (error) {
       this.#log.error({ err: error }, 'messages could not be taken from the outbox; it is tried again');
@@ -185,52 +175,69 @@ export class Outbox {
     return due;
   }
 
-  async #sendAll(due: readonly { readonly queue: ChannelQueue; readonly message: DueMessage }[]): Promise<void> {
+  async #sendAll(
+    due: readonly { readonly queue: ChannelQueue; readonly message: DueMessage }[],
+    lease: Lease,
+  ): Promise<void> {
     const envelopes: { queue: ChannelQueue; envelope: Envelope }[] = [];
     const decided: ChannelOutcome[] = [];
     const charged = new Map<string, number>();
     for (const { queue, message } of due) {
       const decision = await this.#dispatcher.prepare(message, queue.sender, charged);
-      if (decision.kind === 'outcome') decided.push({ ...decision.outcome, channel: queue.channel });
+      if (decision.kind === 'outcome') decided.push({ ...decision.outcome, channel: queue.channel, lease });
       else envelopes.push({ queue, envelope: decision });
     }
     const claimed = await this.#record(
       envelopes.map(({ envelope }) => envelope),
       decided,
     );
-    for (const { queue, envelope } of envelopes) if (claimed.has(envelope.message.id)) this.#send(queue, envelope);
+    for (const { queue, envelope } of envelopes)
+      if (claimed.has(envelope.message.id)) this.#send(queue, envelope, lease);
   }
 
-  /** Stores which messages are about to be sent, and the outcomes of others. */
-  async #record(envelopes: readonly Envelope[], decided: readonly ChannelOutcome[]): Promise<ReadonlySet<string>> {
-    const tried = this.#outcomes;
+  /**
+   * Stores which messages are about to be sent, and the outcomes of others, under the lease under which they were taken.
+   * Outcomes of an earlier lease, or of one that another process has taken, are dropped: the next holder has sent these
+   * messages again, and what came of that counts.
+   */
+  async #record(
+    envelopes: readonly Envelope[] = [],
+    decided: readonly ChannelOutcome[] = [],
+  ): Promise<ReadonlySet<string>> {
+    const fence = this.#leadership.latest;
+    const tried = this.#outcomes.filter(({ lease }) => lease === fence);
     this.#outcomes = [];
+    if (fence === undefined) return new Set();
     const outcomes = [...tried, ...decided];
     try {
       const claims = envelopes.map(({ message: { id }, charge }) => ({ id, charge }));
-      const claimed = await this.#store.settle({ claims, outcomes, atMs: this.#clock.now() });
+      const claimed = await this.#store.settle({ claims, outcomes, atMs: this.#clock.now(), fence });
       for (const { channel, state } of outcomes) this.#counters.end(channel, state);
       return claimed;
     } catch (error) {
+      if (error instanceof LeaseLost) {
+        await this.#leadership.release();
+        return new Set();
+      }
       this.#outcomes = [...tried, ...this.#outcomes];
       throw error;
     }
   }
 
-  #send(queue: ChannelQueue, envelope: Envelope): void {
+  #send(queue: ChannelQueue, envelope: Envelope, lease: Lease): void {
     const { author } = envelope.message;
     queue.begin(author, this.#clock.now());
     void this.#dispatcher
-      .deliver(envelope, queue.sender, this.#stop.signal)
+      .deliver(envelope, queue.sender, { stop: this.#stop.signal, fence: lease })
       // A sender never rejects; if one does, it is only logged.
       .catch((error: unknown): SendOutcome => {
-        this.#log.error({ err: error, channel: queue.channel }, 'a sender failed');
+        if (!(error instanceof LeaseLost)) this.#log.error({ err: error, channel: queue.channel }, 'a sender failed');
         return { kind: 'retry', reason: 'an error in the service' };
       })
       .then((sendOutcome) => {
         queue.end(author);
         const outcome = this.#outcomeOf(envelope, sendOutcome);
-        this.#outcomes.push({ ...outcome, channel: queue.channel });
+        this.#outcomes.push({ ...outcome, channel: queue.channel, lease });
         if (sendOutcome.kind === 'retry' || sendOutcome.kind === 'failed') this.#counters.fail(queue.channel);
         queue.dueMs = Math.min(queue.dueMs, outcome.dueMs ?? Number.POSITIVE_INFINITY);
         if (this.#isClosed) this.#rest();

@@ -3,6 +3,7 @@ import { jsonValue, type StoredValue } from '../../datapoints/datapoint.ts';
 import { calibrate } from '../../devices/calibration.ts';
 import type { Device, DeviceId } from '../../devices/device.ts';
 import type { Sensor, SensorId, SensorKey } from '../../devices/sensor.ts';
+import type { Fence } from '../../ports/coordination.ts';
 import type { Actor, UserKey } from '../../users/user.ts';
 import type { Lookup } from '../rules/expression-evaluation.ts';
 import type { RuleEntry, SensorRules, SortedRules } from './rule-index.ts';
@@ -55,6 +56,8 @@ export class WatchedDevice {
 }
 
 export class EvaluationStep {
+  /** The lease under which its results are stored. */
+  readonly fence: Fence;
   /** The devices of this step; undefined: the device has no rules any more. */
   readonly watchedDevices = new Map<DeviceId, WatchedDevice | undefined>();
   readonly watches = new Map<SensorKey, WatchedSensor>();
@@ -64,6 +67,10 @@ export class EvaluationStep {
   firings: { readonly entry: RuleEntry; readonly firing: RecordedFiring }[] = [];
   memories = new Map<string, WatchRecord['memories'][number]>();
   rulesEvaluated = 0;
+
+  constructor(fence: Fence) {
+    this.fence = fence;
+  }
 
   get hasResults(): boolean {
     return this.firings.length > 0 || this.memories.size > 0;

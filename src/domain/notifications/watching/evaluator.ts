@@ -14,6 +14,7 @@ import type { Device, DeviceId } from '../../devices/device.ts';
 import type { DeviceDirectory } from '../../devices/device-directory.ts';
 import type { SensorId, SensorKey } from '../../devices/sensor.ts';
 import type { Permissions } from '../../permissions/permission.ts';
+import type { Fence } from '../../ports/coordination.ts';
 import type { Series } from '../../ports/series.ts';
 import { remembered } from '../../remembered.ts';
 import { scope } from '../../scopes.ts';
@@ -43,6 +44,8 @@ interface EvaluateOptions {
   readonly seenSeq: number;
   /** True where the position must be stored even if no rule fired and no state changed. */
   readonly isPositionDue: boolean;
+  /** The lease under which the results are stored. */
+  readonly fence: Fence;
 }
 
 export class Evaluator {
@@ -102,8 +105,8 @@ export class Evaluator {
   }
 
   /** Evaluates pushes in order of arrival with the rules of their devices, and stores the results. */
-  async evaluate(pushes: readonly SeenPush[], { seenSeq, isPositionDue }: EvaluateOptions): Promise<void> {
-    const step = new EvaluationStep();
+  async evaluate(pushes: readonly SeenPush[], { seenSeq, isPositionDue, fence }: EvaluateOptions): Promise<void> {
+    const step = new EvaluationStep(fence);
     // Last values up to this seq are read from the store.
     const upToSeq = Math.max(seenSeq, (pushes[0]?.firstSeq ?? 0) - 1);
     await this.#load(step, pushes, upToSeq);
@@ -132,8 +135,11 @@ export class Evaluator {
   }
 
   /** Evaluates alarms that are due, stores the results and arranges the next alarms. */
-  async evaluateAlarms(due: readonly Alarm[], { upToSeq }: { readonly upToSeq: number }): Promise<void> {
-    const step = new EvaluationStep();
+  async evaluateAlarms(
+    due: readonly Alarm[],
+    { upToSeq, fence }: { readonly upToSeq: number; readonly fence: Fence },
+  ): Promise<void> {
+    const step = new EvaluationStep(fence);
     for (const { entry, device: id } of due) {
       const device = { id };
       await this.#load(step, [{ device }], upToSeq);
@@ -313,7 +319,7 @@ export class Evaluator {
     step.firings = [];
     step.memories = new Map();
     const record = { firings: firings.map(({ firing }) => firing), memories: [...memories.values()], followedSeq };
-    const unrecorded = new Set(await this.#watchStore.record(record));
+    const unrecorded = new Set(await this.#watchStore.record(record, step.fence));
     for (const { entry, firing } of firings) {
       if (unrecorded.has(firing)) await this.#reload(entry);
       else this.#count(firing);

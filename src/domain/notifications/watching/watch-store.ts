@@ -2,6 +2,7 @@
 // continues there and comes to the same results (I5).
 import type { DeviceId } from '../../devices/device.ts';
 import type { SensorId, SensorKey } from '../../devices/sensor.ts';
+import type { Fence } from '../../ports/coordination.ts';
 import type { UserKey } from '../../users/user.ts';
 import type { NewMessage } from '../outbox/message.ts';
 import type { NotificationFields, NotificationId } from '../rules/notification.ts';
@@ -68,6 +69,7 @@ export interface WatchStore {
   /**
    * Stores everything or nothing.
    * @returns the firings that were not stored, because their rule has changed.
+   * @throws LeaseLost where another process has taken the lease since.
    */
-  record(record: WatchRecord): Promise<readonly RecordedFiring[]>;
+  record(record: WatchRecord, fence: Fence): Promise<readonly RecordedFiring[]>;
 }

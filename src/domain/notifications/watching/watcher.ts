@@ -2,20 +2,25 @@
 // from the feed into a bounded queue (I4). When the queue is full, and after a start, it reads the datapoints that it has
 // not evaluated from the log. Firings, states of rules and the watcher's position are stored in one unit of writes. A
 // change of a rule runs between two steps, so that each datapoint is evaluated with the rule before or after the change.
+// Only the process that holds the lease evaluates; the others hold the rules in memory to bound them.
 
 import type { Log } from '../../../base/log.ts';
 import type { Clock } from '../../../base/time/clock.ts';
 import { nextLoopTurn } from '../../../base/time/next-loop-turn.ts';
 import { limits } from '../../../config/limits.ts';
 import type { CommittedPush, Feed } from '../../datapoints/feed.ts';
-import type { SensorKey } from '../../devices/sensor.ts';
-import type { CommitLog, LogEntry } from '../../ports/commit-log.ts';
+import { LeaseLost } from '../../lease-lost.ts';
+import type { CommitLog } from '../../ports/commit-log.ts';
+import type { Coordination, Fence, Lease } from '../../ports/coordination.ts';
 import type { UserKey } from '../../users/user.ts';
+import { Leadership } from '../leadership.ts';
 import type { NotificationId } from '../rules/notification.ts';
 import type { RuleChanges, RuleWeight, SeqSource } from '../rules/rule-changes.ts';
 import type { Alarms } from './alarms.ts';
 import type { Evaluator } from './evaluator.ts';
+import { pushesOf } from './logged-pushes.ts';
 import type { RuleIndex } from './rule-index.ts';
+import { loadRules } from './rule-loading.ts';
 import { type SeenPush, WatchQueue } from './watch-queue.ts';
 import type { WatchStore } from './watch-store.ts';
 
@@ -28,11 +33,12 @@ export class Watcher implements RuleChanges {
   readonly #clock: Clock;
   readonly #log: Log;
   readonly #alarms: Alarms;
+  readonly #leadership: Leadership;
   #alarmTimer: NodeJS.Timeout | undefined;
   readonly #queue = new WatchQueue({ datapointsMax: limits.watchQueueMax, bytesMax: limits.watchQueueBytesMax });
   /** True while datapoints are read from the log instead of from the queue. */
   #isBehind = true;
-  /** True once the rules are in memory and there are any. */
+  /** True while this process evaluates, from when there are rules. */
   #isFollowing = false;
   /** Datapoints up to this seq have been evaluated. */
   #seenSeq = 0;
@@ -54,6 +60,7 @@ export class Watcher implements RuleChanges {
   constructor(parts: {
     readonly feed: Feed;
     readonly commitLog: CommitLog;
+    readonly coordination: Coordination;
     readonly watchStore: WatchStore;
     readonly evaluator: Evaluator;
     readonly index: RuleIndex;
@@ -69,18 +76,30 @@ export class Watcher implements RuleChanges {
     this.#clock = parts.clock;
     this.#alarms = parts.alarms;
     this.#log = parts.log;
+    this.#leadership = new Leadership({ ...parts, name: 'rules/0', onEnded: () => this.#wake() });
   }
 
-  /** Loads the rules and continues at the position of the last stop. */
+  /** Loads the rules and, where no other process evaluates them, continues at the position of the last stop. */
   async start(): Promise<void> {
     this.#unsubscribe = this.#feed.subscribe((committed) => {
       if (committed.kind === 'sensor') this.#receive(committed);
     });
     this.#feedSeq = this.#commitLog.lastPosition;
-    await this.#load();
-    if (this.#index.size === 0) this.#commitLog.confirm(undefined);
-    else await this.#follow();
+    await this.#exclusively(async () => {
+      if ((await this.#lead()) === undefined) await this.#load();
+    });
     this.#wake();
+  }
+
+  /** The lease, if this process holds it or can take it; then it continues at the position that is stored. */
+  async #lead(): Promise<Lease | undefined> {
+    if (this.#leadership.lease !== undefined) return this.#leadership.lease;
+    this.#isFollowing = false;
+    return this.#leadership.take(async (lease) => {
+      await this.#load();
+      if (this.#index.size === 0) this.#commitLog.confirm(undefined, lease);
+      else await this.#follow(lease);
+    });
   }
 
   reserve(author: UserKey, rule: RuleWeight, before?: RuleWeight): () => void {
@@ -89,16 +108,16 @@ export class Watcher implements RuleChanges {
 
   /**
    * Changes a rule between two steps; the change is in effect before it is acknowledged. `write` gets the seq from
-   * which the rule has its new form.
+   * which the rule has its new form: 0 where another process evaluates, which begins with its next datapoint.
    */
   async change<T>(id: NotificationId, write: (seqs: SeqSource) => Promise<T>): Promise<T> {
     return this.#exclusively(async () => {
       const newest = this.#commitLog.lastPosition;
       // Before the first rule is stored, so that no later datapoint is missed.
-      if (!this.#isFollowing) this.#followFrom(newest);
+      await this.#ensureFollowing(newest);
       await this.#evaluateUpTo(newest);
       try {
-        return await write({ newest, seen: this.#position() });
+        return await write({ newest, seen: this.#isFollowing ? this.#position() : 0 });
       } finally {
         await this.#refresh(id);
       }
@@ -108,7 +127,7 @@ export class Watcher implements RuleChanges {
   /** Adds a rule that `write` stores; many may be added at once. */
   async add<T>(id: NotificationId, write: (seqs: Pick<SeqSource, 'newest'>) => Promise<T>): Promise<T> {
     const newest = this.#commitLog.lastPosition;
-    if (!this.#isFollowing) await this.#exclusively(async () => this.#isFollowing || this.#followFrom(newest));
+    if (!this.#isFollowing) await this.#exclusively(() => this.#ensureFollowing(newest));
     try {
       return await write({ newest });
     } finally {
@@ -119,9 +138,10 @@ export class Watcher implements RuleChanges {
   /** Evaluates datapoints up to a change with the old rule, unless too many are waiting. */
   async #evaluateUpTo(seq: number): Promise<void> {
     try {
-      for (let steps = 0; this.#position() < seq && steps < limits.watchStepsBeforeChange; steps++) await this.#step();
+      const isBehind = () => this.#isFollowing && this.#position() < seq;
+      for (let steps = 0; isBehind() && steps < limits.watchStepsBeforeChange; steps++) await this.#step();
     } catch (error) {
-      this.#log.error({ err: error }, 'notifications could not be evaluated; they are evaluated again');
+      await this.#noteFailure(error);
       await this.#discardUnstored();
       this.#wake();
     }
@@ -146,7 +166,7 @@ export class Watcher implements RuleChanges {
     }
   }
 
-  /** Finishes its step and stores its position. */
+  /** Finishes its step, stores its position and lets another process evaluate. */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#unsubscribe();
@@ -154,11 +174,13 @@ export class Watcher implements RuleChanges {
     this.#retry?.resolve();
     await this.#running;
     await this.#exclusively(async () => {
-      if (!this.#isFollowing || this.#isBehind) return;
-      await this.#watchStore.record({ firings: [], memories: [], followedSeq: this.#position() });
+      const { lease } = this.#leadership;
+      if (lease === undefined || !this.#isFollowing || this.#isBehind) return;
+      await this.#watchStore.record({ firings: [], memories: [], followedSeq: this.#position() }, lease);
     }).catch((error: unknown) =>
       this.#log.warn({ err: error }, 'the position of the watcher of notifications could not be saved'),
     );
+    await this.#leadership.release();
   }
 
   /** Receives a push from the feed; a device without rules costs one look-up. */
@@ -197,7 +219,8 @@ export class Watcher implements RuleChanges {
 
   #confirmPosition(): void {
     this.#followedSeq = this.#position();
-    this.#commitLog.confirm(this.#followedSeq);
+    const { lease } = this.#leadership;
+    if (lease !== undefined) this.#commitLog.confirm(this.#followedSeq, lease);
   }
 
   #wake(): void {
@@ -211,9 +234,9 @@ export class Watcher implements RuleChanges {
     });
   }
 
-  /** Sets the timer for the next alarm. */
+  /** Sets the timer for the next alarm or, while another process evaluates, for the next attempt to take its lease. */
   #setAlarm(): void {
-    const { nextMs } = this.#alarms;
+    const nextMs = this.#leadership.lease === undefined ? this.#clock.now() + limits.watchRetryMs : this.#alarms.nextMs;
     if (nextMs === undefined) return;
     const waitMs = Math.min(Math.max(nextMs - this.#clock.now(), 0), limits.watchAlarmMsMax);
     this.#alarmTimer = setTimeout(() => this.#wake(), waitMs);
@@ -240,10 +263,15 @@ export class Watcher implements RuleChanges {
       while (!this.#isClosed && (await this.#exclusively(() => this.#step()))) await nextLoopTurn();
       this.#idleSinceMs = performance.now();
     } catch (error) {
-      this.#log.error({ err: error }, 'notifications could not be evaluated; they are evaluated again');
+      await this.#noteFailure(error);
       await this.#exclusively(() => this.#discardUnstored());
       if (!this.#isClosed) this.#tryAgain();
     }
+  }
+
+  async #noteFailure(error: unknown): Promise<void> {
+    if (error instanceof LeaseLost) await this.#leadership.release();
+    else this.#log.error({ err: error }, 'notifications could not be evaluated; they are evaluated again');
   }
 
   #tryAgain(): void {
@@ -259,11 +287,12 @@ export class Watcher implements RuleChanges {
 
   /** One step; false when there was nothing to do. */
   async #step(): Promise<boolean> {
-    if (!this.#isFollowing) return false;
-    if (this.#isBehind) return this.#catchUp();
-    if (this.#queue.isEmpty) return this.#evaluateDueAlarms();
+    const lease = await this.#lead();
+    if (lease === undefined || !this.#isFollowing) return false;
+    if (this.#isBehind) return this.#catchUp(lease);
+    if (this.#queue.isEmpty) return this.#evaluateDueAlarms(lease);
     const pushes = this.#queue.take(limits.watchStepDatapoints);
-    await this.#evaluate(pushes);
+    await this.#evaluate(pushes, lease);
     this.#seenSeq = Math.max(this.#seenSeq, lastSeqOf(pushes));
     // With the queue empty, everything received from the feed has been evaluated.
     this.#confirmPosition();
@@ -271,7 +300,7 @@ export class Watcher implements RuleChanges {
   }
 
   /** Reads the log after the last evaluated datapoint; returns to the feed at its end. */
-  async #catchUp(): Promise<boolean> {
+  async #catchUp(fence: Fence): Promise<boolean> {
     const feedSeq = this.#feedSeq;
     const points = await this.#commitLog.readAfter(this.#seenSeq);
     const first = points[0];
@@ -283,75 +312,57 @@ export class Watcher implements RuleChanges {
       this.#confirmPosition();
       return true;
     }
-    const missed = first.seq - this.#seenSeq - 1;
-    if (missed > 0) {
-      this.#log.error(
-        { datapoints: missed },
-        'datapoints were not looked at by notifications: they were too far behind, or are damaged',
-      );
-    }
-    const sensorRefs = await this.#watchStore.sensorRefsOf([...new Set(points.map(({ sensor }) => sensor))]);
-    await this.#evaluate(points.flatMap((point) => this.#toPush(point, sensorRefs) ?? []));
+    const datapoints = first.seq - this.#seenSeq - 1;
+    const missed = 'datapoints were not looked at by notifications: they were too far behind, or are damaged';
+    if (datapoints > 0) this.#log.error({ datapoints }, missed);
+    await this.#evaluate(await pushesOf(points, { watchStore: this.#watchStore, index: this.#index }), fence);
     this.#seenSeq = last.seq;
     this.#followedSeq = last.seq;
-    this.#commitLog.confirm(last.seq);
+    this.#commitLog.confirm(last.seq, fence);
     return true;
   }
 
-  /** A datapoint of the log as a push; undefined where no rule concerns its sensor. */
-  #toPush(point: LogEntry, sensorRefs: SensorRefs): SeenPush | undefined {
-    const key = point.sensor as SensorKey;
-    const sensorRef = sensorRefs.get(key);
-    if (sensorRef === undefined || this.#index.of(sensorRef.device)?.bySensor.has(sensorRef.sensor) !== true)
-      return undefined;
-    const { seq, receivedMs, timestampMs = Number.NaN, value, isQuiet } = point;
-    const readings = [{ value, timestampMs }];
-    return { device: { id: sensorRef.device }, sensor: { key }, readings, receivedMs, firstSeq: seq, isQuiet };
-  }
-
-  async #evaluate(pushes: readonly SeenPush[]): Promise<void> {
+  async #evaluate(pushes: readonly SeenPush[], fence: Fence): Promise<void> {
     if (pushes.length === 0) return;
     const nowMs = this.#clock.now();
     const isPositionDue = nowMs - this.#recordedMs > limits.watchNotedMs;
     if (isPositionDue) this.#recordedMs = nowMs;
-    await this.#evaluator.evaluate(pushes, { seenSeq: this.#seenSeq, isPositionDue });
+    await this.#evaluator.evaluate(pushes, { seenSeq: this.#seenSeq, isPositionDue, fence });
   }
 
-  async #evaluateDueAlarms(): Promise<boolean> {
+  async #evaluateDueAlarms(fence: Fence): Promise<boolean> {
     const due = this.#alarms.take(limits.watchStepDatapoints);
     if (due.length === 0) return false;
-    await this.#evaluator.evaluateAlarms(due, { upToSeq: this.#position() });
+    await this.#evaluator.evaluateAlarms(due, { upToSeq: this.#position(), fence });
     return true;
   }
 
-  #followFrom(seq: number): void {
+  async #ensureFollowing(seq: number): Promise<void> {
+    const lease = await this.#lead();
+    if (lease !== undefined && !this.#isFollowing) this.#followFrom(seq, lease);
+  }
+
+  #followFrom(seq: number, fence: Fence): void {
     this.#seenSeq = seq;
     this.#feedSeq = Math.max(this.#feedSeq, seq);
     this.#followedSeq = seq;
     this.#isFollowing = true;
     // The feed may have published datapoints after `seq` that are not in the queue: they are read from the log.
     this.#fallBehind();
-    this.#commitLog.confirm(seq);
+    this.#commitLog.confirm(seq, fence);
   }
 
   /** Continues at the stored position. */
-  async #follow(): Promise<void> {
+  async #follow(fence: Fence): Promise<void> {
     // Datapoints from before the earliest rule concern none.
     let earliest = Number.POSITIVE_INFINITY;
     for (const { afterSeq } of this.#index.entries()) earliest = Math.min(earliest, afterSeq);
-    this.#followFrom(
-      Math.min(Math.max((await this.#commitLog.confirmedPosition()) ?? 0, earliest), this.#commitLog.lastPosition),
-    );
+    const stored = (await this.#commitLog.confirmedPosition()) ?? 0;
+    this.#followFrom(Math.min(Math.max(stored, earliest), this.#commitLog.lastPosition), fence);
   }
 
-  async #load(): Promise<void> {
-    for (let after = 0; ; ) {
-      const rules = await this.#watchStore.listRules({ after, limit: limits.watchLoadStep });
-      for (const rule of rules) await this.#evaluator.prepare(this.#index.add(rule));
-      if (rules.length < limits.watchLoadStep) return;
-      after = (rules.at(-1) as { key: number }).key;
-      await nextLoopTurn();
-    }
+  #load(): Promise<void> {
+    return loadRules({ watchStore: this.#watchStore, index: this.#index, evaluator: this.#evaluator });
   }
 
   async #refresh(id: NotificationId): Promise<void> {
@@ -363,17 +374,11 @@ export class Watcher implements RuleChanges {
     if (!this.#queue.isEmpty) this.#fallBehind();
   }
 
-  async #reload(): Promise<void> {
-    this.#index.clear();
-    this.#evaluator.forgetValues();
-    await this.#load();
-    if (this.#isFollowing) this.#fallBehind();
-  }
-
   /** After a failure: loads the rules again, which discards all results that were not stored. */
   async #discardUnstored(): Promise<void> {
     try {
-      await this.#reload();
+      await this.#load();
+      if (this.#isFollowing) this.#fallBehind();
     } catch (error) {
       this.#log.error({ err: error }, 'the rules of notifications could not be read');
     }
@@ -385,8 +390,6 @@ export class Watcher implements RuleChanges {
     return result;
   }
 }
-
-type SensorRefs = Awaited<ReturnType<WatchStore['sensorRefsOf']>>;
 
 function lastSeqOf(pushes: readonly SeenPush[]): number {
   const last = pushes.at(-1);

@@ -1,25 +1,45 @@
-// Leases for the embedded engine. The lock on the data folder ensures that one process has the data, so a lease that is
-// not held is granted at once, and none is ever lost.
-import type { Coordination, Lease, LeaseName } from '../../../domain/ports/coordination.ts';
+// Coordination for the embedded engine. The lock on the data folder ensures that one process has the data, so a lease that
+// is not held is granted at once, and none is ever lost. Epochs are stored, so that they grow over restarts too.
+import type { Coordination, Fence, Lease, LeaseName } from '../../../domain/ports/coordination.ts';
 
 export class LocalCoordination implements Coordination {
+  readonly #countEpoch: (name: LeaseName) => Promise<number>;
   readonly #held = new Set<LeaseName>();
-  #epoch = 0;
+  readonly #epochs = new Map<LeaseName, number>();
+
+  /** @param countEpoch stores and returns the next epoch of a lease. */
+  constructor(countEpoch: (name: LeaseName) => Promise<number>) {
+    this.#countEpoch = countEpoch;
+  }
 
   async acquire(name: LeaseName): Promise<Lease | undefined> {
     if (this.#held.has(name)) return undefined;
     this.#held.add(name);
-    this.#epoch += 1;
-    return new LocalLease(this.#epoch, () => this.#held.delete(name));
+    try {
+      const epoch = await this.#countEpoch(name);
+      this.#epochs.set(name, epoch);
+      return new LocalLease({ name, epoch }, () => this.#held.delete(name));
+    } catch (error) {
+      this.#held.delete(name);
+      throw error;
+    }
+  }
+
+  /** False where the lease was taken with a greater epoch since. */
+  isNewest({ name, epoch }: Fence): boolean {
+    return epoch >= (this.#epochs.get(name) ?? 0);
   }
 }
 
 class LocalLease implements Lease {
+  readonly name: LeaseName;
   readonly epoch: number;
   readonly #release: () => void;
+  readonly #ended = Promise.withResolvers<void>();
   #isHeld = true;
 
-  constructor(epoch: number, release: () => void) {
+  constructor({ name, epoch }: Fence, release: () => void) {
+    this.name = name;
     this.epoch = epoch;
     this.#release = release;
   }
@@ -28,9 +48,14 @@ class LocalLease implements Lease {
     return this.#isHeld;
   }
 
+  get ended(): Promise<void> {
+    return this.#ended.promise;
+  }
+
   async release(): Promise<void> {
     if (!this.#isHeld) return;
     this.#isHeld = false;
     this.#release();
+    this.#ended.resolve();
   }
 }

@@ -4,9 +4,9 @@ export interface WriteFailure {
   /**
    * `exists`: an id is taken; `quota`: the message names the quota, its use and its limit; `growth`: the data may not
    * grow; `gone`: the record that the row belongs to was removed meanwhile; `storage`: the disk refused; `unsealed`:
-   * the head is full, because sealing fails.
+   * the head is full, because sealing fails; `fenced`: the lease of this name was taken with a greater epoch.
    */
-  readonly kind: 'exists' | 'quota' | 'growth' | 'gone' | 'storage' | 'unsealed' | 'internal';
+  readonly kind: 'exists' | 'quota' | 'growth' | 'gone' | 'storage' | 'unsealed' | 'fenced' | 'internal';
   readonly message: string;
 }
 

@@ -3,6 +3,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { countRows, type DatapointBatch, type PushReceipt } from '../../../domain/datapoints/datapoint-batch.ts';
 import type { CommitLog, LogEntry, StoredFingerprint } from '../../../domain/ports/commit-log.ts';
+import type { Fence } from '../../../domain/ports/coordination.ts';
 import type { Head } from '../head/head.ts';
 import type { SqliteWriter } from '../threads/writer.ts';
 import { Damage, readLog } from './log.ts';
@@ -14,6 +15,7 @@ export class SqliteCommitLog implements CommitLog {
   readonly #reader: DatabaseSync;
   readonly #head: Head;
   readonly #follower: LogFollower;
+  readonly #isNewest: (fence: Fence) => boolean;
   readonly #receipt: StatementSync;
   #lastPosition = 0;
   #damage: readonly string[] = [];
@@ -23,11 +25,14 @@ export class SqliteCommitLog implements CommitLog {
     readonly reader: DatabaseSync;
     readonly head: Head;
     readonly follower: LogFollower;
+    /** False where the lease was taken with a greater epoch. */
+    readonly isNewest: (fence: Fence) => boolean;
   }) {
     this.#writer = parts.writer;
     this.#reader = parts.reader;
     this.#head = parts.head;
     this.#follower = parts.follower;
+    this.#isNewest = parts.isNewest;
     this.#receipt = parts.reader.prepare(
       'SELECT id, caller, body_hash AS bodyHash, answer, at AS atMs FROM receipt WHERE id = ?',
     );
@@ -79,8 +84,8 @@ export class SqliteCommitLog implements CommitLog {
     return this.#follower.readAfter(position);
   }
 
-  confirm(position: number | undefined): void {
-    this.#follower.confirm(position);
+  confirm(position: number | undefined, fence: Fence): void {
+    if (this.#isNewest(fence)) this.#follower.confirm(position);
   }
 
   async confirmedPosition(): Promise<number | undefined> {

@@ -1,5 +1,6 @@
 // Messages between the main thread and the writer thread.
 import type { DatapointBatch } from '../../../domain/datapoints/datapoint-batch.ts';
+import type { Fence } from '../../../domain/ports/coordination.ts';
 import type { WriteFailure } from '../database/database-error.ts';
 
 export type SqlValue = null | number | bigint | string | Uint8Array;
@@ -18,6 +19,8 @@ export type WriteRequest =
       readonly kind: 'statements';
       readonly statements: readonly Statement[];
       readonly purge: boolean;
+      /** Done only where this lease was not taken with a greater epoch. */
+      readonly fence?: Fence | undefined;
     }
   | { readonly id: number; readonly kind: 'seal' }
   | { readonly id: number; readonly kind: 'close' };

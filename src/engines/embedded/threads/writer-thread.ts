@@ -5,6 +5,7 @@ import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_thread
 import { collectAfterStart, reportReleasedBytes } from '../../../base/memory/garbage-collection.ts';
 import { limits } from '../../../config/limits.ts';
 import { countRows } from '../../../domain/datapoints/datapoint-batch.ts';
+import { fenceCheck } from '../coordination/epochs.ts';
 import { openConnection } from '../database/connection.ts';
 import { type WriteFailure, writeFailureOf } from '../database/database-error.ts';
 import { FreeSpace } from '../database/free-space.ts';
@@ -23,6 +24,7 @@ const statements = new StatementCache(database);
 const followed = new BigInt64Array(sharedFollowed);
 const datapoints = new DatapointWriter(database, { followedSeq: () => Number(Atomics.load(followed, 0)) });
 const freeSpace = new FreeSpace(database);
+const isFenced = fenceCheck(database);
 const countSensors = () => Number(database.prepare('SELECT count(*) AS count FROM sensor').get()?.['count']);
 const sealing = new SealControl({
   path,
@@ -113,6 +115,9 @@ function execute(work: WriteRequest): CommitOutcome {
   }
   // A request to seal is answered when sealing has ended.
   if (work.kind !== 'statements') return { id: 0 };
+  if (work.fence !== undefined && isFenced(work.fence)) {
+    return { id: work.id, failure: { kind: 'fenced', message: work.fence.name } };
+  }
   if (work.purge) datapoints.sensorsRemoved();
   database.exec('SAVEPOINT work');
   try {

@@ -6,6 +6,8 @@ import { PendingRequests } from '../../../base/pending-requests.ts';
 import { Refusal } from '../../../base/refusal.ts';
 import { limits } from '../../../config/limits.ts';
 import type { DatapointBatch } from '../../../domain/datapoints/datapoint-batch.ts';
+import { LeaseLost } from '../../../domain/lease-lost.ts';
+import type { Fence } from '../../../domain/ports/coordination.ts';
 import type { WriteFailure } from '../database/database-error.ts';
 import type { CommitOutcome, CommitReport, Statement, WriteRequest, WriterOptions } from './writer-protocol.ts';
 
@@ -81,13 +83,14 @@ export class SqliteWriter {
 
   /**
    * Runs the statements as one unit: all of them or none.
-   * @param options `purge`: sensors were marked for deletion; `isWeighed: false`: the caller bounds the bytes.
+   * @param options `purge`: sensors were marked for deletion; `isWeighed: false`: the caller bounds the bytes; `fence`:
+   * under which lease.
    * @returns how many rows each statement changed.
-   * @throws Refusal `exists` where an id is taken, `busy` when too many wait, `storage` when the disk refuses.
+   * @throws Refusal `exists` where an id is taken, `busy` when too many wait, `storage` when the disk refuses; LeaseLost.
    */
   async write(
     statements: readonly Statement[],
-    options: { readonly purge?: boolean; readonly isWeighed?: boolean } = {},
+    options: { readonly purge?: boolean; readonly isWeighed?: boolean; readonly fence?: Fence | undefined } = {},
   ): Promise<readonly number[]> {
     const bytes = options.isWeighed === false ? 0 : bytesOf(statements);
     // While the queue is below its bound, a unit of any size is accepted, so that a large one can be written at all.
@@ -98,7 +101,9 @@ export class SqliteWriter {
         retryAfterS: limits.busyRetryAfterS,
       });
     }
-    const work: WriteRequest = { id: 0, kind: 'statements', statements, purge: options.purge === true };
+    const { purge = false } = options;
+    const fence = options.fence && { name: options.fence.name, epoch: options.fence.epoch };
+    const work: WriteRequest = { id: 0, kind: 'statements', statements, purge, fence };
     return (await this.#send(work, { statements: statements.length, bytes })).changes ?? [];
   }
 
@@ -179,6 +184,7 @@ export function refusalOf({ kind, message }: WriteFailure): Error {
   if (kind === 'quota') return quotaRefusal(message);
   if (kind === 'growth') return growthRefusal();
   if (kind === 'gone') return new Refusal('not-found', 'The record was removed meanwhile.', { cause: message });
+  if (kind === 'fenced') return new LeaseLost(message);
   if (kind === 'unsealed') return unsealedRefusal(new Error(message));
   return kind === 'storage' ? storageRefusal(new Error(message)) : new Error(message);
 }

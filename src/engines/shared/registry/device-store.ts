@@ -151,10 +151,10 @@ export class SqlDeviceStore implements DeviceStore {
     const update = this.#db.updateTable('actuator').set(columns).where('key', '=', actuator).where(isAsSeen(expected));
     const isThere = sql<SqlBool>`EXISTS (SELECT 1 FROM actuator WHERE key = ${actuator} AND ${isAsSeen(expected)})`;
     // Marked first, because afterwards the actuator is no longer as expected.
-    const [changed] = await this.#registry.write([
-      this.#mark(stamp).where(isThere),
-      ...(isEmpty(columns) ? [] : [update]),
-    ]);
+    const marked = this.#mark(stamp).where(isThere);
+    const [changed] = await this.#registry.write([marked, ...(isEmpty(columns) ? [] : [update])], {
+      fence: stamp.fence,
+    });
     return changed === 1;
   }
 

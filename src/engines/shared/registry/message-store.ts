@@ -17,6 +17,7 @@ import type {
   MessageQuery,
   MessageStore,
 } from '../../../domain/notifications/outbox/message-store.ts';
+import type { Fence } from '../../../domain/ports/coordination.ts';
 import type { UserKey } from '../../../domain/users/user.ts';
 import { Trimming } from './message-rows.ts';
 import { callerOfAuthor } from './queries/audience.ts';
@@ -92,11 +93,11 @@ export class SqlMessageStore implements MessageStore {
     await this.#registry.write([this.#registry.read.deleteFrom('message').where('id', '=', id)]);
   }
 
-  async requeue(): Promise<void> {
+  async requeue(fence: Fence): Promise<void> {
     const tried = this.#registry.read.selectFrom('message').select('key').where('state', '=', 'sending');
     if ((await tried.limit(1).execute()).length === 0) return;
     const update = this.#registry.read.updateTable('message').set({ state: 'queued' }).where('state', '=', 'sending');
-    await this.#registry.write([update]);
+    await this.#registry.write([update], { fence });
   }
 
   async listDue({ channel, nowMs, limit, without }: Parameters<MessageStore['listDue']>[0]): Promise<DueMessage[]> {
@@ -117,7 +118,12 @@ export class SqlMessageStore implements MessageStore {
     return new Map(rows.map(({ channel, waiting }) => [channel, waiting]));
   }
 
-  async settle({ claims, outcomes, atMs }: Parameters<MessageStore['settle']>[0]): Promise<ReadonlySet<MessageId>> {
+  async settle({
+    claims,
+    outcomes,
+    atMs,
+    fence,
+  }: Parameters<MessageStore['settle']>[0]): Promise<ReadonlySet<MessageId>> {
     const writes: Compilable[] = [];
     if (outcomes.length > 0) {
       const rows = JSON.stringify(outcomes.map(outcomeRow));
@@ -128,7 +134,7 @@ export class SqlMessageStore implements MessageStore {
     for (const { id, charge } of claims) if (charge !== undefined) writes.push(...this.#charge(id, charge));
     const ids = JSON.stringify(claims.map(({ id }) => id));
     if (claims.length > 0) writes.push(this.#claim.with(ids));
-    const changes = writes.length === 0 ? [] : await this.#registry.write(writes, { isWeighed: false });
+    const changes = writes.length === 0 ? [] : await this.#registry.write(writes, { isWeighed: false, fence });
     if (claims.length === 0 || changes.at(-1) === claims.length) return new Set(claims.map(({ id }) => id));
     return new Set((await this.#claimed.read(ids)).map(({ id }) => id));
   }

@@ -1,6 +1,7 @@
 // Access to the registry: reads through Kysely, and writes as compiled statements that the engine runs as one unit in
 // its next commit. The same SQL for every engine.
 import type { Compilable, Kysely } from 'kysely';
+import type { Fence } from '../../../domain/ports/coordination.ts';
 import type { Tables } from './tables.ts';
 
 export interface Registry {
@@ -15,10 +16,11 @@ export interface Registry {
   /**
    * Runs all statements or none; resolves after the commit with the number of rows each changed. `isWeighed: false`:
    * the caller bounds the bytes, as the service does for its own work, which must continue beside large changes.
-   * @throws Refusal `exists` where a unique id is taken, `busy`, `storage`.
+   * `fence`: done only where the lease was not taken with a greater epoch, which is compared in the same transaction.
+   * @throws Refusal `exists` where a unique id is taken, `busy`, `storage`; LeaseLost.
    */
   write(
     queries: readonly Compilable[],
-    options?: { readonly purge?: boolean; readonly isWeighed?: boolean },
+    options?: { readonly purge?: boolean; readonly isWeighed?: boolean; readonly fence?: Fence | undefined },
   ): Promise<readonly number[]>;
 }

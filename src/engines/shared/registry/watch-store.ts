@@ -13,6 +13,7 @@ import type {
   WatchRecord,
   WatchStore,
 } from '../../../domain/notifications/watching/watch-store.ts';
+import type { Fence } from '../../../domain/ports/coordination.ts';
 import { Trimming } from './message-rows.ts';
 import { FixedQuery, field, parameter } from './queries/fixed-query.ts';
 import type { Registry } from './registry.ts';
@@ -74,7 +75,7 @@ export class SqlWatchStore implements WatchStore {
     return new Map(rows.map(({ key, device, sensor }) => [key, { device, sensor }]));
   }
 
-  async record({ firings, memories, followedSeq }: WatchRecord): Promise<readonly RecordedFiring[]> {
+  async record({ firings, memories, followedSeq }: WatchRecord, fence: Fence): Promise<readonly RecordedFiring[]> {
     const writes: Compilable[] = [];
     const rules = summarise(firings);
     // Messages first: the second statement changes the rules, and the first one's condition would no longer hold.
@@ -89,7 +90,7 @@ export class SqlWatchStore implements WatchStore {
       if (this.#trimming.isDue(author, made.length))
         writes.push(...this.#trimming.trim(author, made[0]?.createdMs ?? 0));
     if (followedSeq !== undefined) writes.push(this.#putFollowed.with(followedSeq));
-    const changes = await this.#registry.write(writes, { isWeighed: false });
+    const changes = await this.#registry.write(writes, { isWeighed: false, fence });
     if (told < 0 || changes[told] === rules.size) return [];
     const recorded = await this.#recorded.read(rulesJson(rules));
     const keys = new Set(recorded.map(({ key }) => key));

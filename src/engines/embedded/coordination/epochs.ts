@@ -1,0 +1,31 @@
+// The epochs of leases, rows of the table `counter`. Counted through the writer thread, so that who takes a lease sees all
+// that was written under it before; compared by that thread inside the transaction of what is written under a lease.
+import type { DatabaseSync } from 'node:sqlite';
+import type { Fence, LeaseName } from '../../../domain/ports/coordination.ts';
+import type { SqliteWriter } from '../threads/writer.ts';
+
+const rowOf = (name: LeaseName) => `lease ${name}`;
+
+const countOne = `INSERT INTO counter (name, value) VALUES (?, 1)
+  ON CONFLICT (name) DO UPDATE SET value = value + 1`;
+
+/** Stores and returns the next epoch of a lease. */
+export async function countEpoch(
+  name: LeaseName,
+  { writer, reader }: { readonly writer: Pick<SqliteWriter, 'write'>; readonly reader: DatabaseSync },
+): Promise<number> {
+  await writer.write([{ sql: countOne, parameters: [rowOf(name)] }], { isWeighed: false });
+  return readEpoch(reader)(name);
+}
+
+/** A function that reads the newest epoch of a lease; 0 where nobody has taken it. */
+function readEpoch(database: DatabaseSync): (name: LeaseName) => number {
+  const epoch = database.prepare('SELECT value FROM counter WHERE name = ?');
+  return (name) => Number(epoch.get(rowOf(name))?.['value'] ?? 0);
+}
+
+/** A function that tells whether a lease was taken with a greater epoch. */
+export function fenceCheck(database: DatabaseSync): (fence: Fence) => boolean {
+  const newest = readEpoch(database);
+  return ({ name, epoch }) => newest(name) > epoch;
+}
