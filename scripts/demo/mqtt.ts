@@ -29,14 +29,14 @@ export async function publishMote(
     datapoints.map((datapoint) => ({ topic: `devices/${mote.id}/sensors/${id}/value`, datapoint })),
   );
   const remaining = messages.values();
-  const lane = async () => {
+  const publishOne = async () => {
     for (const { topic, datapoint } of remaining) {
       await client.publishAsync(topic, JSON.stringify(datapoint), { qos: 1 });
       published(1);
     }
   };
-  const lanes = Promise.all(Array.from({ length: underWayMax }, lane));
-  await Promise.race([lanes, lost]);
+  const publishers = Promise.all(Array.from({ length: underWayMax }, publishOne));
+  await Promise.race([publishers, lost]);
   // What follows closes the connection on purpose.
   lost.catch(() => {});
   await client.endAsync();

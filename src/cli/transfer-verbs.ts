@@ -1,10 +1,10 @@
-// `import` and `export` as verbs: their options and what their --help teaches.
+// The verbs `import` and `export`: their options and help texts.
 import { type Command, Option } from 'commander';
 
 const service = `
-The service is at --url (or DUNDUN_URL), http://localhost:8080 unless said. Who calls: a token or an API key in DUNDUN_TOKEN
-(or --token, which others on this machine may see), or --user with the password in DUNDUN_PASSWORD or typed when asked;
-without either you are guest.`;
+The service is at --url (or DUNDUN_URL), by default http://localhost:8080. Sign in with a token or an API key in DUNDUN_TOKEN
+(or --token, which other users of this machine can see), or with --user and the password in DUNDUN_PASSWORD or typed when
+asked; without either you are guest.`;
 
 function addService(verb: Command): Command {
   return verb
@@ -22,31 +22,31 @@ function addImport(program: Command): void {
   addService(program.command('import <file>').description('bring a file of datapoints into a service; - is standard input'))
     .option('--device <id>', 'the device, where no column names it')
     .option('--sensor <id>', 'the sensor, where the values are in a column "value" and none names it')
-    .option('--map <column=role...>', 'what a column is: a sensor, device/sensor, or a role; once a sensor is said, columns with none said are left out')
-    .option('--timezone <name>', 'by whose clocks times are without an offset, such as Europe/Paris')
+    .option('--map <column=role...>', 'the meaning of a column: a sensor, device/sensor, or a role; once a column is mapped to a sensor, unmapped columns are ignored')
+    .option('--timezone <name>', 'time zone of times without an offset, such as Europe/Paris')
     .option('--time-format <format>', 'iso, s, ms, or a pattern such as "D.M.YYYY H:mm"')
-    .option('--delimiter <char>', 'between fields: , ; | or tab')
-    .option('--decimal <char>', 'before decimals: . or ,')
+    .option('--delimiter <char>', 'the separator of fields: , ; | or tab')
+    .option('--decimal <char>', 'the decimal separator: . or ,')
     .option('--header', 'the first line names the columns')
     .option('--no-header', 'no line names the columns; map them by number')
     .option('--skip-lines <count>', 'lines before the header')
-    .option('--missing <words>', 'what stands for no value, with commas, such as "-999,ERR"')
-    .addOption(new Option('--values <kind>', 'how values are taken').choices(['auto', 'number', 'text']))
-    .addOption(new Option('--format <format>', 'of the file, unless its name tells').choices(['csv', 'ndjson', 'json']))
-    .option('--encoding <name>', 'of the file, such as windows-1252; UTF-8 unless said')
-    .option('--create-sensors', 'make sensors that a device lacks')
-    .option('--skip-duplicates', 'pass over what is there already: the same value at the same time')
+    .option('--missing <words>', 'words that mean "no value", separated by commas, such as "-999,ERR"')
+    .addOption(new Option('--values <kind>', 'the type of values').choices(['auto', 'number', 'text']))
+    .addOption(new Option('--format <format>', 'format of the file; by default from its name').choices(['csv', 'ndjson', 'json']))
+    .option('--encoding <name>', 'encoding of the file, such as windows-1252; by default UTF-8')
+    .option('--create-sensors', 'create sensors that a device does not have')
+    .option('--skip-duplicates', 'skip datapoints that are stored already: the same value at the same time')
     .option('--keep-received', 'keep the times of receiving that an export has')
-    .option('--dry-run', 'show how the file is understood and what would be stored; store nothing')
+    .option('--dry-run', 'show how the file is interpreted and what would be stored; store nothing')
     .addHelpText('after', `
-How the file is written is found out and shown: delimiter, decimal comma, header, format of times. A wide file has a time and a
-column for each sensor; a long one has a sensor, a time and a value on each line. Roles of columns: timestamp, date and time
-apart, device, sensor, value, received, unit, ignore. A column is named as in the header, or by its number from 1.
+Delimiter, decimal separator, header and format of times are detected and shown. A wide file has a time and a column for each
+sensor; a long one has a sensor, a time and a value on each line. Roles of columns: timestamp, date and time in separate columns,
+device, sensor, value, received, unit, ignore. A column is named as in the header, or by its number from 1.
 Try with --dry-run first.
 
-A time that clocks skipped is refused; one that they showed twice is the first until the device has reached it, then the
-second. Notifications do not look at what is imported. What the service acknowledged is stored, and stored once, also where the
-network fails in between. To bring in a file again, or the rest of one that broke off: --skip-duplicates.
+A time that clocks skipped is refused; a time that they showed twice means the first occurrence until the device has reached it,
+then the second. Notifications are not evaluated for imported datapoints. What the service has acknowledged is stored once, even
+if the network fails in between. To import a file again, or the rest of an interrupted one, use --skip-duplicates.
 ${service}
 
 Exit codes: 0 all is stored, 1 some lines were refused, 2 it could not begin or go on.
@@ -62,16 +62,16 @@ Examples:
 function addExport(program: Command): void {
   addService(program.command('export').description('take datapoints out of a service'))
     .requiredOption('--device <id...>', 'the devices')
-    .option('--sensor <id...>', 'the sensors; all of the devices unless said')
+    .option('--sensor <id...>', 'the sensors; by default all of the devices')
     .option('--from <time>', 'the earliest time, such as 2026-06-01 or 2026-06-01T12:00:00Z')
     .option('--to <time>', 'the latest time, a day to its end')
-    .addOption(new Option('--format <format>', 'csv unless the name of the file tells').choices(['csv', 'ndjson', 'parquet']))
+    .addOption(new Option('--format <format>', 'format of the file; by default from its name, else csv').choices(['csv', 'ndjson', 'parquet']))
     .requiredOption('--out <file>', 'the file; - is standard output')
     .option('--calibrated', 'values as online calibration corrects them, instead of as they were pushed')
     .addHelpText('after', `
 Rows come by time, with device, sensor, time, time of receiving, and value. In CSV each value is written as JSON, so that an
-import reads back the same: a text stands between quotes. Parquet has numbers in the column value and all else as JSON in
-value_json; pandas, DuckDB and R read it as it is. It is written as it comes; the file gets its name when it is whole.
+import stores the same values: texts are quoted. Parquet has numbers in the column value and all other values as JSON in
+value_json; pandas, DuckDB and R can read it. The file gets its name only when it is complete.
 ${service}
 
 Exit codes: 0 all is there, 2 it could not begin or go on.

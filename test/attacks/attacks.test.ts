@@ -20,11 +20,11 @@ const waitMsMax = isLong ? 250 : 2_000;
 /** A wait beyond the bound must come again so many times to count. */
 const attemptsMax = isLong ? 5 : 3;
 /** A sign-in takes a hash, and waits for those of others: its time is told, and only that it is let in is held. */
-const lanesInTime = [
-  { lane: 'health', bare: 'bare get' },
-  { lane: 'read anew', bare: 'bare get' },
-  { lane: 'push', bare: 'bare write' },
-  { lane: 'publish', bare: 'bare write' },
+const timedProbes = [
+  { kind: 'health', bare: 'bare get' },
+  { kind: 'read', bare: 'bare get' },
+  { kind: 'push', bare: 'bare write' },
+  { kind: 'publish', bare: 'bare write' },
 ] as const;
 const stopMsMax = 8_000;
 /** Few bounds are reached at once: three quarters of what all of them add up to. */
@@ -82,7 +82,7 @@ async function holdUnnoticed(
 }
 
 function measuredOf({ probes, memoryBytesMax, stopMs, log }: AttackReport): string {
-  const longest = Object.entries(probes).map(([lane, { longestMs }]) => `${lane} ${Math.round(longestMs)}`);
+  const longest = Object.entries(probes).map(([kind, { longestMs }]) => `${kind} ${Math.round(longestMs)}`);
   const mib = Math.round(memoryBytesMax / 2 ** 20);
   const held = [...log.matchAll(/"lateMs":(\d+),"work":"([^"]*)"/g)].map(([, ms, work]) => `; ${work} held it ${ms}`);
   const rest = `memory ${mib} MiB; stopped in ${Math.round(stopMs)} ms`;
@@ -90,10 +90,10 @@ function measuredOf({ probes, memoryBytesMax, stopMs, log }: AttackReport): stri
 }
 
 function waitsBeyond({ probes }: AttackReport): string[] {
-  const slow = lanesInTime.filter(({ lane, bare }) => probes[lane].longestMs - probes[bare].longestMs > waitMsMax);
-  return slow.map(({ lane, bare }) => {
-    const [ours, own] = [probes[lane].longestMs, probes[bare].longestMs].map(Math.round);
-    return `${lane} took ${ours} ms at most, where a bare server took ${own}`;
+  const slow = timedProbes.filter(({ kind, bare }) => probes[kind].longestMs - probes[bare].longestMs > waitMsMax);
+  return slow.map(({ kind, bare }) => {
+    const [ours, own] = [probes[kind].longestMs, probes[bare].longestMs].map(Math.round);
+    return `${kind} took ${ours} ms at most, where a bare server took ${own}`;
   });
 }
 

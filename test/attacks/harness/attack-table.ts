@@ -17,7 +17,7 @@ const ends = '<!-- /attacks -->';
 const head = ['against', 'who, and what', 'health', 'push', 'MQTT', 'sign-in', 'bare server', 'memory', 'met by'];
 
 export function rowOf(attack: Attack, { probes, memoryBytesMax }: AttackReport): TableRow {
-  const longest = (lane: ProbeKindReport) => String(Math.round(lane.longestMs));
+  const longest = (probe: ProbeKindReport) => String(Math.round(probe.longestMs));
   const bare = Math.max(probes['bare get'].longestMs, probes['bare write'].longestMs);
   return {
     attack,

@@ -86,12 +86,12 @@ const onCut = (error = new Error('the connection was cut')) => {
 client.on('error', onCut);
 client.on('close', () => onCut());
 let people = 0;
-const lanes = [
+const probes = [
   probe('health', 20, () => call({ port: http, path: '/health/live', agent: health })),
   probe('push', 20, () => call({ port: http, path: values, agent: push, body, key })),
   probe('bare get', 20, () => call({ port: control, path: '/', agent: bareGet })),
   probe('bare write', 20, () => call({ port: control, path: '/', agent: bareWrite, body })),
-  probe('read anew', 200, () => call({ port: http, path: `/api/v2/devices/${device}`, agent: false, key })),
+  probe('read', 200, () => call({ port: http, path: `/api/v2/devices/${device}`, agent: false, key })),
   probe('publish', 20, async () => {
     // The client never settles what was under way when its connection was cut.
     await Promise.race([client.publishAsync(`devices/${device}/sensors/s/value`, body, { qos: 1 }), isCut]);
@@ -110,7 +110,7 @@ parentPort?.on('message', (word: 'measure' | 'stop') => {
     return;
   }
   isOver = true;
-  void Promise.all(lanes).then(() => {
+  void Promise.all(probes).then(() => {
     client.end(true);
     for (const agent of [health, push, bareGet, bareWrite]) agent.destroy();
     parentPort?.postMessage(reports as ProbeReport);

@@ -2,7 +2,7 @@
 import { Worker } from 'node:worker_threads';
 
 /** What is asked for, each in a loop of its own. `bare …`: of the server beside the service, for what the machine itself takes. */
-export type ProbeKind = 'health' | 'push' | 'publish' | 'read anew' | 'sign in' | 'bare get' | 'bare write';
+export type ProbeKind = 'health' | 'push' | 'publish' | 'read' | 'sign in' | 'bare get' | 'bare write';
 
 export interface ProbeOrder {
   readonly http: number;
