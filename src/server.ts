@@ -2,6 +2,7 @@
 import { fileURLToPath } from 'node:url';
 import pino, { type Logger } from 'pino';
 import { type Ids, randomIds } from './base/ids.ts';
+import { SecurityHeaders } from './base/network/security-headers.ts';
 import { TrustedProxies } from './base/network/trusted-proxies.ts';
 import { type Clock, systemClock } from './base/time/clock.ts';
 import { EventLoopMonitor } from './base/time/event-loop-monitor.ts';
@@ -92,9 +93,10 @@ export async function startServer(config: Config, overrides: ServerOverrides = {
     closers.push(() => domain.services.keys.idle());
     await domain.services.guestAccess.start();
     const proxies = new TrustedProxies(config.trustProxy);
+    const securityHeaders = new SecurityHeaders({ hstsS: config.hstsS, proxies });
     const certificates = Certificates.open(config, { clock, log });
     closers.push(async () => certificates?.close());
-    const mqtt = await makeMqtt({ config, clock, log, engine, domain, proxies, certificates });
+    const mqtt = await makeMqtt({ config, clock, log, engine, domain, proxies, securityHeaders, certificates });
     const { writer, storageQuota, retention, rules, byteBudget } = domain;
     const eventLoop = new EventLoopMonitor(log);
     closers.push(async () => eventLoop.close());
@@ -116,6 +118,7 @@ export async function startServer(config: Config, overrides: ServerOverrides = {
     const http = await HttpServer.create({
       options: httpOptions(config, certificates),
       proxies,
+      securityHeaders,
       log,
       clock,
       ...domain,
@@ -132,7 +135,11 @@ export async function startServer(config: Config, overrides: ServerOverrides = {
     await domain.rules.outbox.start();
     await domain.rules.watcher.start();
     const httpPort = await http.start();
-    ports = { http: httpPort, ...(await mqtt.start(http.server)), ...(await openMetrics(config, metrics, closers)) };
+    ports = {
+      http: httpPort,
+      ...(await mqtt.start(http.server)),
+      ...(await openMetrics(config, { metrics, securityHeaders, closers })),
+    };
     await certificates?.start([http.server, mqtt.tlsServer]);
     warnOfPlainText(config, log);
     // Last, because the start itself blocks the event loop while nobody waits for it.
@@ -167,9 +174,10 @@ async function makeMqtt(parts: {
   engine: Engine;
   domain: Domain;
   proxies: TrustedProxies;
+  securityHeaders: SecurityHeaders;
   certificates: Certificates | undefined;
 }): Promise<MqttServer> {
-  const { config, clock, log, engine, domain, proxies, certificates } = parts;
+  const { config, clock, log, engine, domain, proxies, securityHeaders, certificates } = parts;
   const duplicates = new DuplicateDetector({ max: limits.duplicateMemoryMax, windowMs: limits.duplicateWindowMs });
   duplicates.restore(await engine.commitLog.listFingerprints());
   const stored = openMqttSessions({
@@ -189,6 +197,7 @@ async function makeMqtt(parts: {
     stored,
     duplicates,
     proxies,
+    securityHeaders,
     clock,
     log,
   });

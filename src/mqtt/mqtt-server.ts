@@ -7,6 +7,7 @@ import type { Duplex } from 'node:stream';
 import type { Server as TlsServer } from 'node:tls';
 import type { AuthenticateError, Client, PublishPacket, Subscription } from 'aedes';
 import type { Log } from '../base/log.ts';
+import type { SecurityHeaders } from '../base/network/security-headers.ts';
 import type { ConnectionAdmission } from '../base/network/sockets.ts';
 import type { TrustedProxies } from '../base/network/trusted-proxies.ts';
 import { Refusal } from '../base/refusal.ts';
@@ -47,6 +48,7 @@ export interface MqttParts
     Omit<SignInParts, 'sessions' | 'onGone'> {
   readonly options: MqttOptions;
   readonly proxies: TrustedProxies;
+  readonly securityHeaders: SecurityHeaders;
   readonly stored: MqttSessions;
   readonly feed: Feed;
   readonly byteBudget: ByteBudget;

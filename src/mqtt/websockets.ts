@@ -5,6 +5,8 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Client } from 'aedes';
 import { createWebSocketStream, type WebSocket, WebSocketServer } from 'ws';
+import type { SecurityHeaders } from '../base/network/security-headers.ts';
+import { sendAndClose } from '../base/network/sockets.ts';
 import type { TrustedProxies } from '../base/network/trusted-proxies.ts';
 import { limits } from '../config/limits.ts';
 import type { ByteBudget } from '../domain/callers/byte-budget.ts';
@@ -13,6 +15,8 @@ import { budgetFrames, gatheredBytes } from './websocket-bytes.ts';
 
 export interface WebSocketsParts {
   readonly proxies: TrustedProxies;
+  /** The handshake is answered here and by ws, outside of the HTTP server. */
+  readonly securityHeaders: SecurityHeaders;
   readonly byteBudget: ByteBudget;
   /** Makes a client of the connection, with the address of its peer. */
   readonly accept: (stream: Duplex, address: string, request: IncomingMessage) => Client;
@@ -30,13 +34,23 @@ export class WebSockets {
   });
   readonly #webSocketOf = new WeakMap<Client, WebSocket>();
 
+  #isClosed = false;
+
   constructor(parts: WebSocketsParts) {
     this.#parts = parts;
+    this.#server.on('headers', (headers, request) => {
+      for (const [name, value] of parts.securityHeaders.ofRequest(request).pairs) headers.push(`${name}: ${value}`);
+    });
   }
 
   /** Completes an upgrade; the HTTP server passes only upgrades to MQTT over WebSocket (http/server/upgrades.ts). */
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
-    const { proxies, byteBudget, accept, callerOf } = this.#parts;
+    const { proxies, securityHeaders, byteBudget, accept, callerOf } = this.#parts;
+    if (this.#isClosed) {
+      const status = `HTTP/1.1 503 Service Unavailable\r\n${securityHeaders.ofRequest(request).lines}`;
+      sendAndClose(socket, `${status}Content-Length: 0\r\nConnection: close\r\n\r\n`);
+      return;
+    }
     this.#server.handleUpgrade(request, socket, head, (webSocket) => {
       const highWaterMark = limits.subscriberBytesMax + 64 * 1024;
       const stream = createWebSocketStream(webSocket, { highWaterMark });
@@ -54,8 +68,9 @@ export class WebSockets {
     return webSocket !== undefined && gatheredBytes(webSocket) > 0;
   }
 
-  /** Ends all connections. */
+  /** Accepts nothing more, and ends all connections. */
   close(): void {
+    this.#isClosed = true;
     this.#server.close();
     // Some peers do not answer a closing handshake, and the HTTP server waits for their sockets.
     for (const webSocket of this.#server.clients) webSocket.terminate();

@@ -1,5 +1,6 @@
 // The options of the HTTP server (address, port, TLS), and the port of the metrics. Called by server.ts alone.
 import type { Log } from '../base/log.ts';
+import type { SecurityHeaders } from '../base/network/security-headers.ts';
 import type { Config } from '../config/config.ts';
 import type { HttpOptions } from '../http/server/http-server.ts';
 import { MetricsServer } from '../http/server/metrics-server.ts';
@@ -7,9 +8,9 @@ import type { Metrics } from '../metrics.ts';
 import type { Certificates } from './certificates.ts';
 
 export function httpOptions(config: Config, certificates: Certificates | undefined): HttpOptions {
-  const { httpPort: port, corsOrigins, baseUrl, hstsS, docsAccess } = config;
+  const { httpPort: port, corsOrigins, baseUrl, docsAccess } = config;
   const guardsDocs = docsAccess === 'guests';
-  return { host: hostOf(config), port, corsOrigins, baseUrl, hstsS, guardsDocs, tls: certificates?.options };
+  return { host: hostOf(config), port, corsOrigins, baseUrl, guardsDocs, tls: certificates?.options };
 }
 
 /** `localhost` may resolve to two addresses, for which Fastify would open a second server that is not tracked. */
@@ -19,11 +20,18 @@ export function hostOf({ httpHost }: Config): string {
 
 export async function openMetrics(
   { metricsPort: port, metricsHost: host }: Config,
-  { registry: metrics }: Metrics,
-  closers: (() => Promise<void>)[],
+  {
+    metrics,
+    securityHeaders,
+    closers,
+  }: {
+    readonly metrics: Metrics;
+    readonly securityHeaders: SecurityHeaders;
+    readonly closers: (() => Promise<void>)[];
+  },
 ): Promise<{ readonly metrics?: number }> {
   if (port === undefined) return {};
-  const server = new MetricsServer({ options: { host, port }, metrics });
+  const server = new MetricsServer({ options: { host, port }, metrics: metrics.registry, securityHeaders });
   closers.push(() => server.close());
   return { metrics: await server.start() };
 }

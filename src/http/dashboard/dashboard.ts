@@ -58,7 +58,6 @@ function sendPage(reply: FastifyReply, files: DashboardFiles, policy: (nonce: st
       'cache-control': 'no-store',
       'content-security-policy': policy(nonce),
       'referrer-policy': 'same-origin',
-      'x-content-type-options': 'nosniff',
       'x-frame-options': 'DENY',
       vary: 'Accept',
     })
@@ -70,7 +69,6 @@ function sendAsset(request: FastifyRequest, reply: FastifyReply, { type, isHashe
   const encoding = encodingFor(request.headers['accept-encoding'], variants);
   reply.type(type).headers({
     'cache-control': isHashed ? 'public, max-age=31536000, immutable' : 'public, max-age=3600',
-    'x-content-type-options': 'nosniff',
     vary: 'Accept-Encoding',
   });
   if (encoding !== 'identity') reply.header('content-encoding', encoding);

@@ -4,16 +4,18 @@
 // Node.js gets the connection for good. Used by push-fast-path.ts.
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import type { SecurityHeaderSet } from '../../base/network/security-headers.ts';
 import { limits } from '../../config/limits.ts';
 import type { Caller } from '../../domain/callers/caller.ts';
 import type { AppendCallback } from '../../domain/datapoints/ingest/append.ts';
 import type { Push } from '../../domain/datapoints/ingest/push.ts';
 import { type HeaderCache, isHeadCut, type RequestHead, readHead } from './request-head.ts';
 
-/** Pushes of one caller that are stored together. */
+/** Pushes of one caller that are stored together, and whose answers are the same. */
 export class PushGroup {
   readonly pushes: Push[] = [];
   caller: Caller | undefined;
+  securityHeaders: SecurityHeaderSet | undefined;
 }
 
 /** Finds and stores pushes for connections. */
@@ -26,7 +28,7 @@ export interface PushHandler {
   /** Stores them, all or none. */
   store(group: PushGroup, done: AppendCallback): void;
   /** The answers to stored pushes. */
-  answerOf(pushes: number): string;
+  answerOf(group: PushGroup): string;
 }
 
 /** A socket of Node.js's server, with a private field: true while Node.js must not be given anything. */
@@ -172,7 +174,7 @@ export class PushConnection {
         // Nothing was stored: the framework tries again, and reports the reason if it fails.
         this.#give(bytes.subarray(0, end));
       } else if (socket.writable) {
-        socket.write(this.#handler.answerOf(group.pushes.length), 'latin1');
+        socket.write(this.#handler.answerOf(group), 'latin1');
         if (socket.writableLength > limits.fastPathAnswerBytesMax && !this.#isEndHeld) {
           this.#waitForReader();
           return;

@@ -6,6 +6,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { Server as TlsServer } from 'node:tls';
+import type { SecurityHeaderSet, SecurityHeaders } from '../../base/network/security-headers.ts';
 import type { Clock } from '../../base/time/clock.ts';
 import { limits } from '../../config/limits.ts';
 import type { Caller } from '../../domain/callers/caller.ts';
@@ -21,6 +22,7 @@ import { HeaderCache, type RequestHead, type RequestHeaders, readHead } from './
 export interface PushFastPathParts {
   readonly ingest: Ingest;
   readonly authentication: Authentication;
+  readonly securityHeaders: SecurityHeaders;
   readonly clock: Clock;
   /** True once new requests are refused. */
   readonly isClosing: () => boolean;
@@ -38,8 +40,8 @@ export class PushFastPath implements PushHandler {
   readonly #connections = new Map<Socket, PushConnection>();
   #storing = 0;
   #whenDrained: (() => void) | undefined;
-  #answer = '';
-  #answerSecond = Number.NaN;
+  readonly #answers = new Map<SecurityHeaderSet, string>();
+  #answersSecond = Number.NaN;
 
   private constructor(server: Server, parts: PushFastPathParts) {
     this.#server = server;
@@ -112,16 +114,22 @@ export class PushFastPath implements PushHandler {
   }
 
   /** The same bytes as Node.js's server would write. */
-  answerOf(pushes: number): string {
+  answerOf({ pushes, securityHeaders }: PushGroup): string {
+    const headers = securityHeaders as SecurityHeaderSet;
     const nowMs = this.#parts.clock.now();
     const second = Math.floor(nowMs / 1000);
-    if (second !== this.#answerSecond) {
+    if (second !== this.#answersSecond) {
+      this.#answers.clear();
+      this.#answersSecond = second;
+    }
+    let answer = this.#answers.get(headers);
+    if (answer === undefined) {
       const date = new Date(nowMs).toUTCString();
       const timeout = Math.floor(this.#server.keepAliveTimeout / 1000);
-      this.#answer = `HTTP/1.1 204 No Content\r\nx-content-type-options: nosniff\r\nDate: ${date}\r\nConnection: keep-alive\r\nKeep-Alive: timeout=${timeout}\r\n\r\n`;
-      this.#answerSecond = second;
+      answer = `HTTP/1.1 204 No Content\r\n${headers.lines}Date: ${date}\r\nConnection: keep-alive\r\nKeep-Alive: timeout=${timeout}\r\n\r\n`;
+      this.#answers.set(headers, answer);
     }
-    return pushes === 1 ? this.#answer : this.#answer.repeat(pushes);
+    return pushes.length === 1 ? answer : answer.repeat(pushes.length);
   }
 
   /** The push in a request, if it is usual. */
@@ -132,7 +140,11 @@ export class PushFastPath implements PushHandler {
   ): Push | undefined {
     if (method !== 'POST' || !facts.isUsual) return undefined;
     const actor = this.#actorOf(facts, socket);
-    if (actor === undefined || (into.caller !== undefined && into.caller !== actor.caller)) return undefined;
+    if (actor === undefined) return undefined;
+    const securityHeaders = this.#parts.securityHeaders.of(socket, facts.forwardedProto);
+    if (into.caller !== undefined && (into.caller !== actor.caller || into.securityHeaders !== securityHeaders)) {
+      return undefined;
+    }
     if (!target.startsWith(devices) || !target.endsWith(values) || target.includes('%')) return undefined;
     const middle = target.indexOf('/', devices.length);
     if (!target.startsWith(sensors, middle)) return undefined;
@@ -144,6 +156,7 @@ export class PushFastPath implements PushHandler {
     const reading = parsePlainReading(bytes, bodyAt, end);
     if (reading === undefined) return undefined;
     into.caller = actor.caller;
+    into.securityHeaders = securityHeaders;
     return new Push(sensorRef, [reading], this.#parts.clock.now(), nobodyTellsOfIt);
   }
 

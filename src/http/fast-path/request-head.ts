@@ -11,6 +11,8 @@ export interface RequestHeaders {
   readonly authorization: string | undefined;
   /** X-Forwarded-For, used only where the peer is a trusted proxy. */
   readonly forwardedFor: string | undefined;
+  /** X-Forwarded-Proto, likewise. */
+  readonly forwardedProto: string | undefined;
 }
 
 /** A request among the bytes of a connection. */
@@ -91,5 +93,6 @@ function readHeaders(text: string): RequestHeaders | undefined {
     isUsual,
     authorization: headers.get('authorization'),
     forwardedFor: headers.get('x-forwarded-for'),
+    forwardedProto: headers.get('x-forwarded-proto'),
   };
 }

@@ -4,6 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { FastifyInstance } from 'fastify';
+import type { SecurityHeaders } from '../../base/network/security-headers.ts';
 import { sendAndClose } from '../../base/network/sockets.ts';
 import type { Problem } from './errors.ts';
 import { olderVersionAt } from './older-versions.ts';
@@ -68,8 +69,17 @@ const faults: Readonly<Record<string, FramingFault>> = {
 /** Answers a request that cannot be routed, after the requests before it, and ends the connection. */
 export function answerBrokenRequest(
   app: FastifyInstance,
-  requestOrder: RequestOrder,
-  { error, socket }: { readonly error: BrokenRequest; readonly socket: Socket },
+  {
+    requestOrder,
+    securityHeaders,
+    error,
+    socket,
+  }: {
+    readonly requestOrder: RequestOrder;
+    readonly securityHeaders: SecurityHeaders;
+    readonly error: BrokenRequest;
+    readonly socket: Socket;
+  },
 ): void {
   // A reset connection cannot be answered.
   if (error.code === 'ECONNRESET' || socket.destroyed) {
@@ -79,19 +89,23 @@ export function answerBrokenRequest(
   // The parser has failed: nothing more is read.
   socket.removeAllListeners('data');
   socket.pause();
-  const { path, isHttp } = firstLineOf(error.rawPacket);
+  const { path, isHttp, forwardedProto } = beginningOf(error.rawPacket);
   const isUnknown = error.code === 'HPE_INVALID_METHOD' && isHttp;
   const fault = isUnknown ? unknownMethod : (faults[error.code ?? ''] ?? malformed);
   requestOrder.onceAnswered(socket, () => {
     // The answer has begun already: nothing can be added.
     const isAmidAnswer = (socket as { _httpMessage?: ServerResponse })._httpMessage?.headersSent === true;
-    sendAndClose(socket, isAmidAnswer ? '' : textOf(app, path, fault));
+    const { lines } = securityHeaders.of(socket, forwardedProto);
+    sendAndClose(socket, isAmidAnswer ? '' : textOf(app, { path, fault, lines }));
   });
 }
 
 /** Answers CONNECT, which Node.js takes out of HTTP. */
-export function answerConnect(app: FastifyInstance, { url = '' }: IncomingMessage, socket: Duplex): void {
-  sendAndClose(socket, textOf(app, url, unknownMethod));
+export function answerConnect(
+  app: FastifyInstance,
+  { request, socket, lines }: { readonly request: IncomingMessage; readonly socket: Duplex; readonly lines: string },
+): void {
+  sendAndClose(socket, textOf(app, { path: request.url ?? '', fault: unknownMethod, lines }));
 }
 
 /** Answers an unsupported Expect header. */
@@ -129,7 +143,6 @@ function answer(
   const { body, type } = bodyOf(app, request.url ?? '', fault);
   const length = Buffer.byteLength(body);
   response.writeHead(fault.status, fault.title, {
-    'x-content-type-options': 'nosniff',
     'content-type': type,
     'content-length': length,
     connection: 'close',
@@ -137,16 +150,18 @@ function answer(
   response.end(body);
 }
 
-function textOf(app: FastifyInstance, path: string, fault: FramingFault): string {
+function textOf(
+  app: FastifyInstance,
+  { path, fault, lines }: { readonly path: string; readonly fault: FramingFault; readonly lines: string },
+): string {
   const { body, type } = bodyOf(app, path, fault);
   const head = [
     `HTTP/1.1 ${fault.status} ${fault.title}`,
-    'X-Content-Type-Options: nosniff',
     `Content-Type: ${type}`,
     `Content-Length: ${Buffer.byteLength(body)}`,
     'Connection: close',
   ];
-  return `${head.join('\r\n')}\r\n\r\n${body}`;
+  return `${head.join('\r\n')}\r\n${lines}\r\n${body}`;
 }
 
 function bodyOf(
@@ -164,9 +179,17 @@ function bodyOf(
   return { body: JSON.stringify(problem), type: 'application/problem+json; charset=utf-8' };
 }
 
-/** The path in the first line, where it looks like one, and whether the line is HTTP. */
-function firstLineOf(packet: unknown): { readonly path: string; readonly isHttp: boolean } {
+/**
+ * The path in the first line, where it looks like one, whether the line is HTTP, and X-Forwarded-Proto: a proxy that
+ * speaks TLS passes some malformed requests on.
+ */
+function beginningOf(packet: unknown): {
+  readonly path: string;
+  readonly isHttp: boolean;
+  readonly forwardedProto: string | undefined;
+} {
   const start = Buffer.isBuffer(packet) ? packet.toString('latin1', 0, 4096) : '';
   const [, path = '', protocol] = /^[A-Za-z][A-Za-z-]{0,31} ([!-~]+)( HTTP\/1\.[01]\r?\n)?/.exec(start) ?? [];
-  return { path, isHttp: protocol !== undefined };
+  const [, forwardedProto] = /^x-forwarded-proto:([^\r\n]*)$/im.exec(start) ?? [];
+  return { path, isHttp: protocol !== undefined, forwardedProto };
 }

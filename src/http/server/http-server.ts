@@ -3,15 +3,11 @@ import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import type { SecureContextOptions } from 'node:tls';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
-import Fastify, {
-  type FastifyInstance,
-  type FastifyListenOptions,
-  type FastifyReply,
-  type FastifyRequest,
-} from 'fastify';
+import Fastify, { type FastifyInstance, type FastifyListenOptions } from 'fastify';
 import type { Registry as MetricsRegistry } from 'prom-client';
 import type { Log } from '../../base/log.ts';
 import { Listening } from '../../base/network/listening.ts';
+import type { SecurityHeaders } from '../../base/network/security-headers.ts';
 import { AcceptedSockets, type ConnectionAdmission } from '../../base/network/sockets.ts';
 import type { TrustedProxies } from '../../base/network/trusted-proxies.ts';
 import { Refusal } from '../../base/refusal.ts';
@@ -51,8 +47,6 @@ export interface HttpOptions {
   readonly host: string;
   readonly port: number;
   readonly tls: SecureContextOptions | undefined;
-  /** Seconds of HSTS; undefined: no header. */
-  readonly hstsS: number | undefined;
   /** True where the reference follows guest access. */
   readonly guardsDocs: boolean;
   readonly corsOrigins: readonly string[];
@@ -62,6 +56,7 @@ export interface HttpOptions {
 export interface HttpParts {
   readonly options: HttpOptions;
   readonly proxies: TrustedProxies;
+  readonly securityHeaders: SecurityHeaders;
   readonly log: Log;
   readonly users: Users;
   readonly callers: Callers;
@@ -101,8 +96,6 @@ export class HttpServer {
     const app = makeFastify(parts);
     knowClients(app, parts.proxies);
     trackRequests(app);
-    app.addHook('onRequest', forbidSniffing);
-    askForTls(app, parts.options.hstsS);
     prepareOlderVersions(app);
     registerBodyParsers(app, parts.byteBudget);
     registerAnswerBudget(app, parts.passing);
@@ -134,6 +127,7 @@ export class HttpServer {
     });
     answerHalfClosed(app.server as Server);
     const requestOrder = takeTurns(app, parts);
+    parts.securityHeaders.addTo(app.server as Server);
     const fastPath = PushFastPath.open(app.server as Server, {
       ...parts,
       ...parts.services,
@@ -217,23 +211,8 @@ function knowClients(app: FastifyInstance, proxies: TrustedProxies): void {
   });
 }
 
-/** Browsers must not guess content types. The fast path's answers have the same header. */
-function forbidSniffing(_request: FastifyRequest, reply: FastifyReply, done: () => void): void {
-  reply.raw.setHeader('x-content-type-options', 'nosniff');
-  done();
-}
-
-/** Tells browsers that came by TLS to use TLS only (RFC 6797). */
-function askForTls(app: FastifyInstance, hstsS: number | undefined): void {
-  if (hstsS === undefined) return;
-  app.addHook('onRequest', (request, reply, done) => {
-    if (request.protocol === 'https') reply.header('strict-transport-security', `max-age=${hstsS}`);
-    done();
-  });
-}
-
 /** Makes requests of a connection wait for each other, also those that match no route. */
-function takeTurns(app: FastifyInstance, { callers, proxies }: HttpParts): RequestOrder {
+function takeTurns(app: FastifyInstance, { callers, proxies, securityHeaders }: HttpParts): RequestOrder {
   const server = app.server as Server;
   const requestOrder = RequestOrder.on(server, {
     wrap: (handle) => requireHost(app, handle),
@@ -242,10 +221,13 @@ function takeTurns(app: FastifyInstance, { callers, proxies }: HttpParts): Reque
   server.on('checkExpectation', (request, response) => {
     requestOrder.take({ request, response, handle: () => answerUnmetExpectation(app, request, response) });
   });
-  server.on('connect', (request, socket) => answerConnect(app, request, socket));
+  server.on('connect', (request, socket) => {
+    const { lines } = securityHeaders.ofRequest(request);
+    answerConnect(app, { request, socket, lines });
+  });
   server.removeAllListeners('clientError');
   server.on('clientError', (error, socket) =>
-    answerBrokenRequest(app, requestOrder, { error, socket: socket as Socket }),
+    answerBrokenRequest(app, { requestOrder, securityHeaders, error, socket: socket as Socket }),
   );
   return requestOrder;
 }
@@ -275,10 +257,7 @@ function makeFastify(parts: HttpParts): FastifyInstance {
     trustProxy: proxies.isEmpty ? false : (address: string) => proxies.trusts(address),
     genReqId: () => '',
     // Failures before a route is found are answered in the same form.
-    frameworkErrors: (error, request, reply) => {
-      // No hook has run for them.
-      forbidSniffing(request, reply, () => handleError(error, request, reply));
-    },
+    frameworkErrors: handleError,
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: limits.idCharsMax * 3 },
     ...(tls === undefined
       ? {}

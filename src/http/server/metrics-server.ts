@@ -3,6 +3,7 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Registry as MetricsRegistry } from 'prom-client';
+import type { SecurityHeaders } from '../../base/network/security-headers.ts';
 import { AcceptedSockets } from '../../base/network/sockets.ts';
 import { limits } from '../../config/limits.ts';
 
@@ -14,14 +15,14 @@ export class MetricsServer {
   constructor(parts: {
     readonly options: { readonly host: string; readonly port: number };
     readonly metrics: MetricsRegistry;
+    readonly securityHeaders: SecurityHeaders;
   }) {
-    const { metrics } = parts;
+    const { metrics, securityHeaders } = parts;
     this.#options = parts.options;
     this.#server = createServer(
       { headersTimeout: limits.metricsMsMax, requestTimeout: limits.metricsMsMax },
       (request, response) => {
         request.resume();
-        response.setHeader('x-content-type-options', 'nosniff');
         const path = (request.url ?? '').split('?')[0];
         const isRead = request.method === 'GET' || request.method === 'HEAD';
         if (path !== '/metrics' || !isRead) {
@@ -35,6 +36,7 @@ export class MetricsServer {
         );
       },
     );
+    securityHeaders.addTo(this.#server);
     this.#server.maxConnections = limits.metricsConnectionsMax;
     this.#accepted = new AcceptedSockets(this.#server);
   }
