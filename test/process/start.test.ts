@@ -1,10 +1,10 @@
 // Starting: the ready line, ports, the data folder and its lock, the first password.
 import assert from 'node:assert/strict';
-import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join, resolve } from 'node:path';
 import { suite, test } from 'node:test';
-import { isIntact } from '../support/database.ts';
+import { isIntact, tamper } from '../support/database.ts';
 import {
   call,
   login,
@@ -32,6 +32,25 @@ suite('starting', { timeout: 1_800_000 }, () => {
       for (const line of dundun.stderr.split('\n').slice(0, -1)) assert.ok(JSON.parse(line).msg, line);
     });
   }
+
+  test('the data of a newer release is refused in one line, and left as it is', async () => {
+    const folder = join(makeFolder(), 'data');
+    await (await startDundun({ folder })).stop();
+    tamper(folder, "INSERT INTO kysely_migration VALUES ('9999-later', '2030-01-01')");
+    const contents = () => readdirSync(folder).map((name) => [name, readFileSync(join(folder, name), 'base64')]);
+    const before = contents();
+    const refused = await startRefused({ folder });
+    assert.equal(refused.code, 1);
+    assert.equal(refused.stdout, '');
+    assert.match(refused.stderr, /^dundun: .* was written by a newer Dundun \(9999-later\)\. Use that release .*\n$/);
+    assert.deepEqual(contents(), before);
+    const verb = await runVerb(['user', 'list'], { settings: { DUNDUN_DATA_DIR: folder } });
+    assert.equal(verb.code, 1);
+    assert.match(verb.stderr, /newer Dundun \(9999-later\)/);
+    assert.deepEqual(contents(), before);
+    tamper(folder, "DELETE FROM kysely_migration WHERE name = '9999-later'");
+    await (await startDundun({ folder })).stop();
+  });
 
   test('a port in use is named in one line, and the folder is left free and whole', async (t) => {
     const squatter = createServer().listen(0, '127.0.0.1');

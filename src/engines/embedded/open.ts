@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { Kysely } from 'kysely';
 import type { Log } from '../../base/log.ts';
+import { Refusal } from '../../base/refusal.ts';
 import { type Clock, systemClock } from '../../base/time/clock.ts';
 import type { Registry } from '../shared/registry/registry.ts';
 import { sqlStores } from '../shared/registry/registry-stores.ts';
@@ -15,6 +16,7 @@ import { writeFailureOf } from './database/database-error.ts';
 import { NodeSqliteDialect } from './database/dialect.ts';
 import { lockFolder, unusable } from './database/folder-lock.ts';
 import { migrate } from './database/migrate.ts';
+import { assertNotNewer } from './database/open-data.ts';
 import { EmbeddedEngine } from './embedded-engine.ts';
 import { Head } from './head/head.ts';
 import { HeadLastSeen } from './head/head-last-seen.ts';
@@ -26,7 +28,7 @@ import { SearchThread } from './threads/search-thread-client.ts';
 import { refusalOf, SqliteWriter } from './threads/writer.ts';
 import type { SqlValue } from './threads/writer-protocol.ts';
 
-/** @throws Refusal `conflict` when another server uses the folder. */
+/** @throws Refusal `conflict` when another server uses the folder, or a newer release wrote it. */
 export async function openEmbeddedEngine(
   folder: string,
   { clock = systemClock, log }: { readonly clock?: Clock; readonly log?: Log } = {},
@@ -84,6 +86,7 @@ export async function openEmbeddedEngine(
 /**
  * Opens the registry alone for a command-line verb, whether a server is running or not. Writes in short transactions
  * and needs no lock.
+ * @throws Refusal `conflict` where a newer release wrote it.
  */
 export async function openRegistryAlone(folder: string): Promise<{ registry: Registry; close(): void }> {
   makeFolder(folder);
@@ -117,12 +120,14 @@ function toStatement(query: { readonly sql: string; readonly parameters: readonl
 }
 
 async function migrateFolder(folder: string): Promise<void> {
+  const path = join(folder, databaseFile);
   let database: DatabaseSync | undefined;
   try {
-    database = openConnection(join(folder, databaseFile), { readOnly: false });
+    assertNotNewer(path);
+    database = openConnection(path, { readOnly: false });
     await migrate(database);
   } catch (error) {
-    throw unusable(folder, error);
+    throw error instanceof Refusal ? error : unusable(folder, error);
   } finally {
     database?.close();
   }

@@ -1,9 +1,10 @@
-// Opens the database of a data folder, or a backup, read-only, whether a server is running or not. Called by backup and
-// check.
+// Opens the database of a data folder, or a backup, read-only, whether a server is running or not (called by backup and
+// check), and refuses what this release cannot read (called by whatever opens one).
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import type { DatabaseSync } from 'node:sqlite';
+import { DatabaseSync } from 'node:sqlite';
 import { Refusal } from '../../../base/refusal.ts';
+import { limits } from '../../../config/limits.ts';
 import { databaseFile, openConnection } from './connection.ts';
 import { assertRestored } from './data-folder.ts';
 import { unusable } from './folder-lock.ts';
@@ -37,9 +38,27 @@ export function openFileForReading(path: string): DatabaseSync {
 function assertKnownForm(database: DatabaseSync, path: string): void {
   const { form, last } = formOf(database);
   if (form === 'foreign') throw new Refusal('conflict', `${path} is no database of Dundun.`);
-  if (form !== 'newer') return;
-  throw new Refusal(
-    'conflict',
-    `${path} was written by a newer Dundun (${last}). Use that one, or one that is newer still.`,
-  );
+  if (form === 'newer') throw newerRelease(path, last);
+}
+
+/**
+ * Refuses a database before anything is written to it. One that is not there yet, or has no tables yet, passes.
+ * @throws Refusal `conflict` where a newer release wrote it.
+ */
+export function assertNotNewer(path: string): void {
+  if (!existsSync(path)) return;
+  // Without the settings of connection.ts, which the newer release may have changed. Not read-only: such a connection
+  // would leave the files of the write-ahead log behind.
+  const database = new DatabaseSync(path, { timeout: limits.databaseBusyMs });
+  try {
+    const { form, last } = formOf(database);
+    if (form === 'newer') throw newerRelease(path, last);
+  } finally {
+    database.close();
+  }
+}
+
+function newerRelease(path: string, migration: string): Refusal {
+  const advice = 'Use that release or a later one; to go back, restore the backup made before the update';
+  return new Refusal('conflict', `${path} was written by a newer Dundun (${migration}). ${advice}.`);
 }
