@@ -2,10 +2,12 @@
 import { fileURLToPath } from 'node:url';
 import pino, { type Logger } from 'pino';
 import { type Ids, randomIds } from './base/ids.ts';
+import { collectAfterStart } from './base/memory/garbage-collection.ts';
 import { SecurityHeaders } from './base/network/security-headers.ts';
 import { TrustedProxies } from './base/network/trusted-proxies.ts';
 import { type Clock, systemClock } from './base/time/clock.ts';
 import { EventLoopMonitor } from './base/time/event-loop-monitor.ts';
+import { nextLoopTurn } from './base/time/next-loop-turn.ts';
 import type { Config } from './config/config.ts';
 import { dashboardSettingsOf } from './config/dashboard-settings.ts';
 import { limits } from './config/limits.ts';
@@ -54,8 +56,11 @@ export interface RunningServer {
   idle(): Promise<void>;
   /** Accepts no more work, finishes what was accepted, and closes. Once. */
   close(): Promise<void>;
-  /** Generates the API reference, so that its first request holds up nobody. Once, after the start. */
-  prepareReference(): void;
+  /**
+   * Does what would hold up callers later: generates the API reference, and collects the garbage of the start. From then
+   * on the delay of the event loop is measured, so that nothing of the start counts as a delay. Once, after the start.
+   */
+  finishStart(): Promise<void>;
   /** Reloads the TLS certificate, where there is one. */
   reloadCertificate(): Promise<void>;
 }
@@ -142,8 +147,6 @@ export async function startServer(config: Config, overrides: ServerOverrides = {
     };
     await certificates?.start([http.server, mqtt.tlsServer]);
     warnOfPlainText(config, log);
-    // Last, because the start itself blocks the event loop while nobody waits for it.
-    eventLoop.start();
     const idle = async () => {
       await domain.writer.idle();
       await mqtt.idle();
@@ -157,8 +160,14 @@ export async function startServer(config: Config, overrides: ServerOverrides = {
       await domain.services.keys.idle();
     };
     const reloadCertificate = async () => certificates?.reload();
-    const prepareReference = () => http.prepareReference();
-    return { ports, engine, idle, close, prepareReference, reloadCertificate };
+    const finishStart = async () => {
+      http.prepareReference();
+      await nextLoopTurn();
+      collectAfterStart();
+      await nextLoopTurn();
+      if (closing === undefined) eventLoop.start();
+    };
+    return { ports, engine, idle, close, finishStart, reloadCertificate };
   } catch (error) {
     await close();
     throw error;

@@ -1,5 +1,5 @@
 // `dundun serve`: starts the service, prints the ready line, waits for a signal, and stops within ten seconds.
-import { collectAfterStart, configureGarbageCollector } from '../base/memory/garbage-collection.ts';
+import { configureGarbageCollector } from '../base/memory/garbage-collection.ts';
 import type { Config } from '../config/config.ts';
 import { limits } from '../config/limits.ts';
 import { tlsFaults } from '../config/tls-files.ts';
@@ -33,11 +33,7 @@ export async function serve(): Promise<void> {
   process.on('SIGTERM', stop);
   process.on('SIGINT', stop);
   console.log(JSON.stringify({ msg: 'ready', ...server.ports }));
-  setImmediate(() => {
-    // Done now, because with the first request it would hold up connected clients.
-    server.prepareReference();
-    setImmediate(collectAfterStart);
-  });
+  setImmediate(() => void server.finishStart().catch((error: unknown) => fail(error)));
 }
 
 /** Phrases an unavailable port or address in terms of the settings; returns other errors unchanged. */
