@@ -29,23 +29,52 @@ const moving = new Set([
   'api_key_use',
 ]);
 
+/**
+ * Reads all rows of a folder, and anew only where something was committed since the last time: tests ask before and after
+ * most calls, and most calls change nothing.
+ */
+export class RowsReader {
+  readonly #folder: string;
+  #database: DatabaseSync | undefined;
+  #version: unknown;
+  #rows: Rows = {};
+
+  constructor(folder: string) {
+    this.#folder = folder;
+  }
+
+  read(): Rows {
+    this.#database ??= openDatabase(this.#folder, { readOnly: true });
+    // Of SQLite: another number after each commit of another connection.
+    const version = this.#database.prepare('PRAGMA data_version').get()?.['data_version'];
+    if (version !== this.#version) this.#rows = inTransaction(this.#database, readRows);
+    this.#version = version;
+    return this.#rows;
+  }
+
+  /** Before the files are moved, or another server begins with them; a later read opens them anew. */
+  close(): void {
+    this.#database?.close();
+    this.#database = undefined;
+    this.#version = undefined;
+  }
+}
+
 /** All rows by table; datapoints as one table, in the log or in chunks, without those that wait to be purged. */
-export function readRows(folder: string): Rows {
-  return withDatabase(folder, (database) => {
-    const tables = database.prepare("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name").all();
-    const names = tables.map((table) => String(table['name'])).filter((name) => !/^sqlite_/.test(name));
-    const rows = names
-      .filter((name) => !moving.has(name))
-      .map((name) => [name, database.prepare(`SELECT * FROM "${name}"`).all()] as const);
-    const sensors = new Set(
-      database
-        .prepare('SELECT key FROM sensor')
-        .all()
-        .map(({ key }) => key),
-    );
-    const datapoints = readDatapoints(database).filter(({ sensor }) => sensors.has(sensor));
-    return { ...Object.fromEntries(rows), datapoints };
-  });
+function readRows(database: DatabaseSync): Rows {
+  const tables = database.prepare("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name").all();
+  const names = tables.map((table) => String(table['name'])).filter((name) => !/^sqlite_/.test(name));
+  const rows = names
+    .filter((name) => !moving.has(name))
+    .map((name) => [name, database.prepare(`SELECT * FROM "${name}"`).all()] as const);
+  const sensors = new Set(
+    database
+      .prepare('SELECT key FROM sensor')
+      .all()
+      .map(({ key }) => key),
+  );
+  const datapoints = readDatapoints(database).filter(({ sensor }) => sensors.has(sensor));
+  return { ...Object.fromEntries(rows), datapoints };
 }
 
 /** Datapoints on disk, those of removed sensors included until they are purged. */
@@ -81,7 +110,7 @@ function rowsOf(sensor: number, columns: Columns): StoredDatapoint[] {
 
 /** What is in the log and not yet in chunks. */
 function readLoggedDatapoints(database: DatabaseSync): StoredDatapoint[] {
-  const chunks = new ChunkReader(database, { decodedBytesMax: 0 });
+  const sealedSeqOf = sealedSeqs(database);
   const points: StoredDatapoint[] = [];
   for (const { rows, texts, firstSeq } of readLog(database, {
     upTo: Number.MAX_SAFE_INTEGER,
@@ -91,7 +120,7 @@ function readLoggedDatapoints(database: DatabaseSync): StoredDatapoint[] {
     for (let from = 0; from < rows.length; from += rowNumbers) {
       const [sensor = 0, timestamp = 0, received = 0, number = 0] = rows.subarray(from, from + rowNumbers);
       const value = Number.isNaN(number) ? (texts[text++] as string) : number;
-      if (firstSeq + from / rowNumbers <= chunks.sealedSeq(sensor)) continue;
+      if (firstSeq + from / rowNumbers <= sealedSeqOf(sensor)) continue;
       const stamped = Number.isNaN(timestamp) ? 0 : 1;
       points.push({ sensor, at: stamped === 1 ? timestamp : received, stamped, received, value });
     }
@@ -99,12 +128,32 @@ function readLoggedDatapoints(database: DatabaseSync): StoredDatapoint[] {
   return points;
 }
 
+/** Up to which seq the datapoints of a sensor are in chunks; asked once for each sensor. */
+function sealedSeqs(database: DatabaseSync): (sensor: number) => number {
+  const chunks = new ChunkReader(database, { decodedBytesMax: 0 });
+  const known = new Map<number, number>();
+  return (sensor) => {
+    const seq = known.get(sensor) ?? chunks.sealedSeq(sensor);
+    known.set(sensor, seq);
+    return seq;
+  };
+}
+
 export function withDatabase<T>(folder: string, read: (database: DatabaseSync) => T): T {
   const database = openDatabase(folder, { readOnly: true });
   try {
-    database.exec('BEGIN');
-    return read(database);
+    return inTransaction(database, read);
   } finally {
     database.close();
+  }
+}
+
+/** Reads one moment of the database. */
+function inTransaction<T>(database: DatabaseSync, read: (database: DatabaseSync) => T): T {
+  database.exec('BEGIN');
+  try {
+    return read(database);
+  } finally {
+    database.exec('COMMIT');
   }
 }

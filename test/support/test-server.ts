@@ -16,7 +16,7 @@ import { type RunningServer, type ServerOverrides, startServer } from '../../src
 import { type ApiDocument, documentedAnswers } from './api/documented-answers.ts';
 import { openDatabase } from './database.ts';
 import { type As, addUsers, password, people } from './people.ts';
-import { type Rows, readRows } from './rows.ts';
+import { type Rows, RowsReader } from './rows.ts';
 
 /** What a request carries; at most one of `json`, `text` and `body`. */
 export interface Carries {
@@ -53,10 +53,12 @@ export class TestServer {
   readonly #overrides: ServerOverrides;
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 32 });
   readonly #tokens = new Map<As, { readonly token: string; readonly goodUntilMs: number }>();
+  readonly #rows: RowsReader;
   #running: RunningServer | undefined;
 
   private constructor(folder: string, settings: Env, overrides: ServerOverrides) {
     this.folder = folder;
+    this.#rows = new RowsReader(folder);
     this.#settings = settings;
     this.#overrides = overrides;
   }
@@ -87,12 +89,14 @@ export class TestServer {
 
   /** Stops the server and starts one on the same folder; other settings may be given. */
   async restart(settings: Env = {}): Promise<void> {
+    this.#rows.close();
     await this.running.close();
     await this.#start(settings);
   }
 
   /** Goes on with what is on disk at this moment, as if the machine had lost its power, whatever the server does later. */
   async crash(): Promise<void> {
+    this.#rows.close();
     const file = join(this.folder, databaseFile);
     const now = openDatabase(this.folder);
     now.prepare('VACUUM INTO ?').run(`${file}.now`);
@@ -106,6 +110,7 @@ export class TestServer {
   /** Stops the server and removes its folder. Fails when the server logged an error that no test asked about. */
   async stop(): Promise<void> {
     this.#agent.destroy();
+    this.#rows.close();
     await this.#running?.close();
     await rm(this.folder, { recursive: true, force: true });
     assert.deepEqual(this.errors, []);
@@ -167,7 +172,7 @@ export class TestServer {
   /** Everything on disk, once all that was accepted has been stored. */
   async rows(): Promise<Rows> {
     await this.running.idle();
-    return readRows(this.folder);
+    return this.#rows.read();
   }
 
   async #start(settings: Env = {}): Promise<void> {
