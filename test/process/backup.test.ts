@@ -14,6 +14,7 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { before, suite, test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
 import { Ledger } from '../support/crash/ledger.ts';
 import { LossyDisk, withoutPowerCuts } from '../support/crash/lossy-disk.ts';
 import { push, startPusher } from '../support/crash/pushers.ts';
@@ -31,6 +32,7 @@ import {
   startVerb,
   type VerbOutcome,
 } from '../support/process.ts';
+import { until } from '../support/until.ts';
 
 const isLong = process.env['DUNDUN_TEST_LONG'] === '1';
 
@@ -248,7 +250,8 @@ suite('a kill', { timeout: isLong ? 3_600_000 : 1_800_000 }, () => {
       await makeDevice(dundun, ledger.device, ['s']);
       const pusher = startPusher({ server: dundun, ledger, sensor: 's', size: () => 50 });
       const backup = run(dundun.folder, 'backup', file, '--force');
-      await later(random.between(300, 900));
+      // At any moment of the copying.
+      await pause(random.between(300, 900));
       await dundun.stop('SIGKILL');
       await pusher.done;
       done(await backup);
@@ -358,14 +361,10 @@ async function killed(
   ...args: string[]
 ): Promise<void> {
   const verb = startVerb(args, { settings: { DUNDUN_DATA_DIR: folder } });
-  const startMs = Date.now();
-  while (!isWriting() && verb.child.exitCode === null && Date.now() - startMs < 20_000) await later(2);
-  await later(random.between(0, 500));
+  await until(() => isWriting() || verb.child.exitCode !== null, { everyMs: 2 });
+  // At any moment of the writing.
+  await pause(random.between(0, 500));
   await verb.stop('SIGKILL');
-}
-
-function later(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
 function copyFolder(folder: string): string {

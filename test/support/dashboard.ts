@@ -8,6 +8,7 @@ import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { launchChromium } from '../../scripts/chromium.ts';
 import { password } from './people.ts';
 import type { TestServer } from './test-server.ts';
+import { until } from './until.ts';
 
 const executablePath = process.env['DUNDUN_TEST_CHROMIUM'];
 
@@ -89,11 +90,8 @@ export async function signIn(page: Page, username: string, path = '/devices'): P
  * refused by our Content-Security-Policy wherever it is not true at once.
  */
 export async function becomes(page: Page, expression: string): Promise<void> {
-  const endMs = Date.now() + 60_000;
-  while ((await page.evaluate(expression)) !== true) {
-    assert.ok(Date.now() < endMs, `never became true: ${expression}`);
-    await page.waitForTimeout(20);
-  }
+  const isTrue = async () => (await page.evaluate(expression)) === true;
+  await until(isTrue, { everyMs: 20, msMax: 60_000, otherwise: () => expression });
 }
 
 /**

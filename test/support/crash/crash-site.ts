@@ -20,6 +20,7 @@ import {
   withImports,
   withLimits,
 } from '../process.ts';
+import { until } from '../until.ts';
 import { deeds, type KillOrder, type KillPoint } from './kill-trigger.ts';
 import { LossyDisk, withoutPowerCuts } from './lossy-disk.ts';
 import type { Toll } from './power-cut.ts';
@@ -130,15 +131,18 @@ export class CrashSite {
 
   /** A small folder may be backed up before the kill: then once more, with less time. */
   async #untilBackup(server: Dundun): Promise<void> {
+    // At any moment of what the server does, so that the kill falls into any.
     await pause(this.#random.between(30, 1000));
     const isUnderWay = () => readdirSync(this.#place).some((name) => name.endsWith('.partial'));
     for (let msMax = 150; msMax >= 1 && !isUnderWay(); msMax = Math.floor(msMax / 2)) {
       // One at a time: the kill ends the last alone.
       await this.#backup?.stop('SIGKILL');
       const backup = this.startBackup();
-      const ended = backup.exit.then(() => true);
-      const endMs = performance.now() + aimMsMax;
-      while (!isUnderWay() && performance.now() < endMs) if (await Promise.race([ended, pause(1)])) break;
+      let hasEnded = false;
+      void backup.exit.then(() => {
+        hasEnded = true;
+      });
+      await until(() => isUnderWay() || hasEnded, { everyMs: 1 });
       await Promise.race([server.exit, pause(this.#random.between(0, msMax))]);
     }
     if (isUnderWay()) this.#count('backup');
