@@ -1,13 +1,17 @@
 // `npm test`: finds what the tests may use beside Node.js, says what is missing and what is left out for it, builds the
 // dashboard where it is to be looked at and is not built, then runs them. Words after `--` choose test files by a part of
-// their path; options after it (`--test-name-pattern=…`) go to `node --test`. What measures how long others wait (test/attacks)
+// their path; options after it (`--test-name-pattern=…`) go to `node --test`. The word `fast` stands for the files that neither
+// start a process nor a browser (test-sets.ts). What measures how long others wait (test/attacks)
 // runs after all else, alone. --long adds the long tests. With CI=true or
 // --all-required a missing program is a failure, so that nothing is left out silently.
 import { spawn } from 'node:child_process';
-import { globSync } from 'node:fs';
-import { constants as osConstants } from 'node:os';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { constants as osConstants, tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
 import { buildWhereStale } from '../test/support/dashboard-build.ts';
 import { findProgram, isExecutable } from './find-program.ts';
+import { inBundles } from './test-bundles.ts';
+import { findTestFiles, slowSetOf, slowSets } from './test-sets.ts';
 
 type Program = { readonly name: string; readonly variable: string; readonly package: string; readonly tests: string };
 
@@ -37,15 +41,24 @@ const programs: readonly Program[] = [
 const allRequired = process.env.CI === 'true' || process.argv.includes('--all-required');
 const args = process.argv.slice(2).filter((arg) => arg !== '--all-required' && arg !== '--long');
 if (process.argv.includes('--long')) process.env.DUNDUN_TEST_LONG = '1';
-const missing = programs.filter((program) => !provide(program));
+const isFast = args.includes('fast');
+if (isFast) process.env.DUNDUN_TEST_FAST = '1';
+// Half a second of each test is Node.js reading the source: what it makes of it is kept.
+process.env.NODE_COMPILE_CACHE ??= resolve('node_modules/.cache/dundun-tests');
+
+const words = args.filter((arg) => !arg.startsWith('-') && arg !== 'fast');
+const chosen = findTestFiles().filter(
+  (file) => words.length === 0 || words.some((word) => file.includes(word.replace(/^\.\//, ''))),
+);
+const files = isFast ? chosen.filter((file) => slowSetOf(file) === undefined) : chosen;
+
+// The fast ones need none of them.
+const missing = isFast ? [] : programs.filter((program) => !provide(program));
 for (const { name, tests, package: debianPackage } of missing) {
   console.log(`${name} is not on the PATH: left out are ${tests} (Debian: apt-get install ${debianPackage}).`);
 }
 
-const words = args.filter((arg) => !arg.startsWith('-'));
-const files = globSync(['src/**/*.test.ts', 'test/**/*.test.ts'])
-  .filter((file) => words.length === 0 || words.some((word) => file.includes(word.replace(/^\.\//, ''))))
-  .sort();
+if (isFast) tellWhatIsLeftOut();
 
 if (allRequired && missing.length > 0) {
   fail('Nothing may be left out here, so this is a failure.');
@@ -70,7 +83,23 @@ function runTests(): void {
   // Before the first file, so that no server starts while what it serves is being written.
   if (process.env.DUNDUN_TEST_CHROMIUM !== undefined && files.some(isOfDashboard)) buildWhereStale();
   const rounds = [files.filter((file) => !isMeasuring(file)), files.filter(isMeasuring)];
-  void runRounds(rounds.filter((round) => round.length > 0));
+  void (isFast ? runFast() : runRounds(rounds.filter((round) => round.length > 0)));
+}
+
+function tellWhatIsLeftOut(): void {
+  console.log(`fast: ${files.length} of ${chosen.length} test files. Left out are`);
+  for (const set of slowSets) {
+    const count = chosen.filter((file) => slowSetOf(file) === set).length;
+    if (count > 0) console.log(`  ${String(count).padStart(3)} files: ${set.name} (npm test -- ${set.words})`);
+  }
+  console.log('      and of twenty runs of each property nineteen. `npm test` runs all.');
+}
+
+/** Most of what a file takes is to load the service: as many as can share a process do. */
+async function runFast(): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'dundun-bundles-'));
+  process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
+  process.exitCode = await runFiles(inBundles(files, folder));
 }
 
 async function runRounds(rounds: readonly (readonly string[])[]): Promise<void> {

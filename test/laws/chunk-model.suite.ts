@@ -1,5 +1,5 @@
-// The store with such small limits that a few datapoints make many chunks, merges and steps. chunk-model.test.ts runs
-// it in a process that has these limits in each thread.
+// The store with such small limits that a few datapoints make many chunks, merges and steps. chunk-model.process.test.ts
+// runs it in a process that has these limits in each thread.
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-// The planted fault of test/storage/power-loss.test.ts, imported before the service: connections of SQLite sync as
+// The planted fault of test/storage/power-loss.process.test.ts, imported before the service: connections of SQLite sync as
 // TEST_SYNCHRONOUS says.
 import { DatabaseSync } from 'node:sqlite';
 

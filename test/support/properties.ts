@@ -4,14 +4,17 @@ import type { Parameters } from 'fast-check';
 
 const seed = Number(process.env['DUNDUN_TEST_SEED'] ?? Date.now() % 0x7fff_ffff);
 const isLong = process.env['DUNDUN_TEST_LONG'] === '1';
+const isFast = process.env['DUNDUN_TEST_FAST'] === '1';
+/** Where `factor` is one. */
+const runs = isLong ? 10_000 : isFast ? 15 : 300;
 let isPrinted = false;
 
 /**
- * Parameters for `fc.assert`: a few hundred runs, or 10 000 with DUNDUN_TEST_LONG=1.
+ * Parameters for `fc.assert`: a few hundred runs, 10 000 with DUNDUN_TEST_LONG=1, or a twentieth with DUNDUN_TEST_FAST=1.
  * `factor` is below one where a run is dear, above where it is cheap.
  */
 export function properties<T>(options: { readonly factor?: number } = {}): Parameters<T> {
   if (!isPrinted) console.log(`properties: DUNDUN_TEST_SEED=${seed}`);
   isPrinted = true;
-  return { seed, numRuns: Math.ceil((isLong ? 10_000 : 300) * (options.factor ?? 1)) };
+  return { seed, numRuns: Math.ceil(runs * (options.factor ?? 1)) };
 }

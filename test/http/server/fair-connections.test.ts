@@ -10,7 +10,6 @@ import { test } from 'node:test';
 import { connect as connectTls } from 'node:tls';
 import { limits } from '../../../src/config/limits.ts';
 import { RawClient } from '../../support/mqtt/mqtt-raw.ts';
-import { root } from '../../support/process.ts';
 import { TestServer } from '../../support/test-server.ts';
 
 // One address alone may hold nine.
@@ -21,8 +20,9 @@ const newcomers = ['127.0.0.11', '127.0.0.12', '127.0.0.13', '127.0.0.14', '127.
 const live = 'GET /health/live HTTP/1.1\r\nHost: d\r\n\r\n';
 const stalledBody =
   'POST /api/v2/auth/token HTTP/1.1\r\nHost: d\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{';
-const certFile = join(root, 'test/support/tls/cert.pem');
-const tls = { DUNDUN_TLS_CERT: certFile, DUNDUN_TLS_KEY: join(root, 'test/support/tls/key.pem') };
+const pairs = join(import.meta.dirname, '../../support/tls');
+const certFile = join(pairs, 'cert.pem');
+const tls = { DUNDUN_TLS_CERT: certFile, DUNDUN_TLS_KEY: join(pairs, 'key.pem') };
 
 /** A connection of HTTP, plain or in TLS. */
 async function open(server: TestServer, from: string, { secure = false } = {}): Promise<Socket> {

@@ -5,12 +5,12 @@ import assert from 'node:assert/strict';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, suite, test } from 'node:test';
-import { setTimeout as pause } from 'node:timers/promises';
 import { limits } from '../../src/config/limits.ts';
 import { CrashSite } from '../support/crash/crash-site.ts';
 import { query } from '../support/database.ts';
 import { SeededRandom } from '../support/dice.ts';
 import { call, type Dundun, figuresOf, login, readValues } from '../support/process.ts';
+import { until } from '../support/until.ts';
 
 const isLong = process.env['DUNDUN_TEST_LONG'] === '1';
 const kills = isLong ? 50 : 5;
@@ -57,13 +57,11 @@ suite('a kill while rules fire', { timeout: isLong ? 3 * 3_600_000 : 1_800_000 }
     await prepare(dundun);
     let value = 0;
     for (let kill = 0; kill < kills; kill++) {
-      const end = new AbortController();
-      const until = value + valuesMax;
+      const valueMax = value + valuesMax;
       const pushers = sensors.map(async (sensor) => {
-        while (!end.signal.aborted && value < until) await push(dundun, sensor, ++value);
+        while (value < valueMax && (await push(dundun, sensor, ++value)));
       });
       await site.kill(dundun, { withinMs: 1500, withinSteps: 1000 });
-      end.abort();
       await Promise.all(pushers);
       await site.assertSound();
       dundun = await site.start();
@@ -104,14 +102,15 @@ async function prepare(dundun: Dundun): Promise<void> {
   }
 }
 
-async function push(dundun: Dundun, sensor: string, value: number): Promise<void> {
+/** False where no answer came, because the server was killed: whether the value is stored is found out later. */
+async function push(dundun: Dundun, sensor: string, value: number): Promise<boolean> {
   try {
     const answer = await call(dundun, `/api/v2/devices/d/sensors/${sensor}/values`, { json: { value } });
     await answer.arrayBuffer();
+    return true;
   } catch (error) {
-    // No answer: the server was killed. Whether the value is there is found out later.
     if (!(error instanceof TypeError)) throw error;
-    await pause(50);
+    return false;
   }
 }
 
@@ -130,15 +129,13 @@ async function expected(dundun: Dundun): Promise<string[]> {
 /** Waits until the watcher has come to the end and nothing is left in the outbox. */
 async function allSent(dundun: Dundun): Promise<void> {
   const waiting = "SELECT count(*) AS n FROM message WHERE state <> 'sent'";
-  for (let rounds = 0; rounds < 3_000; rounds++) {
-    // Asked first: what it looks at later makes messages that are not there yet.
+  const states = () => query(dundun.folder, 'SELECT state, reason, count(*) FROM message GROUP BY 1, 2');
+  const isDone = async () => {
+    // Asked first: what the watcher looks at later makes messages that are not there yet.
     const metrics = await figuresOf(dundun);
-    if (/^dundun_rules_datapoints_behind 0$/m.test(metrics) && query(dundun.folder, waiting)[0]?.['n'] === 0) return;
-    await pause(200);
-  }
-  assert.fail(
-    `messages wait: ${JSON.stringify(query(dundun.folder, 'SELECT state, reason, count(*) FROM message GROUP BY 1, 2'))}`,
-  );
+    return /^dundun_rules_datapoints_behind 0$/m.test(metrics) && query(dundun.folder, waiting)[0]?.['n'] === 0;
+  };
+  await until(isDone, { everyMs: 200, msMax: 600_000, otherwise: () => `Messages: ${JSON.stringify(states())}` });
 }
 
 function compare(folder: string, firings: readonly string[]): void {

@@ -12,6 +12,7 @@ import { Remover } from '../support/crash/remover.ts';
 import { SeededRandom } from '../support/dice.ts';
 import { Publisher } from '../support/mqtt/mqtt-publisher.ts';
 import { call, type Dundun, login, makeDevice, readValues } from '../support/process.ts';
+import { until } from '../support/until.ts';
 
 const isLong = process.env['DUNDUN_TEST_LONG'] === '1';
 const kills = isLong ? 200 : 10;
@@ -153,7 +154,7 @@ class Round {
 
   /** Retention removes all that is too old, in rounds that come by themselves. */
   async untilOldIsGone(server: Dundun): Promise<void> {
-    while ((await this.#aging.countOld(server)) > 0) await new Promise((resolve) => setTimeout(resolve, 50));
+    await until(async () => (await this.#aging.countOld(server)) === 0, { everyMs: 50 });
   }
 
   async verify(server: Dundun): Promise<void> {
