@@ -66,17 +66,17 @@ async function bringIn(file: string, options: ImportOptions): Promise<ImportAnsw
       body: total === undefined ? part : Buffer.concat([head, part]),
       headers: { 'content-type': types[kind] ?? '', 'idempotency-key': `${key}-${number}` },
     });
-    const told = (await answer.json()) as ImportAnswer;
+    const result = (await answer.json()) as ImportAnswer;
     number += 1;
     transfer.end();
     if (total === undefined) {
-      head = firstLines(part, told.next.head_lines);
-      printUnderstood(told);
+      head = firstLines(part, result.next.head_lines);
+      printUnderstood(result);
     }
-    shown = printRefused(told, shown);
-    total = total === undefined ? told : added(total, told);
+    shown = printRefused(result, shown);
+    total = total === undefined ? result : added(total, result);
     transfer.show(counted.bytes, bytesAll, { count: total.accepted, more: `, ${total.refused_count} refused` });
-    if (told.stopped !== undefined || told.problems.length > 0) break;
+    if (result.stopped !== undefined || result.problems.length > 0) break;
   }
   transfer.end();
   if (total === undefined) throw new Error(`${file} is empty.`);
@@ -161,19 +161,19 @@ function nextOf({ next }: ImportAnswer): Record<string, string> {
   return Object.fromEntries(Object.entries(query).map(([name, value]) => [name, String(value)]));
 }
 
-function added(total: ImportAnswer, told: ImportAnswer): ImportAnswer {
-  const times = [total.from, total.to, told.from, told.to].filter((time) => time !== undefined).sort();
+function added(total: ImportAnswer, result: ImportAnswer): ImportAnswer {
+  const times = [total.from, total.to, result.from, result.to].filter((time) => time !== undefined).sort();
   return {
-    ...told,
-    lines: total.lines + told.lines,
-    accepted: total.accepted + told.accepted,
-    duplicates: total.duplicates + told.duplicates,
-    missing: total.missing + told.missing,
-    refused_count: total.refused_count + told.refused_count,
-    created: [...total.created, ...told.created.filter((made) => !isAmong(total.created, made))],
+    ...result,
+    lines: total.lines + result.lines,
+    accepted: total.accepted + result.accepted,
+    duplicates: total.duplicates + result.duplicates,
+    missing: total.missing + result.missing,
+    refused_count: total.refused_count + result.refused_count,
+    created: [...total.created, ...result.created.filter((made) => !isAmong(total.created, made))],
     from: times[0],
     to: times.at(-1),
-    next: { ...told.next, head_lines: total.next.head_lines },
+    next: { ...result.next, head_lines: total.next.head_lines },
   };
 }
 

@@ -61,7 +61,7 @@ export const tags = [
     description: 'The values: push them, import files of them, read them as JSON, CSV, NDJSON or Parquet.',
   },
   { name: 'Kinds', description: 'Words to choose from: kinds of sensors and actuators, quantities, units.' },
-  { name: 'Actuators', description: 'What a device can be told to do.' },
+  { name: 'Actuators', description: 'Parts of a device that can be set, such as valves.' },
   { name: 'Notifications', description: 'Rules: what to send, or to set, when values meet a condition.' },
   { name: 'Messages', description: 'What notifications and people send: what waits, what went, what could not go.' },
   { name: 'Gateways', description: 'What carries readings to the service, and whether it is there.' },

@@ -79,7 +79,7 @@ export function registerBulk(app: TypedApp, { bulk }: Services): void {
         operationId: 'pushBulk',
         summary: 'Push datapoints of many devices',
         description:
-          'Up to 30 000 datapoints as a JSON array, NDJSON or CSV, judged line by line: what is accepted is stored and committed when the answer goes out, the rest is told with its line. 503 means that nothing was stored. With an `Idempotency-Key` a repeat stores nothing twice and gets the first answer. Notifications do not look at CSV, which brings in history, nor at a push with `Prefer: notify=none`.',
+          'Up to 30 000 datapoints as a JSON array, NDJSON or CSV, checked line by line: accepted lines are committed to disk before the answer, which lists the refused lines. 503 means that nothing was stored. With an `Idempotency-Key` a repeat stores nothing twice and gets the first answer. Notifications are not evaluated for CSV, which is for history, and for a push with `Prefer: notify=none`.',
         headers: PushHeaders,
         body: BulkBody,
         response: {

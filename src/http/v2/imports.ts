@@ -13,9 +13,9 @@ import { importFile } from '../import/import-run.ts';
 import { boundedText, jsonBytes } from '../schemas/text-bounds.ts';
 import { conflict, overload, refusals, type Services, type TypedApp } from '../server/routes.ts';
 
-const description = `Brings in history: a file as a logger writes it, wide (a time and a column for each sensor) or long (a sensor, a time and a value on each line). How it is written is found out from its first lines and told in \`file\`; whatever is found wrongly, say in the query. See what will be done first, by \`dry_run=true\`.
+const description = `Imports history: a file of a logger, wide (a time and a column for each sensor) or long (a sensor, a time and a value on each line). The format is detected from its first lines and reported in \`file\`; query parameters override what is detected wrongly. Use \`dry_run=true\` first to see what would be stored.
 
-Lines are judged one by one. What is accepted is stored in the order of the file, a commit for each ${limits.importBatchDatapoints} datapoints, and committed when the answer goes out; the rest is told with its line. An error (4xx, 5xx) means that nothing was stored. Where the import could not go on, the answer is 200, and \`stopped\` says from which line on nothing is stored.
+Lines are checked one by one. Accepted lines are stored in the order of the file, in commits of ${limits.importBatchDatapoints} datapoints, and are on disk before the answer, which lists the refused lines. An error (4xx, 5xx) means that nothing was stored. If the import could not continue, the answer is 200, and \`stopped\` says from which line on nothing is stored.
 
 No notification looks at what is imported. The body is read as it comes, up to 1 GiB within two minutes. A larger file goes in parts that end at the end of a line: put its first \`next.head_lines\` lines before each later part, and add \`next\` to the query. Under an \`Idempotency-Key\` a repeat of a file, or of a part, stores nothing twice and goes on where the first was cut off; it is remembered for 24 hours. \`on_duplicate=skip\` looks at what is stored instead.`;
 

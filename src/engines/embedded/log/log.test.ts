@@ -175,5 +175,5 @@ test('what one run of a pass could not read is set aside with the first that it 
   database.exec(`UPDATE log SET checksum = ${whole} WHERE first_seq = 21`);
   assert.equal(database.prepare('SELECT count(*) AS count FROM damaged_log').get()?.['count'], 1);
   const [rest] = [...new SealingPass(database).units(40)] as [SealUnit];
-  assert.deepEqual([rest.fromSensor, rest.damage], [10, { firstSeqs: [], told: [] }]);
+  assert.deepEqual([rest.fromSensor, rest.damage], [10, { firstSeqs: [], descriptions: [] }]);
 });

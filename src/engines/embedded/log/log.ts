@@ -135,21 +135,21 @@ export class DamagedRow {
 /** Collects damaged rows; keeps sentences for a bounded number of them. */
 export class Damage {
   readonly firstSeqs: number[] = [];
-  readonly #told: string[] = [];
+  readonly #descriptions: string[] = [];
 
   add({ firstSeq, fault }: DamagedRow): void {
     this.firstSeqs.push(firstSeq);
-    if (this.#told.length === limits.damagedRowsLogged) return;
-    this.#told.push(
+    if (this.#descriptions.length === limits.damagedRowsLogged) return;
+    this.#descriptions.push(
       `Row ${firstSeq} of the log is damaged. ${fault} Its datapoints cannot be read, and are kept aside; all others are whole. "dundun check" tells more.`,
     );
   }
 
   /** One sentence for each damaged row; beyond `damagedRowsLogged` only their number. */
   describe(): string[] {
-    const more = this.firstSeqs.length - this.#told.length;
-    if (more === 0) return [...this.#told];
-    return [...this.#told, `${more} more rows of the log are damaged. "dundun check" lists them.`];
+    const more = this.firstSeqs.length - this.#descriptions.length;
+    if (more === 0) return [...this.#descriptions];
+    return [...this.#descriptions, `${more} more rows of the log are damaged. "dundun check" lists them.`];
   }
 }
 

@@ -119,7 +119,7 @@ export class SealControl {
       this.#fail(writeFailureOf(error));
       return;
     }
-    for (const what of unit.damage?.told ?? []) this.#parts.onDamaged(what);
+    for (const what of unit.damage?.descriptions ?? []) this.#parts.onDamaged(what);
     if (unit.end === undefined) {
       this.#order({ kind: 'next' });
       return;

@@ -35,7 +35,7 @@ export interface SealUnit {
    * With the first unit: log rows that could not be read. They are set aside, and the sentences go to the log of the
    * service.
    */
-  readonly damage?: { readonly firstSeqs: readonly number[]; readonly told: readonly string[] } | undefined;
+  readonly damage?: { readonly firstSeqs: readonly number[]; readonly descriptions: readonly string[] } | undefined;
   /** With the last unit of a pass: the totals. */
   readonly end?: { readonly sensors: number; readonly datapoints: number };
 }

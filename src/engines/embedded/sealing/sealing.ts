@@ -45,7 +45,7 @@ export class SealingPass {
     let unit = new UnitBuilder(bound, from);
     // Reported with the first unit: a later run may be able to read these rows, and must not seal what this one left
     // out.
-    unit.damage = { firstSeqs: damage.firstSeqs, told: damage.describe() };
+    unit.damage = { firstSeqs: damage.firstSeqs, descriptions: damage.describe() };
     for (const sensor of log.sensors) {
       if (sensor < from || purged.has(sensor)) continue;
       this.#seal(sensor as SensorKey, log.columnsOf(sensor), unit);

@@ -117,7 +117,7 @@ export class SearchThread {
     worker?.terminate().catch(() => {});
   }
 
-  /** The thread has ended. The next search starts another, whose last-seen index is built anew. */
+  /** The thread has ended. The next search starts another, which builds its last-seen index again. */
   #end(error: Error): void {
     const running = this.#running;
     this.#worker = undefined;

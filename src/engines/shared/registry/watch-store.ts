@@ -81,7 +81,7 @@ export class SqlWatchStore implements WatchStore {
     // Messages first: the second statement changes the rules, and the first one's condition would no longer hold.
     const messages = firings.flatMap((firing) => messageRows(firing, rules.get(firing.rule)?.before ?? 0));
     if (messages.length > 0) writes.push(this.#insertMessages.with(JSON.stringify(messages)));
-    const told = rules.size === 0 ? -1 : writes.push(this.#updateRules.with(rulesJson(rules))) - 1;
+    const ruleUpdate = rules.size === 0 ? -1 : writes.push(this.#updateRules.with(rulesJson(rules))) - 1;
     if (memories.length > 0) {
       const rows = memories.map(({ rule, device, memory }) => [rule, device, memory]);
       writes.push(this.#putMemories.with(JSON.stringify(rows)));
@@ -91,7 +91,7 @@ export class SqlWatchStore implements WatchStore {
         writes.push(...this.#trimming.trim(author, made[0]?.createdMs ?? 0));
     if (followedSeq !== undefined) writes.push(this.#putFollowed.with(followedSeq));
     const changes = await this.#registry.write(writes, { isWeighed: false, fence });
-    if (told < 0 || changes[told] === rules.size) return [];
+    if (ruleUpdate < 0 || changes[ruleUpdate] === rules.size) return [];
     const recorded = await this.#recorded.read(rulesJson(rules));
     const keys = new Set(recorded.map(({ key }) => key));
     return firings.filter(({ rule }) => !keys.has(rule));
@@ -191,8 +191,8 @@ function summarise(firings: readonly RecordedFiring[]): Map<RuleKey, RuleSummary
 }
 
 function rulesJson(rules: ReadonlyMap<RuleKey, RuleSummary>): string {
-  const rows = [...rules].map(([key, { before, fired, seq, ...told }]) => {
-    const { lastMs = null, successMs = null, failureMs = null, failureReason = null } = told;
+  const rows = [...rules].map(([key, { before, fired, seq, ...outcome }]) => {
+    const { lastMs = null, successMs = null, failureMs = null, failureReason = null } = outcome;
     return [key, before, fired, lastMs, seq, successMs, failureMs, failureReason];
   });
   return JSON.stringify(rows);
@@ -215,16 +215,16 @@ const insertMessages = sql`INSERT INTO message
     ${field(7)}, ${field(8)}, ${field(9)}, ${field(9)}, ${field(10)}
   FROM ${entries} WHERE ${asDecided}`;
 
-const updateRules = sql`UPDATE notification SET times_sent = times_sent + told.fired,
-    last_notification = coalesce(told.last, last_notification),
-    after_seq = max(after_seq, told.seq),
-    last_success = coalesce(told.success, last_success),
-    last_failure = coalesce(told.failure, last_failure),
-    last_failure_code = CASE WHEN told.failure IS NULL THEN last_failure_code END,
-    last_failure_reason = coalesce(told.reason, last_failure_reason)
+const updateRules = sql`UPDATE notification SET times_sent = times_sent + summary.fired,
+    last_notification = coalesce(summary.last, last_notification),
+    after_seq = max(after_seq, summary.seq),
+    last_success = coalesce(summary.success, last_success),
+    last_failure = coalesce(summary.failure, last_failure),
+    last_failure_code = CASE WHEN summary.failure IS NULL THEN last_failure_code END,
+    last_failure_reason = coalesce(summary.reason, last_failure_reason)
   FROM (SELECT ${field(0)} AS key, ${field(1)} AS before, ${field(2)} AS fired, ${field(3)} AS last, ${field(4)} AS seq,
-    ${field(5)} AS success, ${field(6)} AS failure, ${field(7)} AS reason FROM json_each(${parameter(0)}) AS entry) AS told
-  WHERE notification.key = told.key AND notification.status = 'active' AND notification.times_sent = told.before`;
+    ${field(5)} AS success, ${field(6)} AS failure, ${field(7)} AS reason FROM json_each(${parameter(0)}) AS entry) AS summary
+  WHERE notification.key = summary.key AND notification.status = 'active' AND notification.times_sent = summary.before`;
 
 /** The rules that the unit was recorded for; changes of rules wait meanwhile. */
 const recordedRules = sql<{ readonly key: RuleKey }>`SELECT notification.key FROM ${entries}
