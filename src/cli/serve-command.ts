@@ -1,5 +1,6 @@
 // `dundun serve`: starts the service, prints the ready line, waits for a signal, and stops within ten seconds.
 import { configureGarbageCollector } from '../base/memory/garbage-collection.ts';
+import { lowerPoolPriority, niceness } from '../base/threads/thread-priority.ts';
 import type { Config } from '../config/config.ts';
 import { limits } from '../config/limits.ts';
 import { tlsFaults } from '../config/tls-files.ts';
@@ -33,6 +34,7 @@ export async function serve(): Promise<void> {
   process.on('SIGTERM', stop);
   process.on('SIGINT', stop);
   console.log(JSON.stringify({ msg: 'ready', ...server.ports }));
+  lowerPoolPriority(niceness.hashing);
   setImmediate(() => void server.finishStart().catch((error: unknown) => fail(error)));
 }
 

@@ -211,12 +211,21 @@ export const limits = {
   metricsConnectionsMax: 32,
   metricsMsMax: 10_000,
   /**
-   * Milliseconds of work on the main thread in one turn of the event loop, for one kind of work (requests that begin,
-   * short reads, MQTT packets other than usual publishes, long work on requests) of all callers together; and of one
-   * piece of long work (lines of a file, a step of a list). Beyond: it continues in a later turn, callers in rotation.
+   * Milliseconds that a turn of the event loop should take; those that are left in each for what outsiders bring beside
+   * usual pushes (requests that begin, short reads, MQTT packets that the broker handles, long work on requests) of all
+   * callers together, however long everything else takes; and those of one piece of long work (lines of a file, a step of a
+   * list). Beyond: it continues in a later turn, callers in rotation.
    */
-  turnMsMax: 6,
+  turnMsMax: 12,
+  turnMsMin: 4,
   pieceMsMax: 3,
+  /**
+   * A caller that used so many milliseconds of the main thread lately (half of them are forgotten after the half-life)
+   * waits for those that used less, but never for more than so many of their pieces in a row.
+   */
+  recentWorkMsMax: 100,
+  recentWorkHalfLifeMs: 500,
+  lightPiecesMax: 8,
   /** Bytes of a body from which on parsing it is such a piece. */
   longBodyBytesMin: 64 * KIB,
   /**
@@ -745,6 +754,8 @@ export const limits = {
    * line are seen.
    */
   userFreshMs: 1_000,
+  /** Milliseconds before that time is over from which on a request has the user of its token looked up again. */
+  userRenewMs: 250,
   /**
    * Verified tokens, bytes: some 7 000; and as much again for the headers they came in. Beyond: the oldest is verified
    * again.

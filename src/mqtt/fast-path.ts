@@ -9,7 +9,7 @@ import { Refusal } from '../base/refusal.ts';
 import { parseJsonText } from '../base/text/json-text.ts';
 import type { Clock } from '../base/time/clock.ts';
 import { limits } from '../config/limits.ts';
-import { LoopTurns } from '../domain/callers/loop-turns.ts';
+import type { Caller } from '../domain/callers/caller.ts';
 import type { PublishFingerprint } from '../domain/datapoints/datapoint-batch.ts';
 import type { OriginalMessage } from '../domain/datapoints/feed.ts';
 import type { Ingest } from '../domain/datapoints/ingest/ingest.ts';
@@ -24,37 +24,23 @@ import {
   sessionNumber,
   type TopicSeeds,
 } from './duplicate-detector.ts';
+import { PacketReader } from './packet-reader.ts';
 import { PacketFrame } from './packets/packet-frame.ts';
 import type { Published } from './publishing.ts';
-import { holdReading, isReadingHeld, onceDone, readNext, readOn, watchReading } from './reading.ts';
+import { readNext } from './reading.ts';
 import type { ClientSession } from './sessions.ts';
 import { parseTopic, withoutSlash } from './topics.ts';
 
 /** Fields of aedes's connection that its types do not declare. */
 interface AedesConnection {
   readonly closed: boolean;
-  readonly connected: boolean;
-  readonly version: number | null;
-  readonly conn: { write(bytes: Uint8Array): boolean; unshift(bytes: Uint8Array): void; readonly destroyed: boolean };
+  readonly conn: { write(bytes: Uint8Array): boolean; readonly destroyed: boolean };
   /** Packets being processed; nothing more is read while there are any. */
   _parsingBatch: number;
   readonly _keepaliveInterval: number;
   readonly _keepaliveTimer: { refresh(): void } | null;
-  readonly _parser: Parser;
   waitForDrain(done: (error?: Error | null) => void): void;
 }
-
-interface Parser {
-  /** Packets that wait until the connection is accepted; null from then on. */
-  readonly _queue: readonly object[] | null;
-  readonly _list: { readonly length: number };
-  readonly _stateCounter: number;
-  readonly packet: { readonly length: number };
-  parse(bytes: Buffer): number;
-}
-
-/** State of the parser: the length of a packet is known, and its bytes are being gathered. */
-const ofPayload = 2;
 
 /** The topic of a sensor. */
 interface SensorTopic {
@@ -69,6 +55,8 @@ export interface FastPathParts {
   readonly duplicates: DuplicateDetector;
   readonly clock: Clock;
   readonly sessionOf: (client: Client) => ClientSession | undefined;
+  /** Returns whose packets these are: the session's, before the sign-in the address. */
+  readonly callerOf: (client: Client) => Caller;
   /** Decides about a message the slow way; resolves when it may be acknowledged. */
   readonly decide: (session: ClientSession, published: Published) => Promise<void>;
   /** Called when messages are accepted, and when their handling has ended. */
@@ -87,124 +75,29 @@ export class FastPath {
     weigh: (_, topic) => 2 * entryBytes + textHeapBytes(topic),
   });
 
-  /**
-   * Turns for packets that the broker handles. Usual publishes are not among them: they cost little more than their
-   * bytes, and share the ingest queue.
-   */
-  readonly #turns = new LoopTurns({ msMax: limits.turnMsMax });
-  /** Number of bytes missing of a packet whose beginning is kept here. */
-  readonly #restOf = new WeakMap<object, () => number>();
+  readonly #reader: PacketReader<Group>;
 
   constructor(parts: FastPathParts) {
     this.#parts = parts;
+    this.#reader = new PacketReader({
+      callerOf: parts.callerOf,
+      groupOf: (client, bytes) => {
+        const session = parts.sessionOf(client);
+        return session === undefined ? undefined : new Group(session, bytes);
+      },
+      add: (group, frame) => this.#add(group, frame),
+      submit: (client, group) => this.#submit(client as unknown as AedesConnection, group),
+    });
   }
 
   /** Whether part of a packet has arrived from the client. */
   hasBegun(client: Client): boolean {
-    if (isReadingHeld(client)) return false;
-    const { _list, _stateCounter } = (client as unknown as AedesConnection)._parser;
-    return _list.length > 0 || _stateCounter > 0 || (this.#restOf.get(client)?.() ?? 0) > 0;
+    return this.#reader.hasBegun(client);
   }
 
   /** Passes the client's bytes through the fast path first. */
   attach(client: Client): void {
-    const connection = client as unknown as AedesConnection;
-    const parser = connection._parser;
-    const toBroker = parser.parse.bind(parser);
-    watchReading(client);
-    let rest: Buffer | undefined;
-    this.#restOf.set(client, () => rest?.length ?? 0);
-    // Must not run within itself, although the broker reads on as soon as it has finished a packet, which may be within
-    // this chunk. Each read takes all bytes received; more arrive only in a later turn of the event loop.
-    parser.parse = (chunk) => {
-      const bytes = rest === undefined ? chunk : Buffer.concat([rest, chunk]);
-      rest = undefined;
-      const behind = isSteady(connection) ? bytes : this.#goOn(client, connection, bytes, toBroker);
-      if (behind !== undefined) rest = this.#take(client, connection, behind, toBroker);
-      return 0;
-    };
-  }
-
-  /**
-   * Until the connection is accepted all bytes go to the broker, and so does the rest of a packet that the broker is
-   * gathering.
-   * @returns the bytes behind that.
-   */
-  #goOn(
-    client: Client,
-    connection: AedesConnection,
-    bytes: Buffer,
-    toBroker: (bytes: Buffer) => number,
-  ): Buffer | undefined {
-    const { packet, _list, _stateCounter, _queue } = connection._parser;
-    const owed = packet.length - _list.length;
-    const session = this.#parts.sessionOf(client);
-    if (_queue !== null || _stateCounter !== ofPayload || owed > bytes.length || session === undefined) {
-      toBroker(bytes);
-      return undefined;
-    }
-    if (!this.#turns.isOpen) {
-      this.#hold(client, session, bytes);
-      return undefined;
-    }
-    this.#turns.do(() => toBroker(bytes.subarray(0, owed)));
-    if (owed === bytes.length) return undefined;
-    if (isSteady(connection)) return bytes.subarray(owed);
-    toBroker(bytes.subarray(owed));
-    return undefined;
-  }
-
-  /**
-   * Puts bytes back to be read again when it is the caller's turn: after the packets that the broker has, so that no
-   * usual publish overtakes them (I3).
-   */
-  #hold(client: Client, session: ClientSession, bytes: Buffer): void {
-    holdReading(client);
-    client.conn.unshift(bytes);
-    onceDone(client, () => this.#turns.wait(session.actor.caller, () => readOn(client)));
-  }
-
-  /** Handles received bytes; returns the beginning of an incomplete packet. */
-  #take(
-    client: Client,
-    connection: AedesConnection,
-    bytes: Buffer,
-    toBroker: (bytes: Buffer) => number,
-  ): Buffer | undefined {
-    const session = this.#parts.sessionOf(client);
-    if (session === undefined) {
-      toBroker(bytes);
-      return undefined;
-    }
-    const frame = new PacketFrame();
-    let group = new Group(session, bytes);
-    let at = 0;
-    while (at < bytes.length) {
-      const state = frame.look(bytes, at);
-      if (state !== 'whole') {
-        this.#submit(connection, group);
-        const isSmall = state === 'partial' && frame.end - at <= limits.fastPathPacketBytesMax;
-        // A copy, so that a few bytes do not keep the whole buffer.
-        if (isSmall) return Buffer.from(bytes.subarray(at));
-        toBroker(bytes.subarray(at));
-        return undefined;
-      }
-      at = frame.end;
-      if (this.#add(group, frame)) continue;
-      this.#submit(connection, group);
-      group = new Group(session, bytes);
-      if (!this.#turns.isOpen) {
-        this.#hold(client, session, bytes.subarray(frame.start));
-        return undefined;
-      }
-      const { start, end } = frame;
-      this.#turns.do(() => toBroker(bytes.subarray(start, end)));
-      if (isSteady(connection)) continue;
-      if (at < bytes.length) toBroker(bytes.subarray(at));
-      return undefined;
-    }
-    this.#submit(connection, group);
-    return undefined;
+    this.#reader.attach(client);
   }
 
   /** Adds a usual message to the group; false when it is not usual. */
@@ -297,11 +190,6 @@ export class FastPath {
     }
     return topic;
   }
-}
-
-function isSteady({ connected, closed, version, _parser }: AedesConnection): boolean {
-  if (!connected || closed || version === null || version > 4) return false;
-  return _parser._queue === null && _parser._stateCounter === 0 && _parser._list.length === 0;
 }
 
 function toSensorTopic(text: string): SensorTopic | 'unusual' {

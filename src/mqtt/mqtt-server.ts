@@ -14,6 +14,7 @@ import { Refusal } from '../base/refusal.ts';
 import type { Clock } from '../base/time/clock.ts';
 import { limits } from '../config/limits.ts';
 import type { ByteBudget } from '../domain/callers/byte-budget.ts';
+import type { Caller } from '../domain/callers/caller.ts';
 import type { FairShare } from '../domain/callers/fair-share.ts';
 import type { Feed } from '../domain/datapoints/feed.ts';
 import type { Writer } from '../domain/datapoints/ingest/writer.ts';
@@ -29,10 +30,10 @@ import { Forwarding } from './forwarding.ts';
 import { Listeners } from './listeners.ts';
 import { LiveFilters } from './live-filters.ts';
 import type { MqttCounts, MqttOptions, MqttPorts } from './mqtt-options.ts';
-import { boundEarlyPackets } from './packets/early-packets.ts';
+import { boundFirstPacket } from './packets/first-packet.ts';
 import { boundPacketBytes, budgetPackets } from './packets/packet-bound.ts';
 import { StalledPackets } from './packets/stalled-packets.ts';
-import { noteAddress } from './proxy/client-address.ts';
+import { addressOf, noteAddress } from './proxy/client-address.ts';
 import { Publishing, type PublishingParts } from './publishing.ts';
 import { holdReading } from './reading.ts';
 import { type ClientSession, Sessions } from './sessions.ts';
@@ -250,6 +251,7 @@ export class MqttServer {
     return new FastPath({
       ...this.#parts,
       sessionOf: (client) => this.sessions.of(client),
+      callerOf: (client) => this.#callerOf(client),
       decide: async (session, published) => void (await this.#publishing.decide(session, published)),
       begun: () => {
         this.#deciding += 1;
@@ -257,6 +259,11 @@ export class MqttServer {
       ended: () => this.#ended(),
       failed: (session, error) => this.#noteUnstored(session, error),
     });
+  }
+
+  /** Who signed in; before that, who shares the address. */
+  #callerOf(client: Client): Caller {
+    return this.sessions.of(client)?.actor.caller ?? this.#parts.byteBudget.callerAt(addressOf(client));
   }
 
   #authenticate(
@@ -371,10 +378,10 @@ export class MqttServer {
     });
     const client = this.#broker.handle(stream, request);
     boundPacketBytes(client);
-    boundEarlyPackets(client);
+    boundFirstPacket(client);
     const { byteBudget } = this.#parts;
     this.#unread.watch(client);
-    budgetPackets(client, byteBudget, () => this.sessions.of(client)?.actor.caller ?? byteBudget.callerAt(address));
+    budgetPackets(client, byteBudget, () => this.#callerOf(client));
     this.#fastPath.attach(client);
     return client;
   }

@@ -1,6 +1,6 @@
 // Pauses and resumes reading from a client of the broker. Several parts may pause it, each for its own reason; it
-// resumes when the last of them has resumed it. `onceDone` calls back when the broker has finished the packets it has.
-// Set up by fast-path.ts.
+// resumes when the last of them has resumed it. `onceDone` calls back when the broker has finished the packets it has, and
+// `onceAccepted` when it has answered the CONNECT. Set up by packet-reader.ts.
 import type { Client } from 'aedes';
 
 /** Fields of aedes's client that its types do not declare; while `_paused` is set nothing is read. */
@@ -10,6 +10,8 @@ interface Connection {
   _parsingBatch: number;
   /** aedes calls this after each packet; after the last it reads on. */
   _nextBatch: (error?: Error | null) => void;
+  /** aedes calls this once, when the client has its CONNACK. */
+  resume: () => void;
   readonly _parser: { prependListener(event: 'packet', listener: () => void): void };
 }
 
@@ -20,6 +22,7 @@ interface Reading {
   /** Packets that the broker is processing. */
   underWay: number;
   whenDone: (() => void) | undefined;
+  whenAccepted: (() => void) | undefined;
 }
 
 const readings = new WeakMap<Client, Reading>();
@@ -27,7 +30,13 @@ const readings = new WeakMap<Client, Reading>();
 /** Prepares a client from which nothing has been read yet. */
 export function watchReading(client: Client): void {
   const connection = client as unknown as Connection;
-  const reading: Reading = { next: connection._nextBatch, holds: 0, underWay: 0, whenDone: undefined };
+  const reading: Reading = {
+    next: connection._nextBatch,
+    holds: 0,
+    underWay: 0,
+    whenDone: undefined,
+    whenAccepted: undefined,
+  };
   readings.set(client, reading);
   connection._parser.prependListener('packet', () => {
     reading.underWay += 1;
@@ -39,6 +48,13 @@ export function watchReading(client: Client): void {
     const { whenDone } = reading;
     reading.whenDone = undefined;
     whenDone?.();
+  };
+  const resume = connection.resume.bind(connection);
+  connection.resume = () => {
+    // Who holds it up reads on.
+    if (reading.holds === 0) resume();
+    reading.whenAccepted?.();
+    reading.whenAccepted = undefined;
   };
 }
 
@@ -68,6 +84,12 @@ export function onceDone(client: Client, done: () => void): void {
   const reading = readings.get(client);
   if (reading === undefined || reading.underWay <= 0) done();
   else reading.whenDone = done;
+}
+
+/** Calls `done` when the CONNECT is answered; never where it is refused. One caller, which must have paused reading. */
+export function onceAccepted(client: Client, done: () => void): void {
+  const reading = readings.get(client);
+  if (reading !== undefined) reading.whenAccepted = done;
 }
 
 /** Ends one pause. */

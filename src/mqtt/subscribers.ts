@@ -70,7 +70,7 @@ export class Subscribers {
   /** Takes removed filters out of the tree while there is time in this turn. */
   #takeOut(): void {
     for (const [deliver, filter] of this.#givenUp) {
-      if (this.#takenMs >= limits.turnMsMax) return;
+      if (this.#takenMs >= limits.turnMsMin) return;
       const fromMs = performance.now();
       this.#givenUp.delete(deliver);
       this.#tree.remove(filter, deliver);

@@ -51,7 +51,7 @@ export const attacks: readonly Attack[] = [
   {
     name: 'sends large packets and wills before it is let in',
     against: 'memory',
-    metBy: 'a handful of packets and 64 KiB before CONNACK, 16 KiB a will (mqtt/packets/early-packets.ts)',
+    metBy: 'a handful of packets and 64 KiB before CONNACK, 16 KiB a will (mqtt/packet-reader.ts)',
     run: async (target) => {
       const will = { topic: 'a', payload: Buffer.alloc(60_000), qos: 1 as const, retain: true };
       const large = Buffer.concat([Buffer.from([0x30, 0x80, 0x80, 0x80, 0x07]), Buffer.alloc(1_000_000)]);

@@ -43,7 +43,7 @@ export const attacks: readonly Attack[] = [
   {
     name: 'subscribes and unsubscribes five hundred filters on fifty connections without a pause',
     against: 'computing',
-    metBy: 'filters of those who are connected share one budget (mqtt/live-filters.ts); packets are done for callers in turns (mqtt/fast-path.ts)', // biome-ignore format: one line
+    metBy: 'filters of those who are connected share one budget (mqtt/live-filters.ts); packets are done for callers in turns (mqtt/packet-reader.ts)', // biome-ignore format: one line
     prepare,
     run: async (target) => {
       const subscriptions = filters.map((filter) => ({ topic: filter, qos: 1 as const }));

@@ -55,7 +55,7 @@ export class FairBudget<Holder> implements PoolMember {
   count(holder: Holder, amount: number): void {
     this.#taken += amount;
     this.#held.set(holder, this.heldBy(holder) + amount);
-    this.#pool?.makeRoom();
+    this.#pool?.makeRoom(amount);
   }
 
   release(holder: Holder, amount: number): void {

@@ -59,9 +59,11 @@ export class LruCache<K extends {}, V extends {}> implements PoolMember {
   }
 
   set(key: K, value: V): void {
+    const before = this.#cache.calculatedSize;
     this.#cache.set(key, value);
+    const grown = Math.max(0, this.#cache.calculatedSize - before);
     while (this.#isTooMuch && this.#cache.size > 1) this.#cache.pop();
-    this.#pool?.makeRoom();
+    this.#pool?.makeRoom(grown);
   }
 
   /** Drops the least recently used entry; false where there is none. */

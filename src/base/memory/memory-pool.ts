@@ -11,10 +11,16 @@ export interface PoolMember {
   shrink?(): boolean;
 }
 
+/** Growths that members may report before they are asked again what they hold. */
+const growthsUnaskedMax = 64;
+
 export class MemoryPool {
   readonly #bytesMax: number;
   /** Weak references: a part of the service that was closed no longer counts. */
   readonly #members = new Set<WeakRef<PoolMember>>();
+  /** At most what the members held when they were last asked, and what they said since that they grew by. */
+  #heldMax = Number.POSITIVE_INFINITY;
+  #growthsUnasked = 0;
 
   constructor(bytesMax: number) {
     this.#bytesMax = bytesMax;
@@ -31,16 +37,30 @@ export class MemoryPool {
     return sum;
   }
 
-  /** Call it when a member has grown: others may have to shrink. */
-  makeRoom(): void {
+  /**
+   * Call it when a member has grown: others may have to shrink.
+   * @param grownBytes at least what it grew by. The members are asked only when the sum of this might pass the bound, and
+   *   now and then, because a member may grow without a call: asking takes longer than most of what makes one grow.
+   */
+  makeRoom(grownBytes = Number.POSITIVE_INFINITY): void {
+    this.#heldMax += grownBytes;
+    this.#growthsUnasked += 1;
+    if (this.#heldMax <= this.#bytesMax && this.#growthsUnasked < growthsUnaskedMax) return;
+    this.#growthsUnasked = 0;
+    this.#heldMax = this.#dropBeyondBound();
+  }
+
+  /** @returns what is held then. */
+  #dropBeyondBound(): number {
     let held = this.held;
     while (held > this.#bytesMax) {
       const fullest = this.#fullest();
-      if (fullest === undefined) return;
+      if (fullest === undefined) return held;
       const before = fullest.weight;
-      if (fullest.shrink?.() !== true) return;
+      if (fullest.shrink?.() !== true) return held;
       held -= before - fullest.weight;
     }
+    return held;
   }
 
   #fullest(): PoolMember | undefined {

@@ -5,7 +5,7 @@ import { inOffsetSteps } from '../../base/in-batches.ts';
 import { Refusal } from '../../base/refusal.ts';
 import type { Clock } from '../../base/time/clock.ts';
 import { limits } from '../../config/limits.ts';
-import { longWork } from '../callers/loop-turns.ts';
+import { loopTurns } from '../callers/loop-turns.ts';
 import type { Devices } from '../devices/devices.ts';
 import type { Handovers } from '../devices/handovers.ts';
 import type { Gateways } from '../gateways/gateways.ts';
@@ -108,7 +108,7 @@ export class Accounts {
         limit,
         offset,
         stepRows: limits.recordStepRows,
-        turn: () => longWork.turn(actor.caller),
+        turn: () => loopTurns.turn(actor.caller),
       }),
       total,
     };

@@ -2,6 +2,7 @@
 // caller, which holds the counts, so that the hot path needs no look-up; only fair-share.ts changes them. Counts are
 // never negative.
 import type { GuestUsage } from './guest-usage.ts';
+import { RecentWork } from './recent-work.ts';
 
 /** The scarce things. */
 const sharedResources = [
@@ -42,6 +43,8 @@ export class Caller {
   readonly key: string;
   /** Amounts held, by `resourceIndex`. */
   readonly held: number[] = sharedResources.map(() => 0);
+  /** The main thread's time that its work took lately. */
+  readonly recentWork = new RecentWork();
   /**
    * The writer's round in which a push of the caller was refused: in that round all further pushes are too (writer.ts).
    */

@@ -1,8 +1,10 @@
 // Work begins for a bounded time in each turn of the event loop; waiting callers are served in turns.
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
+import { limits } from '../../config/limits.ts';
 import { Caller } from './caller.ts';
 import { LoopTurns } from './loop-turns.ts';
+import { RecentWork } from './recent-work.ts';
 
 const msMax = 5;
 
@@ -19,7 +21,7 @@ suite('turns of work on the main thread', () => {
   test('the first piece of a turn begins at once, and so does the next while there is time', () => {
     const turns = new LoopTurns({ msMax: 60_000 });
     const done: number[] = [];
-    for (const n of [1, 2, 3]) turns.run(() => assert.fail('nothing waits'), () => done.push(n)); // biome-ignore format: one line
+    for (const n of [1, 2, 3]) turns.run(new Caller('a'), () => done.push(n));
     assert.deepEqual(done, [1, 2, 3]);
   });
 
@@ -28,13 +30,10 @@ suite('turns of work on the main thread', () => {
     const [much, little] = [new Caller('much'), new Caller('little')];
     const done: string[] = [];
     const bring = (caller: Caller, name: string) =>
-      turns.run(
-        () => caller,
-        () => {
-          done.push(name);
-          workFor(msMax);
-        },
-      );
+      turns.run(caller, () => {
+        done.push(name);
+        workFor(msMax);
+      });
     for (const n of [0, 1, 2, 3]) bring(much, `much ${n}`);
     bring(little, 'little 0');
     bring(little, 'little 1');
@@ -92,13 +91,10 @@ suite('turns of work on the main thread', () => {
     const caller = new Caller('much');
     let begun = 0;
     const bring = () =>
-      turns.run(
-        () => caller,
-        () => {
-          begun += 1;
-          void Promise.resolve().then(() => workFor(msMax));
-        },
-      );
+      turns.run(caller, () => {
+        begun += 1;
+        void Promise.resolve().then(() => workFor(msMax));
+      });
     bring();
     await undefined;
     await undefined;
@@ -109,5 +105,44 @@ suite('turns of work on the main thread', () => {
     await nextTurn();
     await nextTurn();
     assert.equal(begun, 3);
+  });
+
+  test('callers that used little lately go first, and those that used much are not forgotten', async () => {
+    const turns = new LoopTurns({ msMax });
+    const much = new Caller('much');
+    turns.run(much, () => workFor(2 * limits.recentWorkMsMax));
+    const done: string[] = [];
+    for (let n = 0; n < 3; n += 1) turns.run(much, () => done.push('much'));
+    const others = Array.from({ length: 2 * limits.lightPiecesMax }, (_, n) => new Caller(`little ${n}`));
+    for (const other of others) turns.run(other, () => done.push('little'));
+    while (done.length < 3 + others.length) await nextTurn();
+    assert.deepEqual(done.slice(0, limits.lightPiecesMax), Array(limits.lightPiecesMax).fill('little'));
+    assert.equal(done[limits.lightPiecesMax], 'much');
+    assert.equal(done[2 * limits.lightPiecesMax + 1], 'much');
+  });
+
+  test('what is used long ago no longer counts', async () => {
+    const work = new RecentWork();
+    work.add(2 * limits.recentWorkMsMax, 0);
+    assert.equal(work.isMuch(0), true);
+    assert.equal(work.isMuch(limits.recentWorkHalfLifeMs * 0.9), true);
+    assert.equal(work.isMuch(limits.recentWorkHalfLifeMs * 1.1), false);
+  });
+
+  test('other work of a turn leaves less of it, but never nothing', async () => {
+    const turns = new LoopTurns({ msMax: 40, msMin: 1 });
+    const caller = new Caller('a');
+    // The next turn is asked for, and other work fills this one.
+    turns.run(caller, () => {});
+    for (let n = 0; n < 3; n += 1) await new Promise<void>((resolve) => process.nextTick(resolve));
+    workFor(60);
+    await nextTurn();
+    assert.equal(turns.isOpen, true);
+    turns.run(caller, () => workFor(2));
+    assert.equal(turns.isOpen, false);
+    await nextTurn();
+    assert.equal(turns.isOpen, true);
+    turns.run(caller, () => workFor(2));
+    assert.equal(turns.isOpen, true);
   });
 });

@@ -1,15 +1,26 @@
-// The main thread's time for work that outsiders can bring more of than fits into a turn of the event loop. All work that
-// shares one LoopTurns takes a bounded part of each turn, however many pieces there are; what does not fit waits, callers
-// in turns, so that who brings much waits behind itself. Keeps true: the pieces of one caller keep their order. What waits
-// is bounded by who asks: a connection, or a request, waits for one piece at a time (I4).
+// The main thread's time for work that outsiders can bring more of than fits into a turn of the event loop. All such work
+// of the process shares one budget of each turn, whatever its kind; what does not fit waits, callers in rotation, so that
+// who brings much waits behind itself. Callers that used little of the main thread lately go before those that used much.
+// The budget is what everything else (reading sockets, commits, answers, collecting garbage) left of the turn before, so
+// that a turn stays short however much of a piece's cost comes after it. Keeps true: the pieces of one caller keep their
+// order. What waits is bounded by who asks: a connection, or a request, waits for one piece at a time (I4).
 import { limits } from '../../config/limits.ts';
 import type { Caller } from './caller.ts';
 
+/** Waiting pieces, by caller; the first caller is next. */
+type Rotation = Map<Caller, (() => void)[]>;
+
 export class LoopTurns {
   readonly #msMax: number;
-  /** Callers whose pieces wait, whose turn it is first. */
-  readonly #waiting = new Map<Caller, (() => void)[]>();
-  /** Milliseconds of this turn of the event loop that pieces have taken. */
+  readonly #msMin: number;
+  /** Of callers that used little of the main thread lately. */
+  readonly #ofLight: Rotation = new Map();
+  /** Of those that used much. */
+  readonly #ofHeavy: Rotation = new Map();
+  /** Pieces taken from the light rotation since the last from the heavy one. */
+  #lightInRow = 0;
+  /** Milliseconds of this turn of the event loop that pieces may take, and have taken. */
+  #allowedMs: number;
   #takenMs = 0;
   #isNextAsked = false;
   /** True from when a `turn` resolves until the piece has been done. */
@@ -17,35 +28,38 @@ export class LoopTurns {
   /** Counts what the promises of the last piece have taken so far. */
   #countUnderWay: () => void = () => {};
 
-  /** @param options.msMax milliseconds of a turn after which no further piece begins in it; the piece that passes them is still done. */
-  constructor(options: { readonly msMax: number }) {
-    this.#msMax = options.msMax;
+  /**
+   * @param options.msMax milliseconds that a turn of the event loop should take. Once pieces have taken what is left of them
+   *   no further piece begins in this turn; the piece that passes them is still done.
+   * @param options.msMin milliseconds for pieces in each turn, however long everything else takes.
+   */
+  constructor({ msMax, msMin = msMax }: { readonly msMax: number; readonly msMin?: number }) {
+    this.#msMax = msMax;
+    this.#msMin = msMin;
+    this.#allowedMs = msMax;
   }
 
   /** Whether there is time left in this turn. */
   get isOpen(): boolean {
-    return this.#takenMs < this.#msMax;
+    return this.#takenMs < this.#allowedMs;
   }
 
   /** Does a piece now: for when `isOpen`. */
-  do<T>(piece: () => T): T {
+  do<T>(caller: Caller, piece: () => T): T {
     const beganMs = performance.now();
     const takenMs = this.#takenMs;
     try {
       return piece();
     } finally {
-      this.#count(beganMs, takenMs);
+      this.#count(caller, beganMs, takenMs);
     }
   }
 
-  /**
-   * Does a piece at once, or when it is the caller's turn; what it sets off in promises belongs to its time.
-   * @param callerOf asked only where it has to wait.
-   */
-  run(callerOf: () => Caller, piece: () => void): void {
+  /** Does a piece at once, or when it is the caller's turn; what it sets off in promises belongs to its time. */
+  run(caller: Caller, piece: () => void): void {
     this.#countUnderWay();
-    if (this.isOpen && this.#waiting.size === 0) this.#take(piece);
-    else this.wait(callerOf(), piece);
+    if (this.isOpen && this.#ofLight.size === 0 && this.#ofHeavy.size === 0) this.#take(caller, piece);
+    else this.wait(caller, piece);
   }
 
   /** Resolves when the caller's next piece may begin; what it does before it waits for something else is the piece. */
@@ -56,7 +70,7 @@ export class LoopTurns {
         resolve();
       };
       if (this.#isInTurn) this.wait(caller, piece);
-      else this.run(() => caller, piece);
+      else this.run(caller, piece);
     });
   }
 
@@ -73,17 +87,21 @@ export class LoopTurns {
 
   /** Does the piece in a later turn of the event loop, when it is the caller's. */
   wait(caller: Caller, piece: () => void): void {
-    const ofCaller = this.#waiting.get(caller);
-    if (ofCaller === undefined) this.#waiting.set(caller, [piece]);
-    else ofCaller.push(piece);
+    const ofCaller = this.#ofLight.get(caller) ?? this.#ofHeavy.get(caller);
+    if (ofCaller !== undefined) ofCaller.push(piece);
+    else this.#rotationOf(caller).set(caller, [piece]);
     this.#askNext();
   }
 
+  #rotationOf(caller: Caller): Rotation {
+    return caller.recentWork.isMuch(performance.now()) ? this.#ofHeavy : this.#ofLight;
+  }
+
   /** Does a piece, and says when all that it set off has been done. */
-  #take(piece: () => void, done: () => void = () => {}): void {
+  #take(caller: Caller, piece: () => void, done: () => void = () => {}): void {
     const beganMs = performance.now();
     const takenMs = this.#takenMs;
-    const count = () => this.#count(beganMs, takenMs);
+    const count = () => this.#count(caller, beganMs, takenMs);
     this.#countUnderWay = count;
     piece();
     count();
@@ -96,32 +114,50 @@ export class LoopTurns {
   }
 
   /** Pieces may lie within others; no time counts twice. */
-  #count(beganMs: number, takenMs: number): void {
-    this.#takenMs = Math.max(this.#takenMs, takenMs + performance.now() - beganMs);
+  #count(caller: Caller, beganMs: number, takenMs: number): void {
+    const nowMs = performance.now();
+    const newMs = takenMs + nowMs - beganMs - this.#takenMs;
+    if (newMs > 0) {
+      this.#takenMs += newMs;
+      caller.recentWork.add(newMs, nowMs);
+    }
     this.#askNext();
   }
 
   #askNext(): void {
     if (this.#isNextAsked) return;
     this.#isNextAsked = true;
+    const askedMs = performance.now();
     setImmediate(() => {
       this.#isNextAsked = false;
+      // The event loop does not sleep while this is asked for: what pieces did not take, other work did.
+      const otherMs = performance.now() - askedMs - this.#takenMs;
+      this.#allowedMs = Math.min(this.#msMax, Math.max(this.#msMin, this.#msMax - otherMs));
       this.#takenMs = 0;
       this.#takeNext();
     });
   }
 
   #takeNext(): void {
-    const [next] = this.#waiting;
+    const rotation = this.#nextRotation();
+    const [next] = rotation;
     if (next === undefined) return;
     const [caller, pieces] = next;
     const piece = pieces.shift();
-    this.#waiting.delete(caller);
+    rotation.delete(caller);
     // Behind all others, if it has more.
-    if (pieces.length > 0) this.#waiting.set(caller, pieces);
-    this.#take(piece ?? (() => {}), () => {
+    if (pieces.length > 0) this.#rotationOf(caller).set(caller, pieces);
+    this.#take(caller, piece ?? (() => {}), () => {
       if (this.isOpen) this.#takeNext();
     });
+  }
+
+  /** Light callers first; now and then a heavy one, so that none waits for ever. */
+  #nextRotation(): Rotation {
+    const isLightNext =
+      this.#ofHeavy.size === 0 || (this.#ofLight.size > 0 && this.#lightInRow < limits.lightPiecesMax);
+    this.#lightInRow = isLightNext ? this.#lightInRow + 1 : 0;
+    return isLightNext ? this.#ofLight : this.#ofHeavy;
   }
 }
 
@@ -132,8 +168,8 @@ function afterPromises(done: () => void): void {
 }
 
 /**
- * Shared by all that works on one request for longer than a moment: files and long bodies that are read, lists and files
- * that are written, live streams that begin. There is one event loop, and so one of these. Each asks for its turn before a
- * piece of at most some `pieceMsMax`.
+ * Shared by all that outsiders bring beside usual pushes: requests that begin, MQTT packets that the broker handles, short
+ * reads, files and long bodies that are read, lists and files that are written, live streams that begin. There is one
+ * event loop, and so one of these. Each asks for its turn before a piece of at most some `pieceMsMax`.
  */
-export const longWork = new LoopTurns({ msMax: limits.turnMsMax });
+export const loopTurns = new LoopTurns({ msMax: limits.turnMsMax, msMin: limits.turnMsMin });

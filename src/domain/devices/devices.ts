@@ -6,7 +6,7 @@ import { Refusal } from '../../base/refusal.ts';
 import type { Clock } from '../../base/time/clock.ts';
 import { limits } from '../../config/limits.ts';
 import type { Caller } from '../callers/caller.ts';
-import { longWork } from '../callers/loop-turns.ts';
+import { loopTurns } from '../callers/loop-turns.ts';
 import type { DeviceKey } from '../device-key.ts';
 import type { Audience, Permissions } from '../permissions/permission.ts';
 import { assertMayChangeVisibility, type Visibility, visibilityOfNew } from '../permissions/visibility.ts';
@@ -116,7 +116,7 @@ export class Devices {
   async *#inSteps(keys: readonly DeviceKey[], caller: Caller): AsyncGenerator<readonly Device[]> {
     let count: number = limits.deviceListDefault;
     for (let from = 0; from < keys.length; ) {
-      await longWork.turn(caller);
+      await loopTurns.turn(caller);
       const devices = await this.#store.listByKeys(keys.slice(from, from + count));
       yield devices;
       from += count;
@@ -131,7 +131,7 @@ export class Devices {
     const audience = this.#permissions.audienceOf(actor, scope.view);
     return inBatches((step) => this.#store.listOfGateway(gateway, { audience, ...step }), {
       ...{ offset: 0, stepRows: limits.deviceListDefault },
-      turn: () => longWork.turn(actor.caller),
+      turn: () => loopTurns.turn(actor.caller),
     });
   }
 

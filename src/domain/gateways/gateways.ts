@@ -8,7 +8,7 @@ import { Refusal } from '../../base/refusal.ts';
 import type { Clock } from '../../base/time/clock.ts';
 import { limits } from '../../config/limits.ts';
 import type { Caller } from '../callers/caller.ts';
-import { longWork } from '../callers/loop-turns.ts';
+import { loopTurns } from '../callers/loop-turns.ts';
 import { type Filter, parseFilter } from '../devices/filter.ts';
 import type { Permissions } from '../permissions/permission.ts';
 import {
@@ -167,7 +167,7 @@ export class Gateways {
     const steps = inBatches((step) => this.#store.list({ audience, filter, ...step }), {
       ...query,
       stepRows: limits.recordStepRows,
-      turn: () => longWork.turn(query.caller),
+      turn: () => loopTurns.turn(query.caller),
     });
     for await (const gateways of steps) for (const gateway of gateways) yield this.#seen(gateway);
   }

@@ -4,7 +4,7 @@
 // read of values finds them.
 import { limits } from '../../config/limits.ts';
 import type { Caller } from '../callers/caller.ts';
-import { longWork } from '../callers/loop-turns.ts';
+import { loopTurns } from '../callers/loop-turns.ts';
 import { type Columns, datapointsOf } from '../datapoints/columns.ts';
 import { calibrate } from '../devices/calibration.ts';
 import type { Device } from '../devices/device.ts';
@@ -28,12 +28,12 @@ export async function missedSince(
   { last, calibrated, caller }: { readonly last: ResumePoint; readonly calibrated: boolean; readonly caller: Caller },
 ): Promise<LiveEvent[]> {
   const sensors = [...device.sensors.values()];
-  await longWork.turn(caller);
+  await loopTurns.turn(caller);
   const latest = await series.latest(sensors.map(({ key }) => key));
   const missed: Missed[] = [];
   for (const sensor of sensors) {
     if ((latest.get(sensor.key)?.seq ?? -1) <= last.seq) continue;
-    await longWork.turn(caller);
+    await loopTurns.turn(caller);
     for (const point of await missedOf(series, sensor, { last, caller })) {
       const value = calibrated ? calibrate(point.value, sensor.calibration) : point.value;
       missed.push({ sensor: sensor.id, point: { ...point, value } });

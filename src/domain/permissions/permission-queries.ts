@@ -2,7 +2,7 @@
 // permission function needs, in bounded steps, so that memory does not depend on the size of the fleet.
 import { type BatchRange, inBatches } from '../../base/in-batches.ts';
 import { limits } from '../../config/limits.ts';
-import { longWork } from '../callers/loop-turns.ts';
+import { loopTurns } from '../callers/loop-turns.ts';
 import { noScopes, type RecordKind, type ScopeSet, scopesOn } from '../scopes.ts';
 import type { Actor } from '../users/user.ts';
 import type { Audience, Permissions, ProtectedRecord } from './permission.ts';
@@ -57,7 +57,7 @@ export class PermissionQueries {
     const steps = inBatches((step) => this.#store.list(kind, { audience, ...step }), {
       ...page,
       stepRows: limits.recordStepRows,
-      turn: () => longWork.turn(actor.caller),
+      turn: () => loopTurns.turn(actor.caller),
     });
     for await (const records of steps) {
       for (const record of records) {

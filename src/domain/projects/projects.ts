@@ -5,7 +5,7 @@ import { inBatches } from '../../base/in-batches.ts';
 import { Refusal } from '../../base/refusal.ts';
 import { limits } from '../../config/limits.ts';
 import type { Caller } from '../callers/caller.ts';
-import { longWork } from '../callers/loop-turns.ts';
+import { loopTurns } from '../callers/loop-turns.ts';
 import type { Audience, Permissions } from '../permissions/permission.ts';
 import type { GuestShares } from '../quotas/guest-shares.ts';
 import { type ScopeSet, scope } from '../scopes.ts';
@@ -89,7 +89,7 @@ export class Projects {
     const steps = inBatches((step) => this.#store.list({ audience: query.audience, ...step }), {
       ...query,
       stepRows: limits.projectStepRows,
-      turn: () => longWork.turn(query.caller),
+      turn: () => loopTurns.turn(query.caller),
     });
     for await (const projects of steps) yield* projects;
   }

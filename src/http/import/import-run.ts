@@ -4,7 +4,7 @@
 import { Refusal } from '../../base/refusal.ts';
 import { limits } from '../../config/limits.ts';
 import type { Caller } from '../../domain/callers/caller.ts';
-import { longWork } from '../../domain/callers/loop-turns.ts';
+import { loopTurns } from '../../domain/callers/loop-turns.ts';
 import type { ImportLine } from '../../domain/datapoints/import/import-line.ts';
 import type { ImportRun as StoredRun } from '../../domain/datapoints/import/imports.ts';
 import type { ImportBody } from './import-body.ts';
@@ -125,7 +125,7 @@ class FileImport {
   }
 
   async #begin(): Promise<void> {
-    await longWork.turn(this.#caller);
+    await loopTurns.turn(this.#caller);
     this.#linesInPiece = 0;
     this.#pieceMs = performance.now();
   }

@@ -6,7 +6,7 @@ import { errorCodes, type FastifyRequest } from 'fastify';
 import { Refusal } from '../../base/refusal.ts';
 import { limits } from '../../config/limits.ts';
 import type { ByteBudget, ByteReservation } from '../../domain/callers/byte-budget.ts';
-import { longWork } from '../../domain/callers/loop-turns.ts';
+import { loopTurns } from '../../domain/callers/loop-turns.ts';
 import { trackRequest } from './request-work.ts';
 
 declare module 'fastify' {
@@ -129,8 +129,8 @@ export function readBody(
         reservation?.end();
       }
     };
-    if (gathering.bytes < limits.longBodyBytesMin) finishOnce();
-    else longWork.run(() => caller, finishOnce);
+    if (gathering.bytes < limits.longBodyBytesMin) loopTurns.do(caller, finishOnce);
+    else loopTurns.run(caller, finishOnce);
   };
   const onData = (piece: Buffer): void => {
     // A body in one piece is held only within this turn of the event loop.

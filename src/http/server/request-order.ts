@@ -7,7 +7,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { limits } from '../../config/limits.ts';
 import type { Caller } from '../../domain/callers/caller.ts';
-import { LoopTurns } from '../../domain/callers/loop-turns.ts';
+import { loopTurns } from '../../domain/callers/loop-turns.ts';
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
@@ -27,7 +27,6 @@ interface ConnectionRequests {
 
 export class RequestOrder {
   readonly #connections = new WeakMap<Socket, ConnectionRequests>();
-  readonly #turns = new LoopTurns({ msMax: limits.turnMsMax });
   readonly #callerOf: (request: IncomingMessage) => Caller;
 
   private constructor(callerOf: (request: IncomingMessage) => Caller) {
@@ -87,13 +86,10 @@ export class RequestOrder {
   #begin(requests: ConnectionRequests, next: QueuedRequest): void {
     requests.current = next;
     next.response.once('close', () => this.#end(requests, next.request.socket));
-    this.#turns.run(
-      () => this.#callerOf(next.request),
-      () => {
-        // Its connection may have closed meanwhile.
-        if (requests.current === next) next.handle(next.request, next.response);
-      },
-    );
+    loopTurns.run(this.#callerOf(next.request), () => {
+      // Its connection may have closed meanwhile.
+      if (requests.current === next) next.handle(next.request, next.response);
+    });
   }
 
   /** An answer was sent, or its connection closed. */

@@ -37,6 +37,8 @@ interface CachedActor {
   readonly actor: Actor;
   readonly expiresMs: number;
   readonly freshUntilMs: number;
+  /** True from when a fresh one is looked up. */
+  isRenewing: boolean;
   /** The `#changes` for which it was valid. */
   readonly changes: number;
 }
@@ -152,16 +154,28 @@ export class Authentication {
   peek(connection: AuthenticatedSocket, header: string): Actor | undefined {
     const last = connection[lastSeen];
     // Comparing with the connection's last header costs a tenth of the cache look-up.
-    if (last !== undefined && last.header === header && this.#isGood(last.known)) return last.known.actor;
-    const known = this.#known.get(header);
-    if (known === undefined || !this.#isGood(known)) return undefined;
-    connection[lastSeen] = { header, known };
+    const nowMs = this.#clock.now();
+    let known = last?.header === header ? last.known : undefined;
+    if (known === undefined || !this.#isGood(known, nowMs)) {
+      known = this.#known.get(header);
+      if (known === undefined || !this.#isGood(known, nowMs)) return undefined;
+      connection[lastSeen] = { header, known };
+    }
+    if (known.freshUntilMs - nowMs < limits.userRenewMs && !known.isRenewing) this.#renew(header, known);
     return known.actor;
   }
 
-  #isGood({ freshUntilMs, expiresMs, changes }: CachedActor): boolean {
-    const nowMs = this.#clock.now();
+  #isGood({ freshUntilMs, expiresMs, changes }: CachedActor, nowMs: number): boolean {
     return nowMs < freshUntilMs && nowMs < expiresMs && changes === this.#changes;
+  }
+
+  /**
+   * Looks the actor up again a little before it is no longer fresh, so that whoever keeps sending is known all the while.
+   * Where the token is no longer good, the request after its time tells.
+   */
+  #renew(header: string, known: CachedActor): void {
+    known.isRenewing = true;
+    this.#find(header).catch(() => {});
   }
 
   /** Increases with every change of a user, a key or a session. */
@@ -170,13 +184,19 @@ export class Authentication {
   }
 
   async #authenticate(request: FastifyRequest, header: string): Promise<void> {
+    request.actor = await this.#find(header);
+  }
+
+  /** @throws Refusal `unauthenticated` */
+  async #find(header: string): Promise<Actor> {
     // Checked before the header is parsed or cached.
     const token = header.length > limits.tokenCharsMax ? undefined : bearerToken(header);
     if (token === undefined) throw new Refusal('unauthenticated', 'Send the token as `Authorization: Bearer <token>`.');
     const changes = this.#changes;
     const { actor, expiresMs } = isKeyText(token) ? await this.#byKey(token) : await this.#byToken(token);
-    request.actor = actor;
-    this.#known.set(header, { actor, expiresMs, freshUntilMs: this.#clock.now() + limits.userFreshMs, changes });
+    const freshUntilMs = this.#clock.now() + limits.userFreshMs;
+    this.#known.set(header, { actor, expiresMs, freshUntilMs, isRenewing: false, changes });
+    return actor;
   }
 
   async #byKey(text: string): Promise<{ readonly actor: Actor; readonly expiresMs: number }> {

@@ -6,7 +6,7 @@ import type { Json } from '../../base/text/json.ts';
 import { parseJsonText } from '../../base/text/json-text.ts';
 import { limits } from '../../config/limits.ts';
 import type { Caller } from '../../domain/callers/caller.ts';
-import { longWork } from '../../domain/callers/loop-turns.ts';
+import { loopTurns } from '../../domain/callers/loop-turns.ts';
 import type { BulkLine, BulkRequest, RefusedLine } from '../../domain/datapoints/ingest/bulk.ts';
 import { parseReadings } from '../../domain/datapoints/ingest/reading.ts';
 import { csvRecords } from '../import/csv-records.ts';
@@ -23,7 +23,7 @@ type BulkColumn = (typeof columns)[number];
 /** @throws Refusal `malformed`, `too-large`, `unsupported` where the whole request is refused. */
 export async function toBulkRequest(body: unknown, caller: Caller): Promise<BulkRequest> {
   const parser = new BulkLineParser();
-  await longWork.goThrough(caller, readLines(body, parser));
+  await loopTurns.goThrough(caller, readLines(body, parser));
   return parser;
 }
 

@@ -15,7 +15,7 @@ interface Parser {
   emit(event: 'error', error: Error): boolean;
 }
 
-/** Cuts the client when a packet announces too many bytes; before the sign-in early-packets.ts allows fewer. */
+/** Cuts the client when a packet announces too many bytes; before the sign-in first-packet.ts allows fewer. */
 export function boundPacketBytes(client: Client): void {
   const parser = parserOf(client);
   const parseLength = parser._parseLength;

@@ -5,7 +5,7 @@
 import { Refusal } from '../../../base/refusal.ts';
 import type { Clock } from '../../../base/time/clock.ts';
 import { limits } from '../../../config/limits.ts';
-import { longWork } from '../../callers/loop-turns.ts';
+import { loopTurns } from '../../callers/loop-turns.ts';
 import type { Device, DeviceId } from '../../devices/device.ts';
 import type { DeviceDirectory } from '../../devices/device-directory.ts';
 import type { SensorId } from '../../devices/sensor.ts';
@@ -133,7 +133,7 @@ export class ImportRun {
 
   async #dryRun(actor: Actor, lines: readonly ImportLine[]): Promise<BatchOutcome> {
     const known = await this.#findKnown(actor, lines);
-    await longWork.turn(actor.caller);
+    await loopTurns.turn(actor.caller);
     const { pushes: _, ...outcome } = this.#judge(actor, lines, known);
     return outcome;
   }
@@ -142,7 +142,7 @@ export class ImportRun {
     const { writer, directory } = this.#parts;
     const known = await this.#findKnown(actor, lines);
     for (let attempt = 1; ; attempt++) {
-      await longWork.turn(actor.caller);
+      await loopTurns.turn(actor.caller);
       await directory.loadAll(new Set(lines.map(({ device }) => device)));
       // No await from here to the queue, so that no removal can happen between.
       const { pushes, ...outcome } = this.#judge(actor, lines, known);

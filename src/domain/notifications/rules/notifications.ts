@@ -7,7 +7,7 @@ import { Refusal } from '../../../base/refusal.ts';
 import type { Json } from '../../../base/text/json.ts';
 import type { Clock } from '../../../base/time/clock.ts';
 import { limits } from '../../../config/limits.ts';
-import { longWork } from '../../callers/loop-turns.ts';
+import { loopTurns } from '../../callers/loop-turns.ts';
 import { parseFilter } from '../../devices/filter.ts';
 import type { Permissions } from '../../permissions/permission.ts';
 import type { GuestShares } from '../../quotas/guest-shares.ts';
@@ -122,7 +122,7 @@ export class Notifications {
         limit,
         offset,
         stepRows: limits.notificationStepRows,
-        turn: () => longWork.turn(actor.caller),
+        turn: () => loopTurns.turn(actor.caller),
       }),
       total,
     };

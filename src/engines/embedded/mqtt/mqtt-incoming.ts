@@ -11,6 +11,9 @@ import type { MqttSessions } from './mqtt-sessions.ts';
 import { type MqttUsage, messageCost } from './mqtt-usage.ts';
 import type { MqttWrites } from './mqtt-writes.ts';
 
+/** One for all: it is thrown for each new message, and making an error takes longer than the rest of the look-up. */
+const nothingAwaits = new Error('No message awaits PUBREL under this packet id.');
+
 export class MqttIncoming {
   readonly #writes: MqttWrites;
   readonly #reads: MqttReads;
@@ -67,13 +70,13 @@ export class MqttIncoming {
     if (this.#ofCleanSessions.get(client)?.has(messageId)) return { cmd: 'publish', messageId };
     const session = this.#sessions.find(client.id);
     const stored = session?.incoming.get(messageId);
-    if (session === undefined || stored === undefined) throw new Error(`No message awaits PUBREL under ${messageId}.`);
+    if (session === undefined || stored === undefined) throw nothingAwaits;
     // A repeat may arrive before the first is on disk; its PUBREC must not leave before that.
     await stored.stored;
     const row = this.#reads
       .prepare('SELECT topic, payload, rest, qos, retain FROM mqtt_incoming WHERE session = ? AND packet_id = ?')
       .get(session.key, messageId) as unknown as (PacketRow & { readonly retain: number }) | undefined;
-    if (row === undefined) throw new Error(`No message awaits PUBREL under ${messageId}.`);
+    if (row === undefined) throw nothingAwaits;
     return { cmd: 'publish', ...packetFields(row), retain: row.retain === 1, dup: false, messageId };
   }
 

@@ -4,7 +4,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { limits } from '../../../config/limits.ts';
 import type { Caller } from '../../../domain/callers/caller.ts';
-import { LoopTurns } from '../../../domain/callers/loop-turns.ts';
+import { loopTurns } from '../../../domain/callers/loop-turns.ts';
 import { datapointAt } from '../../../domain/datapoints/columns.ts';
 import type { ArrivedDatapoint } from '../../../domain/datapoints/datapoint.ts';
 import { serviceCaller } from '../../../domain/datapoints/ingest/writer-queue.ts';
@@ -45,7 +45,6 @@ export class SqliteSeries implements Series {
   readonly #latest: StatementSync;
   readonly #series: SeriesReader;
   readonly #thread: ReaderThread;
-  readonly #shortReads = new LoopTurns({ msMax: limits.turnMsMax });
   readonly #retention: Retention;
 
   constructor(parts: {
@@ -71,7 +70,7 @@ export class SqliteSeries implements Series {
   async range(query: RangeQuery, caller: Caller): Promise<RangeStep> {
     const partOf = () => this.#partFor(query);
     if (query.limit > limits.mainThreadReadRows) return this.#thread.ask('range', query, { caller, partOf });
-    await this.#shortReads.turn(caller);
+    await loopTurns.turn(caller);
     return this.#series.read(query, partOf().part);
   }
 
@@ -88,7 +87,7 @@ export class SqliteSeries implements Series {
   async text(query: TextQuery, caller: Caller): Promise<TextStep> {
     const partOf = () => this.#partFor(query);
     if (query.limit > limits.mainThreadReadRows) return this.#thread.ask('text', query, { caller, partOf });
-    await this.#shortReads.turn(caller);
+    await loopTurns.turn(caller);
     return textStep(this.#series, query, partOf().part, (bytes) => new Uint8Array(bytes));
   }
 

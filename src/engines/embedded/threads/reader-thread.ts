@@ -2,6 +2,7 @@
 // holds up neither ingest nor other requests.
 import { parentPort, workerData } from 'node:worker_threads';
 import { Refusal } from '../../../base/refusal.ts';
+import { lowerPriority, niceness } from '../../../base/threads/thread-priority.ts';
 import { limits } from '../../../config/limits.ts';
 import { buffersOf } from '../../../domain/datapoints/columns.ts';
 import { openConnection } from '../database/connection.ts';
@@ -9,7 +10,6 @@ import { aggregateStep, downsampleStep, textStep } from '../reads/series-computa
 import { SeriesReader } from '../reads/series-reader.ts';
 import type { ReadRequest, ReadResponse, Reads, ReleasedText } from './reader-protocol.ts';
 import { TextBufferPool } from './text-buffers.ts';
-import { lowerPriority, niceness } from './thread-priority.ts';
 
 if (parentPort === null) throw new Error('The reader runs in a thread of its own.');
 lowerPriority(niceness.reading);

@@ -2,12 +2,12 @@
 // one unit ahead of the writer, so that ingest waits for neither.
 import { parentPort, workerData } from 'node:worker_threads';
 import { collectWhenIdle } from '../../../base/memory/garbage-collection.ts';
+import { lowerPriority, niceness } from '../../../base/threads/thread-priority.ts';
 import { limits } from '../../../config/limits.ts';
 import { openConnection } from '../database/connection.ts';
 import { writeFailureOf } from '../database/database-error.ts';
 import type { SealerCommand, SealerMessage, SealUnit } from '../sealing/seal-protocol.ts';
 import { SealingPass } from '../sealing/sealing.ts';
-import { lowerPriority, niceness } from './thread-priority.ts';
 
 if (parentPort === null) throw new Error('The sealer runs in a thread of its own.');
 lowerPriority(niceness.sealing);

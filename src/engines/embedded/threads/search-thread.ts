@@ -3,12 +3,12 @@
 // throws when their time is up: node:sqlite cannot interrupt a query from outside. Started by search-thread-client.ts.
 import { parentPort, workerData } from 'node:worker_threads';
 import { Refusal } from '../../../base/refusal.ts';
+import { lowerPriority, niceness } from '../../../base/threads/thread-priority.ts';
 import { limits } from '../../../config/limits.ts';
 import { openConnection } from '../database/connection.ts';
 import { StatementCache } from '../database/statement-cache.ts';
 import { LastSeenIndex } from '../reads/last-seen-index.ts';
 import type { SearchRequest, SearchResponse } from './search-protocol.ts';
-import { lowerPriority, niceness } from './thread-priority.ts';
 
 if (parentPort === null) throw new Error('Searches run in a thread of their own.');
 lowerPriority(niceness.reading);
