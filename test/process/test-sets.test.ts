@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join, normalize } from 'node:path';
 import { suite, test } from 'node:test';
-import { findTestFiles, slowSetOf } from '../../scripts/test-sets.ts';
+import { findTestFiles, heavyFiles, slowSetOf } from '../../scripts/test-sets.ts';
 
 /** What only slow tests import, themselves or through what they import of test/ and scripts/. */
 const slowImports = ['node:child_process', 'playwright-core', 'test/support/process.ts'];
@@ -37,6 +37,10 @@ suite('the fast tests', () => {
     for (const file of files.filter((name) => /\.(process|browser)\.test\.ts$/.test(name))) {
       assert.notEqual(slowImportOf(file), undefined, `${file} starts neither a process nor a browser`);
     }
+  });
+
+  test('leave out no file by a name that it does not have any more', () => {
+    for (const file of heavyFiles) assert.ok(files.includes(file), file);
   });
 
   test('are most of all', () => {
