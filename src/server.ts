@@ -21,11 +21,12 @@ import { Metrics } from './metrics.ts';
 import { DuplicateDetector } from './mqtt/duplicate-detector.ts';
 import { MqttServer } from './mqtt/mqtt-server.ts';
 import { Certificates } from './wiring/certificates.ts';
+import { followAnnouncements } from './wiring/wire-announcements.ts';
 import { type Domain, wireDomain } from './wiring/wire-domain.ts';
 import { hostOf, httpOptions, openMetrics, warnOfPlainText } from './wiring/wire-edges.ts';
 import { openMqttSessions } from './wiring/wire-mqtt.ts';
 
-/** What tests replace: time, randomness, log and senders. */
+/** What tests replace: time, randomness, log, senders, and parts of the engine. */
 export interface ServerOverrides {
   readonly clock?: Clock;
   readonly ids?: Ids;
@@ -34,6 +35,8 @@ export interface ServerOverrides {
   readonly senders?: ReadonlyMap<Channel, Sender>;
   /** Called once with the password generated for admin at first start. */
   readonly onFirstPassword?: (password: string) => void;
+  /** Called with the engine that was opened; the service uses the one that it returns. */
+  readonly replaceEngine?: (engine: Engine) => Engine;
   /** Folder of the built dashboard. */
   readonly dashboardFolder?: string;
 }
@@ -70,7 +73,8 @@ export async function startServer(config: Config, overrides: ServerOverrides = {
   const clock = overrides.clock ?? systemClock;
   const ids = overrides.ids ?? randomIds;
   const log = overrides.log ?? pino({ level: config.logLevel, base: null }, pino.destination(2));
-  const engine = await openEngine(config, { clock, log });
+  const opened = await openEngine(config, { clock, log });
+  const engine = overrides.replaceEngine?.(opened) ?? opened;
   const closers: (() => Promise<void>)[] = [() => engine.close()];
   // Closes what was started, last first; once, however often it is called.
   let closing: Promise<void> | undefined;
@@ -82,6 +86,7 @@ export async function startServer(config: Config, overrides: ServerOverrides = {
     let ports: Ports | undefined;
     const ownPorts = () => Object.values(ports ?? {});
     const domain = await wireDomain({ ownPorts, config, clock, ids, engine, log, overrides });
+    followAnnouncements(engine.coordination, domain);
     engine.observe({
       onFailure: (error, { fatal }) => onStorageFailure({ error, fatal, log }),
       onDamaged: (what) => log.error({ what }, 'the storage is damaged'),

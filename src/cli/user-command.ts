@@ -85,10 +85,10 @@ async function withUsers(work: (users: Users) => Promise<void>, { allowCommon = 
   const { config } = readConfig();
   const common = allowCommon ? 'allow' : config.commonPasswords;
   try {
-    const { stores, close } = await openStores(config);
+    const { stores, coordination, close } = await openStores(config);
     const passwords = new Passwords({ ids: randomIds, lengthMin: config.passwordLengthMin, common });
     const parts = { store: stores.users, passwords, clock: systemClock, ids: randomIds };
-    const users = new Users({ ...parts, callers: new Callers() });
+    const users = new Users({ ...parts, coordination, callers: new Callers() });
     await work(users);
     await close();
   } catch (error) {

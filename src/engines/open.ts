@@ -1,6 +1,7 @@
 // The one door to the engines: opens the one that the settings name. Nothing above imports another file of this folder.
 import type { Log } from '../base/log.ts';
 import { type Clock, systemClock } from '../base/time/clock.ts';
+import type { Announcer } from '../domain/ports/coordination.ts';
 import type { Engine } from '../domain/ports/engine.ts';
 import type { Maintenance } from '../domain/ports/maintenance.ts';
 import type { RegistryStores } from '../domain/ports/registry-stores.ts';
@@ -24,12 +25,16 @@ export function openEngine(
   return openEmbeddedEngine(settings.dataDir, parts);
 }
 
-/** Opens the stores of the registry alone for a command-line verb, beside a running server or without one. */
+/**
+ * Opens the stores of the registry alone for a command-line verb, beside a running server or without one. A server on a
+ * folder is not told of a change: it reads users and secrets anew every moment.
+ */
 export async function openStores(
   settings: EngineSettings,
-): Promise<{ readonly stores: RegistryStores; close(): Promise<void> }> {
+): Promise<{ readonly stores: RegistryStores; readonly coordination: Announcer; close(): Promise<void> }> {
   const { registry, close } = await openRegistryAlone(settings.dataDir);
-  return { stores: sqlStores(registry, systemClock), close: async () => close() };
+  const coordination = { announce: async () => {} };
+  return { stores: sqlStores(registry, systemClock), coordination, close: async () => close() };
 }
 
 /** Of data in a folder. */

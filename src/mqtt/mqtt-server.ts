@@ -19,7 +19,8 @@ import type { FairShare } from '../domain/callers/fair-share.ts';
 import type { Feed } from '../domain/datapoints/feed.ts';
 import type { Writer } from '../domain/datapoints/ingest/writer.ts';
 import type { MqttSessions } from '../domain/ports/mqtt-sessions.ts';
-import type { SessionRevocation, SessionRevocations } from '../domain/users/session-revocations.ts';
+import type { SessionRevocation } from '../domain/users/session-revocation.ts';
+import type { SessionRevocations } from '../domain/users/session-revocations.ts';
 import type { UserKey } from '../domain/users/user.ts';
 import type { Users } from '../domain/users/users.ts';
 import { Access } from './access.ts';
@@ -88,7 +89,6 @@ export class MqttServer {
   constructor(parts: MqttParts) {
     this.#parts = parts;
     this.sessions = new Sessions(parts);
-    parts.clientIds.follow(this.sessions);
     this.access = new Access({ ...parts, sessions: this.sessions });
     this.#forwarding = new Forwarding({
       sessions: this.sessions,
@@ -115,6 +115,7 @@ export class MqttServer {
       sessions: this.sessions,
       onGone: (session) => this.#liveFilters.releaseAll(session),
     });
+    parts.clientIds.follow(this.#signIn);
     this.#broker = this.#makeBroker();
     this.#stalled = new StalledPackets({
       clock: parts.clock,

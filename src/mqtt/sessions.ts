@@ -8,7 +8,7 @@ import type { Caller } from '../domain/callers/caller.ts';
 import type { Presence } from '../domain/gateways/presence.ts';
 import type { Keys } from '../domain/keys/keys.ts';
 import type { Permissions } from '../domain/permissions/permission.ts';
-import type { SessionRevocation } from '../domain/users/session-revocations.ts';
+import type { SessionRevocation } from '../domain/users/session-revocation.ts';
 import { type Actor, actorOf, type KeyScopes, type User, type UserKey } from '../domain/users/user.ts';
 import type { Users } from '../domain/users/users.ts';
 import type { SessionReplay } from './replay.ts';

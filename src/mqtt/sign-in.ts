@@ -10,7 +10,7 @@ import { hasCharsMax } from '../base/text/text-length.ts';
 import type { Clock } from '../base/time/clock.ts';
 import { limits } from '../config/limits.ts';
 import type { Callers } from '../domain/callers/callers.ts';
-import type { ClientIds } from '../domain/gateways/client-ids.ts';
+import type { ClientIdHolders, ClientIds } from '../domain/gateways/client-ids.ts';
 import type { Gateway } from '../domain/gateways/gateway.ts';
 import type { Gateways } from '../domain/gateways/gateways.ts';
 import type { Presence } from '../domain/gateways/presence.ts';
@@ -65,7 +65,7 @@ const serverUnavailable = 3;
 const badLogin = 4;
 const notAuthorized = 5;
 
-export class SignIn {
+export class SignIn implements ClientIdHolders {
   readonly #parts: SignInParts;
   /** Fields of CONNECT that aedes does not pass on. */
   readonly #connects = new WeakMap<object, { readonly emptyId: boolean; readonly will: Will | undefined }>();
@@ -111,6 +111,7 @@ export class SignIn {
     // Waits for the earlier connection to close now: if this one closed before it is ready, nobody would close the
     // earlier one.
     if (before !== undefined) await new Promise<void>((resolve) => before.client.close(resolve));
+    await this.#parts.clientIds.takeOver(client.id, user.key);
     if (owner !== undefined && (client.clean || isForeign)) await stored.endSession(client.id);
     session.isResumed = !client.clean && owner === user.key;
     if (session.isResumed) session.replay = new SessionReplay();
@@ -122,6 +123,21 @@ export class SignIn {
     if (client.conn.destroyed) leave();
     await this.#requireStillGood(session);
     this.#parts.presence.noteActivity(session, gateway);
+  }
+
+  /** The users of a client id, apart from guest. */
+  holdersOf(clientId: string): readonly UserKey[] {
+    return this.#parts.sessions.holdersOf(clientId);
+  }
+
+  /** Closes the connection under a client id, where it gives way to a user who connects to another process. */
+  async letGo(clientId: string, user: UserKey): Promise<void> {
+    const holder = this.#parts.sessions.holderOf(clientId);
+    const asks = await this.#actorOfKey(user);
+    if (holder === undefined || asks === undefined) return;
+    const gateway = await this.#parts.gateways.find(clientId);
+    if (holder.actor.key !== user && !this.#givesWay(holder.actor, asks, gateway)) return;
+    await new Promise<void>((resolve) => holder.client.close(resolve));
   }
 
   /**

@@ -42,12 +42,12 @@ export function wireAccounts(parts: {
   readonly log: Log;
 }) {
   const { config, clock } = parts;
-  const { stores } = parts.engine;
+  const { stores, coordination } = parts.engine;
   const logins = new Logins(parts);
   const { selfRegistration } = config;
   const registrations = new Registrations({ clock });
-  const keys = new Keys({ ...parts, store: stores.keys });
-  const onKeysChanged = () => keys.forget();
+  const keys = new Keys({ ...parts, coordination, store: stores.keys });
+  const onKeysChanged = () => keys.changed();
   const handovers = new Handovers({ ...parts, store: stores.handovers, onKeysChanged });
   return {
     logins,
@@ -56,9 +56,10 @@ export function wireAccounts(parts: {
     accounts: new Accounts({ ...parts, store: stores.users, logins, keys, handovers, registrations, selfRegistration }),
     guestAccess: new GuestAccessSetting({
       ...parts,
+      coordination,
       store: stores.settings,
       fixed: config.guestAccess,
     }),
-    refreshSessions: new RefreshSessions({ ...parts, store: stores.refreshSessions }),
+    refreshSessions: new RefreshSessions({ ...parts, coordination, store: stores.refreshSessions }),
   };
 }

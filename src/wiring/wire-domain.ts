@@ -25,6 +25,7 @@ import { Gateways } from '../domain/gateways/gateways.ts';
 import { Presence } from '../domain/gateways/presence.ts';
 import { Live } from '../domain/live/live.ts';
 import type { Sender } from '../domain/notifications/outbox/sender.ts';
+import { AnnouncedRuleChanges } from '../domain/notifications/rules/announced-rule-changes.ts';
 import { DryRun } from '../domain/notifications/rules/dry-run.ts';
 import type { Channel } from '../domain/notifications/rules/notification.ts';
 import { Notifications } from '../domain/notifications/rules/notifications.ts';
@@ -66,17 +67,17 @@ export async function wireDomain(parts: {
   overrides: Overrides;
 }) {
   const { config, clock, ids, engine } = parts;
-  const { stores, commitLog, series } = engine;
+  const { stores, commitLog, series, coordination } = engine;
   const callers = new Callers();
   const sharedOut = wireSharedBudgets({ config, callers, clock, log: parts.log });
   const { passing } = sharedOut;
   const passwords = new Passwords({ ids, lengthMin: config.passwordLengthMin, common: config.commonPasswords });
-  const users = new Users({ store: stores.users, passwords, clock, ids, callers });
+  const users = new Users({ store: stores.users, passwords, clock, ids, callers, coordination });
   const { guest } = await users.ensureFirst({ password: () => firstPassword(parts) });
   // Guests are admitted once their access is known (GuestAccessSetting.start).
   const permissions = new Permissions({ guestAccess: 'none' });
-  const revocations = new SessionRevocations();
-  const quotas = new Quotas({ store: stores.quotas, users, permissions, log: parts.log });
+  const revocations = new SessionRevocations({ coordination });
+  const quotas = new Quotas({ store: stores.quotas, users, permissions, coordination, log: parts.log });
   await quotas.start({ user: config.quotas, guest: config.guestQuotas });
   const feed = new Feed((err) =>
     parts.log.error({ err }, 'a datapoint was stored, but not every reader of the feed was told'),
@@ -93,7 +94,7 @@ export async function wireDomain(parts: {
   const retention = new RetentionJob({
     series,
     retentionStore: stores.retention,
-    coordination: engine.coordination,
+    coordination,
     defaultDays: config.retentionDays,
     bounds: limits,
     clock,
@@ -103,6 +104,7 @@ export async function wireDomain(parts: {
     store: stores.devices,
     bytesMax: limits.directoryBytesMax,
     pushesCommitted: () => writer.append({ pushes: [] }),
+    coordination,
   });
 
   await stores.secrets.getOrCreate('token-key', () => ids.bytes(32));
@@ -130,8 +132,16 @@ export async function wireDomain(parts: {
   const live = new Live({ ...known, feed, series, bounds: limits, passing });
   live.start();
   const devices = new Devices({ ...known, store: stores.devices, users, defaultVisibility });
-  const clientIds = new ClientIds();
-  const gateways = new Gateways({ ...known, gatewayStore, presence, clientIds, users, defaultVisibility });
+  const clientIds = new ClientIds({ coordination });
+  const gateways = new Gateways({
+    ...known,
+    gatewayStore,
+    presence,
+    clientIds,
+    users,
+    coordination,
+    defaultVisibility,
+  });
   const accounts = {
     ...{
       config,
@@ -178,7 +188,7 @@ export async function wireDomain(parts: {
       ...{ permissions, shares },
       ids,
       clock,
-      ruleChanges: rules.watcher,
+      ruleChanges: new AnnouncedRuleChanges({ ruleChanges: rules.watcher, coordination }),
       dryRun: new DryRun({ ...known, series }),
     }),
     tokens: new Tokens({ keys: tokenKeys, clock }),

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { BatchBuilder } from '../../src/domain/datapoints/datapoint-batch.ts';
 import type { WatchRecord } from '../../src/domain/notifications/watching/watch-store.ts';
+import type { AnnouncementHandlers } from '../../src/domain/ports/announcement.ts';
 import type { Lease, LeaseName } from '../../src/domain/ports/coordination.ts';
 import type { UserKey } from '../../src/domain/users/user.ts';
 import { acquired, type EngineKind, type OpenedEngine } from './engines.ts';
@@ -69,6 +70,17 @@ export function coordinationSuite({ name, open }: EngineKind): void {
       assert.equal(lease.isHeld, true);
       assert.ok(lease.epoch > before.epoch);
       await lease.release();
+    });
+
+    test('an announcement resolves where nobody else listens, and its own process does not hear it', async () => {
+      const { coordination } = opened;
+      const heard: unknown[] = [];
+      const note = async (announcement: unknown) => void heard.push(announcement);
+      const handlers = new Proxy({}, { get: () => note }) as AnnouncementHandlers;
+      coordination.listen(handlers);
+      await coordination.announce({ kind: 'device-changed', device: 'd' });
+      await coordination.announce({ kind: 'anything-changed' });
+      assert.deepEqual(heard, []);
     });
 
     /** Two leases of the same work, the first of which another process has taken over as the second. */

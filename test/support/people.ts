@@ -38,10 +38,14 @@ export async function addUsers(folder: string, names: readonly string[], clock: 
 export async function setPassword(folder: string, username: string, newPassword: string): Promise<void> {
   const { registry, close } = await openRegistryAlone(folder);
   const store = new SqlUserStore(registry);
-  await new Users({ store, passwords, clock: systemClock, ids: randomIds, callers: new Callers() }).setPassword(
-    username,
-    newPassword,
-  );
+  await new Users({
+    store,
+    passwords,
+    clock: systemClock,
+    ids: randomIds,
+    callers: new Callers(),
+    coordination: { announce: async () => {} },
+  }).setPassword(username, newPassword);
   close();
 }
 

@@ -9,11 +9,14 @@ import { randomIds } from '../../src/base/ids.ts';
 import { systemClock } from '../../src/base/time/clock.ts';
 import { parseConfig } from '../../src/config/config.ts';
 import type { OutgoingMessage, Sender, SendOutcome } from '../../src/domain/notifications/outbox/sender.ts';
+import type { Announcement, AnnouncementHandlers } from '../../src/domain/ports/announcement.ts';
 import type { Lease } from '../../src/domain/ports/coordination.ts';
 import type { Engine } from '../../src/domain/ports/engine.ts';
 import type { Actor } from '../../src/domain/users/user.ts';
 import { openEmbeddedEngine } from '../../src/engines/embedded/open.ts';
+import { followAnnouncements } from '../../src/wiring/wire-announcements.ts';
 import { type Domain, wireDomain } from '../../src/wiring/wire-domain.ts';
+import { engineWith } from './engine-with.ts';
 
 export interface JoinedProcess extends Domain {
   /** The first admin, as this process knows them. */
@@ -22,6 +25,11 @@ export interface JoinedProcess extends Domain {
   loseLeases(): Promise<void>;
   /** Ends as a process does that is told to. */
   leave(): Promise<void>;
+}
+
+/** What one process does on announcements of the others. */
+interface Listening {
+  handlers: AnnouncementHandlers | undefined;
 }
 
 /** The leases of one process. */
@@ -35,6 +43,7 @@ export class SeveralProcesses {
   readonly sent: OutgoingMessage[] = [];
   readonly #folder: string;
   readonly #engine: Engine;
+  readonly #listening = new Set<Listening>();
   readonly #left: (() => Promise<void>)[] = [];
 
   private constructor(folder: string, engine: Engine) {
@@ -58,12 +67,16 @@ export class SeveralProcesses {
       },
     };
     const leases: Leases = { given: new Set(), isCut: false };
+    const own: Listening = { handlers: undefined };
+    this.#listening.add(own);
+    const engine = this.#engineOf(own, leases);
     const domain = await wireDomain({
-      ...{ clock: systemClock, ids: randomIds, engine: this.#engineNoting(leases), ownPorts: () => [] },
+      ...{ clock: systemClock, ids: randomIds, engine, ownPorts: () => [] },
       config: parseConfig({ DUNDUN_DATA_DIR: this.#folder, DUNDUN_ADMIN_PASSWORD: 'a password of the test' }),
       log: pino({ level: 'silent' }),
       overrides: { senders: new Map([['email', email]]) },
     });
+    followAnnouncements(engine.coordination, domain);
     await domain.services.guestAccess.start();
     await domain.rules.outbox.start();
     await domain.rules.watcher.start();
@@ -73,6 +86,7 @@ export class SeveralProcesses {
       await domain.charges.flush();
       await domain.rules.watcher.close();
       await domain.rules.outbox.close();
+      this.#listening.delete(own);
     };
     const leave = () => {
       leaving ??= end();
@@ -86,25 +100,23 @@ export class SeveralProcesses {
     return { ...domain, admin: domain.users.actorOf(await domain.users.getByName('admin')), loseLeases, leave };
   }
 
-  /** The engine, which notes the leases that it gives, and gives none to a process that was cut off. */
-  #engineNoting(leases: Leases): Engine {
-    const engine = this.#engine;
-    const { stores, commitLog, series, figures } = engine;
-    return {
-      ...{ stores, commitLog, series, figures },
-      coordination: {
-        acquire: async (name) => {
-          const lease = leases.isCut ? undefined : await engine.coordination.acquire(name);
-          if (lease !== undefined) leases.given.add(lease);
-          return lease;
-        },
+  /** The engine of one process: gives no lease to one that was cut off, and has the others hear what it announces. */
+  #engineOf(own: Listening, leases: Leases): Engine {
+    const { coordination } = this.#engine;
+    return engineWith(this.#engine, {
+      acquire: async (name) => {
+        const lease = leases.isCut ? undefined : await coordination.acquire(name);
+        if (lease !== undefined) leases.given.add(lease);
+        return lease;
       },
-      openMqttSessions: (rules) => engine.openMqttSessions(rules),
-      usage: () => engine.usage(),
-      seal: () => engine.seal(),
-      observe: (observer) => engine.observe(observer),
-      close: () => engine.close(),
-    };
+      announce: async (announcement) => {
+        const others = [...this.#listening].filter((other) => other !== own);
+        await Promise.all(others.map(({ handlers }) => handlers && handle(handlers, announcement)));
+      },
+      listen: (handlers) => {
+        own.handlers = handlers;
+      },
+    });
   }
 
   /** Ends all processes, and removes their data. */
@@ -113,4 +125,10 @@ export class SeveralProcesses {
     await this.#engine.close();
     await rm(this.#folder, { recursive: true, force: true });
   }
+}
+
+/** Plain values alone come through, as over a network. */
+function handle(handlers: AnnouncementHandlers, announcement: Announcement): Promise<void> {
+  const apply = handlers[announcement.kind] as (announcement: Announcement) => Promise<void>;
+  return apply(structuredClone(announcement));
 }

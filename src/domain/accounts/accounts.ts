@@ -208,7 +208,7 @@ export class Accounts {
     }
     const isReset = actor.key !== user.key;
     await this.#users.setPassword(user.username, password, { caller: actor.caller, endKeys: isReset });
-    if (isReset) this.#keys.forget();
+    if (isReset) await this.#keys.changed();
     await this.#revocations.announce({
       ...{ userKey: user.key, userId: user.id, username: user.username },
       ...(isReset ? { withKeys: true } : {}),
@@ -247,7 +247,7 @@ export class Accounts {
       if (devices.length > 0) continue;
       try {
         await this.#store.remove(user.key, { newOwner: newOwner?.key, atMs: this.#clock.now() });
-        this.#gateways.forgetAll();
+        await this.#gateways.anyChanged();
         return;
       } catch (error) {
         // A device whose creation had begun before the removal was added meanwhile.

@@ -8,6 +8,7 @@ import { Refusal } from '../../base/refusal.ts';
 import type { Clock } from '../../base/time/clock.ts';
 import { limits } from '../../config/limits.ts';
 import type { Permissions } from '../permissions/permission.ts';
+import type { Announcer } from '../ports/coordination.ts';
 import type { Actor, User } from '../users/user.ts';
 import type { Users } from '../users/users.ts';
 import type { RefreshSession, RefreshSessionStore } from './refresh-session-store.ts';
@@ -35,6 +36,7 @@ export class RefreshSessions {
   readonly #store: RefreshSessionStore;
   readonly #users: Users;
   readonly #permissions: Permissions;
+  readonly #coordination: Announcer;
   readonly #clock: Clock;
   readonly #ids: Ids;
   readonly #rotationKey: Uint8Array;
@@ -50,6 +52,7 @@ export class RefreshSessions {
     readonly store: RefreshSessionStore;
     readonly users: Users;
     readonly permissions: Permissions;
+    readonly coordination: Announcer;
     readonly clock: Clock;
     readonly ids: Ids;
     readonly rotationKey: Uint8Array;
@@ -57,6 +60,7 @@ export class RefreshSessions {
     this.#store = parts.store;
     this.#users = parts.users;
     this.#permissions = parts.permissions;
+    this.#coordination = parts.coordination;
     this.#clock = parts.clock;
     this.#ids = parts.ids;
     this.#rotationKey = parts.rotationKey;
@@ -143,7 +147,7 @@ export class RefreshSessions {
     const user = await this.#requireSelfOrAdmin(actor, userId);
     if (id === undefined) {
       await this.#store.removeAll(user.key);
-      this.#forget();
+      await this.#changed();
       return;
     }
     const session = await this.#store.findById(id);
@@ -153,10 +157,16 @@ export class RefreshSessions {
 
   async #end({ family }: RefreshSession): Promise<void> {
     await this.#store.remove(family);
-    this.#forget();
+    await this.#changed();
   }
 
-  #forget(): void {
+  async #changed(): Promise<void> {
+    this.forget();
+    await this.#coordination.announce({ kind: 'refresh-sessions-changed' });
+  }
+
+  /** Drops the cache, because sessions were ended. */
+  forget(): void {
     this.#changes += 1;
     this.#known.clear();
   }

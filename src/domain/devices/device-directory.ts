@@ -6,6 +6,7 @@ import { LoadingCache } from '../../base/memory/loading-cache.ts';
 import { Refusal } from '../../base/refusal.ts';
 import { nextLoopTurn } from '../../base/time/next-loop-turn.ts';
 import { limits } from '../../config/limits.ts';
+import type { Announcer } from '../ports/coordination.ts';
 import { remembered } from '../remembered.ts';
 import type { Device, DeviceId } from './device.ts';
 import { deviceHeapBytes } from './device-heap-bytes.ts';
@@ -16,10 +17,19 @@ import type { SensorId } from './sensor.ts';
 /** Devices loaded before other work has its turn. */
 const soughtAtOnce = 50;
 
+/** A device, or one of its sensors. */
+interface DevicePart {
+  readonly device: DeviceId;
+  readonly sensor?: SensorId | undefined;
+}
+
 export class DeviceDirectory {
   readonly #devices: LoadingCache<DeviceId, Device>;
   /** Devices and sensors whose removal is queued: `device` or `device/sensor`. Bounded by the queue of statements. */
   readonly #leaving = new Set<string>();
+  /** The same by other processes. Bounded by their queues. */
+  readonly #leavingElsewhere = new Set<string>();
+  readonly #coordination: Announcer;
   readonly #pushesCommitted: () => Promise<void>;
   /** Growth of devices by changes in progress. Bounded by the queue of statements. */
   readonly #growing = new Map<DeviceId, DeviceSize>();
@@ -29,8 +39,10 @@ export class DeviceDirectory {
     readonly bytesMax: number;
     /** Resolves when all datapoints accepted so far are committed. */
     readonly pushesCommitted: () => Promise<void>;
+    readonly coordination: Announcer;
   }) {
     this.#pushesCommitted = options.pushesCommitted;
+    this.#coordination = options.coordination;
     this.#devices = new LoadingCache({
       load: (id) => options.store.find(id),
       weightMax: options.bytesMax,
@@ -52,7 +64,7 @@ export class DeviceDirectory {
   }
 
   async find(id: DeviceId): Promise<Device | undefined> {
-    return this.#leaving.has(id) ? undefined : this.#devices.find(id);
+    return this.#isLeaving(id) ? undefined : this.#devices.find(id);
   }
 
   /**
@@ -79,8 +91,12 @@ export class DeviceDirectory {
   }
 
   isLeaving(device: DeviceId, sensor: SensorId): boolean {
-    if (this.#leaving.size === 0) return false;
-    return this.#leaving.has(device) || this.#leaving.has(`${device}/${sensor}`);
+    if (this.#leaving.size === 0 && this.#leavingElsewhere.size === 0) return false;
+    return this.#isLeaving(device) || this.#isLeaving(`${device}/${sensor}`);
+  }
+
+  #isLeaving(name: string): boolean {
+    return this.#leaving.has(name) || this.#leavingElsewhere.has(name);
   }
 
   /**
@@ -110,8 +126,14 @@ export class DeviceDirectory {
     else this.#growing.set(id, left);
   }
 
-  /** Reloads the device after a change of the store; until then the old one is used. */
-  refresh(id: DeviceId): Promise<void> {
+  /** Reloads the device after a change of the store, here and in other processes; until then the old one is used. */
+  async refresh(id: DeviceId): Promise<void> {
+    await this.reload(id);
+    await this.#coordination.announce({ kind: 'device-changed', device: id });
+  }
+
+  /** Reloads the device, which another process has changed. */
+  reload(id: DeviceId): Promise<void> {
     return this.#devices.refresh(id);
   }
 
@@ -120,28 +142,48 @@ export class DeviceDirectory {
     this.#devices.forget(id);
   }
 
-  /** Drops all devices, because any may have changed (a user was renamed or removed). */
+  /** Drops all devices, because any may have changed. */
   forgetAll(): void {
+    this.#leavingElsewhere.clear();
     this.#devices.forgetAll();
   }
 
   /** Runs a removal; while it is in progress, nothing is accepted for what it removes. */
-  async leave(
-    what: { readonly device: DeviceId; readonly sensor?: SensorId },
-    removal: () => Promise<void>,
-  ): Promise<void> {
-    const name = what.sensor === undefined ? what.device : `${what.device}/${what.sensor}`;
+  async leave(what: DevicePart, removal: () => Promise<void>): Promise<void> {
+    const name = nameOf(what);
+    const tell = (isLeaving: boolean) => this.#coordination.announce({ kind: 'device-leaving', ...what, isLeaving });
     this.#leaving.add(name);
     try {
       // Earlier pushes are committed first, so that the removal includes them.
-      await this.#pushesCommitted();
+      await Promise.all([this.#pushesCommitted(), tell(true)]);
       await removal();
     } finally {
       this.#leaving.delete(name);
-      if (what.sensor === undefined) this.forget(what.device);
-      else await this.refresh(what.device);
+      await this.#reloadRest(what);
+      await tell(false);
     }
   }
+
+  /** Follows a removal by another process; when it begins, resolves when what was accepted here is committed. */
+  async followLeaving(what: DevicePart, isLeaving: boolean): Promise<void> {
+    if (isLeaving) {
+      this.#leavingElsewhere.add(nameOf(what));
+      await this.#pushesCommitted();
+    } else {
+      this.#leavingElsewhere.delete(nameOf(what));
+      await this.#reloadRest(what);
+    }
+  }
+
+  /** After a removal: drops the device that is gone, or reloads the one that has lost a sensor. */
+  async #reloadRest({ device, sensor }: DevicePart): Promise<void> {
+    if (sensor === undefined) this.forget(device);
+    else await this.reload(device);
+  }
+}
+
+function nameOf({ device, sensor }: DevicePart): string {
+  return sensor === undefined ? device : `${device}/${sensor}`;
 }
 
 function plus(one: DeviceSize, other: DeviceSize): DeviceSize {

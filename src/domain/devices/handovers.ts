@@ -20,7 +20,7 @@ export class Handovers {
   readonly #permissions: Permissions;
   readonly #users: Users;
   readonly #clock: Clock;
-  readonly #onKeysChanged: () => void;
+  readonly #onKeysChanged: () => Promise<void>;
 
   /** @param parts.onKeysChanged called when API keys may name other devices than before. */
   constructor(parts: {
@@ -29,7 +29,7 @@ export class Handovers {
     readonly permissions: Permissions;
     readonly users: Users;
     readonly clock: Clock;
-    readonly onKeysChanged: () => void;
+    readonly onKeysChanged: () => Promise<void>;
   }) {
     this.#store = parts.store;
     this.#directory = parts.directory;
@@ -106,7 +106,7 @@ export class Handovers {
     try {
       await write({ device: device.key, atMs: this.#clock.now() });
     } finally {
-      this.#onKeysChanged();
+      await this.#onKeysChanged();
       await this.#directory.refresh(device.id);
     }
   }

@@ -2,22 +2,40 @@
 // client compete for the same name: here one of them decides at a time (contract 6 and 8). Called by gateways.ts and by
 // MQTT, which knows connections and stored sessions.
 import { Refusal } from '../../base/refusal.ts';
+import type { Announcer } from '../ports/coordination.ts';
 import type { Actor, UserKey } from '../users/user.ts';
 
 /** Implemented by MQTT. */
 export interface ClientIdHolders {
   /** Users, without guest, who have a client connected under the id or a session stored under it. */
   holdersOf(clientId: string): readonly UserKey[];
+  /** Closes the connection under the id where it gives way to this user; resolves when it is closed. */
+  letGo(clientId: string, user: UserKey): Promise<void>;
 }
 
 export class ClientIds {
+  readonly #coordination: Announcer;
   #holders: ClientIdHolders | undefined;
   /** By id: the work begun last. Bounded by the requests and connections in progress. */
   readonly #turns = new Map<string, Promise<unknown>>();
 
+  constructor({ coordination }: { readonly coordination: Announcer }) {
+    this.#coordination = coordination;
+  }
+
   /** Before this is called no id is in use, because no client can be connected. */
   follow(holders: ClientIdHolders): void {
     this.#holders = holders;
+  }
+
+  /** Has other processes let go of the id's session, for a user who may connect under it. */
+  takeOver(clientId: string, user: UserKey): Promise<void> {
+    return this.#coordination.announce({ kind: 'client-id-taken', clientId, user });
+  }
+
+  /** Lets go of the id, for a user who connects elsewhere. */
+  async letGo(clientId: string, user: UserKey): Promise<void> {
+    await this.#holders?.letGo(clientId, user);
   }
 
   /** Runs the work when no other work on the same id is in progress, so that what it reads stays true until it ends. */

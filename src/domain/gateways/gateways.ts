@@ -17,6 +17,7 @@ import {
   type Visibility,
   visibilityOfNew,
 } from '../permissions/visibility.ts';
+import type { Announcer } from '../ports/coordination.ts';
 import type { GuestShares } from '../quotas/guest-shares.ts';
 import { remembered } from '../remembered.ts';
 import { type ScopeSet, scope } from '../scopes.ts';
@@ -40,6 +41,7 @@ export class Gateways {
   readonly #presence: Presence;
   readonly #clientIds: ClientIds;
   readonly #users: Users;
+  readonly #coordination: Announcer;
   readonly #clock: Clock;
   readonly #defaultVisibility: Visibility;
   readonly #known: LoadingCache<GatewayId, Gateway>;
@@ -51,6 +53,7 @@ export class Gateways {
     readonly presence: Presence;
     readonly clientIds: ClientIds;
     readonly users: Users;
+    readonly coordination: Announcer;
     readonly clock: Clock;
     readonly defaultVisibility: Visibility;
   }) {
@@ -60,6 +63,7 @@ export class Gateways {
     this.#presence = parts.presence;
     this.#clientIds = parts.clientIds;
     this.#users = parts.users;
+    this.#coordination = parts.coordination;
     this.#clock = parts.clock;
     this.#defaultVisibility = parts.defaultVisibility;
     this.#known = new LoadingCache({
@@ -79,7 +83,18 @@ export class Gateways {
     return this.#known.find(id);
   }
 
-  /** Drops the cache, because any gateway may have changed (a user was removed). */
+  /** Drops the cache here and in other processes, because any gateway may have changed (a user was removed). */
+  async anyChanged(): Promise<void> {
+    this.forgetAll();
+    await this.#coordination.announce({ kind: 'gateway-changed' });
+  }
+
+  /** Reads a gateway anew that another process has changed. */
+  reload(id: GatewayId): Promise<void> {
+    return this.#known.refresh(id);
+  }
+
+  /** Drops the cache, because any gateway may have changed. */
   forgetAll(): void {
     this.#known.forgetAll();
   }
@@ -210,6 +225,7 @@ export class Gateways {
       await write();
     } finally {
       await this.#known.refresh(id);
+      await this.#coordination.announce({ kind: 'gateway-changed', gateway: id });
     }
   }
 }

@@ -8,6 +8,7 @@ import { Refusal } from '../../base/refusal.ts';
 import type { Clock } from '../../base/time/clock.ts';
 import { limits } from '../../config/limits.ts';
 import type { Permissions } from '../permissions/permission.ts';
+import type { Announcer } from '../ports/coordination.ts';
 import { remembered } from '../remembered.ts';
 import type { SessionRevocations } from '../users/session-revocations.ts';
 import type { Actor, KeyScopes, User } from '../users/user.ts';
@@ -42,6 +43,7 @@ export class Keys {
   readonly #users: Users;
   readonly #permissions: Permissions;
   readonly #revocations: SessionRevocations;
+  readonly #coordination: Announcer;
   readonly #clock: Clock;
   readonly #ids: Ids;
   #changes = 0;
@@ -61,6 +63,7 @@ export class Keys {
     readonly users: Users;
     readonly permissions: Permissions;
     readonly revocations: SessionRevocations;
+    readonly coordination: Announcer;
     readonly clock: Clock;
     readonly ids: Ids;
   }) {
@@ -68,6 +71,7 @@ export class Keys {
     this.#users = parts.users;
     this.#permissions = parts.permissions;
     this.#revocations = parts.revocations;
+    this.#coordination = parts.coordination;
     this.#clock = parts.clock;
     this.#ids = parts.ids;
   }
@@ -122,7 +126,7 @@ export class Keys {
       if (id === undefined) await this.#store.removeAll(user.key);
       else await this.#store.remove(id);
     } finally {
-      this.forget();
+      await this.changed();
     }
     const { username } = user;
     await this.#revocations.announce({
@@ -131,6 +135,12 @@ export class Keys {
       username,
       ...(id === undefined ? { keysOnly: true } : { keyId: id }),
     });
+  }
+
+  /** Drops the cache here and in other processes, because keys were changed. */
+  async changed(): Promise<void> {
+    this.forget();
+    await this.#coordination.announce({ kind: 'keys-changed' });
   }
 
   /** Drops the cache, because keys were changed elsewhere. */
@@ -148,7 +158,7 @@ export class Keys {
     try {
       await this.#store.remove(id);
     } finally {
-      this.forget();
+      await this.changed();
     }
     const { key: userKey, userId, username } = actor;
     await this.#revocations.announce({ userKey, userId, username, keyId: id });

@@ -1,6 +1,8 @@
 // The port of what processes on the same data agree on. Work of which there is one in all of them (retention, the outbox,
 // the evaluation of rules) is done by who holds its lease. Every engine passes test/storage/coordination.suite.ts.
 
+import type { Announcement, AnnouncementHandlers } from './announcement.ts';
+
 /** A part of the rules, which one process evaluates. Part 0 has all rules as long as nobody divides them. */
 export type RulesLeaseName = `rules/${number}`;
 
@@ -28,6 +30,17 @@ export interface Lease extends Fence {
 }
 
 export interface Coordination {
+  /**
+   * Tells all other processes of a change that is stored. Resolves when each of them has applied it, or can write and
+   * deliver nothing any more: from then on nothing passes anywhere that the change forbids. This process applies it by
+   * itself. Called before the change is acknowledged, and never by who holds a turn that applying it would wait for.
+   */
+  announce(announcement: Announcement): Promise<void>;
+  /** Has the handlers called on what other processes announce. Once, before any door opens. */
+  listen(handlers: AnnouncementHandlers): void;
   /** Takes the lease where nobody holds it; undefined where somebody does. Never waits for its holder. */
   acquire(name: LeaseName): Promise<Lease | undefined>;
 }
+
+/** What it takes to tell the other processes of a change. */
+export type Announcer = Pick<Coordination, 'announce'>;

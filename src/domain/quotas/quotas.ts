@@ -4,6 +4,7 @@ import type { Log } from '../../base/log.ts';
 import { type QuotaKind, type QuotaLimits, quotaKinds } from '../../base/quota-kinds.ts';
 import { Refusal } from '../../base/refusal.ts';
 import type { Permissions } from '../permissions/permission.ts';
+import type { Announcer } from '../ports/coordination.ts';
 import type { Actor, User, UserKey } from '../users/user.ts';
 import type { Users } from '../users/users.ts';
 import type { QuotaExceptions, QuotaReport } from './quota.ts';
@@ -13,6 +14,7 @@ export class Quotas {
   readonly #store: QuotaStore;
   readonly #users: Users;
   readonly #permissions: Permissions;
+  readonly #coordination: Announcer;
   readonly #log: Log;
   readonly #listeners: ((user: UserKey) => void)[] = [];
 
@@ -20,11 +22,13 @@ export class Quotas {
     readonly store: QuotaStore;
     readonly users: Users;
     readonly permissions: Permissions;
+    readonly coordination: Announcer;
     readonly log: Log;
   }) {
     this.#store = parts.store;
     this.#users = parts.users;
     this.#permissions = parts.permissions;
+    this.#coordination = parts.coordination;
     this.#log = parts.log;
   }
 
@@ -83,7 +87,13 @@ export class Quotas {
     if (!actor.admin) throw new Refusal('forbidden', 'Only an admin sets quotas.');
     await this.#store.putExceptions(user.key, exceptions);
     this.#log.info({ admin: actor.username, username: user.username, quotas: exceptions }, 'quotas of a user were set');
-    for (const listener of this.#listeners) listener(user.key);
+    this.apply(user.key);
+    await this.#coordination.announce({ kind: 'quotas-changed', user: user.key });
+  }
+
+  /** Tells the listeners that the quotas of a user were set. */
+  apply(user: UserKey): void {
+    for (const listener of this.#listeners) listener(user);
   }
 
   /** Calls the listener after the quotas of a user were set. */

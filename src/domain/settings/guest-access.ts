@@ -4,6 +4,7 @@
 import type { Log } from '../../base/log.ts';
 import { Refusal } from '../../base/refusal.ts';
 import type { GuestAccess, Permissions } from '../permissions/permission.ts';
+import type { Announcer } from '../ports/coordination.ts';
 import type { SessionRevocations } from '../users/session-revocations.ts';
 import type { Actor, User } from '../users/user.ts';
 import type { SettingStore } from './setting-store.ts';
@@ -23,6 +24,7 @@ export class GuestAccessSetting {
   readonly #store: SettingStore;
   readonly #permissions: Permissions;
   readonly #revocations: SessionRevocations;
+  readonly #coordination: Announcer;
   readonly #guest: User;
   readonly #log: Log;
   readonly #fixed: GuestAccess | undefined;
@@ -32,6 +34,7 @@ export class GuestAccessSetting {
     readonly store: SettingStore;
     readonly permissions: Permissions;
     readonly revocations: SessionRevocations;
+    readonly coordination: Announcer;
     readonly guest: User;
     readonly log: Log;
     /** The operator's choice; undefined: admins choose. */
@@ -40,12 +43,13 @@ export class GuestAccessSetting {
     this.#store = parts.store;
     this.#permissions = parts.permissions;
     this.#revocations = parts.revocations;
+    this.#coordination = parts.coordination;
     this.#guest = parts.guest;
     this.#log = parts.log;
     this.#fixed = parts.fixed;
   }
 
-  /** Restores the stored choice. Called before any port opens. */
+  /** Restores the stored choice. Called before any port opens, and when another process has stored one. */
   async start(): Promise<void> {
     const chosen = (await this.#store.find(name)) as GuestAccess | undefined;
     this.#isChosen = chosen !== undefined;
@@ -73,6 +77,7 @@ export class GuestAccessSetting {
     this.#isChosen = true;
     this.#permissions.guestAccess = access;
     this.#log.info({ by: actor.username, before, access }, 'audit: guest access was chosen');
+    await this.#coordination.announce({ kind: 'guest-access-changed' });
     // Ends existing MQTT connections of guests.
     if (access === 'none')
       await this.#revocations.announce({

@@ -1,25 +1,17 @@
 // Announces that a sign-in has ended (new password, removed user, revoked key) to everything that holds on to it, such
 // as MQTT connections. Announced by users and keys; when `announce` resolves, the sign-in is no longer used anywhere.
-import type { UserKey } from './user.ts';
-
-export interface SessionRevocation {
-  readonly userKey: UserKey;
-  readonly userId: string;
-  readonly username: string;
-  /** Only sign-ins with this API key end. */
-  readonly keyId?: string;
-  /** True when all API keys of the user end too. */
-  readonly withKeys?: boolean;
-  /** True when only the API keys of the user end. */
-  readonly keysOnly?: boolean;
-  /** True when the user is removed, with everything stored for them. */
-  readonly isRemoval?: boolean;
-}
+import type { Announcer } from '../ports/coordination.ts';
+import type { SessionRevocation } from './session-revocation.ts';
 
 type RevocationListener = (revocation: SessionRevocation) => Promise<void>;
 
 export class SessionRevocations {
+  readonly #coordination: Announcer;
   readonly #listeners = new Set<RevocationListener>();
+
+  constructor({ coordination }: { readonly coordination: Announcer }) {
+    this.#coordination = coordination;
+  }
 
   /** Calls the listener for each revocation; the function returned unsubscribes it. */
   subscribe(listener: RevocationListener): () => void {
@@ -27,7 +19,14 @@ export class SessionRevocations {
     return () => this.#listeners.delete(listener);
   }
 
+  /** Resolves when no process uses the sign-in any more. */
   async announce(revocation: SessionRevocation): Promise<void> {
+    const elsewhere = this.#coordination.announce({ kind: 'sign-in-revoked', revocation });
+    await Promise.all([this.apply(revocation), elsewhere]);
+  }
+
+  /** Resolves when this process does not use the sign-in any more. */
+  async apply(revocation: SessionRevocation): Promise<void> {
     await Promise.all([...this.#listeners].map((listener) => listener(revocation)));
   }
 }

@@ -9,6 +9,8 @@ import type { Clock } from '../../base/time/clock.ts';
 import { limits } from '../../config/limits.ts';
 import type { Caller } from '../callers/caller.ts';
 import type { Callers } from '../callers/callers.ts';
+import type { UserNames } from '../ports/announcement.ts';
+import type { Announcer } from '../ports/coordination.ts';
 import { remembered } from '../remembered.ts';
 import type { Passwords } from './passwords.ts';
 import {
@@ -50,6 +52,7 @@ export class Users {
   readonly #clock: Clock;
   readonly #ids: Ids;
   readonly #callers: Callers;
+  readonly #coordination: Announcer;
   #changes = 0;
   readonly #cache = new LruCache<string, Cached>({
     weightMax: limits.usersCachedBytesMax,
@@ -59,6 +62,8 @@ export class Users {
   });
   /** Users being removed: they are no longer found. */
   readonly #leaving = new Set<UserKey>();
+  /** The same by other processes. Bounded by their removals in progress. */
+  readonly #leavingElsewhere = new Set<UserKey>();
 
   constructor(parts: {
     readonly store: UserStore;
@@ -66,15 +71,17 @@ export class Users {
     readonly clock: Clock;
     readonly ids: Ids;
     readonly callers: Callers;
+    readonly coordination: Announcer;
   }) {
     this.#store = parts.store;
     this.#passwords = parts.passwords;
     this.#clock = parts.clock;
     this.#ids = parts.ids;
     this.#callers = parts.callers;
+    this.#coordination = parts.coordination;
   }
 
-  /** Increases with every change of a user by this process, so that caches that depend on users are dropped at once. */
+  /** Increases with every change of a user that is heard of, so that caches that depend on users are dropped at once. */
   get changes(): number {
     return this.#changes;
   }
@@ -170,19 +177,24 @@ export class Users {
     try {
       await this.#store.update(key, change(user));
     } finally {
-      this.#forget(user);
+      await this.#changed(user);
     }
   }
 
   /** Runs the removal of a user, who is no longer found from its beginning on. */
   async leave(user: User, removal: () => Promise<void>): Promise<void> {
-    this.#leaving.add(user.key);
-    this.#forget(user);
+    const { key, id, username } = user;
+    const tell = (isLeaving: boolean) =>
+      this.#coordination.announce({ kind: 'user-leaving', user: { key, id, username }, isLeaving });
+    this.#leaving.add(key);
+    this.forget(user);
     try {
+      await tell(true);
       await removal();
     } finally {
-      this.#leaving.delete(user.key);
-      this.#forget(user);
+      this.#leaving.delete(key);
+      this.forget(user);
+      await tell(false);
     }
   }
 
@@ -200,7 +212,7 @@ export class Users {
     try {
       await this.#store.setPassword(user.key, hash, { endKeys });
     } finally {
-      this.#forget(user);
+      await this.#changed(user);
     }
   }
 
@@ -209,7 +221,7 @@ export class Users {
     try {
       await this.#store.rotateWebhookKey(user.key, this.#clock.now());
     } finally {
-      this.#forget(user);
+      await this.#changed(user);
     }
     return this.getById(user.id);
   }
@@ -244,10 +256,37 @@ export class Users {
       this.#cache.delete(`name:${user.username}`);
       this.#cache.delete(`id:${user.id}`);
     }
-    return this.getByName(user.username);
+    const created = await this.getByName(user.username);
+    // Other processes may remember for a moment that there is nobody of this name.
+    await this.#announce(created);
+    return created;
   }
 
-  #forget(user: User): void {
+  /** Follows the removal of a user by another process. */
+  followLeaving(user: UserNames, isLeaving: boolean): void {
+    if (isLeaving) this.#leavingElsewhere.add(user.key);
+    else this.#leavingElsewhere.delete(user.key);
+    this.forget(user);
+  }
+
+  /** Drops all users, because any may have changed. */
+  forgetAll(): void {
+    this.#changes += 1;
+    this.#leavingElsewhere.clear();
+    this.#cache.clear();
+  }
+
+  #changed(user: User): Promise<void> {
+    this.forget(user);
+    return this.#announce(user);
+  }
+
+  #announce({ key, id, username }: User): Promise<void> {
+    return this.#coordination.announce({ kind: 'user-changed', user: { key, id, username } });
+  }
+
+  /** Drops the user, who was changed. */
+  forget(user: UserNames): void {
     this.#changes += 1;
     for (const name of [`key:${user.key}`, `id:${user.id}`, `name:${user.username}`]) this.#cache.delete(name);
   }
@@ -272,7 +311,8 @@ export class Users {
   }
 
   #unlessLeaving(user: User | undefined): User | undefined {
-    return user !== undefined && this.#leaving.has(user.key) ? undefined : user;
+    if (user === undefined) return undefined;
+    return this.#leaving.has(user.key) || this.#leavingElsewhere.has(user.key) ? undefined : user;
   }
 
   #isFresh(cached: Cached): boolean {

@@ -8,7 +8,7 @@ import type { Clock } from '../../../base/time/clock.ts';
 import { nextLoopTurn } from '../../../base/time/next-loop-turn.ts';
 import { limits } from '../../../config/limits.ts';
 import { LeaseLost } from '../../lease-lost.ts';
-import type { Coordination, Lease } from '../../ports/coordination.ts';
+import type { Announcer, Coordination, Lease } from '../../ports/coordination.ts';
 import type { UserKey } from '../../users/user.ts';
 import { Leadership } from '../leadership.ts';
 import type { Channel } from '../rules/notification.ts';
@@ -24,6 +24,7 @@ type ChannelOutcome = MessageOutcome & { readonly channel: string; readonly leas
 
 export class Outbox {
   readonly #store: MessageStore;
+  readonly #coordination: Announcer;
   /** Held while this process is the one that sends. */
   readonly #leadership: Leadership;
   readonly #dispatcher: Dispatcher;
@@ -53,6 +54,7 @@ export class Outbox {
     readonly log: Log;
   }) {
     this.#store = parts.messageStore;
+    this.#coordination = parts.coordination;
     this.#leadership = new Leadership({ ...parts, name: 'outbox', onEnded: () => this.#wake() });
     this.#dispatcher = parts.dispatcher;
     this.#counters = parts.counters;
@@ -73,11 +75,23 @@ export class Outbox {
 
   /** The lease, if this process is the one that sends. One that begins sends again what the last one had under way. */
   #lead(): Promise<Lease | undefined> {
-    return this.#leadership.take((lease) => this.#store.requeue(lease));
+    return this.#leadership.take(async (lease) => {
+      await this.#store.requeue(lease);
+      for (const queue of this.#queues) queue.dueMs = Number.NEGATIVE_INFINITY;
+    });
   }
 
-  /** New messages wait on these channels. */
+  /** New messages wait on these channels: sends them, or tells the process that does. */
   wakeFor(channels: ReadonlySet<string>): void {
+    this.wakeHere(channels);
+    if (this.#leadership.lease !== undefined) return;
+    this.#coordination
+      .announce({ kind: 'messages-waiting', channels: [...channels] })
+      .catch((error: unknown) => this.#log.warn({ err: error }, 'who sends messages could not be told of new ones'));
+  }
+
+  /** The same, for this process alone. */
+  wakeHere(channels: ReadonlySet<string>): void {
     for (const queue of this.#queues) if (channels.has(queue.channel)) queue.dueMs = Number.NEGATIVE_INFINITY;
     this.#wake();
   }

@@ -78,3 +78,9 @@ function bytesOf({ readings }: SeenPush): number {
   for (const { value } of readings) bytes += typeof value === 'number' ? 50 : 50 + value.length * 2;
   return bytes;
 }
+
+/** The seq of the last datapoint; 0 without any. */
+export function lastSeqOf(pushes: readonly SeenPush[]): number {
+  const last = pushes.at(-1);
+  return last === undefined ? 0 : last.firstSeq + last.readings.length - 1;
+}

@@ -21,7 +21,7 @@ import type { Evaluator } from './evaluator.ts';
 import { pushesOf } from './logged-pushes.ts';
 import type { RuleIndex } from './rule-index.ts';
 import { loadRules } from './rule-loading.ts';
-import { type SeenPush, WatchQueue } from './watch-queue.ts';
+import { lastSeqOf, type SeenPush, WatchQueue } from './watch-queue.ts';
 import type { WatchStore } from './watch-store.ts';
 
 export class Watcher implements RuleChanges {
@@ -121,6 +121,15 @@ export class Watcher implements RuleChanges {
       } finally {
         await this.#refresh(id);
       }
+    });
+  }
+
+  /** Takes in a rule that another process has changed; without an id all of them. */
+  follow(id?: NotificationId): Promise<void> {
+    return this.#exclusively(async () => {
+      if (id === undefined) return this.#discardUnstored();
+      await this.#ensureFollowing(this.#commitLog.lastPosition);
+      await this.#refresh(id);
     });
   }
 
@@ -374,7 +383,7 @@ export class Watcher implements RuleChanges {
     if (!this.#queue.isEmpty) this.#fallBehind();
   }
 
-  /** After a failure: loads the rules again, which discards all results that were not stored. */
+  /** Loads the rules again, which discards all results that were not stored. */
   async #discardUnstored(): Promise<void> {
     try {
       await this.#load();
@@ -389,9 +398,4 @@ export class Watcher implements RuleChanges {
     this.#turn = result.catch(() => {});
     return result;
   }
-}
-
-function lastSeqOf(pushes: readonly SeenPush[]): number {
-  const last = pushes.at(-1);
-  return last === undefined ? 0 : last.firstSeq + last.readings.length - 1;
 }

@@ -1,5 +1,6 @@
 // Coordination for the embedded engine. The lock on the data folder ensures that one process has the data, so a lease that
-// is not held is granted at once, and none is ever lost. Epochs are stored, so that they grow over restarts too.
+// is not held is granted at once, and none is ever lost. Epochs are stored, so that they grow over restarts too. A change
+// need not be announced, because there is no other process.
 import type { Coordination, Fence, Lease, LeaseName } from '../../../domain/ports/coordination.ts';
 
 export class LocalCoordination implements Coordination {
@@ -24,6 +25,10 @@ export class LocalCoordination implements Coordination {
       throw error;
     }
   }
+
+  async announce(): Promise<void> {}
+
+  listen(): void {}
 
   /** False where the lease was taken with a greater epoch since. */
   isNewest({ name, epoch }: Fence): boolean {

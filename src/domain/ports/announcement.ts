@@ -1,0 +1,50 @@
+// All that one process tells the others that use the same data: each kind is a change of what they hold in memory. Plain
+// values, because another engine sends them over a network. What each process does on them is in
+// wiring/wire-announcements.ts.
+import type { DeviceId } from '../devices/device.ts';
+import type { SensorId } from '../devices/sensor.ts';
+import type { GatewayId } from '../gateways/gateway.ts';
+import type { NotificationId } from '../notifications/rules/notification.ts';
+import type { SessionRevocation } from '../users/session-revocation.ts';
+import type { User, UserKey } from '../users/user.ts';
+
+/** Under which a user is looked up and held in memory. */
+export type UserNames = Pick<User, 'key' | 'id' | 'username'>;
+
+export type Announcement =
+  /** A user was created, changed or has a new password. */
+  | { readonly kind: 'user-changed'; readonly user: UserNames }
+  /** The removal of a user begins (they are no longer found) or has ended. */
+  | { readonly kind: 'user-leaving'; readonly user: UserNames; readonly isLeaving: boolean }
+  /** API keys were revoked, or name other devices. */
+  | { readonly kind: 'keys-changed' }
+  /** Refresh sessions were ended. */
+  | { readonly kind: 'refresh-sessions-changed' }
+  /** A sign-in has ended, and with it every connection that uses it. */
+  | { readonly kind: 'sign-in-revoked'; readonly revocation: SessionRevocation }
+  /** A device, one of its parts or a share of it was changed, or it was handed over. */
+  | { readonly kind: 'device-changed'; readonly device: DeviceId }
+  /** The removal of a device or a sensor begins (nothing is accepted for it) or has ended. */
+  | {
+      readonly kind: 'device-leaving';
+      readonly device: DeviceId;
+      readonly sensor?: SensorId | undefined;
+      readonly isLeaving: boolean;
+    }
+  /** A gateway was changed, handed over or removed; without an id: any may have been. */
+  | { readonly kind: 'gateway-changed'; readonly gateway?: GatewayId }
+  | { readonly kind: 'guest-access-changed' }
+  | { readonly kind: 'quotas-changed'; readonly user: UserKey }
+  /** A rule was created, changed or removed. */
+  | { readonly kind: 'rule-changed'; readonly rule: NotificationId }
+  /** Messages wait on these channels for the process that sends. */
+  | { readonly kind: 'messages-waiting'; readonly channels: readonly string[] }
+  /** A client of this user connects under this id: who serves the id lets go of its session. */
+  | { readonly kind: 'client-id-taken'; readonly clientId: string; readonly user: UserKey }
+  /** Announcements may have been missed, because a process ended between a change and its announcement. */
+  | { readonly kind: 'anything-changed' };
+
+/** What a process does on each kind of announcement; resolves when it is applied. */
+export type AnnouncementHandlers = {
+  readonly [K in Announcement['kind']]: (announcement: Extract<Announcement, { readonly kind: K }>) => Promise<void>;
+};

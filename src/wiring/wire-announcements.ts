@@ -1,0 +1,60 @@
+// What this process does when another one announces a change: drops or reads anew what it holds in memory. Nothing that was
+// permitted before is still on its way to a commit when it says that it is done. Called by server.ts before the doors open.
+import type { Coordination } from '../domain/ports/coordination.ts';
+import type { Domain } from './wire-domain.ts';
+
+export function followAnnouncements(coordination: Coordination, domain: Domain): void {
+  const { users, directory, revocations, clientIds, rules, writer, services } = domain;
+  const { keys, refreshSessions, gateways, guestAccess, quotas } = services;
+  // Permission and append are one turn of the event loop, so what was permitted is in the writer's queue by now.
+  const committed = () => writer.append({ pushes: [] });
+  coordination.listen({
+    'user-changed': async ({ user }) => {
+      users.forget(user);
+      await committed();
+    },
+    'user-leaving': async ({ user, isLeaving }) => {
+      users.followLeaving(user, isLeaving);
+      await committed();
+    },
+    'keys-changed': async () => {
+      keys.forget();
+      await committed();
+    },
+    'refresh-sessions-changed': async () => {
+      refreshSessions.forget();
+      await committed();
+    },
+    'sign-in-revoked': async ({ revocation }) => {
+      await revocations.apply(revocation);
+      await committed();
+    },
+    'device-changed': async ({ device }) => {
+      await directory.reload(device);
+      await committed();
+    },
+    'device-leaving': ({ isLeaving, ...what }) => directory.followLeaving(what, isLeaving),
+    'gateway-changed': async ({ gateway }) => {
+      if (gateway === undefined) gateways.forgetAll();
+      else await gateways.reload(gateway);
+    },
+    'guest-access-changed': async () => {
+      await guestAccess.start();
+      await committed();
+    },
+    'quotas-changed': async ({ user }) => quotas.apply(user),
+    'rule-changed': ({ rule }) => rules.watcher.follow(rule),
+    'messages-waiting': async ({ channels }) => rules.outbox.wakeHere(new Set(channels)),
+    'client-id-taken': ({ clientId, user }) => clientIds.letGo(clientId, user),
+    'anything-changed': async () => {
+      users.forgetAll();
+      keys.forget();
+      refreshSessions.forget();
+      directory.forgetAll();
+      gateways.forgetAll();
+      await guestAccess.start();
+      await rules.watcher.follow();
+      await committed();
+    },
+  });
+}

@@ -1,0 +1,22 @@
+// An engine with another coordination: what processes on the same data tell each other, played by a test.
+import type { Coordination } from '../../src/domain/ports/coordination.ts';
+import type { Engine } from '../../src/domain/ports/engine.ts';
+
+/** The engine, of which some of the coordination is replaced. */
+export function engineWith(engine: Engine, coordination: Partial<Coordination>): Engine {
+  const own = engine.coordination;
+  return {
+    ...{ stores: engine.stores, commitLog: engine.commitLog, series: engine.series, figures: engine.figures },
+    coordination: {
+      acquire: (name) => own.acquire(name),
+      announce: (announcement) => own.announce(announcement),
+      listen: (handlers) => own.listen(handlers),
+      ...coordination,
+    },
+    openMqttSessions: (rules) => engine.openMqttSessions(rules),
+    usage: () => engine.usage(),
+    seal: () => engine.seal(),
+    observe: (observer) => engine.observe(observer),
+    close: () => engine.close(),
+  };
+}
