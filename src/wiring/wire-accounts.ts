@@ -43,9 +43,9 @@ export function wireAccounts(parts: {
 }) {
   const { config, clock } = parts;
   const { stores, coordination } = parts.engine;
-  const logins = new Logins(parts);
+  const logins = new Logins({ ...parts, counts: coordination.counts });
   const { selfRegistration } = config;
-  const registrations = new Registrations({ clock });
+  const registrations = new Registrations({ clock, counts: coordination.counts });
   const keys = new Keys({ ...parts, coordination, store: stores.keys });
   const onKeysChanged = () => keys.changed();
   const handovers = new Handovers({ ...parts, store: stores.handovers, onKeysChanged });

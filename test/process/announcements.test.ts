@@ -2,6 +2,7 @@
 // others held in memory what was before.
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, test } from 'node:test';
+import { limits } from '../../src/config/limits.ts';
 import type { DeviceDraft } from '../../src/domain/devices/device.ts';
 import { scope } from '../../src/domain/scopes.ts';
 import type { SessionRevocation } from '../../src/domain/users/session-revocation.ts';
@@ -142,6 +143,17 @@ test('the process that evaluates takes in rules of others, and sends what others
     processes.sent.map(({ text }) => text),
     ['hot', 'by hand'],
   );
+});
+
+test('failed sign-ins at one process slow down those at another', async () => {
+  const wrong = { username: 'admin', password: 'wrong', address };
+  for (let n = 0; n < limits.loginFailuresMax; n++) {
+    const { logins } = (n % 2 === 0 ? first : second).services;
+    await assert.rejects(logins.verify(wrong), { code: 'unauthenticated' });
+  }
+  for (const { services } of [first, second]) await assert.rejects(services.logins.verify(wrong), { code: 'too-many' });
+  // From another address it is as before.
+  await assert.rejects(second.services.logins.verify({ ...wrong, address: '127.0.0.2' }), { code: 'unauthenticated' });
 });
 
 test('a client id is let go of by the process that serves it', async () => {

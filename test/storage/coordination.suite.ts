@@ -6,6 +6,7 @@ import { BatchBuilder } from '../../src/domain/datapoints/datapoint-batch.ts';
 import type { WatchRecord } from '../../src/domain/notifications/watching/watch-store.ts';
 import type { AnnouncementHandlers } from '../../src/domain/ports/announcement.ts';
 import type { Lease, LeaseName } from '../../src/domain/ports/coordination.ts';
+import type { BoundedCount } from '../../src/domain/ports/shared-counts.ts';
 import type { UserKey } from '../../src/domain/users/user.ts';
 import { acquired, type EngineKind, type OpenedEngine } from './engines.ts';
 
@@ -81,6 +82,40 @@ export function coordinationSuite({ name, open }: EngineKind): void {
       await coordination.announce({ kind: 'device-changed', device: 'd' });
       await coordination.announce({ kind: 'anything-changed' });
       assert.deepEqual(heard, []);
+    });
+
+    test('a count is taken up to its bound, begins anew after its window, and takes no other along when it is full', async () => {
+      const { counts } = opened.coordination;
+      const bounded = (key: string, max: number, windowMs = 3_600_000): BoundedCount => ({
+        ...{ kind: 'registrations-by-address', key, max, windowMs },
+      });
+      assert.equal(await counts.take([bounded('a', 2), bounded('b', 9)]), undefined);
+      assert.equal(await counts.take([bounded('a', 2), bounded('b', 9)]), undefined);
+      const full = await counts.take([bounded('b', 9), bounded('a', 2)]);
+      assert.equal(full?.count, 2);
+      assert.ok(full.sinceMs <= full.lastMs && full.lastMs <= Date.now());
+      assert.equal((await counts.find(bounded('b', 9)))?.count, 2);
+      // A window of no length is over.
+      assert.equal(await counts.take([bounded('a', 2, 0)]), undefined);
+      assert.equal((await counts.find(bounded('a', 2)))?.count, 1);
+      assert.equal(await counts.find({ kind: 'failed-logins', key: 'a' }), undefined);
+    });
+
+    test('takes at once do not go beyond the bound together', async () => {
+      const bounded = { kind: 'registrations-by-address', key: 'c', max: 5, windowMs: 3_600_000 } as const;
+      const takes = await Promise.all(Array.from({ length: 9 }, () => opened.coordination.counts.take([bounded])));
+      assert.equal(takes.filter((full) => full === undefined).length, 5);
+    });
+
+    test('failures add up until they are removed, or forgotten', async () => {
+      const { counts } = opened.coordination;
+      const key = { kind: 'failed-logins', key: 'x' } as const;
+      for (let n = 0; n < 3; n++) await counts.add(key, { forgetAfterMs: 3_600_000 });
+      assert.equal((await counts.find(key))?.count, 3);
+      await counts.add(key, { forgetAfterMs: -1 });
+      assert.equal((await counts.find(key))?.count, 1);
+      await counts.remove(key);
+      assert.equal(await counts.find(key), undefined);
     });
 
     /** Two leases of the same work, the first of which another process has taken over as the second. */

@@ -8,6 +8,7 @@ export function engineWith(engine: Engine, coordination: Partial<Coordination>):
   return {
     ...{ stores: engine.stores, commitLog: engine.commitLog, series: engine.series, figures: engine.figures },
     coordination: {
+      counts: own.counts,
       acquire: (name) => own.acquire(name),
       announce: (announcement) => own.announce(announcement),
       listen: (handlers) => own.listen(handlers),

@@ -165,7 +165,7 @@ export class Accounts {
     if (isLikeReserved(username) || (await this.#store.hasLookalike(username))) {
       throw new Refusal('exists', `The name ${username} looks like one that is taken. Choose another.`);
     }
-    this.#registrations.take(address);
+    await this.#registrations.take(address);
     return this.#users.create(whole, { unlikeOthers: true, caller: actor.caller });
   }
 

@@ -1,5 +1,6 @@
 // What one address has used today of guest's quotas; stored in its Caller. In memory only: a restart, the next day
-// (UTC) or a dropped caller starts at zero, which lets in rather than keeps out. See domain/quotas/guest-shares.ts.
+// (UTC) or a dropped caller starts at zero, which lets in rather than keeps out. Of this process alone: the quota of all
+// guests together holds in the registry, whatever each process counts for an address. See domain/quotas/guest-shares.ts.
 import type { QuotaKind } from '../../base/quota-kinds.ts';
 
 /** The kinds of quotas that are shared among guests by address. */

@@ -34,7 +34,7 @@ function makeKeeper(datapoints: ReadonlyMap<number, number>, failures: ReadonlyM
         return count;
       },
     },
-    coordination: new LocalCoordination(async () => 1),
+    coordination: new LocalCoordination({ clock, countEpoch: async () => 1 }),
     retentionStore: {
       listSensors: async ({ after, limit }) =>
         [...datapoints.keys()]

@@ -2,6 +2,7 @@
 // the evaluation of rules) is done by who holds its lease. Every engine passes test/storage/coordination.suite.ts.
 
 import type { Announcement, AnnouncementHandlers } from './announcement.ts';
+import type { SharedCounts } from './shared-counts.ts';
 
 /** A part of the rules, which one process evaluates. Part 0 has all rules as long as nobody divides them. */
 export type RulesLeaseName = `rules/${number}`;
@@ -36,6 +37,8 @@ export interface Coordination {
    * itself. Called before the change is acknowledged, and never by who holds a turn that applying it would wait for.
    */
   announce(announcement: Announcement): Promise<void>;
+  /** Counts against bounds that all processes share. */
+  readonly counts: SharedCounts;
   /** Has the handlers called on what other processes announce. Once, before any door opens. */
   listen(handlers: AnnouncementHandlers): void;
   /** Takes the lease where nobody holds it; undefined where somebody does. Never waits for its holder. */

@@ -1,5 +1,5 @@
 // Checks username and password for HTTP and MQTT. A verified login is cached for a while, because clients in the field
-// fetch a token before each call; repeated failures are slowed down. Both bounded.
+// fetch a token before each call; repeated failures are slowed down, whichever process they are tried at. Both bounded.
 import { createHmac } from 'node:crypto';
 import type { Ids } from '../../base/ids.ts';
 import { LruCache } from '../../base/memory/lru-cache.ts';
@@ -8,14 +8,10 @@ import { hasCharsMax } from '../../base/text/text-length.ts';
 import type { Clock } from '../../base/time/clock.ts';
 import { limits } from '../../config/limits.ts';
 import type { Callers } from '../callers/callers.ts';
+import type { CountKey, SharedCounts } from '../ports/shared-counts.ts';
 import type { Passwords } from './passwords.ts';
 import type { User } from './user.ts';
 import type { Users } from './users.ts';
-
-interface Failures {
-  readonly count: number;
-  readonly lastMs: number;
-}
 
 export class Logins {
   readonly #users: Users;
@@ -26,8 +22,9 @@ export class Logins {
   readonly #key: Uint8Array;
   /** HMAC of name, password and password hash → end of validity. */
   readonly #remembered = new LruCache<string, number>({ weightMax: limits.loginsRememberedMax });
-  /** HMAC of name and address → failures. HMACs, because these texts are of any length. */
-  readonly #failures = new LruCache<string, Failures>({ weightMax: limits.loginFailuresTrackedMax });
+  /** The same in every process, so that all of them count failures under one name. */
+  readonly #countingKey: Uint8Array;
+  readonly #counts: SharedCounts;
 
   constructor(parts: {
     readonly users: Users;
@@ -35,12 +32,17 @@ export class Logins {
     readonly callers: Callers;
     readonly clock: Clock;
     readonly ids: Ids;
+    /** A stored key that all processes have. */
+    readonly rotationKey: Uint8Array;
+    readonly counts: SharedCounts;
   }) {
     this.#users = parts.users;
     this.#passwords = parts.passwords;
     this.#callers = parts.callers;
     this.#clock = parts.clock;
     this.#key = parts.ids.bytes(32);
+    this.#countingKey = createHmac('sha256', parts.rotationKey).update('failed logins').digest();
+    this.#counts = parts.counts;
   }
 
   /**
@@ -57,33 +59,29 @@ export class Logins {
     assertLength(login.password, 'password', limits.knownPasswordCharsMax);
     const user = await this.#users.findByName(login.username);
     // Includes the hash: a changed password or a removed user is thus never found in the cache.
-    const memory = this.#nameOf(login.username, login.password, user?.passwordHash ?? '');
+    const memory = hmacOf(this.#key, login.username, login.password, user?.passwordHash ?? '');
     if (user !== undefined && (this.#remembered.get(memory) ?? 0) > this.#clock.now()) return user;
-    const origin = this.#nameOf(login.username, login.address);
-    this.#assertNotSlowed(origin);
+    // An HMAC, because these texts are of any length.
+    const origin = { kind: 'failed-logins', key: hmacOf(this.#countingKey, login.username, login.address) } as const;
+    await this.#assertNotSlowed(origin);
     const right = await this.#passwords.verify(
       login.password,
       user?.passwordHash,
       this.#callers.ofAddress(login.address),
     );
     // Other attempts may have failed while this one waited for its turn.
-    this.#assertNotSlowed(origin);
+    await this.#assertNotSlowed(origin);
     if (!right || user === undefined) {
-      this.#countFailure(origin);
+      await this.#counts.add(origin, { forgetAfterMs: limits.loginFailureForgetMs });
       throw new Refusal('unauthenticated', 'The username or the password is wrong.');
     }
-    this.#failures.delete(origin);
+    await this.#counts.remove(origin);
     this.#remembered.set(memory, this.#clock.now() + limits.loginRememberedMs);
     return user;
   }
 
-  /** A key of fixed length that reveals nothing of the texts. */
-  #nameOf(...texts: readonly string[]): string {
-    return createHmac('sha256', this.#key).update(JSON.stringify(texts)).digest('base64');
-  }
-
-  #assertNotSlowed(origin: string): void {
-    const failures = this.#failures.get(origin);
+  async #assertNotSlowed(origin: CountKey): Promise<void> {
+    const failures = await this.#counts.find(origin);
     if (failures === undefined || failures.count < limits.loginFailuresMax) return;
     const waitMs = Math.min(1000 * 2 ** (failures.count - limits.loginFailuresMax), limits.loginFailureForgetMs);
     const leftMs = failures.lastMs + waitMs - this.#clock.now();
@@ -93,13 +91,11 @@ export class Logins {
       retryAfterS,
     });
   }
+}
 
-  #countFailure(origin: string): void {
-    const now = this.#clock.now();
-    const before = this.#failures.get(origin);
-    const forgotten = before === undefined || now - before.lastMs > limits.loginFailureForgetMs;
-    this.#failures.set(origin, { count: forgotten ? 1 : before.count + 1, lastMs: now });
-  }
+/** A key of fixed length that reveals nothing of the texts. */
+function hmacOf(key: Uint8Array, ...texts: readonly string[]): string {
+  return createHmac('sha256', key).update(JSON.stringify(texts)).digest('base64');
 }
 
 function assertLength(text: string, field: string, charsMax: number): void {

@@ -50,7 +50,7 @@ export async function openEmbeddedEngine(
       head.sealed(seq);
     };
     const stored = { writer, reader, head, follower: new LogFollower(reader, followed) };
-    const coordination = new LocalCoordination((name) => countEpoch(name, { writer, reader }));
+    const coordination = new LocalCoordination({ clock, countEpoch: (name) => countEpoch(name, { writer, reader }) });
     const isNewest = coordination.isNewest.bind(coordination);
     const commitLog = new SqliteCommitLog({ ...stored, isNewest });
     const series = new SqliteSeries({ ...stored, path });

@@ -22,7 +22,7 @@ export interface MessageRecipient {
 export class MessageBuilder {
   readonly #ids: Ids;
   readonly #clock: Clock;
-  /** KiB sent by authors in the present minute. */
+  /** KiB sent by authors in the present minute: in this process alone, because the evaluation of rules waits for nothing. */
   readonly #spent = new LruCache<UserKey, { readonly minute: number; readonly kib: number }>({
     weightMax: limits.usersCachedMax,
   });

@@ -78,7 +78,10 @@ export interface MessageStore {
     /** The lease under which the messages were taken. */
     readonly fence: Fence;
   }): Promise<ReadonlySet<MessageId>>;
-  /** Paid messages counted for each of the users on the day. */
+  /**
+   * Paid messages counted for each of the users on the day. They are counted in the registry when messages are claimed, under
+   * the lease of the outbox, so that the cap holds however many processes there are.
+   */
   countPaid(day: number, users: readonly UserKey[]): Promise<Map<UserKey, number>>;
   /** Whether one of the two has shared a device with the other. */
   shareDevice(one: UserKey, other: UserKey): Promise<boolean>;

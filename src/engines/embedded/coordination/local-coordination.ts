@@ -1,16 +1,21 @@
 // Coordination for the embedded engine. The lock on the data folder ensures that one process has the data, so a lease that
 // is not held is granted at once, and none is ever lost. Epochs are stored, so that they grow over restarts too. A change
 // need not be announced, because there is no other process.
+import type { Clock } from '../../../base/time/clock.ts';
 import type { Coordination, Fence, Lease, LeaseName } from '../../../domain/ports/coordination.ts';
+import type { SharedCounts } from '../../../domain/ports/shared-counts.ts';
+import { LocalCounts } from './local-counts.ts';
 
 export class LocalCoordination implements Coordination {
+  readonly counts: SharedCounts;
   readonly #countEpoch: (name: LeaseName) => Promise<number>;
   readonly #held = new Set<LeaseName>();
   readonly #epochs = new Map<LeaseName, number>();
 
-  /** @param countEpoch stores and returns the next epoch of a lease. */
-  constructor(countEpoch: (name: LeaseName) => Promise<number>) {
-    this.#countEpoch = countEpoch;
+  /** @param parts.countEpoch stores and returns the next epoch of a lease. */
+  constructor(parts: { readonly countEpoch: (name: LeaseName) => Promise<number>; readonly clock: Clock }) {
+    this.#countEpoch = parts.countEpoch;
+    this.counts = new LocalCounts(parts.clock);
   }
 
   async acquire(name: LeaseName): Promise<Lease | undefined> {

@@ -6,7 +6,10 @@ import type { UserKey } from '../../../domain/users/user.ts';
 import { FixedQuery, parameter } from './queries/fixed-query.ts';
 import type { Registry } from './registry.ts';
 
-/** Decides when an author's messages are trimmed, and how. Not after each message, because trimming counts them. */
+/**
+ * Decides when an author's messages are trimmed, and how. Not after each message, because trimming counts them. Each process
+ * decides by what it has written itself; trimming counts what all of them have.
+ */
 export class Trimming {
   readonly #written = new LruCache<UserKey, number>({ weightMax: limits.usersCachedMax });
   readonly #failWaiting: FixedQuery;
