@@ -8,7 +8,7 @@ import type { RetentionJob } from './domain/datapoints/retention-job.ts';
 import type { NotificationCounters } from './domain/notifications/outbox/notification-counters.ts';
 import type { Outbox } from './domain/notifications/outbox/outbox.ts';
 import type { Watcher } from './domain/notifications/watching/watcher.ts';
-import type { Engine, EngineFigures } from './domain/ports/engine.ts';
+import type { Engine, EngineFigures, ReadCounts } from './domain/ports/engine.ts';
 import type { MqttCounts } from './mqtt/mqtt-options.ts';
 
 let processMetrics: Registry | undefined;
@@ -66,6 +66,7 @@ export class Metrics {
     const { engine, writer, mqtt, rules } = parts;
     this.#addRoom(parts.storageQuota);
     watchStorage(engine.figures, [this.registry]);
+    watchReads(engine.figures.reads, [this.registry]);
     const { retention } = parts;
     const registers = [this.registry];
     const commits = new Histogram({
@@ -192,6 +193,35 @@ function watchStorage(figures: EngineFigures, registers: Registry[]): void {
     collect() {
       this.reset();
       this.inc(figures.refusedWrites);
+    },
+  });
+}
+
+function watchReads(reads: ReadCounts, registers: Registry[]): void {
+  new Counter({
+    name: 'dundun_long_read_steps_total',
+    help: 'Steps of long reads begun since the start.',
+    registers,
+    collect() {
+      this.reset();
+      this.inc(reads.made);
+    },
+  });
+  new Counter({
+    name: 'dundun_long_read_steps_dropped_total',
+    help: 'Steps of long reads that were not made, because the connection had ended before their turn came.',
+    registers,
+    collect() {
+      this.reset();
+      this.inc(reads.dropped);
+    },
+  });
+  new Gauge({
+    name: 'dundun_long_read_steps_waiting',
+    help: 'Steps of long reads that wait for their turn.',
+    registers,
+    collect() {
+      this.set(reads.waiting);
     },
   });
 }

@@ -127,7 +127,7 @@ class Run {
     const found: Seen[] = [];
     let after: SeriesCursor | undefined;
     do {
-      const { columns, next } = await series.range({ sensor: this.#sensor, ...asked, after }, caller);
+      const { columns, next } = await series.range({ sensor: this.#sensor, ...asked, after }, { caller });
       assert.ok(columns.count <= asked.limit);
       found.push(...datapointsOf(columns).map((point) => ({ at: orderOf(point), value: point.value })));
       after = next;

@@ -37,7 +37,7 @@ export function commitLogSuite({ name, open }: EngineKind): void {
       await opened.reopen();
       const later = await append([{ sensor: of }]);
       assert.ok(later > first + 4);
-      const { columns } = await opened.series.range({ sensor: of, descending: false, limit: 100 }, caller);
+      const { columns } = await opened.series.range({ sensor: of, descending: false, limit: 100 }, { caller });
       assert.equal(columns.count, 6);
       // Of what is sealed the order of arrival among all is not kept.
       assert.deepEqual([...(columns.seqs ?? [])], [0, 0, 0, 0, 0, later]);
@@ -50,7 +50,7 @@ export function commitLogSuite({ name, open }: EngineKind): void {
         seqs,
         [...seqs].sort((a, b) => a - b),
       );
-      const { columns } = await opened.series.range({ sensor: of, descending: false, limit: 1000 }, caller);
+      const { columns } = await opened.series.range({ sensor: of, descending: false, limit: 1000 }, { caller });
       assert.deepEqual([...columns.values], [...seqs.keys()]);
     });
 

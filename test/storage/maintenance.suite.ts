@@ -41,7 +41,7 @@ export function maintenanceSuite({ name, maintenance, open }: EngineKind): void 
       return maintenance.restore({ ...usual, onStep, ...more });
     };
     const valuesOf = async (of: OpenedEngine, sensor: number) => {
-      const { columns } = await of.series.range({ sensor, descending: false, limit: 10_000 }, caller);
+      const { columns } = await of.series.range({ sensor, descending: false, limit: 10_000 }, { caller });
       return datapointsOf(columns).map(({ value }) => value);
     };
     /** A device with two sensors, of whose datapoints some are sealed. */

@@ -98,7 +98,7 @@ test('rows of buckets are those of the datapoints taken one by one', async () =>
     let open: OpenBucket | undefined;
     const buckets = { size: { unit: 'h', count: 1 }, timezone: 'Asia/Kolkata' } as const;
     await steps(
-      (after) => embedded.series.aggregate({ ...query, buckets, after, open }, caller),
+      (after) => embedded.series.aggregate({ ...query, buckets, after, open }, { caller }),
       (step) => {
         rows.push(...step.rows);
         open = step.open;
@@ -129,7 +129,7 @@ test('a choice for a chart holds the ends and extremes of each part, the same up
     const chosen: Datapoint[] = [];
     let open: OpenDownsampling | undefined;
     await steps(
-      (after) => embedded.series.downsample({ ...query, points, after, open }, caller),
+      (after) => embedded.series.downsample({ ...query, points, after, open }, { caller }),
       (step) => {
         chosen.push(...datapointsOf(step.columns));
         open = step.open;
@@ -166,7 +166,7 @@ test('rows as JSON are those of the datapoints written one by one', async () => 
     const pieces: string[] = [];
     let [skip, rowsMax, count] = [offset, shown, 0];
     await steps(
-      (after) => embedded.series.text({ ...query, encoding: 'ndjson', skip, rowsMax, after }, caller),
+      (after) => embedded.series.text({ ...query, encoding: 'ndjson', skip, rowsMax, after }, { caller }),
       (step) => {
         pieces.push(Buffer.from(step.text.subarray(1, -1)).toString());
         skip -= Math.min(skip, step.count);

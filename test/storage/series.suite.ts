@@ -30,7 +30,7 @@ export function seriesSuite({ name, open }: EngineKind): void {
       return opened.commitLog.append(batchOf(points, rest));
     };
     const step = (query: Partial<RangeQuery> & Pick<RangeQuery, 'sensor'>) => {
-      return opened.series.range({ descending: false, limit: 100_000, ...query }, caller);
+      return opened.series.range({ descending: false, limit: 100_000, ...query }, { caller });
     };
     const read = async (query: Partial<RangeQuery> & Pick<RangeQuery, 'sensor'>) => {
       return datapointsOf((await step(query)).columns);

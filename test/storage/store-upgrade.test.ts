@@ -33,7 +33,9 @@ test('datapoints of a log of single rows are read in their order, and seqs go on
   });
   const opened = await openEmbeddedEngine(folder);
   const read = async (sensor: number) =>
-    datapointsOf((await opened.series.range({ sensor, descending: false, limit: 100 }, new Caller('reader'))).columns);
+    datapointsOf(
+      (await opened.series.range({ sensor, descending: false, limit: 100 }, { caller: new Caller('reader') })).columns,
+    );
   assert.deepEqual(
     (await read(1)).map(({ timestampMs, receivedMs, value }) => [timestampMs, receivedMs, value]),
     [

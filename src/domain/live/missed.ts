@@ -67,7 +67,7 @@ async function missedOf(
   const missed: LivePoint[] = [];
   let after: SeriesCursor | undefined;
   while (missed.length <= limits.liveMissedMax) {
-    const { columns, next } = await series.range({ sensor: key, descending: true, limit: stepRows, after }, caller);
+    const { columns, next } = await series.range({ sensor: key, descending: true, limit: stepRows, after }, { caller });
     const fresh = livePointsOf(columns).filter((point) => isMissed(point, last));
     missed.push(...fresh);
     if (fresh.length === 0 || next === undefined) break;

@@ -43,6 +43,8 @@ export type Audience = {
   readonly only?: readonly string[];
   /** The caller (`Caller.key`), because long reads take turns by caller. */
   readonly caller?: string;
+  /** True once the answer can reach nobody (`Actor.isGone`). */
+  readonly isGone?: () => boolean;
 } & (
   | { readonly all: true }
   | {
@@ -234,7 +236,8 @@ export class Permissions {
   /** The records on which `scopesOf` has at least one of these scopes, all of one kind of record. */
   audienceOf(actor: Actor, needed: ScopeSet): Audience {
     const { wanted: shared, ...narrowing } = audienceOfKey(actor, needed);
-    const only = { ...narrowing, caller: actor.caller.key };
+    const { isGone } = actor;
+    const only = { ...narrowing, caller: actor.caller.key, ...(isGone === undefined ? {} : { isGone }) };
     if (shared === noScopes) return { ...only, all: false, public: false, user: undefined, shared };
     if (actor.admin) return { ...only, all: true };
     const isShut = actor.guest && this.#guestAccess === 'none';

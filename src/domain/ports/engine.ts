@@ -33,6 +33,17 @@ export interface EngineFigures {
   readonly refusedWrites: number;
   /** Datapoints in the log that have not been sealed. */
   readonly logDatapoints: number;
+  readonly reads: ReadCounts;
+}
+
+/** Steps of long reads, which wait for their turn. */
+export interface ReadCounts {
+  /** Begun since the start. */
+  readonly made: number;
+  /** Not made, because whoever asked had gone before their turn came. */
+  readonly dropped: number;
+  /** Waiting now. */
+  readonly waiting: number;
 }
 
 export interface EngineObserver {

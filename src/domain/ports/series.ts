@@ -1,7 +1,7 @@
 // The port of time series: the datapoints of one sensor by time, read in bounded steps, and computations made where
-// they are read, so that little travels between threads. Each read names its caller, so that an engine can serve
-// callers in turns. Every engine passes test/storage/series.suite.ts.
-import type { Caller } from '../callers/caller.ts';
+// they are read, so that little travels between threads. Each read names who asks, so that an engine can
+// serve callers in turns and drops what waited for a client that has gone. Every engine passes test/storage/series.suite.ts.
+import type { Asker } from '../callers/asker.ts';
 import type { Columns } from '../datapoints/columns.ts';
 import type { ArrivedDatapoint } from '../datapoints/datapoint.ts';
 import type { Aggregate, OpenBucket } from '../datapoints/history/aggregate.ts';
@@ -111,18 +111,18 @@ export interface Series {
   /**
    * One step of a read by time, equal times in order of arrival.
    * @throws Refusal `damaged` where datapoints in the range cannot be read; `busy` where too many reads of the caller
-   * wait, and this is the first step.
+   * wait, and this is the first step, or the asker has gone before its turn came.
    */
-  range(query: RangeQuery, caller: Caller): Promise<RangeStep>;
+  range(query: RangeQuery, asker: Asker): Promise<RangeStep>;
   /** The same, aggregated by buckets of time. @throws Refusal `damaged`, `busy` */
-  aggregate(query: AggregateQuery, caller: Caller): Promise<AggregateStep>;
+  aggregate(query: AggregateQuery, asker: Asker): Promise<AggregateStep>;
   /**
    * The same, downsampled for a chart; all datapoints where there are no more than `points`. @throws Refusal `damaged`,
    * `busy`
    */
-  downsample(query: DownsampleQuery, caller: Caller): Promise<DownsampleStep>;
+  downsample(query: DownsampleQuery, asker: Asker): Promise<DownsampleStep>;
   /** The same as encoded text; `release` its buffer when it has been sent. @throws Refusal `damaged`, `busy` */
-  text(query: TextQuery, caller: Caller): Promise<TextStep>;
+  text(query: TextQuery, asker: Asker): Promise<TextStep>;
   /** Returns the buffer of a text, so that it is used again. */
   release(text: Uint8Array): void;
   /** The number of datapoints in a range; stops counting soon after `max`. */

@@ -1,4 +1,5 @@
 // A user: who may sign in, and who owns devices (spec 2.6).
+import type { Asker } from '../callers/asker.ts';
 import type { Caller } from '../callers/caller.ts';
 import type { ScopeSet } from '../scopes.ts';
 
@@ -63,14 +64,12 @@ export interface KeyScopes {
 }
 
 /** The party that makes a request. `guest` stands for every caller without a token (contract 2). */
-export interface Actor {
+export interface Actor extends Asker {
   readonly key: UserKey;
   readonly userId: string;
   readonly username: string;
   readonly admin: boolean;
   readonly guest: boolean;
-  /** Whose share of scarce things it uses: the user, or for guests their address. */
-  readonly caller: Caller;
   /** The refresh session from which the caller's token was obtained. */
   readonly sessionId?: string;
   /** Set when the caller came with an API key: restricts its rights; it never manages accounts. */

@@ -66,6 +66,7 @@ export class EmbeddedEngine implements Engine {
       get logDatapoints() {
         return head.rows;
       },
+      reads: parts.series.reads,
     };
     this.#clock = parts.clock;
     this.#log = parts.log;

@@ -30,6 +30,7 @@ import {
   type TypedApp,
   writes,
 } from '../server/routes.ts';
+import { actorWhileConnected } from '../sign-in/connected-actor.ts';
 
 const tags = ['Devices'];
 
@@ -107,7 +108,12 @@ export function registerDevices(app: TypedApp, services: Services): void {
     },
     async (request, reply) => {
       const { limit, offset, search: text, sensor_search: sensorText, ...query } = request.query;
-      const page = await devices.list(request.actor, { ...query, limit, offset, search: { text, sensorText } });
+      const page = await devices.list(actorWhileConnected(request, reply), {
+        ...query,
+        limit,
+        offset,
+        search: { text, sensorText },
+      });
       setPage(request, reply, { limit, offset, total: page.total });
       const records = async function* () {
         for await (const step of page.steps) {

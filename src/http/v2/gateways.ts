@@ -29,6 +29,7 @@ import {
   type TypedApp,
   writes,
 } from '../server/routes.ts';
+import { actorWhileConnected } from '../sign-in/connected-actor.ts';
 
 const tags = ['Gateways'];
 const Full = Type.Optional(
@@ -85,7 +86,7 @@ export function registerGateways(app: TypedApp, services: Services): void {
     },
     async (request, reply) => {
       const { full = false, ...query } = request.query;
-      const page = await gateways.list(request.actor, query);
+      const page = await gateways.list(actorWhileConnected(request, reply), query);
       setPage(request, reply, { ...query, total: page.total });
       return sendJsonText(
         reply,

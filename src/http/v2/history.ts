@@ -20,6 +20,7 @@ import { AggregateSchema, LocatedAggregateSchema, LocatedDatapointSchema } from 
 import { isId } from '../schemas/ids.ts';
 import { boundedText } from '../schemas/text-bounds.ts';
 import { damaged, offsetParameter, pageOf, refusals, type Services, type TypedApp } from '../server/routes.ts';
+import { actorWhileConnected } from '../sign-in/connected-actor.ts';
 
 const tags = ['Datapoints'];
 
@@ -212,7 +213,7 @@ async function answer(
   reply: FastifyReply,
   { query, selection, isLocated }: HistoryRequest,
 ): Promise<FastifyReply> {
-  const { actor } = request;
+  const actor = actorWhileConnected(request, reply);
   const { bucket, points, lastN, offset, calibrated } = query;
   const format = query.format ?? formatOf(request.headers.accept);
   assertTogether(query);

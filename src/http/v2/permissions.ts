@@ -10,6 +10,7 @@ import { UsernameSchema } from '../schemas/field-schemas.ts';
 import { PermissionSchema } from '../schemas/permission-schemas.ts';
 import { boundedText } from '../schemas/text-bounds.ts';
 import { AllOrPage, pageOf, recordPage, refusals, type Services, type TypedApp } from '../server/routes.ts';
+import { actorWhileConnected } from '../sign-in/connected-actor.ts';
 
 const queries: readonly { readonly kind: RecordKind; readonly path: string; readonly operationId: string }[] = [
   { kind: 'device', path: 'devices', operationId: 'listDevicePermissions' },
@@ -92,7 +93,10 @@ export function registerPermissions(app: TypedApp, services: Services): void {
       },
       async (request, reply) => {
         const { limit, offset = 0 } = request.query;
-        const { total, holdings } = await permissionQueries.list(request.actor, kind, { limit, offset });
+        const { total, holdings } = await permissionQueries.list(actorWhileConnected(request, reply), kind, {
+          limit,
+          offset,
+        });
         setPage(request, reply, { limit, offset, total });
         const text = arrayText(holdings, ({ id, scopes }) =>
           JSON.stringify({ resource: id, scopes: namesOfScopes(scopes) }),

@@ -32,6 +32,7 @@ import {
   type Services,
   type TypedApp,
 } from '../server/routes.ts';
+import { actorWhileConnected } from '../sign-in/connected-actor.ts';
 import { deviceArrayText } from './gateways.ts';
 
 const tags = ['Projects'];
@@ -84,7 +85,7 @@ export function registerProjects(app: TypedApp, services: Services): void {
     },
     async (request, reply) => {
       const { full = false, ...query } = request.query;
-      const page = await projects.list(request.actor, query);
+      const page = await projects.list(actorWhileConnected(request, reply), query);
       setPage(request, reply, { ...query, total: page.total });
       return sendJsonText(
         reply,

@@ -95,7 +95,7 @@ export class History {
     query: HistoryQuery & { readonly lastN?: number | undefined; readonly encoding: RowEncoding },
   ): Promise<AsyncGenerator<TextPiece>> {
     const source = await this.#permitOne(actor, query.selection);
-    return this.#written(source, query, new StepBudget({ caller: actor.caller, series: 1 }));
+    return this.#written(source, query, new StepBudget({ asker: actor, series: 1 }));
   }
 
   /** Returns the buffer of a text, so that it is used again. */
@@ -135,7 +135,7 @@ export class History {
     query: HistoryQuery & { readonly points: number },
   ): Promise<AsyncGenerator<Slice>> {
     const source = await this.#permitOne(actor, query.selection);
-    const budget = new StepBudget({ caller: actor.caller, series: 1 });
+    const budget = new StepBudget({ asker: actor, series: 1 });
     return slicesOf(this.#downsampled(source, query, budget), query);
   }
 
@@ -157,7 +157,7 @@ export class History {
     open: (source: SelectedSensor, budget: StepBudget) => AsyncGenerator<readonly T[]>,
   ): Promise<AsyncGenerator<SensorRow<T>[]>[]> {
     const sources = await this.#permit(actor, selection);
-    const budget = new StepBudget({ caller: actor.caller, series: sources.length });
+    const budget = new StepBudget({ asker: actor, series: sources.length });
     return sources.map((source) => located(source, open(source, budget)));
   }
 
@@ -200,7 +200,7 @@ export class History {
     let [toRead, toSkip, toShow] = [rowsMax, offset, limit ?? Number.POSITIVE_INFINITY];
     const ask = (start: StepStart) => {
       const rows = { limit: Math.min(limits.textStepRows, toRead), skip: toSkip, rowsMax: toShow };
-      return this.#series.text({ ...made, ...start, ...rows }, budget.caller);
+      return this.#series.text({ ...made, ...start, ...rows }, budget.asker);
     };
     for await (const { text, rows, count } of stepsOf(ask, { bytesOf: ({ text }) => text.length, budget })) {
       const skipped = Math.min(toSkip, count);
@@ -222,7 +222,7 @@ export class History {
     const wanted = limits.foldRowsWanted / budget.series;
     let limit = Math.max(limits.mainThreadReadRows, Math.floor(limits.foldStepRows / 4 / budget.series));
     let open: OpenBucket | undefined;
-    const ask = (start: StepStart) => this.#series.aggregate({ ...made, ...start, limit, open }, budget.caller);
+    const ask = (start: StepStart) => this.#series.aggregate({ ...made, ...start, limit, open }, budget.asker);
     for await (const step of stepsOf(ask, { bytesOf: bytesOfAggregates, budget })) {
       open = step.open;
       const perRow = step.count / Math.max(1, step.rows.length);
@@ -240,7 +240,7 @@ export class History {
     const { fromMs, toMs, descending, points } = query;
     const made = { ...madeOf(sensor, query), fromMs, toMs, descending, points, limit: limits.foldStepRows };
     let open: OpenDownsampling | undefined;
-    const ask = (start: StepStart) => this.#series.downsample({ ...made, ...start, open }, budget.caller);
+    const ask = (start: StepStart) => this.#series.downsample({ ...made, ...start, open }, budget.asker);
     for await (const step of stepsOf(ask, { bytesOf: ({ columns }) => bytesOfColumns(columns), budget })) {
       open = step.open;
       if (step.columns.count > 0) yield step.columns;

@@ -3,7 +3,7 @@
 import { reportReleasedBytes } from '../../../base/memory/garbage-collection.ts';
 import { nextLoopTurn } from '../../../base/time/next-loop-turn.ts';
 import { limits } from '../../../config/limits.ts';
-import type { Caller } from '../../callers/caller.ts';
+import type { Asker } from '../../callers/asker.ts';
 import { type Calibration, calibrateColumn } from '../../devices/calibration.ts';
 import type { Sensor } from '../../devices/sensor.ts';
 import type { RangeQuery, Series, SeriesCursor } from '../../ports/series.ts';
@@ -15,15 +15,15 @@ export interface SeriesQuery extends Pick<RangeQuery, 'fromMs' | 'toMs' | 'desce
   readonly rowsMax?: number | undefined;
 }
 
-/** The caller of the series of one request, and the bytes they hold together. */
+/** Who asks for the series of one request, and the bytes they hold together. */
 export class StepBudget {
-  readonly caller: Caller;
+  readonly asker: Asker;
   /** Number of series that share it. */
   readonly series: number;
   #heldBytes = 0;
 
-  constructor(options: { readonly caller: Caller; readonly series: number }) {
-    this.caller = options.caller;
+  constructor(options: { readonly asker: Asker; readonly series: number }) {
+    this.asker = options.asker;
     this.series = options.series;
   }
 
@@ -84,7 +84,7 @@ export async function* readSeries(
   let left = query.rowsMax ?? Number.POSITIVE_INFINITY;
   if (left <= 0) return;
   const ask = (start: StepStart) =>
-    series.range({ ...range, ...start, limit: Math.min(limits.objectStepRows, left) }, budget.caller);
+    series.range({ ...range, ...start, limit: Math.min(limits.objectStepRows, left) }, budget.asker);
   for await (const { columns } of stepsOf(ask, { bytesOf: ({ columns }) => bytesOfColumns(columns), budget })) {
     left -= columns.count;
     if (columns.count > 0) yield calibration === undefined ? columns : corrected(columns, calibration);

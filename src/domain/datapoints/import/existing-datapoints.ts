@@ -28,7 +28,7 @@ export class ExistingDatapoints {
     sensorOf: (line: ImportLine) => Sensor | undefined,
   ): Promise<ReadonlySet<ImportLine>> {
     const known = new Set<ImportLine>();
-    const budget = new StepBudget({ caller, series: 1 });
+    const budget = new StepBudget({ asker: { caller }, series: 1 });
     for (const [sensor, group] of Map.groupBy(lines, sensorOf)) {
       if (sensor === undefined) continue;
       const times = new Set(group.map(timeOf).filter((time) => time !== undefined));

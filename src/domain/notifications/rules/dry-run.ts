@@ -116,7 +116,7 @@ export class DryRun {
       const until = Math.min(toMs ?? Number.POSITIVE_INFINITY, untilMs);
       const query = { sensor: sensor.key, fromMs, descending: false, limit: max };
       const bounded = { ...query, toMs: until === Number.POSITIVE_INFINITY ? undefined : until };
-      const { columns } = await this.#series.range(bounded, caller);
+      const { columns } = await this.#series.range(bounded, { caller });
       if (columns.count === max) untilMs = Math.min(untilMs, columns.at[max - 1] as number);
       for (const point of datapointsOf(columns)) points.push({ device, sensor, point });
       if (points.length < 2 * max) continue;

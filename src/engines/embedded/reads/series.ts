@@ -3,12 +3,13 @@
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { limits } from '../../../config/limits.ts';
-import type { Caller } from '../../../domain/callers/caller.ts';
+import { type Asker, assertThere } from '../../../domain/callers/asker.ts';
 import { loopTurns } from '../../../domain/callers/loop-turns.ts';
 import { datapointAt } from '../../../domain/datapoints/columns.ts';
 import type { ArrivedDatapoint } from '../../../domain/datapoints/datapoint.ts';
 import { serviceCaller } from '../../../domain/datapoints/ingest/writer-queue.ts';
 import type { SensorKey } from '../../../domain/devices/sensor.ts';
+import type { ReadCounts } from '../../../domain/ports/engine.ts';
 import type {
   AggregateQuery,
   AggregateStep,
@@ -63,31 +64,38 @@ export class SqliteSeries implements Series {
     this.#latest = reader.prepare('SELECT seq, at, stamped, received, value FROM latest WHERE sensor = ?');
   }
 
+  /** What the reader thread has done and has to do. */
+  get reads(): ReadCounts {
+    return this.#thread;
+  }
+
   close(): Promise<void> {
     return this.#thread.close();
   }
 
-  async range(query: RangeQuery, caller: Caller): Promise<RangeStep> {
+  async range(query: RangeQuery, asker: Asker): Promise<RangeStep> {
     const partOf = () => this.#partFor(query);
-    if (query.limit > limits.mainThreadReadRows) return this.#thread.ask('range', query, { caller, partOf });
-    await loopTurns.turn(caller);
+    if (query.limit > limits.mainThreadReadRows) return this.#thread.ask('range', query, { asker, partOf });
+    await loopTurns.turn(asker.caller);
+    assertThere(asker);
     return this.#series.read(query, partOf().part);
   }
 
-  async aggregate(query: AggregateQuery, caller: Caller): Promise<AggregateStep> {
-    return this.#thread.ask('aggregate', query, { caller, partOf: () => this.#partFor(query) });
+  async aggregate(query: AggregateQuery, asker: Asker): Promise<AggregateStep> {
+    return this.#thread.ask('aggregate', query, { asker, partOf: () => this.#partFor(query) });
   }
 
-  async downsample(query: DownsampleQuery, caller: Caller): Promise<DownsampleStep> {
+  async downsample(query: DownsampleQuery, asker: Asker): Promise<DownsampleStep> {
     // The first step needs the whole range: it looks for the first and the last time.
     const needed = query.open === undefined ? wholeRange(query) : query;
-    return this.#thread.ask('downsample', query, { caller, partOf: () => this.#partFor(needed) });
+    return this.#thread.ask('downsample', query, { asker, partOf: () => this.#partFor(needed) });
   }
 
-  async text(query: TextQuery, caller: Caller): Promise<TextStep> {
+  async text(query: TextQuery, asker: Asker): Promise<TextStep> {
     const partOf = () => this.#partFor(query);
-    if (query.limit > limits.mainThreadReadRows) return this.#thread.ask('text', query, { caller, partOf });
-    await loopTurns.turn(caller);
+    if (query.limit > limits.mainThreadReadRows) return this.#thread.ask('text', query, { asker, partOf });
+    await loopTurns.turn(asker.caller);
+    assertThere(asker);
     return textStep(this.#series, query, partOf().part, (bytes) => new Uint8Array(bytes));
   }
 
@@ -118,7 +126,10 @@ export class SqliteSeries implements Series {
     // Once sealed, a datapoint has no seq. Those received later than `seq` are recognised by their time of receiving,
     // or by the rows kept for the watcher.
     const receivedMs = this.#follower.receivedMsOf(seq) ?? Number.POSITIVE_INFINITY;
-    const { columns } = await this.range({ sensor, descending: true, limit: limits.readStepRows }, serviceCaller);
+    const { columns } = await this.range(
+      { sensor, descending: true, limit: limits.readStepRows },
+      { caller: serviceCaller },
+    );
     const later = this.#follower.countBehind(sensor, seq);
     let found: ArrivedDatapoint | undefined;
     // From newest to oldest: of datapoints that look alike, the later ones are those behind `seq`.

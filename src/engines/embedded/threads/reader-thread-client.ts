@@ -5,7 +5,7 @@ import { Worker } from 'node:worker_threads';
 import { PendingRequests } from '../../../base/pending-requests.ts';
 import { Refusal } from '../../../base/refusal.ts';
 import { limits } from '../../../config/limits.ts';
-import type { Caller } from '../../../domain/callers/caller.ts';
+import { type Asker, assertThere } from '../../../domain/callers/asker.ts';
 import { FairQueue } from '../../../domain/callers/fair-queue.ts';
 import { FairShare } from '../../../domain/callers/fair-share.ts';
 import { buffersOf } from '../../../domain/datapoints/columns.ts';
@@ -25,38 +25,64 @@ export interface HeadPartRequest {
 
 export class ReaderThread {
   readonly #path: string;
-  readonly #queue = new FairQueue({
-    share: new FairShare('reads', { aloneMax: limits.readsWaitingMax, reserve: limits.readsWaitingReserve }),
-    atOnceMax: limits.readsAtOnceMax,
-  });
+  readonly #share = new FairShare('reads', { aloneMax: limits.readsWaitingMax, reserve: limits.readsWaitingReserve });
+  readonly #queue = new FairQueue({ share: this.#share, atOnceMax: limits.readsAtOnceMax });
   /** Steps that the thread is working on. */
   readonly #pendingRequests = new PendingRequests<QueuedRead>();
   #worker: Worker | undefined;
   /** Buffers of texts that came from the thread. */
   readonly #texts = new WeakSet<ArrayBufferLike>();
   #isClosed = false;
+  #made = 0;
+  #dropped = 0;
 
   constructor(path: string) {
     this.#path = path;
   }
 
   /**
-   * Reads one step when it is the caller's turn.
+   * Reads one step when it is the caller's turn, unless the asker has gone by then.
    * @param partOf called then: returns the part of the head; its buffers are transferred unless `isKept`
-   * @throws Refusal `busy` when too many reads of the caller wait, `damaged`
+   * @throws Refusal `busy` when too many reads of the caller wait or the asker has gone, `damaged`
    */
   async ask<Kind extends keyof Reads>(
     kind: Kind,
     query: Reads[Kind]['query'],
-    { caller, partOf }: { readonly caller: Caller; readonly partOf: () => HeadPartRequest },
+    { asker, partOf }: { readonly asker: Asker; readonly partOf: () => HeadPartRequest },
   ): Promise<Reads[Kind]['step']> {
     if (this.#isClosed) throw stopping();
     // Reads that have begun are not bounded here, but by the memory reserved for their answers (answerBytesMax).
-    if (!(await this.#queue.acquire(caller, { isBegun: query.after !== undefined }))) throw tooMany();
+    if (!(await this.#queue.acquire(asker.caller, { isBegun: query.after !== undefined }))) throw tooMany();
     try {
+      this.#assertThere(asker);
+      this.#made += 1;
       return await this.#read(kind, query, partOf());
     } finally {
       this.#queue.release();
+    }
+  }
+
+  /** Steps begun since the start. */
+  get made(): number {
+    return this.#made;
+  }
+
+  /** Steps that were not made because the asker had gone. */
+  get dropped(): number {
+    return this.#dropped;
+  }
+
+  /** Steps that wait for their turn. */
+  get waiting(): number {
+    return this.#share.held;
+  }
+
+  #assertThere(asker: Asker): void {
+    try {
+      assertThere(asker);
+    } catch (error) {
+      this.#dropped += 1;
+      throw error;
     }
   }
 

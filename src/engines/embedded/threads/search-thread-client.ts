@@ -4,11 +4,12 @@
 import { Worker } from 'node:worker_threads';
 import { Refusal } from '../../../base/refusal.ts';
 import { limits } from '../../../config/limits.ts';
+import type { SearchOptions } from '../../shared/registry/registry.ts';
 import type { HeadLastSeen } from '../head/head-last-seen.ts';
 import type { SearchRequest, SearchResponse } from './search-protocol.ts';
 import type { SqlValue } from './writer-protocol.ts';
 
-interface Search {
+interface Search extends SearchOptions {
   readonly sql: string;
   readonly parameters: readonly SqlValue[];
   readonly resolve: (rows: readonly unknown[]) => void;
@@ -31,18 +32,19 @@ export class SearchThread {
     this.#lastSeen = parts.lastSeen;
   }
 
-  /** Runs a query and returns its rows. @throws Refusal `busy` when too many wait, or the search took too long. */
+  /** Runs a query and returns its rows. @throws Refusal `busy` when too many wait, the search took too long, or its asker has gone. */
   run(
     query: { readonly sql: string; readonly parameters: readonly SqlValue[] },
-    { caller }: { readonly caller: string },
+    options: SearchOptions,
   ): Promise<readonly unknown[]> {
     if (this.#isClosed) return Promise.reject(stopping());
+    const { caller } = options;
     const own = this.#waiting.get(caller);
     if (this.#waitingCount >= limits.searchesWaitingMax || (own?.length ?? 0) >= limits.searchesPerCallerMax) {
       return Promise.reject(busy('More lists are asked for than can be answered. Send the request again.'));
     }
     return new Promise((resolve, reject) => {
-      const search = { ...query, resolve, reject };
+      const search = { ...query, ...options, resolve, reject };
       if (own === undefined) this.#waiting.set(caller, [search]);
       else own.push(search);
       this.#waitingCount += 1;
@@ -62,7 +64,11 @@ export class SearchThread {
 
   #startNext(): void {
     if (this.#running !== undefined) return;
-    const search = this.#takeNext();
+    let search = this.#takeNext();
+    while (search?.isGone?.() === true) {
+      search.reject(busy('The connection ended before the search began.'));
+      search = this.#takeNext();
+    }
     if (search === undefined) return;
     this.#worker ??= this.#start();
     this.#lastId += 1;

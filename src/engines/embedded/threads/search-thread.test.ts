@@ -32,6 +32,22 @@ suite('searches', () => {
     rmSync(folder, { recursive: true });
   });
 
+  test('a search that waits for a client that has gone is not made', async () => {
+    let isGone = false;
+    const leaving = { caller: 'leaving', isGone: () => isGone };
+    const asked = Promise.allSettled(
+      Array.from({ length: 40 }, () => search.run({ sql: some, parameters: [] }, leaving)),
+    );
+    isGone = true;
+    const [row] = await run(some, 'modest');
+    assert.equal((row as { readonly count: number }).count, 20_000);
+    // The first had begun.
+    assert.deepEqual(
+      (await asked).map(({ status }) => status),
+      ['fulfilled', ...Array.from({ length: 39 }, () => 'rejected')],
+    );
+  });
+
   test('a caller waits for one search of another, however many that one has asked for', async () => {
     const order: string[] = [];
     const ask = (caller: string) => run(some, caller).then(() => order.push(caller));

@@ -4,15 +4,21 @@ import type { Compilable, Kysely } from 'kysely';
 import type { Fence } from '../../../domain/ports/coordination.ts';
 import type { Tables } from './tables.ts';
 
+export interface SearchOptions {
+  readonly caller: string;
+  /** True once nobody can receive the answer. */
+  readonly isGone?: (() => boolean) | undefined;
+}
+
 export interface Registry {
   /** Short reads, of rows found by an index, on the main thread. */
   readonly read: Kysely<Tables>;
   /**
    * A read whose time grows with the data (lists, counts, filters). Runs beside other work and with a time limit: its
    * first condition must be `withinTime`. Callers take turns.
-   * @throws Refusal `busy` when too many wait, or it takes too long.
+   * @throws Refusal `busy` when too many wait, it takes too long, or whoever asked has gone before its turn came.
    */
-  search<Row>(query: Compilable<Row>, options: { readonly caller: string }): Promise<Row[]>;
+  search<Row>(query: Compilable<Row>, options: SearchOptions): Promise<Row[]>;
   /**
    * Runs all statements or none; resolves after the commit with the number of rows each changed. `isWeighed: false`:
    * the caller bounds the bytes, as the service does for its own work, which must continue beside large changes.

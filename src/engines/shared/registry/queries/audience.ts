@@ -3,10 +3,11 @@ import { type RawBuilder, type SqlBool, sql } from 'kysely';
 import type { Audience } from '../../../../domain/permissions/permission.ts';
 import type { RecordKind } from '../../../../domain/scopes.ts';
 import type { UserKey } from '../../../../domain/users/user.ts';
+import type { SearchOptions } from '../registry.ts';
 
-/** The caller for whom a search runs, because callers take turns. */
-export function callerOf({ caller = '' }: Audience): { readonly caller: string } {
-  return { caller };
+/** For whom a search runs, because callers take turns, and none runs for one who has gone. */
+export function callerOf({ caller = '', isGone }: Audience): SearchOptions {
+  return { caller, isGone };
 }
 
 /** The same for lists of one author, or of all authors for an admin. */
