@@ -53,13 +53,8 @@ const breaches: readonly Breach[] = [
   { rule: 'engines-share-downwards', file: 'src/engines/shared/planted-engine.ts', to: '../embedded/planted.ts' },
   { rule: 'engines-never-meet', file: 'src/engines/embedded/planted-other.ts', to: '../postgres/planted.ts' },
   { rule: 'engines-have-one-door', file: 'src/cli/planted-engine.ts', to: '../engines/embedded/planted.ts' },
-  {
-    rule: 'database-knows-no-other-part',
-    file: 'src/engines/embedded/database/planted.ts',
-    to: '../threads/planted.ts',
-    type: true,
-  },
-  { rule: 'log-knows-no-sealing', file: 'src/engines/embedded/log/planted.ts', to: '../sealing/planted.ts' },
+  { rule: 'every-part-has-its-place', file: 'src/engines/embedded/planted/planted.ts', to: '../database/planted.ts' },
+  { rule: 'parts-know-not-who-opens-them', file: 'src/engines/embedded/log/planted.ts', to: '../planted-door.ts' },
   { rule: 'versions-never-meet', file: 'src/http/v1/planted.ts', to: '../v2/planted-below.ts' },
   { rule: 'versions-never-meet', file: 'src/http/v2/planted.ts', to: '../v1/planted-below.ts' },
   { rule: 'version-1-only-translates', file: 'src/http/v1/planted-rule.ts', to: '../../domain/planted-below.ts' },
@@ -93,15 +88,24 @@ const breaches: readonly Breach[] = [
   { rule: 'no-vague-names', file: 'src/base/planted-vague.ts', to: './planted-utils.ts' },
 ];
 
-/** Each noun of the domain with a type of the one behind it: the smallest step against their order. */
+/**
+ * Each noun of the domain with a type of the one behind it, and each part of the embedded engine likewise: the smallest
+ * step against their order.
+ */
 function brokenOrders(): Breach[] {
-  const nouns = config.forbidden.flatMap(({ name }) => /^(?<noun>[a-z]+)-know-no-later-noun$/.exec(name)?.[1] ?? []);
-  return nouns.map((noun, place) => ({
-    rule: `${noun}-know-no-later-noun`,
-    file: `src/domain/${noun}/planted-order.ts`,
-    to: `../${nouns[place + 1] ?? 'notifications'}/planted-later.ts`,
-    type: true,
-  }));
+  const orders = [
+    { folder: 'src/domain', rule: 'know-no-later-noun', last: 'notifications' },
+    { folder: 'src/engines/embedded', rule: 'knows-no-later-part', last: 'backup' },
+  ];
+  return orders.flatMap(({ folder, rule, last }) => {
+    const names = config.forbidden.flatMap(({ name }) => new RegExp(`^([a-z]+)-${rule}$`).exec(name)?.[1] ?? []);
+    return names.map((name, place) => ({
+      rule: `${name}-${rule}`,
+      file: `${folder}/${name}/planted-order.ts`,
+      to: `../${names[place + 1] ?? last}/planted-later.ts`,
+      type: true as const,
+    }));
+  });
 }
 
 /** Closes the cycle of the breach of `no-cycles`, with a type only, which is told of where the cycle begins. */
@@ -115,6 +119,7 @@ const allowed: readonly Omit<Breach, 'rule'>[] = [
   { file: 'src/domain/allowed-crypto.ts', to: 'node:crypto' },
   { file: 'src/domain/allowed.test.ts', to: '../engines/planted.ts' },
   { file: 'src/engines/embedded/allowed.ts', to: '../shared/planted.ts' },
+  { file: 'src/engines/embedded/sealing/allowed-order.ts', to: '../log/planted-earlier.ts' },
   { file: 'src/http/v2/allowed.ts', to: '../planted.ts' },
   { file: 'src/http/v2/allowed-package.ts', to: 'typebox', type: true },
   { file: 'src/mqtt/allowed-limits.ts', to: '../config/limits.ts' },

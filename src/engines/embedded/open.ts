@@ -13,6 +13,7 @@ import { LocalCoordination } from './coordination/local-coordination.ts';
 import { databaseFile, openConnection } from './database/connection.ts';
 import { makeFolder } from './database/data-folder.ts';
 import { writeFailureOf } from './database/database-error.ts';
+import type { SqlValue } from './database/database-writer.ts';
 import { NodeSqliteDialect } from './database/dialect.ts';
 import { lockFolder, unusable } from './database/folder-lock.ts';
 import { migrate } from './database/migrate.ts';
@@ -23,10 +24,11 @@ import { HeadLastSeen } from './head/head-last-seen.ts';
 import { SqliteCommitLog } from './log/commit-log.ts';
 import { LogFollower, sharedFollowedSeq } from './log/log-follower.ts';
 import { SqliteSeries } from './reads/series.ts';
+import { Retention } from './sealing/retention.ts';
 import { moveEarlierDatapoints } from './sealing/upgrade.ts';
+import { ReaderThread } from './threads/reader-thread-client.ts';
 import { SearchThread } from './threads/search-thread-client.ts';
 import { refusalOf, SqliteWriter } from './threads/writer.ts';
-import type { SqlValue } from './threads/writer-protocol.ts';
 
 /** @throws Refusal `conflict` when another server uses the folder, or a newer release wrote it. */
 export async function openEmbeddedEngine(
@@ -53,7 +55,7 @@ export async function openEmbeddedEngine(
     const coordination = new LocalCoordination({ clock, countEpoch: (name) => countEpoch(name, { writer, reader }) });
     const isNewest = coordination.isNewest.bind(coordination);
     const commitLog = new SqliteCommitLog({ ...stored, isNewest });
-    const series = new SqliteSeries({ ...stored, path });
+    const series = new SqliteSeries({ ...stored, longReads: new ReaderThread(path), retention: new Retention(stored) });
     await commitLog.start();
     const read = new Kysely<Tables>({ dialect: new NodeSqliteDialect(reader) });
     const search = new SearchThread({ path, lastSeen });

@@ -9,10 +9,10 @@ import { Refusal } from '../../../base/refusal.ts';
 import { limits } from '../../../config/limits.ts';
 import type { BackupOptions, CheckReport } from '../../../domain/ports/maintenance.ts';
 import { runChecks } from '../check/run-checks.ts';
+import { type OnBytes, type Seal, sealFile } from '../database/backup-file.ts';
 import { openConnection } from '../database/connection.ts';
 import { formOf, migratedInMemory } from '../database/migrate.ts';
 import { openFolderForReading } from '../database/open-data.ts';
-import { type OnBytes, type Seal, sealFile } from './backup-file.ts';
 
 export interface BackupResult {
   readonly seal: Seal;

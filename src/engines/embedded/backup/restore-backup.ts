@@ -7,12 +7,12 @@ import { join, resolve } from 'node:path';
 import { Refusal } from '../../../base/refusal.ts';
 import type { CheckReport, RestoreOptions } from '../../../domain/ports/maintenance.ts';
 import { runChecks } from '../check/run-checks.ts';
+import { type OnBytes, readSealed, type Seal } from '../database/backup-file.ts';
 import { databaseFile } from '../database/connection.ts';
 import { makeWithParents, restoringFile } from '../database/data-folder.ts';
 import { lockFile, lockFolder, unusable } from '../database/folder-lock.ts';
 import { migratedInMemory } from '../database/migrate.ts';
 import { openFileForReading } from '../database/open-data.ts';
-import { type OnBytes, readSealed, type Seal } from './backup-file.ts';
 import { syncFolder } from './make-backup.ts';
 
 export interface RestoreResult {

@@ -3,7 +3,7 @@ import { statSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import { Refusal } from '../../../base/refusal.ts';
 import type { CheckReport, OnProgress } from '../../../domain/ports/maintenance.ts';
-import { readSealed } from '../backup/backup-file.ts';
+import { readSealed } from '../database/backup-file.ts';
 import { migratedInMemory } from '../database/migrate.ts';
 import { openFileForReading, openFolderForReading } from '../database/open-data.ts';
 import { adviceOnDamage } from './check.ts';

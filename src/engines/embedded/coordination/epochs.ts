@@ -2,7 +2,7 @@
 // that was written under it before; compared by that thread inside the transaction of what is written under a lease.
 import type { DatabaseSync } from 'node:sqlite';
 import type { Fence, LeaseName } from '../../../domain/ports/coordination.ts';
-import type { SqliteWriter } from '../threads/writer.ts';
+import type { DatabaseWriter } from '../database/database-writer.ts';
 
 const rowOf = (name: LeaseName) => `lease ${name}`;
 
@@ -12,7 +12,7 @@ const countOne = `INSERT INTO counter (name, value) VALUES (?, 1)
 /** Stores and returns the next epoch of a lease. */
 export async function countEpoch(
   name: LeaseName,
-  { writer, reader }: { readonly writer: Pick<SqliteWriter, 'write'>; readonly reader: DatabaseSync },
+  { writer, reader }: { readonly writer: Pick<DatabaseWriter, 'write'>; readonly reader: DatabaseSync },
 ): Promise<number> {
   await writer.write([{ sql: countOne, parameters: [rowOf(name)] }], { isWeighed: false });
   return readEpoch(reader)(name);

@@ -4,14 +4,14 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { countRows, type DatapointBatch, type PushReceipt } from '../../../domain/datapoints/datapoint-batch.ts';
 import type { CommitLog, LogEntry, StoredFingerprint } from '../../../domain/ports/commit-log.ts';
 import type { Fence } from '../../../domain/ports/coordination.ts';
+import type { DatabaseWriter } from '../database/database-writer.ts';
 import type { Head } from '../head/head.ts';
-import type { SqliteWriter } from '../threads/writer.ts';
 import { Damage, readLog } from './log.ts';
 import type { LogFollower } from './log-follower.ts';
 import { listFingerprints } from './publish-fingerprints.ts';
 
 export class SqliteCommitLog implements CommitLog {
-  readonly #writer: SqliteWriter;
+  readonly #writer: DatabaseWriter;
   readonly #reader: DatabaseSync;
   readonly #head: Head;
   readonly #follower: LogFollower;
@@ -21,7 +21,7 @@ export class SqliteCommitLog implements CommitLog {
   #damage: readonly string[] = [];
 
   constructor(parts: {
-    readonly writer: SqliteWriter;
+    readonly writer: DatabaseWriter;
     readonly reader: DatabaseSync;
     readonly head: Head;
     readonly follower: LogFollower;

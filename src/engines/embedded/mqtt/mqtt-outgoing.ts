@@ -10,7 +10,7 @@ import type {
   QueueRecipient,
   StoredPacket,
 } from '../../../domain/ports/mqtt-sessions.ts';
-import type { Statement } from '../threads/writer-protocol.ts';
+import type { Statement } from '../database/database-writer.ts';
 import { type PacketRow, packetColumns, packetFields } from './mqtt-packet.ts';
 import type { MqttReads } from './mqtt-reads.ts';
 import { rowsOf, type StoredSession } from './mqtt-session.ts';

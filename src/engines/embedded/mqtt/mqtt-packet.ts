@@ -3,7 +3,7 @@
 
 import { deserialize, serialize } from 'node:v8';
 import type { StoredPacket } from '../../../domain/ports/mqtt-sessions.ts';
-import type { SqlValue } from '../threads/writer-protocol.ts';
+import type { SqlValue } from '../database/database-writer.ts';
 
 /** Columns that every table of packets has. */
 export interface PacketRow {

@@ -19,7 +19,7 @@ import type {
   WillKey,
 } from '../../../domain/ports/mqtt-sessions.ts';
 import type { UserKey } from '../../../domain/users/user.ts';
-import type { SqliteWriter } from '../threads/writer.ts';
+import type { DatabaseWriter } from '../database/database-writer.ts';
 import { MqttExpiry } from './mqtt-expiry.ts';
 import { MqttIncoming } from './mqtt-incoming.ts';
 import { MqttOutgoing } from './mqtt-outgoing.ts';
@@ -31,7 +31,7 @@ import { MqttWills } from './mqtt-wills.ts';
 import { MqttWrites } from './mqtt-writes.ts';
 
 export interface MqttPersistenceOptions {
-  readonly writer: Pick<SqliteWriter, 'write'>;
+  readonly writer: Pick<DatabaseWriter, 'write'>;
   /** A connection that sees everything the writer has resolved. */
   readonly reader: DatabaseSync;
   /** Whether a filter matches topics of this form, with or without the leading slash. */

@@ -2,7 +2,7 @@
 // without a client, so maps are created only when they have an entry.
 import type { Subscription, SubscriptionOptions } from '../../../domain/ports/mqtt-sessions.ts';
 import type { UserKey } from '../../../domain/users/user.ts';
-import type { Statement } from '../threads/writer-protocol.ts';
+import type { Statement } from '../database/database-writer.ts';
 
 /** A message that was sent under a packet id and not acknowledged yet. */
 export interface SentMessage {

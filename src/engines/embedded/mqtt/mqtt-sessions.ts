@@ -8,7 +8,7 @@ import { Refusal } from '../../../base/refusal.ts';
 import { limits } from '../../../config/limits.ts';
 import type { PacketClient, Subscription, SubscriptionOptions } from '../../../domain/ports/mqtt-sessions.ts';
 import type { UserKey } from '../../../domain/users/user.ts';
-import type { Statement } from '../threads/writer-protocol.ts';
+import type { Statement } from '../database/database-writer.ts';
 import { clearRowsMax, clearSlice, putAway, putSubscription, rowsOf, StoredSession } from './mqtt-session.ts';
 import { type LoadedSubscriptions, loadSessions } from './mqtt-session-loading.ts';
 import { MqttSubscriptions, type SubscriptionRules } from './mqtt-subscriptions.ts';

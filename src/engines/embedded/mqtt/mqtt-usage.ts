@@ -7,7 +7,7 @@ import { limits } from '../../../config/limits.ts';
 import type { MqttQuota, MqttQuotaKind } from '../../../domain/ports/mqtt-sessions.ts';
 import { remembered } from '../../../domain/remembered.ts';
 import type { UserKey } from '../../../domain/users/user.ts';
-import type { Statement } from '../threads/writer-protocol.ts';
+import type { Statement } from '../database/database-writer.ts';
 import { filterCost } from './mqtt-session.ts';
 
 export interface MqttQuotas {

@@ -3,8 +3,7 @@
 // threads. Bounded (I4).
 import { Refusal } from '../../../base/refusal.ts';
 import { limits } from '../../../config/limits.ts';
-import type { SqliteWriter } from '../threads/writer.ts';
-import type { Statement } from '../threads/writer-protocol.ts';
+import type { DatabaseWriter, Statement } from '../database/database-writer.ts';
 
 interface Call {
   readonly statements: readonly Statement[];
@@ -13,14 +12,14 @@ interface Call {
 }
 
 export class MqttWrites {
-  readonly #writer: Pick<SqliteWriter, 'write'>;
+  readonly #writer: Pick<DatabaseWriter, 'write'>;
   #calls: Call[] = [];
   #statements = 0;
   #unitsInFlight = 0;
   #scheduled = false;
   readonly #idle: (() => void)[] = [];
 
-  constructor(writer: Pick<SqliteWriter, 'write'>) {
+  constructor(writer: Pick<DatabaseWriter, 'write'>) {
     this.#writer = writer;
   }
 

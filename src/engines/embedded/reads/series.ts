@@ -26,9 +26,7 @@ import { fromColumn, type ValueColumn } from '../database/value-column.ts';
 import type { Head } from '../head/head.ts';
 import { headPartFor, type NeededPart, wholeRange } from '../head/head-part.ts';
 import { keyOf, type LogFollower } from '../log/log-follower.ts';
-import { Retention } from '../sealing/retention.ts';
-import { type HeadPartRequest, ReaderThread } from '../threads/reader-thread-client.ts';
-import type { SqliteWriter } from '../threads/writer.ts';
+import type { HeadPartRequest, LongReads } from './long-reads.ts';
 import { textStep } from './series-computations.ts';
 import { SeriesReader } from './series-reader.ts';
 
@@ -45,62 +43,63 @@ export class SqliteSeries implements Series {
   readonly #follower: LogFollower;
   readonly #latest: StatementSync;
   readonly #series: SeriesReader;
-  readonly #thread: ReaderThread;
-  readonly #retention: Retention;
+  readonly #longReads: LongReads;
+  readonly #retention: Pick<Series, 'oldest' | 'removeBefore'>;
 
   constructor(parts: {
-    readonly writer: SqliteWriter;
     readonly reader: DatabaseSync;
     readonly head: Head;
     readonly follower: LogFollower;
-    readonly path: string;
+    readonly longReads: LongReads;
+    /** Deletes what is too old. */
+    readonly retention: Pick<Series, 'oldest' | 'removeBefore'>;
   }) {
     const { reader } = parts;
     this.#head = parts.head;
     this.#follower = parts.follower;
-    this.#retention = new Retention(parts);
+    this.#retention = parts.retention;
     this.#series = new SeriesReader(reader, { decodedBytesMax: limits.decodedBytesShortReads });
-    this.#thread = new ReaderThread(parts.path);
+    this.#longReads = parts.longReads;
     this.#latest = reader.prepare('SELECT seq, at, stamped, received, value FROM latest WHERE sensor = ?');
   }
 
   /** What the reader thread has done and has to do. */
   get reads(): ReadCounts {
-    return this.#thread;
+    return this.#longReads;
   }
 
   close(): Promise<void> {
-    return this.#thread.close();
+    return this.#longReads.close();
   }
 
   async range(query: RangeQuery, asker: Asker): Promise<RangeStep> {
     const partOf = () => this.#partFor(query);
-    if (query.limit > limits.mainThreadReadRows) return this.#thread.ask('range', query, { asker, partOf });
+    if (query.limit > limits.mainThreadReadRows) return this.#longReads.ask('range', query, { asker, partOf });
     await loopTurns.turn(asker.caller);
     assertThere(asker);
     return this.#series.read(query, partOf().part);
   }
 
   async aggregate(query: AggregateQuery, asker: Asker): Promise<AggregateStep> {
-    return this.#thread.ask('aggregate', query, { asker, partOf: () => this.#partFor(query) });
+    return this.#longReads.ask('aggregate', query, { asker, partOf: () => this.#partFor(query) });
   }
 
   async downsample(query: DownsampleQuery, asker: Asker): Promise<DownsampleStep> {
     // The first step needs the whole range: it looks for the first and the last time.
     const needed = query.open === undefined ? wholeRange(query) : query;
-    return this.#thread.ask('downsample', query, { asker, partOf: () => this.#partFor(needed) });
+    return this.#longReads.ask('downsample', query, { asker, partOf: () => this.#partFor(needed) });
   }
 
   async text(query: TextQuery, asker: Asker): Promise<TextStep> {
     const partOf = () => this.#partFor(query);
-    if (query.limit > limits.mainThreadReadRows) return this.#thread.ask('text', query, { asker, partOf });
+    if (query.limit > limits.mainThreadReadRows) return this.#longReads.ask('text', query, { asker, partOf });
     await loopTurns.turn(asker.caller);
     assertThere(asker);
     return textStep(this.#series, query, partOf().part, (bytes) => new Uint8Array(bytes));
   }
 
   release(text: Uint8Array): void {
-    this.#thread.release(text);
+    this.#longReads.release(text);
   }
 
   async count(range: SeriesRange, max: number): Promise<number> {
@@ -147,7 +146,7 @@ export class SqliteSeries implements Series {
     return this.#retention.removeBefore(sensor, beforeMs);
   }
 
-  async oldest(sensors: readonly SensorKey[]): Promise<Map<SensorKey, number>> {
+  oldest(sensors: readonly SensorKey[]): Promise<Map<SensorKey, number>> {
     return this.#retention.oldest(sensors);
   }
 

@@ -5,12 +5,12 @@ import { lowerBound } from '../../../base/sorted-numbers.ts';
 import { limits } from '../../../config/limits.ts';
 import type { Columns } from '../../../domain/datapoints/columns.ts';
 import type { SensorKey } from '../../../domain/devices/sensor.ts';
+import type { Series } from '../../../domain/ports/series.ts';
 import { decodeChunk } from '../../shared/codec/chunk-codec.ts';
 import { CorruptChunk } from '../../shared/codec/corrupt-chunk.ts';
 import { gather } from '../../shared/codec/gathering.ts';
 import { writeChunk } from '../../shared/sealing/written-chunk.ts';
-import type { SqliteWriter } from '../threads/writer.ts';
-import type { Statement } from '../threads/writer-protocol.ts';
+import type { DatabaseWriter, Statement } from '../database/database-writer.ts';
 import { chunkColumns, chunkParameters } from './chunk-writer.ts';
 
 interface OldChunk {
@@ -19,14 +19,14 @@ interface OldChunk {
   readonly count: number;
 }
 
-export class Retention {
-  readonly #writer: SqliteWriter;
+export class Retention implements Pick<Series, 'oldest' | 'removeBefore'> {
+  readonly #writer: DatabaseWriter;
   readonly #oldest: StatementSync;
   readonly #old: StatementSync;
   readonly #bytes: StatementSync;
   readonly #damagedCounts: StatementSync;
 
-  constructor(parts: { readonly writer: SqliteWriter; readonly reader: DatabaseSync }) {
+  constructor(parts: { readonly writer: DatabaseWriter; readonly reader: DatabaseSync }) {
     this.#writer = parts.writer;
     this.#oldest = parts.reader.prepare(
       `SELECT min(at) AS at FROM (SELECT min(first) AS at FROM chunk WHERE sensor = ?1
@@ -57,7 +57,7 @@ export class Retention {
     return counts.reduce((sum, count, index) => sum + (removals[index] === 1 ? count : 0), damaged);
   }
 
-  oldest(sensors: readonly SensorKey[]): Map<SensorKey, number> {
+  async oldest(sensors: readonly SensorKey[]): Promise<Map<SensorKey, number>> {
     const found = new Map<SensorKey, number>();
     for (const sensor of sensors) {
       const at = this.#oldest.get(sensor)?.['at'] as number | null | undefined;

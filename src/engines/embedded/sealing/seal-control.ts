@@ -1,6 +1,6 @@
 // Runs passes of sealing from the writer thread, one at a time: starts the sealer thread with the first, stores its
 // units one by one, and retries later where the disk refused.
-import { Worker } from 'node:worker_threads';
+import type { Worker } from 'node:worker_threads';
 import { limits } from '../../../config/limits.ts';
 import { type WriteFailure, writeFailureOf } from '../database/database-error.ts';
 import type { DatapointWriter } from '../log/datapoint-writer.ts';
@@ -8,7 +8,8 @@ import type { SealerCommand, SealerMessage, SealUnit } from './seal-protocol.ts'
 import type { SealWriter } from './seal-writer.ts';
 
 interface SealControlParts {
-  readonly path: string;
+  /** Starts the sealer thread. */
+  readonly startSealer: () => Worker;
   readonly datapoints: DatapointWriter;
   readonly sealWriter: SealWriter;
   /** The number of sensors, taken as that of active ones until a pass has counted those. */
@@ -91,10 +92,7 @@ export class SealControl {
   }
 
   #start(): Worker {
-    const sealer = new Worker(new URL('../threads/sealer-thread.ts', import.meta.url), {
-      workerData: { path: this.#parts.path },
-      resourceLimits: { maxYoungGenerationSizeMb: limits.threadYoungMib },
-    });
+    const sealer = this.#parts.startSealer();
     sealer.on('message', (message: SealerMessage) => {
       if (message.pass !== this.#pass) return;
       if (message.kind === 'unit') this.#take(message.unit);

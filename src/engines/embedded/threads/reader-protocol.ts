@@ -1,24 +1,7 @@
 // Messages between the main thread and the reader thread.
 import type { RefusalCode } from '../../../base/refusal.ts';
-import type {
-  AggregateQuery,
-  AggregateStep,
-  DownsampleQuery,
-  DownsampleStep,
-  RangeQuery,
-  RangeStep,
-  TextQuery,
-  TextStep,
-} from '../../../domain/ports/series.ts';
 import type { HeadPart } from '../head/head-part.ts';
-
-/** The kinds of reads, each with its query and its answer. */
-export interface Reads {
-  readonly range: { readonly query: RangeQuery; readonly step: RangeStep };
-  readonly aggregate: { readonly query: AggregateQuery; readonly step: AggregateStep };
-  readonly downsample: { readonly query: DownsampleQuery; readonly step: DownsampleStep };
-  readonly text: { readonly query: TextQuery; readonly step: TextStep };
-}
+import type { Reads } from '../reads/long-reads.ts';
 
 type OrderOf<Kind extends keyof Reads> = {
   readonly id: number;

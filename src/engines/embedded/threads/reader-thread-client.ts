@@ -9,21 +9,15 @@ import { type Asker, assertThere } from '../../../domain/callers/asker.ts';
 import { FairQueue } from '../../../domain/callers/fair-queue.ts';
 import { FairShare } from '../../../domain/callers/fair-share.ts';
 import { buffersOf } from '../../../domain/datapoints/columns.ts';
-import type { HeadPart } from '../head/head-part.ts';
-import type { ReadRequest, ReadResponse, Reads, ReleasedText } from './reader-protocol.ts';
+import type { HeadPartRequest, LongReads, Reads } from '../reads/long-reads.ts';
+import type { ReadRequest, ReadResponse, ReleasedText } from './reader-protocol.ts';
 
 interface QueuedRead {
   readonly resolve: (step: never) => void;
   readonly reject: (error: Error) => void;
 }
 
-/** The part of the head that a read needs; `isKept` where the head returns it to other reads too. */
-export interface HeadPartRequest {
-  readonly part: HeadPart;
-  readonly isKept: boolean;
-}
-
-export class ReaderThread {
+export class ReaderThread implements LongReads {
   readonly #path: string;
   readonly #share = new FairShare('reads', { aloneMax: limits.readsWaitingMax, reserve: limits.readsWaitingReserve });
   readonly #queue = new FairQueue({ share: this.#share, atOnceMax: limits.readsAtOnceMax });
@@ -40,11 +34,6 @@ export class ReaderThread {
     this.#path = path;
   }
 
-  /**
-   * Reads one step when it is the caller's turn, unless the asker has gone by then.
-   * @param partOf called then: returns the part of the head; its buffers are transferred unless `isKept`
-   * @throws Refusal `busy` when too many reads of the caller wait or the asker has gone, `damaged`
-   */
   async ask<Kind extends keyof Reads>(
     kind: Kind,
     query: Reads[Kind]['query'],
@@ -62,17 +51,14 @@ export class ReaderThread {
     }
   }
 
-  /** Steps begun since the start. */
   get made(): number {
     return this.#made;
   }
 
-  /** Steps that were not made because the asker had gone. */
   get dropped(): number {
     return this.#dropped;
   }
 
-  /** Steps that wait for their turn. */
   get waiting(): number {
     return this.#share.held;
   }
@@ -99,7 +85,6 @@ export class ReaderThread {
     });
   }
 
-  /** Returns the buffer of a text to the thread; ignores buffers from elsewhere. */
   release({ buffer }: Uint8Array): void {
     if (!this.#texts.delete(buffer)) return;
     this.#worker?.postMessage({ spent: buffer as ArrayBuffer } satisfies ReleasedText, [buffer as ArrayBuffer]);

@@ -6,9 +6,10 @@ import { lowerPriority, niceness } from '../../../base/threads/thread-priority.t
 import { limits } from '../../../config/limits.ts';
 import { buffersOf } from '../../../domain/datapoints/columns.ts';
 import { openConnection } from '../database/connection.ts';
+import type { Reads } from '../reads/long-reads.ts';
 import { aggregateStep, downsampleStep, textStep } from '../reads/series-computations.ts';
 import { SeriesReader } from '../reads/series-reader.ts';
-import type { ReadRequest, ReadResponse, Reads, ReleasedText } from './reader-protocol.ts';
+import type { ReadRequest, ReadResponse, ReleasedText } from './reader-protocol.ts';
 import { TextBufferPool } from './text-buffers.ts';
 
 if (parentPort === null) throw new Error('The reader runs in a thread of its own.');

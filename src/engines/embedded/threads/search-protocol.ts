@@ -1,5 +1,5 @@
 // Messages between the main thread and the search thread.
-import type { SqlValue } from './writer-protocol.ts';
+import type { SqlValue } from '../database/database-writer.ts';
 
 export interface SearchRequest {
   readonly id: number;

@@ -2,14 +2,7 @@
 import type { DatapointBatch } from '../../../domain/datapoints/datapoint-batch.ts';
 import type { Fence } from '../../../domain/ports/coordination.ts';
 import type { WriteFailure } from '../database/database-error.ts';
-
-export type SqlValue = null | number | bigint | string | Uint8Array;
-
-/** One SQL statement with its parameters. */
-export interface Statement {
-  readonly sql: string;
-  readonly parameters: readonly SqlValue[];
-}
+import type { Statement } from '../database/database-writer.ts';
 
 /** To the writer: one unit of work, done as a whole or not at all. */
 export type WriteRequest =

@@ -1,20 +1,21 @@
 // The writer thread: while the service runs, only it writes to the database. All that has arrived when a commit begins
 // goes into that commit; answers are sent after it reached the disk (I1). Between commits it stores units of sealing
 // and deletes chunks of removed sensors, in slices short enough not to hold up ingest.
-import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
+import { parentPort, receiveMessageOnPort, Worker, workerData } from 'node:worker_threads';
 import { collectAfterStart, reportReleasedBytes } from '../../../base/memory/garbage-collection.ts';
 import { limits } from '../../../config/limits.ts';
 import { countRows } from '../../../domain/datapoints/datapoint-batch.ts';
 import { fenceCheck } from '../coordination/epochs.ts';
 import { openConnection } from '../database/connection.ts';
 import { type WriteFailure, writeFailureOf } from '../database/database-error.ts';
+import type { Statement } from '../database/database-writer.ts';
 import { FreeSpace } from '../database/free-space.ts';
 import { StatementCache } from '../database/statement-cache.ts';
 import { DatapointWriter } from '../log/datapoint-writer.ts';
 import { SealControl } from '../sealing/seal-control.ts';
 import { SealWriter } from '../sealing/seal-writer.ts';
 import { WriteState } from './write-state.ts';
-import type { CommitOutcome, CommitReport, Statement, WriteRequest, WriterOptions } from './writer-protocol.ts';
+import type { CommitOutcome, CommitReport, WriteRequest, WriterOptions } from './writer-protocol.ts';
 
 if (parentPort === null) throw new Error('The writer runs in a thread of its own.');
 const port = parentPort;
@@ -27,7 +28,7 @@ const freeSpace = new FreeSpace(database);
 const isFenced = fenceCheck(database);
 const countSensors = () => Number(database.prepare('SELECT count(*) AS count FROM sensor').get()?.['count']);
 const sealing = new SealControl({
-  path,
+  startSealer,
   datapoints,
   sealWriter: new SealWriter(database, datapoints),
   countSensors,
@@ -48,6 +49,13 @@ let quietTimer: NodeJS.Timeout | undefined;
 let isPurging = false;
 /** True when nothing has arrived for `sealQuietMs`. */
 let isAtRest = false;
+
+function startSealer(): Worker {
+  return new Worker(new URL('./sealer-thread.ts', import.meta.url), {
+    workerData: { path },
+    resourceLimits: { maxYoungGenerationSizeMb: limits.threadYoungMib },
+  });
+}
 
 port.on('message', (first: WriteRequest) => {
   const works = [first];

@@ -9,7 +9,8 @@ import type { DatapointBatch } from '../../../domain/datapoints/datapoint-batch.
 import { LeaseLost } from '../../../domain/lease-lost.ts';
 import type { Fence } from '../../../domain/ports/coordination.ts';
 import type { WriteFailure } from '../database/database-error.ts';
-import type { CommitOutcome, CommitReport, Statement, WriteRequest, WriterOptions } from './writer-protocol.ts';
+import type { DatabaseWriter, Statement } from '../database/database-writer.ts';
+import type { CommitOutcome, CommitReport, WriteRequest, WriterOptions } from './writer-protocol.ts';
 
 interface QueuedWrite {
   readonly resolve: (outcome: CommitOutcome) => void;
@@ -20,7 +21,7 @@ interface QueuedWrite {
   readonly committed?: ((firstSeq: number) => void) | undefined;
 }
 
-export class SqliteWriter {
+export class SqliteWriter implements DatabaseWriter {
   readonly #worker: Worker;
   readonly #waiting = new PendingRequests<QueuedWrite>();
   readonly #closed: Promise<void>;
@@ -33,7 +34,6 @@ export class SqliteWriter {
   #isCatchingUp = false;
   /** Called when datapoints up to a seq have been moved from the log into chunks. */
   onSealed: (seq: number) => void = () => {};
-  /** Called when sealing has caught up. */
   onCaughtUp: () => void = () => {};
   /** Called with the duration of each commit, for the metrics. */
   onCommit: (durationMs: number) => void = () => {};
@@ -62,7 +62,6 @@ export class SqliteWriter {
     return this.#refusesBecause;
   }
 
-  /** True while sealing is behind: batches of more than `catchUpDatapointsMax` datapoints wait. */
   get isCatchingUp(): boolean {
     return this.#isCatchingUp;
   }
@@ -72,22 +71,11 @@ export class SqliteWriter {
     return this.#refused;
   }
 
-  /**
-   * Stores datapoints and what belongs into their commit; resolves with the seq of the first. `committed` is called
-   * synchronously when the commit's report arrives, before later reports are handled.
-   */
   async append(batch: DatapointBatch, committed: (firstSeq: number) => void): Promise<number> {
     const outcome = await this.#send({ id: 0, kind: 'datapoints', batch }, { statements: 1, bytes: 0 }, committed);
     return outcome.firstSeq ?? 0;
   }
 
-  /**
-   * Runs the statements as one unit: all of them or none.
-   * @param options `purge`: sensors were marked for deletion; `isWeighed: false`: the caller bounds the bytes; `fence`:
-   * under which lease.
-   * @returns how many rows each statement changed.
-   * @throws Refusal `exists` where an id is taken, `busy` when too many wait, `storage` when the disk refuses; LeaseLost.
-   */
   async write(
     statements: readonly Statement[],
     options: { readonly purge?: boolean; readonly isWeighed?: boolean; readonly fence?: Fence | undefined } = {},

@@ -1,0 +1,36 @@
+// What the parts of the engine ask of the writer thread, on the main thread: the statements that they hand it, and how it
+// takes them. The one who does it is threads/writer.ts, which open.ts hands to each part, so that no part knows threads.
+import type { DatapointBatch } from '../../../domain/datapoints/datapoint-batch.ts';
+import type { Fence } from '../../../domain/ports/coordination.ts';
+
+export type SqlValue = null | number | bigint | string | Uint8Array;
+
+/** One SQL statement with its parameters. */
+export interface Statement {
+  readonly sql: string;
+  readonly parameters: readonly SqlValue[];
+}
+
+/** Every write of the service goes through it; all that waits when a commit begins goes into that commit. */
+export interface DatabaseWriter {
+  /** True while sealing is behind: batches of more than `catchUpDatapointsMax` datapoints wait. */
+  readonly isCatchingUp: boolean;
+  /** Called when sealing has caught up. */
+  onCaughtUp: () => void;
+  /**
+   * Stores datapoints and what belongs into their commit; resolves with the seq of the first. `committed` is called
+   * synchronously when the commit's report arrives, before later reports are handled.
+   */
+  append(batch: DatapointBatch, committed: (firstSeq: number) => void): Promise<number>;
+  /**
+   * Runs the statements as one unit: all of them or none.
+   * @param options `purge`: sensors were marked for deletion; `isWeighed: false`: the caller bounds the bytes; `fence`:
+   * under which lease.
+   * @returns how many rows each statement changed.
+   * @throws Refusal `exists` where an id is taken, `busy` when too many wait, `storage` when the disk refuses; LeaseLost.
+   */
+  write(
+    statements: readonly Statement[],
+    options?: { readonly purge?: boolean; readonly isWeighed?: boolean; readonly fence?: Fence | undefined },
+  ): Promise<readonly number[]>;
+}
