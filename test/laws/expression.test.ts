@@ -12,9 +12,8 @@ import {
   printExpression,
   sensorsOf,
 } from '../../src/domain/notifications/rules/expression.ts';
-import { holds } from '../../src/domain/notifications/rules/expression-evaluation.ts';
+import { holds, isInNoFireRange, noFireRangeOf } from '../../src/domain/notifications/rules/expression-evaluation.ts';
 import { parseExpression } from '../../src/domain/notifications/rules/expression-parser.ts';
-import { isInNoFireRange, noFireRangeOf } from '../../src/domain/notifications/rules/no-fire-range.ts';
 import { properties } from '../support/properties.ts';
 
 const present = (sensor: string): Expression => ({ kind: 'present', sensor });
