@@ -900,12 +900,23 @@ export const limits = {
   /** Overhead of a message until the socket has taken it, bytes; milliseconds between two checks. */
   backlogMessageBytes: 1 * KIB,
   backlogLookMs: 1_000,
-  /** Messages on their way to subscribers. Beyond: ingest waits as it does for a full queue (503, back-pressure). */
+  /** Messages on their way to subscribers. Beyond: the pushes of all wait who have more than a little on its way. */
   deliveriesMax: 50_000,
-  /** Bytes of messages on their way to subscribers, without those for full sockets. Beyond: the same. */
+  /**
+   * Bytes of messages on their way to subscribers, without those for full sockets; what one publisher leaves of them to
+   * others; what each subscriber of a message counts; and what a publisher may have in any case. Beyond: the pushes of that
+   * publisher wait as for a full queue.
+   */
   deliveryBytesMax: 20 * MIB,
-  /** Bytes handed to subscribers in one turn of the event loop, so that sockets can be written to. */
+  deliveryBytesReserve: 5 * MIB,
+  deliveryBytesEach: 256,
+  deliveryBytesEachMin: 64 * KIB,
+  /**
+   * Bytes handed to subscribers in one turn of the event loop, so that sockets can be written to; and messages, each
+   * counted for each of its subscribers: 15 to 100 microseconds each. Beyond: in the next turn.
+   */
   deliveryTurnBytes: 64 * KIB,
+  deliveryTurnMax: 100,
   /**
    * Milliseconds from the connection, or the end of the TLS handshake, to a complete CONNECT. Beyond: the connection is
    * cut.

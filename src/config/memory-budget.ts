@@ -246,6 +246,10 @@ export const boundsOfOneThing: readonly { readonly why: string; readonly of: rea
       ...(['directMessageCharsMax', 'telegramCharsMax'] as const),
     ],
   },
+  {
+    why: 'a part of the messages on their way to subscribers',
+    of: ['deliveryBytesReserve', 'deliveryBytesEach', 'deliveryBytesEachMin', 'deliveryTurnBytes'],
+  },
   { why: 'on the disk', of: ['diskReserveBytesMax', 'backupWalBytesMax', 'keptAnswerCharsMax', 'chunkTextBytesMax'] },
   { why: 'of the command line, a process of its own', of: ['importArrayBytesMax', 'importBytesMax'] },
 ];

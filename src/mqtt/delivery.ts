@@ -1,11 +1,18 @@
 // Delivers from the feed to MQTT subscribers in one order, with one permission check for each message (I2, I3). Values
 // of sensors and actuators are delivered by the feed alone; without subscribers nothing is published. Bounded: while
-// too much is on its way, ingest waits.
+// too much of what a caller published is on its way, that caller's pushes wait; and in each turn of the event loop only so
+// much goes out, however many subscribers a message has (I4).
 import type { Json } from '../base/text/json.ts';
+import { nextLoopTurn } from '../base/time/next-loop-turn.ts';
 import { formatTimestamp } from '../base/time/timestamp.ts';
+import type { Caller } from '../domain/callers/caller.ts';
+import { FairShare } from '../domain/callers/fair-share.ts';
 import { jsonValue } from '../domain/datapoints/datapoint.ts';
-import type { Committed, CommittedPush, Feed } from '../domain/datapoints/feed.ts';
+import type { Committed, CommittedPush, CommittedSetting, Feed } from '../domain/datapoints/feed.ts';
+import type { FanOut } from '../domain/datapoints/ingest/fan-out.ts';
+import type { Push } from '../domain/datapoints/ingest/push.ts';
 import type { Reading } from '../domain/datapoints/ingest/reading.ts';
+import { serviceCaller } from '../domain/datapoints/ingest/writer-queue.ts';
 import type { DeviceDirectory } from '../domain/devices/device-directory.ts';
 import type { UserKey } from '../domain/users/user.ts';
 import { actuatorTopic, bothForms, sensorTopic } from './topics.ts';
@@ -38,6 +45,10 @@ export interface PublishRouter {
   readonly isWatched: boolean;
   /** Whether any connected client or stored session is to get a message on this topic, or it is retained. */
   wants(topic: string, options: MessageKind): boolean;
+  /** How many subscriptions of connected clients match a topic. */
+  subscribersOf(topic: string): number;
+  /** Messages handed to subscribers since the start: one message counts for each of its subscribers. */
+  readonly handedOut: number;
   /** Routes the message; resolves when its subscribers have it, or it is queued for them. */
   route(message: OutgoingPublish): Promise<void>;
 }
@@ -45,28 +56,40 @@ export interface PublishRouter {
 export interface DeliveryBounds {
   readonly deliveriesMax: number;
   readonly deliveryBytesMax: number;
+  readonly deliveryBytesReserve: number;
   readonly deliveryTurnBytes: number;
+  readonly deliveryTurnMax: number;
+  readonly deliveryBytesEach: number;
+  readonly deliveryBytesEachMin: number;
 }
 
 interface PendingPublish {
   readonly deviceId?: string;
+  /** The publisher. */
+  readonly caller: Caller;
+  /** What it counts in the publisher's share. */
+  readonly bytes: number;
   readonly message: OutgoingPublish;
   readonly resolve?: () => void;
   readonly reject?: (error: unknown) => void;
 }
 
-export class Delivery {
+export class Delivery implements FanOut {
   readonly #router: PublishRouter;
   readonly #directory: DeviceDirectory;
   readonly #bounds: DeliveryBounds;
   readonly #onRoom: () => void;
   readonly #unreadBytes: () => number;
-  /** True once `isFull` was true, until `onRoom` has been called. */
-  #wasFull = false;
+  /** Bytes of messages taken from the feed and not sent yet, by publisher. */
+  readonly #share: FairShare;
+  /** Publishers for whom `isFullFor` was true, until `onRoom` has been called. */
+  readonly #heldUp = new Set<Caller>();
   #waiting: PendingPublish[] = [];
-  /** Messages taken from the feed and not sent yet, and their bytes. */
+  /** Messages taken from the feed and not sent yet. */
   #messages = 0;
-  #bytes = 0;
+  /** Bytes handed to the broker in this turn of the event loop, and what it had handed out before. */
+  #turnBytes = 0;
+  #handedOutBefore = 0;
   #running = false;
   #idleWaiters: (() => void)[] = [];
 
@@ -74,14 +97,16 @@ export class Delivery {
     readonly router: PublishRouter;
     readonly directory: DeviceDirectory;
     readonly bounds: DeliveryBounds;
-    /** Bytes that wait for subscribers whose sockets are full: ingest does not wait for these. */
+    /** Bytes that wait for subscribers whose sockets are full: nobody waits for these. */
     readonly unreadBytes: () => number;
-    /** Called when `isFull` is no longer true. */
+    /** Called when there is room again for a publisher for whom there was none. */
     readonly onRoom: () => void;
   }) {
     this.#router = parts.router;
     this.#directory = parts.directory;
     this.#bounds = parts.bounds;
+    const { deliveryBytesMax, deliveryBytesReserve: reserve } = parts.bounds;
+    this.#share = new FairShare('deliveryBytes', { aloneMax: deliveryBytesMax - reserve, reserve });
     this.#onRoom = parts.onRoom;
     this.#unreadBytes = parts.unreadBytes;
   }
@@ -91,21 +116,52 @@ export class Delivery {
     return feed.subscribe((committed) => this.#take(committed));
   }
 
-  /** True while so much is on its way that ingest has to wait. */
-  get isFull(): boolean {
-    const { deliveriesMax, deliveryBytesMax } = this.#bounds;
-    const isFull =
-      this.#messages > deliveriesMax ||
-      (this.#bytes > deliveryBytesMax && this.#bytes - this.#unreadBytes() > deliveryBytesMax);
-    if (isFull) this.#wasFull = true;
+  bytesOf(pushes: readonly Push[]): number {
+    if (!this.#router.isWatched) return 0;
+    let sum = 0;
+    for (const push of pushes) {
+      const messages = push.original === undefined ? push.readings.length : 1;
+      for (const topic of bothForms(topicOf(push))) {
+        const subscribers = this.#router.subscribersOf(topic);
+        if (subscribers > 0) sum += messages * (messageBytes + subscribers * this.#bounds.deliveryBytesEach);
+      }
+    }
+    return sum;
+  }
+
+  isFullFor(caller: Caller, more: number): boolean {
+    const held = this.#share.heldBy(caller);
+    const isFull = held > 0 && held + more > this.#shareNow();
+    if (isFull) this.#heldUp.add(caller);
     return isFull;
   }
 
-  /** Calls `onRoom` if `isFull` has ended. */
+  reserve(caller: Caller, bytes: number): void {
+    this.#share.force(caller, bytes);
+  }
+
+  release(caller: Caller, bytes: number): void {
+    this.#share.release(caller, bytes);
+  }
+
+  /** Calls `onRoom` if there is some room again for a publisher for whom there was none. */
   lookForRoom(): void {
-    if (!this.#wasFull || this.isFull) return;
-    this.#wasFull = false;
-    this.#onRoom();
+    if (this.#heldUp.size === 0) return;
+    const share = this.#shareNow();
+    for (const caller of this.#heldUp) {
+      if (this.#share.heldBy(caller) > share * roomyPart) continue;
+      this.#heldUp.clear();
+      this.#onRoom();
+      return;
+    }
+  }
+
+  /** What one publisher may have on its way now: as fair-share.ts says, but for what is unread; and always a little. */
+  #shareNow(): number {
+    const { deliveryBytesMax, deliveryBytesReserve: reserve, deliveriesMax } = this.#bounds;
+    const isFree = this.#messages <= deliveriesMax;
+    const free = isFree ? deliveryBytesMax - Math.max(0, this.#share.held - this.#unreadBytes()) : 0;
+    return Math.max((free * (deliveryBytesMax - reserve)) / reserve, this.#bounds.deliveryBytesEachMin);
   }
 
   /** Resolves when all messages taken have been sent. */
@@ -129,12 +185,13 @@ export class Delivery {
     if (topics.length === 0) return;
     const device = committed.device.key;
     const part = (committed.kind === 'actuator' ? committed.actuator : committed.sensor).key;
+    const caller = committed.caller ?? serviceCaller;
     for (const payload of payloadsOf(committed)) {
-      for (const topic of topics)
-        this.#put({
-          deviceId: committed.device.id,
-          message: { topic, payload, qos, retain, device, part, ...(user === undefined ? {} : { user }) },
-        });
+      for (const topic of topics) {
+        const message = { topic, payload, qos, retain, device, part, ...(user === undefined ? {} : { user }) };
+        const bytes = bytesOf(message) + this.#router.subscribersOf(topic) * this.#bounds.deliveryBytesEach;
+        this.#put({ caller, bytes, deviceId: committed.device.id, message });
+      }
     }
     if (!this.#running) void this.#run();
   }
@@ -144,7 +201,9 @@ export class Delivery {
     const message = { payload: Buffer.alloc(0), qos: 0 as const, retain: true, isSilent: true };
     const cleared = bothForms(topic).map(
       (form) =>
-        new Promise<void>((resolve, reject) => this.#put({ message: { ...message, topic: form }, resolve, reject })),
+        new Promise<void>((resolve, reject) =>
+          this.#put({ caller: serviceCaller, bytes: 0, message: { ...message, topic: form }, resolve, reject }),
+        ),
     );
     if (!this.#running) void this.#run();
     await Promise.all(cleared);
@@ -152,40 +211,52 @@ export class Delivery {
 
   #put(waiting: PendingPublish): void {
     this.#messages += 1;
-    this.#bytes += bytesOf(waiting.message);
+    this.#share.force(waiting.caller, waiting.bytes);
     this.#waiting.push(waiting);
   }
 
   /**
-   * Hands messages to the broker in order, a bounded number of bytes in each turn of the event loop, so that sockets
-   * can be written to.
+   * Hands messages to the broker in order: in each turn of the event loop a bounded number of bytes, for sockets to be
+   * written to, and to a bounded number of subscribers, because writing to each takes time in the next turn.
    */
   async #run(): Promise<void> {
     this.#running = true;
     while (this.#waiting.length > 0) {
-      const turn = this.#waiting;
+      const next = this.#waiting;
       this.#waiting = [];
-      let bytes = 0;
-      for (const waiting of turn) {
+      for (const waiting of next) {
+        const isRoom = this.#untilRoomInTurn();
+        if (isRoom !== undefined) await isRoom;
         const { deviceId, message } = waiting;
         // The permission check at delivery needs the device in memory.
         if (deviceId !== undefined && this.#directory.peek(deviceId) === undefined)
           await this.#directory.find(deviceId);
         this.#send(waiting);
-        bytes += bytesOf(message);
-        if (bytes < this.#bounds.deliveryTurnBytes) continue;
-        bytes = 0;
-        await new Promise<void>((resolve) => setImmediate(resolve));
+        this.#turnBytes += bytesOf(message);
       }
     }
     this.#running = false;
     this.#ended();
   }
 
-  #send({ message, resolve, reject }: PendingPublish): void {
+  /** Waits for the next turn of the event loop where enough was handed out in this one. */
+  #untilRoomInTurn(): Promise<void> | undefined {
+    const { deliveryTurnBytes, deliveryTurnMax } = this.#bounds;
+    const handedOut = this.#router.handedOut - this.#handedOutBefore;
+    return this.#turnBytes < deliveryTurnBytes && handedOut < deliveryTurnMax ? undefined : this.#nextTurn();
+  }
+
+  /** Messages may come one by one in one turn: what was handed out is counted from its beginning. */
+  async #nextTurn(): Promise<void> {
+    await nextLoopTurn();
+    this.#turnBytes = 0;
+    this.#handedOutBefore = this.#router.handedOut;
+  }
+
+  #send({ caller, bytes, message, resolve, reject }: PendingPublish): void {
     const ended = () => {
       this.#messages -= 1;
-      this.#bytes -= bytesOf(message);
+      this.#share.release(caller, bytes);
       this.lookForRoom();
       this.#ended();
     };
@@ -203,10 +274,13 @@ function bytesOf({ payload, topic }: OutgoingPublish): number {
   return messageBytes + payload.length + topic.length;
 }
 
-/** Estimated memory of a message beside its bytes. */
-const messageBytes = 300;
+/** A publisher that waited for room goes on when it holds no more than this part of its share. */
+const roomyPart = 0.5;
 
-function topicOf(committed: Committed): string {
+/** Estimated memory of a message beside its bytes; so much that `deliveryBytesMax` are not more than `deliveriesMax`. */
+const messageBytes = 420;
+
+function topicOf(committed: CommittedSetting | Pick<CommittedPush, 'kind' | 'device' | 'sensor' | 'many'>): string {
   if (committed.kind === 'actuator') return actuatorTopic(committed.device.id, committed.actuator.id);
   return sensorTopic(committed.device.id, committed.sensor.id, { many: committed.many });
 }

@@ -157,7 +157,7 @@ export class MqttServer {
       unfollow();
       unsubscribe();
     };
-    writer.holdUpWhile(() => this.#delivery.isFull);
+    writer.setFanOut(this.#delivery);
     http.on('upgrade', (request, socket, head) => this.#webSockets.upgrade(request, socket, head));
     return this.#listeners.start();
   }

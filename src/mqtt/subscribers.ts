@@ -21,6 +21,8 @@ export class Subscribers {
   #takenMs = 0;
   #isNextAsked = false;
   #isClosed = false;
+  /** Messages handed out since the start, each counted for each of its subscribers. */
+  handedOut = 0;
 
   /** aedes calls this for each added filter. */
   on(filter: string, deliver: Deliver, done?: () => void): void {
@@ -43,6 +45,7 @@ export class Subscribers {
     }
     const takers = this.#takersOf(packet.topic);
     let left = takers.length;
+    this.handedOut += left;
     if (left === 0) done();
     const delivered = () => {
       left -= 1;
@@ -57,9 +60,9 @@ export class Subscribers {
     setImmediate(done);
   }
 
-  /** Whether any connected client subscribes to a topic. */
-  has(topic: string): boolean {
-    return this.#takersOf(topic).length > 0;
+  /** How many subscriptions of connected clients match a topic. */
+  count(topic: string): number {
+    return this.#takersOf(topic).length;
   }
 
   #takersOf(topic: string): readonly Deliver[] {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import type { Socket } from 'node:net';
 import { generate } from 'mqtt-packet';
 import { type Attack, type AttackTarget, openSocket, pace, settled } from './harness/attack.ts';
-import { addressOf, heard, keepOn, makePublicDevice, signIn, written } from './harness/attacker.ts';
+import { addressOf, heard, holdOn, keepOn, makePublicDevice, signIn, written } from './harness/attacker.ts';
 
 const topic = 'devices/stormed/sensors/s/value';
 const payload = '{"value":1}';
@@ -161,6 +161,36 @@ export const attacks: readonly Attack[] = [
         if (round % 2 === 0) socket.resetAndDestroy();
         else socket.destroy();
       });
+    },
+  },
+  {
+    name: 'subscribes to a device on two hundred connections, reads all of it, and publishes there as fast as it can',
+    against: 'computing',
+    metBy: 'what goes out to subscribers takes a bounded part of each turn of the event loop (mqtt/delivery.ts)',
+    prepare: (target) => makePublicDevice(target, 'loud'),
+    run: async (target) => {
+      const subscriptions = [{ topic: 'devices/loud/#', qos: 0 as const }];
+      const readers: Socket[] = [];
+      for (let n = 0; n < 200 && !target.isOver(); n += 1) {
+        const { socket } = await signIn(target, { clientId: `listens-${n}` });
+        readers.push(socket);
+        await written(socket, generate({ cmd: 'subscribe', messageId: 1, subscriptions }));
+      }
+      const packet = { cmd: 'publish', topic: 'devices/loud/sensors/s/value', payload, qos: 0 } as const;
+      const piece = Buffer.concat(
+        Array.from({ length: 200 }, () => generate({ ...packet, dup: false, retain: false })),
+      );
+      const publishers: Socket[] = [];
+      for (let n = 0; n < 4; n += 1) {
+        const { socket } = await signIn(target, { clientId: `shouts-${n}` });
+        publishers.push(socket);
+        const shout = () => {
+          while (!socket.destroyed && socket.write(piece));
+        };
+        socket.on('drain', shout);
+        shout();
+      }
+      await holdOn(target, [...publishers, ...readers]);
     },
   },
 ];

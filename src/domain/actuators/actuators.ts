@@ -74,7 +74,14 @@ export class Actuators {
       const write = async (stamp: ModificationStamp) => {
         const isDone = await this.#store.putActuator(stamp, draft, seen);
         if (isDone && actuator !== undefined && valueJson !== undefined) {
-          this.#feed.publish({ kind: 'actuator', device, actuator, valueJson, original: undefined });
+          this.#feed.publish({
+            kind: 'actuator',
+            device,
+            actuator,
+            valueJson,
+            caller: actor.caller,
+            original: undefined,
+          });
         }
         return isDone;
       };
@@ -122,7 +129,8 @@ export class Actuators {
       return this.#change(device, growth, async (stamp) => {
         const isDone = await this.#store.updateActuator({ ...stamp, fence }, actuator.key, { valueJson }, seen);
         // Synchronously after the commit, so that the feed has the order of the commits (I3).
-        if (isDone) this.#feed.publish({ kind: 'actuator', device, actuator, valueJson, original });
+        if (isDone)
+          this.#feed.publish({ kind: 'actuator', device, actuator, valueJson, caller: actor.caller, original });
         return isDone;
       });
     });

@@ -29,6 +29,8 @@ const sharedResources = [
   'liveBytes',
   /** Bytes for MQTT subscribers whose sockets are not full. */
   'backlogBytes',
+  /** Bytes of messages that are on their way to MQTT subscribers, by who published them. */
+  'deliveryBytes',
   /** Datapoints that wait for their commit, and their bytes; bytes of MQTT publishes that wait for the queue. */
   'queuedDatapoints',
   'queuedBytes',

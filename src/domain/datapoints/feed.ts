@@ -1,6 +1,7 @@
 // The feed: every committed push, in commit order (I3). Publishing calls readers that only enqueue (I4); a reader that
 // cannot keep up handles that itself and never delays a commit.
 
+import type { Caller } from '../callers/caller.ts';
 import type { Actuator } from '../devices/actuator.ts';
 import type { Device } from '../devices/device.ts';
 import type { Sensor } from '../devices/sensor.ts';
@@ -35,6 +36,8 @@ export interface CommittedPush {
   readonly many: boolean;
   /** True when no rule is evaluated for it: imported history, or a push with `Prefer: notify=none`. */
   readonly isQuiet: boolean;
+  /** Whose it is: what it sets off is counted for them. */
+  readonly caller: Caller | undefined;
 }
 
 /** One committed setting of an actuator. */
@@ -43,6 +46,7 @@ export interface CommittedSetting {
   readonly device: Device;
   readonly actuator: Actuator;
   readonly valueJson: string;
+  readonly caller: Caller;
   readonly original: OriginalMessage | undefined;
 }
 

@@ -1,6 +1,7 @@
 // One push to one sensor, from the permission check until the readers of the feed have it.
 
 import { limits } from '../../../config/limits.ts';
+import type { Caller } from '../../callers/caller.ts';
 import type { Device } from '../../devices/device.ts';
 import type { Sensor } from '../../devices/sensor.ts';
 import type { PushCharge } from '../../quotas/push-charge.ts';
@@ -32,6 +33,7 @@ export class Push implements CommittedPush {
   readonly isQuiet: boolean;
   /** Set by the writer at the commit. */
   firstSeq = 0;
+  caller: Caller | undefined = undefined;
 
   constructor(
     sensorRef: { readonly device: Device; readonly sensor: Sensor; readonly charge?: PushCharge },

@@ -11,6 +11,8 @@ export interface QueuedAppend {
   /** The same within a commit, where long values count more. */
   readonly load: number;
   readonly bytes: number;
+  /** Bytes that it will be for subscribers. */
+  readonly outgoing: number;
   readonly done: AppendCallback;
 }
 

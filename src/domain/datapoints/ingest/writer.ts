@@ -10,6 +10,7 @@ import { BatchBuilder, countRows, type DatapointBatch } from '../datapoint-batch
 import type { Feed } from '../feed.ts';
 import type { AppendCallback, AppendRequest } from './append.ts';
 import { CommitPacing, type CommitPacingBounds } from './commit-pacing.ts';
+import { type FanOut, noFanOut } from './fan-out.ts';
 import { PlainReadings } from './plain-readings.ts';
 import { countedBytesOf } from './push.ts';
 import type { StorageQuota } from './storage-quota.ts';
@@ -46,7 +47,7 @@ export class Writer {
   #capacityWaiters: { readonly caller: Caller; readonly bytes: number; readonly resume: () => void }[] = [];
   #idleWaiters: (() => void)[] = [];
   #moreCame: (() => void) | undefined;
-  #isHeldUp: () => boolean = () => false;
+  #fanOut: FanOut = noFanOut;
   /** Increases each time that capacity may have been freed. */
   #round = 1;
   /** Number of pushes that is enough for a commit. */
@@ -113,7 +114,9 @@ export class Writer {
     const slots = Math.max(datapoints, 1);
     const bytes = countBytes(append);
     const caller = append.caller ?? serviceCaller;
-    if (caller.refusedInRound === this.#round || this.#isHeldUp() || !this.#admit(caller, slots, bytes)) {
+    const outgoing = this.#fanOut.bytesOf(append.pushes);
+    const isBusy = caller.refusedInRound === this.#round || this.#fanOut.isFullFor(caller, outgoing);
+    if (isBusy || !this.#admit(caller, slots, bytes)) {
       // Until capacity is freed, all further pushes of this caller are refused: a small one must not overtake a large
       // one of the same client (I3).
       if (caller !== serviceCaller) caller.refusedInRound = this.#round;
@@ -128,7 +131,8 @@ export class Writer {
     }
     const { commitDatapointsMax, commitBytesMax } = this.#bounds;
     const load = Math.max(slots, Math.ceil((bytes / commitBytesMax) * commitDatapointsMax));
-    this.#queue.push({ append, caller, slots, load, bytes, done });
+    this.#fanOut.reserve(caller, outgoing);
+    this.#queue.push({ append, caller, slots, load, bytes, outgoing, done });
     this.#moreCame?.();
     this.#wake();
   }
@@ -155,9 +159,9 @@ export class Writer {
     return new Promise((resume) => this.#capacityWaiters.push({ caller, bytes, resume }));
   }
 
-  /** Refuses new datapoints while `isHeldUp` returns true; `capacityReturned` must be called when that ends. */
-  holdUpWhile(isHeldUp: () => boolean): void {
-    this.#isHeldUp = isHeldUp;
+  /** Has callers wait whose share of this is used up; `capacityReturned` must be called when there is room again. */
+  setFanOut(fanOut: FanOut): void {
+    this.#fanOut = fanOut;
   }
 
   /** Resumes everybody who waits for capacity. */
@@ -243,9 +247,10 @@ export class Writer {
     } catch (error) {
       failure = error;
     }
-    for (const { caller, slots, bytes, done } of group) {
+    for (const { caller, slots, bytes, outgoing, done } of group) {
       this.#datapointShare.release(caller, slots);
       this.#byteShare.release(caller, bytes);
+      this.#fanOut.release(caller, outgoing);
       done(failure);
     }
     this.capacityReturned();
@@ -256,6 +261,7 @@ export class Writer {
     for (const { append, caller } of group) {
       for (const push of append.pushes) {
         push.firstSeq = seq;
+        push.caller = caller;
         seq += push.readings.length;
         const { readings } = push;
         push.charge?.add({ datapoints: readings.length, bytes: countedBytesOf(readings) }, caller);

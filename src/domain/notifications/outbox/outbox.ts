@@ -87,7 +87,9 @@ export class Outbox {
     if (this.#leadership.lease !== undefined) return;
     this.#coordination
       .announce({ kind: 'messages-waiting', channels: [...channels] })
-      .catch((error: unknown) => this.#log.warn({ err: error }, 'who sends messages could not be told of new ones'));
+      .catch((error: unknown) =>
+        this.#log.warn({ err: error }, 'the process that sends messages could not be notified of new ones'),
+      );
   }
 
   /** The same, for this process alone. */

@@ -322,8 +322,12 @@ export class Watcher implements RuleChanges {
       return true;
     }
     const datapoints = first.seq - this.#seenSeq - 1;
-    const missed = 'datapoints were not looked at by notifications: they were too far behind, or are damaged';
-    if (datapoints > 0) this.#log.error({ datapoints }, missed);
+    if (datapoints > 0) {
+      this.#log.error(
+        { datapoints },
+        'datapoints were not looked at by notifications: they were too far behind, or are damaged',
+      );
+    }
     await this.#evaluate(await pushesOf(points, { watchStore: this.#watchStore, index: this.#index }), fence);
     this.#seenSeq = last.seq;
     this.#followedSeq = last.seq;
