@@ -8,7 +8,7 @@ import { RawClient } from '../support/mqtt/mqtt-raw.ts';
 import { TestServer } from '../support/test-server.ts';
 import { until } from '../support/until.ts';
 
-Object.assign(limits, { turnMsMax: 1e-6 });
+Object.assign(limits, { turnMsMax: 1e-6, turnMsMin: 1e-6 });
 const packets = 500;
 
 let server: TestServer;

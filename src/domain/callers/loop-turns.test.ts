@@ -19,14 +19,14 @@ function nextTurn(): Promise<void> {
 
 suite('turns of work on the main thread', () => {
   test('the first piece of a turn begins at once, and so does the next while there is time', () => {
-    const turns = new LoopTurns({ msMax: 60_000 });
+    const turns = new LoopTurns({ turnMsMax: 60_000, turnMsMin: 60_000 });
     const done: number[] = [];
     for (const n of [1, 2, 3]) turns.run(new Caller('a'), () => done.push(n));
     assert.deepEqual(done, [1, 2, 3]);
   });
 
   test('what is beyond the time of a turn begins in later turns, callers by turns, each in its own order', async () => {
-    const turns = new LoopTurns({ msMax });
+    const turns = new LoopTurns({ turnMsMax: msMax, turnMsMin: msMax });
     const [much, little] = [new Caller('much'), new Caller('little')];
     const done: string[] = [];
     const bring = (caller: Caller, name: string) =>
@@ -50,7 +50,7 @@ suite('turns of work on the main thread', () => {
   });
 
   test('long work goes on from turn to turn, and other work comes between', async () => {
-    const turns = new LoopTurns({ msMax });
+    const turns = new LoopTurns({ turnMsMax: msMax, turnMsMin: msMax });
     const done: string[] = [];
     const steps = function* (name: string) {
       for (let n = 0; n < 3; n += 1) {
@@ -78,7 +78,7 @@ suite('turns of work on the main thread', () => {
   });
 
   test('what fails while long work goes on is told to who waits for it', async () => {
-    const turns = new LoopTurns({ msMax });
+    const turns = new LoopTurns({ turnMsMax: msMax, turnMsMin: msMax });
     const failing = function* () {
       yield;
       throw new Error('of the work');
@@ -87,7 +87,7 @@ suite('turns of work on the main thread', () => {
   });
 
   test('what a piece does in promises counts as its time', async () => {
-    const turns = new LoopTurns({ msMax });
+    const turns = new LoopTurns({ turnMsMax: msMax, turnMsMin: msMax });
     const caller = new Caller('much');
     let begun = 0;
     const bring = () =>
@@ -108,7 +108,7 @@ suite('turns of work on the main thread', () => {
   });
 
   test('callers that used little lately go first, and those that used much are not forgotten', async () => {
-    const turns = new LoopTurns({ msMax });
+    const turns = new LoopTurns({ turnMsMax: msMax, turnMsMin: msMax });
     const much = new Caller('much');
     turns.run(much, () => workFor(2 * limits.recentWorkMsMax));
     const done: string[] = [];
@@ -130,7 +130,7 @@ suite('turns of work on the main thread', () => {
   });
 
   test('other work of a turn leaves less of it, but never nothing', async () => {
-    const turns = new LoopTurns({ msMax: 40, msMin: 1 });
+    const turns = new LoopTurns({ turnMsMax: 40, turnMsMin: 1 });
     const caller = new Caller('a');
     // The next turn is asked for, and other work fills this one.
     turns.run(caller, () => {});

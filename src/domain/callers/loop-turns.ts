@@ -10,9 +10,18 @@ import type { Caller } from './caller.ts';
 /** Waiting pieces, by caller; the first caller is next. */
 type Rotation = Map<Caller, (() => void)[]>;
 
+export interface TurnBounds {
+  /**
+   * Milliseconds that a turn of the event loop should take. Once pieces have taken what is left of them no further piece
+   * begins in this turn; the piece that passes them is still done.
+   */
+  readonly turnMsMax: number;
+  /** Milliseconds for pieces in each turn, however long everything else takes. */
+  readonly turnMsMin: number;
+}
+
 export class LoopTurns {
-  readonly #msMax: number;
-  readonly #msMin: number;
+  readonly #bounds: TurnBounds;
   /** Of callers that used little of the main thread lately. */
   readonly #ofLight: Rotation = new Map();
   /** Of those that used much. */
@@ -28,15 +37,9 @@ export class LoopTurns {
   /** Counts what the promises of the last piece have taken so far. */
   #countUnderWay: () => void = () => {};
 
-  /**
-   * @param options.msMax milliseconds that a turn of the event loop should take. Once pieces have taken what is left of them
-   *   no further piece begins in this turn; the piece that passes them is still done.
-   * @param options.msMin milliseconds for pieces in each turn, however long everything else takes.
-   */
-  constructor({ msMax, msMin = msMax }: { readonly msMax: number; readonly msMin?: number }) {
-    this.#msMax = msMax;
-    this.#msMin = msMin;
-    this.#allowedMs = msMax;
+  constructor(bounds: TurnBounds) {
+    this.#bounds = bounds;
+    this.#allowedMs = bounds.turnMsMax;
   }
 
   /** Whether there is time left in this turn. */
@@ -138,7 +141,8 @@ export class LoopTurns {
       this.#isNextAsked = false;
       // The event loop does not sleep while this is asked for: what pieces did not take, other work did.
       const otherMs = performance.now() - askedMs - this.#takenMs;
-      this.#allowedMs = Math.min(this.#msMax, Math.max(this.#msMin, this.#msMax - otherMs));
+      const { turnMsMax, turnMsMin } = this.#bounds;
+      this.#allowedMs = Math.min(turnMsMax, Math.max(turnMsMin, turnMsMax - otherMs));
       this.#takenMs = 0;
       this.#takeNext();
     });
@@ -178,4 +182,4 @@ function afterPromises(done: () => void): void {
  * reads, files and long bodies that are read, lists and files that are written, live streams that begin. There is one
  * event loop, and so one of these. Each asks for its turn before a piece of at most some `pieceMsMax`.
  */
-export const loopTurns = new LoopTurns({ msMax: limits.turnMsMax, msMin: limits.turnMsMin });
+export const loopTurns = new LoopTurns(limits);
