@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { generate, type IConnackPacket, parser } from 'mqtt-packet';
 import WebSocket from 'ws';
-import { type Attack, type AttackTarget, pace } from './harness/attack.ts';
+import { type Attack, type AttackTarget, openSocket, pace } from './harness/attack.ts';
 import { addressOf, ask, keepOn, signIn } from './harness/attacker.ts';
 
 const lookAlikes = ['admin\ufe0f', 'admin\u034f', 'admin\u3164', 'ɑdmin', 'admın', 'ɡuest', 'аdmin', 'awa0\u200b', 'аwа0', 'ＡＤＭＩＮ']; // biome-ignore format: one line
@@ -28,6 +28,28 @@ function signInAs(
       webSocket.send(generate({ ...connect, keepalive: 60, username, password: Buffer.from(password) })),
     );
   }).finally(() => webSocket.terminate());
+}
+
+/** A live stream of somebody's, until it is ended; what has come of it. */
+function followLive(target: AttackTarget, path: string, token: string): Promise<{ end(): Promise<string> }> {
+  const socket = openSocket(target.http);
+  let text = '';
+  socket.setEncoding('utf8');
+  socket.write(`GET ${path} HTTP/1.1\r\nHost: d\r\nAuthorization: Bearer ${token}\r\n\r\n`);
+  const end = async () => {
+    // What was to be sent is on its way before the answer to this.
+    await ask(target, { path: '/health/live' });
+    socket.destroy();
+    return text;
+  };
+  return new Promise((resolve, reject) => {
+    socket.on('data', (piece: string) => {
+      text += piece;
+      if (text.includes('retry:')) resolve({ end });
+      else if (!/^HTTP\/1\.1 200/.test(text)) reject(new Error(`no live stream: ${text}`));
+    });
+    socket.once('close', () => reject(new Error('the live stream was cut before it began')));
+  });
 }
 
 export const attacks: readonly Attack[] = [
@@ -72,6 +94,8 @@ export const attacks: readonly Attack[] = [
     metBy: 'shares and keys of the old owner end with the change (domain/devices/handovers.ts)',
     run: async (target) => {
       const { username, password, userToken: token } = target;
+      const friend = { username: 'awa1', password };
+      const { text: friendToken } = await ask(target, { path: '/api/v2/auth/token', json: friend });
       for (let n = 0; n < 30 && !target.isOver(); n += 1) {
         const path = `/api/v2/devices/handed-${n}`;
         const expected = async (status: number, asked: Parameters<typeof ask>[1]) => {
@@ -84,6 +108,8 @@ export const attacks: readonly Attack[] = [
         const { key } = JSON.parse(await expected(200, { path: '/api/v2/auth/keys', token, json }));
         const share = { path: `${path}/shares/awa1`, method: 'PUT', token, json: { scopes: ['device:view'] } };
         await expected(204, share);
+        await expected(200, { path, token: friendToken });
+        const stream = await followLive(target, `${path}/live`, token);
         const { socket } = await signIn(target, { clientId: `hears-${n}`, username, password });
         let heardOf = false;
         socket.on('data', (bytes: Buffer) => {
@@ -94,6 +120,7 @@ export const attacks: readonly Attack[] = [
         const headers = { 'content-type': 'text/plain' };
         await expected(204, { path: `${path}/owner`, method: 'PUT', token, body: 'admin', headers });
         const values = `${path}/sensors/s/values`;
+        await expected(403, { path, token: friendToken });
         for (const old of [token, key]) {
           await expected(403, { path, token: old });
           await expected(403, { path: values, token: old, json: { value: 1 } });
@@ -107,6 +134,7 @@ export const attacks: readonly Attack[] = [
         socket.write(generate({ cmd: 'pingreq' }));
         await ponged;
         assert.equal(heardOf, false, 'the old owner goes on hearing of it');
+        assert.doesNotMatch(await stream.end(), /after the change/, 'the stream of the old owner goes on');
         socket.destroy();
       }
     },
