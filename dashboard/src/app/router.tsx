@@ -175,8 +175,9 @@ export const router = createRouter({
 });
 
 /**
- * The file of a page, or that nobody answers. Where the server answers, the file is one of another version: what is
- * thrown then makes the router load everything anew.
+ * The file of a page, or that nobody answers. Where the server answers, the network may have come back just then: the file is
+ * asked for once more. Where it cannot be had then either it is one of another version: what is thrown makes the router
+ * load everything anew.
  */
 function loaded<T>(load: () => Promise<T>): () => Promise<T> {
   return () =>
@@ -184,7 +185,9 @@ function loaded<T>(load: () => Promise<T>): () => Promise<T> {
       await fetch('/', { method: 'HEAD', cache: 'no-store' }).catch((cause: unknown) => {
         throw ApiProblem.unreachable(cause);
       });
-      throw error;
+      return load().catch(() => {
+        throw error;
+      });
     });
 }
 
