@@ -1,6 +1,7 @@
 // Attacks on what callers share: memory of bodies, password hashes, live streams, places in the ingest queue.
+import type { Socket } from 'node:net';
 import { type Attack, type AttackTarget, openSocket, pace, settled } from './harness/attack.ts';
-import { heard } from './harness/attacker.ts';
+import { heard, holdOn, postHead } from './harness/attacker.ts';
 
 const mib = 1024 * 1024;
 
@@ -14,7 +15,7 @@ export const attacks: readonly Attack[] = [
       const sockets = Array.from({ length: 40 }, () => openSocket(target.http));
       await Promise.all(sockets.map(settled));
       for (const socket of sockets) {
-        socket.resume().write(requestHead('/api/v2/auth/token', 16 * mib));
+        socket.resume().write(postHead('/api/v2/auth/token', 16 * mib));
         for (let n = 0; n < 15 && !target.isOver(); n++) socket.write(piece);
         await pace(20);
       }
@@ -33,7 +34,7 @@ export const attacks: readonly Attack[] = [
           names += 1;
           const body = JSON.stringify({ username: `invented-${names}`, password: 'wrong password' });
           const socket = openSocket(target.http);
-          socket.write(`${requestHead('/api/v2/auth/token', body.length)}${body}`);
+          socket.write(`${postHead('/api/v2/auth/token', body.length)}${body}`);
           await heard(socket);
           socket.destroy();
         }
@@ -59,6 +60,34 @@ export const attacks: readonly Attack[] = [
     },
   },
   {
+    name: 'opens seven hundred live streams of a device, reads all of them, and pushes there as fast as it can',
+    against: 'shares',
+    metBy: 'each stream takes its turn with what waits for it (domain/live/live.ts)',
+    prepare: (target) => makePublicDevice(target, 'famous'),
+    run: async (target) => {
+      const streams: Socket[] = [];
+      for (let n = 0; n < 700 && !target.isOver(); n += 1) {
+        const socket = openSocket(target.http);
+        socket.write('GET /api/v2/devices/famous/live HTTP/1.1\r\nHost: d\r\n\r\n');
+        socket.resume();
+        streams.push(socket);
+        if (n % 50 === 49) await settled(socket);
+      }
+      const push = `${postHead('/api/v2/devices/famous/sensors/s/values', 11)}{"value":1}`;
+      for (let n = 0; n < 4; n += 1) {
+        const socket = openSocket(target.http);
+        socket.resume();
+        const shout = () => {
+          while (!socket.destroyed && socket.write(push.repeat(50)));
+        };
+        socket.on('drain', shout);
+        shout();
+        streams.push(socket);
+      }
+      await holdOn(target, streams);
+    },
+  },
+  {
     name: 'pushes arrays of thirty thousand datapoints on eight connections without a pause',
     against: 'shares',
     metBy: 'places in the ingest queue are shared out, and who pushes little goes first (writer.ts, writer-queue.ts)',
@@ -69,7 +98,7 @@ export const attacks: readonly Attack[] = [
         const socket = openSocket(target.http);
         await settled(socket);
         while (!target.isOver() && !socket.destroyed) {
-          socket.write(requestHead('/api/v2/devices/flooded/sensors/s/values', body.length));
+          socket.write(postHead('/api/v2/devices/flooded/sensors/s/values', body.length));
           socket.write(body);
           await heard(socket);
         }
@@ -79,10 +108,6 @@ export const attacks: readonly Attack[] = [
     },
   },
 ];
-
-function requestHead(path: string, bytes: number): string {
-  return `POST ${path} HTTP/1.1\r\nHost: d\r\nContent-Type: application/json\r\nContent-Length: ${bytes}\r\n\r\n`;
-}
 
 async function makePublicDevice(target: AttackTarget, id: string): Promise<void> {
   const headers = { 'content-type': 'application/json', authorization: `Bearer ${target.adminToken}` };

@@ -5,6 +5,7 @@
 import { Refusal } from '../../base/refusal.ts';
 import type { Caller } from '../callers/caller.ts';
 import { FairShare } from '../callers/fair-share.ts';
+import { loopTurns } from '../callers/loop-turns.ts';
 import type { Committed, CommittedPush, Feed } from '../datapoints/feed.ts';
 import { calibrate } from '../devices/calibration.ts';
 import type { Device, DeviceId } from '../devices/device.ts';
@@ -193,6 +194,8 @@ class LiveStream {
   #queue: Committed[] = [];
   #bytes = 0;
   #reason: string | undefined;
+  /** Why the reader may have no more, once it has what came before. */
+  #failure: unknown;
   #isOver = false;
   /** True when its share has been given back. */
   #isFree = false;
@@ -270,13 +273,14 @@ class LiveStream {
     const sent = new Set(missed.map((event) => (event.kind === 'datapoint' ? event.point.seq : undefined)));
     if (missed.length > 0) yield missed;
     while (!this.#isOver) {
-      const committed = this.#queue.shift();
-      if (committed !== undefined) {
-        this.#count(-bytesOf(committed));
-        const events = (await this.#parts.toEvents(committed)).filter(
+      if (this.#queue.length > 0) {
+        // One push may go to hundreds of streams, each of which takes its turn.
+        await loopTurns.turn(this.#parts.caller);
+        const events = (await this.#nextEvents()).filter(
           (event) => event.kind !== 'datapoint' || !sent.has(event.point.seq),
         );
         for (let at = 0; at < events.length; at += stepEvents) yield events.slice(at, at + stepEvents);
+        if (this.#failure !== undefined) throw this.#failure;
       } else if (this.#reason !== undefined) {
         yield [{ kind: 'end', reason: this.#reason }];
         return;
@@ -285,6 +289,25 @@ class LiveStream {
         yield await this.#parts.toEvents(undefined);
       }
     }
+  }
+
+  /** The events of what waits, up to about a step of them. */
+  async #nextEvents(): Promise<LiveEvent[]> {
+    const events: LiveEvent[] = [];
+    for (let committed = this.#queue.shift(); committed !== undefined; committed = this.#queue.shift()) {
+      this.#count(-bytesOf(committed));
+      const more = await this.#parts.toEvents(committed).catch((error: unknown) => {
+        if (events.length === 0) throw error;
+        // What the reader might have comes before the reason why it may have no more.
+        this.#failure = error;
+        return [];
+      });
+      // One push may have more than fit into the arguments of a call.
+      if (events.length === 0 && more.length >= stepEvents) return more;
+      events.push(...more);
+      if (events.length >= stepEvents || this.#failure !== undefined) break;
+    }
+    return events;
   }
 
   /** Waits for an event; true when none came until the next heartbeat. */
