@@ -254,15 +254,19 @@ export class Delivery implements FanOut {
   }
 
   #send({ caller, bytes, message, resolve, reject }: PendingPublish): void {
+    // What its subscribers count is for the time until they get it; from now on each is bounded by what it has not read.
+    const own = Math.min(bytes, bytesOf(message));
+    this.#share.release(caller, bytes - own);
     const ended = () => {
       this.#messages -= 1;
-      this.#share.release(caller, bytes);
+      this.#share.release(caller, own);
       this.lookForRoom();
       this.#ended();
     };
     const routed = this.#router.route(message);
     routed.then(ended, ended);
     if (resolve !== undefined) routed.then(resolve, reject);
+    this.lookForRoom();
   }
 
   #ended(): void {

@@ -54,6 +54,26 @@ test('subscribers that do not read are cut when their caller has its share waiti
   await server.running.idle();
 });
 
+test('what a subscriber has not read does not count for who published it, however much a subscriber counts', async () => {
+  const { deliveryBytesEach } = limits;
+  Object.assign(limits, { deliveryBytesEach: 12 * mib });
+  const deaf = await RawClient.connect(server, 'guest', { clientId: 'deaf' });
+  await deaf.subscribe('devices/d/sensors/s0/#');
+  deaf.socket.pause();
+  const publisher = await RawClient.connect(server, 'guest', { clientId: 'goes-on' });
+  publisher.publish({ topic: 'devices/d/sensors/s0/values', payload, messageId: 1 });
+  await publisher.next('puback');
+  const statuses: number[] = [];
+  for (let n = 0; n < 3; n += 1) {
+    const json = [{ value: n }, { value: n }];
+    statuses.push((await server.call('guest', 'POST', '/devices/d/sensors/s0/values', { json })).status);
+  }
+  Object.assign(limits, { deliveryBytesEach });
+  assert.deepEqual(statuses, [204, 204, 204]);
+  for (const client of [deaf, publisher]) client.socket.destroy();
+  await server.running.idle();
+});
+
 async function slowCut(): Promise<number> {
   const { text } = await server.request('admin', 'GET', '/metrics');
   return Number(/^dundun_mqtt_slow_subscribers_total (\d+)$/m.exec(text)?.[1]);
