@@ -8,13 +8,11 @@ import { writeToStream } from 'mqtt-packet';
 import { entryBytes, textHeapBytes } from '../base/memory/heap-bytes.ts';
 import { LruCache } from '../base/memory/lru-cache.ts';
 import { limits } from '../config/limits.ts';
-import { loopTurns } from '../domain/callers/loop-turns.ts';
 import type { MqttSessions } from '../domain/ports/mqtt-sessions.ts';
 import { remembered } from '../domain/remembered.ts';
-import type { UserKey } from '../domain/users/user.ts';
-import type { MessageKind, OutgoingPublish, PublishRouter } from './delivery.ts';
-import { type Deliver, Subscribers } from './subscribers.ts';
-import { bothForms } from './topics.ts';
+import type { Actor } from '../domain/users/user.ts';
+import type { MessageKind, OutgoingPublish, PublishRouter } from './subscribers/delivery.ts';
+import { type Deliver, Subscribers } from './subscribers/subscribers.ts';
 
 // Otherwise mqtt-packet allocates a buffer for each of 65 536 numbers with the first packet: seven megabytes.
 writeToStream.cacheNumbers = false;
@@ -37,6 +35,9 @@ interface QueuedMessage {
   readonly reject: (error: unknown) => void;
 }
 
+/** Passes a client's message on to others, in the name of its publisher; resolves when it is routed. */
+type Relay = (packet: PublishPacket, publisher: Actor | undefined) => Promise<void>;
+
 /** aedes-packet's types declare a function, not a constructor. */
 const BrokerPacket = Packet as unknown as new (original: object, broker: Aedes) => AedesPublishPacket;
 
@@ -46,11 +47,10 @@ const aedesMethods = Aedes.prototype as unknown as { registerClient(this: Aedes,
 export class Broker extends Aedes implements PublishRouter {
   /** Packets that the domain has taken or dropped; they are not routed. */
   readonly #taken = new WeakSet<object>();
-  /** Publishers of messages that the broker routes by itself (QoS 2). */
-  readonly #publishers = new WeakMap<object, UserKey>();
+  /** Publishers of messages that aedes has routed by itself (QoS 2, wills). */
+  readonly #publishers = new WeakMap<object, Actor>();
   readonly #sessionMessages: SessionMessageStore;
-  /** Returns the key of the gateway that a topic belongs to; undefined for other topics. */
-  readonly #gatewayKeyOf: (topic: string) => number | undefined;
+  readonly #relay: Relay;
   readonly #subscribers: Subscribers;
   /** How many subscriptions of connected clients match a topic; cleared with every change of a subscription. */
   readonly #wanted = new LruCache<string, number>({
@@ -63,16 +63,12 @@ export class Broker extends Aedes implements PublishRouter {
   #queue: QueuedMessage[] = [];
   #advancing = false;
 
-  constructor(
-    options: AedesOptions,
-    sessionMessages: SessionMessageStore,
-    gatewayKeyOf: (topic: string) => number | undefined = () => undefined,
-  ) {
+  constructor(options: AedesOptions, sessionMessages: SessionMessageStore, relay: Relay = () => Promise.resolve()) {
     const subscribers = new Subscribers();
     super({ ...options, mq: subscribers });
     this.#subscribers = subscribers;
     this.#sessionMessages = sessionMessages;
-    this.#gatewayKeyOf = gatewayKeyOf;
+    this.#relay = relay;
   }
 
   /** Connections by client id. */
@@ -86,8 +82,8 @@ export class Broker extends Aedes implements PublishRouter {
   }
 
   /** Notes the user in whose name a packet is routed. */
-  notePublisher(packet: object, user: UserKey): void {
-    this.#publishers.set(packet, user);
+  notePublisher(packet: object, publisher: Actor): void {
+    this.#publishers.set(packet, publisher);
   }
 
   get handedOut(): number {
@@ -114,9 +110,10 @@ export class Broker extends Aedes implements PublishRouter {
    */
   route(message: OutgoingPublish): Promise<void> {
     const packet = new BrokerPacket({ cmd: 'publish', dup: false, ...message }, this);
-    const { device, part, user } = message;
+    const { device, part, user, isOfGuest } = message;
     if (device !== undefined) Object.assign(packet, part === undefined ? { device } : { device, part });
     if (user !== undefined) Object.assign(packet, { user });
+    if (isOfGuest === true) Object.assign(packet, { isOfGuest });
     const stored = this.#store(packet);
     // `#advance` handles the error; this handler only prevents an unhandled rejection until then.
     stored?.catch(() => {});
@@ -124,23 +121,6 @@ export class Broker extends Aedes implements PublishRouter {
       this.#queue.push({ packet, isSilent: message.isSilent === true, stored, resolve, reject });
       if (!this.#advancing) void this.#advance();
     });
-  }
-
-  /**
-   * Routes a client's message in both forms of its topic. What its subscribers cost in the next turn of the event loop
-   * counts in this one, so that fewer packets are taken.
-   */
-  async relay({ topic, payload, qos, retain }: PublishPacket, user: UserKey | undefined): Promise<void> {
-    const gateway = this.#gatewayKeyOf(topic);
-    const message = {
-      ...{ payload: Buffer.from(payload), qos, retain },
-      ...(gateway === undefined ? {} : { device: gateway }),
-      ...(user === undefined ? {} : { user }),
-    };
-    const before = this.handedOut;
-    const routed = bothForms(topic).map((form) => this.route({ ...message, topic: form }));
-    loopTurns.charge(((this.handedOut - before) * limits.turnMsMax) / limits.deliveryTurnMax);
-    await Promise.all(routed);
   }
 
   /**
@@ -156,7 +136,7 @@ export class Broker extends Aedes implements PublishRouter {
     const done = (typeof clientOrDone === 'function' ? clientOrDone : doneOrNothing) as BrokerCallback;
     if (this.#taken.has(packet)) setImmediate(done);
     else if (packet.topic.startsWith('$SYS/')) super.publish(packet, done);
-    else this.relay(packet, this.#publishers.get(packet)).then(() => done(), done);
+    else this.#relay(packet, this.#publishers.get(packet)).then(() => done(), done);
   }
 
   override subscribe(filter: string, deliver: Deliver, done: () => void): void {

@@ -26,8 +26,8 @@ import {
 } from './duplicate-detector.ts';
 import { PacketReader } from './packet-reader.ts';
 import { PacketFrame } from './packets/packet-frame.ts';
+import { readNext } from './packets/reading.ts';
 import type { Published } from './publishing.ts';
-import { readNext } from './reading.ts';
 import type { ClientSession } from './sessions.ts';
 import { parseTopic, withoutSlash } from './topics.ts';
 

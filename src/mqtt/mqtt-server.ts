@@ -21,28 +21,28 @@ import type { Writer } from '../domain/datapoints/ingest/writer.ts';
 import type { MqttSessions } from '../domain/ports/mqtt-sessions.ts';
 import type { SessionRevocation } from '../domain/users/session-revocation.ts';
 import type { SessionRevocations } from '../domain/users/session-revocations.ts';
-import type { UserKey } from '../domain/users/user.ts';
+import type { Actor, UserKey } from '../domain/users/user.ts';
 import type { Users } from '../domain/users/users.ts';
 import { Access } from './access.ts';
 import { Broker } from './broker.ts';
-import { Delivery } from './delivery.ts';
 import { FastPath } from './fast-path.ts';
-import { Forwarding } from './forwarding.ts';
 import { Listeners } from './listeners.ts';
-import { LiveFilters } from './live-filters.ts';
 import type { MqttCounts, MqttOptions, MqttPorts } from './mqtt-options.ts';
 import { boundFirstPacket } from './packets/first-packet.ts';
 import { boundPacketBytes, budgetPackets } from './packets/packet-bound.ts';
+import { holdReading } from './packets/reading.ts';
 import { StalledPackets } from './packets/stalled-packets.ts';
 import { addressOf, noteAddress } from './proxy/client-address.ts';
 import { Publishing, type PublishingParts } from './publishing.ts';
-import { holdReading } from './reading.ts';
 import { type ClientSession, Sessions } from './sessions.ts';
 import { SignIn, type SignInParts, type Will } from './sign-in.ts';
 import { isUnderWay, placeholder, prepareStored } from './stored-messages.ts';
-import { SubscriberBacklog } from './subscriber-backlog.ts';
+import { Delivery } from './subscribers/delivery.ts';
+import { Forwarding } from './subscribers/forwarding.ts';
+import { LiveFilters } from './subscribers/live-filters.ts';
+import { SubscriberBacklog } from './subscribers/subscriber-backlog.ts';
+import { UnreadPackets } from './subscribers/unread-packets.ts';
 import { ownTopicsOf } from './topics.ts';
-import { UnreadPackets } from './unread-packets.ts';
 import { WebSockets } from './websockets.ts';
 
 export interface MqttParts
@@ -109,6 +109,7 @@ export class MqttServer {
       ...parts,
       accept: (stream, address, request) => this.#accept(stream, address, request),
       callerOf: (client) => this.sessions.of(client)?.actor.caller,
+      turnsOf: (client) => this.#callerOf(client),
     });
     this.#signIn = new SignIn({
       ...parts,
@@ -229,7 +230,7 @@ export class MqttServer {
         authorizeForward: (client, packet) => this.#forwarding.forward(client, packet),
       },
       stored,
-      (topic) => this.access.gatewayKeyOf(topic),
+      (packet, publisher) => this.#relay(packet, publisher),
     );
     broker.on('ping', (_packet: unknown, client: Client) => void this.#onPing(client));
     broker.on('unsubscribe', (filters: string[], client: Client) => {
@@ -333,11 +334,15 @@ export class MqttServer {
     const decision = await this.#publishing.decide(session, { ...packet, dup: packet.dup === true });
     if (decision === 'relay') {
       // For QoS 2 the broker recognises repeats itself, and acknowledges after routing.
-      this.#broker.notePublisher(packet, session.actor.key);
+      this.#broker.notePublisher(packet, session.actor);
       if (packet.qos === 2) return;
-      await this.#broker.relay(packet, session.actor.key);
+      await this.#relay(packet, session.actor);
     }
     this.#broker.take(packet);
+  }
+
+  #relay(packet: PublishPacket, publisher: Actor | undefined): Promise<void> {
+    return this.#delivery.relay(packet, { gateway: this.access.gatewayKeyOf(packet.topic), publisher });
   }
 
   /** A PINGREQ counts as a gateway's heartbeat, also of a gateway that was declared after the client connected. */

@@ -5,7 +5,15 @@ import { limits } from '../config/limits.ts';
 import type { Caller } from '../domain/callers/caller.ts';
 import { loopTurns } from '../domain/callers/loop-turns.ts';
 import { PacketFrame } from './packets/packet-frame.ts';
-import { holdReading, isReadingHeld, onceAccepted, onceDone, readOn, watchReading } from './reading.ts';
+import {
+  holdReading,
+  isReadingHeld,
+  onceAccepted,
+  onceDone,
+  packetsUnderWay,
+  readOn,
+  watchReading,
+} from './packets/reading.ts';
 
 /** Fields of aedes's connection that its types do not declare. */
 interface AedesConnection {
@@ -162,13 +170,13 @@ export class PacketReader<G> {
 
   /**
    * Has the broker take the first packet of these bytes, and counts the time for the caller. Where there is no time left
-   * in this turn, all of them are put back to be read again when it is the caller's turn: after the packets that the
+   * in this turn, or the broker has many packets of this connection, all of them are put back to be read again when it is the caller's turn: after the packets that the
    * broker has, so that no usual publish overtakes them (I3). Usual publishes wait for no turn: they cost little more than
    * their bytes, and share the ingest queue.
    * @returns whether it was taken.
    */
   #handOver({ client, connection, toBroker }: Source, bytes: Buffer, end: number): boolean {
-    if (loopTurns.isOpen) {
+    if (loopTurns.isOpen && packetsUnderWay(client) < limits.packetsUnderWayMax) {
       loopTurns.do(this.#parts.callerOf(client), () => toBroker(bytes.subarray(0, end)));
       return true;
     }

@@ -129,6 +129,7 @@ export class Publishing {
       const done = this.#once(published, fingerprint, async () => {
         if (await this.#parts.isUnderWay(session.client, published)) return;
         const payload = bytesOf(published.payload);
+        assertActuatorBytes(payload);
         const value = parseJsonText(payload, limits.nestingLevelsMax) as Json;
         const original = toOriginal(payload, published, actor);
         const set = () => this.#parts.actuators.setValue(actor, device, actuator, value, { original });
@@ -193,9 +194,10 @@ export class Publishing {
     first: { readonly error: unknown; readonly bytes: number },
     work: () => Promise<void>,
   ): Promise<void> {
-    for (let { error } = first; ; ) {
+    let { error } = first;
+    for (let wasResumed = false; ; wasResumed = true) {
       if (!(error instanceof Refusal) || error.code !== 'busy') throw error;
-      await this.#parts.writer.waitForCapacity(caller, first.bytes);
+      await this.#parts.writer.waitForCapacity(caller, { bytes: first.bytes, wasResumed });
       try {
         return await work();
       } catch (next) {
@@ -235,6 +237,12 @@ export class Publishing {
 }
 
 /** @throws Refusal `malformed`, `too-large` for a payload that is not a reading. */
+/** The bound of its body over HTTP: the value itself may have far less, and text of 16 MiB takes long to parse. */
+function assertActuatorBytes({ length }: Buffer): void {
+  if (length <= limits.smallBodyBytesMax) return;
+  throw new Refusal('too-large', `A message to an actuator takes ${limits.smallBodyBytesMax} bytes, not ${length}.`);
+}
+
 function toPush(
   topic: Topic & { kind: 'sensor' },
   published: Published,

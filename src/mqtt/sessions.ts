@@ -11,7 +11,7 @@ import type { Permissions } from '../domain/permissions/permission.ts';
 import type { SessionRevocation } from '../domain/users/session-revocation.ts';
 import { type Actor, actorOf, type KeyScopes, type User, type UserKey } from '../domain/users/user.ts';
 import type { Users } from '../domain/users/users.ts';
-import type { SessionReplay } from './replay.ts';
+import type { SessionReplay } from './subscribers/replay.ts';
 
 export type QoS = 0 | 1 | 2;
 
@@ -202,8 +202,10 @@ export class Sessions {
   async isStillGood(session: ClientSession): Promise<boolean> {
     if (session.actor.guest) return !this.#permissions.refusesGuests;
     if (session.isEnded) return false;
-    const { keyScopes } = session.actor;
-    if (keyScopes !== undefined && (await this.#keys.check(keyScopes.keyId)) === undefined) return false;
+    const { keyScopes: before } = session.actor;
+    // As stored now: a key loses a device that is handed over.
+    const keyScopes = before && (await this.#keys.check(before.keyId))?.keyScopes;
+    if (before !== undefined && keyScopes === undefined) return false;
     const user = await this.#users.findById(session.actor.userId);
     if (user === undefined) return false;
     if (keyScopes === undefined && user.passwordVersion !== session.passwordVersion) return false;

@@ -22,8 +22,8 @@ import type { Logins } from '../domain/users/logins.ts';
 import { type Actor, actorOf, guestUsername, type User, type UserKey } from '../domain/users/user.ts';
 import type { Users } from '../domain/users/users.ts';
 import { addressOf } from './proxy/client-address.ts';
-import { SessionReplay } from './replay.ts';
 import { ClientSession, type Sessions, type SignedIn } from './sessions.ts';
+import { SessionReplay } from './subscribers/replay.ts';
 
 /** Stored sessions, as sign-in needs them. */
 export type StoredSessions = Pick<
@@ -130,13 +130,16 @@ export class SignIn implements ClientIdHolders {
     return this.#parts.sessions.holdersOf(clientId);
   }
 
-  /** Closes the connection under a client id, where it gives way to a user who connects to another process. */
+  /**
+   * Closes the connection under a client id, where it gives way to a user who connects to another process.
+   * @throws Refusal `exists` where it stays.
+   */
   async letGo(clientId: string, user: UserKey): Promise<void> {
     const holder = this.#parts.sessions.holderOf(clientId);
     const asks = await this.#actorOfKey(user);
     if (holder === undefined || asks === undefined) return;
     const gateway = await this.#parts.gateways.find(clientId);
-    if (holder.actor.key !== user && !this.#givesWay(holder.actor, asks, gateway)) return;
+    if (holder.actor.key !== user && !this.#givesWay(holder.actor, asks, gateway)) throw takenId(clientId);
     await new Promise<void>((resolve) => holder.client.close(resolve));
   }
 

@@ -50,6 +50,16 @@ export function isPublishable(topic: string): boolean {
   );
 }
 
+/** The id of the device whose sensor or actuator the topic is of. */
+export function deviceIdOf(topic: string): string {
+  return withoutSlash(topic).split('/', 2)[1] ?? '';
+}
+
+/** What the topics of one user, or of one gateway, have in common; no device's id. */
+export function relayKeyOf(topic: string): string {
+  return withoutSlash(topic).split('/', 2).join('/');
+}
+
 export function sensorTopic(device: string, sensor: string, options: { readonly many: boolean }): string {
   return `devices/${device}/sensors/${sensor}/${options.many ? 'values' : 'value'}`;
 }

@@ -32,8 +32,9 @@ export interface FrameParts {
 /**
  * Where the caller's share is used up, reading pauses until there is room; where there is none in time, the connection
  * is cut.
+ * @returns counts; to be called whenever received bytes have been parsed.
  */
-export function budgetFrames(webSocket: WebSocket, { socket, budget, callerOf }: FrameParts): void {
+export function budgetFrames(webSocket: WebSocket, { socket, budget, callerOf }: FrameParts): () => void {
   let reservation: ByteReservation | undefined;
   const end = () => {
     reservation?.end();
@@ -47,10 +48,10 @@ export function budgetFrames(webSocket: WebSocket, { socket, budget, callerOf }:
     else webSocket.terminate();
   };
   socket.once('close', end);
-  // Registered after the WebSocket's own listener, which has parsed this chunk by now.
-  socket.on('data', () => {
+  return () => {
     const gathered = gatheredBytes(webSocket);
-    if (gathered < limits.mqttCountedBytesMin) return end();
+    // What had arrived before a connection closed is parsed behind it: nothing would end a reservation that begins then.
+    if (socket.closed || gathered < limits.mqttCountedBytesMin) return end();
     const caller = reservation?.caller ?? callerOf();
     if (caller === undefined) {
       if (gathered > limits.connectPacketBytesMax + limits.earlyBytesMax) webSocket.terminate();
@@ -62,5 +63,5 @@ export function budgetFrames(webSocket: WebSocket, { socket, budget, callerOf }:
     const more = gathered - reservation.bytes;
     if (more < 0) reservation.count(more);
     else if (!budget.take(reservation, more)) void waitForRoom(reservation, more);
-  });
+  };
 }

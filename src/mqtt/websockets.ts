@@ -12,6 +12,7 @@ import { limits } from '../config/limits.ts';
 import type { ByteBudget } from '../domain/callers/byte-budget.ts';
 import type { Caller } from '../domain/callers/caller.ts';
 import { budgetFrames, gatheredBytes } from './websocket-bytes.ts';
+import { parseFramesInTurns } from './websocket-turns.ts';
 
 export interface WebSocketsParts {
   readonly proxies: TrustedProxies;
@@ -22,6 +23,8 @@ export interface WebSocketsParts {
   readonly accept: (stream: Duplex, address: string, request: IncomingMessage) => Client;
   /** Whom the bytes of a client are counted for; undefined before it has signed in. */
   readonly callerOf: (client: Client) => Caller | undefined;
+  /** Whose turns its frames take; before the sign-in the address. */
+  readonly turnsOf: (client: Client) => Caller;
 }
 
 export class WebSockets {
@@ -45,20 +48,23 @@ export class WebSockets {
 
   /** Completes an upgrade; the HTTP server passes only upgrades to MQTT over WebSocket (http/server/upgrades.ts). */
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
-    const { proxies, securityHeaders, byteBudget, accept, callerOf } = this.#parts;
+    const { proxies, securityHeaders, byteBudget, accept, callerOf, turnsOf } = this.#parts;
     if (this.#isClosed) {
       const status = `HTTP/1.1 503 Service Unavailable\r\n${securityHeaders.ofRequest(request).lines}`;
       sendAndClose(socket, `${status}Content-Length: 0\r\nConnection: close\r\n\r\n`);
       return;
     }
     this.#server.handleUpgrade(request, socket, head, (webSocket) => {
-      const highWaterMark = limits.subscriberBytesMax + 64 * 1024;
-      const stream = createWebSocketStream(webSocket, { highWaterMark });
+      const stream = createWebSocketStream(webSocket, {
+        readableHighWaterMark: limits.unreadMessageBytes,
+        writableHighWaterMark: limits.subscriberBytesMax + 64 * 1024,
+      });
       // stalled-packets.ts reads `bytesRead`, which a stream of ws does not have.
       Object.defineProperty(stream, 'bytesRead', { get: () => (socket as Socket).bytesRead });
       const client = accept(stream, proxies.clientOfRequest(request), request);
       this.#webSocketOf.set(client, webSocket);
-      budgetFrames(webSocket, { socket, budget: byteBudget, callerOf: () => callerOf(client) });
+      const onParsed = budgetFrames(webSocket, { socket, budget: byteBudget, callerOf: () => callerOf(client) });
+      parseFramesInTurns(webSocket, { socket, callerOf: () => turnsOf(client), onParsed });
     });
   }
 

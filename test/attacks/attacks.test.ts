@@ -25,6 +25,7 @@ const timedProbes = [
   { kind: 'read', bare: 'bare get' },
   { kind: 'push', bare: 'bare write' },
   { kind: 'publish', bare: 'bare write' },
+  { kind: 'hear', bare: 'bare write' },
 ] as const;
 const stopMsMax = 8_000;
 /** Few bounds are reached at once: three quarters of what all of them add up to. */

@@ -55,15 +55,38 @@ export const attacks: readonly Attack[] = [
     },
   },
   {
+    name: 'imports objects of nineteen thousand keys each, and ones whose keys are all new and as long as may be',
+    against: 'computing',
+    metBy: 'the time is looked at for each line, too many keys are refused unread, and names analysed once (http/import/import-run.ts, rows.ts, columns.ts)', // biome-ignore format: one line
+    run: async (target) => {
+      const keys = Array.from({ length: 19_000 }, (_, n) => `"k${n.toString(36)}":0`).join(',');
+      const wide = `[${Array.from({ length: 20 }, () => `{${keys}}`).join(',')}]`;
+      const long = Array.from({ length: 1_900 }, (_, n) => `"${'ä'.repeat(1_000)}${n}":0`);
+      const grown = `[{${long.slice(0, 1_000).join(',')}},${long
+        .slice(1_000)
+        .map((key) => `{${key}}`)
+        .join(',')}]`;
+      const path = '/api/v2/import?dry_run=true&device=d';
+      await keepOn(target, 4, async () => {
+        for (const body of [wide, grown]) await send(target, path, { method: 'POST', headers: json, body });
+      });
+    },
+  },
+  {
     name: 'sends bodies of JSON that take long to look at',
     against: 'computing',
     metBy: 'one pass over the text, its parts counted before it is parsed (base/text/json-text.ts); small bodies where small ones do (http/server/body-buffers.ts)', // biome-ignore format: one line
     run: async (target) => {
-      const bodies = [listOf('1'.repeat(199)), `["\\u0041",${listOf('0').slice(8)}`, listOf('[]')];
+      const tooLong = `{"value":[${'0,'.repeat(690_000)}0]}`;
+      const bodies = [listOf('1'.repeat(199)), `["\\u0041",${listOf('0').slice(8)}`, listOf('[]'), tooLong];
       let turn = 0;
       await keepOn(target, 1, async () => {
         const path = turn % 2 === 0 ? '/api/v2/auth/token' : '/api/v2/devices/none/sensors/s/values';
-        await send(target, path, { method: 'POST', headers: json, body: bodies[turn % bodies.length] ?? '' });
+        await send(target, path, {
+          method: 'POST',
+          headers: json,
+          body: bodies[Math.floor(turn / 2) % bodies.length] ?? '',
+        });
         turn += 1;
       });
     },

@@ -43,7 +43,7 @@ export const attacks: readonly Attack[] = [
   {
     name: 'subscribes and unsubscribes five hundred filters on fifty connections without a pause',
     against: 'computing',
-    metBy: 'filters of those who are connected share one budget (mqtt/live-filters.ts); packets are done for callers in turns (mqtt/packet-reader.ts)', // biome-ignore format: one line
+    metBy: 'filters of those who are connected share one budget (mqtt/subscribers/live-filters.ts); packets are done for callers in turns (mqtt/packet-reader.ts)', // biome-ignore format: one line
     prepare,
     run: async (target) => {
       const subscriptions = filters.map((filter) => ({ topic: filter, qos: 1 as const }));
@@ -166,31 +166,51 @@ export const attacks: readonly Attack[] = [
   {
     name: 'subscribes to a device on two hundred connections, reads all of it, and publishes there as fast as it can',
     against: 'computing',
-    metBy: 'what goes out to subscribers takes a bounded part of each turn of the event loop (mqtt/delivery.ts)',
+    metBy:
+      'what goes out to subscribers takes a bounded part of each turn of the event loop (mqtt/subscribers/delivery.ts)',
     prepare: (target) => makePublicDevice(target, 'loud'),
-    run: async (target) => {
-      const subscriptions = [{ topic: 'devices/loud/#', qos: 0 as const }];
-      const readers: Socket[] = [];
-      for (let n = 0; n < 200 && !target.isOver(); n += 1) {
-        const { socket } = await signIn(target, { clientId: `listens-${n}` });
-        readers.push(socket);
-        await written(socket, generate({ cmd: 'subscribe', messageId: 1, subscriptions }));
-      }
-      const packet = { cmd: 'publish', topic: 'devices/loud/sensors/s/value', payload, qos: 0 } as const;
-      const piece = Buffer.concat(
-        Array.from({ length: 200 }, () => generate({ ...packet, dup: false, retain: false })),
-      );
-      const publishers: Socket[] = [];
-      for (let n = 0; n < 4; n += 1) {
-        const { socket } = await signIn(target, { clientId: `shouts-${n}` });
-        publishers.push(socket);
-        const shout = () => {
-          while (!socket.destroyed && socket.write(piece));
-        };
-        socket.on('drain', shout);
-        shout();
-      }
-      await holdOn(target, [...publishers, ...readers]);
+    run: (target) => shoutAtMany(target, { topic: 'devices/loud/sensors/s/value', subscribers: 200 }),
+  },
+  {
+    name: 'subscribes on two hundred connections to topics of their own, and publishes there as fast as they can',
+    against: 'computing',
+    by: 'user',
+    metBy: 'what a message costs its subscribers counts for the turn of its publisher (mqtt/broker.ts)',
+    run: (target) => {
+      const { username, password } = target;
+      return shoutAtMany(target, { topic: `users/${username}/loud`, subscribers: 200, as: { username, password } });
     },
   },
 ];
+
+/** Subscribers that read all, and four connections that publish to them without a pause. */
+async function shoutAtMany(
+  target: AttackTarget,
+  options: {
+    readonly topic: string;
+    readonly subscribers: number;
+    readonly as?: { readonly username: string; readonly password: string };
+  },
+): Promise<void> {
+  const { topic, subscribers, as } = options;
+  const name = as?.username ?? 'guest';
+  const readers: Socket[] = [];
+  for (let n = 0; n < subscribers && !target.isOver(); n += 1) {
+    const { socket } = await signIn(target, { clientId: `listens-${name}-${n}`, ...as });
+    readers.push(socket);
+    await written(socket, generate({ cmd: 'subscribe', messageId: 1, subscriptions: [{ topic, qos: 0 }] }));
+  }
+  const packet = { cmd: 'publish', topic, payload, qos: 0, dup: false, retain: false } as const;
+  const piece = Buffer.concat(Array.from({ length: 200 }, () => generate(packet)));
+  const publishers: Socket[] = [];
+  for (let n = 0; n < 4; n += 1) {
+    const { socket } = await signIn(target, { clientId: `shouts-${name}-${n}`, ...as });
+    publishers.push(socket);
+    const shout = () => {
+      while (!socket.destroyed && socket.write(piece));
+    };
+    socket.on('drain', shout);
+    shout();
+  }
+  await holdOn(target, [...publishers, ...readers]);
+}

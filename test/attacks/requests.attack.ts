@@ -1,6 +1,7 @@
 // Attacks by many small or invalid requests: pipelines, unknown methods, broken upgrades, many addresses.
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
+import { generate } from 'mqtt-packet';
 import { type Attack, type AttackTarget, openSocket, pace, settled, stranger } from './harness/attack.ts';
 import { addressOf, ask, heard, keepOn, makePublicDevice, postHead, written } from './harness/attacker.ts';
 
@@ -111,6 +112,27 @@ export const attacks: readonly Attack[] = [
         const last = lastRequests[(connection + round) % lastRequests.length] ?? '';
         await sendAll(target, `${oddRequests.join('').repeat(20)}${last}`);
       }),
+  },
+  {
+    name: 'sends WebSocket messages of one byte, pings and empty messages on sixty connections',
+    against: 'computing',
+    metBy: 'frames are parsed in turns, and no further ones before their messages are read (mqtt/websocket-turns.ts)',
+    run: async (target) => {
+      const signIn = generate({ cmd: 'connect', protocolId: 'MQTT', protocolVersion: 4, clientId: '', clean: true });
+      const halves = [0xc0, 0].map((byte) => frame(0x82, [0x81, 0, 0, 0, 0], Buffer.from([byte])));
+      const kinds = [...[[frame(0x89, [0x80, 0, 0, 0, 0])], [frame(0x82, [0x80, 0, 0, 0, 0])]], halves];
+      const floods = kinds.map((frames) => Buffer.concat(Array.from({ length: 20_000 }, () => frames).flat()));
+      await keepOn(target, 60, async (connection, round) => {
+        const socket = openSocket(target.http);
+        socket.write(handshake(good));
+        await heard(socket);
+        socket.resume().write(frame(0x82, [0x80 | signIn.length, 0, 0, 0, 0], signIn));
+        await heard(socket);
+        await written(socket, floods[(connection + round) % floods.length] ?? '');
+        await pace(50);
+        socket.destroy();
+      });
+    },
   },
   {
     name: 'asks for upgrades to WebSocket in every broken form',

@@ -168,6 +168,14 @@ async function readValue(id: string): Promise<unknown> {
   return (await server.call('owner', 'GET', `/devices/${id}/actuators/a1`)).body.value;
 }
 
+test('a message longer than a request may be is dropped before it is parsed, and the owner sees why', async () => {
+  const id = await makeDevice({ visibility: 'public' });
+  const payload = `${' '.repeat(limits.smallBodyBytesMax)}true`;
+  await as['owner']?.publish(`devices/${id}/actuators/a1/value`, payload, { qos: 1 });
+  const [drop] = await readDrops(id);
+  assert.match(drop?.reason ?? '', /takes 1048576 bytes, not 1048580/);
+});
+
 async function readDrops(id: string): Promise<{ topic: string; username: string; reason: string }[]> {
   await server.running.idle();
   return (await server.call('owner', 'GET', `/devices/${id}/drops`)).body;

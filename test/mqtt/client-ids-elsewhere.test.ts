@@ -1,6 +1,7 @@
 // A client id that is taken at another process: who serves it lets go of it, for those to whom it would give way here.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { Refusal } from '../../src/base/refusal.ts';
 import type { Announcement, AnnouncementHandlers } from '../../src/domain/ports/announcement.ts';
 import type { Engine } from '../../src/domain/ports/engine.ts';
 import { engineWith } from '../support/engine-with.ts';
@@ -12,11 +13,17 @@ let server: TestServer;
 let handlers: AnnouncementHandlers;
 /** What the server has announced. */
 const announced: Announcement[] = [];
+/** A client id that stays with somebody at another process. */
+let keptElsewhere: string | undefined;
 
 before(async () => {
   const replaceEngine = (engine: Engine) =>
     engineWith(engine, {
-      announce: async (announcement) => void announced.push(announcement),
+      announce: async (announcement) => {
+        announced.push(announcement);
+        if (announcement.kind === 'client-id-taken' && announcement.clientId === keptElsewhere)
+          throw new Refusal('exists', 'It is in use elsewhere.');
+      },
       listen: (given) => {
         handlers = given;
       },
@@ -49,7 +56,7 @@ test('who connects announces the client id once it may have it', async () => {
 
 test('a connection is closed when its user connects elsewhere, and not for a stranger', async () => {
   const client = await Client.connect(server, 'owner', { clientId: 'c2' });
-  await takenBy('stranger', 'c2');
+  await assert.rejects(takenBy('stranger', 'c2'), { code: 'exists' });
   await client.roundTrip();
   await takenBy('owner', 'other');
   await client.roundTrip();
@@ -61,4 +68,11 @@ test('a guest gives way to a signed-in user elsewhere', async () => {
   const client = await Client.connect(server, 'guest', { clientId: 'c3' });
   await takenBy('owner', 'c3');
   await client.closed;
+});
+
+test('nobody connects under a client id that stays with somebody at another process', async () => {
+  keptElsewhere = 'c4';
+  await assert.rejects(Client.connect(server, 'owner', { clientId: 'c4' }));
+  keptElsewhere = undefined;
+  await (await Client.connect(server, 'owner', { clientId: 'c4' })).end();
 });

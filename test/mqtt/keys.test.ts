@@ -7,6 +7,7 @@ import { Client, takeAll } from '../support/mqtt/mqtt-client.ts';
 import { connectBytes, RawClient } from '../support/mqtt/mqtt-raw.ts';
 import { addUsers, password } from '../support/people.ts';
 import { TestServer } from '../support/test-server.ts';
+import { until } from '../support/until.ts';
 
 let server: TestServer;
 
@@ -73,6 +74,22 @@ suite('over MQTT a key', () => {
     await server.call('owner', 'POST', '/devices/d1/sensors/s/values', { json: { value: 'late' } });
     await client.closed;
     assert.deepEqual(client.received, []);
+  });
+
+  test('that loses a device, because it is handed over, hears nothing of it any more', async () => {
+    const json = { id: 'given', visibility: 'public', sensors: [{ id: 's' }] };
+    await server.call('owner', 'POST', '/devices', { json });
+    const client = await connectBy(await makeKey('owner', { devices: ['given'] }));
+    await client.subscribe('devices/given/#');
+    const heard = async () => {
+      await server.call('stranger', 'POST', '/devices/given/sensors/s/values', { json: { value: 1 } });
+      return (await takeAll(server, client))[0]?.length;
+    };
+    assert.equal(await heard(), 1);
+    await server.call('owner', 'PUT', '/devices/given/owner', { text: 'stranger' });
+    server.clock.advance(limits.userFreshMs);
+    await until(async () => (await heard()) === 0);
+    await client.end();
   });
 
   test('leaves no will that may more than the key', async () => {

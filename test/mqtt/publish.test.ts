@@ -232,6 +232,26 @@ suite('what is dropped', () => {
     assert.equal((await server.call('admin', 'GET', `/devices/${id}/drops`)).body.length, 100);
   });
 
+  test('where devices together have more than may be kept, the oldest go of whose devices have most', async () => {
+    const { dropsMax } = limits;
+    Object.assign(limits, { dropsMax: 40 });
+    const earlier = await makeDevice({ visibility: 'public' });
+    await as['stranger']?.publish(`devices/${earlier}/sensors/absent/value`, { value: 1 }, { qos: 1 });
+    await server.running.idle();
+    const ids = Array.from({ length: 8 }, (_, n) => `of-guest-${n}`);
+    for (const id of ids) assert.equal((await server.call('guest', 'POST', '/devices', { json: { id } })).status, 204);
+    for (const id of ids) {
+      const topics = Array.from({ length: 10 }, (_, n) => `devices/${id}/sensors/absent${n}/value`);
+      await Promise.all(topics.map((topic) => as['guest']?.publish(topic, { value: 1 }, { qos: 1 })));
+    }
+    await server.running.idle();
+    const kept = (await server.rows())['drop_log']?.length ?? 0;
+    assert.ok(kept <= limits.dropsMax, `${kept} drops`);
+    assert.equal((await server.call('admin', 'GET', `/devices/${ids.at(-1)}/drops`)).body.length, 10);
+    assert.equal((await readDrops(earlier)).length, 1);
+    Object.assign(limits, { dropsMax });
+  });
+
   test('a long topic is not kept at length', async () => {
     const id = await makeDevice({ visibility: 'public' });
     await as['stranger']?.publish(`devices/${id}/sensors/${'x'.repeat(60_000)}/value`, { value: 1 }, { qos: 1 });

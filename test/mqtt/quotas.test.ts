@@ -121,6 +121,33 @@ suite('stored sessions', () => {
     assert.ok((await used('sharer')).mqtt_session_bytes.used < 1_000);
   });
 
+  test('leave half of the bytes to others where guests publish', async () => {
+    await (await Client.connect(server, 'sharer', { clientId: 'away' })).end();
+    const away = await Client.connect(server, 'sharer', { clientId: 'crowded', clean: false });
+    await away.subscribe('devices/d/sensors/s/value', 1);
+    await away.end();
+    const [guest, owner] = [await Client.connect(server, 'guest'), await Client.connect(server, 'owner')];
+    const queued = async () => {
+      await server.running.idle();
+      return (await server.rows())['mqtt_queue']?.length ?? 0;
+    };
+    const value = 'x'.repeat(1_000);
+    for (let n = 0; n < 40; n++) await guest.publish('devices/d/sensors/s/value', { value }, { qos: 1 });
+    const ofGuest = await queued();
+    assert.ok(ofGuest > 5 && ofGuest < 10, `${ofGuest}`);
+    for (let n = 0; n < 40; n++) await owner.publish('devices/d/sensors/s/value', { value }, { qos: 1 });
+    assert.ok((await queued()) > ofGuest + 7, `${await queued()}`);
+    const mine = await sign('sharer', 'one-more', { clean: false });
+    assert.equal(mine.returnCode, 0);
+    await mine.client.end();
+    const back = await Client.connect(server, 'sharer', { clientId: 'crowded', clean: false });
+    await takeAll(server, back);
+    for (const client of [back, guest, owner]) await client.end();
+    for (const clientId of ['crowded', 'one-more']) {
+      await (await Client.connect(server, 'sharer', { clientId })).end();
+    }
+  });
+
   test('QoS 0 is kept for nobody who is away', async () => {
     const away = await Client.connect(server, 'owner', { clientId: 'away-0', clean: false });
     await away.subscribe('devices/d/#', 2);
@@ -210,12 +237,13 @@ suite('before CONNACK', () => {
     }
   });
 
-  test('more than 64 KiB behind the CONNECT cut the client', async () => {
+  test('more than 64 KiB behind the CONNECT wait in the socket until it is answered', async () => {
     const client = await RawClient.open(server);
-    const early = client.signIn('owner', { clientId: 'early' }).catch(() => {});
+    const answer = client.signIn('owner', { clientId: 'early' });
     client.publish({ topic: 'devices/d/sensors/s/value', payload: 'x'.repeat(limits.earlyBytesMax + 1) });
-    await client.closed;
-    await early;
+    assert.equal((await answer).returnCode, 0);
+    await client.next('puback');
+    await client.end();
   });
 
   test('a handful of packets behind the CONNECT is taken', async () => {

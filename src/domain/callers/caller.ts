@@ -38,6 +38,9 @@ const sharedResources = [
 ] as const;
 export type SharedResource = (typeof sharedResources)[number];
 
+/** The beginning of the key of a caller without an account. */
+export const addressKeyPrefix = 'address ';
+
 export class Caller {
   /**
    * A user's id, or `address …` with the result of `canonicalAddress`. Also identifies the caller's Idempotency-Keys.
@@ -56,6 +59,11 @@ export class Caller {
 
   constructor(key: string) {
     this.key = key;
+  }
+
+  /** Whether it is a guest: an address, not a user. */
+  get isGuest(): boolean {
+    return this.key.startsWith('address ');
   }
 
   get isHolding(): boolean {

@@ -2,7 +2,7 @@
 // connects, never on the hot path. A caller that holds something is never dropped.
 import { canonicalAddress } from '../../base/network/addresses.ts';
 import { limits } from '../../config/limits.ts';
-import { Caller } from './caller.ts';
+import { addressKeyPrefix, Caller } from './caller.ts';
 
 /** Callers examined to find one that holds nothing, when there are too many. */
 const forgottenTries = 4;
@@ -26,7 +26,7 @@ export class Callers {
 
   /** @param address from the socket or a trusted proxy. */
   ofAddress(address: string | undefined): Caller {
-    return this.#of(`address ${canonicalAddress(address)}`);
+    return this.#of(`${addressKeyPrefix}${canonicalAddress(address)}`);
   }
 
   #of(key: string): Caller {

@@ -65,12 +65,6 @@ export class LoopTurns {
     else this.wait(caller, piece);
   }
 
-  /** Counts work that was set off in this turn and will be done in the next. */
-  charge(ms: number): void {
-    this.#takenMs += ms;
-    this.#askNext();
-  }
-
   /** Resolves when the caller's next piece may begin; what it does before it waits for something else is the piece. */
   turn(caller: Caller): Promise<void> {
     return new Promise((resolve) => {

@@ -5,7 +5,7 @@ import type { Client } from 'aedes';
 import { limits } from '../../config/limits.ts';
 import type { ByteBudget, ByteReservation } from '../../domain/callers/byte-budget.ts';
 import type { Caller } from '../../domain/callers/caller.ts';
-import { holdReading, readOn } from '../reading.ts';
+import { holdReading, readOn } from './reading.ts';
 
 interface Parser {
   readonly packet: { readonly length: number; readonly cmd?: string | null };

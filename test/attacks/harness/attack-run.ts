@@ -125,7 +125,7 @@ async function makePeople(): Promise<Prepared> {
     if (!answer.ok) throw new Error(`${username} cannot be made: ${answer.status}`);
   }
   const token = await tokenOf(dundun, 'awa0');
-  await call(dundun, '/api/v2/devices', { token, json: { id: 'field', sensors: [{ id: 's' }] } });
+  await call(dundun, '/api/v2/devices', { token, json: { id: 'field', sensors: [{ id: 's' }, { id: 'heard' }] } });
   const made = await call(dundun, '/api/v2/auth/keys', { token, json: { name: 'fleet' } });
   const { key } = (await made.json()) as { key: string };
   await dundun.stop();

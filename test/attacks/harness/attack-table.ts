@@ -14,7 +14,18 @@ export interface TableRow {
 const file = join(root, 'docs/security.md');
 const begins = '<!-- attacks: written by test/attacks/attacks.test.ts -->';
 const ends = '<!-- /attacks -->';
-const head = ['against', 'who, and what', 'health', 'push', 'MQTT', 'sign-in', 'bare server', 'memory', 'met by'];
+const head = [
+  'against',
+  'who, and what',
+  'health',
+  'push',
+  'MQTT',
+  'heard',
+  'sign-in',
+  'bare server',
+  'memory',
+  'met by',
+];
 
 export function rowOf(attack: Attack, { probes, memoryBytesMax }: AttackReport): TableRow {
   const longest = (probe: ProbeKindReport) => String(Math.round(probe.longestMs));
@@ -27,6 +38,7 @@ export function rowOf(attack: Attack, { probes, memoryBytesMax }: AttackReport):
       longest(probes.health),
       longest(probes.push),
       longest(probes.publish),
+      longest(probes.hear),
       longest(probes['sign in']),
       String(Math.round(bare)),
       String(Math.round(memoryBytesMax / 2 ** 20)),

@@ -1,7 +1,7 @@
-// Calls the service during an attack as an ordinary user does: health, pushes over REST and MQTT, reads over new
-// connections, sign-ins; and the bare server at the same pace. Runs in its own thread, so that the attacker's work
-// does not delay it. Each kind of probe sends its next request shortly after the answer of the one before. Started by
-// prober.ts.
+// Calls the service during an attack as an ordinary user does: health, pushes over REST and MQTT, publishes that a
+// subscriber must hear, reads over new connections, sign-ins; and the bare server at the same pace. Runs in its own thread,
+// so that the attacker's work does not delay it. Each kind of probe sends its next request shortly after the answer of the
+// one before. Started by prober.ts.
 import { Agent, request as requestPlain } from 'node:http';
 import { request as requestTls, Agent as TlsAgent } from 'node:https';
 import { parentPort, workerData } from 'node:worker_threads';
@@ -46,6 +46,22 @@ function call(options: {
   });
 }
 
+/** Resolves when the subscriber gets this payload; waits no longer than for any answer. */
+function hears(payload: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const end = (settle: () => void) => {
+      clearTimeout(timer);
+      subscriber.off('message', take);
+      settle();
+    };
+    const take = (_: string, bytes: Buffer) => {
+      if (String(bytes) === payload) end(resolve);
+    };
+    const timer = setTimeout(() => end(() => reject(new Error('not heard'))), answerMsMax);
+    subscriber.on('message', take);
+  });
+}
+
 async function probe(kind: ProbeKind, everyMs: number, send: () => Promise<number>): Promise<void> {
   while (!isOver) {
     // Of this request's beginning: what began before measuring began is not counted.
@@ -72,7 +88,11 @@ const kept = (port: number) => {
 const values = `/api/v2/devices/${device}/sensors/s/values`;
 const body = '{"value":1.5}';
 const [health, push, bareGet, bareWrite] = [kept(http), kept(http), kept(control), kept(control)];
-const client = await connectAsync(`mqtt://127.0.0.1:${mqtt}`, { username: '', password: key, reconnectPeriod: 0 });
+const signedIn = { username: '', password: key, reconnectPeriod: 0 };
+const client = await connectAsync(`mqtt://127.0.0.1:${mqtt}`, signedIn);
+const subscriber = await connectAsync(`mqtt://127.0.0.1:${mqtt}`, signedIn);
+const heardTopic = `devices/${device}/sensors/heard/value`;
+await subscriber.subscribeAsync(heardTopic);
 let cut: Error | undefined;
 let tellCut: (error: Error) => void = () => {};
 const isCut = new Promise<never>((_, reject) => {
@@ -83,8 +103,8 @@ const onCut = (error = new Error('the connection was cut')) => {
   cut ??= error;
   tellCut(cut);
 };
-client.on('error', onCut);
-client.on('close', () => onCut());
+for (const each of [client, subscriber]) each.on('error', onCut).on('close', () => onCut());
+let said = 0;
 let people = 0;
 const probes = [
   probe('health', 20, () => call({ port: http, path: '/health/live', agent: health })),
@@ -95,6 +115,13 @@ const probes = [
   probe('publish', 20, async () => {
     // The client never settles what was under way when its connection was cut.
     await Promise.race([client.publishAsync(`devices/${device}/sensors/s/value`, body, { qos: 1 }), isCut]);
+    return 204;
+  }),
+  probe('hear', 20, async () => {
+    said += 1;
+    const payload = `{"value":${said}}`;
+    const both = Promise.all([hears(payload), client.publishAsync(heardTopic, payload, { qos: 1 })]);
+    await Promise.race([both, isCut]);
     return 204;
   }),
   probe('sign in', 500, () => {
@@ -111,7 +138,7 @@ parentPort?.on('message', (word: 'measure' | 'stop') => {
   }
   isOver = true;
   void Promise.all(probes).then(() => {
-    client.end(true);
+    for (const each of [client, subscriber]) each.end(true);
     for (const agent of [health, push, bareGet, bareWrite]) agent.destroy();
     parentPort?.postMessage(reports as ProbeReport);
   });

@@ -2,7 +2,7 @@
 import { Worker } from 'node:worker_threads';
 
 /** What is asked for, each in a loop of its own. `bare …`: of the server beside the service, for what the machine itself takes. */
-export type ProbeKind = 'health' | 'push' | 'publish' | 'read' | 'sign in' | 'bare get' | 'bare write';
+export type ProbeKind = 'health' | 'push' | 'publish' | 'hear' | 'read' | 'sign in' | 'bare get' | 'bare write';
 
 export interface ProbeOrder {
   readonly http: number;
@@ -10,7 +10,7 @@ export interface ProbeOrder {
   readonly control: number;
   /** Certificates to trust, where HTTP is HTTPS. */
   readonly ca?: readonly string[];
-  /** An API key of the ordinary user, and a device of theirs with a sensor `s`. */
+  /** An API key of the ordinary user, and a device of theirs with the sensors `s` and, subscribed to, `heard`. */
   readonly key: string;
   readonly device: string;
   /** Users whose sign-ins nobody remembers yet; and their password. */

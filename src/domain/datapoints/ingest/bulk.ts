@@ -9,10 +9,9 @@ import type { DeviceId } from '../../devices/device.ts';
 import type { DeviceDirectory } from '../../devices/device-directory.ts';
 import type { SensorId } from '../../devices/sensor.ts';
 import type { Permissions } from '../../permissions/permission.ts';
-import type { CommitLog } from '../../ports/commit-log.ts';
 import type { Actor } from '../../users/user.ts';
 import type { PushReceipt } from '../datapoint-batch.ts';
-import { IdempotencyGuard, type IdempotencyKey } from './idempotency-guard.ts';
+import { IdempotencyGuard, type IdempotencyKey, type ReceiptClaims } from './idempotency-guard.ts';
 import type { Ingest } from './ingest.ts';
 import { Push } from './push.ts';
 import type { Reading } from './reading.ts';
@@ -36,7 +35,7 @@ export interface BulkRequest {
   readonly lines: readonly BulkLine[];
   readonly refused: readonly RefusedLine[];
   /** True when no rule is to look at them. */
-  readonly isQuiet?: boolean;
+  readonly skipsRules?: boolean;
 }
 
 export interface BulkResult {
@@ -58,7 +57,7 @@ export class Bulk {
     readonly directory: DeviceDirectory;
     readonly permissions: Permissions;
     readonly writer: Writer;
-    readonly commitLog: Pick<CommitLog, 'findReceipt'>;
+    readonly commitLog: ReceiptClaims;
     readonly clock: Clock;
     readonly receiptHours: number;
   }) {
@@ -89,7 +88,7 @@ export class Bulk {
     return this.#idempotencyGuard.run({ caller: actor.caller.key, key, first, again: unpack });
   }
 
-  async #append(actor: Actor, { lines, refused, isQuiet }: BulkRequest, receipt?: PushReceipt): Promise<BulkResult> {
+  async #append(actor: Actor, { lines, refused, skipsRules }: BulkRequest, receipt?: PushReceipt): Promise<BulkResult> {
     const groups = [...Map.groupBy(lines, ({ device, sensor }) => `${device}\n${sensor}`).values()];
     await this.#directory.loadAll(new Set(lines.map(({ device }) => device)));
     // No await from here to the queue, so that no removal can happen between.
@@ -97,7 +96,7 @@ export class Bulk {
     const faults = [...refused];
     let accepted = 0;
     for (const group of groups) {
-      const push = this.#resolve(actor, group, isQuiet);
+      const push = this.#resolve(actor, group, skipsRules);
       if (typeof push === 'string') for (const { line } of group) faults.push({ line, detail: push });
       else {
         pushes.push(push);
@@ -113,14 +112,14 @@ export class Bulk {
   }
 
   /** The push of one sensor's lines, or why it is refused. */
-  #resolve(actor: Actor, group: readonly BulkLine[], isQuiet: boolean | undefined): Push | string {
+  #resolve(actor: Actor, group: readonly BulkLine[], skipsRules: boolean | undefined): Push | string {
     const { device: id, sensor } = group[0] as BulkLine;
     const device = this.#directory.peek(id);
     if (device === undefined) return `There is no device ${id}.`;
     try {
       const sensorRef = this.#ingest.resolve(actor, device, sensor);
       const readings = group.map(({ reading }) => reading);
-      return new Push(sensorRef, readings, this.#clock.now(), { isQuiet });
+      return new Push(sensorRef, readings, this.#clock.now(), { skipsRules });
     } catch (error) {
       if (error instanceof Refusal) return error.message;
       throw error;

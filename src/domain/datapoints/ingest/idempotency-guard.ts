@@ -15,6 +15,9 @@ export interface IdempotencyKey {
   readonly body: Uint8Array;
 }
 
+/** What it needs of the log. */
+export type ReceiptClaims = Pick<CommitLog, 'claimReceipt' | 'releaseClaim'>;
+
 /** A push that must happen once. */
 interface IdempotentPush<Answer> {
   /** The caller; keys of different callers are independent. */
@@ -29,14 +32,14 @@ interface IdempotentPush<Answer> {
 }
 
 export class IdempotencyGuard<Answer> {
-  readonly #commitLog: Pick<CommitLog, 'findReceipt'>;
+  readonly #commitLog: ReceiptClaims;
   readonly #clock: Clock;
   readonly #receiptMs: number;
   /** Pushes in progress, so that a repeat waits for the first. */
   readonly #pending = new Map<string, { readonly bodyHash: string; readonly done: Promise<Answer> }>();
 
   constructor(parts: {
-    readonly commitLog: Pick<CommitLog, 'findReceipt'>;
+    readonly commitLog: ReceiptClaims;
     readonly clock: Clock;
     readonly receiptHours: number;
   }) {
@@ -62,10 +65,18 @@ export class IdempotencyGuard<Answer> {
   }
 
   async #runFirst({ first, again }: IdempotentPush<Answer>, receipt: PushReceipt): Promise<Answer> {
-    const earlier = await this.#commitLog.findReceipt(receipt.id);
-    if (earlier === undefined || earlier.atMs <= receipt.atMs - this.#receiptMs) return first(receipt);
-    assertSameBody(earlier.bodyHash, receipt.bodyHash);
-    return again(earlier.answer);
+    const { id } = receipt;
+    const earlier = await this.#commitLog.claimReceipt(id, { sinceMs: receipt.atMs - this.#receiptMs });
+    if (earlier !== undefined) {
+      assertSameBody(earlier.bodyHash, receipt.bodyHash);
+      return again(earlier.answer);
+    }
+    try {
+      return await first(receipt);
+    } catch (error) {
+      await this.#commitLog.releaseClaim(id);
+      throw error;
+    }
   }
 }
 

@@ -15,7 +15,7 @@ export interface PushExtras {
   readonly original?: OriginalMessage | undefined;
   readonly publish?: PublishFingerprint | undefined;
   readonly many?: boolean | undefined;
-  readonly isQuiet?: boolean | undefined;
+  readonly skipsRules?: boolean | undefined;
 }
 
 /** A class, because tens of thousands are made each second, and all then have the same hidden class. */
@@ -30,7 +30,7 @@ export class Push implements CommittedPush {
   readonly original: OriginalMessage | undefined;
   readonly publish: PublishFingerprint | undefined;
   readonly many: boolean;
-  readonly isQuiet: boolean;
+  readonly skipsRules: boolean;
   /** Set by the writer at the commit. */
   firstSeq = 0;
   caller: Caller | undefined = undefined;
@@ -49,7 +49,7 @@ export class Push implements CommittedPush {
     this.original = extras.original;
     this.publish = extras.publish;
     this.many = extras.many === true;
-    this.isQuiet = extras.isQuiet === true;
+    this.skipsRules = extras.skipsRules === true;
   }
 }
 

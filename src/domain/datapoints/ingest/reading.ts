@@ -2,6 +2,7 @@
 
 import { Refusal } from '../../../base/refusal.ts';
 import type { Json } from '../../../base/text/json.ts';
+import { hasBytesMax, mayHaveJsonBytes } from '../../../base/text/text-length.ts';
 import { parseTimestamp } from '../../../base/time/timestamp.ts';
 import { limits } from '../../../config/limits.ts';
 import { type StoredValue, storedValue } from '../datapoint.ts';
@@ -46,21 +47,22 @@ function parseReading(body: unknown, pointer: string): Reading {
 
 /** Converts a value of any JSON type to its stored form (parsed by base/text/json-text.ts, so it can be stored). */
 export function parseValue(value: Json, pointer: string): StoredValue {
+  const { valueBytesMax } = limits;
+  const isTree = typeof value === 'object' && value !== null;
+  if (isTree && !mayHaveJsonBytes(value, valueBytesMax)) throw tooLarge(pointer, `more than ${valueBytesMax}`);
   const stored = storedValue(value);
-  if (
-    typeof stored === 'string' &&
-    stored.length * 3 > limits.valueBytesMax &&
-    Buffer.byteLength(stored) > limits.valueBytesMax
-  ) {
-    throw new Refusal(
-      'too-large',
-      `${pointer || 'The text'} has ${Buffer.byteLength(stored)} bytes; a value takes ${limits.valueBytesMax}.`,
-      {
-        faults: [{ pointer, detail: `must have at most ${limits.valueBytesMax} bytes as JSON` }],
-      },
-    );
+  if (typeof stored === 'string' && !hasBytesMax(stored, valueBytesMax)) {
+    throw tooLarge(pointer, String(Buffer.byteLength(stored)));
   }
   return stored;
+}
+
+function tooLarge(pointer: string, bytes: string): Refusal {
+  return new Refusal(
+    'too-large',
+    `${pointer || 'The text'} has ${bytes} bytes; a value takes ${limits.valueBytesMax}.`,
+    { faults: [{ pointer, detail: `must have at most ${limits.valueBytesMax} bytes as JSON` }] },
+  );
 }
 
 function parseReadingTimestamp(timestamp: unknown, pointer: string): number {

@@ -26,7 +26,7 @@ async function judged(bytesMax: number | undefined, ...usages: (Partial<DataUsag
   const compact = async () => {
     compactions += 1;
   };
-  const storageQuota = new StorageQuota({ measure, compact, bytesMax, bounds, log });
+  const storageQuota = new StorageQuota({ measure, compact, storedBytesMax: bytesMax, bounds, log });
   const full: boolean[] = [];
   for (const usage of usages) {
     next = usage;

@@ -26,7 +26,7 @@ export interface StorageQuotaBounds {
 export class StorageQuota {
   readonly #measure: () => Promise<DataUsage>;
   readonly #compact: () => Promise<void>;
-  readonly #bytesMax: number | undefined;
+  readonly #storedBytesMax: number | undefined;
   readonly #bounds: StorageQuotaBounds;
   readonly #log: Log;
   #timer: NodeJS.Timeout | undefined;
@@ -36,25 +36,25 @@ export class StorageQuota {
   #refused = 0;
   #isCompacting = false;
   #reportedFull: boolean | undefined;
-  readonly #onChange: (isFull: boolean) => Promise<void>;
+  readonly #onFullOrFree: (isFull: boolean) => Promise<void>;
 
   constructor(parts: {
     readonly measure: () => Promise<DataUsage>;
     /** Has the store compress and compact its data; called while the quota is reached. */
     readonly compact: () => Promise<void>;
     /** The maximum; undefined: as much as the disk has. */
-    readonly bytesMax: number | undefined;
+    readonly storedBytesMax: number | undefined;
     /** Called after the first measurement and with every change; repeated with the next measurement when it fails. */
-    readonly onChange?: (isFull: boolean) => Promise<void>;
+    readonly onFullOrFree?: (isFull: boolean) => Promise<void>;
     readonly bounds: StorageQuotaBounds;
     readonly log: Log;
   }) {
     this.#measure = parts.measure;
     this.#compact = parts.compact;
-    this.#bytesMax = parts.bytesMax;
+    this.#storedBytesMax = parts.storedBytesMax;
     this.#bounds = parts.bounds;
     this.#log = parts.log;
-    this.#onChange = parts.onChange ?? (async () => {});
+    this.#onFullOrFree = parts.onFullOrFree ?? (async () => {});
   }
 
   /** Measures for the first time, and from then on periodically. */
@@ -76,7 +76,7 @@ export class StorageQuota {
   }
 
   get bytesMax(): number | undefined {
-    return this.#bytesMax;
+    return this.#storedBytesMax;
   }
 
   /** As of the last measurement. */
@@ -112,7 +112,7 @@ export class StorageQuota {
     this.#reason = this.#judge(this.#usage, before === undefined ? 1 : 1 - this.#bounds.storageRecoveredShare);
     if (before === undefined && this.#reason !== undefined) {
       this.#log.warn(
-        { ...this.#usage, bytesMax: this.#bytesMax },
+        { ...this.#usage, bytesMax: this.#storedBytesMax },
         'the storage quota is reached: datapoints are refused',
       );
     }
@@ -125,7 +125,7 @@ export class StorageQuota {
   async #reportFull(isFull: boolean): Promise<void> {
     if (this.#reportedFull === isFull) return;
     try {
-      await this.#onChange(isFull);
+      await this.#onFullOrFree(isFull);
       this.#reportedFull = isFull;
     } catch (error) {
       if (!this.#isClosed)
@@ -149,8 +149,8 @@ export class StorageQuota {
   /** `share` < 1 demands some more free space, so that the state does not change with every push. */
   #judge({ usedBytes, freeBytes, diskBytes, reusableBytes }: DataUsage, share: number): string | undefined {
     const { diskReserveBytesMax, diskReserveShare, diskWorkBytes } = this.#bounds;
-    if (this.#bytesMax !== undefined && usedBytes >= this.#bytesMax * share) {
-      return `the data takes ${inWords(usedBytes)} of the ${inWords(this.#bytesMax)} it may take`;
+    if (this.#storedBytesMax !== undefined && usedBytes >= this.#storedBytesMax * share) {
+      return `the data takes ${inWords(usedBytes)} of the ${inWords(this.#storedBytesMax)} it may take`;
     }
     const reserveBytes = Math.min(diskReserveBytesMax, diskBytes * diskReserveShare) / share;
     const workBytes = Math.min(diskWorkBytes, reserveBytes / 2);

@@ -18,7 +18,7 @@ const bounds = {
     catchUpDatapointsMax: 3,
     capacityWaiterBytesMax: 10,
     capacityWaiterBytesReserve: 2,
-    capacityWaiterBytes: 1,
+    ...{ capacityWaiterBytes: 1, capacityWokenMax: 2 },
   },
   ...{ busyRetryAfterS: 1, gatherMsMax: 1, commitPacing: limits.commitPacing },
 };
@@ -32,23 +32,29 @@ test('a small push does not overtake a large one that waits for room', async () 
   const writer = new Writer({ commitLog: disk.commitLog, feed: new Feed(unexpected), storageQuota, bounds });
   // As a door with back-pressure does it.
   const push = async (first: number, count: number): Promise<void> => {
-    for (;;) {
+    for (let wasResumed = false; ; wasResumed = true) {
       const pushes = [makePush(Array.from({ length: count }, (_, n) => first + n))];
       try {
         return await writer.append({ caller, pushes });
       } catch {
-        await writer.waitForCapacity(caller);
+        await writer.waitForCapacity(caller, { wasResumed });
       }
     }
   };
-  const done = Promise.all([push(0, 8), push(8, 5), push(13, 1), push(14, 2)]);
-  for (let commits = 0; commits < 2; commits++) {
+  // More than try again in one turn of the event loop.
+  const done = Promise.all([push(0, 8), push(8, 5), push(13, 1), push(14, 2), push(16, 8), push(24, 1), push(25, 1)]);
+  let isDone = false;
+  void done.then(() => {
+    isDone = true;
+  });
+  for (let commits = 0; commits < 10 && !isDone; commits++) {
     await disk.commit();
+    await new Promise((resolve) => setImmediate(resolve));
   }
   await done;
   assert.deepEqual(
     stored,
-    Array.from({ length: 16 }, (_, n) => n),
+    Array.from({ length: 26 }, (_, n) => n),
   );
 });
 

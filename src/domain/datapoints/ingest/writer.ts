@@ -9,6 +9,7 @@ import type { CommitLog } from '../../ports/commit-log.ts';
 import { BatchBuilder, countRows, type DatapointBatch } from '../datapoint-batch.ts';
 import type { Feed } from '../feed.ts';
 import type { AppendCallback, AppendRequest } from './append.ts';
+import { CapacityWaiters } from './capacity-waiters.ts';
 import { CommitPacing, type CommitPacingBounds } from './commit-pacing.ts';
 import { type FanOut, noFanOut } from './fan-out.ts';
 import { PlainReadings } from './plain-readings.ts';
@@ -27,6 +28,7 @@ export interface WriterBounds {
   readonly capacityWaiterBytesMax: number;
   readonly capacityWaiterBytesReserve: number;
   readonly capacityWaiterBytes: number;
+  readonly capacityWokenMax: number;
   readonly busyRetryAfterS: number;
   readonly gatherMsMax: number;
   readonly commitPacing: CommitPacingBounds;
@@ -44,7 +46,7 @@ export class Writer {
   #queue: QueuedAppend[] = [];
   #committing = false;
   #stored = 0;
-  #capacityWaiters: { readonly caller: Caller; readonly bytes: number; readonly resume: () => void }[] = [];
+  readonly #capacityWaiters: CapacityWaiters;
   #idleWaiters: (() => void)[] = [];
   #moreCame: (() => void) | undefined;
   #fanOut: FanOut = noFanOut;
@@ -80,6 +82,11 @@ export class Writer {
       aloneMax: bounds.capacityWaiterBytesMax,
       reserve: bounds.capacityWaiterBytesReserve,
       within: parts.passing,
+    });
+    this.#capacityWaiters = new CapacityWaiters({
+      wokenMax: bounds.capacityWokenMax,
+      isRefused: (caller) => caller.refusedInRound === this.#round,
+      release: (caller, bytes) => this.#waiterShare.release(caller, bytes),
     });
   }
 
@@ -148,15 +155,18 @@ export class Writer {
 
   /**
    * Resolves when the queue may have room again: back-pressure for MQTT.
-   * @param payloadBytes of the message that waits.
+   * @param message.bytes of the message that waits. `wasResumed`: it has waited before, and keeps its place.
    * @throws Refusal `busy` when too many messages of the caller wait already.
    */
-  waitForCapacity(caller: Caller, payloadBytes = 0): Promise<void> {
-    const bytes = this.#bounds.capacityWaiterBytes + payloadBytes;
+  waitForCapacity(
+    caller: Caller,
+    message: { readonly bytes?: number; readonly wasResumed?: boolean } = {},
+  ): Promise<void> {
+    const bytes = this.#bounds.capacityWaiterBytes + (message.bytes ?? 0);
     if (!this.#waiterShare.take(caller, bytes)) {
       return Promise.reject(new Refusal('busy', 'Too many messages wait to be stored.'));
     }
-    return new Promise((resume) => this.#capacityWaiters.push({ caller, bytes, resume }));
+    return this.#capacityWaiters.wait(caller, bytes, { wasResumed: message.wasResumed === true });
   }
 
   /** Has callers wait whose share of this is used up; `capacityReturned` must be called when there is room again. */
@@ -164,14 +174,10 @@ export class Writer {
     this.#fanOut = fanOut;
   }
 
-  /** Resumes everybody who waits for capacity. */
+  /** Resumes those who wait for capacity, in order. */
   capacityReturned(): void {
     this.#round += 1;
-    if (this.#capacityWaiters.length === 0) return;
-    for (const { caller, bytes, resume } of this.#capacityWaiters.splice(0)) {
-      this.#waiterShare.release(caller, bytes);
-      resume();
-    }
+    this.#capacityWaiters.wake();
   }
 
   /** Resolves when no write is pending. */
@@ -277,11 +283,11 @@ function toBatch(group: readonly QueuedAppend[]): DatapointBatch {
   for (const { append } of group) datapoints += countDatapoints(append);
   const batch = new BatchBuilder(datapoints);
   for (const { append } of group) {
-    for (const { sensor, readings, receivedMs, publish, isQuiet } of append.pushes) {
+    for (const { sensor, readings, receivedMs, publish, skipsRules } of append.pushes) {
       if (readings instanceof PlainReadings) batch.addPlain(sensor.key, receivedMs, readings);
       else for (const reading of readings) batch.add(sensor.key, reading.timestampMs, receivedMs, reading.value);
       if (publish !== undefined) batch.addPublish(publish, receivedMs);
-      if (isQuiet) batch.addQuiet(readings.length);
+      if (skipsRules) batch.addRulesSkipped(readings.length);
     }
     if (append.receipt !== undefined) batch.addReceipt(append.receipt);
   }
@@ -295,7 +301,8 @@ function countDatapoints(append: AppendRequest): number {
 }
 
 function countBytes(append: AppendRequest): number {
-  let bytes = 0;
+  // The answer that is kept may be far larger than the datapoints.
+  let bytes = 2 * (append.receipt?.answer.length ?? 0);
   for (const push of append.pushes) {
     if (push.readings instanceof PlainReadings) {
       bytes += push.readings.length * 40;

@@ -2,20 +2,21 @@
 // of sensors and actuators are delivered by the feed alone; without subscribers nothing is published. Bounded: while
 // too much of what a caller published is on its way, that caller's pushes wait; and in each turn of the event loop only so
 // much goes out, however many subscribers a message has (I4).
-import type { Json } from '../base/text/json.ts';
-import { nextLoopTurn } from '../base/time/next-loop-turn.ts';
-import { formatTimestamp } from '../base/time/timestamp.ts';
-import type { Caller } from '../domain/callers/caller.ts';
-import { FairShare } from '../domain/callers/fair-share.ts';
-import { jsonValue } from '../domain/datapoints/datapoint.ts';
-import type { Committed, CommittedPush, CommittedSetting, Feed } from '../domain/datapoints/feed.ts';
-import type { FanOut } from '../domain/datapoints/ingest/fan-out.ts';
-import type { Push } from '../domain/datapoints/ingest/push.ts';
-import type { Reading } from '../domain/datapoints/ingest/reading.ts';
-import { serviceCaller } from '../domain/datapoints/ingest/writer-queue.ts';
-import type { DeviceDirectory } from '../domain/devices/device-directory.ts';
-import type { UserKey } from '../domain/users/user.ts';
-import { actuatorTopic, bothForms, sensorTopic } from './topics.ts';
+import type { Json } from '../../base/text/json.ts';
+import { nextLoopTurn } from '../../base/time/next-loop-turn.ts';
+import { formatTimestamp } from '../../base/time/timestamp.ts';
+import type { Caller } from '../../domain/callers/caller.ts';
+import { FairShare } from '../../domain/callers/fair-share.ts';
+import { jsonValue } from '../../domain/datapoints/datapoint.ts';
+import type { Committed, CommittedPush, CommittedSetting, Feed } from '../../domain/datapoints/feed.ts';
+import type { FanOut } from '../../domain/datapoints/ingest/fan-out.ts';
+import type { Push } from '../../domain/datapoints/ingest/push.ts';
+import type { Reading } from '../../domain/datapoints/ingest/reading.ts';
+import { serviceCaller } from '../../domain/datapoints/ingest/writer-queue.ts';
+import type { DeviceDirectory } from '../../domain/devices/device-directory.ts';
+import type { Actor, UserKey } from '../../domain/users/user.ts';
+import { actuatorTopic, bothForms, deviceIdOf, relayKeyOf, sensorTopic } from '../topics.ts';
+import { DeliveryOrder, type OrderedMessage } from './delivery-order.ts';
 
 export interface OutgoingPublish {
   readonly topic: string;
@@ -28,8 +29,25 @@ export interface OutgoingPublish {
   readonly part?: number;
   /** The publisher, who is charged for a retained message. */
   readonly user?: UserKey;
+  /** Whether a guest published it: it takes only a part of what may wait for a user. */
+  readonly isOfGuest?: boolean;
   /** Only changes the retained message; delivered to nobody. */
   readonly isSilent?: boolean;
+}
+
+/** A message of a client to other clients. */
+export interface RelayedPublish {
+  readonly topic: string;
+  readonly payload: string | Buffer;
+  readonly qos: 0 | 1 | 2;
+  readonly retain: boolean;
+}
+
+export interface RelayedFor {
+  /** Key of the gateway that the topic belongs to. */
+  readonly gateway: number | undefined;
+  /** Undefined: the service. */
+  readonly publisher: Actor | undefined;
 }
 
 /** What decides, beside the topic, whether a message has recipients. */
@@ -63,10 +81,8 @@ export interface DeliveryBounds {
   readonly deliveryBytesEachMin: number;
 }
 
-interface PendingPublish {
+interface PendingPublish extends OrderedMessage {
   readonly deviceId?: string;
-  /** The publisher. */
-  readonly caller: Caller;
   /** What it counts in the publisher's share. */
   readonly bytes: number;
   readonly message: OutgoingPublish;
@@ -84,7 +100,7 @@ export class Delivery implements FanOut {
   readonly #share: FairShare;
   /** Publishers for whom `isFullFor` was true, until `onRoom` has been called. */
   readonly #heldUp = new Set<Caller>();
-  #waiting: PendingPublish[] = [];
+  readonly #order: DeliveryOrder<PendingPublish>;
   /** Messages taken from the feed and not sent yet. */
   #messages = 0;
   /** Bytes handed to the broker in this turn of the event loop, and what it had handed out before. */
@@ -107,6 +123,7 @@ export class Delivery implements FanOut {
     this.#bounds = parts.bounds;
     const { deliveryBytesMax, deliveryBytesReserve: reserve } = parts.bounds;
     this.#share = new FairShare('deliveryBytes', { aloneMax: deliveryBytesMax - reserve, reserve });
+    this.#order = new DeliveryOrder(parts.bounds.deliveryTurnMax);
     this.#onRoom = parts.onRoom;
     this.#unreadBytes = parts.unreadBytes;
   }
@@ -183,57 +200,82 @@ export class Delivery implements FanOut {
     if (!retain && !this.#router.isWatched) return;
     const topics = bothForms(topicOf(committed)).filter((topic) => this.#router.wants(topic, { qos, retain }));
     if (topics.length === 0) return;
-    const device = committed.device.key;
+    const { key: device, id: deviceId } = committed.device;
     const part = (committed.kind === 'actuator' ? committed.actuator : committed.sensor).key;
     const caller = committed.caller ?? serviceCaller;
     for (const payload of payloadsOf(committed)) {
       for (const topic of topics) {
-        const message = { topic, payload, qos, retain, device, part, ...(user === undefined ? {} : { user }) };
-        const bytes = bytesOf(message) + this.#router.subscribersOf(topic) * this.#bounds.deliveryBytesEach;
-        this.#put({ caller, bytes, deviceId: committed.device.id, message });
+        const publisher = { ...(user === undefined ? {} : { user }), ...(caller.isGuest ? { isOfGuest: true } : {}) };
+        const message = { topic, payload, qos, retain, device, part, ...publisher };
+        this.#put(this.#weighed({ caller, orderKey: deviceId, deviceId }, message));
       }
     }
     if (!this.#running) void this.#run();
   }
 
-  /** Removes the retained message of a topic, after all messages taken before. */
+  /**
+   * Routes a client's message in both forms of its topic, when it is its publisher's turn. Resolves when its subscribers
+   * have it, or it is queued for them; callers wait for that, which bounds what waits here.
+   * @throws Refusal when it could not be stored.
+   */
+  async relay({ topic, payload, qos, retain }: RelayedPublish, { gateway, publisher }: RelayedFor): Promise<void> {
+    const message = {
+      ...{ topic, payload: Buffer.from(payload), qos, retain },
+      ...(gateway === undefined ? {} : { device: gateway }),
+      ...(publisher === undefined ? {} : { user: publisher.key }),
+    };
+    const order = { caller: publisher?.caller ?? serviceCaller, orderKey: relayKeyOf(topic) };
+    await this.#putAndWait(bothForms(topic).map((form) => this.#weighed(order, { ...message, topic: form })));
+  }
+
+  /** Removes the retained message of a device's topic, after all messages of that device taken before. */
   async clear(topic: string): Promise<void> {
     const message = { payload: Buffer.alloc(0), qos: 0 as const, retain: true, isSilent: true };
-    const cleared = bothForms(topic).map(
-      (form) =>
-        new Promise<void>((resolve, reject) =>
-          this.#put({ caller: serviceCaller, bytes: 0, message: { ...message, topic: form }, resolve, reject }),
-        ),
+    const order = { caller: serviceCaller, orderKey: deviceIdOf(topic), subscribers: 0, bytes: 0 };
+    await this.#putAndWait(bothForms(topic).map((form) => ({ ...order, message: { ...message, topic: form } })));
+  }
+
+  async #putAndWait(messages: readonly PendingPublish[]): Promise<void> {
+    const routed = messages.map(
+      (message) => new Promise<void>((resolve, reject) => this.#put({ ...message, resolve, reject })),
     );
     if (!this.#running) void this.#run();
-    await Promise.all(cleared);
+    await Promise.all(routed);
+  }
+
+  /** With what it counts for its publisher. */
+  #weighed(order: Pick<PendingPublish, 'caller' | 'orderKey' | 'deviceId'>, message: OutgoingPublish): PendingPublish {
+    const subscribers = this.#router.subscribersOf(message.topic);
+    const bytes = bytesOf(message) + subscribers * this.#bounds.deliveryBytesEach;
+    return { ...order, subscribers, bytes, message };
   }
 
   #put(waiting: PendingPublish): void {
     this.#messages += 1;
     this.#share.force(waiting.caller, waiting.bytes);
-    this.#waiting.push(waiting);
+    this.#order.put(waiting);
   }
 
   /**
-   * Hands messages to the broker in order: in each turn of the event loop a bounded number of bytes, for sockets to be
-   * written to, and to a bounded number of subscribers, because writing to each takes time in the next turn.
+   * Hands messages to the broker: in each turn of the event loop a bounded number of bytes, for sockets to be written to,
+   * and to a bounded number of subscribers, because writing to each takes time in the next turn. What is beyond that is
+   * shared out among publishers.
    */
   async #run(): Promise<void> {
     this.#running = true;
-    while (this.#waiting.length > 0) {
-      const next = this.#waiting;
-      this.#waiting = [];
-      for (const waiting of next) {
-        const isRoom = this.#untilRoomInTurn();
-        if (isRoom !== undefined) await isRoom;
-        const { deviceId, message } = waiting;
-        // The permission check at delivery needs the device in memory.
-        if (deviceId !== undefined && this.#directory.peek(deviceId) === undefined)
-          await this.#directory.find(deviceId);
-        this.#send(waiting);
-        this.#turnBytes += bytesOf(message);
+    for (;;) {
+      const isRoom = this.#untilRoomInTurn();
+      if (isRoom !== undefined) {
+        this.#order.takeTurns();
+        await isRoom;
       }
+      const waiting = this.#order.take();
+      if (waiting === undefined) break;
+      const { deviceId, message } = waiting;
+      // The permission check at delivery needs the device in memory.
+      if (deviceId !== undefined && this.#directory.peek(deviceId) === undefined) await this.#directory.find(deviceId);
+      this.#send(waiting);
+      this.#turnBytes += bytesOf(message);
     }
     this.#running = false;
     this.#ended();

@@ -1,15 +1,15 @@
 // Metrics for Prometheus, computed when they are requested, so that ingest pays nothing for them.
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
-import type { EventLoopMonitor } from './base/time/event-loop-monitor.ts';
-import type { ByteBudget } from './domain/callers/byte-budget.ts';
-import type { StorageQuota } from './domain/datapoints/ingest/storage-quota.ts';
-import type { Writer } from './domain/datapoints/ingest/writer.ts';
-import type { RetentionJob } from './domain/datapoints/retention-job.ts';
-import type { NotificationCounters } from './domain/notifications/outbox/notification-counters.ts';
-import type { Outbox } from './domain/notifications/outbox/outbox.ts';
-import type { Watcher } from './domain/notifications/watching/watcher.ts';
-import type { Engine, EngineFigures, ReadCounts } from './domain/ports/engine.ts';
-import type { MqttCounts } from './mqtt/mqtt-options.ts';
+import type { EventLoopMonitor } from '../base/time/event-loop-monitor.ts';
+import type { ByteBudget } from '../domain/callers/byte-budget.ts';
+import type { StorageQuota } from '../domain/datapoints/ingest/storage-quota.ts';
+import type { Writer } from '../domain/datapoints/ingest/writer.ts';
+import type { RetentionJob } from '../domain/datapoints/retention-job.ts';
+import type { NotificationCounters } from '../domain/notifications/outbox/notification-counters.ts';
+import type { Outbox } from '../domain/notifications/outbox/outbox.ts';
+import type { Watcher } from '../domain/notifications/watching/watcher.ts';
+import type { Engine, EngineFigures, ReadCounts } from '../domain/ports/engine.ts';
+import type { MqttCounts } from '../mqtt/mqtt-options.ts';
 
 let processMetrics: Registry | undefined;
 

@@ -1,13 +1,16 @@
 // Bounds the filters of connected clients: their number, their length, and each caller's share of their memory. Asked
 // by mqtt-server.ts when a client subscribes, unsubscribes and leaves. Bounded by limits.sessionFiltersMax a session
-// and limits.liveFilterBytesMax in all, of which a caller may have at most as much as is free (I4).
-import { FairBudget } from '../base/memory/fair-budget.ts';
-import { limits } from '../config/limits.ts';
-import { remembered } from '../domain/remembered.ts';
-import type { ClientSession, QoS } from './sessions.ts';
+// and limits.liveFilterBytesMax in all, of which a caller may have at most as much as is free (I4). All callers without
+// an account together leave a part to users: they can come from any number of addresses.
+import { FairBudget } from '../../base/memory/fair-budget.ts';
+import { limits } from '../../config/limits.ts';
+import { remembered } from '../../domain/remembered.ts';
+import type { ClientSession, QoS } from '../sessions.ts';
 
 export class LiveFilters {
   readonly #budget = new FairBudget<string>(limits.liveFilterBytesMax, { pool: remembered });
+  /** What guests have of it; a single address may have as much as a single user. */
+  readonly #ofGuests = new FairBudget<string>(limits.liveFilterBytesMax * guestShare, { multiple: 2 });
   /** Bytes that each session holds; no entry once its client has gone. */
   readonly #bytes = new WeakMap<ClientSession, number>();
 
@@ -17,7 +20,10 @@ export class LiveFilters {
       if (session.filters.size >= limits.sessionFiltersMax) return false;
       if (Buffer.byteLength(filter) > limits.topicFilterBytesMax) return false;
       const weight = weightOf(filter);
-      if (!this.#budget.take(session.actor.caller.key, weight)) return false;
+      const { caller, guest } = session.actor;
+      if (guest && !this.#ofGuests.hasCapacityFor(caller.key, weight)) return false;
+      if (!this.#budget.take(caller.key, weight)) return false;
+      if (guest) this.#ofGuests.count(caller.key, weight);
       this.#bytes.set(session, (this.#bytes.get(session) ?? 0) + weight);
     }
     session.filters.set(filter, qos);
@@ -37,9 +43,14 @@ export class LiveFilters {
     const held = this.#bytes.get(session) ?? 0;
     const bytes = Math.min(wanted, held);
     this.#bytes.set(session, held - bytes);
-    this.#budget.release(session.actor.caller.key, bytes);
+    const { caller, guest } = session.actor;
+    this.#budget.release(caller.key, bytes);
+    if (guest) this.#ofGuests.release(caller.key, bytes);
   }
 }
+
+/** With twice of what is free of it, one address alone has two thirds: half of all. */
+const guestShare = 0.75;
 
 /** Measured bytes of memory: the broker holds a filter in two trees of maps, one map for each level. */
 function weightOf(filter: string): number {

@@ -2,10 +2,10 @@
 // turn. While stored messages are replayed to a session, new ones wait, so that their order is kept (I3). Bounded: a
 // subscriber that does not keep up is cut (I4).
 import type { AedesPublishPacket, Client } from 'aedes';
-import { limits } from '../config/limits.ts';
-import type { Access } from './access.ts';
+import { limits } from '../../config/limits.ts';
+import type { Access } from '../access.ts';
+import type { ClientSession, Sessions } from '../sessions.ts';
 import type { SessionReplay } from './replay.ts';
-import type { ClientSession, Sessions } from './sessions.ts';
 import type { SubscriberBacklog } from './subscriber-backlog.ts';
 
 /** A packet to be sent, as the broker hands it over. */

@@ -2,10 +2,10 @@
 // mqtt-server.ts for each connection. Ensures that the total is bounded (I4), and that no datapoint is refused because
 // of it: what is counted here is no longer counted as being delivered.
 import type { Client } from 'aedes';
-import { limits } from '../config/limits.ts';
-import type { Caller } from '../domain/callers/caller.ts';
-import { FairShare } from '../domain/callers/fair-share.ts';
-import type { ClientSession } from './sessions.ts';
+import { limits } from '../../config/limits.ts';
+import type { Caller } from '../../domain/callers/caller.ts';
+import { FairShare } from '../../domain/callers/fair-share.ts';
+import type { ClientSession } from '../sessions.ts';
 
 /** A field of aedes's client that its types do not declare: called when the socket's buffer is full. */
 interface DrainableClient {

@@ -77,6 +77,11 @@ export function isReadingHeld(client: Client): boolean {
   return (readings.get(client)?.holds ?? 0) > 0;
 }
 
+/** How many packets the broker is processing. */
+export function packetsUnderWay(client: Client): number {
+  return readings.get(client)?.underWay ?? 0;
+}
+
 /**
  * Calls `done` when the broker has finished all packets it has. One caller at a time, which must have paused reading.
  */

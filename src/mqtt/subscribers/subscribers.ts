@@ -4,7 +4,7 @@
 // many being taken out, which may take as much time as adding (fast-path.ts).
 import type { AedesPublishPacket } from 'aedes';
 import { Qlobber } from 'qlobber';
-import { limits } from '../config/limits.ts';
+import { limits } from '../../config/limits.ts';
 
 export type Deliver = (packet: AedesPublishPacket, done: () => void) => void;
 

@@ -2,9 +2,9 @@
 // callers, so that nobody fills the memory with short messages for many connections that are each below their bound.
 // Asked by forwarding.ts for each message. What is counted is given back when the socket has taken it or the connection
 // has ended (I4).
-import { limits } from '../config/limits.ts';
-import { FairShare } from '../domain/callers/fair-share.ts';
-import type { ClientSession } from './sessions.ts';
+import { limits } from '../../config/limits.ts';
+import { FairShare } from '../../domain/callers/fair-share.ts';
+import type { ClientSession } from '../sessions.ts';
 
 /** What waits for one subscriber. */
 interface ClientBacklog {
