@@ -66,11 +66,16 @@ export class Refusal extends Error {
   }
 
   static ofQuota(quota: QuotaBreach): Refusal {
-    const { kind, used, limit } = quota;
-    return new Refusal(
-      'quota',
-      `The quota ${kind} of who would be charged for this does not allow it: ${used} of ${limit} are used. Remove something, or ask an admin for more.`,
-      { quota },
-    );
+    return new Refusal('quota', quotaDetail(quota), { quota });
   }
+}
+
+function quotaDetail({ kind, used, limit }: QuotaBreach): string {
+  if (kind.startsWith('handed_over_')) {
+    return `Within 30 days no more is handed over than its owner may have, and of ${kind.slice('handed_over_'.length)} ${used} of ${limit} are. An admin can hand over more.`;
+  }
+  if (kind.startsWith('received_')) {
+    return 'The new owner has been handed as much as may be without an answer. They can keep what they were handed, give it back or delete it; an admin can hand over more.';
+  }
+  return `The quota ${kind} of who would be charged for this does not allow it: ${used} of ${limit} are used. Remove something, or ask an admin for more.`;
 }

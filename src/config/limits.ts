@@ -153,15 +153,19 @@ export const limits = {
    */
   importsAtOnceMax: 12,
   importsReserve: 4,
-  /** The beginning of an imported file from which its format is detected, characters and lines. */
+  /**
+   * The beginning of an imported file from which its format is detected: characters, lines, and keys of its objects
+   * (up to 0.5 µs each), because it is looked at in one go.
+   */
   importSampleChars: 64 * KIB,
   importSampleLines: 200,
+  importSampleKeys: 20_000,
   /** Characters of a file that are joined before they are parsed. */
   importPieceChars: 16 * KIB,
   /** A line of an imported file, characters, and its columns. Beyond: the line is refused. */
   importLineCharsMax: 256 * KIB,
   importColumnsMax: 2_000,
-  /** Datapoints of an import stored in one commit, and characters of their values. */
+  /** Datapoints of an import stored in one commit, and characters of their values and units. */
   importBatchDatapoints: 5_000,
   importBatchChars: 256 * KIB,
   /** Attempts to commit a batch of an import while the queue is full. Beyond: the import stops and reports where. */
@@ -172,8 +176,11 @@ export const limits = {
   importSensorsMax: 1_000,
   /** Datapoints shown by a dry run. */
   importSamplesMax: 20,
-  /** Sensors whose last time is kept for hours that clocks show twice. Beyond: all are dropped. */
-  importTimesKeptMax: 10_000,
+  /** A key of an object in an imported file, characters; it becomes a column. Beyond: the line is refused. */
+  importKeyCharsMax: 1 * KIB,
+  /** Sensors whose last time is kept for hours that clocks show twice, and characters of their ids. Beyond: all are dropped. */
+  importTimesKeptMax: 1_500,
+  importTimesKeptCharsMax: 64 * KIB,
   /** A part of a file that the command line sends in one request, bytes; and a JSON array, which cannot be split. */
   importPartBytes: 4 * MIB,
   importArrayBytesMax: 16 * MIB,
@@ -298,7 +305,7 @@ export const limits = {
   /** Datapoints that wait for the watcher of notifications. Beyond: it reads them from the log. */
   watchQueueMax: 20_000,
   /** Bytes of these. Beyond: the same. */
-  watchQueueBytesMax: 8 * MIB,
+  watchQueueBytesMax: 6 * MIB,
   /**
    * Memory for the active rules, bytes, about: some 110 000 rules of one device; and the multiple of what is free that
    * an author may have, so that one alone may have nearly all. Beyond: 503.
@@ -319,8 +326,9 @@ export const limits = {
   watchStepsBeforeChange: 50,
   /** Milliseconds for which datapoints are gathered under constant load. */
   watchGatherMs: 5,
-  /** Firings written in one unit. */
+  /** Firings written in one unit; and characters of their messages and of the states of rules, about. */
   watchFiringsMax: 250,
+  watchResultChars: 512 * KIB,
   /**
    * What the rules of one author send in a minute, KiB: one for each message, plus its text. Beyond: those messages
    * fail.
@@ -330,8 +338,13 @@ export const limits = {
   messagesPerUserMax: 20_000,
   /** Waiting messages of one author, about. Beyond: the oldest fail. */
   messagesWaitingMax: 10_000,
-  /** Messages of an author after which the two bounds above are applied. */
+  /** Bytes of the texts of one author's messages, about. Beyond: the oldest are deleted; those that wait fail. */
+  messagesBytesPerUserMax: 16 * MIB,
+  /** Messages of an author after which the three bounds above are applied, and bytes of their texts. */
   messagesTrimmedAt: 500,
+  messagesTrimmedBytes: 1 * MIB,
+  /** Bytes of the texts of all messages of one firing. Beyond: it records one failed message. */
+  firingTextBytesMax: 2 * MIB,
   /** Messages being sent at once on one channel, and those of one author among them. Beyond: they wait. */
   sendingAtOnceMax: 200,
   sendingPerAuthorMax: 50,
@@ -357,8 +370,8 @@ export const limits = {
   dryRunSensorsMax: 100,
   /** Rules read in one step at start. */
   watchLoadStep: 1_000,
-  /** Rules evaluated before other work has a turn. */
-  watchTurnRules: 2_000,
+  /** Datapoints evaluated by a dry run before other work has a turn. */
+  dryRunTurnDatapoints: 2_000,
   /** Milliseconds between two writes of the watcher's position, where nothing else is written. */
   watchNotedMs: 5_000,
   /**
@@ -402,7 +415,7 @@ export const limits = {
    * Names of accounts on X whose ids are cached, their bytes, and milliseconds of validity, because names change hands.
    */
   accountNamesMax: 10_000,
-  accountNamesBytesMax: 2 * MIB,
+  accountNamesBytesMax: 1 * MIB,
   accountNameMs: 24 * 3_600_000,
   /** Connections to all webhooks. Beyond: a message waits for one, within the time of its attempt. */
   webhookConnectionsMax: 1_000,
@@ -431,13 +444,15 @@ export const limits = {
   textBufferBytesMax: 4 * MIB,
   /** Rows that the main thread reads by itself; longer steps go to the reader thread. */
   mainThreadReadRows: 500,
+  /** Sensors whose last datapoints are read in one piece, some 10 µs each. Beyond: the others in the caller's next turn. */
+  latestStepSensors: 500,
   /** Milliseconds for a search of a list or a count, in the search thread. Beyond: 503. */
   searchMsMax: 3_000,
   /**
    * Further milliseconds after which the search thread is replaced, because it did not notice that this time was up.
    */
   searchEndMsMax: 5_000,
-  /** Searches that wait for the search thread, in all and of one caller. Beyond: 503. */
+  /** Searches that wait for the search thread, in all and of one caller. Beyond: 503, in all for who has the most. */
   searchesWaitingMax: 1_000,
   searchesPerCallerMax: 200,
   /**
@@ -482,8 +497,12 @@ export const limits = {
   recordStepRows: 100,
   /** Notifications read in one step of a list; each may have 64 KiB. */
   notificationStepRows: 50,
-  /** Bytes of devices in one step of a list, about; the first step, of `deviceListDefault` devices, may have more. */
+  /**
+   * Bytes of devices in one step of a list, about; the first step, of `deviceListDefault` devices, may have more; and
+   * sensors and actuators in one step, some 5 µs each, unless one device has more.
+   */
   deviceStepBytes: 4 * MIB,
+  deviceStepParts: 500,
   /** Ids of devices, and of gateways, that a project names. Beyond: 400. */
   projectIdsMax: 10_000,
   /** Projects read in one step of a long list; each may name many ids. */
@@ -554,6 +573,8 @@ export const limits = {
   capacityWaiterBytesMax: 60 * MIB,
   capacityWaiterBytesReserve: 20 * MIB,
   capacityWaiterBytes: 800,
+  /** Of these, how many of one caller try again in a turn of the event loop. Beyond: in the next turn. */
+  capacityWokenMax: 256,
   /** Retry-After when the queue is full, seconds. */
   busyRetryAfterS: 1,
   /** Milliseconds that a stop may take. Beyond: the process exits with 1. */
@@ -712,8 +733,18 @@ export const limits = {
   // --- Memory of repeats --------------------------------------------------------------------------------------
   /** Hours an `Idempotency-Key` is remembered. */
   idempotencyHours: 24,
-  /** Keys remembered for one caller. Beyond: the oldest is dropped. */
+  /**
+   * Keys remembered for one caller; bytes of these with their answers; and bytes of those of all callers without an
+   * account. Beyond each, about: the oldest is dropped.
+   */
   idempotencyKeysMax: 10_000,
+  idempotencyBytesMax: 8 * MIB,
+  idempotencyGuestBytesMax: 128 * MIB,
+  /** Keys after which these bounds are applied, and bytes of one caller's. */
+  idempotencyTrimmedAt: 1_000,
+  idempotencyTrimmedBytes: 1 * MIB,
+  /** Callers whose keys are counted for that. Beyond: all counts begin again. */
+  idempotencyCallersCounted: 10_000,
   /** The answer to a bulk request stored under its key, characters. Beyond: 413, and nothing is stored. */
   keptAnswerCharsMax: 64 * KIB,
   /** Fingerprints of MQTT publishes, by which repeats (DUP) are recognised. Beyond: the oldest is dropped. */
@@ -810,6 +841,10 @@ export const limits = {
   chargesWrittenMs: 5_000,
   /** Devices whose charges are written in one unit, so that no commit waits long. */
   chargesWrittenMax: 500,
+  /** Charges that wait to be written. Beyond: they are written at once. */
+  chargesDueMax: 10_000,
+  /** Users whose charges a device in memory holds. Beyond: all are made again with their next pushes. */
+  chargesPerDeviceMax: 4,
   /** Devices whose strangers' pushes are counted in memory. Beyond: the count is loaded again with the next push. */
   strangerAllowancesMax: 20_000,
   /** Devices that one key names. Beyond: 400. */
@@ -861,6 +896,19 @@ export const limits = {
    */
   packetStallMs: 60_000,
   packetStallLookMs: 5_000,
+  /**
+   * Bytes of WebSocket frames that are parsed at once: the beginning, and the maximum, which is reached where parsing a
+   * piece takes less than so many milliseconds. A frame has at least 6 bytes, and an empty one takes some 5 µs. Beyond:
+   * in the caller's next turn.
+   */
+  framePieceBytesMin: 1 * KIB,
+  framePieceBytesMax: 64 * KIB,
+  framePieceMsMax: 0.5,
+  /**
+   * Bytes of messages over WebSocket that wait for the broker, from which no more are parsed; each takes some 200 bytes
+   * more.
+   */
+  unreadMessageBytes: 256,
   /** Milliseconds of silence after which the system probes whether an MQTT peer is still there. */
   tcpKeepAliveMs: 120_000,
   /**
@@ -872,8 +920,9 @@ export const limits = {
   fastPathBodyBytesMax: 256,
   /** Request line and headers in that fast path, bytes. Beyond: Node.js's server reads them. */
   fastPathHeadBytesMax: 4 * KIB,
-  /** Distinct texts of headers that the fast path caches. Beyond: the cache is cleared. */
+  /** Distinct texts of headers that the fast path caches, and their characters. Beyond: the cache is cleared. */
   fastPathHeadersMax: 1_024,
+  fastPathHeaderCharsMax: 256 * KIB,
   /** Pushes of one connection that are stored together. Beyond: the others wait for these. */
   fastPathPushesMax: 100,
   /** Unread answers of a connection, bytes. Beyond: the fast path stops reading from it. */
@@ -918,12 +967,18 @@ export const limits = {
   deliveryTurnBytes: 64 * KIB,
   deliveryTurnMax: 100,
   /**
+   * Packets of one connection that the broker is processing, beside usual publishes: they may wait for subscribers or for
+   * the disk. Beyond: the connection is read on when all of them are done.
+   */
+  packetsUnderWayMax: 64,
+  /**
    * Milliseconds from the connection, or the end of the TLS handshake, to a complete CONNECT. Beyond: the connection is
    * cut.
    */
   mqttConnectMsMax: 20_000,
   /**
-   * Packets a client may send before its CONNECT is answered, and their bytes in sum. Beyond: the connection is cut.
+   * Packets a client may send before its CONNECT is answered, and their bytes in sum, of what is received together with
+   * the first of them. Beyond: the connection is cut. What follows waits in the socket.
    */
   earlyPacketsMax: 20,
   earlyBytesMax: 64 * KIB,
@@ -943,7 +998,10 @@ export const limits = {
   /** Topics whose matching stored sessions are cached, and their bytes. Beyond: the oldest is matched again. */
   storedMatchesCachedMax: 20_000,
   storedMatchesBytesMax: 8 * MIB,
-  /** Messages queued for one session. Beyond: the newest is not stored, and counted. */
+  /**
+   * Messages queued for one session; those that guests published take half in a user's. Beyond: the newest is not
+   * stored, and counted.
+   */
   sessionMessagesMax: 10_000,
   /**
    * Stored sessions; a user may have at most as many as are free. Beyond: a new persistent session is refused, CONNACK
@@ -978,8 +1036,9 @@ export const limits = {
   wantedTopicsCachedBytesMax: 16 * MIB,
   /** Levels of a topic. Beyond: the connection is cut. */
   topicLevelsMax: 32,
-  /** Drops kept for one device. Beyond: the oldest is deleted. */
+  /** Drops kept for one device, and for all, about. Beyond: the oldest is deleted; of all, of the owner who has most. */
   dropsPerDeviceMax: 100,
+  dropsMax: 30_000,
   /** A drop's topic and reason, characters. Beyond: cut. */
   dropCharsMax: 512,
   /** Drops waiting to be written. Beyond: only counted. */

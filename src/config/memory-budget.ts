@@ -115,6 +115,11 @@ function remembered(l: Limits): MemoryPart[] {
       of: ['sortedRuleBytesMax', 'watchQueueBytesMax'],
       isHeap: true,
     },
+    {
+      what: 'results of rules that are stored next, with the messages of one firing more',
+      bytes: l.watchResultChars * bytesOfChar + l.firingTextBytesMax,
+      of: ['firingTextBytesMax'],
+    },
     { what: 'names of accounts', bytes: l.accountNamesBytesMax, of: ['accountNamesBytesMax'], isHeap: true },
     {
       what: 'statements of the reading connection and of the writing one',
@@ -147,6 +152,7 @@ function keptInMaps(l: Limits): MemoryPart[] {
   return [
     { what: 'callers', bytes: l.callersMax * 320, of: [], isHeap: true },
     { what: 'small facts about users', bytes: perUser * l.usersCachedMax * entryBytes, of: [], isHeap: true },
+    { what: 'headers of usual pushes', bytes: l.fastPathHeaderCharsMax, of: ['fastPathHeaderCharsMax'] },
     { what: 'keys of webhooks', bytes: l.webhookKeysCachedMax * 1_200, of: [] },
     {
       what: 'sign-ins',
@@ -164,6 +170,9 @@ function keptInMaps(l: Limits): MemoryPart[] {
   ];
 }
 
+/** The last time of a sensor in an import, beside its ids, which are ASCII. */
+const importTimeBytes = 100;
+
 /** Memory in use while work is in progress. */
 function worked(l: Limits): MemoryPart[] {
   return [
@@ -175,9 +184,13 @@ function worked(l: Limits): MemoryPart[] {
     },
     { what: 'memory for large bodies', bytes: l.bodyBuffersMax * l.bodyBufferBytes, of: [] },
     {
-      what: 'imports: a line, a batch, and what was read',
-      bytes: (l.importsAtOnceMax + l.importsReserve) * bytesOfChar * (l.importLineCharsMax + l.importBatchChars),
-      of: ['importLineCharsMax'],
+      what: 'imports: a line, a batch, what was read, and last times',
+      bytes:
+        (l.importsAtOnceMax + l.importsReserve) *
+        (bytesOfChar * (l.importLineCharsMax + l.importBatchChars) +
+          l.importTimesKeptCharsMax +
+          l.importTimesKeptMax * importTimeBytes),
+      of: ['importLineCharsMax', 'importTimesKeptCharsMax'],
     },
     {
       what: 'the reader thread: a step, chunks, texts',
@@ -213,7 +226,13 @@ export const boundsOfOneThing: readonly { readonly why: string; readonly of: rea
     why: 'a part of one request, which ends with it; Node.js takes 16 KiB of address and headers',
     of: [
       ...(['headerTextCharsMax', 'queryTextCharsMax', 'filterCharsMax', 'searchCharsMax'] as const),
-      ...(['timeFormatCharsMax', 'timeCharsMax', 'olderProseCharsMax', 'expressionCharsMax'] as const),
+      ...([
+        'timeFormatCharsMax',
+        'timeCharsMax',
+        'importKeyCharsMax',
+        'olderProseCharsMax',
+        'expressionCharsMax',
+      ] as const),
     ],
   },
   {
@@ -229,7 +248,13 @@ export const boundsOfOneThing: readonly { readonly why: string; readonly of: rea
   {
     why: 'what waits on one connection: within what a connection takes, or counted for its caller',
     of: [
-      ...(['proxyHeaderBytesMax', 'fastPathPacketBytesMax', 'fastPathBodyBytesMax', 'fastPathHeadBytesMax'] as const),
+      ...([
+        'framePieceBytesMax',
+        'proxyHeaderBytesMax',
+        'fastPathPacketBytesMax',
+        'fastPathBodyBytesMax',
+        'fastPathHeadBytesMax',
+      ] as const),
       ...([
         'fastPathAnswerBytesMax',
         'fastPathTopicBytesMax',
@@ -250,6 +275,16 @@ export const boundsOfOneThing: readonly { readonly why: string; readonly of: rea
     why: 'a part of the messages on their way to subscribers',
     of: ['deliveryBytesReserve', 'deliveryBytesEach', 'deliveryBytesEachMin', 'deliveryTurnBytes'],
   },
-  { why: 'on the disk', of: ['diskReserveBytesMax', 'backupWalBytesMax', 'keptAnswerCharsMax', 'chunkTextBytesMax'] },
+  {
+    why: 'on the disk',
+    of: [
+      'diskReserveBytesMax',
+      'backupWalBytesMax',
+      'keptAnswerCharsMax',
+      'chunkTextBytesMax',
+      'idempotencyBytesMax',
+      'idempotencyGuestBytesMax',
+    ],
+  },
   { why: 'of the command line, a process of its own', of: ['importArrayBytesMax', 'importBytesMax'] },
 ];

@@ -46,6 +46,7 @@ export function followAnnouncements(coordination: Coordination, domain: Domain):
     'rule-changed': ({ rule }) => rules.watcher.follow(rule),
     'messages-waiting': async ({ channels }) => rules.outbox.wakeHere(new Set(channels)),
     'client-id-taken': ({ clientId, user }) => clientIds.letGo(clientId, user),
+    'client-id-reserved': async ({ clientId, user }) => clientIds.requireUnused(user, clientId),
     'anything-changed': async () => {
       users.forgetAll();
       keys.forget();

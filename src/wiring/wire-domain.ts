@@ -40,6 +40,7 @@ import { Sensors } from '../domain/sensors/sensors.ts';
 import { isCommonPassword } from '../domain/users/password-list.ts';
 import { Passwords } from '../domain/users/passwords.ts';
 import { SessionRevocations } from '../domain/users/session-revocations.ts';
+import type { User } from '../domain/users/user.ts';
 import { Users } from '../domain/users/users.ts';
 import { WebhookKeys } from '../domain/users/webhook-keys.ts';
 import { TokenKeys } from '../http/sign-in/token-keys.ts';
@@ -73,7 +74,7 @@ export async function wireDomain(parts: {
   const { passing } = sharedOut;
   const passwords = new Passwords({ ids, lengthMin: config.passwordLengthMin, common: config.commonPasswords });
   const users = new Users({ store: stores.users, passwords, clock, ids, callers, coordination });
-  const { guest } = await users.ensureFirst({ password: () => firstPassword(parts) });
+  const guest = await makeFirstUsers(users, parts);
   // Guests are admitted once their access is known (GuestAccessSetting.start).
   const permissions = new Permissions({ guestAccess: 'none' });
   const revocations = new SessionRevocations({ coordination });
@@ -85,8 +86,8 @@ export async function wireDomain(parts: {
   const storageQuota = new StorageQuota({
     measure: () => engine.usage(),
     compact: () => engine.seal(),
-    bytesMax: config.dataBytesMax,
-    onChange: (isFull) => stores.quotas.setGrowthAllowed(!isFull),
+    storedBytesMax: config.dataBytesMax,
+    onFullOrFree: (isFull) => stores.quotas.setGrowthAllowed(!isFull),
     bounds: limits,
     log: parts.log,
   });
@@ -223,18 +224,18 @@ interface FirstPasswordParts {
   readonly log: Log;
 }
 
-/** The initial password of the account admin. */
-function firstPassword({ config, ids, overrides, log }: FirstPasswordParts): string {
-  if (config.adminPassword !== '') {
-    // Only warns: the operator could switch the rule off anyway, and a service that does not start helps nobody.
-    if (config.commonPasswords === 'refuse' && isCommonPassword(config.adminPassword))
-      log.warn({}, 'DUNDUN_ADMIN_PASSWORD is one of the most common passwords: change the password of admin');
-    return config.adminPassword;
-  }
+/** Creates the users of a new installation, and returns guest. A generated password is told where it was taken. */
+async function makeFirstUsers(users: Users, { config, ids, overrides, log }: FirstPasswordParts): Promise<User> {
   // Three random bytes give four characters; at least 120 random bits.
-  const password = Buffer.from(ids.bytes(Math.ceil(Math.max(20, config.passwordLengthMin) / 4) * 3)).toString(
-    'base64url',
-  );
-  overrides.onFirstPassword?.(password);
-  return password;
+  const generate = () =>
+    Buffer.from(ids.bytes(Math.ceil(Math.max(20, config.passwordLengthMin) / 4) * 3)).toString('base64url');
+  const isGiven = config.adminPassword !== '';
+  const password = isGiven ? config.adminPassword : generate();
+  const { guest, adminMade } = await users.ensureFirst({ password });
+  if (!adminMade) return guest;
+  if (!isGiven) overrides.onFirstPassword?.(password);
+  // Only warns: the operator could switch the rule off anyway, and a service that does not start helps nobody.
+  else if (config.commonPasswords === 'refuse' && isCommonPassword(password))
+    log.warn({}, 'DUNDUN_ADMIN_PASSWORD is one of the most common passwords: change the password of admin');
+  return guest;
 }

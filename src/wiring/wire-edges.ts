@@ -1,11 +1,11 @@
 // The options of the HTTP server (address, port, TLS), and the port of the metrics. Called by server.ts alone.
 import type { Log } from '../base/log.ts';
+import type { Certificates } from '../base/network/certificates.ts';
 import type { SecurityHeaders } from '../base/network/security-headers.ts';
 import type { Config } from '../config/config.ts';
-import type { HttpOptions } from '../http/server/http-server.ts';
+import type { HttpOptions } from '../http/http-server.ts';
 import { MetricsServer } from '../http/server/metrics-server.ts';
-import type { Metrics } from '../metrics.ts';
-import type { Certificates } from './certificates.ts';
+import type { Metrics } from '../metrics/metrics.ts';
 
 export function httpOptions(config: Config, certificates: Certificates | undefined): HttpOptions {
   const { httpPort: port, corsOrigins, baseUrl, docsAccess } = config;

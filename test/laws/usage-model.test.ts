@@ -142,13 +142,7 @@ async function take(registry: Registry, users: SqlUserStore, { kind, which, user
     case 'owner':
       return device && new SqlHandoverStore(registry).handOver(mark, owner, { forgetBeforeMs: 0 });
     case 'undevice':
-      return (
-        device &&
-        devices.remove(
-          device.key,
-          [...device.sensors.values()].map(({ key }) => key),
-        )
-      );
+      return device && devices.remove(device.key);
     case 'gateway':
       return gateways.create({ id: `g${which}`, visibility: 'public', name: text }, owner, 0);
     case 'gatewayName':

@@ -61,14 +61,14 @@ export function commitLogSuite({ name, open }: EngineKind): void {
       opened.commitLog.confirm(from, lease);
       const expected: [number, number, StoredValue, boolean][] = [];
       for (let n = 0; n < 12; n++) {
-        const isQuiet = n % 5 === 1;
+        const skipsRules = n % 5 === 1;
         const points = [0, 1, 2].map((k) => ({ sensor: k === 1 ? other : one, timestamp: -n, value: n * 3 + k }));
         const batch = new BatchBuilder(points.length);
         for (const { sensor: of, timestamp, value } of points) batch.add(of, timestamp, nowMs, value);
-        if (isQuiet) batch.addQuiet(2);
+        if (skipsRules) batch.addRulesSkipped(2);
         const first = await opened.commitLog.append(batch.build());
         for (const [k, { sensor: of, value }] of points.entries())
-          expected.push([first + k, of, value, isQuiet && k > 0]);
+          expected.push([first + k, of, value, skipsRules && k > 0]);
         if (n === 3 || n === 9) await opened.seal();
         if (n !== 6) continue;
         await opened.reopen();
@@ -81,7 +81,7 @@ export function commitLogSuite({ name, open }: EngineKind): void {
         for (let at = seq; ; ) {
           const step = await opened.commitLog.readAfter(at);
           if (step.length === 0) return points;
-          for (const point of step) points.push([point.seq, point.sensor, point.value, point.isQuiet]);
+          for (const point of step) points.push([point.seq, point.sensor, point.value, point.skipsRules]);
           at = step.at(-1)?.seq ?? at;
         }
       };
@@ -101,16 +101,22 @@ export function commitLogSuite({ name, open }: EngineKind): void {
 
     test('a receipt is kept in the commit of its batch, and the newest of an id counts', async () => {
       const receipt = { id: 'awa\nPOST /x\nkey', caller: 'awa', bodyHash: 'abc', answer: '[1]', atMs: nowMs };
-      assert.equal(await opened.commitLog.findReceipt(receipt.id), undefined);
+      const claim = (id: string, sinceMs = 0) => opened.commitLog.claimReceipt(id, { sinceMs });
+      assert.equal(await claim(receipt.id), undefined);
+      await opened.commitLog.releaseClaim(receipt.id);
+      assert.equal(await claim(receipt.id), undefined);
       await append([{ sensor: nextSensor() }], { receipts: [receipt] });
-      assert.deepEqual({ ...(await opened.commitLog.findReceipt(receipt.id)) }, receipt);
+      assert.deepEqual({ ...(await claim(receipt.id)) }, receipt);
       // A batch may hold nothing but a receipt.
       const again = { ...receipt, bodyHash: 'def', atMs: nowMs + 1 };
       await append([], { receipts: [again, { ...receipt, id: 'other' }] });
       await opened.reopen();
-      assert.deepEqual({ ...(await opened.commitLog.findReceipt(receipt.id)) }, again);
-      assert.equal((await opened.commitLog.findReceipt('other'))?.bodyHash, 'abc');
-      assert.equal(await opened.commitLog.findReceipt('none'), undefined);
+      assert.deepEqual({ ...(await claim(receipt.id)) }, again);
+      assert.equal((await claim('other'))?.bodyHash, 'abc');
+      assert.equal(await claim('none'), undefined);
+      // One that is too old is none.
+      assert.equal((await claim(receipt.id, nowMs))?.bodyHash, 'def');
+      assert.equal(await claim(receipt.id, nowMs + 1), undefined);
     });
 
     const listed = async () =>

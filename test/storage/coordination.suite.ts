@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { BatchBuilder } from '../../src/domain/datapoints/datapoint-batch.ts';
+import type { NewMessage } from '../../src/domain/notifications/outbox/message.ts';
 import type { WatchRecord } from '../../src/domain/notifications/watching/watch-store.ts';
 import type { AnnouncementHandlers } from '../../src/domain/ports/announcement.ts';
 import type { Lease, LeaseName } from '../../src/domain/ports/coordination.ts';
@@ -118,6 +119,10 @@ export function coordinationSuite({ name, open }: EngineKind): void {
       assert.equal(await counts.find(key), undefined);
     });
 
+    const queued = (id: string): NewMessage => ({
+      ...{ id, username: 'ana', channel: 'sms', text: 'hot', state: 'queued', createdMs: 1 },
+    });
+
     /** Two leases of the same work, the first of which another process has taken over as the second. */
     const takenOver = async (name: LeaseName): Promise<readonly [Lease, Lease]> => {
       const early = await acquired(opened, name);
@@ -129,15 +134,7 @@ export function coordinationSuite({ name, open }: EngineKind): void {
       const { users, messages } = opened.stores;
       await users.create({ id: 'u1', username: 'ana', admin: false, createdTime: 1 });
       const author = (await users.findByName('ana'))?.key as UserKey;
-      const message = {
-        id: 'a1',
-        username: 'ana',
-        channel: 'sms',
-        text: 'hot',
-        state: 'queued',
-        createdMs: 1,
-      } as const;
-      await messages.create(author, [message]);
+      await messages.create(author, [queued('a1')]);
       const charge = { day: 1, users: [author] };
       const claims = [{ id: 'a1', charge }];
       const [early, late] = await takenOver('outbox');
@@ -165,15 +162,7 @@ export function coordinationSuite({ name, open }: EngineKind): void {
       const { users, messages } = opened.stores;
       await users.create({ id: 'u2', username: 'bea', admin: false, createdTime: 1 });
       const author = (await users.findByName('bea'))?.key as UserKey;
-      const message = {
-        id: 'b1',
-        username: 'bea',
-        channel: 'sms',
-        text: 'hot',
-        state: 'queued',
-        createdMs: 1,
-      } as const;
-      await messages.create(author, [message]);
+      await messages.create(author, [queued('b1')]);
       const lease = await acquired(opened, 'outbox');
       await messages.settle({ claims: [{ id: 'b1' }], outcomes: [], atMs: 2, fence: lease });
       await lease.release();
@@ -199,7 +188,7 @@ export function coordinationSuite({ name, open }: EngineKind): void {
       const firingOf = (id: string): WatchRecord => {
         const message = { id, username: 'cai', channel: 'none', text: id, state: 'sent', createdMs: 5 } as const;
         const base = { rule: rule.key, author, isCounted: true, timesSent: 0, atMs: 5, seq: 3 };
-        const memories = [{ rule: rule.key, device: 'd', memory: `"${id}"` }];
+        const memories = [{ rule: rule.key, device: 'd', memory: `"${id}"`, watchedSinceMs: 1 }];
         return { firings: [{ ...base, messages: [message] }], memories, followedSeq: 3 };
       };
       await assert.rejects(watch.record(firingOf('early'), early), { name: 'LeaseLost' });

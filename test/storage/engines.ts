@@ -6,17 +6,16 @@ import { join } from 'node:path';
 import { type Clock, systemClock } from '../../src/base/time/clock.ts';
 import type { Lease, LeaseName } from '../../src/domain/ports/coordination.ts';
 import type { Engine } from '../../src/domain/ports/engine.ts';
-import type { Maintenance } from '../../src/domain/ports/maintenance.ts';
+import type { DataLocation, Maintenance } from '../../src/domain/ports/maintenance.ts';
 import { openEmbeddedEngine } from '../../src/engines/embedded/open.ts';
 import { maintenance } from '../../src/engines/open.ts';
-import { tamper } from '../support/database.ts';
+import { layEmptyDatabase, tamper } from '../support/database.ts';
 
 type Ports = 'stores' | 'commitLog' | 'series' | 'coordination' | 'openMqttSessions' | 'usage';
 
 /** An engine on data of its own. */
 export interface OpenedEngine extends Pick<Engine, Ports> {
-  /** Where its data is, as Maintenance names it. */
-  readonly folder: string;
+  readonly data: DataLocation;
   /** Seals all of the log. */
   seal(): Promise<void>;
   /** Makes the sealed datapoints of one sensor unreadable, behind the engine's back. */
@@ -31,8 +30,8 @@ export interface OpenedEngine extends Pick<Engine, Ports> {
 
 export interface EngineOptions {
   readonly clock?: Clock;
-  /** Where its data is already; a new place where it is left out. */
-  readonly folder?: string;
+  /** Data that is there already; new data where it is left out. */
+  readonly data?: DataLocation;
 }
 
 export interface EngineKind {
@@ -44,7 +43,7 @@ export interface EngineKind {
 export const engines: readonly EngineKind[] = [{ name: 'SQLite', maintenance, open: openEmbedded }];
 
 async function openEmbedded({ clock = systemClock, ...given }: EngineOptions = {}): Promise<OpenedEngine> {
-  const folder = given.folder ?? (await mkdtemp(join(tmpdir(), 'dundun-store-')));
+  const folder = given.data ?? (await newFolder());
   let embedded = await openEmbeddedEngine(folder, { clock });
   let isOpen = true;
   const stop = async () => {
@@ -52,7 +51,7 @@ async function openEmbedded({ clock = systemClock, ...given }: EngineOptions = {
     isOpen = false;
   };
   return {
-    folder,
+    data: folder,
     get stores() {
       return embedded.stores;
     },
@@ -80,6 +79,12 @@ async function openEmbedded({ clock = systemClock, ...given }: EngineOptions = {
       await rm(folder, { recursive: true, force: true });
     },
   };
+}
+
+async function newFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'dundun-store-'));
+  await layEmptyDatabase(folder);
+  return folder;
 }
 
 /** The lease, which nobody must hold. */

@@ -28,13 +28,13 @@ export function maintenanceSuite({ name, maintenance, open }: EngineKind): void 
     const records = new Records(() => opened);
 
     const backUp = (more: Partial<BackupOptions> = {}) => {
-      const usual = { folder: opened.folder, file: join(place, 'backup'), isForced: false, keepsDamaged: false };
+      const usual = { data: opened.data, file: join(place, 'backup'), isForced: false, keepsDamaged: false };
       return maintenance.backUp({ ...usual, nowMs, onStep, ...more });
     };
     const restore = (more: Partial<RestoreOptions> = {}) => {
       const usual = {
         file: join(place, 'backup'),
-        folder: join(place, 'data'),
+        data: join(place, 'data'),
         isReplacing: false,
         takesDamaged: false,
       };
@@ -75,14 +75,14 @@ export function maintenanceSuite({ name, maintenance, open }: EngineKind): void 
     test('data that is whole passes all checks, beside the engine and without it, and so does its backup', async () => {
       await fill();
       const steps: string[] = [];
-      const beside = await maintenance.check(opened.folder, (step) => steps.push(step));
+      const beside = await maintenance.check(opened.data, (step) => steps.push(step));
       assert.deepEqual(findingsOf(beside), []);
       assert.equal(new Set(beside.map((report) => report.name)).size, beside.length);
       assert.ok(beside.length > 0 && beside.every(({ asks, elapsedMs }) => asks !== '' && elapsedMs >= 0));
       assert.ok(steps.length > 0);
       await backUp();
       await opened.stop();
-      for (const path of [opened.folder, join(place, 'backup')]) {
+      for (const path of [opened.data, join(place, 'backup')]) {
         const reports = await maintenance.check(path, onStep);
         assert.deepEqual(findingsOf(reports), []);
         assert.deepEqual(reports.map((report) => report.name), beside.map((report) => report.name)); // biome-ignore format: short
@@ -114,7 +114,7 @@ export function maintenanceSuite({ name, maintenance, open }: EngineKind): void 
       const restored = await restore();
       assert.equal(restored.isRestored, true);
       assert.deepEqual({ ...restored.seal }, { ...seal });
-      const again = await open({ folder: join(place, 'data') });
+      const again = await open({ data: join(place, 'data') });
       try {
         assert.deepEqual(await again.stores.devices.find(device.id), whole);
         assert.deepEqual(await again.stores.users.findByKey(user.key), user);
@@ -147,7 +147,7 @@ export function maintenanceSuite({ name, maintenance, open }: EngineKind): void 
       });
       await writing;
       await restore();
-      const again = await open({ folder: join(place, 'data') });
+      const again = await open({ data: join(place, 'data') });
       try {
         const { devices, quotas } = again.stores;
         const keys = await devices.listKeys({ audience: everybody, filter: [], offset: 0 });
@@ -169,8 +169,8 @@ export function maintenanceSuite({ name, maintenance, open }: EngineKind): void 
       assert.deepEqual(await readFile(join(place, 'backup')), before);
       await backUp({ isForced: true, nowMs: nowMs + 1_000 });
       assert.notDeepEqual(await readFile(join(place, 'backup')), before);
-      await assertRefused(backUp({ file: join(opened.folder, 'backup') }), 'conflict');
-      await assertRefused(backUp({ folder: join(place, 'none'), file: join(place, 'other') }), 'not-found');
+      await assertRefused(backUp({ file: join(opened.data, 'backup') }), 'conflict');
+      await assertRefused(backUp({ data: join(place, 'none'), file: join(place, 'other') }), 'not-found');
       assert.deepEqual(await readdir(place), ['backup']);
       await assert.rejects(maintenance.check(join(place, 'none'), onStep), Refusal);
     });
@@ -180,13 +180,13 @@ export function maintenanceSuite({ name, maintenance, open }: EngineKind): void 
       await backUp();
       await opened.stores.devices.update({ device: device.key, atMs: nowMs }, { name: 'later' });
       for (const isReplacing of [false, true])
-        await assertRefused(restore({ folder: opened.folder, isReplacing }), 'conflict');
+        await assertRefused(restore({ data: opened.data, isReplacing }), 'conflict');
       await opened.stop();
-      await assertRefused(restore({ folder: opened.folder }), 'conflict');
+      await assertRefused(restore({ data: opened.data }), 'conflict');
       await opened.reopen();
       assert.equal((await records.deviceOf(device.id)).name, 'later');
       await opened.stop();
-      await restore({ folder: opened.folder, isReplacing: true });
+      await restore({ data: opened.data, isReplacing: true });
       await opened.reopen();
       assert.equal((await records.deviceOf(device.id)).name, '🥁');
 
@@ -216,7 +216,7 @@ export function maintenanceSuite({ name, maintenance, open }: EngineKind): void 
     test('damage is found and named; it is backed up and restored only where that is wanted', async () => {
       const { device, one, other } = await fill();
       await opened.damage(one);
-      const found = findingsOf(await maintenance.check(opened.folder, onStep));
+      const found = findingsOf(await maintenance.check(opened.data, onStep));
       assert.ok(found.length > 0);
       for (const { what, advice, where } of found) {
         assert.ok(what !== '' && advice !== '');
@@ -230,7 +230,7 @@ export function maintenanceSuite({ name, maintenance, open }: EngineKind): void 
       const left = await restore();
       assert.deepEqual([left.isRestored, findingsOf(left.reports)], [false, found]);
       assert.equal((await restore({ takesDamaged: true })).isRestored, true);
-      const again = await open({ folder: join(place, 'data') });
+      const again = await open({ data: join(place, 'data') });
       try {
         assert.deepEqual(await valuesOf(again, other), values);
         await assertRefused(valuesOf(again, one), 'damaged');
@@ -241,14 +241,14 @@ export function maintenanceSuite({ name, maintenance, open }: EngineKind): void 
 
     test('what is damaged is forgotten where a person says so, and nothing else', async () => {
       const { device, one, other } = await fill();
-      assert.deepEqual(await maintenance.forgetDamaged(opened.folder), { parts: 0, datapoints: 0 });
+      assert.deepEqual(await maintenance.forgetDamaged(opened.data), { parts: 0, datapoints: 0 });
       await opened.damage(one);
       await opened.reopen();
       await assertRefused(valuesOf(opened, one), 'damaged');
-      const { parts, datapoints } = await maintenance.forgetDamaged(opened.folder);
+      const { parts, datapoints } = await maintenance.forgetDamaged(opened.data);
       assert.deepEqual([parts > 0, datapoints], [true, 10]);
-      assert.deepEqual(findingsOf(await maintenance.check(opened.folder, onStep)), []);
-      assert.deepEqual(await maintenance.forgetDamaged(opened.folder), { parts: 0, datapoints: 0 });
+      assert.deepEqual(findingsOf(await maintenance.check(opened.data, onStep)), []);
+      assert.deepEqual(await maintenance.forgetDamaged(opened.data), { parts: 0, datapoints: 0 });
       assert.deepEqual(await valuesOf(opened, one), [10]);
       assert.deepEqual(await valuesOf(opened, other), values);
       assert.equal((await records.deviceOf(device.id)).sensors.size, 2);

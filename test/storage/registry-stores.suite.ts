@@ -9,11 +9,12 @@ import { messagesSuite } from './registry/messages.suite.ts';
 import { notificationsSuite, watchSuite } from './registry/notifications.suite.ts';
 import { quotasSuite } from './registry/quotas.suite.ts';
 import { handoversSuite, sharesSuite } from './registry/shares.suite.ts';
-import { userRemovalSuite, usersSuite } from './registry/users.suite.ts';
+import { lastAdminSuite, userRemovalSuite, usersSuite } from './registry/users.suite.ts';
 
 export function registryStoresSuite(engine: EngineKind): void {
   usersSuite(engine);
   userRemovalSuite(engine);
+  lastAdminSuite(engine);
   keysSuite(engine);
   refreshSessionsSuite(engine);
   settingsSuite(engine);

@@ -54,7 +54,7 @@ test('datapoints of a log of single rows are read in their order, and seqs go on
   const seq = await opened.commitLog.append({
     rows,
     texts: [],
-    quiet: [],
+    rulesSkipped: [],
     receipts: [],
     publishes: new Float64Array(),
     publishedMs: Number.NaN,
@@ -70,7 +70,7 @@ test('a receipt whose answer stood behind the hash of the body has it in its pla
     insert.run('push', 'awa', 'def=', 1000);
   });
   const opened = await openEmbeddedEngine(folder);
-  const find = async (id: string) => ({ ...(await opened.commitLog.findReceipt(id)) });
+  const find = async (id: string) => ({ ...(await opened.commitLog.claimReceipt(id, { sinceMs: 0 })) });
   const rest = { caller: 'awa', atMs: 1000 };
   const answer = '[1,["There is no device x y.",2]]';
   assert.deepEqual(await find('bulk'), { ...rest, id: 'bulk', bodyHash: 'abc/+=', answer });
@@ -107,6 +107,29 @@ test('a refresh session keeps its row when its table gets its present name', asy
     indexes.map(({ name }) => name),
     ['refresh_session_expires', 'refresh_session_user'],
   );
+});
+
+test('what a hysteresis takes counts for its author, who keeps it where it is beyond their quota', async () => {
+  const hysteresis = 'TC > 40';
+  await makeEarlierFolder('0025', (database) => {
+    database.exec(`
+      INSERT INTO user (id, username, profile, admin, created_time) VALUES ('awa-id', 'awa', '{}', 0, 1000);
+      INSERT INTO notification (id, author, condition, action, status, throttling, hysteresis)
+        VALUES ('rule', 1, '{}', '{}', 'active', 0, '${hysteresis}');
+      INSERT INTO quota_default (class, kind, max) VALUES ('user', 'description_bytes', 1);
+      INSERT INTO quiet_run (first_seq, last_seq) VALUES (1, 2);
+      INSERT INTO kept_log (first_seq, datapoints, rows) VALUES (1, 2, zeroblob(48))`);
+  });
+  await (await openEmbeddedEngine(folder)).close();
+  const database = openConnection(join(folder, databaseFile), { readOnly: false });
+  const bytes = () => database.prepare('SELECT description_bytes AS bytes FROM usage').get()?.['bytes'];
+  assert.equal(bytes(), 'rule{}{}'.length + hysteresis.length);
+  database.exec("UPDATE notification SET hysteresis = 'TC'");
+  assert.equal(bytes(), 'rule{}{}TC'.length);
+  assert.throws(() => database.exec("UPDATE notification SET hysteresis = 'TC > 9'"), /quota description_bytes 10 1/);
+  for (const table of ['rules_skipped', 'replay_backlog'])
+    assert.equal(database.prepare(`SELECT first_seq FROM ${table}`).get()?.['first_seq'], 1);
+  database.close();
 });
 
 /** With what `fill` puts into the tables as they were before the migration of that number. */

@@ -1,5 +1,6 @@
 // Lengths of texts, checked before anything else is done with them. Characters are Unicode code points, as in JSON
 // Schema, so that bounds of schemas and of the domain agree.
+import type { Json } from './json.ts';
 
 /** Whether the text has at most so many characters; constant time for a text that is far longer. */
 export function hasCharsMax(text: string, charsMax: number): boolean {
@@ -14,4 +15,27 @@ export function hasCharsMax(text: string, charsMax: number): boolean {
 /** Whether the text has at most so many bytes in UTF-8. */
 export function hasBytesMax(text: string, bytesMax: number): boolean {
   return text.length <= bytesMax && (text.length * 3 <= bytesMax || Buffer.byteLength(text) <= bytesMax);
+}
+
+/** Whether the value may have so few bytes as JSON in UTF-8: quick for one that is far larger, which is no text yet. */
+export function mayHaveJsonBytes(value: Json, bytesMax: number): boolean {
+  return bytesLeft(value, bytesMax) >= 0;
+}
+
+/** What the value leaves of so many bytes at best: counts quotes, brackets, commas, colons, and a byte for all else. */
+function bytesLeft(value: Json, bytes: number): number {
+  if (typeof value === 'string') return bytes - value.length - 2;
+  if (typeof value !== 'object' || value === null) return bytes - 1;
+  if (Array.isArray(value)) {
+    let left = bytes - 1 - Math.max(1, value.length);
+    for (let index = 0; index < value.length && left >= 0; index++) left = bytesLeft(value[index] as Json, left);
+    return left;
+  }
+  const keys = Object.keys(value);
+  let left = bytes - 1 - 4 * keys.length;
+  for (let index = 0; index < keys.length && left >= 0; index++) {
+    const key = keys[index] as string;
+    left = bytesLeft((value as { readonly [key: string]: Json })[key] as Json, left - key.length);
+  }
+  return left;
 }

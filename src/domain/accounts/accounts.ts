@@ -1,5 +1,6 @@
-// Reading, creating, changing and removing accounts (contract 2). Methods take the actor first. Changes run one at a
-// time, so that two of them together cannot leave the service without an admin.
+// Reading, creating, changing and removing accounts (contract 2). Methods take the actor first. The store refuses to
+// leave the service without an admin; that is asked before too, and in this process one change at a time, so that nobody
+// loses devices by a removal that is refused at its end.
 
 import { inOffsetSteps } from '../../base/in-batches.ts';
 import { Refusal } from '../../base/refusal.ts';

@@ -41,16 +41,16 @@ export interface DatapointBatch {
   readonly publishes: Float64Array<ArrayBuffer>;
   /** When the last of these was received; NaN where there are none. */
   readonly publishedMs: number;
-  /** Runs of datapoints for which no rule is evaluated: `quietNumbers` numbers for each, index in `rows` and count. */
-  readonly quiet: readonly number[];
+  /** Ranges of datapoints for which no rule is evaluated: `rangeNumbers` numbers each, index in `rows` and count. */
+  readonly rulesSkipped: readonly number[];
 }
 
 /** Numbers of one datapoint in `rows`. Times are milliseconds since 1970 UTC. */
 export const rowNumbers = 4;
 /** Numbers of one fingerprint in `publishes`. */
 export const fingerprintNumbers = 2;
-/** Numbers of one run of quiet datapoints in `quiet`. */
-export const quietNumbers = 2;
+/** Numbers of one range in `rulesSkipped`. */
+export const rangeNumbers = 2;
 
 /** Batches with at least so many datapoints use shared memory. */
 const sharedFrom = 1_000;
@@ -62,7 +62,7 @@ export class BatchBuilder {
   readonly #receipts: PushReceipt[] = [];
   readonly #publishes: number[] = [];
   #publishedMs = Number.NaN;
-  readonly #quiet: number[] = [];
+  readonly #rulesSkipped: number[] = [];
   #at = 0;
 
   constructor(datapoints: number) {
@@ -109,12 +109,13 @@ export class BatchBuilder {
   }
 
   /** Marks the datapoints added last: no rule is evaluated for them. */
-  addQuiet(count: number): void {
-    const quiet = this.#quiet;
+  addRulesSkipped(count: number): void {
+    const rulesSkipped = this.#rulesSkipped;
     const first = this.#at / rowNumbers - count;
-    const [lastFirst = 0, lastCount = 0] = quiet.slice(-quietNumbers);
-    if (quiet.length > 0 && lastFirst + lastCount === first) quiet[quiet.length - 1] = lastCount + count;
-    else if (count > 0) quiet.push(first, count);
+    const [lastFirst = 0, lastCount = 0] = rulesSkipped.slice(-rangeNumbers);
+    if (rulesSkipped.length > 0 && lastFirst + lastCount === first)
+      rulesSkipped[rulesSkipped.length - 1] = lastCount + count;
+    else if (count > 0) rulesSkipped.push(first, count);
   }
 
   build(): DatapointBatch {
@@ -124,7 +125,7 @@ export class BatchBuilder {
       receipts: this.#receipts,
       publishes: Float64Array.from(this.#publishes),
       publishedMs: this.#publishedMs,
-      quiet: this.#quiet,
+      rulesSkipped: this.#rulesSkipped,
     };
   }
 }

@@ -35,7 +35,7 @@ export interface CommittedPush {
   /** True when the payload was an array on the `values` topic. */
   readonly many: boolean;
   /** True when no rule is evaluated for it: imported history, or a push with `Prefer: notify=none`. */
-  readonly isQuiet: boolean;
+  readonly skipsRules: boolean;
   /** Whose it is: what it sets off is counted for them. */
   readonly caller: Caller | undefined;
 }

@@ -14,8 +14,7 @@ import { assertDeviceSize, type DeviceSize, sizeOfDevice } from './device-size.t
 import type { DeviceStore } from './device-store.ts';
 import type { SensorId } from './sensor.ts';
 
-/** Devices loaded before other work has its turn. */
-const soughtAtOnce = 50;
+const noParts = { sensors: new Map(), actuators: new Map() };
 
 /** A device, or one of its sensors. */
 interface DevicePart {
@@ -31,6 +30,8 @@ export class DeviceDirectory {
   readonly #leavingElsewhere = new Set<string>();
   readonly #coordination: Announcer;
   readonly #pushesCommitted: () => Promise<void>;
+  /** Resolves when the last reload of a large device so far may begin. */
+  #lastTurn: Promise<void> = Promise.resolve();
   /** Growth of devices by changes in progress. Bounded by the queue of statements. */
   readonly #growing = new Map<DeviceId, DeviceSize>();
 
@@ -74,11 +75,14 @@ export class DeviceDirectory {
   async loadAll(ids: ReadonlySet<DeviceId>): Promise<void> {
     for (let attempt = 0; attempt < 3; attempt++) {
       const found: DeviceId[] = [];
-      let sought = 0;
+      let beganMs = performance.now();
       for (const id of ids) {
         if (this.peek(id) === undefined) {
-          sought += 1;
-          if (sought % soughtAtOnce === 0) await nextLoopTurn();
+          // By time: a device with thousands of sensors takes as long as hundreds of others.
+          if (performance.now() - beganMs > limits.pieceMsMax) {
+            await nextLoopTurn();
+            beganMs = performance.now();
+          }
           if ((await this.find(id)) === undefined) continue;
         }
         found.push(id);
@@ -128,6 +132,12 @@ export class DeviceDirectory {
 
   /** Reloads the device after a change of the store, here and in other processes; until then the old one is used. */
   async refresh(id: DeviceId): Promise<void> {
+    const { sensors, actuators } = this.peek(id) ?? noParts;
+    // Changes of many devices are committed together; each large one is reloaded in a turn of the event loop of its own.
+    if (sensors.size + actuators.size > limits.deviceStepParts) {
+      this.#lastTurn = this.#lastTurn.then(nextLoopTurn);
+      await this.#lastTurn;
+    }
     await this.reload(id);
     await this.#coordination.announce({ kind: 'device-changed', device: id });
   }

@@ -77,10 +77,15 @@ export interface DeviceStore {
   listKeys(query: DeviceListQuery): Promise<DeviceKey[]>;
   /** The devices of these keys, in this order; removed ones are left out. */
   listByKeys(keys: readonly DeviceKey[]): Promise<Device[]>;
-  /** The gateway's devices after `after`, in order of creation, that the audience may see. */
-  listOfGateway(gateway: string, query: BatchRange & { readonly audience: Audience }): Promise<Device[]>;
-  /** Devices of these ids, in no order. */
-  listByIds(ids: readonly DeviceId[]): Promise<Device[]>;
+  /** Sensors and actuators of each of these devices, of both kinds up to `max` each; 0 of removed ones. */
+  countParts(keys: readonly DeviceKey[], max: number): Promise<number[]>;
+  /** Keys of the gateway's devices after `after`, in order of creation, that the audience may see. */
+  listKeysOfGateway(
+    gateway: string,
+    query: BatchRange & { readonly audience: Audience },
+  ): Promise<{ readonly key: DeviceKey }[]>;
+  /** Keys of the devices of these ids, in the order of the ids. */
+  listKeysByIds(ids: readonly DeviceId[]): Promise<DeviceKey[]>;
   count(query: Pick<DeviceListQuery, 'audience' | 'filter' | 'search'>): Promise<number>;
   /** @throws Refusal `exists` when the id is taken. */
   create(draft: DeviceDraft & { visibility: Visibility }, owner: UserKey, atMs: number): Promise<void>;
@@ -89,7 +94,7 @@ export interface DeviceStore {
    * Removes the device with its parts and shares. Its datapoints become unreachable at once and are deleted in the
    * background.
    */
-  remove(device: DeviceKey, sensors: readonly SensorKey[]): Promise<void>;
+  remove(device: DeviceKey): Promise<void>;
 
   /** Adds the sensor, or replaces the description of the one with that id. */
   putSensor(stamp: ModificationStamp, draft: SensorDraft): Promise<void>;

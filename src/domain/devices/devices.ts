@@ -112,11 +112,13 @@ export class Devices {
     return { steps: this.#inSteps(keys, actor.caller), total };
   }
 
-  /** Reads some devices at a time, as many as fit into a step, estimated from the previous ones. */
+  /** Reads some devices at a time, as many as fit into a step by their parts, and estimated from the previous ones. */
   async *#inSteps(keys: readonly DeviceKey[], caller: Caller): AsyncGenerator<readonly Device[]> {
     let count: number = limits.deviceListDefault;
     for (let from = 0; from < keys.length; ) {
       await loopTurns.turn(caller);
+      const parts = await this.#store.countParts(keys.slice(from, from + count), limits.deviceStepParts);
+      count = countWithin(parts, limits.deviceStepParts);
       const devices = await this.#store.listByKeys(keys.slice(from, from + count));
       yield devices;
       from += count;
@@ -127,19 +129,27 @@ export class Devices {
   }
 
   /** The devices of a gateway that the actor may view, in order of creation. */
-  listOfGateway(actor: Actor, gateway: string): AsyncGenerator<readonly Device[]> {
+  async *listOfGateway(actor: Actor, gateway: string): AsyncGenerator<readonly Device[]> {
     const audience = this.#permissions.audienceOf(actor, scope.view);
-    return inBatches((step) => this.#store.listOfGateway(gateway, { audience, ...step }), {
-      ...{ offset: 0, stepRows: limits.deviceListDefault },
+    for await (const keys of inBatches((step) => this.#store.listKeysOfGateway(gateway, { audience, ...step }), {
+      ...{ offset: 0, stepRows: limits.recordStepRows },
       turn: () => loopTurns.turn(actor.caller),
-    });
+    })) {
+      yield* this.#inSteps(
+        keys.map(({ key }) => key),
+        actor.caller,
+      );
+    }
   }
 
-  /** The existing gateways among the ids that the actor may view, in the order of the ids. */
-  async listVisible(actor: Actor, ids: readonly DeviceId[]): Promise<Device[]> {
-    const found = new Map((await this.#store.listByIds(ids)).map((device) => [device.id, device]));
+  /** The existing devices among the ids that the actor may view, in the order of the ids. */
+  async *listVisible(actor: Actor, ids: readonly DeviceId[]): AsyncGenerator<readonly Device[]> {
     const mayView = (device: Device) => (this.#permissions.scopesOf(actor, device) & scope.view) !== 0;
-    return ids.flatMap((id) => found.get(id) ?? []).filter(mayView);
+    for (let from = 0; from < ids.length; from += limits.recordStepRows) {
+      await loopTurns.turn(actor.caller);
+      const keys = await this.#store.listKeysByIds(ids.slice(from, from + limits.recordStepRows));
+      for await (const devices of this.#inSteps(keys, actor.caller)) yield devices.filter(mayView);
+    }
   }
 
   /** The first devices of an owner, and their number, without a permission check. */
@@ -161,11 +171,10 @@ export class Devices {
 
   async remove(actor: Actor, id: DeviceId): Promise<void> {
     const device = await this.#require(actor, id, scope.delete);
-    const sensors = [...device.sensors.values()].map((sensor) => sensor.key);
-    await this.#directory.leave({ device: id }, () => this.#store.remove(device.key, sensors));
+    await this.#directory.leave({ device: id }, () => this.#store.remove(device.key));
     const { descriptions, values } = sizeOfDevice(device);
     const description_bytes = descriptions + values;
-    this.#shares.release(actor, { devices: 1, sensors: sensors.length, description_bytes });
+    this.#shares.release(actor, { devices: 1, sensors: device.sensors.size, description_bytes });
   }
 
   async listShares(actor: Actor, id: DeviceId): Promise<Share[]> {
@@ -210,6 +219,16 @@ export class Devices {
   #change(device: Device, write: (stamp: ModificationStamp) => Promise<void>, growth = emptyDevice): Promise<void> {
     return this.#directory.change(device, growth, () => write({ device: device.key, atMs: this.#clock.now() }));
   }
+}
+
+/** How many of these fit into `max` in sum; at least one. */
+function countWithin(amounts: readonly number[], max: number): number {
+  let sum = 0;
+  const beyond = amounts.findIndex((amount) => {
+    sum += amount;
+    return sum > max;
+  });
+  return Math.max(1, beyond < 0 ? amounts.length : beyond);
 }
 
 /** @throws Refusal `too-large` when a device would have too many sensors and actuators. */

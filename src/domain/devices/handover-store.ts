@@ -20,12 +20,20 @@ export interface Handover {
   readonly shares: readonly { readonly username: string; readonly scopes: ScopeSet }[];
 }
 
+export interface HandoverOptions {
+  /** Earlier handovers are deleted. */
+  readonly forgetBeforeMs: number;
+  /** Whether it counts against what may be handed over, by its giver and to its receiver. */
+  readonly isCounted?: boolean;
+}
+
 export interface HandoverStore {
   /**
    * Makes `owner` the owner. Ends shares given by others and removes the device from API keys of the former owner;
-   * stores both. Changes nothing where they are the owner already. Deletes handovers before `forgetBeforeMs`.
+   * stores both. Changes nothing where they are the owner already.
+   * @throws Refusal `quota`, also where too much was handed over by who gives it, or to who gets it.
    */
-  handOver(stamp: ModificationStamp, owner: UserKey, options: { readonly forgetBeforeMs: number }): Promise<void>;
+  handOver(stamp: ModificationStamp, owner: UserKey, options: HandoverOptions): Promise<void>;
   /** Handovers to the user since `sinceMs`, newest first. */
   listReceived(receiver: UserKey, sinceMs: number): Promise<Handover[]>;
   find(device: DeviceKey): Promise<Handover | undefined>;

@@ -39,7 +39,10 @@ export class Handovers {
     this.#onKeysChanged = parts.onKeysChanged;
   }
 
-  /** Hands the device over; allowed to its owner and admins. */
+  /**
+   * Hands the device over; allowed to its owner and admins.
+   * @throws Refusal `quota`, also where the owner has handed over, or the receiver was handed, as much as may be.
+   */
   async handOver(actor: Actor, id: DeviceId, username: string): Promise<void> {
     this.#permissions.requireNoKey(actor, 'owners');
     const device = await this.#directory.get(id);
@@ -47,7 +50,8 @@ export class Handovers {
     const owner = await this.#users.getByName(username);
     assertMayOwn(owner.username, device);
     if (owner.key === device.ownerKey) return;
-    const options = { forgetBeforeMs: this.#sinceMs() };
+    // What an admin hands over was decided for the receiver.
+    const options = { forgetBeforeMs: this.#sinceMs(), isCounted: !actor.admin };
     await this.#change(device, (stamp) => this.#store.handOver(stamp, owner.key, options));
   }
 

@@ -1,9 +1,10 @@
 // Which users use an MQTT client id. A gateway connects under its own id, so declaring a gateway and connecting a
-// client compete for the same name: here one of them decides at a time (contract 6 and 8). Called by gateways.ts and by
-// MQTT, which knows connections and stored sessions.
+// client compete for the same name: here one of them decides at a time (contract 6 and 8). Between processes each first
+// notes what it is about to do and then asks the others, so that of two at once one is refused, or both are. Called by
+// gateways.ts and by MQTT, which knows connections and stored sessions.
 import { Refusal } from '../../base/refusal.ts';
 import type { Announcer } from '../ports/coordination.ts';
-import type { Actor, UserKey } from '../users/user.ts';
+import type { UserKey } from '../users/user.ts';
 
 /** Implemented by MQTT. */
 export interface ClientIdHolders {
@@ -18,6 +19,8 @@ export class ClientIds {
   #holders: ClientIdHolders | undefined;
   /** By id: the work begun last. Bounded by the requests and connections in progress. */
   readonly #turns = new Map<string, Promise<unknown>>();
+  /** Ids of gateways that are being declared, and by whom. Bounded by the requests in progress. */
+  readonly #reserved = new Map<string, UserKey>();
 
   constructor({ coordination }: { readonly coordination: Announcer }) {
     this.#coordination = coordination;
@@ -28,14 +31,39 @@ export class ClientIds {
     this.#holders = holders;
   }
 
-  /** Has other processes let go of the id's session, for a user who may connect under it. */
+  /**
+   * Has other processes let go of the id's session, for a user who may connect under it here.
+   * @throws Refusal `exists` where it stays with somebody else there.
+   */
   takeOver(clientId: string, user: UserKey): Promise<void> {
     return this.#coordination.announce({ kind: 'client-id-taken', clientId, user });
   }
 
-  /** Lets go of the id, for a user who connects elsewhere. */
+  /**
+   * Lets go of the id, for a user who connects elsewhere.
+   * @throws Refusal `exists` where it stays with somebody else.
+   */
   async letGo(clientId: string, user: UserKey): Promise<void> {
+    const reservedBy = this.#reserved.get(clientId);
+    if (reservedBy !== undefined && reservedBy !== user) throw inUse(clientId);
     await this.#holders?.letGo(clientId, user);
+  }
+
+  /**
+   * Runs the declaration of a gateway of this id.
+   * @throws Refusal `exists` when another signed-in user uses the id, here or in another process.
+   */
+  async declare(id: string, user: UserKey, create: () => Promise<void>): Promise<void> {
+    await this.inTurn(id, async () => {
+      this.requireUnused(user, id);
+      this.#reserved.set(id, user);
+      try {
+        await this.#coordination.announce({ kind: 'client-id-reserved', clientId: id, user });
+        await create();
+      } finally {
+        this.#reserved.delete(id);
+      }
+    });
   }
 
   /** Runs the work when no other work on the same id is in progress, so that what it reads stays true until it ends. */
@@ -51,11 +79,15 @@ export class ClientIds {
     }
   }
 
-  /** @throws Refusal `exists` when another signed-in user uses the id. */
-  requireFree(actor: Actor, id: string): void {
+  /** @throws Refusal `exists` when another signed-in user uses the id in this process. */
+  requireUnused(user: UserKey, id: string): void {
     const holders = this.#holders?.holdersOf(id) ?? [];
-    if (holders.every((holder) => holder === actor.key)) return;
-    const detail = `The id ${id} is the client id of an MQTT connection or session of somebody else. Choose another id.`;
-    throw new Refusal('exists', detail);
+    const reservedBy = this.#reserved.get(id) ?? user;
+    if (reservedBy !== user || holders.some((holder) => holder !== user)) throw inUse(id);
   }
+}
+
+function inUse(id: string): Refusal {
+  const detail = `The id ${id} is the client id of an MQTT connection or session of somebody else. Choose another id.`;
+  return new Refusal('exists', detail);
 }

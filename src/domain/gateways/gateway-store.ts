@@ -1,6 +1,7 @@
 // Storage of gateways.
 import type { BatchRange } from '../../base/in-batches.ts';
 import type { Filter } from '../devices/filter.ts';
+import type { HandoverOptions } from '../devices/handover-store.ts';
 import type { Audience } from '../permissions/permission.ts';
 import type { Visibility } from '../permissions/visibility.ts';
 import type { UserKey } from '../users/user.ts';
@@ -28,8 +29,8 @@ export interface GatewayStore {
   /** @throws Refusal `exists` when the id is taken. */
   create(draft: GatewayDraft & { visibility: Visibility }, owner: UserKey, atMs: number): Promise<void>;
   update(gateway: GatewayKey, change: GatewayChange, atMs: number): Promise<void>;
-  setOwner(gateway: GatewayKey, owner: UserKey, atMs: number): Promise<void>;
+  setOwner(gateway: GatewayKey, owner: UserKey, atMs: number, options?: HandoverOptions): Promise<void>;
   remove(gateway: GatewayKey): Promise<void>;
-  /** Stores last-seen times; removed gateways are ignored. */
+  /** Stores last-seen times; removed gateways are ignored, and so are times before the stored one. */
   saveLastSeen(updates: readonly LastSeenUpdate[]): Promise<void>;
 }

@@ -104,8 +104,7 @@ export class Gateways {
     this.#permissions.requireCreate(actor, { kind: 'gateway', id: draft.id });
     const visibility = visibilityOfNew(actor, draft.visibility, this.#defaultVisibility);
     try {
-      await this.#clientIds.inTurn(draft.id, async () => {
-        this.#clientIds.requireFree(actor, draft.id);
+      await this.#clientIds.declare(draft.id, actor.key, async () => {
         await this.#shares.take(actor, { gateways: 1 }, () =>
           this.#store.create({ ...draft, visibility }, actor.key, this.#clock.now()),
         );
@@ -159,7 +158,9 @@ export class Gateways {
     this.#permissions.requireOwner(actor, gateway);
     const owner = await this.#users.getByName(username);
     assertMayOwn(owner.username, gateway);
-    await this.#change(id, () => this.#store.setOwner(gateway.key, owner.key, this.#clock.now()));
+    const nowMs = this.#clock.now();
+    const options = { forgetBeforeMs: nowMs - limits.handoverDays * dayMs, isCounted: !actor.admin };
+    await this.#change(id, () => this.#store.setOwner(gateway.key, owner.key, nowMs, options));
   }
 
   async remove(actor: Actor, id: GatewayId): Promise<void> {
@@ -229,3 +230,5 @@ export class Gateways {
     }
   }
 }
+
+const dayMs = 24 * 3_600_000;

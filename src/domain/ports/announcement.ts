@@ -39,12 +39,20 @@ export type Announcement =
   | { readonly kind: 'rule-changed'; readonly rule: NotificationId }
   /** Messages wait on these channels for the process that sends. */
   | { readonly kind: 'messages-waiting'; readonly channels: readonly string[] }
-  /** A client of this user connects under this id: who serves the id lets go of its session. */
+  /**
+   * A client of this user connects under this id: who serves the id lets go of its session. Refused (`exists`) where the
+   * id stays with somebody else.
+   */
   | { readonly kind: 'client-id-taken'; readonly clientId: string; readonly user: UserKey }
+  /** This user declares a gateway of this id. Refused (`exists`) where it is the client id of somebody else. */
+  | { readonly kind: 'client-id-reserved'; readonly clientId: string; readonly user: UserKey }
   /** Announcements may have been missed, because a process ended between a change and its announcement. */
   | { readonly kind: 'anything-changed' };
 
-/** What a process does on each kind of announcement; resolves when it is applied. */
+/**
+ * What a process does on each kind of announcement; resolves when it is applied. Those of client ids may throw a Refusal,
+ * which who has announced them gets.
+ */
 export type AnnouncementHandlers = {
   readonly [K in Announcement['kind']]: (announcement: Extract<Announcement, { readonly kind: K }>) => Promise<void>;
 };

@@ -16,7 +16,7 @@ export type LogPosition = number;
 export interface LogEntry extends ArrivedDatapoint {
   readonly sensor: SensorKey;
   /** True when no rule is evaluated for it. */
-  readonly isQuiet: boolean;
+  readonly skipsRules: boolean;
 }
 
 /** A stored fingerprint of a publish, with its time of receiving in milliseconds since 1970 UTC. */
@@ -53,8 +53,16 @@ export interface CommitLog {
   confirm(position: LogPosition | undefined, fence: Fence): void;
   /** The confirmed position that is stored on disk; the next holder of the lease begins there. undefined: not known. */
   confirmedPosition(): Promise<LogPosition | undefined>;
-  /** The receipt of a push under an `Idempotency-Key`, stored in the push's own commit. */
-  findReceipt(id: string): Promise<PushReceipt | undefined>;
+  /**
+   * Claims an `Idempotency-Key` for a push that is to come, so that it is stored once whichever processes get its
+   * repeats: where another process has claimed it, waits for what comes of its push. Repeats in this process wait for
+   * the first by themselves.
+   * @returns the receipt of a push that was stored under the key after `sinceMs`; then nothing is claimed. undefined: it
+   * is claimed until the commit that stores its receipt, or until `releaseClaim`.
+   */
+  claimReceipt(id: string, options: { readonly sinceMs: number }): Promise<PushReceipt | undefined>;
+  /** Ends the claim of a push that was not stored. */
+  releaseClaim(id: string): Promise<void>;
   /** The stored fingerprints of MQTT publishes, oldest first. */
   listFingerprints(): Promise<Iterable<StoredFingerprint>>;
 }

@@ -35,6 +35,7 @@ export interface Coordination {
    * Tells all other processes of a change that is stored. Resolves when each of them has applied it, or can write and
    * deliver nothing any more: from then on nothing passes anywhere that the change forbids. This process applies it by
    * itself. Called before the change is acknowledged, and never by who holds a turn that applying it would wait for.
+   * @throws Refusal that a handler of another process has thrown; the others have applied it or refused it too.
    */
   announce(announcement: Announcement): Promise<void>;
   /** Counts against bounds that all processes share. */

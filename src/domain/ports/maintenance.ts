@@ -1,6 +1,9 @@
 // What the command line does with the data beside a running server or without one: backup, restore, check. Each engine has its
 // own, because it is about how the data lies on the disk. Given by engines/open.ts.
 
+/** Where an engine has its data, as the settings name it: of the embedded engine, the data folder. */
+export type DataLocation = string;
+
 /** One thing that is wrong. */
 export interface Finding {
   readonly what: string;
@@ -36,7 +39,7 @@ export interface CheckReport {
 export type OnProgress = (step: string, done?: number, all?: number) => void;
 
 export interface BackupOptions {
-  readonly folder: string;
+  readonly data: DataLocation;
   readonly file: string;
   /** Whether an existing file of that name may be replaced. */
   readonly isForced: boolean;
@@ -54,8 +57,8 @@ export interface BackupFacts {
 
 export interface RestoreOptions {
   readonly file: string;
-  readonly folder: string;
-  /** Whether existing data in the folder may be replaced. */
+  readonly data: DataLocation;
+  /** Whether existing data there may be replaced. */
   readonly isReplacing: boolean;
   /** Whether the backup is restored although the checks report findings. */
   readonly takesDamaged: boolean;
@@ -72,14 +75,14 @@ export interface Maintenance {
     readonly reports: readonly CheckReport[];
     readonly seal: BackupFacts | undefined;
   }>;
-  /** @throws Refusal `malformed` (no whole backup), `conflict` (folder in use, not empty, or a newer form), `storage`. */
+  /** @throws Refusal `malformed` (no whole backup), `conflict` (data in use, not empty, or a newer form), `storage`. */
   restore(options: RestoreOptions): Promise<{
     readonly reports: readonly CheckReport[];
     readonly seal: BackupFacts;
     readonly isRestored: boolean;
   }>;
-  /** Runs all checks on a data folder or a backup. @throws Refusal where there is none, or it is not of this version. */
-  check(path: string, onStep: OnProgress): Promise<readonly CheckReport[]>;
+  /** Runs all checks on data or on the file of a backup. @throws Refusal where there is none, or it is not of this version. */
+  check(dataOrFile: DataLocation, onStep: OnProgress): Promise<readonly CheckReport[]>;
   /** Removes what cannot be read any more. @throws Refusal `conflict` where it is a backup, or not in the form of this version. */
-  forgetDamaged(folder: string): Promise<{ readonly parts: number; readonly datapoints: number }>;
+  forgetDamaged(data: DataLocation): Promise<{ readonly parts: number; readonly datapoints: number }>;
 }

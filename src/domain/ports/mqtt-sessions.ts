@@ -17,6 +17,8 @@ export interface StoredPacket {
   brokerCounter?: number | undefined;
   /** The user who published it. */
   user?: UserKey | undefined;
+  /** Whether a guest published it. */
+  isOfGuest?: boolean | undefined;
   /** The client id of a will. */
   clientId?: string | undefined;
 }

@@ -58,6 +58,8 @@ export class PushCharges {
         strangers: isStranger ? this.#allowanceOf(device.key) : undefined,
       };
       charge = new PushCharge({ device: device.key, user: actor.key }, counts, (due) => this.#noteDue(due));
+      // What a dropped charge has counted is written all the same.
+      if (device.charges.size >= limits.chargesPerDeviceMax) device.charges.clear();
       device.charges.set(actor.key, charge);
     }
     device.lastCharge = charge;
@@ -127,6 +129,7 @@ export class PushCharges {
 
   #noteDue(charge: PushCharge): void {
     this.#due.push(charge);
+    if (this.#due.length >= limits.chargesDueMax) void this.flush();
     if (this.#timer !== undefined) return;
     this.#timer = setTimeout(() => void this.flush(), limits.chargesWrittenMs);
     this.#timer.unref();

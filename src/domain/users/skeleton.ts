@@ -5,17 +5,35 @@ import confusables from './confusables.json' with { type: 'json' };
 /** About 1 MiB; created with the first name. */
 let prototypes: ReadonlyMap<string, string> | undefined;
 
+/** Small capitals, which look like capitals, behind the letter that each is of: UTS 39 does not list most of them. */
+const smallCapitals = 'aᴀ bʙ cᴄ dᴅ eᴇ fꜰ gɢ hʜ iɪ jᴊ kᴋ lʟ mᴍ nɴ oᴏ pᴘ qꞯ rʀ sꜱ tᴛ uᴜ vᴠ wᴡ yʏ zᴢ';
+/** The first of the letters A to Z in filled circles, in filled squares, and as flags, which NFKC leaves as they are. */
+const enclosedFrom = [0x1f150, 0x1f170, 0x1f1e6];
+
 /**
  * The skeleton of a text (UTS 39, section 4): look-alike texts have the same one. Also ignores a second dot on a letter
- * that has one.
+ * that has one, and takes small capitals and enclosed letters for letters.
  */
 export function skeletonOf(text: string): string {
   prototypes ??= parseConfusables();
   const shown = text.normalize('NFD').replace(/\p{Default_Ignorable_Code_Point}/gu, '');
   let skeleton = '';
-  for (const character of shown) skeleton += prototypes.get(character) ?? character;
+  for (const character of shown) {
+    const letter = styledLetters.get(character) ?? character;
+    skeleton += prototypes.get(letter) ?? letter;
+  }
   return skeleton.normalize('NFD').replace(/(\p{Soft_Dotted})\u0307+/gu, '$1');
 }
+
+const styledLetters: ReadonlyMap<string, string> = new Map([
+  ...smallCapitals.split(' ').map(([letter = '', capital = '']): [string, string] => [capital, letter]),
+  ...enclosedFrom.flatMap((first) =>
+    Array.from({ length: 26 }, (_, n): [string, string] => [
+      String.fromCodePoint(first + n),
+      String.fromCodePoint(0x61 + n),
+    ]),
+  ),
+]);
 
 function parseConfusables(): ReadonlyMap<string, string> {
   const known = new Map<string, string>();

@@ -34,6 +34,7 @@ export interface UserStore {
    * @throws Refusal `exists` when the name or id is taken.
    */
   create(user: NewUser, options?: { readonly unlikeOthers?: boolean }): Promise<void>;
+  /** @throws Refusal `conflict` where no admin who can sign in would be left. */
   update(key: UserKey, user: { readonly profile: UserProfile; readonly admin: boolean }): Promise<void>;
   /**
    * Sets the hash and increases the password version, which ends all earlier tokens and refresh sessions, and with
@@ -47,7 +48,7 @@ export interface UserStore {
   /**
    * Removes the user with keys, refresh sessions and shares. Gateways and projects go to the new owner, or are removed
    * where there is none.
-   * @throws Refusal `not-found` when the user still owns devices.
+   * @throws Refusal `not-found` when the user still owns devices; `conflict` where no admin who can sign in would be left.
    */
   remove(key: UserKey, options: { readonly newOwner: UserKey | undefined; readonly atMs: number }): Promise<void>;
 }

@@ -7,10 +7,11 @@ import { skeletonOf } from './skeleton.ts';
 const good = new RegExp(`^(?!\\s)(?!\\.{1,2}$)[^/+#?]{1,${limits.usernameCharsMax}}(?<!\\s)$`, 'u');
 
 /**
- * Characters that are invisible: controls, direction marks, variation selectors, fillers, joiners, and the blanks of
- * Braille and musical notation. Lone surrogates and private or unassigned code points have no defined appearance.
+ * Characters that are invisible: controls, direction marks, variation selectors, fillers, joiners, the blanks of Braille
+ * and musical notation, and spaces so narrow that two words look like one. Lone surrogates and private or unassigned code points have no defined appearance.
  */
-const unseen = /[\p{Default_Ignorable_Code_Point}\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}\u2800\ufffc\u{1d159}]/u;
+const unseen =
+  /[\p{Default_Ignorable_Code_Point}\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}\u2004-\u200a\u202f\u205f\u2800\ufffc\u{1107f}\u{16fe4}\u{1d159}]/u;
 
 /**
  * 1 to 64 characters without control or invisible characters, spaces at the ends, or characters with a meaning in URLs

@@ -226,23 +226,26 @@ export class Users {
     return this.getById(user.id);
   }
 
-  /** Creates the users of every installation: guest, and an admin where there is none. */
+  /**
+   * Creates the users of every installation: guest, and an admin where there is none. Of several processes that start at
+   * once one makes them.
+   */
   async ensureFirst(admin: {
-    readonly password: () => string;
+    readonly password: string;
   }): Promise<{ readonly guest: User; readonly adminMade: boolean }> {
     let guest = await this.#store.findByName(guestUsername);
     if (guest === undefined) {
       const made = { id: this.#ids.uuid(), createdTime: this.#clock.now() };
-      guest = await this.#create({ ...made, username: guestUsername, admin: false });
+      await unlessExists(this.#create({ ...made, username: guestUsername, admin: false }));
+      guest = await this.getByName(guestUsername);
     }
-    // The account `admin` may have been removed by another admin.
-    const adminMade = (await this.#store.countAdmins()) === 0 && (await this.#store.findByName('admin')) === undefined;
-    if (adminMade) {
-      const draft = { username: 'admin', admin: true, password: admin.password() };
-      // The operator's choice: a common password is only warned of, and the start does not fail.
-      await this.create(draft, { allowCommon: true });
-    }
-    return { guest, adminMade };
+    // The account `admin` may have been removed by another admin. It is looked for first, because counting starts the
+    // thread of searches, which the start of the service need not wait for.
+    const isMissing = (await this.#store.findByName('admin')) === undefined && (await this.#store.countAdmins()) === 0;
+    if (!isMissing) return { guest, adminMade: false };
+    const draft = { username: 'admin', admin: true, password: admin.password };
+    // The operator's choice: a common password is only warned of, and the start does not fail.
+    return { guest, adminMade: await unlessExists(this.create(draft, { allowCommon: true })) };
   }
 
   async #create(user: NewUser, options: { readonly unlikeOthers?: boolean } = {}): Promise<User> {
@@ -317,6 +320,17 @@ export class Users {
 
   #isFresh(cached: Cached): boolean {
     return this.#clock.now() - cached.atMs < limits.userFreshMs;
+  }
+}
+
+/** Whether it was created here: false where another process was first. */
+async function unlessExists(creation: Promise<unknown>): Promise<boolean> {
+  try {
+    await creation;
+    return true;
+  } catch (error) {
+    if (error instanceof Refusal && error.code === 'exists') return false;
+    throw error;
   }
 }
 

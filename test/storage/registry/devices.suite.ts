@@ -107,12 +107,12 @@ export function devicesSuite({ name, open }: EngineKind): void {
       await opened.reopen();
       const keys = made.map(({ key }) => key).reverse();
       assert.deepEqual(await opened.stores.devices.listByKeys([...keys, 2 ** 40]), [...made].reverse());
-      const byIds = await opened.stores.devices.listByIds(made.map(({ id }) => id));
-      assert.deepEqual(
-        new Map(byIds.map((device) => [device.id, device])),
-        new Map(made.map((device) => [device.id, device])),
-      );
-      assert.deepEqual(await opened.stores.devices.listByIds([]), []);
+      const ids = made.map(({ id }) => id).reverse();
+      assert.deepEqual(await opened.stores.devices.listKeysByIds(['none', ...ids]), keys);
+      assert.deepEqual(await opened.stores.devices.listKeysByIds([]), []);
+      const upToOne = made.map(({ sensors, actuators }) => Math.min(sensors.size, 1) + Math.min(actuators.size, 1));
+      assert.deepEqual(await opened.stores.devices.countParts([...keys, 2 ** 40], 1), [...upToOne.reverse(), 0]);
+      assert.deepEqual(await opened.stores.devices.countParts([], 1), []);
       assert.deepEqual(await opened.stores.devices.listByKeys([]), []);
     });
 
@@ -173,8 +173,7 @@ export function devicesSuite({ name, open }: EngineKind): void {
       await opened.stores.handovers.handOver(stampOf(device), friend.key, { forgetBeforeMs: 0 });
       await opened.stores.devices.putShare(device.key, owner.key, { scopes: 1, givenBy: friend.key });
       await opened.stores.drops.append(device.key, { atMs: 1, topic: 't', username: 'u', reason: 'r' });
-      const sensors = [...device.sensors.values()].map(({ key }) => key);
-      const changed = await records.changedBy(() => opened.stores.devices.remove(device.key, sensors));
+      const changed = await records.changedBy(() => opened.stores.devices.remove(device.key));
       const { id } = device;
       const gone = [`device ${id}`, `drops of ${id}`, `handover ${id}`, `share ${id} ${owner.username}`];
       assert.deepEqual(changed, [...gone, `usage of ${friend.username}`].sort());
@@ -201,7 +200,7 @@ export function devicesSuite({ name, open }: EngineKind): void {
         Array.from({ length: kept.length }, (_, n) => dropOf(129 - n)),
       );
       assert.deepEqual((await opened.stores.drops.list(other.key)).map((drop) => ({ ...drop })), [dropOf(-1)]); // biome-ignore format: short
-      await opened.stores.devices.remove(device.key, []);
+      await opened.stores.devices.remove(device.key);
       await opened.stores.drops.append(device.key, dropOf(0));
       assert.deepEqual(await opened.stores.drops.list(device.key), []);
     });
@@ -308,7 +307,7 @@ export function devicePartsSuite({ name, open }: EngineKind): void {
     test('a part of a device that is gone is refused', async () => {
       const { devices } = opened.stores;
       const device = await records.device(owner);
-      await devices.remove(device.key, []);
+      await devices.remove(device.key);
       await assertRefused(devices.putSensor(stampOf(device), plain), 'not-found');
       await assertRefused(devices.putActuator(stampOf(device), { id: 'a' }, {}), 'not-found');
       await assertRefused(devices.putShare(device.key, owner.key, { scopes: 1, givenBy: owner.key }), 'not-found');

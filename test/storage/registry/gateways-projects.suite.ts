@@ -96,6 +96,8 @@ export function gatewaysSuite({ name, open }: EngineKind): void {
       const updates = [gone, gateway].map(({ key }, n) => ({ gateway: key, atMs: nowMs + n }));
       assert.deepEqual(await records.changedBy(() => gateways.saveLastSeen(updates)), [`gateway ${gateway.id}`]);
       assert.deepEqual(await records.changedBy(() => gateways.saveLastSeen([])), []);
+      const earlier = updates.map((update) => ({ ...update, atMs: update.atMs - 1 }));
+      assert.deepEqual(await records.changedBy(() => gateways.saveLastSeen(earlier)), []);
       await opened.reopen();
       const heir = { ownerKey: other.key, owner: other.username, dateModifiedMs: nowMs + 1 };
       assert.deepEqual(await opened.stores.gateways.find(gateway.id), { ...gateway, ...heir, lastSeenMs: nowMs + 1 });

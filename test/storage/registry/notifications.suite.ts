@@ -136,7 +136,7 @@ export function notificationsSuite({ name, open }: EngineKind): void {
       const rule = await records.rule(author, { hysteresis: 's < 1' });
       const watchedOf = async () => found(await watch.findRule(rule.id));
       const { key } = await watchedOf();
-      const memories = [{ rule: key, device: 'd', memory: '{"isHeld":true}' }];
+      const memories = [{ rule: key, device: 'd', memory: '{"isHeld":true}', watchedSinceMs: nowMs }];
       await watch.record({ firings: [], memories, followedSeq: undefined }, rulesFence);
       await notifications.update(rule.id, { throttlingS: 1 }, { afterSeq: 7, sinceMs: 70, resetsState: false });
       const told = async () => {
@@ -189,7 +189,7 @@ export function notificationsSuite({ name, open }: EngineKind): void {
       const { key } = found(await watch.findRule(rule.id));
       const message = records.message();
       const firing = { rule: key, author: author.key, isCounted: true, timesSent: 0, atMs: nowMs, seq: 1 };
-      const memories = [{ rule: key, device: 'd', memory: '{}' }];
+      const memories = [{ rule: key, device: 'd', memory: '{}', watchedSinceMs: nowMs }];
       await watch.record(
         { firings: [{ ...firing, messages: [message] }], memories, followedSeq: undefined },
         rulesFence,
@@ -243,7 +243,7 @@ export function watchSuite({ name, open }: EngineKind): void {
         await firingOf(rule.id, { timesSent: 2, atMs: nowMs + 2, isCounted: false, messages: [] }),
       ];
       const { key } = await watchedOf(rule.id);
-      const memories = [{ rule: key, device: '場', memory: '{"a":1}' }];
+      const memories = [{ rule: key, device: '場', memory: '{"a":1}', watchedSinceMs: nowMs }];
       const work = async () =>
         assert.deepEqual(await watch.record({ firings, memories, followedSeq: seq }, rulesFence), []);
       const changed = await records.changedBy(work);
@@ -306,7 +306,7 @@ export function watchSuite({ name, open }: EngineKind): void {
       await opened.stores.messages.create(author.key, [taken]);
       const { key } = await watchedOf(rule.id);
       const firings = [await firingOf(rule.id, { messages: [records.message(), taken] })];
-      const memories = [{ rule: key, device: 'd', memory: '{}' }];
+      const memories = [{ rule: key, device: 'd', memory: '{}', watchedSinceMs: nowMs }];
       const followedSeq = found(await opened.commitLog.confirmedPosition());
       const record = { firings, memories, followedSeq: followedSeq + 10 };
       const changed = await records.changedBy(() =>
@@ -321,13 +321,27 @@ export function watchSuite({ name, open }: EngineKind): void {
       const rule = await records.rule(author, { forS: 1 });
       const { key } = await watchedOf(rule.id);
       const put = (of: number, device: string, memory: string) =>
-        watch.record({ ...nothing, memories: [{ rule: of, device, memory }] }, rulesFence);
+        watch.record({ ...nothing, memories: [{ rule: of, device, memory, watchedSinceMs: nowMs }] }, rulesFence);
       await put(key, 'd', '1');
       await put(key, 'D', '2');
       await put(key, 'd', '3');
       assert.deepEqual(await records.changedBy(() => put(2 ** 40, 'd', '4')), []);
       const kept = (await watchedOf(rule.id)).memories.map(({ device, memory }) => `${device} ${memory}`);
       assert.deepEqual(kept.sort(), ['D 2', 'd 3']);
+    });
+
+    test('the state of a rule that has begun anew since is not stored', async () => {
+      const { notifications, watch } = opened.stores;
+      const rule = await records.rule(author, { forS: 1 });
+      const { key, watchedSinceMs } = await watchedOf(rule.id);
+      const memories = [{ rule: key, device: 'd', memory: '1', watchedSinceMs }];
+      await notifications.update(rule.id, { forS: 2 }, { afterSeq: 0, sinceMs: nowMs + 1, resetsState: true });
+      assert.deepEqual(await records.changedBy(() => watch.record({ ...nothing, memories }, rulesFence)), []);
+      await watch.record(
+        { ...nothing, memories: memories.map((one) => ({ ...one, watchedSinceMs: nowMs + 1 })) },
+        rulesFence,
+      );
+      assert.equal((await watchedOf(rule.id)).memories.length, 1);
     });
   });
 }

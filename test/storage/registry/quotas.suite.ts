@@ -6,6 +6,7 @@ import fc from 'fast-check';
 import { type QuotaKind, type QuotaLimits, quotaKinds } from '../../../src/base/quota-kinds.ts';
 import { Refusal } from '../../../src/base/refusal.ts';
 import { TurnedClock } from '../../../src/base/time/clock.ts';
+import type { NotificationChange } from '../../../src/domain/notifications/rules/notification.ts';
 import type { User } from '../../../src/domain/users/user.ts';
 import { nowMs } from '../../support/points.ts';
 import { properties } from '../../support/properties.ts';
@@ -103,6 +104,26 @@ export function quotasSuite({ name, open }: EngineKind): void {
       assert.deepEqual([await bytesOf(user), await bytesOf(other)], [0, empty + 11]);
     });
 
+    test('each text of a rule is counted', async () => {
+      const user = await records.user();
+      const { notifications } = opened.stores;
+      const rule = await records.rule(user);
+      const bytesOf = async () => (await usedBy(user)).description_bytes;
+      const before = await bytesOf();
+      const change = (fields: NotificationChange) =>
+        notifications.update(rule.id, fields, { afterSeq: 0, sinceMs: 0, resetsState: false });
+      const texts = { description: 'é', hysteresis: 'TC<4', recoveryMessage: '🥁' };
+      for (const [field, text] of Object.entries(texts)) {
+        const empty = await bytesOf();
+        await change({ [field]: text });
+        assert.equal(await bytesOf(), empty + Buffer.byteLength(text), field);
+      }
+      await change({ description: null, hysteresis: null, recoveryMessage: null });
+      assert.equal(await bytesOf(), before);
+      await notifications.remove(rule.id);
+      assert.equal(await bytesOf(), 0);
+    });
+
     test('what is beyond a limit is refused as a whole, and the refusal says by how much', async () => {
       const { devices, quotas, users } = opened.stores;
       const [user, other] = [await records.user(), await records.user()];
@@ -133,7 +154,7 @@ export function quotasSuite({ name, open }: EngineKind): void {
       const two = { id: 'two', sensors: [plain, { ...plain, id: 't' }] };
       assert.deepEqual(await records.changedBy(() => assertRefused(records.device(user, two), 'quota')), []);
       // Nobody is removed whose heir cannot take what they leave.
-      await devices.remove(foreign.key, [...foreign.sensors.values()].map(({ key }) => key)); // biome-ignore format: short
+      await devices.remove(foreign.key);
       const removal = { newOwner: user.key, atMs: nowMs };
       assert.deepEqual(await records.changedBy(() => assertRefused(users.remove(other.key, removal), 'quota')), []);
       await opened.stores.gateways.remove(heritage.key);
@@ -170,7 +191,7 @@ export function quotasSuite({ name, open }: EngineKind): void {
       await assertRefused(records.device(user), 'full');
       await opened.stores.devices.update(stampOf(device), { name: 'short' });
       await opened.stores.users.update(user.key, { profile: {}, admin: true });
-      await opened.stores.devices.remove(device.key, [found(device.sensors.get('s')).key]);
+      await opened.stores.devices.remove(device.key);
       await opened.stores.quotas.setGrowthAllowed(true);
       await records.device(user);
       assert.equal((await opened.stores.users.findByKey(user.key))?.admin, true);
@@ -201,7 +222,7 @@ export function quotasSuite({ name, open }: EngineKind): void {
       assert.deepEqual(await told(owner), [120, 2]);
       await opened.reopen();
       assert.deepEqual(await told(owner), [120, 2]);
-      await opened.stores.devices.remove(device.key, [found(device.sensors.get('s')).key]);
+      await opened.stores.devices.remove(device.key);
       assert.deepEqual([await told(owner), await told(stranger)], [[0, 2], [0, 0]]); // biome-ignore format: short
     });
 
@@ -323,7 +344,7 @@ class QuotaModel {
         counts.sensors = 1;
       },
       move: (to) => stores.handovers.handOver(stamp, to.key, { forgetBeforeMs: 0 }),
-      remove: async () => stores.devices.remove(device.key, (await partsOf()).map(({ key }) => key)), // biome-ignore format: short
+      remove: async () => stores.devices.remove(device.key),
     };
   }
 }

@@ -166,6 +166,7 @@ export function usersSuite({ name, open }: EngineKind): void {
 
     test('only admins who can sign in are counted as admins', async () => {
       const { users } = opened.stores;
+      await makeUser({ admin: true, passwordHash: 'hash' });
       const count = await users.countAdmins();
       const admin = await makeUser({ admin: true, passwordHash: 'hash' });
       await makeUser({ admin: true });
@@ -173,6 +174,54 @@ export function usersSuite({ name, open }: EngineKind): void {
       assert.equal(await users.countAdmins(), count + 1);
       await users.update(admin.key, { profile: {}, admin: false });
       assert.equal(await users.countAdmins(), count);
+    });
+  });
+}
+
+/** The admins of a service: in an engine of its own, which has no others. */
+export function lastAdminSuite({ name, open }: EngineKind): void {
+  suite(`the last admin on ${name}`, () => {
+    let opened: OpenedEngine;
+    const records = new Records(() => opened);
+
+    before(async () => {
+      opened = await open();
+    });
+    after(() => opened.close());
+
+    test('stays, whether their right is taken or they are removed', async () => {
+      const { users } = opened.stores;
+      const admin = await records.user({ admin: true, passwordHash: 'hash' });
+      // Who cannot sign in is no other admin.
+      await records.user({ admin: true });
+      const [gateway] = [await records.gateway(admin), await records.key(admin), await records.session(admin)];
+      const heir = await records.user();
+      for (const newOwner of [undefined, heir.key]) {
+        const work = () => assertRefused(users.remove(admin.key, { newOwner, atMs: nowMs }), 'conflict');
+        assert.deepEqual(await records.changedBy(work), []);
+      }
+      const demote = () => assertRefused(users.update(admin.key, { profile: {}, admin: false }), 'conflict');
+      assert.deepEqual(await records.changedBy(demote), []);
+      await users.update(admin.key, { profile: { firstName: 'Awa' }, admin: true });
+      assert.equal((await opened.stores.gateways.find(gateway.id))?.ownerKey, admin.key);
+    });
+
+    test('is one of two who go at the same time', async () => {
+      const { users } = opened.stores;
+      const demote = ({ key }: User) => users.update(key, { profile: {}, admin: false });
+      const remove = ({ key }: User) => users.remove(key, { newOwner: undefined, atMs: nowMs });
+      const admins = async () =>
+        (await users.list({ limit: many, offset: 0 })).filter((user) => user.admin && user.passwordHash !== undefined);
+      for (const [one, other] of [
+        [demote, demote],
+        [demote, remove],
+        [remove, remove],
+      ] as const) {
+        await records.user({ admin: true, passwordHash: 'hash' });
+        const [first, second] = (await admins()) as [User, User];
+        assert.equal(await succeeded([one(first), other(second)], 'conflict'), 1);
+        assert.equal((await admins()).length, 1);
+      }
     });
   });
 }
@@ -237,7 +286,7 @@ export function userRemovalSuite({ name, open }: EngineKind): void {
         const work = () => assertRefused(opened.stores.users.remove(user.key, { newOwner, atMs: nowMs }), 'not-found');
         assert.deepEqual(await records.changedBy(work), []);
       }
-      await opened.stores.devices.remove(device.key, []);
+      await opened.stores.devices.remove(device.key);
       await opened.stores.users.remove(user.key, { newOwner: undefined, atMs: nowMs });
     });
 

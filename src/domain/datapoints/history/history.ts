@@ -2,6 +2,7 @@
 // downsampled for a chart. Of one sensor, or of several merged by time. Everything is streamed in bounded steps.
 import { Refusal } from '../../../base/refusal.ts';
 import { limits } from '../../../config/limits.ts';
+import { loopTurns } from '../../callers/loop-turns.ts';
 import { calibrate } from '../../devices/calibration.ts';
 import type { Device, DeviceId } from '../../devices/device.ts';
 import type { DeviceDirectory } from '../../devices/device-directory.ts';
@@ -140,9 +141,21 @@ export class History {
   }
 
   /** The last pushed datapoint of each sensor of the devices, calibrated. */
-  async latest(devices: readonly Device[]): Promise<Map<SensorKey, ArrivedDatapoint>> {
-    const sensors = devices.flatMap((device) => [...device.sensors.values()]);
-    const latest = await this.#series.latest(sensors.map((sensor) => sensor.key));
+  latest(actor: Actor, devices: readonly Device[]): Promise<Map<SensorKey, ArrivedDatapoint>> {
+    return this.latestOf(
+      actor,
+      devices.flatMap((device) => [...device.sensors.values()]),
+    );
+  }
+
+  /** The same of some sensors. */
+  async latestOf(actor: Actor, sensors: readonly Sensor[]): Promise<Map<SensorKey, ArrivedDatapoint>> {
+    const latest = new Map<SensorKey, ArrivedDatapoint>();
+    for (let from = 0; from < sensors.length; from += limits.latestStepSensors) {
+      if (from > 0) await loopTurns.turn(actor.caller);
+      const step = sensors.slice(from, from + limits.latestStepSensors);
+      for (const [key, point] of await this.#series.latest(step.map((sensor) => sensor.key))) latest.set(key, point);
+    }
     for (const { key, calibration } of sensors) {
       const point = calibration && latest.get(key);
       if (point) latest.set(key, { ...point, value: calibrate(point.value, calibration) });

@@ -3,6 +3,7 @@
 // a batch counts as stored after its commit, whatever happens to the next.
 
 import { Refusal } from '../../../base/refusal.ts';
+import { hasBytesMax, hasCharsMax } from '../../../base/text/text-length.ts';
 import type { Clock } from '../../../base/time/clock.ts';
 import { limits } from '../../../config/limits.ts';
 import { loopTurns } from '../../callers/loop-turns.ts';
@@ -10,13 +11,12 @@ import type { Device, DeviceId } from '../../devices/device.ts';
 import type { DeviceDirectory } from '../../devices/device-directory.ts';
 import type { SensorId } from '../../devices/sensor.ts';
 import type { Permissions } from '../../permissions/permission.ts';
-import type { CommitLog } from '../../ports/commit-log.ts';
 import type { Series } from '../../ports/series.ts';
 import { scope } from '../../scopes.ts';
 import type { Sensors } from '../../sensors/sensors.ts';
 import type { Actor } from '../../users/user.ts';
 import type { PushReceipt } from '../datapoint-batch.ts';
-import { IdempotencyGuard } from '../ingest/idempotency-guard.ts';
+import { IdempotencyGuard, type ReceiptClaims } from '../ingest/idempotency-guard.ts';
 import type { Ingest, SensorRef } from '../ingest/ingest.ts';
 import { Push } from '../ingest/push.ts';
 import type { Reading } from '../ingest/reading.ts';
@@ -58,7 +58,7 @@ interface ImportParts {
   readonly directory: DeviceDirectory;
   readonly permissions: Permissions;
   readonly writer: Writer;
-  readonly commitLog: Pick<CommitLog, 'findReceipt'>;
+  readonly commitLog: ReceiptClaims;
   readonly series: Series;
   readonly clock: Clock;
   readonly receiptHours: number;
@@ -186,7 +186,7 @@ export class ImportRun {
       const receivedMs = line.receivedMs ?? nowMs;
       if (run === undefined || run.sensorRef !== target || run.receivedMs !== receivedMs) {
         run = { sensorRef: target, receivedMs, readings: [] };
-        pushes.push(new Push(target, run.readings, receivedMs, { isQuiet: true }));
+        pushes.push(new Push(target, run.readings, receivedMs, { skipsRules: true }));
       }
       run.readings.push(line.reading);
     }
@@ -258,10 +258,19 @@ export class ImportRun {
       throw new Refusal('too-large', `One import makes at most ${limits.importSensorsMax} sensors.`);
     }
     permissions.require(actor, device, scope.update | scope.dataCreate);
+    assertWords({ name, unit });
     if (this.#options.isDry) return;
     const words = { ...(name === undefined ? {} : { name }), ...(unit === undefined ? {} : { unit }) };
     await sensors.put(actor, device.id, { id, kindName: 'sensing_device', ...words });
   }
+}
+
+/** @throws Refusal `too-large`: the same bounds as for sensors that are created by a request. */
+function assertWords({ name = '', unit = '' }: Pick<ImportLine, 'name' | 'unit'>): void {
+  if (!hasCharsMax(name, limits.nameCharsMax))
+    throw new Refusal('too-large', `The name of its column has more than ${limits.nameCharsMax} characters.`);
+  if (!hasBytesMax(unit, limits.descriptionBytesMax))
+    throw new Refusal('too-large', `Its unit has more than ${limits.descriptionBytesMax} bytes.`);
 }
 
 function nameOf(device: DeviceId, sensor: SensorId): string {

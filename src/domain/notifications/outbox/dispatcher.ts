@@ -27,6 +27,8 @@ export interface Envelope {
 
 type DispatchDecision = Envelope | { readonly kind: 'outcome'; readonly outcome: MessageOutcome };
 
+const recipientChanged = 'who had this name was removed; to mean who has it now, send it or save the rule again';
+
 const paidChannels: readonly string[] = ['sms', 'voice', 'twitter'];
 const dayMs = 86_400_000;
 
@@ -70,6 +72,8 @@ export class Dispatcher {
     if (recipient === undefined || recipient.username === guestUsername) {
       return outcome(message, 'failed', 'no such user');
     }
+    // The name alone gives nobody what was meant for another.
+    if (message.isForFormerUser) return outcome(message, 'failed', `no such user: ${recipientChanged}`);
     const recipientRefusal = await this.#refusalOfRecipient(author, recipient);
     if (recipientRefusal !== undefined) return outcome(message, 'undelivered', recipientRefusal);
     // Before the caps, so that a message that cannot be sent uses up nothing.

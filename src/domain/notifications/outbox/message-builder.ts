@@ -43,9 +43,11 @@ export class MessageBuilder {
         ? [{ username: author.username, channel: actuatorChannel }]
         : action.usernames.flatMap((username) => action.channels.map((channel) => ({ username, channel })));
     if (recipients.length === 0) return [];
-    if (this.mayMake(author, recipients.length * (1 + text.length / 1024)))
+    const isSmall = recipients.length * Buffer.byteLength(text) <= limits.firingTextBytesMax;
+    if (isSmall && this.mayMake(author, recipients.length * (1 + text.length / 1024)))
       return this.address(recipients, { author, text });
-    const reason = `more messages than an author may send in a minute; ${recipients.length} were not made`;
+    const most = isSmall ? 'more messages than an author may send in a minute' : 'more text than one firing may send';
+    const reason = `${most}; ${recipients.length} were not made`;
     return this.address(recipients.slice(0, 1), { author, text }).map((first) => ({
       ...first,
       state: 'failed',

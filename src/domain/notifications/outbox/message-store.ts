@@ -19,6 +19,8 @@ export interface DueMessage {
   readonly text: string;
   /** Attempts so far. */
   readonly attempts: number;
+  /** Whether it is for a user who was removed; another one may have the name now. */
+  readonly isForFormerUser: boolean;
 }
 
 /** The result of an attempt, or of a message that was not attempted. */

@@ -84,7 +84,7 @@ export class DryRun {
     for (const [n, located] of points.entries()) {
       run.take(located);
       if (run.isFull) return { firings: run.firings, datapoints: n + 1, isCut: true };
-      if (n % limits.watchTurnRules === limits.watchTurnRules - 1) await nextLoopTurn();
+      if (n % limits.dryRunTurnDatapoints === limits.dryRunTurnDatapoints - 1) await nextLoopTurn();
     }
     run.end(query.toMs ?? points.at(-1)?.point.receivedMs);
     return { firings: run.firings, datapoints: points.length, isCut };

@@ -107,13 +107,15 @@ export function applyDatapoint(
  */
 export function applyTime(context: FiringContext, untilMs: number): readonly FiringEvent[] {
   const of: Evaluation = { ...context, events: [] };
-  for (let next = nextOf(of); next !== undefined && next.atMs <= untilMs; next = nextOf(of)) {
-    const { memory } = of;
-    if (next.isSilence) {
-      memory.silent.set(next.sensor, fire(of, next, { isSilence: true }));
+  const { memory } = of;
+  for (const due of allDue(of, untilMs)) {
+    if (due.isSilence) {
+      // A rule may name sensors that a device does not have: these take no memory until they send.
+      if (of.sensors.has(due.sensor)) memory.silent.set(due.sensor, fire(of, due, { isSilence: true }));
+      else memory.lastReceivedMs.delete(due.sensor);
     } else {
       memory.counts = true;
-      fire(of, next);
+      fire(of, due);
     }
   }
   return of.events;
@@ -121,7 +123,9 @@ export function applyTime(context: FiringContext, untilMs: number): readonly Fir
 
 /** When `applyTime` has something to do next; undefined where that depends on the next datapoint. */
 export function dueMs(of: Pick<FiringContext, 'rule' | 'memory'>): number | undefined {
-  return nextOf(of)?.atMs;
+  let nextMs: number | undefined;
+  for (const { atMs } of dues(of)) if (nextMs === undefined || atMs < nextMs) nextMs = atMs;
+  return nextMs;
 }
 
 /** The part of the state that is stored. */
@@ -140,20 +144,29 @@ export function newDeviceState(): RuleDeviceState {
   return { silent: new Map(), lastReceivedMs: new Map() };
 }
 
-function nextOf({ rule, memory }: Pick<FiringContext, 'rule' | 'memory'>) {
-  let next: { atMs: number; sensor: string; isSilence: boolean } | undefined;
+/** What time alone will cause, unless a datapoint comes before. */
+interface Due {
+  readonly atMs: number;
+  readonly sensor: string;
+  readonly isSilence: boolean;
+}
+
+/** All that is due until then, in order. In one pass: a device may have thousands of sensors that fall silent at once. */
+function allDue(of: Pick<FiringContext, 'rule' | 'memory'>, untilMs: number): readonly Due[] {
+  const due: Due[] = [];
+  for (const each of dues(of)) if (each.atMs <= untilMs) due.push(each);
+  return due.sort((a, b) => a.atMs - b.atMs);
+}
+
+function* dues({ rule, memory }: Pick<FiringContext, 'rule' | 'memory'>): Generator<Due> {
   const { since } = memory;
   if (rule.forMs > 0 && since !== undefined && memory.counts !== true) {
-    next = { atMs: since.atMs + rule.forMs, sensor: since.sensor, isSilence: false };
+    yield { atMs: since.atMs + rule.forMs, sensor: since.sensor, isSilence: false };
   }
-  if (rule.silenceMs === undefined) return next;
+  if (rule.silenceMs === undefined) return;
   for (const [sensor, lastReceivedMs] of memory.lastReceivedMs) {
-    const atMs = lastReceivedMs + rule.silenceMs;
-    if (!memory.silent.has(sensor) && (next === undefined || atMs < next.atMs)) {
-      next = { atMs, sensor, isSilence: true };
-    }
+    if (!memory.silent.has(sensor)) yield { atMs: lastReceivedMs + rule.silenceMs, sensor, isSilence: true };
   }
-  return next;
 }
 
 /** Adds an event. @returns false and adds nothing where the rule may not notify or the sensor was removed. */

@@ -145,8 +145,7 @@ export class Notifications {
       ...(patch.status === null ? { status: 'active' } : {}),
       ...(patch.throttlingS === null ? { throttlingS: 0 } : {}),
     };
-    const fields = Object.entries({ ...notification, ...change }).filter(([, value]) => value !== null);
-    assertFields(Object.fromEntries(fields) as unknown as NotificationFields);
+    assertFields(withoutNulls({ ...notification, ...change }) as NotificationFields);
     await this.#change(notification, change);
   }
 
@@ -161,8 +160,7 @@ export class Notifications {
   ): Promise<DryRunReport> {
     this.#permissions.requireRules(actor);
     const before = id === undefined ? blank : await this.get(actor, id);
-    const fields = Object.entries({ ...before, ...patch }).filter(([, value]) => value !== null && value !== undefined);
-    return this.#dryRun.run(actor, Object.fromEntries(fields) as unknown as NotificationFields, query);
+    return this.#dryRun.run(actor, withoutNulls({ ...before, ...patch }) as NotificationFields, query);
   }
 
   async setStatus(actor: Actor, id: string, status: Status): Promise<void> {
@@ -180,8 +178,8 @@ export class Notifications {
     const isStarted = change.status === 'active' && before.status !== 'active';
     const resetsState = isStarted || fieldsResettingState.some((field) => change[field] !== undefined);
     const sinceMs = this.#clock.now();
-    const isLarger = isStarted || change.condition !== undefined || change.action !== undefined;
-    const fields = { ...before, ...change } as Notification;
+    const isLarger = isStarted || fieldsWithWeight.some((field) => change[field] !== undefined);
+    const fields = withoutNulls({ ...before, ...change }) as Notification;
     const release = isLarger ? this.#reserve(before.authorKey, fields, before) : () => {};
     try {
       await this.#ruleChanges.change(before.id, ({ newest, seen }) =>
@@ -211,9 +209,17 @@ export class Notifications {
   }
 }
 
-function weightOf({ condition, action }: NotificationFields): RuleWeight {
+/** In a change null takes a field away. */
+function withoutNulls(fields: object): object {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null && value !== undefined));
+}
+
+/** The fields that decide how much memory a rule takes. */
+const fieldsWithWeight = ['condition', 'action', 'hysteresis', 'forS', 'silenceS', 'recoveryMessage'] as const;
+
+function weightOf({ condition, action, ...extras }: NotificationFields): RuleWeight {
   const [conditionJson, actionJson] = [JSON.stringify(condition), JSON.stringify(action)];
-  return { devices: textsOf(condition['devices']), conditionJson, actionJson };
+  return { devices: textsOf(condition['devices']), conditionJson, actionJson, extras };
 }
 
 /** An action of another form or type replaces the whole action: merged fields would be meaningless. */

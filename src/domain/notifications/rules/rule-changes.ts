@@ -2,7 +2,10 @@
 // change. Implemented by watching/watcher.ts, called by notifications.ts alone.
 import type { DeviceId } from '../../devices/device.ts';
 import type { UserKey } from '../../users/user.ts';
-import type { NotificationId } from './notification.ts';
+import type { NotificationFields, NotificationId } from './notification.ts';
+
+/** Fields that most rules do not have. */
+export type RuleExtras = Pick<NotificationFields, 'hysteresis' | 'forS' | 'silenceS' | 'recoveryMessage'>;
 
 /** The position of the evaluation when a change is written. */
 export interface SeqSource {
@@ -17,6 +20,7 @@ export interface RuleWeight {
   readonly devices: readonly DeviceId[];
   readonly conditionJson: string;
   readonly actionJson: string;
+  readonly extras: RuleExtras;
 }
 
 export interface RuleChanges {

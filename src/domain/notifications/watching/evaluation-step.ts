@@ -1,4 +1,6 @@
 // The state of one step of the evaluator: the devices that it evaluates, and results that are not stored yet.
+import { WorkPieces } from '../../../base/time/next-loop-turn.ts';
+import { limits } from '../../../config/limits.ts';
 import { jsonValue, type StoredValue } from '../../datapoints/datapoint.ts';
 import { calibrate } from '../../devices/calibration.ts';
 import type { Device, DeviceId } from '../../devices/device.ts';
@@ -7,7 +9,7 @@ import type { Fence } from '../../ports/coordination.ts';
 import type { Actor, UserKey } from '../../users/user.ts';
 import type { Lookup } from '../rules/expression-evaluation.ts';
 import type { RuleEntry, SensorRules, SortedRules } from './rule-index.ts';
-import type { RecordedFiring, WatchRecord } from './watch-store.ts';
+import type { RecordedFiring, RecordedMemory } from './watch-store.ts';
 
 /** A sensor whose values rules need. */
 export interface WatchedSensor {
@@ -65,11 +67,23 @@ export class EvaluationStep {
   /** Sensors with a new value in this step. */
   readonly moved: WatchedSensor[] = [];
   firings: { readonly entry: RuleEntry; readonly firing: RecordedFiring }[] = [];
-  memories = new Map<string, WatchRecord['memories'][number]>();
-  rulesEvaluated = 0;
+  memories = new Map<string, RecordedMemory>();
+  readonly pieces = new WorkPieces(limits.pieceMsMax);
+  /** Characters of messages and states that are not stored yet. */
+  resultChars = 0;
 
   constructor(fence: Fence) {
     this.fence = fence;
+  }
+
+  /** Whether the results are so large that they must be stored before there are more. */
+  get isFull(): boolean {
+    return this.firings.length >= limits.watchFiringsMax || this.resultChars >= limits.watchResultChars;
+  }
+
+  /** Whether results have to be stored, or other work has to have its turn, before the step goes on. */
+  get needsPause(): boolean {
+    return this.isFull || this.pieces.isOver;
   }
 
   get hasResults(): boolean {

@@ -5,7 +5,7 @@
 import { entryBytes, heapBytes } from '../../../base/memory/heap-bytes.ts';
 import { LruCache } from '../../../base/memory/lru-cache.ts';
 import type { Clock } from '../../../base/time/clock.ts';
-import { nextLoopTurn } from '../../../base/time/next-loop-turn.ts';
+import { WorkPieces } from '../../../base/time/next-loop-turn.ts';
 import { limits } from '../../../config/limits.ts';
 import type { StoredValue } from '../../datapoints/datapoint.ts';
 import type { Reading } from '../../datapoints/ingest/reading.ts';
@@ -115,13 +115,13 @@ export class Evaluator {
       // A removed sensor, or a new one with its id, is not in the map.
       if (watch === undefined) continue;
       for (let index = 0; index < push.readings.length; index++) {
-        if (push.firstSeq + index <= seenSeq || !this.#mayConcernRules(step, push, index, watch)) continue;
+        if (push.firstSeq + index <= seenSeq) continue;
+        // Before the value changes, because alarms up to this datapoint are evaluated with the earlier values.
+        if (watch.watched.hasTimes) await this.#applyElapsedTime(step, watch, push.receivedMs);
+        if (!this.#mayConcernRules(push, index, { step, watch })) continue;
         for (const entry of watch.rules.entries) {
           this.#evaluateDatapoint(step, entry, { push, index, watch });
-          step.rulesEvaluated += 1;
-          // A step may have many rules: saving or yielding between them keeps the event loop free for requests.
-          if (step.firings.length >= limits.watchFiringsMax) await this.#record(step, undefined);
-          else if (step.rulesEvaluated % limits.watchTurnRules === 0) await nextLoopTurn();
+          if (step.needsPause) await this.#pause(step);
         }
         watch.rules.updateThrottledUntil(push.receivedMs);
       }
@@ -134,6 +134,12 @@ export class Evaluator {
     }
   }
 
+  /** A step may have many rules: storing or yielding between them keeps memory and the event loop free for requests. */
+  async #pause(step: EvaluationStep): Promise<void> {
+    if (step.isFull) await this.#record(step, undefined);
+    await step.pieces.next();
+  }
+
   /** Evaluates alarms that are due, stores the results and arranges the next alarms. */
   async evaluateAlarms(
     due: readonly Alarm[],
@@ -144,7 +150,7 @@ export class Evaluator {
       const device = { id };
       await this.#load(step, [{ device }], upToSeq);
       this.#evaluateRule(step, { entry, device: id, watched: step.watchedDevices.get(id), untilMs: this.#clock.now() });
-      if (step.firings.length >= limits.watchFiringsMax) await this.#record(step, undefined);
+      if (step.needsPause) await this.#pause(step);
     }
     step.releaseValues();
     if (step.hasResults) await this.#record(step, upToSeq);
@@ -154,9 +160,11 @@ export class Evaluator {
   /** Arranges the alarms of a rule with `for` or `silence` when it is loaded; silence counts from the last datapoint. */
   async prepare(entry: RuleEntry): Promise<void> {
     if (!entry.record.hasTimes) return;
+    const pieces = new WorkPieces(limits.pieceMsMax);
     for (const id of entry.rule.devices) {
       await this.#loadLastReceived(entry, id);
       this.#alarms.arrange(entry, id);
+      if (pieces.isOver) await pieces.next();
     }
   }
 
@@ -175,23 +183,26 @@ export class Evaluator {
   }
 
   /** Sets the sensor's value to the datapoint's. @returns false where no rule can fire or change state because of it. */
-  #mayConcernRules(step: EvaluationStep, push: SeenPush, index: number, watch: WatchedSensor): boolean {
-    const { receivedMs, isQuiet } = push;
-    const { rules, watched, sensor } = watch;
+  #mayConcernRules(
+    push: SeenPush,
+    index: number,
+    { step, watch }: { readonly step: EvaluationStep; readonly watch: WatchedSensor },
+  ): boolean {
+    const { receivedMs, skipsRules } = push;
+    const { rules, sensor } = watch;
     const { value, timestampMs } = push.readings.at(index) as Reading;
-    // Before the value changes, because alarms up to this datapoint are evaluated with the earlier values.
-    if (watched.hasTimes) this.#applyElapsedTime(step, watch, receivedMs);
     step.move(watch, value);
     // Without a timestamp (`NaN`) the last comparison is false: such a datapoint is never too old.
-    if (receivedMs < rules.throttledUntilMs || isQuiet || receivedMs - timestampMs > this.#oldMs) return false;
+    if (receivedMs < rules.throttledUntilMs || skipsRules || receivedMs - timestampMs > this.#oldMs) return false;
     return typeof value !== 'number' || !rules.cannotFireAt(calibrate(value, sensor.calibration));
   }
 
   /** Applies the time that passed before the datapoint, for the rules that it concerns. */
-  #applyElapsedTime(step: EvaluationStep, { rules, watched }: WatchedSensor, receivedMs: number): void {
+  async #applyElapsedTime(step: EvaluationStep, { rules, watched }: WatchedSensor, receivedMs: number): Promise<void> {
     for (const entry of rules.entries) {
       if (!entry.record.hasTimes) continue;
       this.#evaluateRule(step, { entry, device: watched.device.id, watched, untilMs: receivedMs });
+      if (step.needsPause) await this.#pause(step);
     }
   }
 
@@ -214,9 +225,10 @@ export class Evaluator {
 
   /** Loads for each device of the step its rules, their authors and the last values of its sensors. */
   async #load(step: EvaluationStep, pushes: readonly Pick<SeenPush, 'device'>[], upToSeq: number): Promise<void> {
-    let entered = 0;
     for (const { device: asked } of pushes) {
       if (step.watchedDevices.has(asked.id)) continue;
+      if (step.pieces.isOver) await step.pieces.next();
+      for (const _ of this.#index.parse(asked.id)) if (step.pieces.isOver) await step.pieces.next();
       const rules = this.#index.of(asked.id);
       const isKnown = rules?.authors.every((author) => step.actors.has(author)) === true;
       if (rules !== undefined && !isKnown) await this.#loadAuthors(step, rules);
@@ -226,12 +238,10 @@ export class Evaluator {
         continue;
       }
       const missing = this.#addDevice(step, device, rules);
-      if (missing.length > 0) await this.#readValues(missing, upToSeq);
-      entered += rules.bySensor.size;
-      if (entered < limits.watchTurnRules) continue;
-      entered = 0;
-      await nextLoopTurn();
+      if (missing.length > 0) await this.#readValues(missing, { upToSeq, pieces: step.pieces });
     }
+    // What is evaluated is a piece of its own: a step with few rules takes one turn.
+    step.pieces.begin();
   }
 
   async #loadAuthors(step: EvaluationStep, { authors }: SortedRules): Promise<void> {
@@ -254,8 +264,12 @@ export class Evaluator {
     return watched.watches.filter(({ value }) => value === undefined);
   }
 
-  async #readValues(watches: readonly WatchedSensor[], upToSeq: number): Promise<void> {
+  async #readValues(
+    watches: readonly WatchedSensor[],
+    { upToSeq, pieces }: { readonly upToSeq: number; readonly pieces: WorkPieces },
+  ): Promise<void> {
     for (const watch of watches) {
+      if (pieces.isOver) await pieces.next();
       const { key } = watch.sensor;
       watch.value = (await this.#series.latestUpTo(key, upToSeq))?.value;
       if (watch.value !== undefined) this.#values.set(key, watch.value);
@@ -283,8 +297,10 @@ export class Evaluator {
       for (const event of events) this.#addFiring(step, event, { entry, author, lookup: watched.lookup, seq });
     if (!hasMemory || serializeDeviceState(memory) === before) return;
     if (seq !== undefined) memory.seq = seq;
+    const { key, watchedSinceMs } = record;
     const memoryNow = serializeDeviceState(memory);
-    step.memories.set(`${record.key} ${device}`, { rule: record.key, device, memory: memoryNow });
+    step.memories.set(`${key} ${device}`, { rule: key, device, memory: memoryNow, watchedSinceMs });
+    step.resultChars += memoryNow.length;
   }
 
   /** Whether a rule may send messages about a device now: it has not expired, and its author may read the data. */
@@ -309,6 +325,7 @@ export class Evaluator {
     const isCounted = event.kind === 'fires';
     const base = { rule: record.key, author: record.author, isCounted, timesSent };
     step.firings.push({ entry, firing: { ...base, atMs: event.atMs, seq, messages } });
+    for (const { text } of messages) step.resultChars += text.length;
     if (!isCounted) return;
     entry.timesSent += 1;
     entry.afterSeq = Math.max(entry.afterSeq, seq ?? 0);
@@ -318,6 +335,7 @@ export class Evaluator {
     const { firings, memories } = step;
     step.firings = [];
     step.memories = new Map();
+    step.resultChars = 0;
     const record = { firings: firings.map(({ firing }) => firing), memories: [...memories.values()], followedSeq };
     const unrecorded = new Set(await this.#watchStore.record(record, step.fence));
     for (const { entry, firing } of firings) {

@@ -10,10 +10,10 @@ export async function pushesOf(
   { watchStore, index }: { readonly watchStore: Pick<WatchStore, 'sensorRefsOf'>; readonly index: RuleIndex },
 ): Promise<SeenPush[]> {
   const sensorRefs = await watchStore.sensorRefsOf([...new Set(points.map(({ sensor }) => sensor))]);
-  return points.flatMap(({ sensor: key, seq, receivedMs, timestampMs = Number.NaN, value, isQuiet }) => {
+  return points.flatMap(({ sensor: key, seq, receivedMs, timestampMs = Number.NaN, value, skipsRules }) => {
     const ref = sensorRefs.get(key);
     if (ref === undefined || index.of(ref.device)?.bySensor.has(ref.sensor) !== true) return [];
     const readings = [{ value, timestampMs }];
-    return [{ device: { id: ref.device }, sensor: { key }, readings, receivedMs, firstSeq: seq, isQuiet }];
+    return [{ device: { id: ref.device }, sensor: { key }, readings, receivedMs, firstSeq: seq, skipsRules }];
   });
 }

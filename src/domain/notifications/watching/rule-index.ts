@@ -21,6 +21,8 @@ import type { WatchedRule } from './watch-store.ts';
 /** An active rule and its state. */
 export class RuleEntry {
   readonly record: WatchedRule;
+  /** Its memory, in bytes, about. */
+  readonly weight: number;
   readonly ruleState: RuleState;
   timesSent: number;
   /** Datapoints up to this seq are ignored. */
@@ -36,6 +38,7 @@ export class RuleEntry {
 
   constructor(record: WatchedRule) {
     this.record = record;
+    this.weight = weightOf(record);
     this.ruleState = { lastFiredMs: record.lastFiredMs };
     this.timesSent = record.timesSent;
     this.afterSeq = record.afterSeq;
@@ -176,6 +179,7 @@ interface DeviceRules {
   readonly entries: Set<RuleEntry>;
   /** Computed when first needed; dropped when a rule of the device changes or memory is short. */
   sorted: SortedRules | undefined;
+  /** Bytes of it and of the parsed rules, which stay when a rule of the device changes. */
   sortedBytes: number;
 }
 
@@ -185,16 +189,47 @@ const ruleBytes = 400;
 const ruleDeviceBytes = 300;
 /** Measured bytes of memory for each sensor in `SortedRules`. */
 const sortedSensorBytes = 300;
-/** Estimated bytes for each character of a parsed condition. */
+/** Measured bytes of memory of a rule's state for one device, and for one sensor of it that may fall silent. */
+const deviceStateBytes = 500;
+const silentSensorBytes = 128;
+/**
+ * Estimated bytes for each character of a parsed condition; and of its characters beyond this length, which are short
+ * ids of sensors at worst. Long conditions count as if they were parsed at all times.
+ */
 const parsedBytesEach = 4;
+const longConditionChars = 1024;
+const longConditionBytesEach = 12;
 
-function weightOf({ devices, conditionJson, actionJson }: RuleWeight): number {
-  return ruleBytes + textHeapBytes(conditionJson) + textHeapBytes(actionJson) + devices.length * ruleDeviceBytes;
+function weightOf(rule: RuleWeight): number {
+  const { devices, conditionJson, actionJson, extras } = rule;
+  const { hysteresis = '', recoveryMessage = '', forS = 0, silenceS } = extras;
+  const texts = [conditionJson, actionJson, hysteresis, recoveryMessage];
+  const textBytes = texts.reduce((sum, text) => sum + textHeapBytes(text), longConditionBytes(conditionJson));
+  const hasState = hysteresis !== '' || recoveryMessage !== '' || forS > 0 || silenceS !== undefined;
+  const silentBytes = silenceS === undefined ? 0 : sensorsIn(rule) * silentSensorBytes;
+  const deviceBytes = ruleDeviceBytes + (hasState ? deviceStateBytes : 0) + silentBytes;
+  // A rule with state is parsed when it is loaded, and stays so.
+  const parsedBytes = hasState ? parsedBytesEach * (conditionJson.length + entryBytes) : 0;
+  return ruleBytes + textBytes + parsedBytes + devices.length * deviceBytes;
+}
+
+function longConditionBytes(conditionJson: string): number {
+  return Math.max(0, conditionJson.length - longConditionChars) * longConditionBytesEach;
+}
+
+/** How many sensors of a device the rule watches at most, whether the device has them or not. */
+function sensorsIn({ conditionJson, actionJson, extras }: RuleWeight): number {
+  const condition = JSON.parse(conditionJson) as JsonObject;
+  const action = JSON.parse(actionJson) as JsonObject;
+  return toRule({ condition, action, status: 'active', throttlingS: 0, ...extras }).sensors.length;
 }
 
 function sortedBytesOf(entries: ReadonlySet<RuleEntry>, { bySensor }: SortedRules): number {
   let bytes = bySensor.size * sortedSensorBytes;
-  for (const { record } of entries) bytes += parsedBytesEach * (record.conditionJson.length + entryBytes);
+  for (const { record } of entries) {
+    const { conditionJson } = record;
+    bytes += parsedBytesEach * (conditionJson.length + entryBytes) + longConditionBytes(conditionJson);
+  }
   return bytes;
 }
 
@@ -205,7 +240,7 @@ export class RuleIndex {
     multiple: limits.ruleBytesMultiple,
     pool: remembered,
   });
-  /** Devices whose rules are sorted, the oldest first. */
+  /** Devices whose rules are sorted, or were until one changed, the oldest first. */
   readonly #sorted = new Set<DeviceRules>();
   #sortedBytes = 0;
 
@@ -216,6 +251,12 @@ export class RuleIndex {
   of(device: DeviceId): SortedRules | undefined {
     const rules = this.#devices.get(device);
     return rules === undefined ? undefined : (rules.sorted ?? this.#sort(rules));
+  }
+
+  /** Parses the rules of a device that are not, one in each step: a device may have thousands, and `of` needs all. */
+  *parse(device: DeviceId): Generator<Rule> {
+    const rules = this.#devices.get(device);
+    if (rules !== undefined && rules.sorted === undefined) for (const entry of rules.entries) yield entry.rule;
   }
 
   find(id: NotificationId): RuleEntry | undefined {
@@ -246,12 +287,12 @@ export class RuleIndex {
     const entry = new RuleEntry(record);
     this.#entries.set(record.id, entry);
     // Counted even beyond the budget: a rule that is stored must be evaluated.
-    this.#budget.count(record.author, weightOf(record));
+    this.#budget.count(record.author, entry.weight);
     for (const device of new Set(record.devices)) {
       const rules = this.#devices.get(device) ?? { entries: new Set(), sorted: undefined, sortedBytes: 0 };
       this.#devices.set(device, rules);
       rules.entries.add(entry);
-      this.#forgetSorted(rules);
+      rules.sorted = undefined;
     }
     return entry;
   }
@@ -261,13 +302,15 @@ export class RuleIndex {
     if (entry === undefined) return;
     entry.isGone = true;
     this.#entries.delete(id);
-    this.#budget.release(entry.record.author, weightOf(entry.record));
+    this.#budget.release(entry.record.author, entry.weight);
     for (const device of entry.record.devices) {
       const rules = this.#devices.get(device);
       if (rules === undefined) continue;
       rules.entries.delete(entry);
+      rules.sorted = undefined;
+      if (rules.entries.size > 0) continue;
       this.#forgetSorted(rules);
-      if (rules.entries.size === 0) this.#devices.delete(device);
+      this.#devices.delete(device);
     }
   }
 
@@ -275,7 +318,7 @@ export class RuleIndex {
   clear(): void {
     for (const entry of this.#entries.values()) {
       entry.isGone = true;
-      this.#budget.release(entry.record.author, weightOf(entry.record));
+      this.#budget.release(entry.record.author, entry.weight);
     }
     this.#devices.clear();
     this.#entries.clear();
@@ -284,6 +327,7 @@ export class RuleIndex {
   }
 
   #sort(rules: DeviceRules): SortedRules {
+    this.#forgetSorted(rules);
     const sorted = new SortedRules(rules.entries);
     const bytes = sortedBytesOf(rules.entries, sorted);
     for (const oldest of this.#sorted) {

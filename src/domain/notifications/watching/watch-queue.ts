@@ -13,7 +13,7 @@ export interface SeenPush {
   readonly receivedMs: number;
   readonly firstSeq: number;
   /** True where no rule is evaluated for the push (`Prefer: notify=none`, CSV, imports). */
-  readonly isQuiet: boolean;
+  readonly skipsRules: boolean;
 }
 
 export class WatchQueue {

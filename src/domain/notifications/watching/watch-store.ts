@@ -5,11 +5,10 @@ import type { SensorId, SensorKey } from '../../devices/sensor.ts';
 import type { Fence } from '../../ports/coordination.ts';
 import type { UserKey } from '../../users/user.ts';
 import type { NewMessage } from '../outbox/message.ts';
-import type { NotificationFields, NotificationId } from '../rules/notification.ts';
+import type { NotificationId } from '../rules/notification.ts';
+import type { RuleExtras } from '../rules/rule-changes.ts';
 
 export type RuleKey = number & { readonly __brand?: 'RuleKey' };
-
-export type RuleExtras = Pick<NotificationFields, 'hysteresis' | 'forS' | 'silenceS' | 'recoveryMessage'>;
 
 /** An active rule as held in memory, unparsed; most of 100 000 are never parsed. */
 export interface WatchedRule {
@@ -24,7 +23,6 @@ export interface WatchedRule {
   readonly actionJson: string;
   readonly throttlingS: number;
   readonly expiresMs: number | undefined;
-  /** Fields that most rules do not have. */
   readonly extras: RuleExtras;
   readonly timesSent: number;
   readonly lastFiredMs: number | undefined;
@@ -50,9 +48,18 @@ export interface RecordedFiring {
   readonly messages: readonly NewMessage[];
 }
 
+/** What a rule with state remembers of a device. */
+export interface RecordedMemory {
+  readonly rule: RuleKey;
+  readonly device: DeviceId;
+  readonly memory: string;
+  /** That of the rule when it was evaluated: not stored where the rule has another form since, which begins anew. */
+  readonly watchedSinceMs: number;
+}
+
 export interface WatchRecord {
   readonly firings: readonly RecordedFiring[];
-  readonly memories: readonly { readonly rule: RuleKey; readonly device: DeviceId; readonly memory: string }[];
+  readonly memories: readonly RecordedMemory[];
   /** Datapoints up to this seq have been evaluated; undefined: unchanged. */
   readonly followedSeq: number | undefined;
 }

@@ -21,7 +21,8 @@ import type { Evaluator } from './evaluator.ts';
 import { pushesOf } from './logged-pushes.ts';
 import type { RuleIndex } from './rule-index.ts';
 import { loadRules } from './rule-loading.ts';
-import { lastSeqOf, type SeenPush, WatchQueue } from './watch-queue.ts';
+import { WatchProgress } from './watch-progress.ts';
+import type { SeenPush } from './watch-queue.ts';
 import type { WatchStore } from './watch-store.ts';
 
 export class Watcher implements RuleChanges {
@@ -35,17 +36,7 @@ export class Watcher implements RuleChanges {
   readonly #alarms: Alarms;
   readonly #leadership: Leadership;
   #alarmTimer: NodeJS.Timeout | undefined;
-  readonly #queue = new WatchQueue({ datapointsMax: limits.watchQueueMax, bytesMax: limits.watchQueueBytesMax });
-  /** True while datapoints are read from the log instead of from the queue. */
-  #isBehind = true;
-  /** True while this process evaluates, from when there are rules. */
-  #isFollowing = false;
-  /** Datapoints up to this seq have been evaluated. */
-  #seenSeq = 0;
-  /** Seq of the last datapoint received from the feed. */
-  #feedSeq = 0;
-  /** The position last confirmed to the log. */
-  #followedSeq = 0;
+  readonly #progress: WatchProgress;
   /** When the position was last stored with a step, in milliseconds since 1970 UTC. */
   #recordedMs = 0;
   /** When it last ran out of work, in milliseconds of the monotonic clock. */
@@ -70,6 +61,7 @@ export class Watcher implements RuleChanges {
   }) {
     this.#feed = parts.feed;
     this.#commitLog = parts.commitLog;
+    this.#progress = new WatchProgress(parts.commitLog);
     this.#watchStore = parts.watchStore;
     this.#evaluator = parts.evaluator;
     this.#index = parts.index;
@@ -84,7 +76,7 @@ export class Watcher implements RuleChanges {
     this.#unsubscribe = this.#feed.subscribe((committed) => {
       if (committed.kind === 'sensor') this.#receive(committed);
     });
-    this.#feedSeq = this.#commitLog.lastPosition;
+    this.#progress.noteReceived(this.#commitLog.lastPosition);
     await this.#exclusively(async () => {
       if ((await this.#lead()) === undefined) await this.#load();
     });
@@ -94,7 +86,7 @@ export class Watcher implements RuleChanges {
   /** The lease, if this process holds it or can take it; then it continues at the position that is stored. */
   async #lead(): Promise<Lease | undefined> {
     if (this.#leadership.lease !== undefined) return this.#leadership.lease;
-    this.#isFollowing = false;
+    this.#progress.stopFollowing();
     return this.#leadership.take(async (lease) => {
       await this.#load();
       if (this.#index.size === 0) this.#commitLog.confirm(undefined, lease);
@@ -117,7 +109,7 @@ export class Watcher implements RuleChanges {
       await this.#ensureFollowing(newest);
       await this.#evaluateUpTo(newest);
       try {
-        return await write({ newest, seen: this.#isFollowing ? this.#position() : 0 });
+        return await write({ newest, seen: this.#progress.isFollowing ? this.#progress.position() : 0 });
       } finally {
         await this.#refresh(id);
       }
@@ -136,7 +128,7 @@ export class Watcher implements RuleChanges {
   /** Adds a rule that `write` stores; many may be added at once. */
   async add<T>(id: NotificationId, write: (seqs: Pick<SeqSource, 'newest'>) => Promise<T>): Promise<T> {
     const newest = this.#commitLog.lastPosition;
-    if (!this.#isFollowing) await this.#exclusively(() => this.#ensureFollowing(newest));
+    if (!this.#progress.isFollowing) await this.#exclusively(() => this.#ensureFollowing(newest));
     try {
       return await write({ newest });
     } finally {
@@ -147,7 +139,7 @@ export class Watcher implements RuleChanges {
   /** Evaluates datapoints up to a change with the old rule, unless too many are waiting. */
   async #evaluateUpTo(seq: number): Promise<void> {
     try {
-      const isBehind = () => this.#isFollowing && this.#position() < seq;
+      const isBehind = () => this.#progress.isFollowing && this.#progress.position() < seq;
       for (let steps = 0; isBehind() && steps < limits.watchStepsBeforeChange; steps++) await this.#step();
     } catch (error) {
       await this.#noteFailure(error);
@@ -158,12 +150,12 @@ export class Watcher implements RuleChanges {
 
   /** Number of datapoints in memory that wait to be evaluated. */
   get waitingDatapoints(): number {
-    return this.#queue.datapoints;
+    return this.#progress.waitingDatapoints;
   }
 
   /** Number of datapoints stored after the last evaluated one, whether rules concern them or not. */
   get behindDatapoints(): number {
-    return this.#isFollowing ? Math.max(this.#commitLog.lastPosition - this.#position(), 0) : 0;
+    return this.#progress.behindDatapoints;
   }
 
   /** Resolves when everything is evaluated, including what time has made due and what failed before. */
@@ -184,8 +176,8 @@ export class Watcher implements RuleChanges {
     await this.#running;
     await this.#exclusively(async () => {
       const { lease } = this.#leadership;
-      if (lease === undefined || !this.#isFollowing || this.#isBehind) return;
-      await this.#watchStore.record({ firings: [], memories: [], followedSeq: this.#position() }, lease);
+      if (lease === undefined || !this.#progress.isFollowing || this.#progress.isBehind) return;
+      await this.#watchStore.record({ firings: [], memories: [], followedSeq: this.#progress.position() }, lease);
     }).catch((error: unknown) =>
       this.#log.warn({ err: error }, 'the position of the watcher of notifications could not be saved'),
     );
@@ -196,40 +188,23 @@ export class Watcher implements RuleChanges {
   #receive(push: CommittedPush): void {
     const { readings, firstSeq } = push;
     if (readings.length === 0) return;
-    this.#feedSeq = firstSeq + readings.length - 1;
-    if (!this.#isFollowing || this.#isBehind) {
-      if (this.#isFollowing) this.#wake();
+    const progress = this.#progress;
+    progress.noteReceived(firstSeq + readings.length - 1);
+    if (!progress.isFollowing || progress.isBehind) {
+      if (progress.isFollowing) this.#wake();
       return;
     }
     const rules = this.#index.of(push.device.id);
-    if (rules?.bySensor.has(push.sensor.id) === true) this.#enqueue(push);
-    else if (this.#feedSeq - this.#followedSeq > limits.watchFollowStep && this.#isAtRest) this.#confirmPosition();
-  }
-
-  #enqueue(push: CommittedPush): void {
-    if (!this.#queue.add(push)) this.#fallBehind();
-    this.#wake();
-  }
-
-  #fallBehind(): void {
-    this.#isBehind = true;
-    this.#queue.clear();
+    if (rules?.bySensor.has(push.sensor.id) === true) {
+      progress.add(push);
+      this.#wake();
+    } else if (progress.unconfirmed > limits.watchFollowStep && this.#isAtRest) {
+      progress.confirm(this.#leadership.lease);
+    }
   }
 
   get #isAtRest(): boolean {
-    return this.#running === undefined && this.#queue.isEmpty && !this.#isBehind;
-  }
-
-  /** Datapoints up to this seq have been evaluated. */
-  #position(): number {
-    if (!this.#isBehind && this.#queue.isEmpty) this.#seenSeq = Math.max(this.#seenSeq, this.#feedSeq);
-    return this.#seenSeq;
-  }
-
-  #confirmPosition(): void {
-    this.#followedSeq = this.#position();
-    const { lease } = this.#leadership;
-    if (lease !== undefined) this.#commitLog.confirm(this.#followedSeq, lease);
+    return this.#running === undefined && this.#progress.isQueueEmpty && !this.#progress.isBehind;
   }
 
   #wake(): void {
@@ -253,7 +228,7 @@ export class Watcher implements RuleChanges {
   }
 
   #hasWork(): boolean {
-    return this.#isFollowing && (this.#isBehind || !this.#queue.isEmpty || this.#alarms.isDue);
+    return this.#progress.hasDatapoints || (this.#progress.isFollowing && this.#alarms.isDue);
   }
 
   /**
@@ -262,7 +237,7 @@ export class Watcher implements RuleChanges {
    */
   async #gather(): Promise<void> {
     const isBusy = performance.now() - this.#idleSinceMs < limits.watchGatherMs;
-    if (!isBusy || this.#isBehind) await nextLoopTurn();
+    if (!isBusy || this.#progress.isBehind) await nextLoopTurn();
     else await new Promise<void>((resolve) => setTimeout(resolve, limits.watchGatherMs));
   }
 
@@ -297,31 +272,30 @@ export class Watcher implements RuleChanges {
   /** One step; false when there was nothing to do. */
   async #step(): Promise<boolean> {
     const lease = await this.#lead();
-    if (lease === undefined || !this.#isFollowing) return false;
-    if (this.#isBehind) return this.#catchUp(lease);
-    if (this.#queue.isEmpty) return this.#evaluateDueAlarms(lease);
-    const pushes = this.#queue.take(limits.watchStepDatapoints);
+    const progress = this.#progress;
+    if (lease === undefined || !progress.isFollowing) return false;
+    if (progress.isBehind) return this.#catchUp(lease);
+    if (progress.isQueueEmpty) return this.#evaluateDueAlarms(lease);
+    const pushes = progress.take(limits.watchStepDatapoints);
     await this.#evaluate(pushes, lease);
-    this.#seenSeq = Math.max(this.#seenSeq, lastSeqOf(pushes));
+    progress.noteEvaluated(pushes);
     // With the queue empty, everything received from the feed has been evaluated.
-    this.#confirmPosition();
+    progress.confirm(this.#leadership.lease);
     return true;
   }
 
   /** Reads the log after the last evaluated datapoint; returns to the feed at its end. */
   async #catchUp(fence: Fence): Promise<boolean> {
-    const feedSeq = this.#feedSeq;
-    const points = await this.#commitLog.readAfter(this.#seenSeq);
+    const { feedSeq, seenSeq } = this.#progress;
+    const points = await this.#commitLog.readAfter(seenSeq);
     const first = points[0];
     const last = points.at(-1);
     if (first === undefined || last === undefined) {
-      // The read reached the end of the log. Datapoints that the feed has published since it began are read next time.
-      this.#seenSeq = Math.max(this.#seenSeq, feedSeq);
-      this.#isBehind = this.#feedSeq > this.#seenSeq;
-      this.#confirmPosition();
+      this.#progress.noteEnd(feedSeq);
+      this.#progress.confirm(this.#leadership.lease);
       return true;
     }
-    const datapoints = first.seq - this.#seenSeq - 1;
+    const datapoints = first.seq - seenSeq - 1;
     if (datapoints > 0) {
       this.#log.error(
         { datapoints },
@@ -329,9 +303,7 @@ export class Watcher implements RuleChanges {
       );
     }
     await this.#evaluate(await pushesOf(points, { watchStore: this.#watchStore, index: this.#index }), fence);
-    this.#seenSeq = last.seq;
-    this.#followedSeq = last.seq;
-    this.#commitLog.confirm(last.seq, fence);
+    this.#progress.noteRead(last.seq, fence);
     return true;
   }
 
@@ -340,29 +312,19 @@ export class Watcher implements RuleChanges {
     const nowMs = this.#clock.now();
     const isPositionDue = nowMs - this.#recordedMs > limits.watchNotedMs;
     if (isPositionDue) this.#recordedMs = nowMs;
-    await this.#evaluator.evaluate(pushes, { seenSeq: this.#seenSeq, isPositionDue, fence });
+    await this.#evaluator.evaluate(pushes, { seenSeq: this.#progress.seenSeq, isPositionDue, fence });
   }
 
   async #evaluateDueAlarms(fence: Fence): Promise<boolean> {
     const due = this.#alarms.take(limits.watchStepDatapoints);
     if (due.length === 0) return false;
-    await this.#evaluator.evaluateAlarms(due, { upToSeq: this.#position(), fence });
+    await this.#evaluator.evaluateAlarms(due, { upToSeq: this.#progress.position(), fence });
     return true;
   }
 
   async #ensureFollowing(seq: number): Promise<void> {
     const lease = await this.#lead();
-    if (lease !== undefined && !this.#isFollowing) this.#followFrom(seq, lease);
-  }
-
-  #followFrom(seq: number, fence: Fence): void {
-    this.#seenSeq = seq;
-    this.#feedSeq = Math.max(this.#feedSeq, seq);
-    this.#followedSeq = seq;
-    this.#isFollowing = true;
-    // The feed may have published datapoints after `seq` that are not in the queue: they are read from the log.
-    this.#fallBehind();
-    this.#commitLog.confirm(seq, fence);
+    if (lease !== undefined && !this.#progress.isFollowing) this.#progress.followFrom(seq, lease);
   }
 
   /** Continues at the stored position. */
@@ -371,7 +333,7 @@ export class Watcher implements RuleChanges {
     let earliest = Number.POSITIVE_INFINITY;
     for (const { afterSeq } of this.#index.entries()) earliest = Math.min(earliest, afterSeq);
     const stored = (await this.#commitLog.confirmedPosition()) ?? 0;
-    this.#followFrom(Math.min(Math.max(stored, earliest), this.#commitLog.lastPosition), fence);
+    this.#progress.followFrom(Math.min(Math.max(stored, earliest), this.#commitLog.lastPosition), fence);
   }
 
   #load(): Promise<void> {
@@ -384,14 +346,14 @@ export class Watcher implements RuleChanges {
     else await this.#evaluator.prepare(this.#index.add(rule));
     this.#evaluator.forgetValues();
     // The queue lacks pushes of sensors that only the changed rule concerns: they are read from the log.
-    if (!this.#queue.isEmpty) this.#fallBehind();
+    if (!this.#progress.isQueueEmpty) this.#progress.fallBehind();
   }
 
   /** Loads the rules again, which discards all results that were not stored. */
   async #discardUnstored(): Promise<void> {
     try {
       await this.#load();
-      if (this.#isFollowing) this.#fallBehind();
+      if (this.#progress.isFollowing) this.#progress.fallBehind();
     } catch (error) {
       this.#log.error({ err: error }, 'the rules of notifications could not be read');
     }

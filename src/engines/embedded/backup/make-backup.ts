@@ -53,7 +53,7 @@ export async function makeBackup(
   }
 }
 
-function assertPlace(file: string, { folder, isForced }: BackupOptions): void {
+function assertPlace(file: string, { data: folder, isForced }: BackupOptions): void {
   if (!isForced) assertFree(file);
   if (`${file}${sep}`.startsWith(resolve(folder) + sep)) {
     throw new Refusal(
@@ -86,7 +86,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-async function copyDatabase({ folder, onStep }: BackupOptions, partial: string): Promise<void> {
+async function copyDatabase({ data: folder, onStep }: BackupOptions, partial: string): Promise<void> {
   const { database, path } = openFolderForReading(folder);
   const target = openSync(partial, 'r+');
   try {

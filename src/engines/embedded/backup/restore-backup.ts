@@ -26,7 +26,7 @@ export interface RestoreResult {
  * the backup), `storage`.
  */
 export async function restoreBackup(options: RestoreOptions): Promise<RestoreResult> {
-  const { folder } = options;
+  const { data: folder } = options;
   try {
     makeWithParents(resolve(folder));
   } catch (error) {
@@ -52,7 +52,7 @@ function assertEmpty(folder: string, { isReplacing }: RestoreOptions): void {
 }
 
 async function restoreInto(options: RestoreOptions, copy: string): Promise<RestoreResult> {
-  const { file, folder, onStep } = options;
+  const { file, data: folder, onStep } = options;
   // An earlier restore was interrupted, perhaps after it removed files of the old database: the temporary name has to
   // stay until a restore succeeds, so that no server starts.
   const wasInterrupted = existsSync(copy);

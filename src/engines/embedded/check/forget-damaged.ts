@@ -20,7 +20,7 @@ interface Forgotten {
 interface Damaged {
   readonly chunks: readonly number[];
   /** The first seq of each damaged row, by table. */
-  readonly rows: readonly { readonly table: 'log' | 'kept_log'; readonly firstSeq: number }[];
+  readonly rows: readonly { readonly table: 'log' | 'replay_backlog'; readonly firstSeq: number }[];
 }
 
 /** @throws Refusal `conflict` where the path is a backup, or the database is not of this release. */
@@ -60,7 +60,7 @@ function damagedChunks(database: DatabaseSync): number[] {
 }
 
 function* damagedRows(database: DatabaseSync): Generator<Damaged['rows'][number]> {
-  for (const table of ['log', 'kept_log'] as const) {
+  for (const table of ['log', 'replay_backlog'] as const) {
     for (const row of database.prepare(`SELECT ${logColumns} FROM ${table}`).iterate()) {
       const piece = toPiece(row as unknown as LogRow);
       if (piece instanceof DamagedRow) yield { table, firstSeq: piece.firstSeq };
@@ -73,7 +73,7 @@ function forget(database: DatabaseSync, damaged: Damaged): Forgotten {
   database.exec('BEGIN IMMEDIATE');
   const chunks = damaged.chunks.flatMap((id) => remove.all(id));
   chunks.push(...database.prepare('DELETE FROM damaged_chunk RETURNING count').all());
-  // A row that was set aside may also lie in kept_log; the map counts its datapoints once.
+  // A row that was set aside may also lie in replay_backlog; the map counts its datapoints once.
   const rows = new Map<unknown, unknown>();
   for (const { table, firstSeq } of damaged.rows) {
     // The row stays, without content, because seqs must have no gaps. In the log its number of datapoints is computed

@@ -14,7 +14,7 @@ export const logChecks: readonly Check[] = [
     name: 'log',
     asks: 'rows of the log can be read, each with as many datapoints as it says',
     *run(database) {
-      for (const table of ['log', 'kept_log']) {
+      for (const table of ['log', 'replay_backlog']) {
         for (const row of rowsOf(database, table)) {
           const piece = toPiece(row);
           if (piece instanceof DamagedRow) {
@@ -64,12 +64,12 @@ export const logChecks: readonly Check[] = [
           where: { table: 'counter' },
           advice,
         };
-      for (const { first_seq: first, last_seq: lastQuiet } of database
-        .prepare('SELECT * FROM quiet_run WHERE last_seq < first_seq OR last_seq > ?')
+      for (const { first_seq: first, last_seq: lastSkipped } of database
+        .prepare('SELECT * FROM rules_skipped WHERE last_seq < first_seq OR last_seq > ?')
         .iterate(end)) {
         yield {
-          what: `The quiet run ${first} to ${lastQuiet} is none.`,
-          where: { table: 'quiet_run' },
+          what: `The range ${first} to ${lastSkipped} of datapoints that skip the rules is none.`,
+          where: { table: 'rules_skipped' },
           advice: 'Remove that row.',
         };
       }

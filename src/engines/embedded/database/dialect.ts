@@ -20,7 +20,7 @@ export class NodeSqliteDialect implements Dialect {
   constructor(database: DatabaseSync) {
     this.#database = database;
     // On connections other than the search thread's a query has no time limit
-    // (engines/shared/registry/queries/time-guard.ts).
+    // (engines/shared/registry/conditions/time-guard.ts).
     database.function('within_time', () => 1);
   }
 

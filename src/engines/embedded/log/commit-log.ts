@@ -92,9 +92,13 @@ export class SqliteCommitLog implements CommitLog {
     return this.#follower.confirmedSeq();
   }
 
-  async findReceipt(id: string): Promise<PushReceipt | undefined> {
-    return this.#receipt.get(id) as PushReceipt | undefined;
+  /** One process has the data, and joins repeats by itself: there is nothing to claim. */
+  async claimReceipt(id: string, { sinceMs }: { readonly sinceMs: number }): Promise<PushReceipt | undefined> {
+    const receipt = this.#receipt.get(id) as PushReceipt | undefined;
+    return receipt !== undefined && receipt.atMs > sinceMs ? receipt : undefined;
   }
+
+  async releaseClaim(): Promise<void> {}
 
   async listFingerprints(): Promise<Iterable<StoredFingerprint>> {
     return listFingerprints(this.#reader);

@@ -108,3 +108,35 @@ test('receipts go when they are too old, however many callers there are', async 
   assert.ok(count(database, 'receipt') <= callers + 1_000, `${count(database, 'receipt')} receipts`);
   assert.equal(Number(database.prepare('SELECT max(at) AS at FROM receipt').get()?.['at']), 9 * (dayMs + 1));
 });
+
+/** Receipts with the longest answers: `callers` by `each`. */
+function pushReceipts(push: Awaited<ReturnType<typeof open>>['push'], callers: readonly string[], each: number): void {
+  const answer = 'x'.repeat(limits.keptAnswerCharsMax);
+  for (let n = 0; n < each; n++)
+    for (const caller of callers)
+      push(0, (batch) => batch.addReceipt({ id: `${caller} ${n}`, caller, bodyHash: '', answer, atMs: n }));
+}
+
+const receiptBytes = (database: DatabaseSync) =>
+  Number(database.prepare('SELECT sum(octet_length(answer)) AS bytes FROM receipt').get()?.['bytes']);
+
+test('the receipts of a caller take a bounded room, however long their answers are: the oldest go', async () => {
+  const { database, push } = await open();
+  pushReceipts(push, ['user', 'other'], 300);
+  const most = 2 * (limits.idempotencyBytesMax + limits.idempotencyTrimmedBytes);
+  assert.ok(receiptBytes(database) <= most, `${receiptBytes(database)} bytes`);
+  assert.equal(Number(database.prepare('SELECT max(at) AS at FROM receipt').get()?.['at']), 299);
+});
+
+test('the receipts of guests take a bounded room, from however many addresses they come, and none of a user’s', async () => {
+  const before = limits.idempotencyGuestBytesMax;
+  Object.assign(limits, { idempotencyGuestBytesMax: 16 * 1024 * 1024 });
+  const { database, push } = await open();
+  pushReceipts(push, ['user'], 10);
+  const addresses = Array.from({ length: 100 }, (_, n) => `address 10.0.0.${n}`);
+  pushReceipts(push, addresses, 4);
+  assert.ok(receiptBytes(database) <= 16 * 1024 * 1024, `${receiptBytes(database)} bytes`);
+  assert.ok(receiptBytes(database) >= 8 * 1024 * 1024, 'the newest stay');
+  assert.equal(Number(database.prepare("SELECT count(*) AS n FROM receipt WHERE caller = 'user'").get()?.['n']), 10);
+  Object.assign(limits, { idempotencyGuestBytesMax: before });
+});

@@ -1,11 +1,12 @@
 // The writer thread's side of datapoints: appends to the log, stores what the sealer made, deletes chunks of removed
 // sensors, and stores receipts and fingerprints of MQTT publishes in the same commit as their datapoints.
-import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import type { DatabaseSync } from 'node:sqlite';
 import { limits } from '../../../config/limits.ts';
-import { countRows, type DatapointBatch, type PushReceipt } from '../../../domain/datapoints/datapoint-batch.ts';
+import { countRows, type DatapointBatch } from '../../../domain/datapoints/datapoint-batch.ts';
 import { cutBatch, LogWriter, lastLoggedSeq } from './log.ts';
 import { LogTexts } from './log-texts.ts';
 import { PublishFingerprints, toLogColumn } from './publish-fingerprints.ts';
+import { Receipts } from './receipts.ts';
 import { ReplayBacklog } from './replay-backlog.ts';
 
 export class DatapointWriter {
@@ -14,13 +15,11 @@ export class DatapointWriter {
   readonly #backlog: ReplayBacklog;
   readonly #fingerprints: PublishFingerprints;
   readonly #texts: LogTexts;
-  readonly #insertReceipt: StatementSync;
+  readonly #receipts: Receipts;
   #nextSeq: number;
   #committedSeq: number;
   /** Datapoints up to this seq have been sealed. */
   #sealedSeq: number;
-  #receipts = 0;
-  readonly #receiptsOf = new Map<string, number>();
   /** True while chunks of removed sensors may be left. */
   purgeDue: boolean;
   /** The log may hold datapoints of removed sensors up to this seq; sealing leaves them out. */
@@ -40,9 +39,7 @@ export class DatapointWriter {
     this.#log = new LogWriter(database);
     this.#texts = new LogTexts(database);
     this.#fingerprints = new PublishFingerprints(database);
-    this.#insertReceipt = database.prepare(
-      'INSERT OR REPLACE INTO receipt (id, caller, body_hash, answer, at) VALUES (?, ?, ?, ?, ?)',
-    );
+    this.#receipts = new Receipts(database);
   }
 
   /** Number of datapoints in the log that wait to be sealed. */
@@ -103,8 +100,8 @@ export class DatapointWriter {
     if (publishes !== undefined) this.#fingerprints.add(batch.publishes, batch.publishedMs);
     this.#nextSeq = first + countRows(batch);
     if (batch.texts.length > 0) this.#texts.add(batch.texts);
-    if (batch.quiet.length > 0) this.#backlog.addQuiet(batch.quiet, first);
-    for (const receipt of batch.receipts) this.#remember(receipt);
+    if (batch.rulesSkipped.length > 0) this.#backlog.addRulesSkipped(batch.rulesSkipped, first);
+    for (const receipt of batch.receipts) this.#receipts.remember(receipt);
     return first;
   }
 
@@ -167,28 +164,6 @@ export class DatapointWriter {
     this.#database.exec('COMMIT');
     return !isDone;
   }
-
-  #remember(receipt: PushReceipt): void {
-    this.#insertReceipt.run(receipt.id, receipt.caller, receipt.bodyHash, receipt.answer, receipt.atMs);
-    const count = (this.#receiptsOf.get(receipt.caller) ?? 0) + 1;
-    this.#receiptsOf.set(receipt.caller, count % receiptsBetweenCleanings);
-    if (this.#receiptsOf.size > callersCountedMax) this.#receiptsOf.clear();
-    if (count === receiptsBetweenCleanings) this.#forgetReceiptsOf(receipt.caller);
-    this.#receipts = (this.#receipts + 1) % receiptsBetweenCleanings;
-    if (this.#receipts === 0) this.#forgetOldReceipts(receipt.atMs);
-  }
-
-  #forgetOldReceipts(nowMs: number): void {
-    this.#database.prepare('DELETE FROM receipt WHERE at < ?').run(nowMs - limits.idempotencyHours * 3_600_000);
-  }
-
-  #forgetReceiptsOf(caller: string): void {
-    this.#database
-      .prepare(
-        'DELETE FROM receipt WHERE id IN (SELECT id FROM receipt WHERE caller = ? ORDER BY at DESC LIMIT -1 OFFSET ?)',
-      )
-      .run(caller, limits.idempotencyKeysMax);
-  }
 }
 
 /** Deletes some rows of removed sensors, in each table other than the log. */
@@ -200,5 +175,3 @@ const purgeSql = [
   ([table, key]) =>
     `DELETE FROM ${table} WHERE ${key} IN (SELECT ${table}.${key} FROM purge JOIN ${table} USING (sensor) LIMIT ${limits.purgeChunksMax})`,
 );
-const receiptsBetweenCleanings = 1_000;
-const callersCountedMax = 10_000;

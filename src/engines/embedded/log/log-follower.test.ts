@@ -21,7 +21,7 @@ test('damaged rows are passed over, those that are kept for the rules too', asyn
   }
   // Seals everything before the follower has read it.
   while (!sealWriter.clearSome(100));
-  for (const table of ['log', 'kept_log'])
+  for (const table of ['log', 'replay_backlog'])
     database.exec(
       `UPDATE ${table} SET rows = x'01' WHERE first_seq BETWEEN 50 AND 60 OR first_seq BETWEEN 200 AND 1100`,
     );

@@ -27,7 +27,7 @@ export function sharedFollowedSeq(reader: DatabaseSync): SharedArrayBuffer {
 }
 
 /** Identifies a sealed datapoint, which has no seq, by its content. */
-export function keyOf({ timestampMs, receivedMs, value }: Omit<LogEntry, 'seq' | 'sensor' | 'isQuiet'>): string {
+export function keyOf({ timestampMs, receivedMs, value }: Omit<LogEntry, 'seq' | 'sensor' | 'skipsRules'>): string {
   return `${receivedMs} ${timestampMs ?? ''} ${typeof value} ${value}`;
 }
 
@@ -35,7 +35,7 @@ export class LogFollower {
   readonly #followed: BigInt64Array;
   readonly #pieces: StatementSync;
   readonly #rowsDescending: StatementSync;
-  readonly #quiet: StatementSync;
+  readonly #rulesSkipped: StatementSync;
   readonly #last: StatementSync;
   readonly #mark: StatementSync;
 
@@ -45,12 +45,14 @@ export class LogFollower {
     // earlier.
     const rows = (table: string) =>
       `SELECT ${logColumns} FROM ${table} WHERE first_seq > ?1 - ${limits.logRowDatapointsMax} AND first_seq + ${countInBounds} - 1 > ?1`;
-    this.#pieces = reader.prepare(`${rows('kept_log')} UNION ALL ${rows('log')} ORDER BY 1 LIMIT ${rowsAtOnce}`);
+    this.#pieces = reader.prepare(`${rows('replay_backlog')} UNION ALL ${rows('log')} ORDER BY 1 LIMIT ${rowsAtOnce}`);
     const before = (table: string) => `SELECT ${logColumns} FROM ${table} WHERE first_seq <= ?1`;
     this.#rowsDescending = reader.prepare(
-      `${before('kept_log')} UNION ALL ${before('log')} ORDER BY 1 DESC LIMIT ${rowsLookedBack}`,
+      `${before('replay_backlog')} UNION ALL ${before('log')} ORDER BY 1 DESC LIMIT ${rowsLookedBack}`,
     );
-    this.#quiet = reader.prepare('SELECT last_seq FROM quiet_run WHERE first_seq <= ? ORDER BY first_seq DESC LIMIT 1');
+    this.#rulesSkipped = reader.prepare(
+      'SELECT last_seq FROM rules_skipped WHERE first_seq <= ? ORDER BY first_seq DESC LIMIT 1',
+    );
     this.#last = reader.prepare(
       `SELECT max(coalesce((SELECT max(first_seq) FROM log), 0), coalesce((SELECT value + 1 FROM counter WHERE name = 'sealed_seq'), 1)) AS first,
         (SELECT ${countInBounds} FROM log ORDER BY first_seq DESC LIMIT 1) AS datapoints`,
@@ -131,7 +133,7 @@ export class LogFollower {
         timestampMs: Number.isNaN(timestampMs) ? undefined : timestampMs,
         receivedMs: rows[at + 2] as number,
         value: Number.isNaN(number) ? (texts[text++] as string) : number,
-        isQuiet: Number(this.#quiet.get(seq)?.['last_seq'] ?? 0) >= seq,
+        skipsRules: Number(this.#rulesSkipped.get(seq)?.['last_seq'] ?? 0) >= seq,
       };
     }
   }

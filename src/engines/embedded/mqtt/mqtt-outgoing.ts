@@ -182,7 +182,8 @@ export class MqttOutgoing {
   ): Map<StoredSession, number> {
     const qosBySession = new Map<StoredSession, number>();
     for (const [session, qos] of qosOf) {
-      if (session.queued >= limits.sessionMessagesMax || !this.#usage.takeBytes(session, bytes)) {
+      const isFull = packet.isOfGuest === true && !this.#usage.hasCapacityForGuests(session, bytes);
+      if (isFull || session.queued >= limits.sessionMessagesMax || !this.#usage.takeBytes(session, bytes)) {
         this.dropped += 1;
         continue;
       }

@@ -119,6 +119,16 @@ export class MqttUsage {
     return this.#refuse(user, 'sessionBytes');
   }
 
+  /**
+   * Whether what a guest published may wait in the user's session: guests leave half of its messages, and of the user's
+   * bytes, to others. Guests among each other are bounded by `hasCapacityFor`.
+   */
+  hasCapacityForGuests({ user, queued }: { readonly user: Owner; readonly queued: number }, bytes: number): boolean {
+    if (user !== undefined && user === this.#quotas.guest) return true;
+    const bytesMax = this.#quotaOf(user)?.sessionBytes ?? Number.POSITIVE_INFINITY;
+    return queued < limits.sessionMessagesMax / 2 && (this.#sessionBytes.get(user) ?? 0) + bytes <= bytesMax / 2;
+  }
+
   /** Reserves bytes of a session: a queued or inbound message, or a will. */
   takeBytes(holder: UserUsage, bytes: number): boolean {
     if (!this.hasCapacityFor(holder, bytes)) return false;

@@ -2,7 +2,6 @@
 // are handed over in turns by caller. The queue is bounded and shared among callers (I4); a read that has begun is
 // never refused because of others.
 import { Worker } from 'node:worker_threads';
-import { PendingRequests } from '../../../base/pending-requests.ts';
 import { Refusal } from '../../../base/refusal.ts';
 import { limits } from '../../../config/limits.ts';
 import { type Asker, assertThere } from '../../../domain/callers/asker.ts';
@@ -10,6 +9,7 @@ import { FairQueue } from '../../../domain/callers/fair-queue.ts';
 import { FairShare } from '../../../domain/callers/fair-share.ts';
 import { buffersOf } from '../../../domain/datapoints/columns.ts';
 import type { HeadPartRequest, LongReads, Reads } from '../reads/long-reads.ts';
+import { PendingRequests } from './pending-requests.ts';
 import type { ReadRequest, ReadResponse, ReleasedText } from './reader-protocol.ts';
 
 interface QueuedRead {
@@ -127,10 +127,13 @@ export class ReaderThread implements LongReads {
 }
 
 function tooMany(): Refusal {
-  const detail = 'More is read than can be answered. Send the request again.';
-  return new Refusal('busy', detail, { retryAfterS: limits.busyRetryAfterS });
+  return busy('More is read than can be answered. Send the request again.');
 }
 
 function stopping(): Refusal {
-  return new Refusal('busy', 'The service is stopping. Send the request again.');
+  return busy('The service is stopping. Send the request again.');
+}
+
+function busy(detail: string): Refusal {
+  return new Refusal('busy', detail, { retryAfterS: limits.busyRetryAfterS });
 }

@@ -40,8 +40,10 @@ export class SearchThread {
     if (this.#isClosed) return Promise.reject(stopping());
     const { caller } = options;
     const own = this.#waiting.get(caller);
-    if (this.#waitingCount >= limits.searchesWaitingMax || (own?.length ?? 0) >= limits.searchesPerCallerMax) {
-      return Promise.reject(busy('More lists are asked for than can be answered. Send the request again.'));
+    const ownCount = own?.length ?? 0;
+    const isFull = this.#waitingCount >= limits.searchesWaitingMax;
+    if (ownCount >= limits.searchesPerCallerMax || (isFull && !this.#freeSlotFor(ownCount))) {
+      return Promise.reject(tooMany());
     }
     return new Promise((resolve, reject) => {
       const search = { ...query, ...options, resolve, reject };
@@ -50,6 +52,19 @@ export class SearchThread {
       this.#waitingCount += 1;
       this.#startNext();
     });
+  }
+
+  /** Refuses the last search of the caller with the most, if that has more than the new search's caller would have. */
+  #freeSlotFor(ownCount: number): boolean {
+    let most: Search[] | undefined;
+    for (const searches of this.#waiting.values()) {
+      if (searches.length > (most?.length ?? ownCount + 1)) most = searches;
+    }
+    const last = most?.pop();
+    if (last === undefined) return false;
+    this.#waitingCount -= 1;
+    last.reject(tooMany());
+    return true;
   }
 
   async close(): Promise<void> {
@@ -139,6 +154,10 @@ export class SearchThread {
 
 function busy(message: string): Refusal {
   return new Refusal('busy', message, { retryAfterS: limits.busyRetryAfterS });
+}
+
+function tooMany(): Refusal {
+  return busy('More lists are asked for than can be answered. Send the request again.');
 }
 
 function stopping(): Refusal {

@@ -68,6 +68,19 @@ suite('searches', () => {
     );
   });
 
+  test('where many callers let as many wait as there may be, those with the most are refused, and a newcomer is not', async () => {
+    const { searchesWaitingMax, searchesPerCallerMax } = limits;
+    Object.assign(limits, { searchesWaitingMax: 20, searchesPerCallerMax: 10 });
+    const ask = (caller: string) => Array.from({ length: 11 }, () => run(some, caller));
+    const asked = Promise.allSettled(['a', 'b'].flatMap(ask));
+    const modest = await Promise.all([run(some, 'modest'), run(some, 'modest')]);
+    assert.equal(modest.length, 2);
+    const refused = (await asked).filter(({ status }) => status === 'rejected');
+    // One that was beyond its caller's own bound, and two that gave way.
+    assert.equal(refused.length, 3);
+    Object.assign(limits, { searchesWaitingMax, searchesPerCallerMax });
+  });
+
   test('one that takes too long is ended, and the next one is answered', async () => {
     const endless = `${numbers(1_000_000_000)} SELECT count(*) FROM n WHERE (x & 63) <> 0 OR within_time() = 1`;
     const isBusy = (error: unknown) => error instanceof Refusal && error.code === 'busy' && error.retryAfterS === 1;

@@ -1,5 +1,5 @@
 // The search thread: runs the queries of lists and counts, whose time grows with the data, on a connection of its own.
-// Queries call the SQL function `within_time()` repeatedly (engines/shared/registry/queries/time-guard.ts), which
+// Queries call the SQL function `within_time()` repeatedly (engines/shared/registry/conditions/time-guard.ts), which
 // throws when their time is up: node:sqlite cannot interrupt a query from outside. Started by search-thread-client.ts.
 import { parentPort, workerData } from 'node:worker_threads';
 import { Refusal } from '../../../base/refusal.ts';

@@ -2,7 +2,6 @@
 // MQTT sessions share its commits. Bounded (I4); resolves after the commit (I1).
 
 import { Worker } from 'node:worker_threads';
-import { PendingRequests } from '../../../base/pending-requests.ts';
 import { Refusal } from '../../../base/refusal.ts';
 import { limits } from '../../../config/limits.ts';
 import type { DatapointBatch } from '../../../domain/datapoints/datapoint-batch.ts';
@@ -10,6 +9,7 @@ import { LeaseLost } from '../../../domain/lease-lost.ts';
 import type { Fence } from '../../../domain/ports/coordination.ts';
 import type { WriteFailure } from '../database/database-error.ts';
 import type { DatabaseWriter, Statement } from '../database/database-writer.ts';
+import { PendingRequests } from './pending-requests.ts';
 import type { CommitOutcome, CommitReport, WriteRequest, WriterOptions } from './writer-protocol.ts';
 
 interface QueuedWrite {
@@ -113,7 +113,7 @@ export class SqliteWriter implements DatabaseWriter {
     committed?: (firstSeq: number) => void,
   ): Promise<CommitOutcome> {
     if (this.#failed !== undefined) return Promise.reject(storageRefusal(this.#failed));
-    if (this.#closing) return Promise.reject(new Refusal('busy', 'The service is stopping. Send the request again.'));
+    if (this.#closing) return Promise.reject(stoppingRefusal());
     this.#statements += statements;
     this.#statementBytes += bytes;
     return new Promise((resolve, reject) => {
@@ -181,6 +181,12 @@ export function refusalOf({ kind, message }: WriteFailure): Error {
 function quotaRefusal(message: string): Refusal {
   const [, kind = '', used, limit] = message.split(' ');
   return Refusal.ofQuota({ kind, used: Number(used), limit: Number(limit) });
+}
+
+function stoppingRefusal(): Refusal {
+  return new Refusal('busy', 'The service is stopping. Send the request again.', {
+    retryAfterS: limits.busyRetryAfterS,
+  });
 }
 
 function growthRefusal(): Refusal {

@@ -19,10 +19,11 @@ import type { Audience } from '../../../domain/permissions/permission.ts';
 import type { Visibility } from '../../../domain/permissions/visibility.ts';
 import type { ScopeSet } from '../../../domain/scopes.ts';
 import type { UserKey } from '../../../domain/users/user.ts';
+import { audienceCondition, callerOf } from './conditions/audience.ts';
+import { deviceConditions, orderOf, searchConditions } from './conditions/device-filter.ts';
+import { withinTime } from './conditions/time-guard.ts';
 import { actuatorColumns, sensorColumns, toDevice } from './device-rows.ts';
-import { audienceCondition, callerOf } from './queries/audience.ts';
-import { deviceConditions, orderOf, searchConditions } from './queries/device-filter.ts';
-import { withinTime } from './queries/time-guard.ts';
+import { field } from './fixed-query.ts';
 import type { Registry } from './registry.ts';
 import type { DeviceTable } from './tables.ts';
 
@@ -58,19 +59,32 @@ export class SqlDeviceStore implements DeviceStore {
     return keys.flatMap((key) => byKey.get(key) ?? []);
   }
 
-  async listOfGateway(
-    gateway: string,
-    { audience, after, limit, offset }: BatchRange & { readonly audience: Audience },
-  ): Promise<Device[]> {
-    const behind = this.#devices().where('device.gateway_id', '=', gateway).where('device.key', '>', after);
-    const visible = behind.where(withinTime('device')).where(audienceCondition('device', audience));
-    const page = visible.orderBy('device.key').limit(limit).offset(offset);
-    return this.#withParts(await this.#registry.search(page, callerOf(audience)));
+  async countParts(keys: readonly DeviceKey[], max: number): Promise<number[]> {
+    if (keys.length === 0) return [];
+    const upTo = (table: 'sensor' | 'actuator') => sql<number>`(SELECT count(*) FROM
+      (SELECT 1 FROM ${sql.table(table)} WHERE device = device.key LIMIT ${max}) AS part)`;
+    const counted = this.#db.selectFrom('device').select(['device.key']).where('device.key', 'in', keys);
+    const rows = await counted.select(sql<number>`${upTo('sensor')} + ${upTo('actuator')}`.as('parts')).execute();
+    const byKey = new Map(rows.map(({ key, parts }) => [key, parts]));
+    return keys.map((key) => byKey.get(key) ?? 0);
   }
 
-  async listByIds(ids: readonly DeviceId[]): Promise<Device[]> {
+  async listKeysOfGateway(
+    gateway: string,
+    { audience, after, limit, offset }: BatchRange & { readonly audience: Audience },
+  ): Promise<{ readonly key: DeviceKey }[]> {
+    const ofGateway = this.#db.selectFrom('device').select('device.key').where('device.gateway_id', '=', gateway);
+    const behind = ofGateway.where('device.key', '>', after);
+    const visible = behind.where(withinTime('device')).where(audienceCondition('device', audience));
+    const page = visible.orderBy('device.key').limit(limit).offset(offset);
+    return this.#registry.search(page, callerOf(audience));
+  }
+
+  async listKeysByIds(ids: readonly DeviceId[]): Promise<DeviceKey[]> {
     if (ids.length === 0) return [];
-    return this.#withParts(await this.#devices().where('device.id', 'in', ids).execute());
+    const rows = await this.#db.selectFrom('device').select(['id', 'key']).where('id', 'in', ids).execute();
+    const byId = new Map(rows.map(({ id, key }) => [id, key]));
+    return ids.flatMap((id) => byId.get(id) ?? []);
   }
 
   async count(query: Pick<DeviceListQuery, 'audience' | 'filter' | 'search'>): Promise<number> {
@@ -92,10 +106,12 @@ export class SqlDeviceStore implements DeviceStore {
       date_modified: atMs,
     });
     const device = sql<number>`(SELECT key FROM device WHERE id = ${id})`;
+    const sensorRows = sensors.map((draft) => ({ ...sensorColumns(draft), id: draft.id }));
+    const actuatorRows = actuators.map((draft) => ({ ...actuatorColumns(draft), id: draft.id }));
     await this.#registry.write([
       insert,
-      ...sensors.map((sensor) => this.#insertSensor(device, sensor)),
-      ...actuators.map((actuator) => this.#insertActuator(device, actuator)),
+      ...this.#insertParts(device, { table: 'sensor', columns: columnsOfSensor, rows: sensorRows }),
+      ...this.#insertParts(device, { table: 'actuator', columns: columnsOfActuator, rows: actuatorRows }),
     ]);
   }
 
@@ -103,16 +119,13 @@ export class SqlDeviceStore implements DeviceStore {
     await this.#registry.write([this.#mark(stamp, toColumns(change))]);
   }
 
-  async remove(device: DeviceKey, sensors: readonly SensorKey[]): Promise<void> {
+  async remove(device: DeviceKey): Promise<void> {
+    const purge = sql`INSERT INTO purge (sensor) SELECT key FROM sensor WHERE device = ${device}`;
     const parts = (['share', 'handover', 'drop_log', 'actuator', 'sensor'] as const).map((table) =>
       this.#db.deleteFrom(table).where('device', '=', device),
     );
     await this.#registry.write(
-      [
-        ...sensors.map((sensor) => this.#purge(sensor)),
-        ...parts,
-        this.#db.deleteFrom('device').where('key', '=', device),
-      ],
+      [{ compile: () => purge.compile(this.#db) }, ...parts, this.#db.deleteFrom('device').where('key', '=', device)],
       { purge: true },
     );
   }
@@ -274,6 +287,19 @@ export class SqlDeviceStore implements DeviceStore {
       .where('key', '=', stamp.device);
   }
 
+  /** All parts of a new device in one statement: a device may have thousands, and each statement takes a place in the queue. */
+  #insertParts(
+    device: Expression<number>,
+    { table, columns, rows }: { table: 'sensor' | 'actuator'; columns: readonly string[]; rows: readonly PartRow[] },
+  ): Compilable[] {
+    if (rows.length === 0) return [];
+    const entries = JSON.stringify(rows.map((row) => columns.map((column) => row[column] ?? null)));
+    const insert = sql`INSERT INTO ${sql.table(table)} (device, ${sql.join(columns.map((column) => sql.ref(column)))})
+      SELECT ${device}, ${sql.join(columns.map((_, index) => field(index)))}
+      FROM json_each(${entries}) AS entry ORDER BY entry.key`;
+    return [{ compile: () => insert.compile(this.#db) }];
+  }
+
   #insertSensor(device: Expression<number>, draft: SensorDraft): Compilable {
     const columns = sensorColumns(draft);
     const insert = this.#db
@@ -299,6 +325,11 @@ export class SqlDeviceStore implements DeviceStore {
     return this.#db.insertInto('purge').values({ sensor });
   }
 }
+
+type PartRow = Readonly<Record<string, string | number | null>>;
+
+const columnsOfSensor = ['id', 'kind_name', 'name', 'kind', 'quantity_kind', 'unit', 'calib', 'meta', 'retention_days'];
+const columnsOfActuator = ['id', 'name', 'actuator_kind', 'value_type', 'value', 'meta'];
 
 // Posting an existing id replaces its whole description (contract 4), so fields that are not given are removed. The
 // datapoints of a sensor, their retention, and the value of an actuator are not part of the description.

@@ -3,13 +3,15 @@ import { type Compilable, type Expression, type RawBuilder, type Selectable, typ
 import type { BatchRange } from '../../../base/in-batches.ts';
 import type { Json } from '../../../base/text/json.ts';
 import type { Condition } from '../../../domain/devices/filter.ts';
+import type { HandoverOptions } from '../../../domain/devices/handover-store.ts';
 import type { Gateway, GatewayChange, GatewayDraft, GatewayId, GatewayKey } from '../../../domain/gateways/gateway.ts';
 import type { GatewayListQuery, GatewayStore, LastSeenUpdate } from '../../../domain/gateways/gateway-store.ts';
 import type { Visibility } from '../../../domain/permissions/visibility.ts';
 import type { UserKey } from '../../../domain/users/user.ts';
-import { audienceCondition, callerOf } from './queries/audience.ts';
-import { compare, compareJson, compareNothing, compareTime } from './queries/comparison.ts';
-import { withinTime } from './queries/time-guard.ts';
+import { audienceCondition, callerOf } from './conditions/audience.ts';
+import { compare, compareJson, compareNothing, compareTime } from './conditions/comparison.ts';
+import { withinTime } from './conditions/time-guard.ts';
+import { chargeStatements } from './handover-charges.ts';
 import type { Registry } from './registry.ts';
 import type { GatewayTable } from './tables.ts';
 
@@ -54,8 +56,15 @@ export class SqlGatewayStore implements GatewayStore {
     await this.#registry.write([this.#mark(gateway, toColumns(change), atMs)]);
   }
 
-  async setOwner(gateway: GatewayKey, owner: UserKey, atMs: number): Promise<void> {
-    await this.#registry.write([this.#mark(gateway, { owner }, atMs)]);
+  async setOwner(
+    gateway: GatewayKey,
+    owner: UserKey,
+    atMs: number,
+    options: HandoverOptions = { forgetBeforeMs: 0 },
+  ): Promise<void> {
+    const charges = chargeStatements({ kind: 'gateway', key: gateway, receiver: owner, atMs }, options);
+    const statements = charges.map((statement) => ({ compile: () => statement.compile(this.#db) }));
+    await this.#registry.write([...statements, this.#mark(gateway, { owner }, atMs)]);
   }
 
   async remove(gateway: GatewayKey): Promise<void> {
@@ -65,7 +74,12 @@ export class SqlGatewayStore implements GatewayStore {
   async saveLastSeen(updates: readonly LastSeenUpdate[]): Promise<void> {
     await this.#registry.write(
       updates.map(({ gateway, atMs }) =>
-        this.#db.updateTable('gateway').set({ last_seen: atMs }).where('key', '=', gateway),
+        // Another process may have stored a later time.
+        this.#db
+          .updateTable('gateway')
+          .set({ last_seen: atMs })
+          .where('key', '=', gateway)
+          .where((eb) => eb.or([eb('last_seen', 'is', null), eb('last_seen', '<', atMs)])),
       ),
     );
   }
@@ -124,7 +138,7 @@ const textColumns: Readonly<Record<string, RawBuilder<unknown>>> = {
   id: sql`gateway.id`,
   name: sql`gateway.name`,
   visibility: sql`gateway.visibility`,
-  owner: sql`(SELECT user.username FROM user WHERE user.key = gateway.owner)`,
+  owner: sql`(SELECT "user".username FROM "user" WHERE "user".key = gateway.owner)`,
 };
 
 const timeColumns: Readonly<Record<string, RawBuilder<unknown>>> = {

@@ -2,8 +2,9 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { DeviceKey } from '../../../domain/device-key.ts';
 import type { ModificationStamp } from '../../../domain/devices/device-store.ts';
-import type { Handover, HandoverStore } from '../../../domain/devices/handover-store.ts';
+import type { Handover, HandoverOptions, HandoverStore } from '../../../domain/devices/handover-store.ts';
 import type { UserKey } from '../../../domain/users/user.ts';
+import { chargeStatements } from './handover-charges.ts';
 import type { Registry } from './registry.ts';
 
 export class SqlHandoverStore implements HandoverStore {
@@ -13,14 +14,11 @@ export class SqlHandoverStore implements HandoverStore {
     this.#registry = registry;
   }
 
-  async handOver(
-    stamp: ModificationStamp,
-    owner: UserKey,
-    { forgetBeforeMs }: { readonly forgetBeforeMs: number },
-  ): Promise<void> {
+  async handOver(stamp: ModificationStamp, owner: UserKey, options: HandoverOptions): Promise<void> {
     const { device, atMs } = stamp;
     await this.#write([
-      sql`DELETE FROM handover WHERE at < ${forgetBeforeMs}`,
+      sql`DELETE FROM handover WHERE at < ${options.forgetBeforeMs}`,
+      ...chargeStatements({ kind: 'device', key: device, receiver: owner, atMs }, options),
       sql`INSERT INTO handover (device, former, receiver, at, shares, keys)
         SELECT device.key, device.owner, ${owner}, ${atMs},
           (SELECT json_group_array(json_array(share.user, share.scopes, share.given_by)) FROM share
@@ -32,10 +30,10 @@ export class SqlHandoverStore implements HandoverStore {
           shares = excluded.shares, keys = excluded.keys`,
       sql`UPDATE api_key SET devices = (SELECT json_group_array(value) FROM json_each(devices)
           WHERE value <> ${idOf(device)})
-        WHERE user = (SELECT owner FROM device WHERE key = ${device} AND owner <> ${owner})
+        WHERE "user" = (SELECT owner FROM device WHERE key = ${device} AND owner <> ${owner})
           AND EXISTS (SELECT 1 FROM json_each(devices) WHERE value = ${idOf(device)})`,
       // A share with the new owner would be without meaning. Nothing is handed over where that is the owner already.
-      sql`DELETE FROM share WHERE device = ${device} AND (user = ${owner} OR given_by IS NOT ${owner})
+      sql`DELETE FROM share WHERE device = ${device} AND ("user" = ${owner} OR given_by IS NOT ${owner})
         AND EXISTS (SELECT 1 FROM device WHERE key = ${device} AND owner <> ${owner})`,
       sql`UPDATE device SET owner = ${owner}, date_modified = ${atMs} WHERE key = ${device} AND owner <> ${owner}`,
     ]);
@@ -65,9 +63,9 @@ export class SqlHandoverStore implements HandoverStore {
     const isOpen = sql`EXISTS (SELECT 1 FROM handover WHERE device = ${device} AND former = ${former})`;
     const changes = await this.#write([
       sql`DELETE FROM share WHERE device = ${device} AND ${isOpen}`,
-      this.#putShares(device, { owner: former, givenBy: sql`(SELECT key FROM user WHERE key = value ->> 2)` }),
+      this.#putShares(device, { owner: former, givenBy: sql`(SELECT key FROM "user" WHERE key = value ->> 2)` }),
       sql`UPDATE api_key SET devices = json_insert(devices, '$[#]', ${idOf(device)})
-        WHERE user = ${former} AND devices IS NOT NULL AND id IN ${keys}`,
+        WHERE "user" = ${former} AND devices IS NOT NULL AND id IN ${keys}`,
       sql`UPDATE device SET owner = ${former}, date_modified = ${atMs} WHERE key = ${device} AND ${isOpen}`,
       sql`DELETE FROM handover WHERE device = ${device} AND former = ${former}`,
     ]);
@@ -79,10 +77,10 @@ export class SqlHandoverStore implements HandoverStore {
     device: DeviceKey,
     { owner, givenBy }: { readonly owner: UserKey; readonly givenBy: RawBuilder<unknown> },
   ) {
-    return sql`INSERT INTO share (device, user, scopes, given_by)
+    return sql`INSERT INTO share (device, "user", scopes, given_by)
       SELECT handover.device, value ->> 0, value ->> 1, ${givenBy} FROM handover, json_each(handover.shares)
-      WHERE handover.device = ${device} AND value ->> 0 IN (SELECT key FROM user) AND value ->> 0 <> ${owner}
-      ON CONFLICT (device, user) DO NOTHING`;
+      WHERE handover.device = ${device} AND value ->> 0 IN (SELECT key FROM "user") AND value ->> 0 <> ${owner}
+      ON CONFLICT (device, "user") DO NOTHING`;
   }
 
   #handovers() {

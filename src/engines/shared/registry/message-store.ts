@@ -19,18 +19,18 @@ import type {
 } from '../../../domain/notifications/outbox/message-store.ts';
 import type { Fence } from '../../../domain/ports/coordination.ts';
 import type { UserKey } from '../../../domain/users/user.ts';
+import { callerOfAuthor } from './conditions/audience.ts';
+import { compare, compareNothing, compareTime } from './conditions/comparison.ts';
+import { withinTime } from './conditions/time-guard.ts';
+import { FixedQuery, field, parameter } from './fixed-query.ts';
 import { Trimming } from './message-rows.ts';
-import { callerOfAuthor } from './queries/audience.ts';
-import { compare, compareNothing, compareTime } from './queries/comparison.ts';
-import { FixedQuery, field, parameter } from './queries/fixed-query.ts';
-import { withinTime } from './queries/time-guard.ts';
 import type { Registry } from './registry.ts';
 
 export class SqlMessageStore implements MessageStore {
   readonly #registry: Registry;
   readonly #trimming: Trimming;
   readonly #insert: FixedQuery;
-  readonly #due: FixedQuery<DueMessage>;
+  readonly #due: FixedQuery<DueRow>;
   readonly #nextDue: FixedQuery<{ readonly due: number | null }>;
   readonly #claim: FixedQuery;
   readonly #claimed: FixedQuery<Claim>;
@@ -82,10 +82,9 @@ export class SqlMessageStore implements MessageStore {
       ...[message.id, message.username, message.channel, message.text, message.state, message.reason ?? null],
       ...[message.createdMs, message.state === 'queued' ? null : message.createdMs],
     ]);
-    const trim = this.#trimming.isDue(author, messages.length);
     await this.#registry.write([
       this.#insert.with(JSON.stringify(rows), author),
-      ...(trim ? this.#trimming.trim(author, messages[0]?.createdMs ?? 0) : []),
+      ...this.#trimming.trim(author, messages),
     ]);
   }
 
@@ -101,7 +100,8 @@ export class SqlMessageStore implements MessageStore {
   }
 
   async listDue({ channel, nowMs, limit, without }: Parameters<MessageStore['listDue']>[0]): Promise<DueMessage[]> {
-    return this.#due.read(channel, nowMs, JSON.stringify(without), limit);
+    const rows = await this.#due.read(channel, nowMs, JSON.stringify(without), limit);
+    return rows.map(({ former, ...message }) => ({ ...message, isForFormerUser: former === 1 }));
   }
 
   async nextDueMs(channel: string): Promise<number | undefined> {
@@ -171,13 +171,15 @@ export class SqlMessageStore implements MessageStore {
   }
 }
 
+type DueRow = Omit<DueMessage, 'isForFormerUser'> & { readonly former: number };
+
 const insertMessages = sql`INSERT INTO message
     (id, author, username, channel, text, state, reason, created, due, finished)
   SELECT ${field(0)}, ${parameter(1)}, ${field(1)}, ${field(2)}, ${field(3)}, ${field(4)}, ${field(5)}, ${field(6)},
     ${field(6)}, ${field(7)} FROM json_each(${parameter(0)}) AS entry`;
 
 // The state is a literal, because otherwise SQLite does not use the partial index of queued messages.
-const dueMessages = sql<DueMessage>`SELECT id, author, username, channel, text, attempts FROM message
+const dueMessages = sql<DueRow>`SELECT id, author, username, channel, text, attempts, former FROM message
   WHERE channel = ${parameter(0)} AND state = 'queued' AND due <= ${parameter(1)}
     AND author NOT IN (SELECT value FROM json_each(${parameter(2)}))
   ORDER BY due, key LIMIT ${parameter(3)}`;
@@ -220,9 +222,9 @@ const forgetCounts = sql`DELETE FROM paid_message WHERE day < ${parameter(0)}`;
 const isWaiting = sql<SqlBool>`EXISTS (SELECT 1 FROM message WHERE id = ${parameter(3)} AND state = 'queued')`;
 const countPaidMessages = (
   condition: RawBuilder<SqlBool>,
-) => sql`INSERT INTO paid_message (day, user, count) SELECT ${parameter(0)}, user.key, max(${parameter(1)}, 0) FROM user
-    WHERE user.key IN (SELECT value FROM json_each(${parameter(2)})) AND ${condition}
-  ON CONFLICT (day, user) DO UPDATE SET count = max(count + ${parameter(1)}, 0)`;
+) => sql`INSERT INTO paid_message (day, "user", count) SELECT ${parameter(0)}, "user".key, max(${parameter(1)}, 0) FROM "user"
+    WHERE "user".key IN (SELECT value FROM json_each(${parameter(2)})) AND ${condition}
+  ON CONFLICT (day, "user") DO UPDATE SET count = max(count + ${parameter(1)}, 0)`;
 
 interface Row {
   readonly id: string;
@@ -272,7 +274,7 @@ const columns: Record<string, RawBuilder<unknown>> = {
   reason: sql`message.reason`,
   code: sql`message.code`,
   attempts: sql`message.attempts`,
-  owner: sql`(SELECT user.username FROM user WHERE user.key = message.author)`,
+  owner: sql`(SELECT "user".username FROM "user" WHERE "user".key = message.author)`,
   notification: sql`(SELECT notification.id FROM notification WHERE notification.key = message.notification)`,
 };
 

@@ -15,9 +15,9 @@ import type {
   RuleStart,
 } from '../../../domain/notifications/rules/notification-store.ts';
 import type { UserKey } from '../../../domain/users/user.ts';
-import { callerOfAuthor } from './queries/audience.ts';
-import { compare, compareJson, compareTime } from './queries/comparison.ts';
-import { withinTime } from './queries/time-guard.ts';
+import { callerOfAuthor } from './conditions/audience.ts';
+import { compare, compareJson, compareTime } from './conditions/comparison.ts';
+import { withinTime } from './conditions/time-guard.ts';
 import type { Registry } from './registry.ts';
 import type { NotificationTable } from './tables.ts';
 
@@ -182,7 +182,7 @@ const columns: Record<string, RawBuilder<unknown>> = {
   silence: sql`notification.silence`,
   recovery_message: sql`notification.recovery_message`,
   times_sent: sql`notification.times_sent`,
-  owner: sql`(SELECT user.username FROM user WHERE user.key = notification.author)`,
+  owner: sql`(SELECT "user".username FROM "user" WHERE "user".key = notification.author)`,
   last_success_code: sql`notification.last_success_code`,
   last_failure_code: sql`notification.last_failure_code`,
   last_failure_reason: sql`notification.last_failure_reason`,

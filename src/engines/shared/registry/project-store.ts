@@ -5,8 +5,8 @@ import type { Audience } from '../../../domain/permissions/permission.ts';
 import type { Project, ProjectChange, ProjectFields, ProjectId, ProjectKey } from '../../../domain/projects/project.ts';
 import type { ProjectStore } from '../../../domain/projects/project-store.ts';
 import type { UserKey } from '../../../domain/users/user.ts';
-import { audienceCondition, callerOf } from './queries/audience.ts';
-import { withinTime } from './queries/time-guard.ts';
+import { audienceCondition, callerOf } from './conditions/audience.ts';
+import { withinTime } from './conditions/time-guard.ts';
 import type { Registry } from './registry.ts';
 import type { ProjectTable } from './tables.ts';
 

@@ -4,8 +4,8 @@ import type { BatchRange } from '../../../base/in-batches.ts';
 import type { Audience } from '../../../domain/permissions/permission.ts';
 import type { OrderedRecord, ProtectedRecordStore } from '../../../domain/permissions/permission-queries.ts';
 import type { RecordKind } from '../../../domain/scopes.ts';
-import { audienceCondition, callerOf } from './queries/audience.ts';
-import { withinTime } from './queries/time-guard.ts';
+import { audienceCondition, callerOf } from './conditions/audience.ts';
+import { withinTime } from './conditions/time-guard.ts';
 import type { Registry } from './registry.ts';
 
 interface Row {

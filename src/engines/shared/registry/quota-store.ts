@@ -73,9 +73,9 @@ export class SqlQuotaStore implements QuotaStore {
     );
     const perUser = new Map<UserKey, number>();
     for (const { user, datapoints } of charges) perUser.set(user, (perUser.get(user) ?? 0) + datapoints);
-    const add = sql`INSERT INTO push_charge (device, user, stranger, datapoints, bytes)
+    const add = sql`INSERT INTO push_charge (device, "user", stranger, datapoints, bytes)
       SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4 FROM json_each(${rows})
-      WHERE EXISTS (SELECT 1 FROM device WHERE key = value ->> 0) AND EXISTS (SELECT 1 FROM user WHERE key = value ->> 1)
+      WHERE EXISTS (SELECT 1 FROM device WHERE key = value ->> 0) AND EXISTS (SELECT 1 FROM "user" WHERE key = value ->> 1)
       ON CONFLICT DO UPDATE SET datapoints = datapoints + excluded.datapoints, bytes = bytes + excluded.bytes`;
     const daily = [...perUser].map(([user, datapoints]) =>
       this.#db

@@ -20,7 +20,8 @@ export interface Registry {
    */
   search<Row>(query: Compilable<Row>, options: SearchOptions): Promise<Row[]>;
   /**
-   * Runs all statements or none; resolves after the commit with the number of rows each changed. `isWeighed: false`:
+   * Runs all statements or none, as if no other unit ran meanwhile (serializable): a condition in a statement still holds
+   * at the commit. Resolves after the commit with the number of rows each changed. `isWeighed: false`:
    * the caller bounds the bytes, as the service does for its own work, which must continue beside large changes.
    * `fence`: done only where the lease was not taken with a greater epoch, which is compared in the same transaction.
    * @throws Refusal `exists` where a unique id is taken, `busy`, `storage`; LeaseLost.

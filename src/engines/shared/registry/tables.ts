@@ -219,6 +219,8 @@ export interface MessageTable {
   attempts: Generated<number>;
   due: number;
   finished: number | null;
+  /** 1: for a user who was removed since. */
+  former: Generated<number>;
 }
 
 export interface PaidMessageTable {

@@ -14,14 +14,25 @@ const deviceText = size('device.id', 'gateway_id', 'device.name', 'domain', 'loc
 const sensorText = size(...['sensor.id', 'sensor.name', 'kind', 'quantity_kind', 'unit', 'calib', 'sensor.meta']);
 const actuatorText = size(...['actuator.id', 'actuator.name', 'actuator_kind', 'value_type', 'value', 'actuator.meta']);
 
+const gatewayText = size('id', 'name', 'location');
+
 const sums = [
-  ['gateway', 'owner', size('id', 'name', 'location')],
+  ['gateway', 'owner', gatewayText],
   ['project', 'owner', size('id', 'name', 'device_ids', 'gateway_ids')],
-  ['notification', 'author', size('id', 'description', 'condition', 'action', 'recovery_message')],
+  ['notification', 'author', size('id', 'description', 'condition', 'action', 'hysteresis', 'recovery_message')],
   ['api_key', 'user', size('id', 'name', 'scopes', 'devices')],
 ] as const;
 
 const count = (table: string, owner: string) => `(SELECT count(*) FROM ${table} WHERE ${table}.${owner} = user.key)`;
+
+const partsOf = (table: string, text: string) =>
+  `coalesce((SELECT sum(${text}) FROM ${table} WHERE ${table}.device = device.key), 0)`;
+
+/** The description bytes of a device with its parts, in a query on `device`, and of a gateway, in one on `gateway`. */
+export const descriptionBytes = {
+  device: `${deviceText} + ${partsOf('sensor', sensorText)} + ${partsOf('actuator', actuatorText)}`,
+  gateway: gatewayText,
+};
 
 /** One row for each user: `user`, and a column for each registry kind. */
 const select = `SELECT user.key AS user,

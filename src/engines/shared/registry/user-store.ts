@@ -5,7 +5,7 @@ import { Refusal } from '../../../base/refusal.ts';
 import type { User, UserKey, UserProfile } from '../../../domain/users/user.ts';
 import type { NewUser, UserQuery, UserStore } from '../../../domain/users/user-store.ts';
 import { foldName, likenessOf } from '../../../domain/users/username.ts';
-import { withinTime } from './queries/time-guard.ts';
+import { withinTime } from './conditions/time-guard.ts';
 import type { Registry } from './registry.ts';
 import type { UserTable } from './tables.ts';
 
@@ -78,7 +78,9 @@ export class SqlUserStore implements UserStore {
     { profile, admin }: { readonly profile: UserProfile; readonly admin: boolean },
   ): Promise<void> {
     const columns = { profile: JSON.stringify(profile), admin: admin ? 1 : 0 };
-    await this.#registry.write([this.#db.updateTable('user').set(columns).where('key', '=', key)]);
+    const change = this.#db.updateTable('user').set(columns).where('key', '=', key);
+    const [changed] = await this.#registry.write([admin ? change : change.where(isNotLastAdmin(key))]);
+    if (changed === 0 && !admin) await this.#refuseLastAdmin(key);
   }
 
   async setPassword(key: UserKey, passwordHash: string, { endKeys }: { readonly endKeys: boolean }): Promise<void> {
@@ -114,22 +116,38 @@ export class SqlUserStore implements UserStore {
     key: UserKey,
     { newOwner, atMs }: { readonly newOwner: UserKey | undefined; readonly atMs: number },
   ): Promise<void> {
+    // Each statement has the condition, so that for the last admin none of them changes anything.
+    const isRemovable = isNotLastAdmin(key);
     const inherited =
       newOwner === undefined
-        ? (['gateway', 'project'] as const).map((table) => this.#db.deleteFrom(table).where('owner', '=', key))
+        ? (['gateway', 'project'] as const).map((table) =>
+            this.#db.deleteFrom(table).where('owner', '=', key).where(isRemovable),
+          )
         : [
-            this.#db.updateTable('gateway').set({ owner: newOwner, date_modified: atMs }).where('owner', '=', key),
-            this.#db.updateTable('project').set({ owner: newOwner }).where('owner', '=', key),
+            this.#db
+              .updateTable('gateway')
+              .set({ owner: newOwner, date_modified: atMs })
+              .where('owner', '=', key)
+              .where(isRemovable),
+            this.#db.updateTable('project').set({ owner: newOwner }).where('owner', '=', key).where(isRemovable),
           ];
-    await this.#registry.write([
+    const removed = await this.#registry.write([
       ...inherited,
-      this.#db.deleteFrom('share').where('user', '=', key),
-      this.#db.deleteFrom('handover').where('receiver', '=', key),
-      this.#db.updateTable('handover').set({ former: null }).where('former', '=', key),
-      ...this.#removeKeys(key),
-      this.#db.deleteFrom('refresh_session').where('user', '=', key),
-      this.#db.deleteFrom('user').where('key', '=', key),
+      this.#db.deleteFrom('share').where('user', '=', key).where(isRemovable),
+      this.#db.deleteFrom('handover').where('receiver', '=', key).where(isRemovable),
+      this.#db.updateTable('handover').set({ former: null }).where('former', '=', key).where(isRemovable),
+      ...this.#removeKeys(key).map((statement) => statement.where(isRemovable)),
+      this.#db.deleteFrom('refresh_session').where('user', '=', key).where(isRemovable),
+      this.#db.deleteFrom('user').where('key', '=', key).where(isRemovable),
     ]);
+    if (removed.at(-1) === 0) await this.#refuseLastAdmin(key);
+  }
+
+  /** Called where a conditional statement has changed nothing: the user is the last admin, or there is no such user. */
+  async #refuseLastAdmin(key: UserKey): Promise<void> {
+    const user = await this.findByKey(key);
+    if (user !== undefined)
+      throw new Refusal('conflict', `${user.username} is the last admin. Make another one first.`);
   }
 
   get #db() {
@@ -145,6 +163,12 @@ export class SqlUserStore implements UserStore {
     const [row] = await this.#registry.search(counted, admins);
     return row?.count ?? 0;
   }
+}
+
+/** A condition, checked in the statement itself, so that two of the last admins cannot go at the same time. */
+function isNotLastAdmin(key: UserKey) {
+  const admins = sql`SELECT 1 FROM ${sql.table('user')} AS known WHERE known.admin = 1 AND known.password_hash IS NOT NULL`;
+  return sql<SqlBool>`(EXISTS (${admins} AND known.key <> ${key}) OR NOT EXISTS (${admins} AND known.key = ${key}))`;
 }
 
 /** A condition for the names that look like this one. */

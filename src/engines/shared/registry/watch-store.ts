@@ -5,17 +5,17 @@ import type { DeviceId } from '../../../domain/devices/device.ts';
 import type { SensorKey } from '../../../domain/devices/sensor.ts';
 import type { NotificationFields, NotificationId } from '../../../domain/notifications/rules/notification.ts';
 import { textsOf } from '../../../domain/notifications/rules/rule.ts';
+import type { RuleExtras } from '../../../domain/notifications/rules/rule-changes.ts';
 import type {
   RecordedFiring,
-  RuleExtras,
   RuleKey,
   WatchedRule,
   WatchRecord,
   WatchStore,
 } from '../../../domain/notifications/watching/watch-store.ts';
 import type { Fence } from '../../../domain/ports/coordination.ts';
+import { FixedQuery, field, parameter } from './fixed-query.ts';
 import { Trimming } from './message-rows.ts';
-import { FixedQuery, field, parameter } from './queries/fixed-query.ts';
 import type { Registry } from './registry.ts';
 
 interface Row {
@@ -83,12 +83,10 @@ export class SqlWatchStore implements WatchStore {
     if (messages.length > 0) writes.push(this.#insertMessages.with(JSON.stringify(messages)));
     const ruleUpdate = rules.size === 0 ? -1 : writes.push(this.#updateRules.with(rulesJson(rules))) - 1;
     if (memories.length > 0) {
-      const rows = memories.map(({ rule, device, memory }) => [rule, device, memory]);
+      const rows = memories.map(({ rule, device, memory, watchedSinceMs }) => [rule, device, memory, watchedSinceMs]);
       writes.push(this.#putMemories.with(JSON.stringify(rows)));
     }
-    for (const { author, messages: made } of firings)
-      if (this.#trimming.isDue(author, made.length))
-        writes.push(...this.#trimming.trim(author, made[0]?.createdMs ?? 0));
+    for (const { author, messages: made } of firings) writes.push(...this.#trimming.trim(author, made));
     if (followedSeq !== undefined) writes.push(this.#putFollowed.with(followedSeq));
     const changes = await this.#registry.write(writes, { isWeighed: false, fence });
     if (ruleUpdate < 0 || changes[ruleUpdate] === rules.size) return [];
@@ -231,7 +229,7 @@ const recordedRules = sql<{ readonly key: RuleKey }>`SELECT notification.key FRO
   WHERE notification.status = 'active' AND notification.times_sent = ${field(1)} + ${field(2)}`;
 
 const putMemories = sql`INSERT OR REPLACE INTO notification_memory (notification, device, memory)
-  SELECT notification.key, ${field(1)}, ${field(2)} FROM ${entries}`;
+  SELECT notification.key, ${field(1)}, ${field(2)} FROM ${entries} WHERE notification.watched_since = ${field(3)}`;
 
 const putFollowed = sql`INSERT INTO counter (name, value) VALUES ('followed_seq', ${parameter(0)})
   ON CONFLICT (name) DO UPDATE SET value = max(value, excluded.value)`;

@@ -22,6 +22,9 @@ import * as webhookKeys from './0020-webhook-keys.ts';
 import * as nameSkeletons from './0021-name-skeletons.ts';
 import * as handoversAndSessions from './0022-handovers-and-sessions.ts';
 import * as refreshSessionTable from './0023-refresh-session-table.ts';
+import * as handoverCharges from './0024-handover-charges.ts';
+import * as hysteresisCounted from './0025-hysteresis-counted.ts';
+import * as formerRecipients from './0026-former-recipients.ts';
 
 export const migrations: Record<string, Migration> = {
   '0001-ground': ground,
@@ -46,4 +49,7 @@ export const migrations: Record<string, Migration> = {
   '0021-name-skeletons': nameSkeletons,
   '0022-handovers-and-sessions': handoversAndSessions,
   '0023-refresh-session-table': refreshSessionTable,
+  '0024-handover-charges': handoverCharges,
+  '0025-hysteresis-counted': hysteresisCounted,
+  '0026-former-recipients': formerRecipients,
 };

@@ -6,11 +6,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { connect, createServer, type Server } from 'node:tls';
-import { TurnedClock } from '../base/time/clock.ts';
-import { limits } from '../config/limits.ts';
+import { limits } from '../../config/limits.ts';
+import { TurnedClock } from '../time/clock.ts';
 import { Certificates } from './certificates.ts';
 
-const pairs = join(import.meta.dirname, '../../test/support/tls');
+const pairs = join(import.meta.dirname, '../../../test/support/tls');
 const folder = mkdtempSync(join(tmpdir(), 'dundun-test-'));
 const certFile = join(folder, 'cert.pem');
 const keyFile = join(folder, 'key.pem');

@@ -5,10 +5,9 @@ import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { createSecureContext, type SecureContextOptions, Server as TlsServer } from 'node:tls';
-import type { Log } from '../base/log.ts';
-import type { Clock } from '../base/time/clock.ts';
-import type { Config } from '../config/config.ts';
-import { limits } from '../config/limits.ts';
+import { limits } from '../../config/limits.ts';
+import type { Log } from '../log.ts';
+import type { Clock } from '../time/clock.ts';
 
 export interface CertificateFiles {
   readonly certFile: string;
@@ -50,7 +49,7 @@ export class Certificates {
 
   /** Undefined where no certificate is set. @throws Error when it cannot be used. */
   static open(
-    { tlsCert, tlsKey }: Config,
+    { tlsCert, tlsKey }: { readonly tlsCert: string; readonly tlsKey: string },
     parts: { readonly clock: Clock; readonly log: Log },
   ): Certificates | undefined {
     return tlsCert === '' ? undefined : new Certificates({ ...parts, files: { certFile: tlsCert, keyFile: tlsKey } });

@@ -106,8 +106,8 @@ function conditionOf(condition: Condition): Sql {
 
 /** Evaluated on the users first, who are fewer. */
 function ownerCondition(condition: Condition): Sql {
-  const named = compare(sql`user.username`, condition, (value) => value);
-  return sql`device.owner IN (SELECT user.key FROM user WHERE ${named})`;
+  const named = compare(sql`"user".username`, condition, (value) => value);
+  return sql`device.owner IN (SELECT "user".key FROM "user" WHERE ${named})`;
 }
 
 /** True for a device when one of its sensors (or actuators) meets the condition; for `!=`, when none equals. */

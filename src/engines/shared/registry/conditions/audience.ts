@@ -3,10 +3,12 @@ import { type RawBuilder, type SqlBool, sql } from 'kysely';
 import type { Audience } from '../../../../domain/permissions/permission.ts';
 import type { RecordKind } from '../../../../domain/scopes.ts';
 import type { UserKey } from '../../../../domain/users/user.ts';
-import type { SearchOptions } from '../registry.ts';
 
 /** For whom a search runs, because callers take turns, and none runs for one who has gone. */
-export function callerOf({ caller = '', isGone }: Audience): SearchOptions {
+export function callerOf({ caller = '', isGone }: Audience): {
+  readonly caller: string;
+  readonly isGone: (() => boolean) | undefined;
+} {
   return { caller, isGone };
 }
 

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import fc from 'fast-check';
-import { properties } from '../../test/support/properties.ts';
+import { properties } from '../../../../test/support/properties.ts';
 import { PendingRequests } from './pending-requests.ts';
 
-suite('what is under way', () => {
+suite('pending requests', () => {
   test('is had by its number once, whatever came and went before', () => {
     fc.assert(
       fc.property(fc.array(fc.nat(9), { maxLength: 200 }), (steps) => {

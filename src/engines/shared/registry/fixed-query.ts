@@ -1,7 +1,7 @@
 // A query with constant text, compiled once, so that frequent queries cost only what the engine needs. Parameters are
 // positional: `parameter(0)` is the first argument.
 import { CompiledQuery, type RawBuilder, sql } from 'kysely';
-import type { Registry } from '../registry.ts';
+import type { Registry } from './registry.ts';
 
 class ParameterSlot {
   readonly index: number;

@@ -1,0 +1,130 @@
+// How far the watcher has come: what waits for it in memory, whether it reads from the log instead, and up to which seq
+// everything is evaluated, which it confirms to the log. The watcher alone changes it, in its turns.
+import { limits } from '../../../config/limits.ts';
+import type { CommitLog, LogPosition } from '../../ports/commit-log.ts';
+import type { Fence } from '../../ports/coordination.ts';
+import { lastSeqOf, type SeenPush, WatchQueue } from './watch-queue.ts';
+
+export class WatchProgress {
+  readonly #commitLog: CommitLog;
+  readonly #queue = new WatchQueue({ datapointsMax: limits.watchQueueMax, bytesMax: limits.watchQueueBytesMax });
+  #isBehind = true;
+  #isFollowing = false;
+  #seenSeq = 0;
+  #feedSeq = 0;
+  /** The position last confirmed to the log. */
+  #confirmedSeq = 0;
+
+  constructor(commitLog: CommitLog) {
+    this.#commitLog = commitLog;
+  }
+
+  /** True while this process evaluates, from when there are rules. */
+  get isFollowing(): boolean {
+    return this.#isFollowing;
+  }
+
+  /** True while datapoints are read from the log instead of from the queue. */
+  get isBehind(): boolean {
+    return this.#isBehind;
+  }
+
+  /** Datapoints up to this seq have been evaluated, and perhaps later ones that no rule concerns. */
+  get seenSeq(): LogPosition {
+    return this.#seenSeq;
+  }
+
+  /** Seq of the last datapoint received from the feed. */
+  get feedSeq(): LogPosition {
+    return this.#feedSeq;
+  }
+
+  get isQueueEmpty(): boolean {
+    return this.#queue.isEmpty;
+  }
+
+  /** Number of datapoints in the queue. */
+  get waitingDatapoints(): number {
+    return this.#queue.datapoints;
+  }
+
+  /** Number of datapoints stored after the last evaluated one, whether rules concern them or not. */
+  get behindDatapoints(): number {
+    return this.#isFollowing ? Math.max(this.#commitLog.lastPosition - this.position(), 0) : 0;
+  }
+
+  /** True where datapoints are to be evaluated. */
+  get hasDatapoints(): boolean {
+    return this.#isFollowing && (this.#isBehind || !this.#queue.isEmpty);
+  }
+
+  /** Datapoints up to this seq have been evaluated. */
+  position(): LogPosition {
+    if (!this.#isBehind && this.#queue.isEmpty) this.#seenSeq = Math.max(this.#seenSeq, this.#feedSeq);
+    return this.#seenSeq;
+  }
+
+  /** Number of datapoints that the feed has brought since the position was confirmed. */
+  get unconfirmed(): number {
+    return this.#feedSeq - this.#confirmedSeq;
+  }
+
+  /** Notes that the feed has brought all datapoints up to this seq. */
+  noteReceived(seq: LogPosition): void {
+    this.#feedSeq = seq;
+  }
+
+  /** Adds a push to the queue; where that is full, everything after `seenSeq` is read from the log. */
+  add(push: SeenPush): void {
+    if (!this.#queue.add(push)) this.fallBehind();
+  }
+
+  /** Empties the queue: what was in it is read from the log. */
+  fallBehind(): void {
+    this.#isBehind = true;
+    this.#queue.clear();
+  }
+
+  /** Takes the oldest pushes from the queue, of at least so many datapoints. */
+  take(datapoints: number): SeenPush[] {
+    return this.#queue.take(datapoints);
+  }
+
+  /** Notes that pushes of the queue were evaluated. */
+  noteEvaluated(pushes: readonly SeenPush[]): void {
+    this.#seenSeq = Math.max(this.#seenSeq, lastSeqOf(pushes));
+  }
+
+  /** Notes that datapoints of the log were evaluated up to this seq. */
+  noteRead(seq: LogPosition, fence: Fence): void {
+    this.#seenSeq = seq;
+    this.#confirmedSeq = seq;
+    this.#commitLog.confirm(seq, fence);
+  }
+
+  /** Notes that a read that began at this `feedSeq` reached the end of the log; later datapoints are read next time. */
+  noteEnd(feedSeq: LogPosition): void {
+    this.#seenSeq = Math.max(this.#seenSeq, feedSeq);
+    this.#isBehind = this.#feedSeq > this.#seenSeq;
+  }
+
+  /** Confirms the position to the log, where this process holds the lease. */
+  confirm(fence: Fence | undefined): void {
+    this.#confirmedSeq = this.position();
+    if (fence !== undefined) this.#commitLog.confirm(this.#confirmedSeq, fence);
+  }
+
+  stopFollowing(): void {
+    this.#isFollowing = false;
+  }
+
+  followFrom(seq: LogPosition, fence: Fence): void {
+    this.#seenSeq = seq;
+    this.#feedSeq = Math.max(this.#feedSeq, seq);
+    this.#confirmedSeq = seq;
+    this.#isFollowing = true;
+    // The feed may have published datapoints after `seq` that are not in the queue: they are read from the log.
+    this.fallBehind();
+    this.#commitLog.confirm(seq, fence);
+  }
+}
