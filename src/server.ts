@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url';
 import pino, { type Logger } from 'pino';
 import { type Ids, randomIds } from './base/ids.ts';
 import { collectAfterStart } from './base/memory/garbage-collection.ts';
+import { Certificates } from './base/network/certificates.ts';
 import { SecurityHeaders } from './base/network/security-headers.ts';
 import { TrustedProxies } from './base/network/trusted-proxies.ts';
 import { type Clock, systemClock } from './base/time/clock.ts';
@@ -15,12 +16,11 @@ import type { Sender } from './domain/notifications/outbox/sender.ts';
 import type { Channel } from './domain/notifications/rules/notification.ts';
 import type { Engine } from './domain/ports/engine.ts';
 import { openEngine } from './engines/open.ts';
-import { readDashboard } from './http/dashboard/dashboard-files.ts';
-import { HttpServer } from './http/server/http-server.ts';
-import { Metrics } from './metrics.ts';
+import { type DashboardFiles, readDashboard } from './http/dashboard/dashboard-files.ts';
+import { HttpServer } from './http/http-server.ts';
+import { Metrics } from './metrics/metrics.ts';
 import { DuplicateDetector } from './mqtt/duplicate-detector.ts';
 import { MqttServer } from './mqtt/mqtt-server.ts';
-import { Certificates } from './wiring/certificates.ts';
 import { followAnnouncements } from './wiring/wire-announcements.ts';
 import { type Domain, wireDomain } from './wiring/wire-domain.ts';
 import { hostOf, httpOptions, openMetrics, warnOfPlainText } from './wiring/wire-edges.ts';
@@ -37,8 +37,8 @@ export interface ServerOverrides {
   readonly onFirstPassword?: (password: string) => void;
   /** Called with the engine that was opened; the service uses the one that it returns. */
   readonly replaceEngine?: (engine: Engine) => Engine;
-  /** Folder of the built dashboard. */
-  readonly dashboardFolder?: string;
+  /** Reads the built dashboard, in place of the folder where the build puts it. */
+  readonly readDashboard?: () => Promise<DashboardFiles | undefined>;
 }
 
 /** The open ports: `mqtt` unless switched off, `mqtts` with a certificate, `metrics` where enabled. */
@@ -123,7 +123,7 @@ export async function startServer(config: Config, overrides: ServerOverrides = {
     const unreadyBecause = () => (closing === undefined ? engine.figures.refusesBecause : 'not taking work');
     const trouble = () =>
       domain.storageQuota.fullReason && `no room for more datapoints: ${domain.storageQuota.fullReason}`;
-    const files = await readDashboard(overrides.dashboardFolder ?? builtDashboard);
+    const files = await (overrides.readDashboard ?? readBuiltDashboard)();
     if (files === undefined) log.warn('the dashboard is not built: `npm ci` or `npm run prepare` builds it');
     const http = await HttpServer.create({
       options: httpOptions(config, certificates),
@@ -179,7 +179,10 @@ export async function startServer(config: Config, overrides: ServerOverrides = {
   }
 }
 
-const builtDashboard = fileURLToPath(new URL('../dashboard/dist', import.meta.url));
+/** Undefined where the dashboard is not built. */
+export function readBuiltDashboard(): Promise<DashboardFiles | undefined> {
+  return readDashboard(fileURLToPath(new URL('../dashboard/dist', import.meta.url)));
+}
 
 async function makeMqtt(parts: {
   config: Config;

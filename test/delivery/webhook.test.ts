@@ -220,6 +220,7 @@ suite('a webhook address that leads into a private network', () => {
       '::ffff:169.254.169.254',
       '64:ff9b::a9fe:a9fe',
       ...['169.254.170.2', '169.254.170.23', 'fd00:ec2::23', '100.100.100.200', '192.0.0.192', 'fd20:ce::254'],
+      ...['169.254.42.42', 'fd00:42::42', '169.254.0.23', '64:ff9b:1::a9fe:a9fe', '::ffff:0:169.254.169.254'],
     ];
     for (const address of metadata) assert.equal(addressGuard.permits(address, 80), false, address);
     for (const address of ['169.254.169.253', 'fd00:ec2::253', '10.0.0.1'])
@@ -248,6 +249,8 @@ suite('a webhook address that leads into a private network', () => {
     const resolve = answering('127.0.0.1');
     assert.equal((await to(`http://name.example:${port}`, { ownPorts, resolve })).kind, 'failed');
     assert.equal((await to(provider.url, { baseUrl: provider.url })).kind, 'failed');
+    const dotted = { baseUrl: `http://dundun.example:${port}`, resolve };
+    assert.equal((await to(`http://dundun.example.:${port}/`, dotted)).kind, 'failed');
     assert.equal(provider.asked.length, asked);
     assert.equal(
       (await to(provider.url, { ownPorts: () => [port + 1], baseUrl: 'https://dundun.example' })).kind,

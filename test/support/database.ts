@@ -1,8 +1,31 @@
-// Reads or changes the database file of a server, as an operator with the sqlite3 shell would.
+// Reads or changes the database file of a server, as an operator with the sqlite3 shell would; and lays a new one.
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { limits } from '../../src/config/limits.ts';
 import { databaseFile } from '../../src/engines/embedded/database/connection.ts';
+import { openRegistryAlone } from '../../src/engines/embedded/open.ts';
+
+let emptyDatabase: Promise<Buffer> | undefined;
+
+/** Lays an empty database of this release into a new folder. The migrations that make it run once in a process. */
+export async function layEmptyDatabase(folder: string): Promise<void> {
+  emptyDatabase ??= makeEmptyDatabase();
+  await writeFile(join(folder, databaseFile), await emptyDatabase, { mode: 0o600, flag: 'wx' });
+}
+
+async function makeEmptyDatabase(): Promise<Buffer> {
+  const folder = await mkdtemp(join(tmpdir(), 'dundun-empty-'));
+  try {
+    const { close } = await openRegistryAlone(folder);
+    // Moves the write-ahead log into the file.
+    close();
+    return await readFile(join(folder, databaseFile));
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
 
 /** Runs a query on the file in the data folder, and leaves it as it is; what is in the write-ahead log counts. */
 export function query(folder: string, sql: string): Record<string, unknown>[] {

@@ -1,6 +1,6 @@
 // The users of the tests, created directly in the data folder as the command line does. All have the same password
-// hash, because computing one takes tens of milliseconds.
-
+// hash, of the least cost there is: one of the usual cost takes tens of milliseconds, at every sign-in again.
+import { argon2Sync } from 'node:crypto';
 import { randomIds } from '../../src/base/ids.ts';
 import { type Clock, systemClock } from '../../src/base/time/clock.ts';
 import { Callers } from '../../src/domain/callers/callers.ts';
@@ -19,17 +19,23 @@ export const password = 'talking drum';
 export const people = ['admin', 'owner', 'stranger', 'sharer'] as const;
 
 const passwords = new Passwords({ ids: randomIds, lengthMin: 8 });
-let sharedHash: Promise<string> | undefined;
+const sharedHash = cheapHash();
+
+function cheapHash(): string {
+  const nonce = randomIds.bytes(16);
+  const cost = { memory: 8, passes: 1, parallelism: 1 };
+  const tag = argon2Sync('argon2id', { message: password, nonce, tagLength: 32, ...cost });
+  const [salt, hash] = [nonce, tag].map((bytes) => Buffer.from(bytes).toString('base64').replaceAll('=', ''));
+  return `$argon2id$v=19$m=${cost.memory},t=${cost.passes},p=${cost.parallelism}$${salt}$${hash}`;
+}
 
 /** Makes users with the shared password; `admin` in the name's place makes an admin. */
 export async function addUsers(folder: string, names: readonly string[], clock: Clock): Promise<void> {
-  sharedHash ??= passwords.hash(password);
-  const passwordHash = await sharedHash;
   const { registry, close } = await openRegistryAlone(folder);
   const store = new SqlUserStore(registry);
   for (const username of names) {
     const admin = username.startsWith('admin');
-    await store.create({ id: randomIds.uuid(), username, admin, createdTime: clock.now(), passwordHash });
+    await store.create({ id: randomIds.uuid(), username, admin, createdTime: clock.now(), passwordHash: sharedHash });
   }
   close();
 }

@@ -12,9 +12,10 @@ import { TurnedClock } from '../../src/base/time/clock.ts';
 import { parseConfig } from '../../src/config/config.ts';
 import type { Env } from '../../src/config/env.ts';
 import { databaseFile } from '../../src/engines/embedded/database/connection.ts';
-import { type RunningServer, type ServerOverrides, startServer } from '../../src/server.ts';
+import type { DashboardFiles } from '../../src/http/dashboard/dashboard-files.ts';
+import { type RunningServer, readBuiltDashboard, type ServerOverrides, startServer } from '../../src/server.ts';
 import { type ApiDocument, documentedAnswers } from './api/documented-answers.ts';
-import { openDatabase } from './database.ts';
+import { layEmptyDatabase, openDatabase } from './database.ts';
 import { type As, addUsers, password, people } from './people.ts';
 import { type Rows, RowsReader } from './rows.ts';
 
@@ -44,6 +45,14 @@ export interface Answer {
 /** When the clock of a test begins: noon of a day in 2026, UTC. */
 const startMs = Date.UTC(2026, 0, 15, 12);
 
+/** The files of the built dashboard, some hundred, which all servers of a process serve from the same memory. */
+let dashboard: Promise<DashboardFiles | undefined> | undefined;
+
+function readDashboardOnce(): Promise<DashboardFiles | undefined> {
+  dashboard ??= readBuiltDashboard();
+  return dashboard;
+}
+
 export class TestServer {
   readonly clock = new TurnedClock(startMs);
   readonly folder: string;
@@ -68,6 +77,7 @@ export class TestServer {
     const folder = await mkdtemp(join(tmpdir(), 'dundun-test-'));
     const server = new TestServer(folder, settings, overrides);
     try {
+      await layEmptyDatabase(folder);
       await addUsers(folder, people, server.clock);
       await server.#start();
     } catch (error) {
@@ -185,7 +195,12 @@ export class TestServer {
       ...settings,
     };
     const log = pino({ level: 'error', base: null }, { write: (line: string) => this.#note(line) });
-    this.#running = await startServer(parseConfig(env), { ...this.#overrides, clock: this.clock, log });
+    this.#running = await startServer(parseConfig(env), {
+      readDashboard: readDashboardOnce,
+      ...this.#overrides,
+      clock: this.clock,
+      log,
+    });
     // Now, because a test may have the server stop or overloaded when its first answer comes.
     await documentedAnswers(() => this.#document());
   }

@@ -38,14 +38,23 @@ const jsonTypes = new Set(['application/json', 'application/json; charset=utf-8'
 /** A cache of parsed headers. A fleet sends few different texts, again with each request. */
 export class HeaderCache {
   readonly #known = new Map<string, RequestHeaders | undefined>();
+  #chars = 0;
 
-  /** Undefined where only Node.js can interpret the headers. */
-  factsOf(text: string): RequestHeaders | undefined {
+  /**
+   * Undefined where only Node.js can interpret the headers.
+   * @param heldChars length of the text that the headers are a part of, which the cache keeps with them.
+   */
+  factsOf(text: string, heldChars: number): RequestHeaders | undefined {
     const known = this.#known.get(text);
     if (known !== undefined || this.#known.has(text)) return known;
-    if (this.#known.size >= limits.fastPathHeadersMax) this.#known.clear();
+    const { fastPathHeadersMax, fastPathHeaderCharsMax } = limits;
+    if (this.#known.size >= fastPathHeadersMax || this.#chars + heldChars > fastPathHeaderCharsMax) {
+      this.#known.clear();
+      this.#chars = 0;
+    }
     const facts = readHeaders(text);
     this.#known.set(text, facts);
+    this.#chars += heldChars;
     return facts;
   }
 }
@@ -58,7 +67,7 @@ export function readHead(bytes: Buffer, start: number, memory: HeaderCache): Req
   const lineEnd = text.indexOf('\r\n');
   const [, method, target] = (lineEnd < 0 ? null : requestLine.exec(text.slice(0, lineEnd))) ?? [];
   if (method === undefined || target === undefined) return undefined;
-  const facts = memory.factsOf(text.slice(lineEnd + 2));
+  const facts = memory.factsOf(text.slice(lineEnd + 2), text.length);
   if (facts === undefined) return undefined;
   const bodyAt = blank + headEnd.length;
   return { method, target, facts, bodyAt, end: bodyAt + facts.bodyBytes };

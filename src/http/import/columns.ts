@@ -1,7 +1,8 @@
 // The roles of an imported file's columns: as the caller says (`Temp=TC;2=timestamp`), or as their names suggest. For
 // JSON the keys are the columns. Called by import-plan.ts and line-reader.ts.
 import { Refusal } from '../../base/refusal.ts';
-import { isId } from '../schemas/ids.ts';
+import { limits } from '../../config/limits.ts';
+import { beyondIds, isId } from '../schemas/ids.ts';
 
 /** The roles of columns, other than values of a sensor. */
 const roleWords = ['timestamp', 'date', 'time', 'device', 'sensor', 'value', 'received', 'unit', 'ignore'] as const;
@@ -88,21 +89,23 @@ const counters = /^(|#|no\.?|nr\.?|n°|index|record|rec(nbr|_?no)?|id|line|row)$
 
 /** The parts of a name. */
 interface NameParts {
-  readonly bare: string;
   readonly unit: string | undefined;
   readonly plain: string;
   readonly word: RoleWord | undefined;
+  /** The id of the sensor that has this name, or else an id made of the name, where that is possible. */
+  readonly knownId: string | undefined;
+  readonly ownId: string | undefined;
 }
 
 /** Recognises columns, with a cache of analysed names: those of JSON are analysed again with every new key. */
 export class ColumnGuesses {
   readonly mapping: Mapping;
-  readonly knownFor: KnownFor;
+  readonly #knownFor: KnownFor;
   readonly #parts = new Map<string, NameParts>();
 
   constructor(mapping: Mapping, knownSensors: readonly KnownSensor[]) {
     this.mapping = mapping;
-    this.knownFor = sensorsByName(knownSensors);
+    this.#knownFor = sensorsByName(knownSensors);
   }
 
   /** Bounded by the number of columns that a file may have. */
@@ -111,7 +114,8 @@ export class ColumnGuesses {
     if (parts === undefined) {
       const { bare, unit } = splitUnit(name);
       const plain = bare.toLowerCase().replace(/\s+/g, '_');
-      parts = { bare, unit, plain, word: wordFor(plain) };
+      const knownId = this.#knownFor(name.trim(), bare)?.id;
+      parts = { unit, plain, word: wordFor(plain), knownId, ownId: idMadeOf(bare) };
       this.#parts.set(name, parts);
     }
     return parts;
@@ -120,7 +124,7 @@ export class ColumnGuesses {
 
 /** The role of each column by its name; without a header, by the mapping alone. */
 export function readColumns(names: readonly (string | undefined)[], guessing: ColumnGuesses): Column[] {
-  const { mapping, knownFor } = guessing;
+  const { mapping } = guessing;
   const parts = names.map((name = '') => guessing.partsOf(name));
   const plain = parts.map((part) => part.plain);
   const mapped = mappedRoles(mapping, names);
@@ -132,7 +136,7 @@ export function readColumns(names: readonly (string | undefined)[], guessing: Co
   const hasTime = words.includes('time');
   const taken = new Set<string>();
   return names.map((name, n) => {
-    const { bare, unit } = parts[n] as NameParts;
+    const { unit, knownId, ownId } = parts[n] as NameParts;
     const role = (): Role => {
       const word = words[n];
       if (name === undefined) return 'ignore';
@@ -144,7 +148,8 @@ export function readColumns(names: readonly (string | undefined)[], guessing: Co
       if (isLong) return word ?? 'ignore';
       if (word !== undefined && ['timestamp', 'device', 'received'].includes(word)) return word;
       if (isMapped || counters.test(plain[n] ?? '')) return 'ignore';
-      const sensor = sensorFor(name, bare, { place: n + 1, knownFor, taken });
+      const own = ownId ?? `column-${n + 1}`;
+      const sensor = knownId ?? (taken.has(own) ? `${own}-${n + 1}` : own);
       taken.add(sensor);
       return { device: undefined, sensor };
     };
@@ -205,16 +210,9 @@ function sensorsByName(sensors: readonly KnownSensor[]): KnownFor {
     first(byId, [name, bare]) ?? first(byName, [name, bare]) ?? first(bySmallId, [bare.toLowerCase()]);
 }
 
-/** The sensor with the column's name as id or name; otherwise an id made of the name. */
-function sensorFor(
-  name: string,
-  bare: string,
-  options: { readonly place: number; readonly knownFor: KnownFor; readonly taken: Set<string> },
-): string {
-  const known = options.knownFor(name.trim(), bare);
-  if (known !== undefined) return known.id;
-  const plain = bare.replaceAll('ß', 'ss').normalize('NFKD').replace(/\p{M}/gu, '');
-  const id = [...plain].map((char) => (isId(`x${char}`) ? char : '_')).join('').replace(/_+/g, '_').replace(/^_|_$/g, '').slice(0, 200); // biome-ignore format: one line
-  const base = isId(id) ? id : `column-${options.place}`;
-  return options.taken.has(base) ? `${base}-${options.place}` : base;
+/** An id made of a name; its beginning is enough, because names of sensors are short. */
+function idMadeOf(bare: string): string | undefined {
+  const plain = bare.slice(0, limits.nameCharsMax).replaceAll('ß', 'ss').normalize('NFKD').replace(/\p{M}/gu, '');
+  const id = plain.replace(beyondIds, '_').replace(/_+/g, '_').replace(/^_|_$/g, '').slice(0, 200);
+  return isId(id) ? id : undefined;
 }

@@ -110,7 +110,11 @@ function jsonTable(query: ImportQuery, { kind, sample, isWhole, items }: ImportF
   const rows = kind === 'json' ? arrayRows(keys, items) : ndjsonRows(keys, query);
   const first = kind === 'json' ? arrayRows(keys, items.slice(0, limits.importSampleLines)) : ndjsonRows(keys, query);
   const whole = isWhole ? sample : sample.slice(0, sample.lastIndexOf('\n') + 1);
-  const examples = [...first.read(whole, { isEnd: true })].map(({ cells }) => cells);
+  const examples: ImportTable['examples'][number][] = [];
+  for (const { cells } of first.read(whole, { isEnd: true })) {
+    examples.push(cells);
+    if (keys.keysRead >= limits.importSampleKeys) break;
+  }
   return { dialect: undefined, examples, names: () => keys.names, rows };
 }
 

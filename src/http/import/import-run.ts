@@ -13,9 +13,6 @@ import type { ImportQuery } from './import-query.ts';
 import { ImportReport } from './import-report.ts';
 import { LineReader } from './line-reader.ts';
 
-/** Lines between two checks of the time. */
-const linesLooked = 16;
-
 export interface FileImportResult {
   readonly plan: ImportPlan;
   readonly report: ImportReport;
@@ -66,7 +63,6 @@ class FileImport {
   readonly #linesMax: number;
   #batch: ImportLine[] = [];
   #chars = 0;
-  #linesInPiece = 0;
   /** When this piece of the work began. */
   #pieceMs = 0;
 
@@ -106,8 +102,8 @@ class FileImport {
   async #read(piece: string, options: { readonly isEnd: boolean }): Promise<boolean> {
     await this.#begin();
     for (const row of this.#plan.rows.read(piece, options)) {
-      this.#linesInPiece += 1;
-      if (this.#linesInPiece >= linesLooked) await this.#pause();
+      // One piece of text may be the whole file, and one line may take long.
+      if (performance.now() - this.#pieceMs >= limits.pieceMsMax) await this.#begin();
       this.#report.lines += 1;
       this.#report.nextLine = row.nextLine;
       const lines = this.#reader.read(row);
@@ -118,15 +114,9 @@ class FileImport {
     return true;
   }
 
-  /** Waits for the import's turn from time to time, because one piece of text may be the whole file. */
-  async #pause(): Promise<void> {
-    this.#linesInPiece = 0;
-    if (performance.now() - this.#pieceMs >= limits.pieceMsMax) await this.#begin();
-  }
-
+  /** Waits for the import's turn. */
   async #begin(): Promise<void> {
     await loopTurns.turn(this.#caller);
-    this.#linesInPiece = 0;
     this.#pieceMs = performance.now();
   }
 
@@ -137,6 +127,7 @@ class FileImport {
       await this.#flush();
     this.#batch.push(line);
     if (typeof value === 'string') this.#chars += value.length;
+    this.#chars += line.unit?.length ?? 0;
   }
 
   async #flush(): Promise<void> {

@@ -16,6 +16,7 @@ export class LocalTimes {
   readonly #name: string;
   /** By series: its last time. */
   readonly #last = new Map<string, number>();
+  #chars = 0;
   /** The last time of the file's previous part, for series without one of their own. */
   readonly #afterMs: number;
   #newestMs = Number.NaN;
@@ -42,10 +43,21 @@ export class LocalTimes {
     if (!(utcMs >= earliestMs && utcMs <= latestMs)) {
       throw new Refusal('malformed', 'The time is none between the years 0 and 9999.');
     }
-    if (this.#last.size >= limits.importTimesKeptMax) this.#last.clear();
-    this.#last.set(series, utcMs);
+    this.#keep(series, utcMs);
     this.#newestMs = utcMs;
     return utcMs;
+  }
+
+  #keep(series: string, utcMs: number): void {
+    if (!this.#last.has(series)) {
+      const { importTimesKeptMax, importTimesKeptCharsMax } = limits;
+      if (this.#last.size >= importTimesKeptMax || this.#chars + series.length > importTimesKeptCharsMax) {
+        this.#last.clear();
+        this.#chars = 0;
+      }
+      this.#chars += series.length;
+    }
+    this.#last.set(series, utcMs);
   }
 
   #fromWall(wallMs: number, series: string): number {

@@ -58,6 +58,8 @@ export function csvRows(dialect: CsvDialect, { line }: { readonly line?: number 
 /** Keys of objects as columns, in the order of their first occurrence. */
 export class KeyColumns {
   readonly names: string[] = [];
+  /** Keys of all objects so far, which tell how long these took. */
+  keysRead = 0;
   readonly #places = new Map<string, number>();
 
   /** @throws Refusal `malformed` for what is no object. */
@@ -65,20 +67,28 @@ export class KeyColumns {
     if (typeof item !== 'object' || item === null || Array.isArray(item)) {
       throw new Refusal('malformed', 'A line is an object, such as {"device_id": "field-3", "sensor_id": "TC", …}.');
     }
+    const keys = Object.keys(item);
+    this.keysRead += keys.length;
+    if (keys.length > limits.importColumnsMax) throw tooManyKeys();
     const cells: (Json | undefined)[] = [];
-    for (const [key, value] of Object.entries(item)) cells[this.#placeOf(key)] = value;
+    for (const key of keys) cells[this.#placeOf(key)] = (item as { readonly [key: string]: Json })[key];
     return cells;
   }
 
   #placeOf(key: string): number {
     const known = this.#places.get(key);
     if (known !== undefined) return known;
-    if (this.names.length >= limits.importColumnsMax) {
-      throw new Refusal('too-large', `The file has more than ${limits.importColumnsMax} keys.`);
+    if (key.length > limits.importKeyCharsMax) {
+      throw new Refusal('too-large', `The line has a key of more than ${limits.importKeyCharsMax} characters.`);
     }
+    if (this.names.length >= limits.importColumnsMax) throw tooManyKeys();
     this.#places.set(key, this.names.length);
     return this.names.push(key) - 1;
   }
+}
+
+function tooManyKeys(): Refusal {
+  return new Refusal('too-large', `The file has more than ${limits.importColumnsMax} keys.`);
 }
 
 export function ndjsonRows(keys: KeyColumns, { line: first }: { readonly line?: number | undefined }): RowReader {

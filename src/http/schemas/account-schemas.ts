@@ -5,7 +5,7 @@ import { keyScopeNames } from '../../domain/keys/key.ts';
 import { type MessagesFrom, messagesFrom } from '../../domain/users/user.ts';
 import { UsernameSchema } from './field-schemas.ts';
 import { idPattern } from './ids.ts';
-import { boundedText, jsonBytes } from './text-bounds.ts';
+import { boundedText } from './text-bounds.ts';
 
 const UserIdSchema = boundedText(limits.wordCharsMax, {
   description: 'Id of the user: a UUID that the service generates.',
@@ -244,20 +244,6 @@ export const PasswordBody = Type.Unsafe<unknown>({
     },
   },
 });
-
-/** Schema of the body for a field that is a list of texts: the list as JSON, or one entry as bare text. */
-export const listField = (shape: object, entry: string) =>
-  Type.Unsafe<unknown>({
-    'x-content': {
-      'application/json': { schema: { ...jsonBytes(limits.profileListBytesMax), ...shape, examples: [[entry]] } },
-      'text/plain': {
-        schema: boundedText(limits.profileTextCharsMax, {
-          description: 'A single entry as bare text.',
-          examples: [entry],
-        }),
-      },
-    },
-  });
 
 const scopeNames = keyScopeNames.map((name) => `\`${name}\``).join(', ');
 const keyFields = {

@@ -1,7 +1,7 @@
 // Schemas of fields that records of several kinds have: ids, times, positions, free JSON. As in every file of this folder, one
 // schema validates requests, types their handlers and describes the API in the words of version 2. A schema with a
 // `title` becomes a component of the OpenAPI document; `x-content` describes a body that may come as several content
-// types (../openapi.ts). Unknown fields are ignored; a field that is null counts as absent (drop-nulls.ts). The examples
+// types (../docs/openapi.ts). Unknown fields are ignored; a field that is null counts as absent (../v2/drop-nulls.ts). The examples
 // of all schemas together are one story that test/http/server/docs.test.ts runs against a server.
 import { Type } from 'typebox';
 import { limits } from '../../config/limits.ts';

@@ -1,11 +1,13 @@
-// Shares of devices and rights on records (spec 2.7, contract 3). How schemas are used: field-schemas.ts.
+// Shares of devices, devices handed over, and rights on records (spec 2.7, contract 3). How schemas are used: field-schemas.ts.
 import { Type } from 'typebox';
 import { limits } from '../../config/limits.ts';
+import { DeviceIdSchema } from './device-schemas.ts';
+import { UsernameSchema } from './field-schemas.ts';
 import { boundedText } from './text-bounds.ts';
 
 const grantable = '`device:view`, `device:update`, `device:delete`, `device-data:view`, `device-data:create`';
 
-export const ScopesSchema = Type.Array(boundedText(limits.wordCharsMax, { examples: ['device:view'] }), {
+const ScopesSchema = Type.Array(boundedText(limits.wordCharsMax, { examples: ['device:view'] }), {
   maxItems: 10,
   description: `The rights that the user gets, of ${grantable}. The plural names (\`devices:view\`) mean the same.`,
 });
@@ -20,6 +22,49 @@ export const ShareSchema = Type.Object(
   { title: 'Share', description: 'The rights of a user on a device of somebody else.' },
 );
 
+export const ShareBody = Type.Object(
+  { scopes: ScopesSchema },
+  {
+    title: 'NewShare',
+    description: 'What the user may do from now on.',
+    examples: [{ scopes: ['device:view', 'device-data:view'] }],
+  },
+);
+
+const time = (description: string) =>
+  Type.String({ format: 'date-time', description, examples: ['2016-06-08T18:20:27Z'] });
+
+export const ReceivedSchema = Type.Object(
+  {
+    device: DeviceIdSchema,
+    name: Type.Optional(Type.String({ description: 'Name of the device.', examples: ['Field 3'] })),
+    from: Type.Optional(UsernameSchema),
+    date_received: time('When it was handed over, UTC.'),
+    expires: time('Until when it can be given back, or its shares brought back, UTC.'),
+    shares: Type.Array(ShareSchema, { description: 'The shares that it had before; they have ended.' }),
+  },
+  {
+    title: 'Received',
+    description: 'A device that another user has handed over; `from` is absent if that user was removed.',
+  },
+);
+
+export const KeepBody = Type.Object(
+  {
+    shares: Type.Unsafe<'keep'>({
+      type: 'string',
+      enum: ['keep'],
+      description: 'Restores the shares that the device had.',
+      examples: ['keep'],
+    }),
+  },
+  {
+    title: 'KeepShares',
+    description: 'What to do with a device that was handed over.',
+    examples: [{ shares: 'keep' }],
+  },
+);
+
 export const PermissionSchema = Type.Object(
   {
     resource: Type.String({ description: 'Id of the record.', examples: ['field-3'] }),
@@ -30,3 +75,61 @@ export const PermissionSchema = Type.Object(
   },
   { title: 'Permission', description: 'The rights of the caller on a record.' },
 );
+
+export const SharedDevice = Type.Object(
+  {
+    device: DeviceIdSchema,
+    name: Type.Optional(Type.String({ description: 'Name of the device.', examples: ['Field 3'] })),
+    owner: Type.String({ description: 'Username of its owner.', examples: ['admin'] }),
+    username: Type.String({ description: 'Who it is shared with.', examples: ['awa'] }),
+    scopes: Type.Array(Type.String({ examples: ['device:view'] }), {
+      description: 'What they may do, by the names of `PUT /devices/{device}/shares/{username}`.',
+    }),
+    given_by: Type.Optional(
+      Type.String({ description: 'Who shared it; absent when that is not known.', examples: ['admin'] }),
+    ),
+  },
+  { title: 'SharedDevice', description: 'A device, who it is shared with, and what they may do.' },
+);
+
+const ReasonSchema = Type.Object(
+  {
+    reason: Type.String({
+      description: '`owner` of the device, `admin`, `public` visibility, or a `share`.',
+      examples: ['share'],
+    }),
+    by: Type.Optional(Type.String({ description: 'Of a share: who gave it.', examples: ['admin'] })),
+  },
+  { title: 'Reason', description: 'What a right comes from.' },
+);
+
+export const ExplanationSchema = Type.Object(
+  {
+    device: DeviceIdSchema,
+    username: UsernameSchema,
+    scopes: Type.Array(
+      Type.Object(
+        {
+          scope: Type.String({ description: 'The right.', examples: ['devices:view'] }),
+          held: Type.Boolean({ description: 'Whether the user has it.', examples: [true] }),
+          from: Type.Array(ReasonSchema, { description: 'All that gives it; empty where it is not held.' }),
+        },
+        { title: 'ExplainedScope', description: 'A right, and where it comes from.' },
+      ),
+      { description: 'Each right on a device, held or not.' },
+    ),
+    may_set_actuators: Type.Boolean({
+      description: 'Setting an actuator needs `devices:update`, or `devices-data:create` given by a share.',
+      examples: [false],
+    }),
+    detail: Type.String({
+      description: 'The same in a sentence.',
+      examples: ['The device is public; awa holds what that gives everyone, and what admin gave by a share.'],
+    }),
+  },
+  { title: 'Explanation', description: 'Why a user may do what with a device, or may not.' },
+);
+
+/** Said of each route that changes an owner. */
+export const handoverBounds =
+  'Unless an admin does it, it counts for 30 days, or until the new owner has kept, given back or deleted it: together no more than the quota of who hands over, and no more than half of what the new owner has left (403).';

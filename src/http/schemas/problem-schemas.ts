@@ -27,7 +27,8 @@ export const ProblemSchema = Type.Object(
       Type.Object(
         {
           kind: Type.String({
-            description: 'Name of the quota: a member of `GET /users/me/quota`.',
+            description:
+              'Name of the quota: a member of `GET /users/me/quota`; for handovers with `handed_over_` or `received_` before it.',
             examples: ['devices'],
           }),
           used: Type.Integer({ description: 'The amount that is used.', examples: [1000] }),

@@ -14,8 +14,8 @@ import type { Sensor, SensorDraft, SensorKey } from '../../domain/devices/sensor
 import type { SeenGateway } from '../../domain/gateways/gateway.ts';
 import type { Project } from '../../domain/projects/project.ts';
 import { type ScopeSet, scope } from '../../domain/scopes.ts';
-import { assertJsonLength } from '../server/bodies.ts';
 import type { ActuatorBody, DeviceBody, SensorBody } from './device-schemas.ts';
+import { assertJsonLength } from './text-bounds.ts';
 
 export function toDeviceDraft(body: DeviceBody): DeviceDraft {
   const { id, gateway_id: gatewayId, name, domain, visibility, location, meta, deployed } = body;

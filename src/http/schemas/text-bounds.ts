@@ -4,7 +4,8 @@
 import assert from 'node:assert/strict';
 import { type TSchemaOptions, Type } from 'typebox';
 import { Refusal } from '../../base/refusal.ts';
-import { hasBytesMax, hasCharsMax } from '../../base/text/text-length.ts';
+import type { Json } from '../../base/text/json.ts';
+import { hasBytesMax, hasCharsMax, mayHaveJsonBytes } from '../../base/text/text-length.ts';
 import { limits } from '../../config/limits.ts';
 
 /** The bound of a text: in characters (400 `malformed` beyond it), or in bytes (413 `too-large` beyond it). */
@@ -63,7 +64,8 @@ export const jsonBytes = (bytesMax: number) => ({ [bytesMaxKeyword]: bytesMax })
 /** Validates `bytesMaxKeyword` for Ajv: true where the value has at most that many bytes. */
 export function keepsBytesMax(bytesMax: number, value: unknown): boolean {
   if (typeof value === 'string') return hasBytesMax(value, bytesMax);
-  return value === undefined || Buffer.byteLength(JSON.stringify(value)) <= bytesMax;
+  if (value === undefined) return true;
+  return mayHaveJsonBytes(value as Json, bytesMax) && hasBytesMax(JSON.stringify(value), bytesMax);
 }
 
 /** Checks a text against its bound. @throws Refusal `malformed` beyond characters, `too-large` beyond bytes. */
@@ -123,4 +125,15 @@ function assertBoundedFields(node: Schema, place: string): void {
 function isBounded(node: Schema): boolean {
   if (node[bytesMaxKeyword] !== undefined || node['enum'] !== undefined || node['const'] !== undefined) return true;
   return ['integer', 'number', 'boolean', 'null'].includes(String(node['type']));
+}
+
+/** @throws Refusal `too-large` */
+export function assertJsonLength(json: Json, pointer: string, bytesMax: number): void {
+  const mayFit = mayHaveJsonBytes(json, bytesMax);
+  const bytes = mayFit ? Buffer.byteLength(JSON.stringify(json)) : bytesMax + 1;
+  if (bytes <= bytesMax) return;
+  const count = mayFit ? String(bytes) : `more than ${bytesMax}`;
+  throw new Refusal('too-large', `${pointer} has ${count} bytes as JSON; this field takes ${bytesMax}.`, {
+    faults: [{ pointer, detail: `must have at most ${bytesMax} bytes as JSON` }],
+  });
 }

@@ -11,7 +11,7 @@ import { limits } from '../../config/limits.ts';
 import type { ByteBudget } from '../../domain/callers/byte-budget.ts';
 import { parsePlainReading, parsePlainReadings } from '../../domain/datapoints/ingest/plain-reading.ts';
 import { parseReadings } from '../../domain/datapoints/ingest/reading.ts';
-import { assertTextBound, type TextBound } from '../schemas/text-bounds.ts';
+import { assertJsonLength, assertTextBound, type TextBound } from '../schemas/text-bounds.ts';
 import { readBody } from './body-buffers.ts';
 
 declare module 'fastify' {
@@ -148,13 +148,4 @@ export function jsonFieldOf(body: unknown, field: string, options: { readonly by
     body instanceof TextBody ? parseJsonText(Buffer.from(body.text), limits.nestingLevelsMax) : (body as Json);
   assertJsonLength(json, `/${field}`, options.bytesMax ?? limits.descriptionBytesMax);
   return json;
-}
-
-/** @throws Refusal `too-large` */
-export function assertJsonLength(json: Json, pointer: string, bytesMax: number): void {
-  const bytes = Buffer.byteLength(JSON.stringify(json));
-  if (bytes <= bytesMax) return;
-  throw new Refusal('too-large', `${pointer} has ${bytes} bytes as JSON; this field takes ${bytesMax}.`, {
-    faults: [{ pointer, detail: `must have at most ${bytesMax} bytes as JSON` }],
-  });
 }

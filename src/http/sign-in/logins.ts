@@ -1,38 +1,13 @@
-// Getting a token (contract 2): request and answer, for every version.
+// Gives tokens for username and password (contract 2), for every version; login-schemas.ts has body and answer.
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { Type } from 'typebox';
 import { Refusal } from '../../base/refusal.ts';
-import { limits } from '../../config/limits.ts';
-import { boundedText } from '../schemas/text-bounds.ts';
+import type { Logins } from '../../domain/users/logins.ts';
 import { answerText } from '../server/preference.ts';
-import type { Services } from '../server/routes.ts';
-
-export const LoginBody = Type.Object(
-  {
-    username: boundedText(limits.knownUsernameCharsMax, { description: 'The name of the user.', examples: ['admin'] }),
-    password: boundedText(limits.knownPasswordCharsMax, {
-      description: 'The password of the user.',
-      examples: ['talking drum'],
-    }),
-  },
-  {
-    title: 'Login',
-    description: 'Who asks for a token.',
-    examples: [{ username: 'admin', password: 'talking drum' }],
-  },
-);
-
-export const tokenAnswer = {
-  description: 'The token.',
-  content: {
-    'text/plain': { schema: Type.String({ description: 'The bare token.' }) },
-    'application/json': { schema: Type.String({ description: 'The token as a JSON string.' }) },
-  },
-};
+import type { Tokens } from './tokens.ts';
 
 /** Answers with a token of this lifetime. @throws Refusal `unauthenticated`, `too-many`, `busy` */
 export async function answerToken(
-  { logins, tokens }: Services,
+  { logins, tokens }: { readonly logins: Logins; readonly tokens: Tokens },
   request: FastifyRequest,
   reply: FastifyReply,
   login: { readonly username: string; readonly password: string; readonly lifetimeS: number },

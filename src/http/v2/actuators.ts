@@ -4,11 +4,8 @@ import { limits } from '../../config/limits.ts';
 import { type ActuatorChange, valueTypes } from '../../domain/devices/actuator.ts';
 import { pageFrom } from '../lists/paging.ts';
 import { ActuatorBody, ActuatorParams, ActuatorSchema, DeviceParams } from '../schemas/device-schemas.ts';
-import { dropNulls } from '../schemas/drop-nulls.ts';
 import { MetaSchema } from '../schemas/field-schemas.ts';
-import { parseMeta } from '../schemas/field-values.ts';
 import { toActuatorDraft, toActuatorRecord } from '../schemas/records.ts';
-import { jsonField, registerFields, type SingleField, textField } from '../schemas/single-fields.ts';
 import { textBounds } from '../schemas/text-bounds.ts';
 import { jsonFieldOf, textFieldOf } from '../server/bodies.ts';
 import { answerCreated, answerDone } from '../server/preference.ts';
@@ -20,10 +17,13 @@ import {
   PreferHeaders,
   pageOf,
   refusals,
-  type Services,
   type TypedApp,
   writes,
 } from '../server/routes.ts';
+import type { Services } from '../services.ts';
+import { dropNulls } from './drop-nulls.ts';
+import { parseMeta } from './field-values.ts';
+import { jsonField, registerFields, type SingleField, textField } from './single-fields.ts';
 
 const tags = ['Actuators'];
 const unfit = conflict('The value that the actuator has is not of the new value type.');

@@ -1,6 +1,7 @@
 // Version 2 of the API: all of its routes under /api/v2.
 
-import type { Services, TypedApp } from '../server/routes.ts';
+import type { TypedApp } from '../server/routes.ts';
+import type { Services } from '../services.ts';
 import { registerAuth } from './accounts/auth.ts';
 import { registerKeys } from './accounts/keys.ts';
 import { registerQuotas } from './accounts/quotas.ts';

@@ -10,7 +10,8 @@ import { idRule, isId } from '../schemas/ids.ts';
 import { registerReadingParser, TextBody } from '../server/bodies.ts';
 import { PushHeaders, toIdempotencyKey } from '../server/idempotency.ts';
 import { answerDone, prefersNoNotify } from '../server/preference.ts';
-import { conflict, dailyBound, type Services, type TypedApp, writes } from '../server/routes.ts';
+import { conflict, dailyBound, type TypedApp, writes } from '../server/routes.ts';
+import type { Services } from '../services.ts';
 
 const tags = ['Datapoints'];
 
@@ -56,7 +57,7 @@ function registerPush(
     (request, reply) => {
       const { params } = request;
       const { device, sensor } = params;
-      const push = { device, sensor, readings: toReadings(request.body), isQuiet: prefersNoNotify(request) };
+      const push = { device, sensor, readings: toReadings(request.body), skipsRules: prefersNoNotify(request) };
       const key = request.headers['idempotency-key'];
       const done = (error?: unknown) => {
         if (error === undefined) answerDone(reply as never);

@@ -8,12 +8,10 @@ import { type DeviceOrder, deviceOrders } from '../../domain/devices/device-stor
 import { sendRecords } from '../lists/json-array.ts';
 import { pageFrom, setPage } from '../lists/paging.ts';
 import { DeviceBody, DeviceParams, DeviceSchema, DropSchema, RetentionSchema } from '../schemas/device-schemas.ts';
-import { dropNulls } from '../schemas/drop-nulls.ts';
 import { LocationSchema, MetaSchema } from '../schemas/field-schemas.ts';
-import { parseLocation, parseMeta, parseRetentionDays, parseVisibility } from '../schemas/field-values.ts';
 import { idRule, isId } from '../schemas/ids.ts';
+import { handoverBounds } from '../schemas/permission-schemas.ts';
 import { toDeviceDraft, toDeviceRecord, toDropRecord } from '../schemas/records.ts';
-import { jsonField, registerFields, type SingleField, textField } from '../schemas/single-fields.ts';
 import { boundedText, type TextBound, textBounds } from '../schemas/text-bounds.ts';
 import { jsonFieldOf, textFieldOf } from '../server/bodies.ts';
 import { answerCreated, answerDone } from '../server/preference.ts';
@@ -26,11 +24,14 @@ import {
   PreferHeaders,
   pageOf,
   refusals,
-  type Services,
   type TypedApp,
   writes,
 } from '../server/routes.ts';
+import type { Services } from '../services.ts';
 import { actorWhileConnected } from '../sign-in/connected-actor.ts';
+import { dropNulls } from './drop-nulls.ts';
+import { parseLocation, parseMeta, parseRetentionDays, parseVisibility } from './field-values.ts';
+import { jsonField, registerFields, type SingleField, textField } from './single-fields.ts';
 
 const tags = ['Devices'];
 
@@ -117,7 +118,7 @@ export function registerDevices(app: TypedApp, services: Services): void {
       setPage(request, reply, { limit, offset, total: page.total });
       const records = async function* () {
         for await (const step of page.steps) {
-          const latest = await history.latest(step);
+          const latest = await history.latest(request.actor, step);
           yield step.map((device) => toDeviceRecord(device, devices.scopesOf(request.actor, device), latest));
         }
       };
@@ -139,7 +140,7 @@ export function registerDevices(app: TypedApp, services: Services): void {
     },
     async (request) => {
       const { device, scopes } = await devices.get(request.actor, request.params.device);
-      return toDeviceRecord(device, scopes, await history.latest([device])) as never;
+      return toDeviceRecord(device, scopes, await history.latest(request.actor, [device])) as never;
     },
   );
 
@@ -165,8 +166,7 @@ export function registerDevices(app: TypedApp, services: Services): void {
         tags,
         operationId: 'setDeviceOwner',
         summary: 'Hand a device over to another user',
-        description:
-          'For its owner and admins; takes effect at once. Shares that anybody but the new owner gave end, and API keys of the old owner that name the device no longer reach it. For 30 days the new owner sees the device under `/users/me/received`, and can restore the shares or give the device back.',
+        description: `For its owner and admins; takes effect at once. Shares that anybody but the new owner gave end, and API keys of the old owner that name the device no longer reach it. For 30 days the new owner sees the device under \`/users/me/received\`, and can restore the shares or give the device back. ${handoverBounds}`,
         params: DeviceParams,
         body: textField('Username of the new owner.', 'awa', textBounds.username),
         response: { ...writes, ...conflict('The device is private, and what guest owns is public.') },

@@ -8,14 +8,12 @@ import type { Gateways } from '../../domain/gateways/gateways.ts';
 import type { Actor } from '../../domain/users/user.ts';
 import { arrayText, sendJsonText } from '../lists/json-array.ts';
 import { setPage } from '../lists/paging.ts';
-import { dropNulls } from '../schemas/drop-nulls.ts';
 import { LocationSchema } from '../schemas/field-schemas.ts';
-import { parseLocation, parseVisibility } from '../schemas/field-values.ts';
 import { GatewayBody, GatewayParams, GatewaySchema } from '../schemas/gateway-schemas.ts';
+import { handoverBounds } from '../schemas/permission-schemas.ts';
 import { toDeviceRecord, toGatewayRecord } from '../schemas/records.ts';
-import { jsonField, registerFields, type SingleField, textField } from '../schemas/single-fields.ts';
-import { boundedText, textBounds } from '../schemas/text-bounds.ts';
-import { assertJsonLength, jsonFieldOf, textFieldOf } from '../server/bodies.ts';
+import { assertJsonLength, boundedText, textBounds } from '../schemas/text-bounds.ts';
+import { jsonFieldOf, textFieldOf } from '../server/bodies.ts';
 import { answerDeclared, answerDone } from '../server/preference.ts';
 import { registerRemoval } from '../server/removal-route.ts';
 import {
@@ -25,11 +23,14 @@ import {
   pageOf,
   recordPage,
   refusals,
-  type Services,
   type TypedApp,
   writes,
 } from '../server/routes.ts';
+import type { Services } from '../services.ts';
 import { actorWhileConnected } from '../sign-in/connected-actor.ts';
+import { dropNulls } from './drop-nulls.ts';
+import { parseLocation, parseVisibility } from './field-values.ts';
+import { jsonField, registerFields, type SingleField, textField } from './single-fields.ts';
 
 const tags = ['Gateways'];
 const Full = Type.Optional(
@@ -136,7 +137,7 @@ export function registerGateways(app: TypedApp, services: Services): void {
         tags,
         operationId: 'setGatewayOwner',
         summary: 'Hand a gateway over to another user',
-        description: 'For its owner and admins.',
+        description: `For its owner and admins. ${handoverBounds}`,
         params: GatewayParams,
         body: textField('Username of the new owner.', 'awa', textBounds.username),
         response: { ...writes, ...conflict('What guest owns is public, and this gateway is private.') },
@@ -261,7 +262,7 @@ export function deviceArrayText(
 ): AsyncGenerator<string> {
   async function* records(): AsyncGenerator<object> {
     for await (const step of steps) {
-      const latest = await history.latest(step);
+      const latest = await history.latest(actor, step);
       for (const device of step) yield toDeviceRecord(device, devices.scopesOf(actor, device), latest);
     }
   }

@@ -19,7 +19,8 @@ import { SensorParams } from '../schemas/device-schemas.ts';
 import { AggregateSchema, LocatedAggregateSchema, LocatedDatapointSchema } from '../schemas/history-schemas.ts';
 import { isId } from '../schemas/ids.ts';
 import { boundedText } from '../schemas/text-bounds.ts';
-import { damaged, offsetParameter, pageOf, refusals, type Services, type TypedApp } from '../server/routes.ts';
+import { damaged, offsetParameter, pageOf, refusals, type TypedApp } from '../server/routes.ts';
+import type { Services } from '../services.ts';
 import { actorWhileConnected } from '../sign-in/connected-actor.ts';
 
 const tags = ['Datapoints'];

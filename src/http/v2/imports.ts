@@ -11,7 +11,8 @@ import type { ImportFile } from '../import/import-plan.ts';
 import { ImportQuery } from '../import/import-query.ts';
 import { importFile } from '../import/import-run.ts';
 import { boundedText, jsonBytes } from '../schemas/text-bounds.ts';
-import { conflict, overload, refusals, type Services, type TypedApp } from '../server/routes.ts';
+import { conflict, overload, refusals, type TypedApp } from '../server/routes.ts';
+import type { Services } from '../services.ts';
 
 const description = `Imports history: a file of a logger, wide (a time and a column for each sensor) or long (a sensor, a time and a value on each line). The format is detected from its first lines and reported in \`file\`; query parameters override what is detected wrongly. Use \`dry_run=true\` first to see what would be stored.
 

@@ -10,7 +10,8 @@ import { nothing, unlessStalled } from '../lists/row-streams.ts';
 import { DeviceParams } from '../schemas/device-schemas.ts';
 import { toDatapointRecord } from '../schemas/records.ts';
 import { boundedText } from '../schemas/text-bounds.ts';
-import { overload, refusals, type Services, type TypedApp, tooManyStreams } from '../server/routes.ts';
+import { overload, refusals, type TypedApp, tooManyStreams } from '../server/routes.ts';
+import type { Services } from '../services.ts';
 
 const exampleEvent =
   'id: 4711\nevent: datapoint\ndata: {"device_id":"field-3","sensor_id":"TC","value":21.5,"timestamp":"2016-06-08T18:20:27Z","date_received":"2016-06-08T18:20:28Z"}\n\n';

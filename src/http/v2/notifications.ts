@@ -13,7 +13,6 @@ import {
 } from '../../domain/notifications/rules/notification.ts';
 import { sendRecords } from '../lists/json-array.ts';
 import { setPage } from '../lists/paging.ts';
-import { dropNotificationNulls } from '../schemas/drop-nulls.ts';
 import {
   DryRunBody,
   DryRunSchema,
@@ -23,7 +22,6 @@ import {
   NotificationPatchBody,
   NotificationSchema,
 } from '../schemas/notification-schemas.ts';
-import { textField } from '../schemas/single-fields.ts';
 import { boundedText, textBounds } from '../schemas/text-bounds.ts';
 import { textFieldOf } from '../server/bodies.ts';
 import { answerDeclared, answerDone } from '../server/preference.ts';
@@ -35,10 +33,12 @@ import {
   pageOf,
   recordPage,
   refusals,
-  type Services,
   type TypedApp,
   writes,
 } from '../server/routes.ts';
+import type { Services } from '../services.ts';
+import { dropNotificationNulls } from './drop-nulls.ts';
+import { textField } from './single-fields.ts';
 
 const tags = ['Notifications'];
 

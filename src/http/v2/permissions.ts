@@ -5,11 +5,11 @@ import type { Explanation } from '../../domain/devices/sharing.ts';
 import { grantNamesOfScopes, namesOfScopes, type RecordKind, scopesOn } from '../../domain/scopes.ts';
 import { arrayText, sendJsonText } from '../lists/json-array.ts';
 import { setPage } from '../lists/paging.ts';
-import { DeviceIdSchema, DeviceParams } from '../schemas/device-schemas.ts';
-import { UsernameSchema } from '../schemas/field-schemas.ts';
-import { PermissionSchema } from '../schemas/permission-schemas.ts';
+import { DeviceParams } from '../schemas/device-schemas.ts';
+import { ExplanationSchema, PermissionSchema, SharedDevice } from '../schemas/permission-schemas.ts';
 import { boundedText } from '../schemas/text-bounds.ts';
-import { AllOrPage, pageOf, recordPage, refusals, type Services, type TypedApp } from '../server/routes.ts';
+import { AllOrPage, pageOf, recordPage, refusals, type TypedApp } from '../server/routes.ts';
+import type { Services } from '../services.ts';
 import { actorWhileConnected } from '../sign-in/connected-actor.ts';
 
 const queries: readonly { readonly kind: RecordKind; readonly path: string; readonly operationId: string }[] = [
@@ -17,60 +17,6 @@ const queries: readonly { readonly kind: RecordKind; readonly path: string; read
   { kind: 'gateway', path: 'gateways', operationId: 'listGatewayPermissions' },
   { kind: 'project', path: 'projects', operationId: 'listProjectPermissions' },
 ];
-
-const SharedDevice = Type.Object(
-  {
-    device: DeviceIdSchema,
-    name: Type.Optional(Type.String({ description: 'Name of the device.', examples: ['Field 3'] })),
-    owner: Type.String({ description: 'Username of its owner.', examples: ['admin'] }),
-    username: Type.String({ description: 'Who it is shared with.', examples: ['awa'] }),
-    scopes: Type.Array(Type.String({ examples: ['device:view'] }), {
-      description: 'What they may do, by the names of `PUT /devices/{device}/shares/{username}`.',
-    }),
-    given_by: Type.Optional(
-      Type.String({ description: 'Who shared it; absent when that is not known.', examples: ['admin'] }),
-    ),
-  },
-  { title: 'SharedDevice', description: 'A device, who it is shared with, and what they may do.' },
-);
-
-const ReasonSchema = Type.Object(
-  {
-    reason: Type.String({
-      description: '`owner` of the device, `admin`, `public` visibility, or a `share`.',
-      examples: ['share'],
-    }),
-    by: Type.Optional(Type.String({ description: 'Of a share: who gave it.', examples: ['admin'] })),
-  },
-  { title: 'Reason', description: 'What a right comes from.' },
-);
-
-const ExplanationSchema = Type.Object(
-  {
-    device: DeviceIdSchema,
-    username: UsernameSchema,
-    scopes: Type.Array(
-      Type.Object(
-        {
-          scope: Type.String({ description: 'The right.', examples: ['devices:view'] }),
-          held: Type.Boolean({ description: 'Whether the user has it.', examples: [true] }),
-          from: Type.Array(ReasonSchema, { description: 'All that gives it; empty where it is not held.' }),
-        },
-        { title: 'ExplainedScope', description: 'A right, and where it comes from.' },
-      ),
-      { description: 'Each right on a device, held or not.' },
-    ),
-    may_set_actuators: Type.Boolean({
-      description: 'Setting an actuator needs `devices:update`, or `devices-data:create` given by a share.',
-      examples: [false],
-    }),
-    detail: Type.String({
-      description: 'The same in a sentence.',
-      examples: ['The device is public; awa holds what that gives everyone, and what admin gave by a share.'],
-    }),
-  },
-  { title: 'Explanation', description: 'Why a user may do what with a device, or may not.' },
-);
 
 export function registerPermissions(app: TypedApp, services: Services): void {
   const { permissionQueries, sharing } = services;

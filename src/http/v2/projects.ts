@@ -7,7 +7,6 @@ import type { Project, ProjectChange, ProjectDraft } from '../../domain/projects
 import type { Actor } from '../../domain/users/user.ts';
 import { arrayText, sendJsonText } from '../lists/json-array.ts';
 import { setPage } from '../lists/paging.ts';
-import { dropNulls } from '../schemas/drop-nulls.ts';
 import {
   DeviceIdsSchema,
   GatewayIdsSchema,
@@ -17,23 +16,16 @@ import {
 } from '../schemas/gateway-schemas.ts';
 import { idRule, isId } from '../schemas/ids.ts';
 import { toGatewayRecord, toProjectRecord } from '../schemas/records.ts';
-import { jsonField, registerFields, type SingleField, textField } from '../schemas/single-fields.ts';
 import { textBounds } from '../schemas/text-bounds.ts';
 import { jsonFieldOf, textFieldOf } from '../server/bodies.ts';
 import { answerDeclared } from '../server/preference.ts';
 import { registerRemoval } from '../server/removal-route.ts';
-import {
-  conflict,
-  declares,
-  PreferHeaders,
-  pageOf,
-  recordPage,
-  refusals,
-  type Services,
-  type TypedApp,
-} from '../server/routes.ts';
+import { conflict, declares, PreferHeaders, pageOf, recordPage, refusals, type TypedApp } from '../server/routes.ts';
+import type { Services } from '../services.ts';
 import { actorWhileConnected } from '../sign-in/connected-actor.ts';
+import { dropNulls } from './drop-nulls.ts';
 import { deviceArrayText } from './gateways.ts';
+import { jsonField, registerFields, type SingleField, textField } from './single-fields.ts';
 
 const tags = ['Projects'];
 const Full = Type.Optional(
@@ -190,8 +182,7 @@ async function* projectText(
   }
   const { devices, gateways } = services;
   yield `${text.slice(0, -1)},"devices":`;
-  const visible = inParts(project.deviceIds, (ids) => devices.listVisible(actor, ids));
-  yield* deviceArrayText(services, actor, visible);
+  yield* deviceArrayText(services, actor, devices.listVisible(actor, project.deviceIds));
   yield ',"gateways":';
   const parts = inParts(project.gatewayIds, (ids) => gateways.listVisible(actor, ids));
   yield* arrayText(flattened(parts), (gateway) => JSON.stringify(toGatewayRecord(gateway)));
@@ -207,7 +198,6 @@ async function* inParts<T>(
   ids: readonly string[],
   find: (ids: readonly string[]) => Promise<readonly T[]>,
 ): AsyncGenerator<readonly T[]> {
-  // As few devices at a time as a usual page has, because their descriptions may be large.
   for (let from = 0; from < ids.length; from += limits.deviceListDefault) {
     yield await find(ids.slice(from, from + limits.deviceListDefault));
   }

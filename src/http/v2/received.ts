@@ -1,51 +1,16 @@
 // Devices handed over to the caller (contract 3), which can be given back, or shared again, as they were.
-import { Type } from 'typebox';
 import { formatTimestamp } from '../../base/time/timestamp.ts';
 import { limits } from '../../config/limits.ts';
 import type { Handover } from '../../domain/devices/handover-store.ts';
 import { grantNamesOfScopes } from '../../domain/scopes.ts';
 import { pageFrom } from '../lists/paging.ts';
-import { DeviceIdSchema, DeviceParams } from '../schemas/device-schemas.ts';
-import { UsernameSchema } from '../schemas/field-schemas.ts';
-import { ShareSchema } from '../schemas/permission-schemas.ts';
+import { DeviceParams } from '../schemas/device-schemas.ts';
+import { KeepBody, ReceivedSchema } from '../schemas/permission-schemas.ts';
 import { answerDone } from '../server/preference.ts';
-import { AllOrPage, conflict, pageOf, refusals, type Services, type TypedApp, writes } from '../server/routes.ts';
+import { AllOrPage, conflict, pageOf, refusals, type TypedApp, writes } from '../server/routes.ts';
+import type { Services } from '../services.ts';
 
 const tags = ['Sharing'];
-
-const time = (description: string) =>
-  Type.String({ format: 'date-time', description, examples: ['2016-06-08T18:20:27Z'] });
-
-const ReceivedSchema = Type.Object(
-  {
-    device: DeviceIdSchema,
-    name: Type.Optional(Type.String({ description: 'Name of the device.', examples: ['Field 3'] })),
-    from: Type.Optional(UsernameSchema),
-    date_received: time('When it was handed over, UTC.'),
-    expires: time('Until when it can be given back, or its shares brought back, UTC.'),
-    shares: Type.Array(ShareSchema, { description: 'The shares that it had before; they have ended.' }),
-  },
-  {
-    title: 'Received',
-    description: 'A device that another user has handed over; `from` is absent if that user was removed.',
-  },
-);
-
-const KeepBody = Type.Object(
-  {
-    shares: Type.Unsafe<'keep'>({
-      type: 'string',
-      enum: ['keep'],
-      description: 'Restores the shares that the device had.',
-      examples: ['keep'],
-    }),
-  },
-  {
-    title: 'KeepShares',
-    description: 'What to do with a device that was handed over.',
-    examples: [{ shares: 'keep' }],
-  },
-);
 
 export function registerReceived(app: TypedApp, { handovers }: Services): void {
   app.get(

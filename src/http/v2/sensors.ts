@@ -11,16 +11,17 @@ import {
   SensorParams,
   SensorSchema,
 } from '../schemas/device-schemas.ts';
-import { dropNulls } from '../schemas/drop-nulls.ts';
 import { MetaSchema } from '../schemas/field-schemas.ts';
-import { parseMeta, parseRetentionDays } from '../schemas/field-values.ts';
 import { toSensorDraft, toSensorRecord } from '../schemas/records.ts';
-import { jsonField, registerFields, type SingleField, textField } from '../schemas/single-fields.ts';
 import { type TextBound, textBounds } from '../schemas/text-bounds.ts';
 import { jsonFieldOf, textFieldOf } from '../server/bodies.ts';
 import { answerCreated } from '../server/preference.ts';
 import { registerRemoval } from '../server/removal-route.ts';
-import { AllOrPage, creates, PreferHeaders, pageOf, refusals, type Services, type TypedApp } from '../server/routes.ts';
+import { AllOrPage, creates, PreferHeaders, pageOf, refusals, type TypedApp } from '../server/routes.ts';
+import type { Services } from '../services.ts';
+import { dropNulls } from './drop-nulls.ts';
+import { parseMeta, parseRetentionDays } from './field-values.ts';
+import { jsonField, registerFields, type SingleField, textField } from './single-fields.ts';
 
 const tags = ['Sensors'];
 
@@ -41,8 +42,8 @@ export function registerSensors(app: TypedApp, services: Services): void {
     },
     async (request, reply) => {
       const { device, scopes } = await devices.get(request.actor, request.params.device);
-      const latest = await history.latest([device]);
       const page = pageFrom(request, reply, [...device.sensors.values()], request.query);
+      const latest = await history.latestOf(request.actor, page);
       return page.map((sensor) => toSensorRecord(sensor, scopes, latest)) as never;
     },
   );
@@ -70,8 +71,8 @@ export function registerSensors(app: TypedApp, services: Services): void {
       return answerCreated(request, reply, {
         location: `/api/v2/devices/${encodeURIComponent(id)}/sensors/${encodeURIComponent(draft.id)}`,
         record: async () => {
-          const { device, sensor, scopes } = await sensors.get(request.actor, id, draft.id);
-          return toSensorRecord(sensor, scopes, await history.latest([device]));
+          const { sensor, scopes } = await sensors.get(request.actor, id, draft.id);
+          return toSensorRecord(sensor, scopes, await history.latestOf(request.actor, [sensor]));
         },
       });
     },
@@ -90,8 +91,8 @@ export function registerSensors(app: TypedApp, services: Services): void {
       },
     },
     async (request) => {
-      const { device, sensor, scopes } = await sensors.get(request.actor, request.params.device, request.params.sensor);
-      return toSensorRecord(sensor, scopes, await history.latest([device])) as never;
+      const { sensor, scopes } = await sensors.get(request.actor, request.params.device, request.params.sensor);
+      return toSensorRecord(sensor, scopes, await history.latestOf(request.actor, [sensor])) as never;
     },
   );
 

@@ -5,21 +5,14 @@ import { grantNamesOfScopes, noScopes, parseScopeName, type ScopeSet, scopesOn }
 import { pageFrom } from '../lists/paging.ts';
 import { DeviceIdSchema, DeviceParams } from '../schemas/device-schemas.ts';
 import { UsernameSchema } from '../schemas/field-schemas.ts';
-import { ScopesSchema, ShareSchema } from '../schemas/permission-schemas.ts';
+import { ShareBody, ShareSchema } from '../schemas/permission-schemas.ts';
 import { answerDone } from '../server/preference.ts';
 import { registerRemoval } from '../server/removal-route.ts';
-import { AllOrPage, pageOf, refusals, type Services, type TypedApp, writes } from '../server/routes.ts';
+import { AllOrPage, pageOf, refusals, type TypedApp, writes } from '../server/routes.ts';
+import type { Services } from '../services.ts';
 
 const tags = ['Sharing'];
 const ShareParams = Type.Object({ device: DeviceIdSchema, username: UsernameSchema });
-const ShareBody = Type.Object(
-  { scopes: ScopesSchema },
-  {
-    title: 'NewShare',
-    description: 'What the user may do from now on.',
-    examples: [{ scopes: ['device:view', 'device-data:view'] }],
-  },
-);
 
 export function registerShares(app: TypedApp, services: Services): void {
   const { devices } = services;

@@ -45,6 +45,12 @@ suite('a name', () => {
     '\u0007',
     '\ue000',
     '\u{1d159}',
+    '\u{16fe4}',
+    '\u{1107f}',
+    // Spaces so narrow that they hardly show.
+    '\u200a',
+    '\u2009',
+    '\u202f',
   ];
   for (const character of unseen) {
     const code = character.codePointAt(0)?.toString(16);
@@ -62,6 +68,11 @@ suite('a name', () => {
     'ɑdmin',
     'admın',
     'ɡuest',
+    'ɢuest',
+    'ᴀᴅᴍɪɴ',
+    '🅰🅳🅼🅸🅽',
+    '🅐🅓🅜🅘🅝',
+    '🇦🇩🇲🇮🇳',
     'adrnin',
     'ADMlN',
     'аdmin',

@@ -316,3 +316,13 @@ test('no more imports of one caller than a bound run at once', async () => {
   assert.equal(statuses.filter((status) => status === 200).length, limits.importsAtOnceMax);
   await bring(`time,x\n${timeOf(1)},1\n`, 'device=a');
 });
+
+test('sensors are made with names and units as long as by a request, and no longer', async () => {
+  const wide = await bring(`time,${'n'.repeat(300)}\n${timeOf(1)},1\n`, 'device=a&create_sensors=true');
+  assert.deepEqual([wide.accepted, wide.created], [0, []]);
+  assert.match(wide.refused[0].detail, /more than 256 characters/);
+  const text = `time,sensor,unit,value\n${timeOf(1)},wordy,${'u'.repeat(17_000)},1\n`;
+  const long = await bring(text, 'device=a&create_sensors=true');
+  assert.deepEqual([long.accepted, long.created], [0, []]);
+  assert.match(long.refused[0].detail, /more than 16384 bytes/);
+});

@@ -333,3 +333,15 @@ suite('a preview', () => {
     assert.match(refused[0].detail, /longer than 262144 characters/);
   });
 });
+
+test('keys longer than any name are refused with their line, so that columns take a bounded memory', async () => {
+  const item = { device_id: 'd', sensor_id: 'TC', timestamp: t0, value: 1 };
+  const longKeys = Array.from({ length: 3 }, (_, n) => ({ ...item, [`${n}${'x'.repeat(200_000)}`]: 1 }));
+  const text = [item, ...longKeys, item].map((one) => JSON.stringify(one)).join('\n');
+  const { refused, lines } = await look(text, {}, 'application/x-ndjson');
+  assert.equal(lines, 5);
+  assert.deepEqual(
+    refused.map(({ line, detail }: { line: number; detail: string }) => `${line}: ${detail}`),
+    [2, 3, 4].map((line) => `${line}: The line has a key of more than 1024 characters.`),
+  );
+});

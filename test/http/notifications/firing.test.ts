@@ -128,6 +128,8 @@ describe('a rule', () => {
     const id = await add({ expires });
     forward(9.999);
     await push(1);
+    // Evaluated before its time is over.
+    assert.equal(await fired(id), 1);
     forward(0.001);
     await push(1);
     assert.equal(await fired(id), 1);

@@ -189,6 +189,8 @@ describe('a change', () => {
   });
 
   test('takes away what is null, so that the default holds', async () => {
+    await patch({ hysteresis: 'TC>2', recovery_message: 'over', for: 60, silence: 60 });
+    await patch({ hysteresis: null, recovery_message: null, for: null, silence: null });
     await patch({ status: 'inactive' });
     await patch({ description: null, expires: null, throttling: null, status: null, condition: { expression: null } });
     const { expression: _, ...rest } = condition;

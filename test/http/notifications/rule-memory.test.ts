@@ -61,3 +61,37 @@ test('where rules take all memory of their author, more are 503, others have the
   for (const id of ids.slice(0, 2)) await server.call('owner', 'DELETE', `/notifications/${id}`);
   assert.ok((await start()).status < 300);
 });
+
+test('a rule about the silence of sensors counts each of them on each device, whether it is there or not', async () => {
+  const sensors = Array.from({ length: 50 }, (_, n) => `s${n}`);
+  const json = { condition: { devices: ['n0', 'n1', 'n2', 'n3', 'n4'], sensors }, action };
+  const plain = await create('guest', json);
+  assert.equal(plain.status, 200, plain.text);
+  assert.equal((await create('guest', { ...json, silence: 60 })).status, 503);
+  const silent = await server.call('guest', 'PATCH', `/notifications/${plain.text}`, { json: { silence: 60 } });
+  assert.equal(silent.status, 503);
+  await server.call('guest', 'DELETE', `/notifications/${plain.text}`);
+});
+
+test('the text about a recovery counts like the rest of a rule', async () => {
+  const recovery = { recovery_message: 'x'.repeat(4096) };
+  const made = [];
+  for (let n = 0; n < 10; n++) made.push(await create('stranger', ruleOf(recovery)));
+  const statuses = made.map(({ status }) => status);
+  assert.ok(statuses.includes(503), statuses.join());
+  for (const { status, text } of made)
+    if (status === 200) await server.call('stranger', 'DELETE', `/notifications/${text}`);
+});
+
+test('a rule about silence stores nothing about devices and sensors that are not there', async () => {
+  const condition = { devices: ['d0', 'nowhere'], sensors: ['s', 'gone'] };
+  const { text: id } = await create('sharer', { condition, action, silence: 60 });
+  server.clock.advance(61_000);
+  await server.running.idle();
+  const rows = (await server.rows())['notification_memory'] as readonly { device: string; memory: string }[];
+  assert.deepEqual(
+    rows.map(({ device, memory }) => [device, JSON.parse(memory)]),
+    [['d0', { silent: [['s', false]] }]],
+  );
+  await server.call('sharer', 'DELETE', `/notifications/${id}`);
+});

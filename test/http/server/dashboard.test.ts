@@ -5,6 +5,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { readDashboard } from '../../../src/http/dashboard/dashboard-files.ts';
 import { TestServer } from '../../support/test-server.ts';
 
 const page = '<!doctype html><script nonce="%NONCE%" src="/assets/main-1.js"></script>';
@@ -28,7 +29,10 @@ describe('the dashboard is served', () => {
       await writeFile(join(folder, name), content);
     }
     const tiles = { DUNDUN_TILE_URL: 'https://{s}.tiles.example/{z}/{x}/{y}.png', DUNDUN_TILE_ATTRIBUTION: '© Tiles' };
-    server = await TestServer.start({ ...tiles, DUNDUN_GUEST_ACCESS: 'none' }, { dashboardFolder: folder });
+    server = await TestServer.start(
+      { ...tiles, DUNDUN_GUEST_ACCESS: 'none' },
+      { readDashboard: () => readDashboard(folder) },
+    );
   });
   after(async () => {
     await server.stop();
@@ -125,7 +129,7 @@ describe('the dashboard is served', () => {
 });
 
 test('where no dashboard is built, a browser is led to the reference, and nothing else is different', async () => {
-  const server = await TestServer.start({}, { dashboardFolder: '/nowhere' });
+  const server = await TestServer.start({}, { readDashboard: () => readDashboard('/nowhere') });
   const home = await server.send('GET', '/', { headers: html });
   assert.deepEqual([home.status, home.headers.location], [302, '/docs']);
   assert.equal((await server.send('GET', '/devices', { headers: html })).status, 404);

@@ -1,7 +1,9 @@
 // Tokens (spec 4.1, contract 2).
 import { limits } from '../../../config/limits.ts';
-import { overload, refusals, type Services, type TypedApp, tooMany } from '../../server/routes.ts';
-import { answerToken, LoginBody, tokenAnswer } from '../../sign-in/logins.ts';
+import { LoginBody, tokenAnswer } from '../../schemas/login-schemas.ts';
+import { overload, refusals, type TypedApp, tooMany } from '../../server/routes.ts';
+import type { Services } from '../../services.ts';
+import { answerToken } from '../../sign-in/logins.ts';
 
 export function registerAuth(app: TypedApp, services: Services): void {
   app.post(

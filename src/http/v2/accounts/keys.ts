@@ -5,9 +5,10 @@ import { formatTimestamp, parseTimestamp } from '../../../base/time/timestamp.ts
 import type { ApiKey, KeyDraft, KeyScopeName } from '../../../domain/keys/key.ts';
 import { pageFrom } from '../../lists/paging.ts';
 import { KeyBody, KeyParams, KeySchema, MadeKeySchema } from '../../schemas/account-schemas.ts';
-import { dropNulls } from '../../schemas/drop-nulls.ts';
 import { registerRemoval } from '../../server/removal-route.ts';
-import { AllOrPage, overload, pageOf, refusals, type Services, type TypedApp } from '../../server/routes.ts';
+import { AllOrPage, overload, pageOf, refusals, type TypedApp } from '../../server/routes.ts';
+import type { Services } from '../../services.ts';
+import { dropNulls } from '../drop-nulls.ts';
 
 const tags = ['API keys'];
 

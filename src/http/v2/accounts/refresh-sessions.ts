@@ -5,9 +5,10 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Refusal } from '../../../base/refusal.ts';
 import { limits } from '../../../config/limits.ts';
 import type { RefreshedSession, SessionOrigin } from '../../../domain/accounts/refresh-sessions.ts';
+import { LoginBody, tokenAnswer } from '../../schemas/login-schemas.ts';
 import { answerDone, answerText } from '../../server/preference.ts';
-import { overload, refusals, type Services, type TypedApp, tooMany, writes } from '../../server/routes.ts';
-import { LoginBody, tokenAnswer } from '../../sign-in/logins.ts';
+import { overload, refusals, type TypedApp, tooMany, writes } from '../../server/routes.ts';
+import type { Services } from '../../services.ts';
 
 const tags = ['Authentication'];
 const cookieName = 'dundun_renewal';

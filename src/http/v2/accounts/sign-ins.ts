@@ -6,7 +6,8 @@ import type { RefreshSession } from '../../../domain/accounts/refresh-session-st
 import { pageFrom } from '../../lists/paging.ts';
 import { KeyParams, KeySchema, SessionSchema, UserParams } from '../../schemas/account-schemas.ts';
 import { answerDone } from '../../server/preference.ts';
-import { AllOrPage, pageOf, refusals, type Services, type TypedApp, writes } from '../../server/routes.ts';
+import { AllOrPage, pageOf, refusals, type TypedApp, writes } from '../../server/routes.ts';
+import type { Services } from '../../services.ts';
 import { toKeyRecord } from './keys.ts';
 
 const forWhom = 'For the user and admins.';

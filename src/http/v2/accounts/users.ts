@@ -12,7 +12,6 @@ import { sendRecords } from '../../lists/json-array.ts';
 import { setPage } from '../../lists/paging.ts';
 import {
   AdminSchema,
-  listField,
   PasswordBody,
   profileExamples,
   profileFields,
@@ -22,8 +21,6 @@ import {
   UserSchema,
   WebhookKeySchema,
 } from '../../schemas/account-schemas.ts';
-import { dropNulls } from '../../schemas/drop-nulls.ts';
-import { jsonField, registerFields, type SingleField, textField } from '../../schemas/single-fields.ts';
 import { assertTextBound, boundedText, textBounds } from '../../schemas/text-bounds.ts';
 import { jsonFieldOf, TextBody, textFieldOf } from '../../server/bodies.ts';
 import { answerDeclared, answerDone } from '../../server/preference.ts';
@@ -34,11 +31,13 @@ import {
   pageOf,
   recordPage,
   refusals,
-  type Services,
   type TypedApp,
   tooMany,
   writes,
 } from '../../server/routes.ts';
+import type { Services } from '../../services.ts';
+import { dropNulls } from '../drop-nulls.ts';
+import { jsonField, listField, registerFields, type SingleField, textField } from '../single-fields.ts';
 import { toBoundedQuotas } from './quotas.ts';
 
 const tags = ['Users'];

@@ -4,9 +4,9 @@ import type { Static, TSchema } from 'typebox';
 import { Type } from 'typebox';
 import { limits } from '../../config/limits.ts';
 import type { Actor } from '../../domain/users/user.ts';
+import { boundedText, jsonBytes, type TextBound } from '../schemas/text-bounds.ts';
 import { answerDone } from '../server/preference.ts';
 import { type TypedApp, writes } from '../server/routes.ts';
-import { boundedText, jsonBytes, type TextBound } from './text-bounds.ts';
 
 /** Schema of the body for a text field: the bare text (`text/plain`), or a JSON string. */
 export const textField = (description: string, example: string, bound: TextBound) => {
@@ -35,6 +35,20 @@ export const jsonField = (shape: object, example: unknown, bytesMax: number = li
         schema: boundedText(limits.bodyBytesMax, {
           description: 'The same JSON, sent as text.',
           examples: [JSON.stringify(example)],
+        }),
+      },
+    },
+  });
+
+/** Schema of the body for a field that is a list of texts: the list as JSON, or one entry as bare text. */
+export const listField = (shape: object, entry: string) =>
+  Type.Unsafe<unknown>({
+    'x-content': {
+      'application/json': { schema: { ...jsonBytes(limits.profileListBytesMax), ...shape, examples: [[entry]] } },
+      'text/plain': {
+        schema: boundedText(limits.profileTextCharsMax, {
+          description: 'A single entry as bare text.',
+          examples: [entry],
         }),
       },
     },
