@@ -34,6 +34,9 @@ const nouns = [
 // by the thread that it runs in, as an interface that lies in the earlier one.
 const parts = ['database', 'head', 'log', 'reads', 'sealing', 'coordination', 'threads', 'mqtt', 'check', 'backup'];
 
+// The order of the parts of http, likewise; http-server.ts and services.ts beside them stand above. Versions come after all.
+const httpParts = ['schemas', 'server', 'sign-in', 'lists', 'import', 'dashboard', 'docs', 'fast-path'];
+
 const tests = '[.](test|suite)[.]ts$';
 const limits = '^src/config/limits[.]ts$';
 
@@ -146,6 +149,30 @@ const forbidden = [
     to: { path: `^src/engines/embedded/(${parts.slice(place + 1).join('|')})/` },
   })),
   {
+    name: 'every-part-of-http-has-its-place',
+    comment: 'A new folder of src/http is put into the order of its parts, in this file and in ARCHITECTURE.md.',
+    from: { path: `^src/http/(?!(${httpParts.join('|')}|v1|v2)/)[^/]+/` },
+    to: { path: '.' },
+  },
+  ...httpParts.map((part, place) => ({
+    name: `${part}-knows-no-later-part-of-http`,
+    comment: 'Parts of http have one order; what two of them need lies in the earlier one.',
+    from: { path: `^src/http/${part}/`, pathNot: tests },
+    to: { path: `^src/http/(${[...httpParts.slice(place + 1), 'v1', 'v2'].join('|')})/|^src/http/[^/]+[.]ts$` },
+  })),
+  {
+    name: 'versions-know-not-who-registers-them',
+    comment: 'http-server.ts registers the routes of the versions, which are handed their services (services.ts).',
+    from: { path: '^src/http/v[12]/', pathNot: tests },
+    to: { path: '^src/http/[^/]+[.]ts$', pathNot: '^src/http/services[.]ts$' },
+  },
+  {
+    name: 'packets-know-no-broker',
+    comment: 'packets/ and proxy/ of mqtt are about bytes and connections; what they mean is above them.',
+    from: { path: '^src/mqtt/(packets|proxy)/', pathNot: tests },
+    to: { path: '^src/mqtt/[^/]+[.]ts$' },
+  },
+  {
     name: 'versions-never-meet',
     comment: 'v1 translates the routes that http-server.ts hands it; what both need lies in src/http/.',
     from: { path: '^src/http/v([12])/' },
@@ -202,8 +229,8 @@ const forbidden = [
   },
   {
     name: 'nothing-imports-main',
-    comment: 'main.ts acts when it is loaded.',
-    from: {},
+    comment: 'main.ts acts when it is loaded, which is for bin/dundun.js alone.',
+    from: { pathNot: '^bin/dundun[.]js$' },
     to: { path: '^src/main[.]ts$' },
   },
   {

@@ -14,6 +14,7 @@ interface Component {
 }
 
 interface Bom {
+  readonly metadata: { readonly component: { readonly name: string; readonly type: string } };
   readonly components: readonly Component[];
   readonly dependencies: readonly { readonly ref: string; readonly dependsOn?: readonly string[] }[];
 }
@@ -30,7 +31,7 @@ const builtIn = new Set(
   (read('dashboard/dist/licenses.json') as readonly BuiltIn[]).map(({ name, version }) => `${name}@${version}`),
 );
 const bom = JSON.parse(
-  execFileSync('npm', ['sbom', '--sbom-format=cyclonedx'], {
+  execFileSync('npm', ['sbom', '--sbom-format=cyclonedx', '--sbom-type=application'], {
     cwd: folder,
     encoding: 'utf8',
     maxBuffer: 64 * 1024 * 1024,
@@ -59,9 +60,12 @@ const scalar = {
   licenses: [{ license: { id: reference.license } }],
 };
 
+// npm names it by the folder of the checkout.
+const metadata = { ...bom.metadata, component: { ...bom.metadata.component, name: 'dundun' } };
+
 const shipped: readonly Component[] = [...components, scalar];
 if (process.argv.includes('--licences')) writeFileSync(new URL('docs/licences.md', folder), licencesOf(shipped));
-else console.log(JSON.stringify({ ...bom, components: shipped, dependencies }, null, 2));
+else console.log(JSON.stringify({ ...bom, metadata, components: shipped, dependencies }, null, 2));
 
 function isForDevelopment({ properties = [] }: Component): boolean {
   return properties.some(({ name, value }) => name === 'cdx:npm:package:development' && value === 'true');

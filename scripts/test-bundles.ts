@@ -4,24 +4,61 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
+/** About as many files of one kind share a process. */
 const bundleFiles = 8;
 
-/** Writes the bundles into the folder. @returns the bundles, and the files that need a process of their own. */
-export function inBundles(files: readonly string[], folder: string): string[] {
-  const shared = files.filter(canShare);
-  const bundles: string[] = [];
-  for (let at = 0; at < shared.length; at += bundleFiles) {
-    const bundle = join(folder, `bundle-${bundles.length + 1}.test.mjs`);
-    writeFileSync(bundle, textOf(shared.slice(at, at + bundleFiles)));
-    bundles.push(bundle);
-  }
-  return [...bundles, ...files.filter((file) => !canShare(file))];
+interface Bundle {
+  readonly files: string[];
+  weight: number;
 }
 
-/** Whether the file is about a whole server, and changes nothing that those behind it in the process would meet. */
+/** Writes the bundles into the folder, so that the longest run first. @returns their paths. */
+export function inBundles(files: readonly string[], folder: string): string[] {
+  const alone = files.filter((file) => !canShare(file));
+  const shared = files.filter(canShare);
+  const bundles = [
+    ...alone.map((file) => ({ files: [file], weight: weightOf(file) })),
+    // Apart, because what has no server is quicker without the service.
+    ...fill(shared.filter(hasServer)),
+    ...fill(shared.filter((file) => !hasServer(file))),
+  ].sort((one, other) => other.weight - one.weight);
+  return bundles.map(({ files: some }, at) => {
+    // Node.js runs files in the order of their names.
+    const path = join(folder, `bundle-${String(at).padStart(3, '0')}.test.mjs`);
+    writeFileSync(path, textOf(some));
+    return path;
+  });
+}
+
+/** Whether the file is about a whole server. */
+function hasServer(file: string): boolean {
+  return readFileSync(file, 'utf8').includes("/test-server.ts'");
+}
+
+/** Whether the file changes and measures nothing that it shares with others in its process. */
 function canShare(file: string): boolean {
+  const own = /Object\.assign\(limits|\bmock\b|process\.(env|memoryUsage|on)\b|from 'node:(v8|vm|perf_hooks)'/;
+  return !own.test(readFileSync(file, 'utf8'));
+}
+
+/** Bundles of about the same weight: each file goes to the lightest, the heaviest file first. */
+function fill(files: readonly string[]): readonly Bundle[] {
+  const count = Math.ceil(files.length / bundleFiles);
+  const bundles = Array.from({ length: count }, (): Bundle => ({ files: [], weight: 0 }));
+  const weighed = files.map((file) => ({ file, weight: weightOf(file) }));
+  for (const { file, weight } of weighed.sort((one, other) => other.weight - one.weight)) {
+    const lightest = bundles.reduce((one, other) => (other.weight < one.weight ? other : one));
+    lightest.files.push(file);
+    lightest.weight += weight;
+  }
+  return bundles;
+}
+
+/** The length of the file with the suites that it imports: the best guess at how long it takes, without a list. */
+function weightOf(file: string): number {
   const text = readFileSync(file, 'utf8');
-  return text.includes("/test-server.ts'") && !/Object\.assign\(limits|\bmock\b|process\.env\b/.test(text);
+  const suites = [...text.matchAll(/from '(\.[^']+\.suite\.ts)'/g)].map(([, path = '']) => join(file, '..', path));
+  return suites.reduce((sum, suite) => sum + weightOf(suite), text.length);
 }
 
 /** Each file is a suite, so that its hooks are its own; node:test runs suites in turn. */

@@ -3,7 +3,10 @@
 // test.ts; test/process/test-sets.test.ts holds every file against it.
 import { globSync } from 'node:fs';
 
-/** Fill queues, shares and lists up to their bounds, or call everything with everything: six seconds of a core and more each. */
+/**
+ * Fill queues, shares and lists up to their bounds, call everything with everything, or wait for a lock in real time: six
+ * seconds and more each.
+ */
 export const heavyFiles: readonly string[] = [
   'src/engines/embedded/mqtt/mqtt-persistence.test.ts',
   'test/http/accounts/guest-shares.test.ts',
@@ -21,6 +24,7 @@ export const heavyFiles: readonly string[] = [
   'test/mqtt/sessions.test.ts',
   'test/mqtt/turns.test.ts',
   'test/storage/data-cap.test.ts',
+  'test/storage/storage-failure.test.ts',
 ];
 
 interface SlowSet {
@@ -45,7 +49,7 @@ export const slowSets: readonly SlowSet[] = [
     isOf: (file) => /^test\/process\/|\.process\.test\.ts$/.test(file),
   },
   {
-    name: 'what is filled up to its bounds',
+    name: 'what is filled up to its bounds, or waits in real time',
     words: heavyFiles.map((file) => /([^/]+\/[^/]+)\.test\.ts$/.exec(file)?.[1]).join(' '),
     isOf: (file) => heavyFiles.includes(file),
   },

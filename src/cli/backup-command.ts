@@ -7,11 +7,11 @@ import { Progress } from './progress.ts';
 import { fail, readConfig } from './read-config.ts';
 
 export async function backUp(file: string, options: { readonly force?: true; readonly damaged?: true }): Promise<void> {
-  const { dataDir: folder } = readConfig().config;
+  const { dataDir: data } = readConfig().config;
   const progress = new Progress();
   try {
     const { seal, reports } = await maintenance.backUp({
-      folder,
+      data,
       file,
       isForced: options.force === true,
       keepsDamaged: options.damaged === true,
@@ -20,10 +20,9 @@ export async function backUp(file: string, options: { readonly force?: true; rea
     });
     progress.end();
     printFindings(reports, console.error);
-    if (seal === undefined)
-      throw new Error(`The data in ${folder} is damaged; no backup was made. --damaged makes one.`);
+    if (seal === undefined) throw new Error(`The data in ${data} is damaged; no backup was made. --damaged makes one.`);
     console.log(
-      `Backed up ${folder} to ${file}: ${megabytes(seal.bytes)}, ${verdict(reports)}. It holds secrets: passwords' hashes and keys.`,
+      `Backed up ${data} to ${file}: ${megabytes(seal.bytes)}, ${verdict(reports)}. It holds secrets: passwords' hashes and keys.`,
     );
   } catch (error) {
     progress.end();
@@ -35,11 +34,11 @@ export async function restore(
   file: string,
   options: { readonly replace?: true; readonly damaged?: true },
 ): Promise<void> {
-  const { dataDir: folder } = readConfig().config;
+  const { dataDir: data } = readConfig().config;
   const progress = new Progress();
   try {
     const { seal, reports, isRestored } = await maintenance.restore({
-      folder,
+      data,
       file,
       isReplacing: options.replace === true,
       takesDamaged: options.damaged === true,
@@ -51,7 +50,7 @@ export async function restore(
       throw new Error(`The data in ${file} is damaged; nothing was restored. --damaged restores it as it is.`);
     const made = new Date(seal.madeMs).toISOString();
     console.log(
-      `Restored ${folder} to the state of ${made}: ${megabytes(seal.bytes)}, ${verdict(reports)}. \`dundun serve\` goes on from there.`,
+      `Restored ${data} to the state of ${made}: ${megabytes(seal.bytes)}, ${verdict(reports)}. \`dundun serve\` goes on from there.`,
     );
   } catch (error) {
     progress.end();

@@ -41,8 +41,9 @@ export class AddressGuard {
   permits(address: string, port: number): boolean {
     const version = isIP(address);
     if (version === 0 || address.includes('%')) return false;
-    const inner = version === 4 ? address : innerV4(address);
-    if (metadata.check(inner ?? address, inner === undefined ? 'ipv6' : 'ipv4')) return false;
+    const hidden = version === 4 ? address : innerV4(address, disguised);
+    if (metadata.check(hidden ?? address, hidden === undefined ? 'ipv6' : 'ipv4')) return false;
+    const inner = version === 4 ? address : innerV4(address, dressed);
     if (this.#ownPorts().includes(port) && isThisMachine(inner ?? address)) return false;
     if (inner !== undefined) return this.#permitsV4(inner);
     if (this.#allowed.check(address, 'ipv6')) return true;
@@ -69,9 +70,9 @@ export class AddressGuard {
   }
 }
 
-/** The IPv4 address within an IPv6 one: mapped (RFC 4291) or translated (NAT64, RFC 6052). */
-function innerV4(address: string): string | undefined {
-  if (!dressed.check(address, 'ipv6')) return undefined;
+/** The IPv4 address within an IPv6 one of these networks. */
+function innerV4(address: string, networks: BlockList): string | undefined {
+  if (!networks.check(address, 'ipv6')) return undefined;
   // URL normalizes every spelling to one without dots.
   const groups = new URL(`http://[${address}]`).hostname.slice(1, -1).split(':');
   const [high = 0, low = 0] = groups.slice(-2).map((group) => Number.parseInt(group === '' ? '0' : group, 16));
@@ -104,14 +105,19 @@ const loopback = toList(['127.0.0.0/8', '0.0.0.0/8', '::1', '::']);
 
 /**
  * Metadata services of clouds, which give credentials to any client on their machines or containers (AWS, Google, Azure
- * and others; AWS ECS and EKS, Alibaba, Oracle, Google by IPv6).
+ * and others; AWS ECS and EKS, Alibaba, Oracle, Google by IPv6; Scaleway, Tencent).
  */
 const metadata = toList([
   ...['169.254.169.254', '168.63.129.16', 'fd00:ec2::254'],
   ...['169.254.170.2', '169.254.170.23', 'fd00:ec2::23', '100.100.100.200', '192.0.0.192', 'fd20:ce::254'],
+  ...['169.254.42.42', 'fd00:42::42', '169.254.0.23'],
 ]);
 
+/** IPv4 mapped into IPv6 (RFC 4291), and translated (NAT64, RFC 6052). */
 const dressed = toList(['::ffff:0:0/96', '64:ff9b::/96']);
+
+/** These, and translation within a network (RFC 8215) or a machine (RFC 2765), which are not of the internet. */
+const disguised = toList(['::ffff:0:0/96', '64:ff9b::/96', '64:ff9b:1::/96', '::ffff:0:0:0/96']);
 
 /** The only IPv6 range of the public internet (IANA, IPv6 address space). */
 const internet = toList(['2000::/3']);

@@ -50,7 +50,7 @@ export class WebhookSender implements Sender {
   constructor(options: WebhookOptions, { clock, msMax }: { readonly clock: Clock; readonly msMax: number }) {
     this.#keys = options.keys;
     this.#addressGuard = new AddressGuard(options.networks, options);
-    this.#ownHost = options.baseUrl ? new URL(options.baseUrl).host : undefined;
+    this.#ownHost = options.baseUrl ? hostOf(new URL(options.baseUrl)) : undefined;
     this.#clock = clock;
     this.#msMax = msMax;
     const kept = {
@@ -75,7 +75,7 @@ export class WebhookSender implements Sender {
     // Names are checked when they are resolved, literal addresses here.
     const host = url.hostname.replace(/^\[|\]$/g, '');
     const port = Number(url.port) || (url.protocol === 'https:' ? 443 : 80);
-    if (url.host === this.#ownHost) return own;
+    if (hostOf(url) === this.#ownHost) return own;
     if (isIP(host) !== 0 && !this.#addressGuard.permits(host, port)) return closed;
     const attempt = new Attempt(stopped, this.#msMax);
     try {
@@ -121,6 +121,11 @@ export class WebhookSender implements Sender {
     }
     return { kind: 'failed', reason: `${provider} refuses the message (${code})`, code, tryNext: true };
   }
+}
+
+/** Host and port; the dot that may end a name of the DNS makes no other name. */
+function hostOf({ hostname, port }: URL): string {
+  return `${hostname.replace(/\.$/, '')}:${port}`;
 }
 
 const closed: AddressOutcome = {

@@ -162,3 +162,33 @@ test('a client id is let go of by the process that serves it', async () => {
   await first.clientIds.takeOver('c1', first.admin.key);
   assert.deepEqual(letGo, [['c1', first.admin.key]]);
 });
+
+test('no gateway is declared under the client id of somebody else at another process', async () => {
+  const ana = await makeUser('ana');
+  second.clientIds.follow({ holdersOf: (id) => (id === 'taken' ? [ana.key] : []), letGo: async () => {} });
+  const declare = (actor: Actor, id: string) => first.services.gateways.create(actor, { id, visibility: 'private' });
+  await assert.rejects(declare(first.admin, 'taken'), { code: 'exists' });
+  assert.equal(await second.services.gateways.find('taken'), undefined);
+  await declare(first.admin, 'free');
+  await declare(await actorIn(first, 'ana'), 'taken');
+});
+
+test('while one process declares a gateway, nobody else connects under its id at another', async () => {
+  const ana = await makeUser('ana');
+  await second.clientIds.declare('g', ana.key, async () => {
+    await assert.rejects(first.clientIds.takeOver('g', first.admin.key), { code: 'exists' });
+    await assert.rejects(first.clientIds.declare('g', first.admin.key, assert.fail), { code: 'exists' });
+    await first.clientIds.takeOver('g', ana.key);
+  });
+  await first.clientIds.takeOver('g', first.admin.key);
+});
+
+test('of the last two admins, demoted at two processes at once, one stays', async () => {
+  await first.services.accounts.create(first.admin, { username: 'ana', password, admin: true }, address);
+  const ana = await actorIn(second, 'ana');
+  const demotions = await Promise.allSettled([
+    first.services.accounts.update(first.admin, ana.userId, { admin: false }),
+    second.services.accounts.update(ana, first.admin.userId, { admin: false }),
+  ]);
+  assert.equal(demotions.filter(({ status }) => status === 'fulfilled').length, 1);
+});

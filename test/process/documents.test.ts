@@ -1,7 +1,7 @@
 // Statements of the documents about the code are compared with the code: messages of the log, tables, files.
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { test } from 'node:test';
 import { migratedInMemory } from '../../src/engines/embedded/database/migrate.ts';
 import { root } from '../support/process.ts';
@@ -47,6 +47,16 @@ test('ARCHITECTURE.md has each table of the database, and no other', async () =>
   assert.deepEqual(named.toSorted(), tables.toSorted());
 });
 
+test('ARCHITECTURE.md has a line for each folder of src, and for no other', () => {
+  const folders = readdirSync(join(root, 'src'), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map(({ parentPath }) => relative(join(root, 'src'), parentPath))
+    .filter((folder) => folder !== '' && !folder.startsWith(join('http', 'docs', 'vendor')));
+  const lines = section('Folders').split('```')[1]?.split('\n') ?? [];
+  const described = lines.filter((line) => /^\w/.test(line)).map((line) => line.split(' ')[0]);
+  assert.deepEqual(described.toSorted(), [...new Set(folders)].toSorted());
+});
+
 test('each file that ARCHITECTURE.md names is there', () => {
   const named = [...readText('ARCHITECTURE.md').matchAll(/(?<![\w.-])[\w./-]+\.(?:test\.)?tsx?\b/g)].map(
     ([name]) => name,
@@ -62,5 +72,13 @@ test('each file that ARCHITECTURE.md names is there', () => {
   assert.deepEqual(
     [...new Set(named)].filter((name) => !isThere(name)),
     [],
+  );
+});
+
+test('decisions are numbered without gaps', () => {
+  const numbers = readdirSync(join(root, 'docs/decisions')).map((name) => Number(name.slice(0, 4)));
+  assert.deepEqual(
+    numbers.toSorted((a, b) => a - b),
+    numbers.map((_, place) => place + 1),
   );
 });

@@ -9,6 +9,7 @@ import { buildWhereStale } from '../support/dashboard-build.ts';
 import { root } from '../support/process.ts';
 
 interface Bom {
+  readonly metadata: { readonly component: { readonly name: string; readonly type: string } };
   readonly bomFormat: string;
   readonly components: readonly { readonly name: string; readonly version: string }[];
 }
@@ -40,6 +41,8 @@ suite('licences', () => {
       execFileSync(process.execPath, [script], { cwd: root, encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 }),
     ) as Bom;
     assert.equal(bom.bomFormat, 'CycloneDX');
+    const { name: whole, type } = bom.metadata.component;
+    assert.deepEqual([whole, type], ['dundun', 'application'], 'whatever the folder is called');
     const shipped = new Set(bom.components.map(({ name, version }) => `${name} ${version}`));
     const named = new Set(rows.map(([name, version]) => `${name} ${version}`));
     assert.deepEqual([...shipped].filter((part) => !named.has(part)).filter(isOfThisMachine), []);

@@ -89,3 +89,9 @@ test('what a process sent whose lease was taken over does not change what the ne
   await idle(second);
   assert.equal(processes.sent.length, 2);
 });
+
+test('of processes that start at once on new data one makes the first users', async () => {
+  const joined = await Promise.all([processes.join(), processes.join(), processes.join()]);
+  assert.equal(new Set(joined.map(({ admin }) => admin.userId)).size, 1);
+  assert.equal(new Set(joined.map(({ guest }) => guest.id)).size, 1);
+});

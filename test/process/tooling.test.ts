@@ -55,6 +55,9 @@ const breaches: readonly Breach[] = [
   { rule: 'engines-have-one-door', file: 'src/cli/planted-engine.ts', to: '../engines/embedded/planted.ts' },
   { rule: 'every-part-has-its-place', file: 'src/engines/embedded/planted/planted.ts', to: '../database/planted.ts' },
   { rule: 'parts-know-not-who-opens-them', file: 'src/engines/embedded/log/planted.ts', to: '../planted-door.ts' },
+  { rule: 'every-part-of-http-has-its-place', file: 'src/http/planted/planted.ts', to: '../server/planted.ts' },
+  { rule: 'versions-know-not-who-registers-them', file: 'src/http/v2/planted-top.ts', to: '../planted-server.ts' },
+  { rule: 'packets-know-no-broker', file: 'src/mqtt/packets/planted.ts', to: '../planted-broker.ts' },
   { rule: 'versions-never-meet', file: 'src/http/v1/planted.ts', to: '../v2/planted-below.ts' },
   { rule: 'versions-never-meet', file: 'src/http/v2/planted.ts', to: '../v1/planted-below.ts' },
   { rule: 'version-1-only-translates', file: 'src/http/v1/planted-rule.ts', to: '../../domain/planted-below.ts' },
@@ -89,16 +92,17 @@ const breaches: readonly Breach[] = [
 ];
 
 /**
- * Each noun of the domain with a type of the one behind it, and each part of the embedded engine likewise: the smallest
- * step against their order.
+ * Each noun of the domain with a type of the one behind it, and each part of the embedded engine and of http likewise:
+ * the smallest step against their order.
  */
 function brokenOrders(): Breach[] {
   const orders = [
     { folder: 'src/domain', rule: 'know-no-later-noun', last: 'notifications' },
     { folder: 'src/engines/embedded', rule: 'knows-no-later-part', last: 'backup' },
+    { folder: 'src/http', rule: 'knows-no-later-part-of-http', last: 'v2' },
   ];
   return orders.flatMap(({ folder, rule, last }) => {
-    const names = config.forbidden.flatMap(({ name }) => new RegExp(`^([a-z]+)-${rule}$`).exec(name)?.[1] ?? []);
+    const names = config.forbidden.flatMap(({ name }) => new RegExp(`^([a-z-]+)-${rule}$`).exec(name)?.[1] ?? []);
     return names.map((name, place) => ({
       rule: `${name}-${rule}`,
       file: `${folder}/${name}/planted-order.ts`,
@@ -120,7 +124,7 @@ const allowed: readonly Omit<Breach, 'rule'>[] = [
   { file: 'src/domain/allowed.test.ts', to: '../engines/planted.ts' },
   { file: 'src/engines/embedded/allowed.ts', to: '../shared/planted.ts' },
   { file: 'src/engines/embedded/sealing/allowed-order.ts', to: '../log/planted-earlier.ts' },
-  { file: 'src/http/v2/allowed.ts', to: '../planted.ts' },
+  { file: 'src/http/v2/allowed.ts', to: '../server/planted.ts' },
   { file: 'src/http/v2/allowed-package.ts', to: 'typebox', type: true },
   { file: 'src/mqtt/allowed-limits.ts', to: '../config/limits.ts' },
   { file: 'src/config/allowed-type.ts', to: '../domain/planted-below.ts', type: true },
