@@ -904,6 +904,13 @@ export const limits = {
   framePieceBytesMin: 1 * KIB,
   framePieceBytesMax: 64 * KIB,
   framePieceMsMax: 0.5,
+
+  /**
+   * Bytes of a body in chunks, or of another request whose end is not known at its beginning, that are parsed at once. A
+   * chunk has at least 6 bytes, and one takes some 2 µs. More than a head may have, because a fault of the head is
+   * answered from the piece that it lies in. Beyond: in the caller's next turn.
+   */
+  parserPieceBytes: 20 * KIB,
   /**
    * Bytes of messages over WebSocket that wait for the broker, from which no more are parsed; each takes some 200 bytes
    * more.

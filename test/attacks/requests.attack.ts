@@ -114,6 +114,17 @@ export const attacks: readonly Attack[] = [
       }),
   },
   {
+    name: 'sends bodies in chunks of one byte, sixty thousand at once, on twenty connections',
+    against: 'computing',
+    metBy: 'what Node.js parses goes to it in short pieces, callers in turns (http/fast-path/push-connection.ts)',
+    run: async (target) => {
+      const head =
+        'POST /api/v2/users HTTP/1.1\r\nHost: d\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n';
+      const body = `${head}${'1\r\n \r\n'.repeat(60_000)}0\r\n\r\n`;
+      await keepOn(target, 20, () => sendAll(target, body));
+    },
+  },
+  {
     name: 'sends WebSocket messages of one byte, pings and empty messages on sixty connections',
     against: 'computing',
     metBy: 'frames are parsed in turns, and no further ones before their messages are read (mqtt/websocket-turns.ts)',

@@ -7,6 +7,7 @@ import type { Socket } from 'node:net';
 import type { SecurityHeaderSet } from '../../base/network/security-headers.ts';
 import { limits } from '../../config/limits.ts';
 import type { Caller } from '../../domain/callers/caller.ts';
+import { loopTurns } from '../../domain/callers/loop-turns.ts';
 import type { AppendCallback } from '../../domain/datapoints/ingest/append.ts';
 import type { Push } from '../../domain/datapoints/ingest/push.ts';
 import { type HeaderCache, isHeadCut, type RequestHead, readHead } from './request-head.ts';
@@ -25,6 +26,8 @@ export interface PushHandler {
   readonly isClosing: boolean;
   /** Adds the usual pushes of one caller at the beginning of the bytes to `into`; returns the index after the last. */
   takeFrom(bytes: Buffer, socket: Socket, into: PushGroup): number;
+  /** Whose turn it must be for what Node.js parses. */
+  callerOf(socket: Socket): Caller;
   /** Stores them, all or none. */
   store(group: PushGroup, done: AppendCallback): void;
   /** The answers to stored pushes. */
@@ -53,6 +56,7 @@ export class PushConnection {
   readonly #toNode: (piece: Buffer) => void;
   readonly #endToNode: () => void;
   readonly #onData = (piece: Buffer) => this.#take(piece);
+  readonly #onDataForNode: (piece: Buffer) => void;
   #state: State = 'free';
   /** False until the first request, which goes to Node.js: it applies its time-outs until then. */
   #isKnown = false;
@@ -73,6 +77,8 @@ export class PushConnection {
     this.#handler = handler;
     this.#toNode = node.data;
     this.#endToNode = node.end;
+    // `listener`: Node.js removes its own listener when it gives the connection away; this one stands for it.
+    this.#onDataForNode = Object.assign((piece: Buffer) => this.#toNodeInTurns(piece), { listener: node.data });
   }
 
   /** Redirects the bytes of a connection that Node.js's server has just accepted. */
@@ -200,7 +206,7 @@ export class PushConnection {
   #give(bytes: Buffer, head = readHead(bytes, 0, this.#handler.headers)): void {
     if (head === undefined) {
       this.#leave();
-      this.#toNode(bytes);
+      this.#toNodeInTurns(bytes);
       return;
     }
     this.#state = 'node';
@@ -228,9 +234,41 @@ export class PushConnection {
     this.#socket.unshift(piece);
   }
 
+  /**
+   * Gives bytes to Node.js in short pieces while there is time in this turn of the event loop: 64 KiB can hold ten
+   * thousand chunks of a body. The rest is put back until the next turn, or until Node.js reads on.
+   */
+  #toNodeInTurns(bytes: Buffer): void {
+    const socket = this.#socket;
+    let at = 0;
+    while (at < bytes.length && !socket.destroyed) {
+      const listeners = socket.rawListeners('data');
+      if (!listeners.includes(this.#onDataForNode)) {
+        // Who has taken the connection over was given the piece before as all that came; a faulty one is read no more.
+        if (listeners.length > 0) socket.destroy();
+        return;
+      }
+      // Node.js pauses a socket whose request it cannot read now, and resumes it later.
+      const isHeld = at > 0 && socket.isPaused();
+      if (isHeld || !loopTurns.isOpen) {
+        this.#hold(bytes.subarray(at));
+        if (!isHeld) loopTurns.wait(this.#handler.callerOf(socket), () => this.#readOn());
+        return;
+      }
+      const piece = bytes.subarray(at, at + limits.parserPieceBytes);
+      at += piece.length;
+      loopTurns.do(this.#handler.callerOf(socket), () => this.#toNode(piece));
+    }
+  }
+
+  /** Resumes a socket that Node.js has not paused. */
+  #readOn(): void {
+    if (this.#socket._paused !== true) this.#socket.resume();
+  }
+
   /** Gives the connection to Node.js for good. */
   #leave(): void {
-    this.#socket.on('data', this.#toNode);
+    this.#socket.on('data', this.#onDataForNode);
     this.#socket.removeListener('data', this.#onData);
   }
 }

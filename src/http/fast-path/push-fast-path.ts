@@ -104,6 +104,10 @@ export class PushFastPath implements PushHandler {
     return end;
   }
 
+  callerOf(socket: Socket): Caller {
+    return this.#parts.authentication.guestOf(socket, undefined).caller;
+  }
+
   store({ caller, pushes }: PushGroup, done: AppendCallback): void {
     this.#storing += 1;
     this.#parts.ingest.submitAll(caller as Caller, pushes, (error) => {

@@ -164,6 +164,56 @@ suite('a request is refused in the form of every other refusal', () => {
   });
 });
 
+suite('a body in thousands of chunks', () => {
+  const path = '/api/v2/devices/d/sensors/s/values';
+  const chunked = `POST ${path} HTTP/1.1\r\n${host}Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n`;
+  const inChunks = (text: string) => `${[...text].map((character) => `1\r\n${character}\r\n`).join('')}0\r\n\r\n`;
+  const count = async () =>
+    (await server.call('admin', 'GET', `${path.slice('/api/v2'.length)}?limit=1000`)).body.length;
+
+  test('is stored, and so is what follows on its connection, while others have their turns', async () => {
+    const earlier = await count();
+    const body = inChunks(`{${' '.repeat(30_000)}"value":1}`);
+    const sockets = await Promise.all(Array.from({ length: 5 }, () => open(server.running.ports.http)));
+    const statuses = await Promise.all(
+      sockets.map(async (socket) => {
+        const answers = answersOf(socket);
+        socket.write(`${chunked}${body}${chunked}${inChunks('{"value":2}')}`);
+        const heads = [(await answers.next()).value, (await answers.next()).value];
+        socket.destroy();
+        return heads.map((head) => head?.slice(0, 12));
+      }),
+    );
+    assert.deepEqual(new Set(statuses.flat()), new Set(['HTTP/1.1 204']));
+    assert.equal(await count(), earlier + 10);
+  });
+
+  test('is not stored where its sender goes away', async () => {
+    const earlier = await count();
+    const body = inChunks(`{${' '.repeat(30_000)}"value":1}`).slice(0, -20);
+    for (const leave of ['end', 'resetAndDestroy'] as const) {
+      const socket = await open(server.running.ports.http);
+      await new Promise((resolve) => socket.write(`${chunked}${body}`, resolve));
+      socket.resume()[leave]();
+      await new Promise((resolve) => socket.once('close', resolve));
+    }
+    await server.running.idle();
+    assert.equal(await count(), earlier);
+  });
+});
+
+test('bytes behind a handshake in one packet reach the WebSocket whole, or end the connection', async () => {
+  for (const bytes of [100, 60_000]) {
+    const socket = await open(server.running.ports.http);
+    socket.on('error', () => {});
+    const closed = new Promise((resolve) => socket.resume().once('close', resolve));
+    // No frame at all: its first bytes are reserved.
+    socket.write(`GET /mqtt HTTP/1.1\r\n${host}${handshake}Sec-WebSocket-Protocol: mqtt\r\n\r\n${'z'.repeat(bytes)}`);
+    await closed;
+  }
+  assert.equal((await server.call('guest', 'GET', '/devices/d')).status, 200);
+});
+
 test('a client that expects 100-continue is told to go on', async () => {
   const socket = await open(server.running.ports.http);
   const push = `POST /api/v2/devices/d/sensors/s/values HTTP/1.1\r\n${host}Expect: 100-continue\r\n`;
