@@ -575,6 +575,8 @@ export const limits = {
   capacityWaiterBytes: 800,
   /** Of these, how many of one caller try again in a turn of the event loop. Beyond: in the next turn. */
   capacityWokenMax: 256,
+  /** Usual messages of a connection that enter the queue together after they have waited. */
+  waitingPieceMax: 64,
   /** Retry-After when the queue is full, seconds. */
   busyRetryAfterS: 1,
   /** Milliseconds that a stop may take. Beyond: the process exits with 1. */

@@ -10,12 +10,14 @@ import { parseJsonText } from '../base/text/json-text.ts';
 import type { Clock } from '../base/time/clock.ts';
 import { limits } from '../config/limits.ts';
 import type { Caller } from '../domain/callers/caller.ts';
+import { loopTurns } from '../domain/callers/loop-turns.ts';
 import type { PublishFingerprint } from '../domain/datapoints/datapoint-batch.ts';
 import type { OriginalMessage } from '../domain/datapoints/feed.ts';
 import type { Ingest } from '../domain/datapoints/ingest/ingest.ts';
 import { parsePlainReading } from '../domain/datapoints/ingest/plain-reading.ts';
 import { Push } from '../domain/datapoints/ingest/push.ts';
 import { parseReadings, type Reading } from '../domain/datapoints/ingest/reading.ts';
+import type { Writer } from '../domain/datapoints/ingest/writer.ts';
 import { remembered } from '../domain/remembered.ts';
 import {
   type DuplicateDetector,
@@ -52,6 +54,7 @@ interface SensorTopic {
 
 export interface FastPathParts {
   readonly ingest: Ingest;
+  readonly writer: Writer;
   readonly duplicates: DuplicateDetector;
   readonly clock: Clock;
   readonly sessionOf: (client: Client) => ClientSession | undefined;
@@ -138,25 +141,80 @@ export class FastPath {
     if (connection._keepaliveInterval > 0) connection._keepaliveTimer?.refresh();
     this.#parts.begun();
     this.#parts.ingest.submitAll(group.session.actor.caller, group.pushes, (failure) => {
-      const nowMs = this.#parts.clock.now();
-      for (const { publish } of group.pushes)
-        if (publish !== undefined) this.#parts.duplicates.end(publish, nowMs, failure);
-      if (failure === undefined) this.#acknowledge(connection, group);
-      else this.#takeAtLength(connection, group, failure);
+      if (failure === undefined) {
+        this.#ended(group.pushes, undefined);
+        this.#acknowledge(connection, group);
+      } else if (!isBusy(failure)) {
+        this.#ended(group.pushes, failure);
+        this.#fail(connection, group, failure as Error);
+      } else {
+        this.#storeInPieces(group).then(
+          () => this.#acknowledge(connection, group),
+          (error: Error) => this.#fail(connection, group, error),
+        );
+      }
     });
   }
 
-  /** While the queue is full, each message waits for its turn (back-pressure). */
-  #takeAtLength(connection: AedesConnection, group: Group, failure: unknown): void {
-    if (!(failure instanceof Refusal) || failure.code !== 'busy') {
-      this.#fail(connection, group, failure as Error);
-      return;
+  #ended(pushes: readonly Push[], failure: unknown): void {
+    const nowMs = this.#parts.clock.now();
+    for (const { publish } of pushes) {
+      if (publish !== undefined) this.#parts.duplicates.end(publish, nowMs, failure);
     }
-    const decisions = group.published().map((published) => this.#parts.decide(group.session, published));
-    Promise.all(decisions).then(
-      () => this.#acknowledge(connection, group),
-      (error: Error) => this.#fail(connection, group, error),
+  }
+
+  /**
+   * While the queue is full, the messages of a group wait for room together, and go into it a few at a time, in order
+   * (back-pressure): one by one, each refusal and each promise would cost more than storing its message.
+   */
+  async #storeInPieces(group: Group): Promise<void> {
+    const { actor } = group.session;
+    const commits: Promise<unknown>[] = [];
+    let wasResumed = false;
+    for (let at = 0; at < group.pushes.length; ) {
+      if (!loopTurns.isOpen) await loopTurns.turn(actor.caller);
+      const end = Math.min(at + limits.waitingPieceMax, group.pushes.length);
+      const outcome = loopTurns.do(actor.caller, () => this.#storePiece(group, at, end));
+      if (outcome === 'busy') {
+        const bytes = limits.capacityWaiterBytes * (group.pushes.length - at) + group.bytes.length;
+        await this.#parts.writer.waitForCapacity(actor.caller, { bytes, wasResumed });
+        wasResumed = true;
+      } else {
+        // `all` takes it once the last piece is in the queue.
+        outcome.catch(() => {});
+        commits.push(outcome);
+        at = end;
+        wasResumed = false;
+      }
+    }
+    await Promise.all(commits);
+  }
+
+  /** Stores some messages of a group; resolves when they may be acknowledged. */
+  #storePiece(group: Group, from: number, to: number): Promise<unknown> | 'busy' {
+    const { ingest, clock, decide } = this.#parts;
+    const { session, pushes } = group;
+    const { actor } = session;
+    const piece: Push[] = [];
+    for (const push of pushes.slice(from, to)) {
+      const sensorRef = ingest.peekSensor(actor, push.device.id, push.sensor.id);
+      if (sensorRef !== undefined) piece.push(new Push(sensorRef, push.readings, clock.now(), push));
+    }
+    if (piece.length < to - from) {
+      // Something has changed meanwhile, for which the slow way has an answer.
+      this.#ended(pushes.slice(from, to), new Refusal('busy', 'decided anew'));
+      return Promise.all(group.published(from, to).map((published) => decide(session, published)));
+    }
+    let isRefused = false;
+    const stored = new Promise<void>((resolve, reject) =>
+      ingest.submitAll(actor.caller, piece, (failure) => {
+        isRefused = isBusy(failure);
+        if (!isRefused) this.#ended(piece, failure);
+        if (failure === undefined || isRefused) resolve();
+        else reject(failure);
+      }),
     );
+    return isRefused ? 'busy' : stored;
   }
 
   /** One write for all messages of this connection in the commit. */
@@ -212,6 +270,10 @@ function readingsOf(bytes: Buffer, { payloadStart, end }: PacketFrame, many: boo
   }
 }
 
+function isBusy(failure: unknown): boolean {
+  return failure instanceof Refusal && failure.code === 'busy';
+}
+
 /** Consecutive PUBACK packets. */
 function acknowledgements(packetIds: readonly number[]): Buffer {
   const bytes = Buffer.allocUnsafe(packetIds.length * 4);
@@ -241,10 +303,10 @@ class Group {
     this.bytes = bytes;
   }
 
-  /** The messages in the form in which the broker hands them over. */
-  published(): Published[] {
+  /** Some messages, in the form in which the broker hands them over. */
+  published(from: number, to: number): Published[] {
     const frame = new PacketFrame();
-    return this.starts.map((start) => {
+    return this.starts.slice(from, to).map((start) => {
       frame.look(this.bytes, start);
       return {
         topic: this.bytes.toString('utf8', frame.topicStart, frame.topicEnd),
