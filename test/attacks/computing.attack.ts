@@ -1,4 +1,5 @@
 // Attacks by work that is long for its size: patterns, JSON, filters of lists.
+import assert from 'node:assert/strict';
 import { type Attack, type AttackTarget, pace } from './harness/attack.ts';
 
 const bodyBytes = 16 * 1024 * 1024 - 64;
@@ -31,6 +32,9 @@ async function keepOn(target: AttackTarget, connections: number, act: () => Prom
     }),
   );
 }
+
+const watchedDevices = Array.from({ length: 300 }, (_, n) => `watched${n}`);
+const watchedSensors = Array.from({ length: 20 }, (_, n) => `s${n}`);
 
 const filter = Array.from({ length: 4 }, () => `meta.a.b==${Array.from({ length: 180 }, (_, n) => `v${n}`).join(',')}`).join(';'); // biome-ignore format: one line
 
@@ -108,5 +112,30 @@ export const attacks: readonly Attack[] = [
     },
     run: (target) =>
       keepOn(target, 10, () => send(target, `/api/v2/devices?q=${encodeURIComponent(filter)}&order=-heard`)),
+  },
+  {
+    name: 'has fifty rules about twenty sensors of three hundred devices, and sends datapoints of all of them at once',
+    against: 'computing',
+    by: 'user',
+    metBy: 'rules are parsed once for all their devices, in pieces, by who evaluates them (domain/notifications/watching/rule-index.ts)', // biome-ignore format: one line
+    prepare: async (target) => {
+      const headers = { ...json, authorization: `Bearer ${target.userToken}` };
+      const post = async (path: string, body: object) => {
+        const status = await send(target, path, { method: 'POST', headers, body: JSON.stringify(body) });
+        assert.ok(status === 200 || status === 204, `${path}: ${status}`);
+      };
+      const sensors = watchedSensors.map((id) => ({ id }));
+      for (const id of watchedDevices) await post('/api/v2/devices', { id, sensors });
+      const action = { usernames: [target.username], channels: ['none'], message: 'now' };
+      const expression = watchedSensors.map((id) => `${id}>1`).join(' && ');
+      const condition = { devices: watchedDevices, sensors: watchedSensors, expression };
+      for (let n = 0; n < 50; n += 1) await post('/api/v2/notifications', { condition, action });
+    },
+    run: (target) => {
+      const headers = { ...json, authorization: `Bearer ${target.userToken}` };
+      const points = watchedDevices.flatMap((device_id) => watchedSensors.map((sensor_id) => ({ device_id, sensor_id, value: 0 }))); // biome-ignore format: one line
+      const body = JSON.stringify(points);
+      return keepOn(target, 5, () => send(target, '/api/v2/datapoints', { method: 'POST', headers, body }));
+    },
   },
 ];

@@ -4,7 +4,7 @@ import type { RuleIndex } from './rule-index.ts';
 import type { SeenPush } from './watch-queue.ts';
 import type { WatchStore } from './watch-store.ts';
 
-/** The datapoints that concern a rule, in their order, each as a push. */
+/** The datapoints that may concern a rule, in their order, each as a push. */
 export async function pushesOf(
   points: readonly LogEntry[],
   { watchStore, index }: { readonly watchStore: Pick<WatchStore, 'sensorRefsOf'>; readonly index: RuleIndex },
@@ -12,7 +12,7 @@ export async function pushesOf(
   const sensorRefs = await watchStore.sensorRefsOf([...new Set(points.map(({ sensor }) => sensor))]);
   return points.flatMap(({ sensor: key, seq, receivedMs, timestampMs = Number.NaN, value, skipsRules }) => {
     const ref = sensorRefs.get(key);
-    if (ref === undefined || index.of(ref.device)?.bySensor.has(ref.sensor) !== true) return [];
+    if (ref === undefined || !index.mayConcern(ref.device, ref.sensor)) return [];
     const readings = [{ value, timestampMs }];
     return [{ device: { id: ref.device }, sensor: { key }, readings, receivedMs, firstSeq: seq, skipsRules }];
   });

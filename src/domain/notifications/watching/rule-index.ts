@@ -1,7 +1,8 @@
 // The active rules in memory, by device and sensor: a datapoint of a device without rules costs one look-up. Rules are
-// parsed when they are first needed. Bounded in bytes (I4): the rules as they are stored by `ruleBytesMax`, shared among
-// authors; parsed rules and their order by sensor by `sortedRuleBytesMax`, beyond which the oldest are dropped and
-// computed again when needed.
+// parsed when they are first needed, in pieces, by the evaluator alone: a commit may have datapoints of hundreds of
+// devices with rules. Bounded in bytes (I4): the rules as they are stored by `ruleBytesMax`, shared among authors; parsed
+// rules and their order by sensor by `sortedRuleBytesMax`, beyond which the oldest are dropped and computed again when
+// needed.
 import { FairBudget } from '../../../base/memory/fair-budget.ts';
 import { entryBytes, textHeapBytes } from '../../../base/memory/heap-bytes.ts';
 import { Refusal } from '../../../base/refusal.ts';
@@ -29,6 +30,8 @@ export class RuleEntry {
   afterSeq: number;
   /** True when it was removed from the index. */
   isGone = false;
+  /** Devices whose rules are sorted with this one: its parsed form counts while there are any. */
+  sortedFor = 0;
   #rule: Rule | undefined;
   #hasMemory: boolean | undefined;
   // Undefined for most rules, of which there may be hundreds of thousands.
@@ -179,8 +182,9 @@ interface DeviceRules {
   readonly entries: Set<RuleEntry>;
   /** Computed when first needed; dropped when a rule of the device changes or memory is short. */
   sorted: SortedRules | undefined;
-  /** Bytes of it and of the parsed rules, which stay when a rule of the device changes. */
+  /** Its bytes, and the rules that are held parsed for it; both stay when a rule of the device changes. */
   sortedBytes: number;
+  parsed: readonly RuleEntry[];
 }
 
 /** Measured bytes of memory of a rule without its texts and devices. */
@@ -189,6 +193,8 @@ const ruleBytes = 400;
 const ruleDeviceBytes = 300;
 /** Measured bytes of memory for each sensor in `SortedRules`. */
 const sortedSensorBytes = 300;
+/** Bytes of a rule there, with the list of those that are parsed. */
+const sortedEntryBytes = 64;
 /** Measured bytes of memory of a rule's state for one device, and for one sensor of it that may fall silent. */
 const deviceStateBytes = 500;
 const silentSensorBytes = 128;
@@ -224,13 +230,8 @@ function sensorsIn({ conditionJson, actionJson, extras }: RuleWeight): number {
   return toRule({ condition, action, status: 'active', throttlingS: 0, ...extras }).sensors.length;
 }
 
-function sortedBytesOf(entries: ReadonlySet<RuleEntry>, { bySensor }: SortedRules): number {
-  let bytes = bySensor.size * sortedSensorBytes;
-  for (const { record } of entries) {
-    const { conditionJson } = record;
-    bytes += parsedBytesEach * (conditionJson.length + entryBytes) + longConditionBytes(conditionJson);
-  }
-  return bytes;
+function parsedBytesOf({ record: { conditionJson } }: RuleEntry): number {
+  return parsedBytesEach * (conditionJson.length + entryBytes) + longConditionBytes(conditionJson);
 }
 
 export class RuleIndex {
@@ -251,6 +252,12 @@ export class RuleIndex {
   of(device: DeviceId): SortedRules | undefined {
     const rules = this.#devices.get(device);
     return rules === undefined ? undefined : (rules.sorted ?? this.#sort(rules));
+  }
+
+  /** Whether a datapoint may concern a rule, without parsing any: true while the rules of its device are not sorted. */
+  mayConcern(device: DeviceId, sensor: SensorId): boolean {
+    const rules = this.#devices.get(device);
+    return rules !== undefined && rules.sorted?.bySensor.has(sensor) !== false;
   }
 
   /** Parses the rules of a device that are not, one in each step: a device may have thousands, and `of` needs all. */
@@ -289,7 +296,7 @@ export class RuleIndex {
     // Counted even beyond the budget: a rule that is stored must be evaluated.
     this.#budget.count(record.author, entry.weight);
     for (const device of new Set(record.devices)) {
-      const rules = this.#devices.get(device) ?? { entries: new Set(), sorted: undefined, sortedBytes: 0 };
+      const rules = this.#devices.get(device) ?? { entries: new Set(), sorted: undefined, sortedBytes: 0, parsed: [] };
       this.#devices.set(device, rules);
       rules.entries.add(entry);
       rules.sorted = undefined;
@@ -327,25 +334,49 @@ export class RuleIndex {
   }
 
   #sort(rules: DeviceRules): SortedRules {
-    this.#forgetSorted(rules);
+    const { parsed } = rules;
     const sorted = new SortedRules(rules.entries);
-    const bytes = sortedBytesOf(rules.entries, sorted);
+    // Its rules before those that go, so that what both have is not parsed again.
+    this.#hold(rules, sorted);
+    this.#letGo(parsed);
     for (const oldest of this.#sorted) {
-      if (this.#sortedBytes + bytes <= limits.sortedRuleBytesMax) break;
+      if (this.#sortedBytes <= limits.sortedRuleBytesMax || oldest === rules) break;
       this.#forgetSorted(oldest);
-      for (const entry of oldest.entries) entry.forgetParsed();
     }
-    rules.sorted = sorted;
-    rules.sortedBytes = bytes;
-    this.#sorted.add(rules);
-    this.#sortedBytes += bytes;
     return sorted;
   }
 
+  /** Counts what is held for a device's sorted rules: a rule that several devices have is parsed, and counted, once. */
+  #hold(rules: DeviceRules, sorted: SortedRules): void {
+    const bytes = sorted.bySensor.size * sortedSensorBytes + rules.entries.size * sortedEntryBytes;
+    this.#sortedBytes += bytes - rules.sortedBytes;
+    rules.sorted = sorted;
+    rules.sortedBytes = bytes;
+    rules.parsed = [...rules.entries];
+    for (const entry of rules.parsed) {
+      if (entry.sortedFor === 0) this.#sortedBytes += parsedBytesOf(entry);
+      entry.sortedFor += 1;
+    }
+    this.#sorted.delete(rules);
+    this.#sorted.add(rules);
+  }
+
+  #letGo(parsed: readonly RuleEntry[]): void {
+    for (const entry of parsed) {
+      entry.sortedFor -= 1;
+      if (entry.sortedFor > 0) continue;
+      this.#sortedBytes -= parsedBytesOf(entry);
+      entry.forgetParsed();
+    }
+  }
+
   #forgetSorted(rules: DeviceRules): void {
+    const { parsed } = rules;
     this.#sortedBytes -= rules.sortedBytes;
     this.#sorted.delete(rules);
     rules.sorted = undefined;
     rules.sortedBytes = 0;
+    rules.parsed = [];
+    this.#letGo(parsed);
   }
 }

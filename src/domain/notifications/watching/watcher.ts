@@ -194,8 +194,7 @@ export class Watcher implements RuleChanges {
       if (progress.isFollowing) this.#wake();
       return;
     }
-    const rules = this.#index.of(push.device.id);
-    if (rules?.bySensor.has(push.sensor.id) === true) {
+    if (this.#index.mayConcern(push.device.id, push.sensor.id)) {
       progress.add(push);
       this.#wake();
     } else if (progress.unconfirmed > limits.watchFollowStep && this.#isAtRest) {
