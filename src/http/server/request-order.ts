@@ -98,9 +98,10 @@ export class RequestOrder {
     // After an answer with `connection: close` nothing more is accepted.
     if (!socket.writable) requests.waiting.length = 0;
     const next = requests.waiting.shift();
+    // The body of the last one may not have come whole.
+    if (requests.waiting.length === 0) resume(socket);
     if (next !== undefined) this.#begin(requests, next);
     else {
-      resume(socket);
       requests.whenAnswered?.();
       requests.whenAnswered = undefined;
     }

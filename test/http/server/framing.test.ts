@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { after, before, suite, test } from 'node:test';
+import { limits } from '../../../src/config/limits.ts';
 import { make } from '../../support/api/calls.ts';
 import { answersOf, open, readAll } from '../../support/http-connection.ts';
 import { TestServer } from '../../support/test-server.ts';
@@ -186,6 +187,20 @@ suite('a body in thousands of chunks', () => {
     );
     assert.deepEqual(new Set(statuses.flat()), new Set(['HTTP/1.1 204']));
     assert.equal(await count(), earlier + 10);
+  });
+
+  test('is read on where it comes behind as many requests as may wait', async () => {
+    const earlier = await count();
+    const socket = await open(server.running.ports.http);
+    const answers = answersOf(socket);
+    const before = limits.pipelinedRequestsWanted + 2;
+    const gets = `GET /api/v2/devices/d HTTP/1.1\r\n${host}\r\n`.repeat(before);
+    socket.write(`${chunked}${inChunks('{"value":3}')}${gets}${chunked}`);
+    for (let n = 0; n <= before; n += 1) assert.match((await answers.next()).value ?? '', /^HTTP\/1.1 20/);
+    socket.write(inChunks('{"value":4}'));
+    assert.match((await answers.next()).value ?? '', /^HTTP\/1.1 204/);
+    socket.destroy();
+    assert.equal(await count(), earlier + 2);
   });
 
   test('is not stored where its sender goes away', async () => {
