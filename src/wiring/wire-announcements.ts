@@ -5,7 +5,7 @@ import type { Domain } from './wire-domain.ts';
 
 export function followAnnouncements(coordination: Coordination, domain: Domain): void {
   const { users, directory, revocations, clientIds, rules, writer, services } = domain;
-  const { keys, refreshSessions, gateways, guestAccess, quotas } = services;
+  const { actuators, keys, refreshSessions, gateways, guestAccess, quotas } = services;
   // Permission and append are one turn of the event loop, so what was permitted is in the writer's queue by now.
   const committed = () => writer.append({ pushes: [] });
   coordination.listen({
@@ -33,6 +33,7 @@ export function followAnnouncements(coordination: Coordination, domain: Domain):
       await directory.reload(device);
       await committed();
     },
+    'actuator-set': (setting) => actuators.followSetting(setting),
     'device-leaving': ({ isLeaving, ...what }) => directory.followLeaving(what, isLeaving),
     'gateway-changed': async ({ gateway }) => {
       if (gateway === undefined) gateways.forgetAll();

@@ -9,6 +9,7 @@ import { makeSenders } from '../delivery/senders.ts';
 import { Actuators } from '../domain/actuators/actuators.ts';
 import { Callers } from '../domain/callers/callers.ts';
 import { Feed } from '../domain/datapoints/feed.ts';
+import { publishFollowed } from '../domain/datapoints/followed-pushes.ts';
 import { History } from '../domain/datapoints/history/history.ts';
 import { Imports } from '../domain/datapoints/import/imports.ts';
 import { Bulk } from '../domain/datapoints/ingest/bulk.ts';
@@ -108,6 +109,7 @@ export async function wireDomain(parts: {
     coordination,
   });
 
+  publishFollowed(commitLog, { directory, feed, sensorRefsOf: (sensors) => stores.watch.sensorRefsOf(sensors) });
   await stores.secrets.getOrCreate('token-key', () => ids.bytes(32));
   const tokenKeys = new TokenKeys({ find: () => stores.secrets.getRotated('token-key'), clock });
   const rotationKey = await stores.secrets.getOrCreate('session-key', () => ids.bytes(32));
@@ -162,7 +164,7 @@ export async function wireDomain(parts: {
     callers,
     ...{ directory, rotationKey },
   };
-  const actuators = new Actuators({ ...known, store: stores.devices, feed });
+  const actuators = new Actuators({ ...known, store: stores.devices, feed, coordination });
   const rules = wireRules({ ...known, config, ids, engine, users, feed, actuators, senders, log: parts.log });
   const sensors = new Sensors({ ...known, store: stores.devices });
   const services = {

@@ -47,11 +47,40 @@ test('one process evaluates the rules; when it ends another goes on where it sto
   assert.deepEqual(textsSent(), ['5']);
   await push(second, 6);
   await idle(second);
-  assert.deepEqual(textsSent(), ['5']);
+  await idle(first);
+  assert.deepEqual(textsSent(), ['5', '6']);
   await first.leave();
   await push(second, 7);
   await until(() => textsSent().includes('7'));
   assert.deepEqual(textsSent(), ['5', '6', '7']);
+});
+
+test('what one process commits, the feed of each has at once, in one order', async () => {
+  const joined = [await processes.join(), await processes.join(), await processes.join()] as const;
+  const [first, second, third] = joined;
+  await first.services.devices.create(first.admin, {
+    ...device,
+    actuators: [{ id: 'valve' }],
+  });
+  const seen = joined.map(({ feed }) => {
+    const values: unknown[] = [];
+    feed.subscribe((committed) => {
+      if (committed.kind === 'actuator') values.push(`${committed.actuator.id} ${committed.valueJson}`);
+      else for (let n = 0; n < committed.readings.length; n += 1) values.push(committed.readings.at(n)?.value);
+    });
+    return values;
+  });
+  const pushed = Array.from({ length: 60 }, (_, n) => push(joined[n % 3] as JoinedProcess, n));
+  await Promise.all(pushed);
+  assert.equal(new Set(seen[0]).size, 60);
+  assert.deepEqual(seen[1], seen[0]);
+  assert.deepEqual(seen[2], seen[0]);
+  await second.services.actuators.setValue(second.admin, 'd', 'valve', 7);
+  for (const values of seen) assert.equal(values.at(-1), 'valve 7');
+  // Of what was removed meanwhile nobody is told.
+  await third.services.devices.remove(third.admin, 'd');
+  await assert.rejects(push(first, 61), { code: 'not-found' });
+  for (const values of seen) assert.equal(values.length, 61);
 });
 
 test('a rule that is changed where others evaluate is evaluated as changed', async () => {

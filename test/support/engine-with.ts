@@ -1,12 +1,17 @@
-// An engine with another coordination: what processes on the same data tell each other, played by a test.
+// An engine with another coordination or log: what processes on the same data tell each other, played by a test.
+import type { CommitLog } from '../../src/domain/ports/commit-log.ts';
 import type { Coordination } from '../../src/domain/ports/coordination.ts';
 import type { Engine } from '../../src/domain/ports/engine.ts';
 
-/** The engine, of which some of the coordination is replaced. */
-export function engineWith(engine: Engine, coordination: Partial<Coordination>): Engine {
+/** The engine, of which some of the coordination, and the commit log, are replaced. */
+export function engineWith(
+  engine: Engine,
+  coordination: Partial<Coordination>,
+  commitLog: CommitLog = engine.commitLog,
+): Engine {
   const own = engine.coordination;
   return {
-    ...{ stores: engine.stores, commitLog: engine.commitLog, series: engine.series, figures: engine.figures },
+    ...{ stores: engine.stores, commitLog, series: engine.series, figures: engine.figures },
     coordination: {
       counts: own.counts,
       acquire: (name) => own.acquire(name),

@@ -1,5 +1,5 @@
 // Several processes on the same data, in one: each has a domain of its own (caches, watcher of rules, outbox) over one
-// engine. For what holds between processes, whatever engine they share. A process can lose its leases, as one does that
+// engine, and follows what the others commit. For what holds between processes, whatever engine they share. A process can lose its leases, as one does that
 // stood still for too long. The clock is that of the machine.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -8,9 +8,11 @@ import pino from 'pino';
 import { randomIds } from '../../src/base/ids.ts';
 import { systemClock } from '../../src/base/time/clock.ts';
 import { parseConfig } from '../../src/config/config.ts';
+import { countRows, type DatapointBatch } from '../../src/domain/datapoints/datapoint-batch.ts';
 import type { OutgoingMessage, Sender, SendOutcome } from '../../src/domain/notifications/outbox/sender.ts';
 import type { Announcement, AnnouncementHandlers } from '../../src/domain/ports/announcement.ts';
-import type { Lease } from '../../src/domain/ports/coordination.ts';
+import type { CommitLog, FollowedPush } from '../../src/domain/ports/commit-log.ts';
+import type { Coordination, Lease } from '../../src/domain/ports/coordination.ts';
 import type { Engine } from '../../src/domain/ports/engine.ts';
 import type { Actor } from '../../src/domain/users/user.ts';
 import { openEmbeddedEngine } from '../../src/engines/embedded/open.ts';
@@ -27,9 +29,10 @@ export interface JoinedProcess extends Domain {
   leave(): Promise<void>;
 }
 
-/** What one process does on announcements of the others. */
+/** What one process does on announcements and commits of the others. */
 interface Listening {
   handlers: AnnouncementHandlers | undefined;
+  commitLog: CommitLog | undefined;
 }
 
 /** The leases of one process. */
@@ -45,6 +48,8 @@ export class SeveralProcesses {
   readonly #engine: Engine;
   readonly #listening = new Set<Listening>();
   readonly #left: (() => Promise<void>)[] = [];
+  /** One commit at a time, told to all processes before the next: so all follow one order. */
+  #lastAppend: Promise<unknown> = Promise.resolve();
 
   private constructor(folder: string, engine: Engine) {
     this.#folder = folder;
@@ -67,7 +72,7 @@ export class SeveralProcesses {
       },
     };
     const leases: Leases = { given: new Set(), isCut: false };
-    const own: Listening = { handlers: undefined };
+    const own: Listening = { handlers: undefined, commitLog: undefined };
     this.#listening.add(own);
     const engine = this.#engineOf(own, leases);
     const domain = await wireDomain({
@@ -103,7 +108,8 @@ export class SeveralProcesses {
   /** The engine of one process: gives no lease to one that was cut off, and has the others hear what it announces. */
   #engineOf(own: Listening, leases: Leases): Engine {
     const { coordination } = this.#engine;
-    return engineWith(this.#engine, {
+    own.commitLog = this.#commitLogOf(own);
+    const between: Partial<Coordination> = {
       acquire: async (name) => {
         const lease = leases.isCut ? undefined : await coordination.acquire(name);
         if (lease !== undefined) leases.given.add(lease);
@@ -116,7 +122,43 @@ export class SeveralProcesses {
       listen: (handlers) => {
         own.handlers = handlers;
       },
-    });
+    };
+    return engineWith(this.#engine, between, own.commitLog);
+  }
+
+  /** The log as one process has it: the others follow what it appends. */
+  #commitLogOf(own: Listening): CommitLog {
+    const { commitLog } = this.#engine;
+    const append = async (batch: DatapointBatch) => {
+      const firstSeq = await commitLog.append(batch);
+      const pushes = await pushesOf(commitLog, firstSeq, countRows(batch));
+      const others = [...this.#listening].filter((other) => other !== own);
+      for (const other of others) await other.commitLog?.onFollowed(structuredClone(pushes));
+      return firstSeq;
+    };
+    return {
+      append: (batch) => {
+        const appended = this.#lastAppend.then(() => append(batch));
+        this.#lastAppend = appended.catch(() => {});
+        return appended;
+      },
+      onFollowed: async () => {},
+      get isCatchingUp() {
+        return commitLog.isCatchingUp;
+      },
+      set onCaughtUp(caughtUp: () => void) {
+        commitLog.onCaughtUp = caughtUp;
+      },
+      get lastPosition() {
+        return commitLog.lastPosition;
+      },
+      readAfter: (position) => commitLog.readAfter(position),
+      confirm: (position, fence) => commitLog.confirm(position, fence),
+      confirmedPosition: () => commitLog.confirmedPosition(),
+      claimReceipt: (id, options) => commitLog.claimReceipt(id, options),
+      releaseClaim: (id) => commitLog.releaseClaim(id),
+      listFingerprints: () => commitLog.listFingerprints(),
+    };
   }
 
   /** Ends all processes, and removes their data. */
@@ -125,6 +167,19 @@ export class SeveralProcesses {
     await this.#engine.close();
     await rm(this.#folder, { recursive: true, force: true });
   }
+}
+
+/** The datapoints from a seq on as another process follows them. */
+async function pushesOf(commitLog: CommitLog, firstSeq: number, count: number): Promise<FollowedPush[]> {
+  const pushes: FollowedPush[] = [];
+  while (pushes.length < count) {
+    const entries = await commitLog.readAfter(firstSeq + pushes.length - 1);
+    for (const { sensor, seq, receivedMs, skipsRules, value, timestampMs } of entries.slice(0, count - pushes.length)) {
+      const readings = [{ value, timestampMs: timestampMs ?? Number.NaN }];
+      pushes.push({ sensor, readings, receivedMs, firstSeq: seq, many: false, skipsRules });
+    }
+  }
+  return pushes;
 }
 
 /** Plain values alone come through, as over a network. */

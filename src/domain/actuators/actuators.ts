@@ -5,7 +5,8 @@ import { Refusal } from '../../base/refusal.ts';
 import type { Json } from '../../base/text/json.ts';
 import type { Clock } from '../../base/time/clock.ts';
 import { limits } from '../../config/limits.ts';
-import type { Feed, OriginalMessage } from '../datapoints/feed.ts';
+import type { CommittedSetting, Feed, OriginalMessage } from '../datapoints/feed.ts';
+import { serviceCaller } from '../datapoints/ingest/writer-queue.ts';
 import {
   type Actuator,
   type ActuatorChange,
@@ -21,10 +22,13 @@ import { type DeviceSize, emptyDevice, growthOf, sizeOfActuator } from '../devic
 import type { DeviceStore, ModificationStamp } from '../devices/device-store.ts';
 import { assertPartsMax } from '../devices/devices.ts';
 import type { Permissions } from '../permissions/permission.ts';
-import type { Fence } from '../ports/coordination.ts';
+import type { Announcement } from '../ports/announcement.ts';
+import type { Announcer, Fence } from '../ports/coordination.ts';
 import type { GuestShares } from '../quotas/guest-shares.ts';
 import { type ScopeSet, scope } from '../scopes.ts';
 import type { Actor } from '../users/user.ts';
+
+type FollowedSetting = Extract<Announcement, { readonly kind: 'actuator-set' }>;
 
 export class Actuators {
   readonly #store: DeviceStore;
@@ -32,6 +36,7 @@ export class Actuators {
   readonly #permissions: Permissions;
   readonly #shares: GuestShares;
   readonly #feed: Feed;
+  readonly #coordination: Announcer;
   readonly #clock: Clock;
 
   constructor(parts: {
@@ -40,6 +45,7 @@ export class Actuators {
     readonly permissions: Permissions;
     readonly shares: GuestShares;
     readonly feed: Feed;
+    readonly coordination: Announcer;
     readonly clock: Clock;
   }) {
     this.#store = parts.store;
@@ -47,6 +53,7 @@ export class Actuators {
     this.#permissions = parts.permissions;
     this.#shares = parts.shares;
     this.#feed = parts.feed;
+    this.#coordination = parts.coordination;
     this.#clock = parts.clock;
   }
 
@@ -74,7 +81,7 @@ export class Actuators {
       const write = async (stamp: ModificationStamp) => {
         const isDone = await this.#store.putActuator(stamp, draft, seen);
         if (isDone && actuator !== undefined && valueJson !== undefined) {
-          this.#feed.publish({
+          await this.#tell({
             kind: 'actuator',
             device,
             actuator,
@@ -128,12 +135,29 @@ export class Actuators {
       const growth = growthOf(sizeOfActuator(actuator), sizeOfActuator({ ...actuator, valueJson }));
       return this.#change(device, growth, async (stamp) => {
         const isDone = await this.#store.updateActuator({ ...stamp, fence }, actuator.key, { valueJson }, seen);
-        // Synchronously after the commit, so that the feed has the order of the commits (I3).
-        if (isDone)
-          this.#feed.publish({ kind: 'actuator', device, actuator, valueJson, caller: actor.caller, original });
+        if (isDone) await this.#tell({ kind: 'actuator', device, actuator, valueJson, caller: actor.caller, original });
         return isDone;
       });
     });
+  }
+
+  /** Tells subscribers, here and in other processes, of a setting that has just been committed. */
+  #tell(setting: CommittedSetting): Promise<void> {
+    // Synchronously after the commit, so that the feed has the order of the commits (I3).
+    this.#feed.publish(setting);
+    const { device, actuator, valueJson, original } = setting;
+    return this.#coordination.announce({
+      ...{ kind: 'actuator-set', device: device.id, actuator: actuator.id, valueJson, original },
+    });
+  }
+
+  /** Tells this process's subscribers of a setting by another process. */
+  async followSetting({ device: id, actuator: actuatorId, valueJson, original }: FollowedSetting): Promise<void> {
+    const device = await this.#directory.find(id);
+    const actuator = device?.actuators.get(actuatorId);
+    if (device === undefined || actuator === undefined) return;
+    // Its caller is counted where it was received.
+    this.#feed.publish({ kind: 'actuator', device, actuator, valueJson, caller: serviceCaller, original });
   }
 
   /** @throws Refusal `not-found`, `forbidden` when the actor may not set the actuator. */

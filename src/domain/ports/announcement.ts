@@ -1,6 +1,9 @@
-// All that one process tells the others that use the same data: each kind is a change of what they hold in memory. Plain
+// All that one process tells the others that use the same data: each kind is a change of what they hold in memory, or what
+// their subscribers are told. Plain
 // values, because another engine sends them over a network. What each process does on them is in
 // wiring/wire-announcements.ts.
+import type { OriginalMessage } from '../datapoints/feed.ts';
+import type { ActuatorId } from '../devices/actuator.ts';
 import type { DeviceId } from '../devices/device.ts';
 import type { SensorId } from '../devices/sensor.ts';
 import type { GatewayId } from '../gateways/gateway.ts';
@@ -24,6 +27,14 @@ export type Announcement =
   | { readonly kind: 'sign-in-revoked'; readonly revocation: SessionRevocation }
   /** A device, one of its parts or a share of it was changed, or it was handed over. */
   | { readonly kind: 'device-changed'; readonly device: DeviceId }
+  /** An actuator was set: delivered to the subscribers and live streams of each process. */
+  | {
+      readonly kind: 'actuator-set';
+      readonly device: DeviceId;
+      readonly actuator: ActuatorId;
+      readonly valueJson: string;
+      readonly original: OriginalMessage | undefined;
+    }
   /** The removal of a device or a sensor begins (nothing is accepted for it) or has ended. */
   | {
       readonly kind: 'device-leaving';

@@ -1,7 +1,9 @@
 // The port of the commit log: every datapoint in the order of commits, before and while it is sealed. The writer of ingest
-// appends to it, the watcher of rules follows it. Every engine passes test/storage/commit-log.suite.ts.
+// appends to it, the watcher of rules follows it, and what other processes append comes from it to the feed. Every engine passes test/storage/commit-log.suite.ts.
 import type { ArrivedDatapoint } from '../datapoints/datapoint.ts';
 import type { DatapointBatch, PublishFingerprint, PushReceipt } from '../datapoints/datapoint-batch.ts';
+import type { OriginalMessage } from '../datapoints/feed.ts';
+import type { Readings } from '../datapoints/ingest/reading.ts';
 import type { SensorKey } from '../devices/sensor.ts';
 import type { Fence } from './coordination.ts';
 
@@ -15,6 +17,22 @@ export type LogPosition = number;
 /** A datapoint read from the log. */
 export interface LogEntry extends ArrivedDatapoint {
   readonly sensor: SensorKey;
+  /** True when no rule is evaluated for it. */
+  readonly skipsRules: boolean;
+}
+
+/** A push that another process has committed: what delivery, live streams and rules need of it. */
+export interface FollowedPush {
+  readonly sensor: SensorKey;
+  readonly readings: Readings;
+  /** Milliseconds since 1970 UTC at which the other process received it. */
+  readonly receivedMs: number;
+  /** Seq of the first of its datapoints, as this process numbers them. */
+  readonly firstSeq: number;
+  /** Set when it came over MQTT. */
+  readonly original?: OriginalMessage | undefined;
+  /** True when the payload was an array on the `values` topic. */
+  readonly many: boolean;
   /** True when no rule is evaluated for it. */
   readonly skipsRules: boolean;
 }
@@ -38,6 +56,13 @@ export interface CommitLog {
   readonly isCatchingUp: boolean;
   /** Called when `isCatchingUp` becomes false. */
   onCaughtUp: () => void;
+  /**
+   * Called with what other processes have committed, in the order in which this process follows them, so that its feed has
+   * it; resolves when that is so. The engine goes on only then, with the next call and with the end of an `append` whose
+   * datapoints come behind these: so the feed has all in the order of positions (I3), and nothing gathers here (I4). Must
+   * be set before the engine follows others; an engine of one process never calls it.
+   */
+  onFollowed: (pushes: readonly FollowedPush[]) => Promise<void>;
   /** Position after the newest datapoint. Synchronous, because the watcher asks with every push. */
   readonly lastPosition: LogPosition;
   /**

@@ -69,6 +69,9 @@ export class SqliteCommitLog implements CommitLog {
     this.#writer.onCaughtUp = caughtUp;
   }
 
+  /** There are no other processes to follow. */
+  onFollowed = async (): Promise<void> => {};
+
   append(batch: DatapointBatch): Promise<number> {
     return this.#writer.append(batch, (firstSeq) => {
       this.#head.add(batch, firstSeq);
