@@ -18,30 +18,76 @@ const exponentDigitsUnbounded = 3;
  * texts than allowed.
  */
 export function parseJsonText(bytes: Buffer, levelsMax: number): Json {
+  return parseWhole(utf8TextOf(bytes), levelsMax);
+}
+
+/** @throws Refusal `malformed` where the bytes are not UTF-8. */
+export function utf8TextOf(bytes: Buffer): string {
   if (!isUtf8(bytes)) throw new Refusal('malformed', 'The text is not UTF-8.');
-  const text = bytes.toString('utf8');
-  const isSuspicious = new Scan(text, levelsMax).run();
+  return bytes.toString('utf8');
+}
+
+function parseWhole(text: string, levelsMax: number): Json {
+  const isSuspicious = new Scan(text, levelsMax).run() || hasSuspiciousKeys(text);
   const value = parse(text);
-  if (isSuspicious || text.includes('__proto__') || text.includes('constructor')) {
-    assertStorable(value, { pointer: '', depthMax: levelsMax });
-  }
+  if (isSuspicious) assertStorable(value, { pointer: '', depthMax: levelsMax });
   return value;
 }
 
-function parse(text: string): Json {
+/**
+ * Parses the items of a JSON array into `items`, one in each step, because a long text takes long; any other text is one
+ * item.
+ * @throws Refusal as `parseJsonText`.
+ */
+export function* parseJsonItems(text: string, levelsMax: number, items: Json[]): Generator<undefined> {
+  const start = indexBehindSpace(text, 0);
+  if (text[start] !== '[') {
+    items.push(parseWhole(text, levelsMax));
+    return;
+  }
+  const ends: number[] = [];
+  const isSuspicious = new Scan(text, levelsMax, ends).run() || hasSuspiciousKeys(text);
+  const last = ends.find((end) => text[end] !== ',') ?? text.length;
+  if (text[last] !== ']') throw notJson(last);
+  const behind = indexBehindSpace(text, last + 1);
+  if (behind < text.length) throw notJson(behind);
+  yield;
+  if (ends.length === 1 && indexBehindSpace(text, start + 1) === last) return;
+  let from = start + 1;
+  for (const end of ends) {
+    const item = parse(text.slice(from, end), from);
+    if (isSuspicious) assertStorable(item, { pointer: `/${items.length}`, depthMax: levelsMax - 1 });
+    items.push(item);
+    from = end + 1;
+    yield;
+  }
+}
+
+/** Index of the first character from `from` on that is no space of JSON. */
+function indexBehindSpace(text: string, from: number): number {
+  let index = from;
+  while (index < text.length && ' \t\n\r'.includes(text.charAt(index))) index += 1;
+  return index;
+}
+
+function hasSuspiciousKeys(text: string): boolean {
+  return text.includes('__proto__') || text.includes('constructor');
+}
+
+/** @param at index of the text in the whole text. */
+function parse(text: string, at = 0): Json {
   try {
     return JSON.parse(text) as Json;
   } catch (error) {
-    throw new Refusal('malformed', reasonOf(error as Error), { cause: error });
+    const position = /position (\d+)/.exec((error as Error).message)?.[1];
+    throw notJson(position === undefined ? undefined : at + Number(position), error);
   }
 }
 
 /** Without quoting the text, which may be private where the reason is read. */
-function reasonOf({ message }: Error): string {
-  const position = /position (\d+)/.exec(message)?.[1];
-  return position === undefined
-    ? 'The text is not valid JSON.'
-    : `The text is not valid JSON (at position ${position}).`;
+function notJson(position: number | undefined, cause?: unknown): Refusal {
+  const where = position === undefined ? '' : ` (at position ${position})`;
+  return new Refusal('malformed', `The text is not valid JSON${where}.`, { cause });
 }
 
 const quote = 0x22;
@@ -86,10 +132,13 @@ class Scan {
   #hash = 0;
   #nextEscape = -1;
   #isSuspicious = false;
+  /** Gets the ends of the outermost items. */
+  readonly #itemEnds: number[] | undefined;
 
-  constructor(text: string, levelsMax: number) {
+  constructor(text: string, levelsMax: number, itemEnds?: number[]) {
     this.#text = text;
     this.#levelsMax = levelsMax;
+    this.#itemEnds = itemEnds;
     if (text.length < censusCharsMin) return;
     keyCounter.clear();
     this.#keyCounter = keyCounter;
@@ -115,6 +164,7 @@ class Scan {
       } else if (isDigit(code)) i = this.#endOfNumber(i);
       else if (code === 0x2c) {
         entries += 1;
+        if (level === 1) this.#itemEnds?.push(i);
         if (entries > limits.jsonEntriesMax) refuseMore(limits.jsonEntriesMax, 'entries');
       } else if (code === 0x3a) this.#countKey();
       else if (code === 0x7b || code === 0x5b) {
@@ -124,7 +174,10 @@ class Scan {
         if (level > this.#levelsMax) {
           throw new Refusal('malformed', `The JSON is nested deeper than ${this.#levelsMax} levels.`);
         }
-      } else if (code === 0x7d || code === 0x5d) level -= 1;
+      } else if (code === 0x7d || code === 0x5d) {
+        level -= 1;
+        if (level === 0) this.#itemEnds?.push(i);
+      }
     }
     return this.#isSuspicious;
   }

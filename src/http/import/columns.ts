@@ -102,10 +102,21 @@ export class ColumnGuesses {
   readonly mapping: Mapping;
   readonly #knownFor: KnownFor;
   readonly #parts = new Map<string, NameParts>();
+  /** By column: an id for where its own is taken. */
+  readonly #numbered: { readonly own: string; readonly id: string }[] = [];
 
   constructor(mapping: Mapping, knownSensors: readonly KnownSensor[]) {
     this.mapping = mapping;
     this.#knownFor = sensorsByName(knownSensors);
+  }
+
+  /** The id of a column, from 0, whose own id another one has. */
+  numberedId(own: string, column: number): string {
+    const known = this.#numbered[column];
+    if (known?.own === own) return known.id;
+    const id = `${own}-${column + 1}`;
+    this.#numbered[column] = { own, id };
+    return id;
   }
 
   /** Bounded by the number of columns that a file may have. */
@@ -149,7 +160,7 @@ export function readColumns(names: readonly (string | undefined)[], guessing: Co
       if (word !== undefined && ['timestamp', 'device', 'received'].includes(word)) return word;
       if (isMapped || counters.test(plain[n] ?? '')) return 'ignore';
       const own = ownId ?? `column-${n + 1}`;
-      const sensor = knownId ?? (taken.has(own) ? `${own}-${n + 1}` : own);
+      const sensor = knownId ?? (taken.has(own) ? guessing.numberedId(own, n) : own);
       taken.add(sensor);
       return { device: undefined, sensor };
     };

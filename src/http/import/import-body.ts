@@ -4,16 +4,18 @@ import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Refusal } from '../../base/refusal.ts';
 import type { Json } from '../../base/text/json.ts';
-import { parseJsonText } from '../../base/text/json-text.ts';
+import { parseJsonItems, utf8TextOf } from '../../base/text/json-text.ts';
 import { limits } from '../../config/limits.ts';
 import type { ByteReservation } from '../../domain/callers/byte-budget.ts';
+import type { Caller } from '../../domain/callers/caller.ts';
+import { loopTurns } from '../../domain/callers/loop-turns.ts';
 import { readBody } from '../server/body-buffers.ts';
 import type { FileKind } from './import-plan.ts';
 
 export class ImportBody {
   readonly kind: FileKind;
-  /** Of a JSON array: all entries. */
-  readonly items: readonly Json[];
+  /** Of JSON: the whole text. */
+  readonly #json: string | undefined;
   readonly #stream: IncomingMessage | undefined;
   readonly #charset: string;
   /** Reserves memory while waiting for more of the stream, which cuts a sender that has stalled. */
@@ -22,14 +24,25 @@ export class ImportBody {
   constructor(
     kind: FileKind,
     content:
-      | { readonly items: readonly Json[] }
+      | { readonly json: string }
       | { readonly stream: IncomingMessage; readonly charset: string; readonly waiting: () => ByteReservation },
   ) {
     this.kind = kind;
-    this.items = 'items' in content ? content.items : [];
-    this.#stream = 'items' in content ? undefined : content.stream;
-    this.#charset = 'items' in content ? 'utf-8' : content.charset;
-    this.#waiting = 'items' in content ? undefined : content.waiting;
+    this.#json = 'json' in content ? content.json : undefined;
+    this.#stream = 'json' in content ? undefined : content.stream;
+    this.#charset = 'json' in content ? 'utf-8' : content.charset;
+    this.#waiting = 'json' in content ? undefined : content.waiting;
+  }
+
+  /**
+   * Of JSON: all entries of the array, parsed in the turns of the caller; else none.
+   * @throws Refusal `malformed`, `too-large`
+   */
+  async readItems(caller: Caller): Promise<readonly Json[]> {
+    const items: Json[] = [];
+    if (this.#json === undefined) return items;
+    await loopTurns.goThrough(caller, parseJsonItems(this.#json, limits.nestingLevelsMax + 1, items));
+    return items;
   }
 
   /** @throws Refusal `malformed`, `too-large`, also while reading. */
@@ -107,10 +120,7 @@ const charsets = ['utf-8', 'utf8', 'us-ascii', 'windows-1252', 'iso-8859-1', 'la
 export function registerImportParsers(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', (request: FastifyRequest, payload: IncomingMessage, done) => {
-    const take = (body: Buffer): ImportBody => {
-      const items = parseJsonText(body, limits.nestingLevelsMax + 1);
-      return new ImportBody('json', { items: Array.isArray(items) ? (items as readonly Json[]) : [items] });
-    };
+    const take = (body: Buffer): ImportBody => new ImportBody('json', { json: utf8TextOf(body) });
     readBody(request, payload, { take, done });
   });
   for (const [type, kind] of Object.entries(types)) {

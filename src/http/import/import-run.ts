@@ -25,7 +25,8 @@ export async function importFile(
   options: { readonly run: StoredRun; readonly knownSensors: ImportFile['knownSensors']; readonly caller: Caller },
 ): Promise<FileImportResult> {
   const texts = body.texts();
-  const { kind, items } = body;
+  const { kind } = body;
+  const items = await body.readItems(options.caller);
   const { sample, isWhole } = await readSample(texts);
   const plan = makePlan(query, { kind, items, sample, isWhole, knownSensors: options.knownSensors });
   if (plan.problems.length > 0 && !query.dry_run) throw new Refusal('malformed', plan.problems.join(' '));
