@@ -12,7 +12,6 @@ import { limits } from '../config/limits.ts';
 import type { Caller } from '../domain/callers/caller.ts';
 import { loopTurns } from '../domain/callers/loop-turns.ts';
 import type { PublishFingerprint } from '../domain/datapoints/datapoint-batch.ts';
-import type { OriginalMessage } from '../domain/datapoints/feed.ts';
 import type { Ingest } from '../domain/datapoints/ingest/ingest.ts';
 import { parsePlainReading } from '../domain/datapoints/ingest/plain-reading.ts';
 import { Push } from '../domain/datapoints/ingest/push.ts';
@@ -27,8 +26,9 @@ import {
   type TopicSeeds,
 } from './duplicate-detector.ts';
 import { PacketReader } from './packet-reader.ts';
-import { PacketFrame } from './packets/packet-frame.ts';
-import { readNext } from './packets/reading.ts';
+import type { PacketFrame } from './packets/packet-frame.ts';
+import { holdReading, onceDone, readNext, readOn } from './packets/reading.ts';
+import { acknowledgements, BufferedMessage, PublishGroup } from './publish-group.ts';
 import type { Published } from './publishing.ts';
 import type { ClientSession } from './sessions.ts';
 import { parseTopic, withoutSlash } from './topics.ts';
@@ -36,7 +36,12 @@ import { parseTopic, withoutSlash } from './topics.ts';
 /** Fields of aedes's connection that its types do not declare. */
 interface AedesConnection {
   readonly closed: boolean;
-  readonly conn: { write(bytes: Uint8Array): boolean; readonly destroyed: boolean };
+  readonly conn: {
+    write(bytes: Uint8Array): boolean;
+    readonly destroyed: boolean;
+    once(event: 'close', listener: () => void): void;
+    removeListener(event: 'close', listener: () => void): void;
+  };
   /** Packets being processed; nothing more is read while there are any. */
   _parsingBatch: number;
   readonly _keepaliveInterval: number;
@@ -78,7 +83,9 @@ export class FastPath {
     weigh: (_, topic) => 2 * entryBytes + textHeapBytes(topic),
   });
 
-  readonly #reader: PacketReader<Group>;
+  readonly #reader: PacketReader<PublishGroup>;
+  /** Clients with a group that waits for room. */
+  readonly #waiting = new WeakSet<Client>();
 
   constructor(parts: FastPathParts) {
     this.#parts = parts;
@@ -86,9 +93,10 @@ export class FastPath {
       callerOf: parts.callerOf,
       groupOf: (client, bytes) => {
         const session = parts.sessionOf(client);
-        return session === undefined ? undefined : new Group(session, bytes);
+        return session === undefined ? undefined : new PublishGroup(session, bytes);
       },
       add: (group, frame) => this.#add(group, frame),
+      isWaiting: (client) => this.#waiting.has(client),
       submit: (client, group) => this.#submit(client as unknown as AedesConnection, group),
     });
   }
@@ -104,7 +112,7 @@ export class FastPath {
   }
 
   /** Adds a usual message to the group; false when it is not usual. */
-  #add(group: Group, frame: PacketFrame): boolean {
+  #add(group: PublishGroup, frame: PacketFrame): boolean {
     // Only without DUP and RETAIN, and with QoS 0 or 1.
     if (!frame.isPublish || (frame.flags & 0b1101) !== 0) return false;
     if (frame.qos === 1 && frame.packetId === 0) return false;
@@ -135,7 +143,7 @@ export class FastPath {
     return true;
   }
 
-  #submit(connection: AedesConnection, group: Group): void {
+  #submit(connection: AedesConnection, group: PublishGroup): void {
     if (group.pushes.length === 0) return;
     connection._parsingBatch += group.pushes.length;
     if (connection._keepaliveInterval > 0) connection._keepaliveTimer?.refresh();
@@ -148,12 +156,26 @@ export class FastPath {
         this.#ended(group.pushes, failure);
         this.#fail(connection, group, failure as Error);
       } else {
-        this.#storeInPieces(group).then(
-          () => this.#acknowledge(connection, group),
-          (error: Error) => this.#fail(connection, group, error),
-        );
+        this.#wait(connection, group);
       }
     });
+  }
+
+  #wait(connection: AedesConnection, group: PublishGroup): void {
+    const client = connection as unknown as Client;
+    this.#waiting.add(client);
+    holdReading(client);
+    const goOn = () => {
+      this.#waiting.delete(client);
+      readOn(client);
+    };
+    // Messages before it that the broker has may wait too, and go first.
+    untilDone(connection)
+      .then(() => this.#storeInPieces(group))
+      .then(
+        () => this.#acknowledge(connection, group, goOn),
+        (error: Error) => this.#fail(connection, group, error),
+      );
   }
 
   #ended(pushes: readonly Push[], failure: unknown): void {
@@ -165,72 +187,96 @@ export class FastPath {
 
   /**
    * While the queue is full, the messages of a group wait for room together, and go into it a few at a time, in order
-   * (back-pressure): one by one, each refusal and each promise would cost more than storing its message.
+   * (back-pressure): one by one, each refusal and each promise would cost more than storing its message. Nothing else is
+   * taken from the connection meanwhile, which would overtake them (I3).
    */
-  async #storeInPieces(group: Group): Promise<void> {
+  async #storeInPieces(group: PublishGroup): Promise<void> {
     const { actor } = group.session;
     const commits: Promise<unknown>[] = [];
-    let wasResumed = false;
-    for (let at = 0; at < group.pushes.length; ) {
-      if (!loopTurns.isOpen) await loopTurns.turn(actor.caller);
-      const end = Math.min(at + limits.waitingPieceMax, group.pushes.length);
-      const outcome = loopTurns.do(actor.caller, () => this.#storePiece(group, at, end));
-      if (outcome === 'busy') {
-        const bytes = limits.capacityWaiterBytes * (group.pushes.length - at) + group.bytes.length;
-        await this.#parts.writer.waitForCapacity(actor.caller, { bytes, wasResumed });
-        wasResumed = true;
-      } else {
-        // `all` takes it once the last piece is in the queue.
-        outcome.catch(() => {});
-        commits.push(outcome);
+    let at = 0;
+    let pieceMax: number = limits.waitingPieceMax;
+    try {
+      for (let wasResumed = false; at < group.pushes.length; ) {
+        if (!loopTurns.isOpen) await loopTurns.turn(actor.caller);
+        const end = Math.min(at + pieceMax, group.pushes.length);
+        const stored = loopTurns.do(actor.caller, () => this.#storePiece(group, at, end));
+        if (stored === 'busy') {
+          const bytes = limits.capacityWaiterBytes * (group.pushes.length - at) + group.bytes.length;
+          // There may be room for fewer.
+          pieceMax = Math.ceil(pieceMax / 2);
+          await this.#parts.writer.waitForCapacity(actor.caller, { bytes, wasResumed });
+          wasResumed = true;
+          continue;
+        }
+        const from = at;
         at = end;
+        pieceMax = limits.waitingPieceMax;
         wasResumed = false;
+        if (stored === 'changed') await this.#decideAnew(group, from, end);
+        else {
+          // `all` takes it once the last piece is in the queue.
+          stored.catch(() => {});
+          commits.push(stored);
+        }
       }
+    } catch (error) {
+      this.#ended(group.pushes.slice(at), error);
+      throw error;
     }
     await Promise.all(commits);
   }
 
-  /** Stores some messages of a group; resolves when they may be acknowledged. */
-  #storePiece(group: Group, from: number, to: number): Promise<unknown> | 'busy' {
-    const { ingest, clock, decide } = this.#parts;
-    const { session, pushes } = group;
+  /**
+   * Stores some messages of a group; resolves after their commit. `busy`: there is no room for them. `changed`: a sensor
+   * cannot be pushed to as before, for which the slow way has an answer.
+   */
+  #storePiece({ session, pushes }: PublishGroup, from: number, to: number): Promise<void> | 'busy' | 'changed' {
+    const { ingest, clock } = this.#parts;
     const { actor } = session;
     const piece: Push[] = [];
     for (const push of pushes.slice(from, to)) {
       const sensorRef = ingest.peekSensor(actor, push.device.id, push.sensor.id);
-      if (sensorRef !== undefined) piece.push(new Push(sensorRef, push.readings, clock.now(), push));
+      if (sensorRef === undefined) return 'changed';
+      piece.push(new Push(sensorRef, push.readings, clock.now(), push));
     }
-    if (piece.length < to - from) {
-      // Something has changed meanwhile, for which the slow way has an answer.
-      this.#ended(pushes.slice(from, to), new Refusal('busy', 'decided anew'));
-      return Promise.all(group.published(from, to).map((published) => decide(session, published)));
-    }
+    // Only a refusal at once means that nothing of it is in the queue.
+    let isAtOnce = true;
     let isRefused = false;
     const stored = new Promise<void>((resolve, reject) =>
       ingest.submitAll(actor.caller, piece, (failure) => {
-        isRefused = isBusy(failure);
-        if (!isRefused) this.#ended(piece, failure);
-        if (failure === undefined || isRefused) resolve();
+        isRefused = isAtOnce && isBusy(failure);
+        if (isRefused) return resolve();
+        this.#ended(piece, failure);
+        if (failure === undefined) resolve();
         else reject(failure);
       }),
     );
+    isAtOnce = false;
     return isRefused ? 'busy' : stored;
   }
 
-  /** One write for all messages of this connection in the commit. */
-  #acknowledge(connection: AedesConnection, group: Group): void {
-    const next = () => {
-      connection._parsingBatch -= group.pushes.length - 1;
-      readNext(connection as unknown as Client);
-    };
+  /** Resolves when these messages may be acknowledged: before any behind them go on. */
+  async #decideAnew(group: PublishGroup, from: number, to: number): Promise<void> {
+    this.#ended(group.pushes.slice(from, to), new Refusal('busy', 'decided anew'));
+    const { decide } = this.#parts;
+    await Promise.all(group.published(from, to).map((published) => decide(group.session, published)));
+  }
+
+  /** One write for all messages of this connection in the commit. `next`: reads on when the client has read enough. */
+  #acknowledge(connection: AedesConnection, group: PublishGroup, next = () => this.#goOn(connection, group)): void {
     this.#parts.ended();
     if (connection.closed || connection.conn.destroyed) return;
     if (group.packetIds.length === 0 || connection.conn.write(acknowledgements(group.packetIds))) next();
     else connection.waitForDrain((error) => (error ? undefined : next()));
   }
 
+  #goOn(connection: AedesConnection, group: PublishGroup): void {
+    connection._parsingBatch -= group.pushes.length - 1;
+    readNext(connection as unknown as Client);
+  }
+
   /** Cuts the client: messages that were not stored are not acknowledged, and are sent again. */
-  #fail(connection: AedesConnection, group: Group, error: Error): void {
+  #fail(connection: AedesConnection, group: PublishGroup, error: Error): void {
     this.#parts.failed(group.session, error);
     this.#parts.ended();
     if (!connection.closed) readNext(connection as unknown as Client, error);
@@ -270,76 +316,20 @@ function readingsOf(bytes: Buffer, { payloadStart, end }: PacketFrame, many: boo
   }
 }
 
+/** Resolves when the broker has finished the packets that it has of a connection, or the connection is closed. */
+function untilDone(connection: AedesConnection): Promise<void> {
+  const { closed, conn } = connection;
+  return new Promise((resolve) => {
+    const end = () => {
+      conn.removeListener('close', end);
+      resolve();
+    };
+    if (closed || conn.destroyed) return resolve();
+    conn.once('close', end);
+    onceDone(connection as unknown as Client, end);
+  });
+}
+
 function isBusy(failure: unknown): boolean {
   return failure instanceof Refusal && failure.code === 'busy';
-}
-
-/** Consecutive PUBACK packets. */
-function acknowledgements(packetIds: readonly number[]): Buffer {
-  const bytes = Buffer.allocUnsafe(packetIds.length * 4);
-  let at = 0;
-  for (const id of packetIds) {
-    bytes[at] = 0x40;
-    bytes[at + 1] = 2;
-    bytes[at + 2] = id >> 8;
-    bytes[at + 3] = id & 0xff;
-    at += 4;
-  }
-  return bytes;
-}
-
-/** The usual messages of one received chunk. */
-class Group {
-  readonly session: ClientSession;
-  readonly bytes: Buffer;
-  readonly pushes: Push[] = [];
-  /** Packet ids of the messages with QoS 1, in order. */
-  readonly packetIds: number[] = [];
-  /** The offset of each packet. */
-  readonly starts: number[] = [];
-
-  constructor(session: ClientSession, bytes: Buffer) {
-    this.session = session;
-    this.bytes = bytes;
-  }
-
-  /** Some messages, in the form in which the broker hands them over. */
-  published(from: number, to: number): Published[] {
-    const frame = new PacketFrame();
-    return this.starts.slice(from, to).map((start) => {
-      frame.look(this.bytes, start);
-      return {
-        topic: this.bytes.toString('utf8', frame.topicStart, frame.topicEnd),
-        payload: this.bytes.subarray(frame.payloadStart, frame.end),
-        qos: frame.qos as 0 | 1,
-        retain: false,
-        dup: false,
-        ...(frame.qos === 0 ? {} : { messageId: frame.packetId }),
-      };
-    });
-  }
-}
-
-/** A message within the received buffer. */
-class BufferedMessage implements OriginalMessage {
-  readonly #buffer: Buffer;
-  readonly #start: number;
-  readonly #end: number;
-  readonly qos: 0 | 1;
-  readonly retain = false;
-
-  constructor(buffer: Buffer, start: number, end: number, qos: 0 | 1) {
-    this.#buffer = buffer;
-    this.#start = start;
-    this.#end = end;
-    this.qos = qos;
-  }
-
-  get payload(): Uint8Array {
-    return this.#buffer.subarray(this.#start, this.#end);
-  }
-
-  get bytes(): number {
-    return this.#end - this.#start;
-  }
 }

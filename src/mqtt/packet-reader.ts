@@ -46,6 +46,8 @@ export interface PacketReaderParts<G> {
   readonly groupOf: (client: Client, bytes: Buffer) => G | undefined;
   /** Adds a packet to the group; false when it is no usual publish. */
   readonly add: (group: G, frame: PacketFrame) => boolean;
+  /** Whether a group of the client waits: then nothing behind it is taken. */
+  readonly isWaiting: (client: Client) => boolean;
   /** Takes a group, which may be empty. */
   readonly submit: (client: Client, group: G) => void;
 }
@@ -170,13 +172,15 @@ export class PacketReader<G> {
 
   /**
    * Has the broker take the first packet of these bytes, and counts the time for the caller. Where there is no time left
-   * in this turn, or the broker has many packets of this connection, all of them are put back to be read again when it is the caller's turn: after the packets that the
-   * broker has, so that no usual publish overtakes them (I3). Usual publishes wait for no turn: they cost little more than
-   * their bytes, and share the ingest queue.
+   * in this turn, the broker has many packets of this connection, or usual publishes before it wait for room, all of them
+   * are put back to be read again when it is the caller's turn: after the packets that the broker has, so that no usual
+   * publish overtakes them (I3). Usual publishes wait for no turn: they cost little more than their bytes, and share the
+   * ingest queue.
    * @returns whether it was taken.
    */
   #handOver({ client, connection, toBroker }: Source, bytes: Buffer, end: number): boolean {
-    if (loopTurns.isOpen && packetsUnderWay(client) < limits.packetsUnderWayMax) {
+    const hasRoom = packetsUnderWay(client) < limits.packetsUnderWayMax && !this.#parts.isWaiting(client);
+    if (loopTurns.isOpen && hasRoom) {
       loopTurns.do(this.#parts.callerOf(client), () => toBroker(bytes.subarray(0, end)));
       return true;
     }

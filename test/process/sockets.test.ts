@@ -214,10 +214,10 @@ async function attackAll(dundun: Dundun, doors: readonly Door[]): Promise<void> 
   await askAlive(dundun, doors[0]?.isTls === true);
 }
 
-/** Resolves when the service has ended its side; a client that stalls does nothing about it. */
+/** Resolves when the service has ended its side, by a reset too; a client that stalls does nothing about it. */
 function whenLetGo(socket: Socket): Promise<unknown> {
   if (socket.destroyed || socket.readableEnded) return Promise.resolve();
-  return Promise.race([once(socket, 'close'), once(socket, 'end')]);
+  return new Promise((resolve) => socket.once('close', resolve).once('end', resolve));
 }
 
 async function withTime(promise: Promise<unknown>, what: string): Promise<void> {
@@ -237,7 +237,7 @@ async function begin({ port, isTls }: Door, { bytes }: Stage): Promise<Socket> {
   underlying.set(socket, tcp);
   socket.on('error', () => {});
   socket.resume();
-  await Promise.race([once(socket, isTls ? 'secureConnect' : 'connect'), once(socket, 'close')]);
+  await new Promise((resolve) => socket.once(isTls ? 'secureConnect' : 'connect', resolve).once('close', resolve));
   for (const piece of bytes) {
     if (!socket.writable) break;
     socket.write(piece);

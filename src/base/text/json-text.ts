@@ -65,9 +65,9 @@ export function* parseJsonItems(text: string, levelsMax: number, items: Json[]):
 
 /** Index of the first character from `from` on that is no space of JSON. */
 function indexBehindSpace(text: string, from: number): number {
-  let index = from;
-  while (index < text.length && ' \t\n\r'.includes(text.charAt(index))) index += 1;
-  return index;
+  const behindSpace = /[^ \t\n\r]/g;
+  behindSpace.lastIndex = from;
+  return behindSpace.exec(text)?.index ?? text.length;
 }
 
 function hasSuspiciousKeys(text: string): boolean {

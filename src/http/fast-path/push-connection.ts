@@ -128,7 +128,14 @@ export class PushConnection {
   giveBegun(): void {
     const begun = this.#begun;
     this.#begun = undefined;
-    if (begun !== undefined && !this.#socket.destroyed) this.#give(begun);
+    if (begun === undefined || this.#socket.destroyed) return;
+    const head = readHead(begun, 0, this.#handler.headers);
+    if (head !== undefined) this.#give(begun, head);
+    else {
+      this.#leave();
+      // At once: where the client has closed its half, nothing can be put back. It is at most an incomplete head.
+      this.#toNode(begun);
+    }
   }
 
   /** Node.js is done with its request once it has all of it, which may be after the answer. */

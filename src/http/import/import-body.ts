@@ -15,7 +15,7 @@ import type { FileKind } from './import-plan.ts';
 export class ImportBody {
   readonly kind: FileKind;
   /** Of JSON: the whole text. */
-  readonly #json: string | undefined;
+  #json: string | undefined;
   readonly #stream: IncomingMessage | undefined;
   readonly #charset: string;
   /** Reserves memory while waiting for more of the stream, which cuts a sender that has stalled. */
@@ -40,8 +40,11 @@ export class ImportBody {
    */
   async readItems(caller: Caller): Promise<readonly Json[]> {
     const items: Json[] = [];
-    if (this.#json === undefined) return items;
-    await loopTurns.goThrough(caller, parseJsonItems(this.#json, limits.nestingLevelsMax + 1, items));
+    const json = this.#json;
+    if (json === undefined) return items;
+    // The body lives as long as its request.
+    this.#json = undefined;
+    await loopTurns.goThrough(caller, parseJsonItems(json, limits.nestingLevelsMax + 1, items));
     return items;
   }
 

@@ -21,7 +21,7 @@ interface Reading {
   holds: number;
   /** Packets that the broker is processing. */
   underWay: number;
-  whenDone: (() => void) | undefined;
+  readonly whenDone: (() => void)[];
   whenAccepted: (() => void) | undefined;
 }
 
@@ -34,7 +34,7 @@ export function watchReading(client: Client): void {
     next: connection._nextBatch,
     holds: 0,
     underWay: 0,
-    whenDone: undefined,
+    whenDone: [],
     whenAccepted: undefined,
   };
   readings.set(client, reading);
@@ -42,12 +42,11 @@ export function watchReading(client: Client): void {
     reading.underWay += 1;
   });
   connection._nextBatch = (error) => {
-    reading.underWay -= 1;
+    // aedes calls it once more than it had packets: behind the CONNECT.
+    reading.underWay = Math.max(0, reading.underWay - 1);
     reading.next(error);
     if (reading.underWay > 0) return;
-    const { whenDone } = reading;
-    reading.whenDone = undefined;
-    whenDone?.();
+    for (const done of reading.whenDone.splice(0)) done();
   };
   const resume = connection.resume.bind(connection);
   connection.resume = () => {
@@ -83,12 +82,12 @@ export function packetsUnderWay(client: Client): number {
 }
 
 /**
- * Calls `done` when the broker has finished all packets it has. One caller at a time, which must have paused reading.
+ * Calls `done` when the broker has finished all packets it has. Who calls must have paused reading.
  */
 export function onceDone(client: Client, done: () => void): void {
   const reading = readings.get(client);
   if (reading === undefined || reading.underWay <= 0) done();
-  else reading.whenDone = done;
+  else reading.whenDone.push(done);
 }
 
 /** Calls `done` when the CONNECT is answered; never where it is refused. One caller, which must have paused reading. */

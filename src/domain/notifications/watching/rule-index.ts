@@ -184,7 +184,7 @@ interface DeviceRules {
   sorted: SortedRules | undefined;
   /** Its bytes, and the rules that are held parsed for it; both stay when a rule of the device changes. */
   sortedBytes: number;
-  parsed: readonly RuleEntry[];
+  parsed: Set<RuleEntry>;
 }
 
 /** Measured bytes of memory of a rule without its texts and devices. */
@@ -296,7 +296,12 @@ export class RuleIndex {
     // Counted even beyond the budget: a rule that is stored must be evaluated.
     this.#budget.count(record.author, entry.weight);
     for (const device of new Set(record.devices)) {
-      const rules = this.#devices.get(device) ?? { entries: new Set(), sorted: undefined, sortedBytes: 0, parsed: [] };
+      const rules = this.#devices.get(device) ?? {
+        entries: new Set(),
+        sorted: undefined,
+        sortedBytes: 0,
+        parsed: new Set(),
+      };
       this.#devices.set(device, rules);
       rules.entries.add(entry);
       rules.sorted = undefined;
@@ -315,6 +320,7 @@ export class RuleIndex {
       if (rules === undefined) continue;
       rules.entries.delete(entry);
       rules.sorted = undefined;
+      if (rules.parsed.delete(entry)) this.#letGo([entry]);
       if (rules.entries.size > 0) continue;
       this.#forgetSorted(rules);
       this.#devices.delete(device);
@@ -352,7 +358,7 @@ export class RuleIndex {
     this.#sortedBytes += bytes - rules.sortedBytes;
     rules.sorted = sorted;
     rules.sortedBytes = bytes;
-    rules.parsed = [...rules.entries];
+    rules.parsed = new Set(rules.entries);
     for (const entry of rules.parsed) {
       if (entry.sortedFor === 0) this.#sortedBytes += parsedBytesOf(entry);
       entry.sortedFor += 1;
@@ -361,7 +367,7 @@ export class RuleIndex {
     this.#sorted.add(rules);
   }
 
-  #letGo(parsed: readonly RuleEntry[]): void {
+  #letGo(parsed: Iterable<RuleEntry>): void {
     for (const entry of parsed) {
       entry.sortedFor -= 1;
       if (entry.sortedFor > 0) continue;
@@ -376,7 +382,7 @@ export class RuleIndex {
     this.#sorted.delete(rules);
     rules.sorted = undefined;
     rules.sortedBytes = 0;
-    rules.parsed = [];
+    rules.parsed = new Set();
     this.#letGo(parsed);
   }
 }
