@@ -10,6 +10,8 @@ export class WatchProgress {
   readonly #queue = new WatchQueue({ datapointsMax: limits.watchQueueMax, bytesMax: limits.watchQueueBytesMax });
   #isBehind = true;
   #isFollowing = false;
+  /** True from when pushes are taken from the queue until they were evaluated. */
+  #isEvaluating = false;
   #seenSeq = 0;
   #feedSeq = 0;
   /** The position last confirmed to the log. */
@@ -60,7 +62,8 @@ export class WatchProgress {
 
   /** Datapoints up to this seq have been evaluated. */
   position(): LogPosition {
-    if (!this.#isBehind && this.#queue.isEmpty) this.#seenSeq = Math.max(this.#seenSeq, this.#feedSeq);
+    const isDone = !this.#isBehind && this.#queue.isEmpty && !this.#isEvaluating;
+    if (isDone) this.#seenSeq = Math.max(this.#seenSeq, this.#feedSeq);
     return this.#seenSeq;
   }
 
@@ -82,16 +85,19 @@ export class WatchProgress {
   /** Empties the queue: what was in it is read from the log. */
   fallBehind(): void {
     this.#isBehind = true;
+    this.#isEvaluating = false;
     this.#queue.clear();
   }
 
   /** Takes the oldest pushes from the queue, of at least so many datapoints. */
   take(datapoints: number): SeenPush[] {
+    this.#isEvaluating = true;
     return this.#queue.take(datapoints);
   }
 
   /** Notes that pushes of the queue were evaluated. */
   noteEvaluated(pushes: readonly SeenPush[]): void {
+    this.#isEvaluating = false;
     this.#seenSeq = Math.max(this.#seenSeq, lastSeqOf(pushes));
   }
 

@@ -1,0 +1,36 @@
+// How far the watcher has come, whoever asks and whenever (I5).
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { CommitLog } from '../../ports/commit-log.ts';
+import { WatchProgress } from './watch-progress.ts';
+import type { SeenPush } from './watch-queue.ts';
+
+const fence = { name: 'watcher', epoch: 1 } as never;
+
+function pushAt(firstSeq: number): SeenPush {
+  const readings = [{ value: 1, timestampMs: 0 }];
+  return { device: { id: 'd' }, sensor: { key: 1 }, readings, receivedMs: 0, firstSeq, skipsRules: false } as never;
+}
+
+test('what is being evaluated counts as evaluated only when it was, also where it fails', () => {
+  const log: Pick<CommitLog, 'confirm' | 'lastPosition'> = { lastPosition: 3, confirm: () => {} };
+  const progress = new WatchProgress(log as CommitLog);
+  progress.followFrom(0, fence);
+  progress.noteEnd(0);
+  for (const seq of [1, 2, 3]) {
+    progress.noteReceived(seq);
+    progress.add(pushAt(seq));
+  }
+  const taken = progress.take(100);
+  assert.equal(taken.length, 3);
+  assert.equal(progress.isQueueEmpty, true);
+  // As the metrics ask meanwhile.
+  assert.equal(progress.behindDatapoints, 3);
+  // The step fails: all of it is read from the log.
+  progress.fallBehind();
+  assert.equal(progress.seenSeq, 0);
+  assert.equal(progress.behindDatapoints, 3);
+  progress.noteRead(3, fence);
+  progress.noteEnd(3);
+  assert.equal(progress.behindDatapoints, 0);
+});
