@@ -1,5 +1,6 @@
-// Reads a long list in bounded steps, each continuing after the last record of the previous one, so that memory is
-// bounded and other work comes between where `turn` lets it.
+// Reads a long list in bounded steps, each continuing after the last record of the previous one, so that memory stays
+// bounded. `turn` decides when the next step may begin, so that other work runs in between. Used by lists of the
+// stores.
 
 /** The start of a step. */
 export interface BatchRange {
@@ -16,7 +17,7 @@ interface Steps {
   readonly turn: () => Promise<void>;
 }
 
-/** All records of a page; `read` returns those of one step. */
+/** Reads all records of a page. `read` returns the records of one step. */
 export async function* inBatches<T extends { readonly key: number }>(
   read: (step: BatchRange) => Promise<readonly T[]>,
   page: Steps & { readonly limit?: number | undefined; readonly offset: number },
@@ -41,8 +42,8 @@ export async function* inBatches<T extends { readonly key: number }>(
 }
 
 /**
- * The same for lists in another order: each step skips the records before it. Removed records move the others up, as
- * between two pages.
+ * Like `inBatches`, for lists in another order than creation: each step skips the records before it by `offset`. If
+ * records are removed meanwhile, later ones move up and may be skipped, as between two pages.
  */
 export async function* inOffsetSteps<T>(
   read: (page: { readonly limit: number; readonly offset: number }) => Promise<readonly T[]>,

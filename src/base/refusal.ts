@@ -4,18 +4,18 @@
 export type RefusalCode =
   | 'malformed' // the request cannot be understood or breaks a rule of its fields
   | 'unauthenticated' // wrong login, bad token, or a sign-in is needed
-  | 'forbidden' // known who asks; lacks the right
-  | 'not-found' // no such record
-  | 'exists' // the id is taken
-  | 'conflict' // understood, but the present state does not allow it
+  | 'forbidden' // the caller is known but lacks the right
+  | 'not-found' // there is no such record
+  | 'exists' // the id already exists
+  | 'conflict' // the request is understood, but the present state does not allow it
   | 'too-large' // beyond a named bound
-  | 'unsupported' // a kind of content that is not taken here
-  | 'quota' // its owner has as much of something as they may have
-  | 'too-many' // asked too often; later is fine
-  | 'busy' // a queue is full; later is fine
-  | 'full' // no room for more datapoints; when something was removed it is fine
+  | 'unsupported' // this kind of content is not accepted here
+  | 'quota' // the owner's quota is used up
+  | 'too-many' // the caller asked too often; a later try may succeed
+  | 'busy' // a queue is full; a later try may succeed
+  | 'full' // the storage quota is reached; succeeds again after something was removed
   | 'storage' // the disk refused; nothing was stored
-  | 'damaged'; // what is stored cannot be read
+  | 'damaged'; // the stored data cannot be read
 
 /** Whether the cause is temporary and on our side: the same request may succeed later. */
 export function isTransient({ code }: Refusal): boolean {

@@ -1,4 +1,4 @@
-// Searches in ascending numbers, such as the times of a series.
+// Binary searches in ascending numbers, such as the times of a series.
 
 /** The first index in [from, to) whose number is at least `ms`; `to` where there is none. */
 export function lowerBound(at: Float64Array, ms: number, from: number, to: number): number {

@@ -27,7 +27,7 @@ export class ApiClient {
     this.#login = parts.login;
   }
 
-  /** @throws Error where the login is refused. */
+  /** @throws Error where an option is wrong or the login is refused. */
   static async open(options: ServiceOptions): Promise<ApiClient> {
     const { env } = process;
     const url = withoutSlashes(options.url ?? env['DUNDUN_URL'] ?? 'http://localhost:8080');
@@ -54,7 +54,7 @@ export class ApiClient {
     carries: { readonly body?: Uint8Array<ArrayBuffer>; readonly headers?: Readonly<Record<string, string>> } = {},
   ): Promise<Response> {
     for (let attempt = 1; ; attempt++) {
-      // A service that has never answered is taken for absent; one that has will come back.
+      // Without any answer so far the service counts as absent; once it has answered, it is expected to come back.
       const isLast = attempt === limits.clientAttemptsMax;
       const answer = await this.#send(method, path, carries).catch((error: unknown) => {
         if (isLast || !this.#hasAnswered) throw unreachable(this.#url, error);
@@ -101,7 +101,7 @@ export class ApiClient {
   }
 }
 
-/** Statuses that are temporary. */
+/** Statuses after which the same request may succeed later. */
 const passing = new Set([429, 502, 503, 504]);
 
 function unreachable(url: string, error: unknown): Error {

@@ -6,6 +6,7 @@ import { text as readAll } from 'node:stream/consumers';
 /** Discards readline's output, so that the password is not shown. */
 const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
 
+/** The password, from standard input or typed without echo. A line end at its end is removed. */
 export async function askPassword(options: { readonly fromStdin: boolean }): Promise<string> {
   if (options.fromStdin) return (await readAll(process.stdin)).replace(/\r?\n$/, '');
   // Created before the prompt: from here on the terminal shows nothing that is typed.

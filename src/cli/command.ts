@@ -1,6 +1,6 @@
-// The command line: `serve`, `config`, `user`, `secret`, `import`, `export`, `backup`, `restore`, `check`. Each verb
-// has its --help, and loads its code when it is called, because loading the server's takes longer than the work of most
-// others.
+// Defines the verbs of the command line: `serve`, `config`, `user`, `secret`, `import`, `export`, `backup`,
+// `restore`, `check`. Each has its --help. A verb's code is loaded only when the verb is called, because loading the
+// server's code takes longer than most other verbs run.
 import { Command } from 'commander';
 import { addTransferVerbs } from './transfer-verbs.ts';
 

@@ -14,7 +14,10 @@ export function printConfig(): void {
   }
 }
 
-/** Quotes a value with `#`, a quote or spaces around it, with a kind of quote that it does not contain. */
+/**
+ * Quotes a value that contains `#` or a quote, or has spaces around it, with a kind of quote that it does not
+ * contain.
+ */
 function quoted(value: string): string {
   if (!/[#'"`\n]|^\s|\s$/.test(value)) return value;
   const quote = ["'", '"', '`'].find((mark) => !value.includes(mark)) ?? '';

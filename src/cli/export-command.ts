@@ -1,4 +1,5 @@
-// `dundun export`: writes datapoints of a service to a file, over its API. The file gets its name when it is complete.
+// `dundun export`: writes datapoints of a service to a file, over its API. The file has the name `FILE.part` until it
+// is complete.
 import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';

@@ -1,4 +1,4 @@
-// The settings for a command-line verb; all faults on standard error at once, and exit code 2.
+// Reads the settings for a command-line verb. Prints all faults at once on standard error and exits with code 2.
 import { type Config, ConfigError, parseConfig, unknownSettings } from '../config/config.ts';
 import { type Env, readEnv } from '../config/env.ts';
 
@@ -28,7 +28,7 @@ export function fail(error: unknown, code = 1): never {
   process.exit(code);
 }
 
-/** The message of an error with its cause. */
+/** The message of an error, followed by that of its cause. */
 export function reasonOf(error: unknown): string {
   const { message, cause } = error as Error;
   return cause instanceof Error && !message.includes(cause.message) ? `${message} (${cause.message})` : message;

@@ -20,7 +20,7 @@ export async function serve(): Promise<void> {
       ),
   }).catch((error: unknown) => fail(listenFault(error, config)));
   const stop = () => {
-    // Further signals (npm passes Ctrl-C on as well) are ignored during the stop.
+    // Further signals during the stop are ignored (npm passes Ctrl-C on a second time).
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.removeAllListeners(signal).on(signal, () => {});
     const deadline = setTimeout(() => process.exit(1), limits.stopMsMax);
     deadline.unref();

@@ -10,13 +10,13 @@ export class Transfer {
   readonly #startMs = performance.now();
   #loggedMs = performance.now();
 
-  /** @param unit what is counted, such as `datapoints`. */
+  /** @param unit the counted things, such as `datapoints`. */
   constructor(what: string, unit: string) {
     this.#what = what;
     this.#unit = unit;
   }
 
-  /** @param done of `all`, which may be unknown; `count` in the unit. */
+  /** @param done bytes or steps of `all`, which may be unknown; `count` is in the unit. */
   show(
     done: number,
     all: number | undefined,

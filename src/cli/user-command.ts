@@ -1,4 +1,4 @@
-// `dundun user add|list|password|import`: manages accounts, whether a server is running or not.
+// `dundun user add|list|password|webhook-key|import`: manages accounts, whether a server is running or not.
 
 import { randomIds } from '../base/ids.ts';
 import { systemClock } from '../base/time/clock.ts';
@@ -80,7 +80,7 @@ export async function importFile(file: string, options: { readonly dryRun?: true
 
 const pageSize = 500;
 
-/** @param options `allowCommon`: accepts common passwords whatever the settings. */
+/** @param options `allowCommon`: accepts common passwords even where the settings refuse them. */
 async function withUsers(work: (users: Users) => Promise<void>, { allowCommon = false } = {}): Promise<void> {
   const { config } = readConfig();
   const common = allowCommon ? 'allow' : config.commonPasswords;

@@ -1,5 +1,5 @@
 // `dundun user import FILE.json`: imports accounts with their ids and password hashes. Reads the whole file first and
-// reports the result of each user; a refused one does not stop the others. A repeat creates nothing twice.
+// reports the result for each user; a refused user does not stop the others. A repeated import creates nothing twice.
 import { readFileSync, statSync } from 'node:fs';
 import { Refusal } from '../base/refusal.ts';
 import type { Json } from '../base/text/json.ts';

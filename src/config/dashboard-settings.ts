@@ -8,11 +8,11 @@ export interface DashboardSettings {
   readonly defaultVisibility: string;
   readonly passwordLengthMin: number;
   readonly tiles?: { readonly url: string; readonly attribution: string };
-  /** Plain MQTT may be off, and MQTT over TLS needs a certificate. */
+  /** Open ports: plain MQTT may be off, and MQTT over TLS needs a certificate. */
   readonly mqtt: { readonly port?: number; readonly tlsPort?: number };
 }
 
-/** @param ports the open ports; undefined while the service starts. */
+/** @param now.ports the open ports; undefined while the service starts. */
 export function dashboardSettingsOf(
   config: Config,
   now: {

@@ -24,7 +24,7 @@ function definedOf(environment: Env): Env {
   return Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== undefined));
 }
 
-/** A malformed line is an error, because it may have been meant to restrict access. */
+/** Refuses a malformed line, because it may have been meant to restrict access. */
 function assertLines(text: string): void {
   for (const [index, line] of text.split(/\r?\n/).entries()) {
     if (/^\s*(#.*)?$/.test(line) || /^\s*(export\s+)?[A-Za-z_]\w*\s*=/.test(line)) continue;

@@ -1,5 +1,5 @@
 // The settings of message providers: Twilio, X, a mail server, Telegram, and webhooks. Part of config.ts. A channel
-// without settings does not exist; its messages say so.
+// without settings cannot send; its messages end as undelivered and name the missing setting.
 import { networks, type Setting, text, url } from './setting.ts';
 
 export interface ProviderConfig {
@@ -135,7 +135,7 @@ export const providerSettings: { readonly [F in keyof ProviderConfig]: Setting<P
   },
 };
 
-/** Faults of incomplete groups of settings. */
+/** Faults of settings that must be set together, where only some of them are. */
 export function providerFaults(config: ProviderConfig): string[] {
   const together: readonly (readonly (keyof ProviderConfig)[])[] = [
     ['twilioAccountSid', 'twilioToken', 'twilioFrom'],
@@ -151,7 +151,7 @@ export function providerFaults(config: ProviderConfig): string[] {
   });
 }
 
-/** The settings of each configured provider. */
+/** The settings of each provider; undefined for a provider that is not configured. */
 export function providersOf(config: ProviderConfig) {
   const { twilioAccountSid, twilioFrom, xAppKey, smtpUrl, telegramToken } = config;
   const isNumber = twilioFrom.startsWith('+');

@@ -1,5 +1,5 @@
-// The settings of quotas: limits for each user, and for guest. The text names kinds and limits; other kinds keep their
-// defaults.
+// The settings of quotas: limits for each user, and for guest. The text of a setting names kinds with limits; kinds
+// that it does not name keep their defaults.
 import { isInBytes, type QuotaKind, type QuotaLimits, quotaKinds } from '../base/quota-kinds.ts';
 import { bytesFrom, type Setting } from './setting.ts';
 

@@ -1,4 +1,4 @@
-// Checks certificate and key before anything is started, so that a wrong file is reported under the name of its
+// Checks the TLS certificate and key before anything is started, so that a fault is reported under the name of its
 // setting.
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';

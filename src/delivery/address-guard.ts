@@ -14,7 +14,7 @@ export type Resolve = (
 /** The ports that this service listens on at present. */
 export type OwnPorts = () => readonly number[];
 
-/** Error code when all addresses of a name are forbidden. */
+/** Code of the error when none of a name's addresses may be connected to. */
 export const closedCode = 'ECLOSED';
 
 export class AddressGuard {
@@ -23,8 +23,8 @@ export class AddressGuard {
   readonly #ownPorts: OwnPorts;
 
   /**
-   * @param networks allowed in addition: `10.1.0.0/16`, `fd00::/8`, or a single address; never a cloud's metadata
-   * service, which hands out credentials, nor this service's own ports on this machine (`ownPorts`).
+   * @param networks allowed besides the internet: `10.1.0.0/16`, `fd00::/8`, or a single address. A cloud's metadata
+   * service, which hands out credentials, and this service's own ports on this machine (`ownPorts`) stay forbidden.
    */
   constructor(
     networks: readonly string[],
@@ -38,6 +38,7 @@ export class AddressGuard {
     this.#ownPorts = ownPorts;
   }
 
+  /** Whether a webhook may connect to this literal address and port. */
   permits(address: string, port: number): boolean {
     const version = isIP(address);
     if (version === 0 || address.includes('%')) return false;
@@ -50,7 +51,7 @@ export class AddressGuard {
     return internet.check(address, 'ipv6') && !closed.check(address, 'ipv6');
   }
 
-  /** A lookup function for `net.connect` to this port, which returns permitted addresses only. */
+  /** A lookup function for `net.connect` to this port; it returns only permitted addresses. */
   lookupFor(port: number): LookupFunction {
     return (hostname, options, callback) => {
       const { all: wantsAll, ...rest } = options;
@@ -70,10 +71,10 @@ export class AddressGuard {
   }
 }
 
-/** The IPv4 address within an IPv6 one of these networks. */
+/** The IPv4 address inside an IPv6 address of these networks; undefined where the address is in none of them. */
 function innerV4(address: string, networks: BlockList): string | undefined {
   if (!networks.check(address, 'ipv6')) return undefined;
-  // URL normalizes every spelling to one without dots.
+  // URL writes every spelling of an IPv6 address as groups without dots.
   const groups = new URL(`http://[${address}]`).hostname.slice(1, -1).split(':');
   const [high = 0, low = 0] = groups.slice(-2).map((group) => Number.parseInt(group === '' ? '0' : group, 16));
   return [high >> 8, high & 255, low >> 8, low & 255].join('.');
@@ -113,10 +114,12 @@ const metadata = toList([
   ...['169.254.42.42', 'fd00:42::42', '169.254.0.23'],
 ]);
 
-/** IPv4 mapped into IPv6 (RFC 4291), and translated (NAT64, RFC 6052). */
+/** IPv6 networks that contain IPv4 addresses of the internet: mapped (RFC 4291) and translated (NAT64, RFC 6052). */
 const dressed = toList(['::ffff:0:0/96', '64:ff9b::/96']);
 
-/** These, and translation within a network (RFC 8215) or a machine (RFC 2765), which are not of the internet. */
+/**
+ * The same, and translation within a network (RFC 8215) or a machine (RFC 2765), which does not lead to the internet.
+ */
 const disguised = toList(['::ffff:0:0/96', '64:ff9b::/96', '64:ff9b:1::/96', '::ffff:0:0:0/96']);
 
 /** The only IPv6 range of the public internet (IANA, IPv6 address space). */

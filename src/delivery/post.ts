@@ -31,17 +31,17 @@ const kept = {
 const plainAgent = new Agent(kept);
 const tlsAgent = new TlsAgent(kept);
 
-/** @throws Error when no complete answer came; `outcomeOfError` interprets it. */
+/** Sends the POST. @throws Error when no complete answer came; `outcomeOfError` interprets it. */
 export async function post(url: URL, sent: PostOptions): Promise<ProviderResponse> {
   const first = await once(url, sent);
   if (!('stale' in first)) return first;
-  // The provider had closed an idle connection, which says nothing about the provider: tries once on a new one.
+  // The provider had closed a kept connection, which says nothing about its state: tries once on a new one.
   const second = await once(url, sent, { agent: false });
   if ('stale' in second) throw second.stale;
   return second;
 }
 
-/** One request; `stale` where it went out on a kept connection that closed before any answer. */
+/** Sends one request. Returns `stale` where it went out on a kept connection that closed before any answer. */
 function once(
   url: URL,
   { headers, body, ...options }: PostOptions,
@@ -74,7 +74,9 @@ function once(
   });
 }
 
-/** The answer up to the bound; a longer one is not one that we understand. */
+/**
+ * The text of the answer. It is cut at `providerAnswerBytesMax` bytes: no answer that a sender understands is longer.
+ */
 async function readText(response: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = [];
   let bytes = 0;

@@ -17,7 +17,7 @@ export interface Unreachable {
 export type AddressOutcome = SendOutcome | Unreachable;
 
 /**
- * Tries one address of the recipient after the other until one is not refused as such.
+ * Tries the recipient's addresses one after the other, until one gives another outcome than `Unreachable`.
  * @param given `what`: what the recipient lacks where there are no addresses, such as "phone number"
  */
 export async function toFirstReachable(
@@ -56,12 +56,15 @@ export function outcomeOfStatus(
   return unreadable(provider, code);
 }
 
-/** An unreadable answer, perhaps from something between us and the provider. */
+/** The outcome for an answer that cannot be understood, perhaps written by something between us and the provider. */
 export function unreadable(provider: string, code: string): SendOutcome {
   return { kind: 'retry', reason: `the answer of ${provider} cannot be understood`, code };
 }
 
-/** Interprets a missing answer. It is unknown whether the message arrived; a repeat has the same id. */
+/**
+ * Interprets an error instead of an answer. It is unknown whether the message arrived, so it is repeated under the
+ * same id.
+ */
 export function outcomeOfError(provider: string, error: unknown, attempt: Attempt): SendOutcome {
   if (attempt.isStopped) return { kind: 'retry', reason: 'the service was stopped meanwhile', code: 'stopped' };
   if (attempt.isOver) {
@@ -91,7 +94,7 @@ function codeOf(error: unknown): string {
   return cause === undefined ? '' : codeOf(cause);
 }
 
-/** The time limit of one attempt: ends with the caller's signal, or when the time is up. */
+/** The time limit of one attempt: `signal` aborts with the caller's signal, or when the time is up. */
 export class Attempt {
   readonly msMax: number;
   readonly signal: AbortSignal;
@@ -123,16 +126,17 @@ export function retryAfterOf(headers: IncomingHttpHeaders, clock: Clock): number
   return Number.isNaN(atMs) ? undefined : boundedWait((atMs - clock.now()) / 1000);
 }
 
-/** Bounds what a provider asks for. */
+/** Bounds the seconds that a provider asks us to wait. */
 export function boundedWait(seconds: number): number | undefined {
   return Number.isFinite(seconds) ? Math.min(Math.max(0, Math.ceil(seconds)), limits.retryAfterSMax) : undefined;
 }
 
+/** The outcome where the recipient lacks an address; `what`: what is missing, such as "phone number". */
 export function noAddress({ to }: OutgoingMessage, what: string): SendOutcome {
   return { kind: 'undelivered', reason: `${to.username} has no ${what}` };
 }
 
-/** Shortens the text to a channel's maximum, marked by an ellipsis; never within a surrogate pair. */
+/** Shortens the text to a channel's maximum in UTF-16 code units, with an ellipsis; never within a surrogate pair. */
 export function shortened(text: string, charsMax: number): string {
   const whole = text.toWellFormed();
   if (whole.length <= charsMax) return whole;

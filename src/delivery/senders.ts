@@ -1,5 +1,5 @@
-// Creates the senders of all channels from the settings. Called once, by server.ts. A channel without credentials gets
-// a sender that says so.
+// Creates the senders of all channels from the settings. Called once at start, by wiring/wire-domain.ts. A channel
+// without credentials gets a sender that sends nothing and names the missing setting.
 import type { Clock } from '../base/time/clock.ts';
 import { limits } from '../config/limits.ts';
 import type { Sender } from '../domain/notifications/outbox/sender.ts';

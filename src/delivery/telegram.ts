@@ -1,5 +1,5 @@
 // Sends messages of a Telegram bot by its HTTP API (core.telegram.org/bots/api), to the first chat of the recipient
-// that works. The URL contains the token, so it is never shown.
+// that accepts one. The URL contains the token, so it never appears in a reason or a log line.
 import type { Clock } from '../base/time/clock.ts';
 import { limits } from '../config/limits.ts';
 import type { OutgoingMessage, Sender, SendOutcome } from '../domain/notifications/outbox/sender.ts';
@@ -76,7 +76,7 @@ export class TelegramSender implements Sender {
   }
 }
 
-/** Telegram gives its reasons as text only. */
+/** The reason in our words. Telegram says it only as text. */
 function refusal(status: number, body: { readonly [field: string]: unknown } | undefined): string {
   const words = typeof body?.['description'] === 'string' ? body['description'] : '';
   if (/blocked by the user/i.test(words)) return 'the recipient has blocked the Telegram bot';

@@ -16,7 +16,7 @@ export interface TwilioOptions {
   readonly token: string;
   /** A number, a sender name, or a messaging service (`MG…`). */
   readonly from: string;
-  /** The calling number. */
+  /** The phone number that calls come from. */
   readonly voiceFrom: string;
   /** Language of the voice, such as fr-FR. */
   readonly voiceLanguage: string;

@@ -29,7 +29,7 @@ function twimlOf(text: string, language: string): string {
   return `<?xml version="1.0" encoding="UTF-8"?><Response><Say language="${escaped(language)}">${escaped(spoken)}</Say></Response>`;
 }
 
-/** What XML 1.0 cannot hold, escaped or not. */
+/** Characters that XML 1.0 cannot contain, escaped or not. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is to be left out.
 const controlCharacters = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g;
 

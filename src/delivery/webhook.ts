@@ -1,6 +1,6 @@
-// Posts messages to an address of the recipient, signed by Standard Webhooks (standardwebhooks.com): the id identifies
-// repeats, the timestamp old messages, the signature forgeries. The address comes from a user, so it is checked
-// (address-guard.ts), redirects are not followed, and size and time of the answer are bounded.
+// Posts messages to an address of the recipient, signed by Standard Webhooks (standardwebhooks.com): receivers
+// recognise repeats by the id, old messages by the timestamp, forgeries by the signature. The address comes from a
+// user, so it is checked (address-guard.ts), redirects are not followed, and size and time of the answer are bounded.
 import { createHmac } from 'node:crypto';
 import { type Agent, Agent as PlainAgent } from 'node:http';
 import { Agent as TlsAgent } from 'node:https';
@@ -44,7 +44,7 @@ export class WebhookSender implements Sender {
   readonly #ownHost: string | undefined;
   readonly #clock: Clock;
   readonly #msMax: number;
-  // Agents of its own, because connections of other agents were not checked.
+  // Own agents, because kept connections of other agents were opened without the check of addresses.
   readonly #agents: { readonly 'http:': Agent; readonly 'https:': Agent };
 
   constructor(options: WebhookOptions, { clock, msMax }: { readonly clock: Clock; readonly msMax: number }) {
@@ -123,7 +123,7 @@ export class WebhookSender implements Sender {
   }
 }
 
-/** Host and port; the dot that may end a name of the DNS makes no other name. */
+/** Host and port. A dot at the end of a DNS name is dropped, because the name means the same without it. */
 function hostOf({ hostname, port }: URL): string {
   return `${hostname.replace(/\.$/, '')}:${port}`;
 }

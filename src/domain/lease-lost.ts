@@ -1,5 +1,5 @@
-// Thrown where something was to be written under a lease that somebody else has taken since: nothing was stored. The work
-// goes on there, so it is no failure, and who asked for it stops.
+// Thrown when something should be written under a lease that another process has taken since. Nothing was stored. It
+// is no failure: the other process continues the work, and the code that gets this error stops.
 export class LeaseLost extends Error {
   constructor(name: string) {
     super(`Another process has taken over the lease ${name}. Nothing was stored.`);

@@ -1,5 +1,5 @@
-// Rights on devices (spec 2.7), gateways and projects (contract 3). A set of rights is one number: bit n stands for
-// `scopeNames[n]`. Each kind of record has its own bits, so that one set can hold rights on all kinds.
+// The scopes: rights on devices (spec 2.7), gateways and projects (contract 3). A set of scopes is one number: bit n
+// stands for `scopeNames[n]`. Each kind of record has its own bits, so that one set can hold scopes on all kinds.
 
 export const scopeNames = [
   'devices:view',
@@ -53,7 +53,7 @@ export function namesOfScopes(set: ScopeSet): ScopeName[] {
   return scopeNames.filter((_, bit) => (set & (1 << bit)) !== 0);
 }
 
-/** Parses the name of a scope, in the plural (`devices:view`) or the singular (`device:view`); undefined: no such name. */
+/** Parses the name of a scope, plural (`devices:view`) or singular (`device:view`); undefined: no such name. */
 export function parseScopeName(name: string): ScopeSet | undefined {
   const plural = name.replace(/^device(-data)?:/, 'devices$1:');
   const bit = scopeNames.findIndex((known) => known === plural);

@@ -26,8 +26,8 @@ export function openEngine(
 }
 
 /**
- * Opens the stores of the registry alone for a command-line verb, beside a running server or without one. A server on a
- * folder is not told of a change: it reads users and secrets anew every moment.
+ * Opens the stores of the registry alone for a command-line verb, beside a running server or without one. The server
+ * gets no announcement of changes: it reads users and secrets anew every second.
  */
 export async function openStores(
   settings: EngineSettings,
@@ -37,7 +37,7 @@ export async function openStores(
   return { stores: sqlStores(registry, systemClock), coordination, close: async () => close() };
 }
 
-/** Of data in a folder. */
+/** Backup, restore and check of a data folder. */
 export const maintenance: Maintenance = {
   backUp: makeBackup,
   restore: restoreBackup,

@@ -16,6 +16,7 @@ export type Topic =
 
 const none: Topic = { kind: 'none' };
 
+/** @param topic with or without the leading slash. */
 export function parseTopic(topic: string): Topic {
   const levels = withoutSlash(topic).split('/');
   const [root, id = '', part, partId = '', leaf] = levels;
@@ -55,7 +56,7 @@ export function deviceIdOf(topic: string): string {
   return withoutSlash(topic).split('/', 2)[1] ?? '';
 }
 
-/** What the topics of one user, or of one gateway, have in common; no device's id. */
+/** The first two levels, which all topics of one user or one gateway share; never equal to the id of a device. */
 export function relayKeyOf(topic: string): string {
   return withoutSlash(topic).split('/', 2).join('/');
 }
@@ -68,6 +69,7 @@ export function actuatorTopic(device: string, actuator: string): string {
   return `devices/${device}/actuators/${actuator}/value`;
 }
 
+/** The topic without its leading slash. */
 export function withoutSlash(topic: string): string {
   return topic.startsWith('/') ? topic.slice(1) : topic;
 }

@@ -1,5 +1,5 @@
 // Counts incomplete frames and messages of a WebSocket in the budget of received bytes: the broker, which counts its
-// packets, sees a message only when it is complete. Called by mqtt-server.ts for each connection over WebSocket.
+// packets, sees a message only when it is complete. Called by websockets.ts for each connection.
 import type { Duplex } from 'node:stream';
 import type { WebSocket } from 'ws';
 import { limits } from '../config/limits.ts';
@@ -32,7 +32,7 @@ export interface FrameParts {
 /**
  * Where the caller's share is used up, reading pauses until there is room; where there is none in time, the connection
  * is cut.
- * @returns counts; to be called whenever received bytes have been parsed.
+ * @returns a function that counts, to be called whenever received bytes have been parsed.
  */
 export function budgetFrames(webSocket: WebSocket, { socket, budget, callerOf }: FrameParts): () => void {
   let reservation: ByteReservation | undefined;
@@ -50,7 +50,7 @@ export function budgetFrames(webSocket: WebSocket, { socket, budget, callerOf }:
   socket.once('close', end);
   return () => {
     const gathered = gatheredBytes(webSocket);
-    // What had arrived before a connection closed is parsed behind it: nothing would end a reservation that begins then.
+    // Bytes that arrived before a connection closed are parsed after that: nothing would end a reservation begun then.
     if (socket.closed || gathered < limits.mqttCountedBytesMin) return end();
     const caller = reservation?.caller ?? callerOf();
     if (caller === undefined) {

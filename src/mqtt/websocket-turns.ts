@@ -1,7 +1,7 @@
-// Gives the bytes of a WebSocket to its parser piece by piece, each when it is the caller's turn: ws parses all frames of
-// what has arrived at once, and 64 KiB hold ten thousand empty ones. It goes on when the messages so far have been read,
-// so that short ones, which take far more memory than their bytes, do not gather. Called by websockets.ts for each
-// connection. Bounded by what one read of a socket takes (I4).
+// Gives the bytes of a WebSocket to its parser piece by piece, each when it is the caller's turn: ws parses all frames
+// of what has arrived at once, and 64 KiB hold ten thousand empty ones. Parsing goes on when the messages so far were
+// read, so that short ones, which take far more memory than their bytes, do not gather. Called by websockets.ts for
+// each connection. Bounded by what one read of a socket takes (I4).
 import type { Duplex } from 'node:stream';
 import type { WebSocket } from 'ws';
 import { limits } from '../config/limits.ts';
@@ -24,6 +24,7 @@ export interface FrameTurnsParts {
   readonly onParsed: () => void;
 }
 
+/** Replaces how the WebSocket parses received bytes; call it once, before bytes arrive. */
 export function parseFramesInTurns(webSocket: WebSocket, { socket, callerOf, onParsed }: FrameTurnsParts): void {
   const { _receiver: receiver } = webSocket as unknown as Inside;
   const parse = receiver._write.bind(receiver);

@@ -1,12 +1,14 @@
-// What this process does when another one announces a change: drops or reads anew what it holds in memory. Nothing that was
-// permitted before is still on its way to a commit when it says that it is done. Called by server.ts before the doors open.
+// What this process does when another one announces a change: it drops or reloads what it holds in memory of the
+// changed record. It answers only when everything that was permitted before is committed. Called by server.ts before
+// the servers listen.
 import type { Coordination } from '../domain/ports/coordination.ts';
 import type { Domain } from './wire-domain.ts';
 
 export function followAnnouncements(coordination: Coordination, domain: Domain): void {
   const { users, directory, revocations, clientIds, rules, writer, services } = domain;
   const { actuators, keys, refreshSessions, gateways, guestAccess, quotas } = services;
-  // Permission and append are one turn of the event loop, so what was permitted is in the writer's queue by now.
+  // A permission check and the append that follows it happen in one turn of the event loop. So whatever was permitted
+  // is in the writer's queue by now, and this append resolves behind it.
   const committed = () => writer.append({ pushes: [] });
   coordination.listen({
     'user-changed': async ({ user }) => {

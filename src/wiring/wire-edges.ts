@@ -13,7 +13,10 @@ export function httpOptions(config: Config, certificates: Certificates | undefin
   return { host: hostOf(config), port, corsOrigins, baseUrl, guardsDocs, tls: certificates?.options };
 }
 
-/** `localhost` may resolve to two addresses, for which Fastify would open a second server that is not tracked. */
+/**
+ * The host to listen on. `localhost` may resolve to two addresses, for which Fastify would open a second server that
+ * is not tracked.
+ */
 export function hostOf({ httpHost }: Config): string {
   return httpHost === 'localhost' ? '127.0.0.1' : httpHost;
 }

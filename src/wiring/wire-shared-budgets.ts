@@ -1,5 +1,5 @@
 // Wires the budgets shared among callers of all protocols: connections, and memory for data on its way in or out.
-// Called by server.ts alone.
+// Called by wire-domain.ts alone.
 
 import type { Log } from '../base/log.ts';
 import { machineMemory } from '../base/memory/machine-memory.ts';

@@ -11,8 +11,8 @@ export class FairBudget<Holder> implements PoolMember {
   #taken = 0;
 
   /**
-   * @param options `multiple`: the multiple of what is free that a holder may have; with 3, one alone may have three
-   * quarters. `pool`: the memory pool it belongs to.
+   * @param options `multiple`: how many times the free amount a holder may have; with 3, a single holder may have
+   * three quarters of the whole. `pool`: the memory pool that this budget belongs to.
    */
   constructor(whole: number, { multiple = 1, pool }: { readonly multiple?: number; readonly pool?: MemoryPool } = {}) {
     this.#whole = whole;
@@ -21,7 +21,7 @@ export class FairBudget<Holder> implements PoolMember {
     pool?.join(this);
   }
 
-  /** The amount taken, where it is memory of a pool. */
+  /** The amount taken, which a pool counts as memory. */
   get weight(): number {
     return this.#taken;
   }
@@ -35,10 +35,12 @@ export class FairBudget<Holder> implements PoolMember {
     return this.#taken;
   }
 
+  /** The amount that this holder has. */
   heldBy(holder: Holder): number {
     return this.#held.get(holder) ?? 0;
   }
 
+  /** Whether the holder's share allows the amount in addition. */
   hasCapacityFor(holder: Holder, amount: number): boolean {
     const free = this.#whole - this.#taken;
     return amount <= free && this.heldBy(holder) + amount <= (free - amount) * this.#multiple;
@@ -51,13 +53,14 @@ export class FairBudget<Holder> implements PoolMember {
     return true;
   }
 
-  /** Counts what the holder has in any case, whatever its share. */
+  /** Adds an amount that the holder has in any case, even beyond its share. */
   count(holder: Holder, amount: number): void {
     this.#taken += amount;
     this.#held.set(holder, this.heldBy(holder) + amount);
     this.#pool?.makeRoom(amount);
   }
 
+  /** Gives back an amount; more than the holder has counts as all of it. */
   release(holder: Holder, amount: number): void {
     const held = this.heldBy(holder);
     const back = Math.min(amount, held);

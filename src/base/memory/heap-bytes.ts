@@ -1,18 +1,18 @@
-// Estimates the bytes of a value on V8's heap, by which caches are weighed. An upper bound for data from outside:
-// parsed JSON may take twenty times as much as its text.
+// Estimates the bytes of a value on V8's heap. Caches use it to weigh their entries. The estimate is an upper bound
+// for data from outside: parsed JSON may take twenty times as much as its text.
 const objectBytes = 56;
 const fieldBytes = 40;
 const arrayBytes = 32;
 const textBytes = 24;
-/** Overhead of an entry of a map beside key and value: its slot, and its place in the order of use. */
+/** Overhead of a map entry besides key and value: its slot, and its place in the order of use. */
 export const entryBytes = 120;
 
-/** A string with two bytes for each character, as when one of them is beyond Latin-1. */
+/** Bytes of a string that takes two bytes for each character, as V8 stores it when one character is beyond Latin-1. */
 export function textHeapBytes(text: string): number {
   return textBytes + 2 * text.length;
 }
 
-/** For plain values, arrays, objects, maps and sets; each is visited once, assuming that nothing is shared. */
+/** Bytes of plain values, arrays, objects, maps and sets. A part that occurs twice counts twice. */
 export function heapBytes(value: unknown): number {
   if (typeof value === 'string') return textHeapBytes(value);
   if (typeof value === 'number') return 16;

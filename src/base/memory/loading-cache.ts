@@ -1,5 +1,5 @@
-// A cache of records that are loaded when asked for; bounded (I4). A record that changes in the store while it is being
-// loaded is loaded again, so that no outdated record is cached.
+// A bounded cache of records that are loaded when they are asked for (I4). A record that changes in the store while
+// it is being loaded is loaded again, so that no outdated record is cached.
 import { LruCache } from './lru-cache.ts';
 import type { MemoryPool } from './memory-pool.ts';
 
@@ -26,6 +26,10 @@ export class LoadingCache<K extends {}, V extends {}> {
     return this.#values.get(key);
   }
 
+  /**
+   * The record, loaded if it is not in memory. Callers who ask at the same time share one load. @throws what `load`
+   * throws.
+   */
   async find(key: K): Promise<V | undefined> {
     const known = this.#values.get(key);
     if (known !== undefined) return known;
@@ -38,8 +42,8 @@ export class LoadingCache<K extends {}, V extends {}> {
   }
 
   /**
-   * Reloads the record after a change of the store, before the change is acknowledged. The old one stays until then:
-   * without it, messages on their way could not be checked and would be lost.
+   * Reloads the record after a change of the store, before the change is acknowledged. The old record stays until the
+   * new one is loaded: without any record, messages on their way could not be checked and would be lost.
    */
   async refresh(key: K): Promise<void> {
     if (this.#values.get(key) === undefined) {

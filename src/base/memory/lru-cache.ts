@@ -1,12 +1,13 @@
-// A bounded memory of things that can be had again (I4). When full it forgets what was used longest ago. The order and the
-// weights are kept by the package lru-cache. What is added here: the pool of memory that caches share, bounds that reserve
-// nothing in advance, and reads that leave the order alone while there is room (docs/decisions/0026-our-own-code.md).
+// A bounded cache of things that can be loaded again (I4). When full it drops what was used longest ago. The package
+// lru-cache keeps the order and the weights. Added here: the memory pool that caches share, bounds that reserve no
+// memory in advance, and reads that do not change the order while there is room
+// (docs/decisions/0026-our-own-code.md).
 import { LRUCache } from 'lru-cache';
 import type { MemoryPool, PoolMember } from './memory-pool.ts';
 
 /**
- * A map that forgets what was used longest ago once the summed weight exceeds `weightMax`. The newest entry stays, whatever it
- * weighs.
+ * A map that drops the least recently used entries once the sum of weights exceeds `weightMax`. The newest entry
+ * stays, whatever it weighs.
  */
 export class LruCache<K extends {}, V extends {}> implements PoolMember {
   readonly weightMax: number;
@@ -15,21 +16,22 @@ export class LruCache<K extends {}, V extends {}> implements PoolMember {
   readonly #cache: LRUCache<K, V>;
 
   /**
-   * @param options `onDrop` is called for each entry that the cache drops. `weigh` returns the bytes of an entry, a whole
-   * number above 0; needed where callers choose how long keys or values are. Without it each entry weighs one.
+   * @param options `onDrop` is called for each entry that leaves the cache. `weigh` returns the bytes of an entry, a
+   * whole number above 0; needed where callers choose how long keys or values are. Without it each entry weighs one.
    */
   constructor(options: {
     readonly weightMax: number;
     readonly entriesMax?: number;
     readonly weigh?: (value: V, key: K) => number;
     readonly onDrop?: (value: V) => void;
-    /** A memory pool that it shares with other caches. */
+    /** A memory pool that this cache shares with other caches. */
     readonly pool?: MemoryPool;
   }) {
     const { weightMax, entriesMax, weigh, onDrop, pool } = options;
     this.weightMax = weightMax;
     this.#entriesMax = entriesMax ?? Number.POSITIVE_INFINITY;
-    // The bounds are kept below: for a `max` the package reserves all places at once, and beyond `maxSize` it refuses an entry.
+    // This class keeps the bounds itself: for a `max` the package reserves all slots at once, and it refuses entries
+    // above `maxSize`.
     this.#cache = new LRUCache<K, V>({
       maxSize: Number.MAX_SAFE_INTEGER,
       sizeCalculation: weigh ?? (() => 1),
@@ -53,7 +55,7 @@ export class LruCache<K extends {}, V extends {}> implements PoolMember {
   }
 
   get(key: K): V | undefined {
-    // With room to spare the order does not matter, and to leave it alone takes half the time.
+    // With room to spare the order does not matter, and reading without changing it takes half the time.
     const hasRoom = this.#cache.calculatedSize * 2 <= this.weightMax && this.#cache.size * 2 <= this.#entriesMax;
     return hasRoom ? this.#cache.peek(key) : this.#cache.get(key);
   }

@@ -1,5 +1,5 @@
-// One bound for the memory of many caches and indexes: each may reach its own bound, and all together the pool's.
-// Beyond that the fullest cache drops its least recently used entry (I4).
+// One bound for the memory of many caches and indexes: each may reach its own bound, but all together only the
+// pool's. Beyond it, the fullest cache drops its least recently used entry (I4).
 
 /** A cache or index in the pool. */
 export interface PoolMember {
@@ -7,18 +7,21 @@ export interface PoolMember {
   readonly weight: number;
   /** Its own bound, in bytes. */
   readonly weightMax: number;
-  /** Drops a little that can be loaded again; absent where nothing can be dropped. False where nothing is left. */
+  /**
+   * Drops one entry that can be loaded again; returns false when nothing is left to drop. Absent where nothing can be
+   * dropped.
+   */
   shrink?(): boolean;
 }
 
-/** Growths that members may report before they are asked again what they hold. */
+/** Reports of growth after which the members are asked what they hold, even if the reported sum is within the bound. */
 const growthsUnaskedMax = 64;
 
 export class MemoryPool {
   readonly #bytesMax: number;
   /** Weak references: a part of the service that was closed no longer counts. */
   readonly #members = new Set<WeakRef<PoolMember>>();
-  /** At most what the members held when they were last asked, and what they said since that they grew by. */
+  /** Upper bound of what the members hold: their sum when they were last asked, plus the growth reported since. */
   #heldMax = Number.POSITIVE_INFINITY;
   #growthsUnasked = 0;
 
@@ -38,9 +41,10 @@ export class MemoryPool {
   }
 
   /**
-   * Call it when a member has grown: others may have to shrink.
-   * @param grownBytes at least what it grew by. The members are asked only when the sum of this might pass the bound, and
-   *   now and then, because a member may grow without a call: asking takes longer than most of what makes one grow.
+   * Must be called when a member has grown: others may have to shrink.
+   * @param grownBytes at least the bytes by which it grew. Asking all members takes longer than most growth, so they
+   * are asked only when the reported sum passes the bound, and now and then, because a member may grow without a
+   * report.
    */
   makeRoom(grownBytes = Number.POSITIVE_INFINITY): void {
     this.#heldMax += grownBytes;
@@ -50,7 +54,7 @@ export class MemoryPool {
     this.#heldMax = this.#dropBeyondBound();
   }
 
-  /** @returns what is held then. */
+  /** @returns the bytes held afterwards. */
   #dropBeyondBound(): number {
     let held = this.held;
     while (held > this.#bytesMax) {

@@ -1,7 +1,7 @@
 // The number of descriptors (files and connections) that the process may open. Asked once at start by server.ts.
 import { readFileSync } from 'node:fs';
 
-/** The soft limit, known on Linux only. Node.js has raised it to the hard limit. */
+/** The soft limit of open files, known on Linux only (elsewhere undefined). Node.js has raised it to the hard limit. */
 export function descriptorsMax(): number | undefined {
   let text: string;
   try {

@@ -1,7 +1,8 @@
-// Listens on one port with several sockets, because libuv accepts one connection of each listening socket in a turn of
-// the event loop: behind three hundred connections of one client, another client would wait for three hundred turns. With
-// SO_REUSEPORT the system distributes connections over the sockets; without it there is one socket. All connections go to
-// one server, and a port that another process uses is still an error. Used by http-server.ts and mqtt/listeners.ts.
+// Listens on one port with several sockets, because libuv accepts one connection of each listening socket in a turn
+// of the event loop: behind three hundred connections of one client, another client would wait for three hundred
+// turns. With SO_REUSEPORT the system distributes connections over the sockets; without it there is one socket. All
+// connections go to one server, and a port that another process uses is still an error. Used by http-server.ts and
+// mqtt/listeners.ts.
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type ListenOptions, type Server, type ServerOpts } from 'node:net';
 import { limits } from '../../config/limits.ts';
@@ -14,8 +15,8 @@ export interface Port {
 }
 
 /**
- * Name of the lock: an abstract socket, which needs no file. Only one process of this machine (network namespace) can
- * listen on it, and only that one opens ports.
+ * Name of an abstract socket that serves as a lock and needs no file. Only one process of a network namespace can
+ * listen on it, and only that process opens ports.
  */
 const portLockName = '\0dundun opens a port';
 
@@ -25,7 +26,7 @@ export class Listening {
   readonly #beside: Server[] = [];
   #closed: Promise<unknown> = Promise.resolve();
 
-  /** @param socketOptions the server's options, so that sockets accepted beside it are like its own. */
+  /** @param socketOptions the server's options, so that sockets accepted by the extra listeners behave like its own. */
   constructor(server: Server, socketOptions: ServerOpts) {
     this.#server = server;
     this.#socketOptions = socketOptions;
@@ -45,9 +46,9 @@ export class Listening {
     try {
       if (portLock === undefined) await listen({ ...at, backlog: limits.acceptBacklog });
       else {
-        // With SO_REUSEPORT the system would share the port with any other process that uses it too; without it, it
-        // refuses. Other Dundun processes wait for the port lock meanwhile. A free port chosen by the system needs no
-        // check.
+        // With SO_REUSEPORT the system would silently share the port with any other process that also uses
+        // SO_REUSEPORT. So a first attempt without it finds out whether the port is free. Other Dundun processes wait
+        // for the port lock meanwhile. Port 0 needs no check, because the system chooses a free one.
         if (at.port !== 0) await close(await listenAlone(at));
         await listen({ ...at, backlog: limits.acceptBacklog, reusePort: true });
         while (this.#beside.length < queues - 1 && (await this.#listenBeside(at.host))) {}
@@ -58,7 +59,7 @@ export class Listening {
     return this.#port;
   }
 
-  /** Closes the extra sockets; the server's own `close` is up to its owner. */
+  /** Closes the extra sockets. The caller closes the server itself. */
   close(): void {
     this.#closed = Promise.all(this.#beside.splice(0).map(close));
   }
@@ -72,11 +73,11 @@ export class Listening {
     return (this.#server.address() as AddressInfo).port;
   }
 
-  /** Opens one additional socket; false where that fails, which only makes accepting slower. */
+  /** Opens one additional socket. Returns false where that fails, which only makes accepting slower. */
   async #listenBeside(host: string): Promise<boolean> {
     const beside = createServer(this.#socketOptions, (socket) => {
-      // A peer that has reset its connection already has no address any more. Setting up a connection in the server
-      // costs several times as much as accepting it, so it is destroyed here.
+      // A peer that has already reset its connection has no address any more. Such a connection is destroyed here,
+      // because setting it up in the server costs several times as much as accepting it.
       if (socket.remoteAddress === undefined) socket.destroy();
       else this.#server.emit('connection', socket);
     });
@@ -90,7 +91,7 @@ export class Listening {
   }
 }
 
-/** Sockets for one port; fewer where the process may open few descriptors. */
+/** Number of sockets for one port; fewer where the process may open few descriptors. */
 function queuesMax(): number {
   const descriptors = descriptorsMax() ?? Number.POSITIVE_INFINITY;
   return Math.max(1, Math.min(limits.acceptQueuesMax, Math.floor(descriptors / limits.acceptQueueDescriptors)));
@@ -106,7 +107,10 @@ async function canShare({ host }: Port): Promise<boolean> {
   }
 }
 
-/** Waits until no other process of this machine opens ports; undefined where that cannot be known or takes too long. */
+/**
+ * Waits until no other process of this machine opens ports. Returns undefined where abstract sockets do not exist or
+ * the wait takes too long.
+ */
 async function acquirePortLock(): Promise<Server | undefined> {
   const endMs = performance.now() + limits.portLockMsMax;
   for (;;) {

@@ -7,7 +7,7 @@ import type { Duplex } from 'node:stream';
 import { Server as TlsServer } from 'node:tls';
 import { limits } from '../../config/limits.ts';
 
-/** A TLS socket with the plain socket it was made from. */
+/** A TLS socket with the plain socket below it. */
 type SecuredSocket = Socket & { readonly _parent?: Socket };
 
 /** An accepted connection, as ConnectionAdmission sees it. */
@@ -23,7 +23,9 @@ export interface AcceptedConnection {
 
 /** Decides which connections are accepted when there are too many. */
 export interface ConnectionAdmission {
-  /** Returns the function to call when the connection has closed; undefined: it is refused. */
+  /**
+   * Accepts the connection and returns the function to call when it has closed; undefined: the connection is refused.
+   */
   letIn(connection: AcceptedConnection): (() => void) | undefined;
 }
 
@@ -34,19 +36,19 @@ export class AcceptedSockets {
   readonly #open = new Set<Socket>();
   /** Sockets whose TLS handshake is incomplete. */
   readonly #handshaking = new Set<Socket>();
-  /** TLS sockets by their plain socket, where it matters whether an answer is pending. */
+  /** TLS sockets by the plain socket below them, kept where `isUnderWay` must be asked about the TLS socket. */
   readonly #secured = new Map<Socket, Socket>();
 
   /**
    * Tracks the server's sockets from now on.
-   * @param sharing decides about acceptance, and whether an answer is pending.
+   * @param sharing decides which connections are accepted, and tells whether an answer is pending on one.
    */
   constructor(
     server: Server,
     sharing?: { readonly connectionAdmission: ConnectionAdmission; readonly isUnderWay?: (socket: Socket) => boolean },
   ) {
     const isTls = server instanceof TlsServer;
-    // Before all other listeners, because those may cause an error.
+    // Before all other listeners, because one of them may cause an error.
     server.prependListener('connection', (socket: Socket) => {
       socket.on('error', destroySocket);
       this.#open.add(socket);
@@ -94,7 +96,10 @@ export class AcceptedSockets {
     return this.#open.size;
   }
 
-  /** Cuts sockets from which no request can come any more: the handshake is incomplete, or they are being closed. */
+  /**
+   * Cuts sockets from which no request can come any more: those whose handshake is incomplete, and those being
+   * closed.
+   */
   cutUseless(): void {
     for (const socket of this.#open) {
       if (this.#handshaking.has(socket) || closing.has(socket)) socket.destroy();
@@ -107,20 +112,20 @@ export class AcceptedSockets {
   }
 }
 
-/** An error destroys its socket and nothing else. */
+/** Makes an error end its socket and nothing else. */
 function destroySocket(this: Duplex): void {
   this.destroy();
 }
 
 /**
- * Sends the last bytes of a connection and closes it. Input is read and dropped for a while, because closing with
- * unread input resets the connection, and the reset may overtake the last bytes; then the socket is cut.
+ * Sends the last bytes of a connection and closes it. Closing with unread input would reset the connection, and the
+ * reset may overtake the last bytes. So input is read and dropped for `lastWordsMs` first; then the socket is cut.
  */
 export function sendAndClose(socket: Duplex, lastWords: string): void {
   if (socket.destroyed || closing.has(socket)) return;
   closing.add(socket);
   socket.on('error', destroySocket);
-  // Neither a failed parser nor a protocol that was not agreed upon may read on.
+  // No other reader, such as a parser that failed, may go on reading.
   socket.removeAllListeners('data');
   socket.resume();
   if (socket.writable) socket.end(lastWords);

@@ -28,8 +28,9 @@ export class TrustedProxies {
   }
 
   /**
-   * The client's address: if the peer is a trusted proxy, the last entry of X-Forwarded-For that is not one; otherwise
-   * the peer. Entries before an invalid one cannot be trusted; the proxy that passed it on then counts as the client.
+   * The client's address. If the peer is a trusted proxy: the last entry of X-Forwarded-For that is not a trusted
+   * proxy; otherwise the peer. An invalid entry ends the search, because entries before it cannot be trusted; then
+   * the proxy that passed the invalid entry on counts as the client.
    */
   clientOf(peer: string | undefined, forwardedFor: string | undefined): string {
     let client = peer === undefined ? '' : (plainAddress(peer) ?? peer);
@@ -77,7 +78,8 @@ function familyOf(address: string): 'ipv4' | 'ipv6' {
 }
 
 /**
- * The address in canonical form: IPv4 also where it was mapped into IPv6, without a zone; undefined: not an address.
+ * The address in canonical form: an IPv4 address mapped into IPv6 becomes IPv4, and a zone is dropped. Undefined: the
+ * text is not an address.
  */
 function plainAddress(text: string): string | undefined {
   const version = isIP(text);

@@ -7,7 +7,10 @@ import { limits } from '../../config/limits.ts';
 import { Refusal } from '../refusal.ts';
 import { assertStorable, type Json } from './json.ts';
 
-/** A number with fewer digits, and an exponent with fewer digits, cannot exceed the range of doubles. */
+/**
+ * A number with fewer digits (and an exponent with fewer digits) is within the range of doubles, so it needs no
+ * check.
+ */
 const digitsUnbounded = 200;
 const exponentDigitsUnbounded = 3;
 
@@ -35,8 +38,8 @@ function parseWhole(text: string, levelsMax: number): Json {
 }
 
 /**
- * Parses the items of a JSON array into `items`, one in each step, because a long text takes long; any other text is one
- * item.
+ * Parses the items of a JSON array into `items`, one in each step of the generator, because a long text takes long.
+ * Any other text counts as one item.
  * @throws Refusal as `parseJsonText`.
  */
 export function* parseJsonItems(text: string, levelsMax: number, items: Json[]): Generator<undefined> {
@@ -63,7 +66,10 @@ export function* parseJsonItems(text: string, levelsMax: number, items: Json[]):
   }
 }
 
-/** Index of the first character from `from` on that is no space of JSON. */
+/**
+ * Index of the first character from `from` on that is not JSON white space; the length of the text where there is
+ * none.
+ */
 function indexBehindSpace(text: string, from: number): number {
   const behindSpace = /[^ \t\n\r]/g;
   behindSpace.lastIndex = from;
@@ -74,7 +80,7 @@ function hasSuspiciousKeys(text: string): boolean {
   return text.includes('__proto__') || text.includes('constructor');
 }
 
-/** @param at index of the text in the whole text. */
+/** @param at where the text begins in the whole text, for the position in a refusal. */
 function parse(text: string, at = 0): Json {
   try {
     return JSON.parse(text) as Json;
@@ -84,7 +90,7 @@ function parse(text: string, at = 0): Json {
   }
 }
 
-/** Without quoting the text, which may be private where the reason is read. */
+/** The refusal does not quote the text, which may be private where the reason is read. */
 function notJson(position: number | undefined, cause?: unknown): Refusal {
   const where = position === undefined ? '' : ` (at position ${position})`;
   return new Refusal('malformed', `The text is not valid JSON${where}.`, { cause });
@@ -95,8 +101,8 @@ const backslash = 0x5c;
 const isDigit = (code: number) => code >= 0x30 && code <= 0x39;
 
 /**
- * Estimates the number of distinct keys in a text by a bitmap of hashes: a new key costs the parser some 3 µs, a
- * repeated one next to nothing. The hash has a random seed, so that nobody can choose keys that collide.
+ * Estimates the number of distinct keys in a text by a bitmap of hashes, because a new key costs the parser some 3 µs
+ * and a repeated one next to nothing. The hash has a random seed, so that nobody can choose keys that collide.
  */
 class KeyCounter {
   readonly #bits = new Uint32Array(2 ** 13);
@@ -118,21 +124,21 @@ class KeyCounter {
 
 const keyCounter = new KeyCounter();
 const hashSeed = randomInt(2 ** 31);
-/** Characters up to which a key is hashed. */
+/** A key is hashed only up to so many characters. */
 const keyCharsHashed = 1024;
-/** A shorter text cannot have more distinct keys than allowed. */
+/** A shorter text cannot have more distinct keys than allowed, so its keys are not counted. */
 const censusCharsMin = 5 * limits.jsonKeysMax;
 
 /** Scans a text that may be JSON, character by character. */
 class Scan {
   readonly #text: string;
   readonly #levelsMax: number;
-  /** For the keys of a long text. */
+  /** Counts distinct keys; only for long texts. */
   readonly #keyCounter: KeyCounter | undefined;
   #hash = 0;
   #nextEscape = -1;
   #isSuspicious = false;
-  /** Gets the ends of the outermost items. */
+  /** Filled with the index of the comma or bracket that ends each outermost item. */
   readonly #itemEnds: number[] | undefined;
 
   constructor(text: string, levelsMax: number, itemEnds?: number[]) {

@@ -17,12 +17,18 @@ export function hasBytesMax(text: string, bytesMax: number): boolean {
   return text.length <= bytesMax && (text.length * 3 <= bytesMax || Buffer.byteLength(text) <= bytesMax);
 }
 
-/** Whether the value may have so few bytes as JSON in UTF-8: quick for one that is far larger, which is no text yet. */
+/**
+ * Whether the value may fit into so many bytes as JSON in UTF-8. Quick: it counts a lower bound, and stops once that
+ * is exceeded.
+ */
 export function mayHaveJsonBytes(value: Json, bytesMax: number): boolean {
   return bytesLeft(value, bytesMax) >= 0;
 }
 
-/** What the value leaves of so many bytes at best: counts quotes, brackets, commas, colons, and a byte for all else. */
+/**
+ * Subtracts from `bytes` the least that the value can take: quotes, brackets, commas, colons, and one byte for each
+ * character or other value. Below 0: the value does not fit.
+ */
 function bytesLeft(value: Json, bytes: number): number {
   if (typeof value === 'string') return bytes - value.length - 2;
   if (typeof value !== 'object' || value === null) return bytes - 1;

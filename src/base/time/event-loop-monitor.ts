@@ -1,12 +1,12 @@
 // Measures the delay of the event loop and logs what caused it. A timer that should run every 50 ms notes how late it
-// is; work for callers registers when it begins (`setCurrentWork`), which costs reading the clock and no allocation.
-// AsyncLocalStorage would be more precise, but slow down every push. Work after an `await` counts as the work
-// registered last, so the name is right for one long piece of work, and a hint otherwise. Started by server.ts; uses
-// real time, whatever clock a test sets.
+// is. Work for callers registers when it begins (`setCurrentWork`), which costs one reading of the clock and no
+// allocation. AsyncLocalStorage would be more precise, but slows down every push. Work after an `await` counts as the
+// work registered last, so the logged name is right for one long synchronous piece of work, and a hint otherwise.
+// Started by server.ts; uses real time, even where a test sets another clock.
 import { limits } from '../../config/limits.ts';
 import type { Log } from '../log.ts';
 
-/** Describes the work without anything that was sent. Called only when the loop was blocked. */
+/** Describes the work without quoting what a caller sent. Called only when the loop was blocked. */
 type Describe<T> = (subject: T) => string;
 
 /** Global, because a thread has one event loop. */

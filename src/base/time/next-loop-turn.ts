@@ -12,17 +12,18 @@ export class WorkPieces {
     this.#msMax = msMax;
   }
 
-  /** Whether the present piece has taken its time: then `next` must be awaited. */
+  /** Whether the present piece has used up its time; then the caller must await `next`. */
   get isOver(): boolean {
     return performance.now() - this.#beganMs >= this.#msMax;
   }
 
+  /** Lets other work run for a turn of the event loop, and begins the next piece. */
   async next(): Promise<void> {
     await nextLoopTurn();
     this.begin();
   }
 
-  /** A piece begins here, where other work has had its turn. */
+  /** Begins a piece now, for callers that have let other work run by themselves. */
   begin(): void {
     this.#beganMs = performance.now();
   }

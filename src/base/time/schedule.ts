@@ -1,5 +1,5 @@
-// A priority queue of entries by time (a binary heap). Entries cannot be removed; whoever takes one checks whether it
-// is still valid.
+// A priority queue of entries by time (a binary heap). Entries cannot be removed: the code that takes an entry checks
+// whether it is still valid.
 
 interface ScheduledEntry<T> {
   readonly atMs: number;

@@ -1,22 +1,22 @@
-// Wall-clock times of IANA time zones, by Node.js's Intl. A query of Intl takes microseconds, so offsets at the edges
-// of days are cached, and Intl is asked within a day only where these differ.
+// Wall-clock times of IANA time zones, by Node.js's Intl. A query of Intl takes microseconds, so the offsets at the
+// beginning and end of each day are cached, and Intl is asked about a time within a day only where these two differ.
 
 const dayMs = 86_400_000;
-/** No zone changed its clocks before this. */
+/** Earlier times are treated as this one: no zone changed its clocks before. */
 const earliestMs = Date.UTC(1800, 0, 1);
-/** Days whose offsets are cached for one zone, some 100 bytes each. Beyond: all are dropped. */
+/** Days whose offsets are cached for one zone, some 100 bytes each. Beyond: all cached days are dropped. */
 const daysMax = 4_000;
-/** Cached zones, some 50 KiB each without their days; there are some 600 names. Beyond: all are dropped. */
+/** Cached zones, some 50 KiB each without their days; some 600 names exist. Beyond: all cached zones are dropped. */
 const zonesMax = 32;
-/** More than any zone's distance from UTC, on both sides of a change. */
+/** More than any zone's offset from UTC, in either direction and on both sides of a change of clocks. */
 const reachMs = 26 * 3_600_000;
 
 export class TimeZone {
   static readonly #known = new Map<string, TimeZone>();
   readonly #format: Intl.DateTimeFormat;
-  /** Offsets at midnight UTC. */
+  /** Offsets in milliseconds at midnight UTC, by that time. */
   readonly #edges = new Map<number, number>();
-  /** By UTC day: when the clocks changed on it, if they did. */
+  /** By the day's midnight UTC: when the clocks changed on that day. Only for days on which they did. */
   readonly #changes = new Map<number, number>();
 
   private constructor(format: Intl.DateTimeFormat) {
@@ -62,7 +62,7 @@ export class TimeZone {
     return ms + this.offsetAt(ms);
   }
 
-  /** The first time at which the wall clock shows `wallMs`, or where it skips that, the time of the skip. */
+  /** The first time at which the wall clock shows `wallMs`. Where the clock skips `wallMs`: the time of the skip. */
   firstShowing(wallMs: number): number {
     const fromMs = wallMs - reachMs;
     const toMs = wallMs + reachMs;
@@ -72,7 +72,7 @@ export class TimeZone {
     return this.wallAt(late) === wallMs ? late : this.changeWithin(fromMs, toMs);
   }
 
-  /** When the clocks changed in (fromMs, toMs], between which the offset differs. */
+  /** When the clocks changed within (fromMs, toMs]; the offsets at both ends must differ. */
   changeWithin(fromMs: number, toMs: number): number {
     const before = this.offsetAt(fromMs);
     return bisect(fromMs, toMs, (at) => this.offsetAt(at) !== before);

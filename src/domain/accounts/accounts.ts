@@ -1,6 +1,6 @@
 // Reading, creating, changing and removing accounts (contract 2). Methods take the actor first. The store refuses to
-// leave the service without an admin; that is asked before too, and in this process one change at a time, so that nobody
-// loses devices by a removal that is refused at its end.
+// leave the service without an admin. This class checks that before as well, and makes one change at a time, so that
+// a removal that the store refuses at its end has not taken the user's devices by then.
 
 import { inOffsetSteps } from '../../base/in-batches.ts';
 import { Refusal } from '../../base/refusal.ts';
@@ -32,7 +32,7 @@ export interface AccountChange extends ProfileChange {
 }
 
 export interface NewPassword {
-  /** The present password; required for one's own account, not from an admin for another's. */
+  /** The present password; required for one's own account, not when an admin changes another user's. */
   readonly current?: string | undefined;
   readonly password: string;
 }
@@ -44,7 +44,7 @@ export interface DeviceDisposition {
   readonly to?: string | undefined;
 }
 
-/** Devices handled in one step, and named in a refusal. */
+/** Devices handled in one step of a removal; and devices named in a refusal. */
 const devicesAtOnce = 50;
 const devicesNamed = 20;
 
@@ -95,6 +95,7 @@ export class Accounts {
     this.#webhookKeys = parts.webhookKeys;
   }
 
+  /** A page of the users that match the query, in steps, and the number of all that match. */
   async list(
     actor: Actor,
     query: UserQuery,
@@ -121,21 +122,24 @@ export class Accounts {
     return this.#users.getById(id);
   }
 
-  /** How much of the user the actor sees. Private fields are hidden from API keys, unless these are an admin's. */
+  /** How much of the user the actor sees. API keys do not see private fields, unless they act as admin. */
   viewOf(actor: Actor, user: User): UserView {
     if (actor.guest) return 'name';
     return actor.admin || isSelf(actor, user) ? 'all' : 'person';
   }
 
-  /** The key that signs messages to the user's webhooks; only for the user, and only where there are webhooks. */
+  /**
+   * The key that signs messages to the user's webhooks. Undefined for others than the user, and where the user has no
+   * webhooks.
+   */
   findWebhookKey(actor: Actor, user: User): string | undefined {
     if (actor.guest || !isSelf(actor, user) || user.webhook === undefined) return undefined;
     return this.#webhookKeys.textOf(user);
   }
 
   /**
-   * Rotates the key of the user's webhooks; for a day messages are signed with the previous one too. Only the user gets
-   * to see it.
+   * Rotates the key of the user's webhooks; for a day messages are signed with the previous one too. Only the user
+   * gets the key; an admin gets undefined.
    * @throws Refusal `forbidden` unless the user or an admin asks.
    */
   async rotateWebhookKey(
@@ -148,7 +152,7 @@ export class Accounts {
   }
 
   /**
-   * Creates an account: admins for anybody, others for themselves where self-registration is on.
+   * Creates an account. Admins do so for anybody, others for themselves where self-registration is on.
    * @throws Refusal `forbidden`, `exists`, `malformed`, `too-many`.
    */
   async create(actor: Actor, draft: UserDraft & ProfileChange, address: string): Promise<User> {
@@ -188,21 +192,22 @@ export class Accounts {
       if (admin === false) await this.#requireOtherAdmin(user);
       await this.#users.update(user.key, (now) => ({
         profile: changedProfile(now, change),
-        // Without the right to change it, the field may only repeat the present value.
+        // An actor who may not change the field may only repeat its present value.
         admin: actor.admin ? (admin ?? now.admin) : now.admin,
       }));
     });
   }
 
   /**
-   * Sets a new password; all earlier sign-ins end. Where an admin resets it API keys end too, because it is not known
-   * who has them.
-   * @throws Refusal `forbidden` when the present one is wrong.
+   * Sets a new password; all earlier sign-ins end. Where an admin resets it, API keys end too, because it is not
+   * known who has them.
+   * @throws Refusal `forbidden` when the given current password is wrong.
    */
   async setPassword(actor: Actor, id: string, { current, password }: NewPassword, address: string): Promise<void> {
     const user = await this.#requireSelfOrAdmin(actor, id);
     if (current !== undefined) await this.#requireCurrent(user, current, address);
-    // Admins too: an open page or a stolen token must not be enough to take over the account.
+    // Admins too need their current password: an open page or a stolen token must not be enough to take over the
+    // account.
     else if (actor.key === user.key) {
       const detail = 'is missing: send {"current": …, "password": …} to change your own password';
       throw new Refusal('malformed', `/current ${detail}.`, { faults: [{ pointer: '/current', detail }] });
@@ -240,7 +245,7 @@ export class Accounts {
     });
   }
 
-  /** Devices first, a few at a time, each in a unit of its own; then the user. */
+  /** Removes or hands over devices, a few at a time, each in a unit of its own; then removes the user. */
   async #removeWithDevices(actor: Actor, user: User, newOwner: User | undefined): Promise<void> {
     for (;;) {
       const { devices } = await this.#devices.ownedBy(user.key, devicesAtOnce);
@@ -251,7 +256,7 @@ export class Accounts {
         await this.#gateways.anyChanged();
         return;
       } catch (error) {
-        // A device whose creation had begun before the removal was added meanwhile.
+        // A device was added meanwhile, because its creation had begun before the removal.
         if (!(error instanceof Refusal) || error.code !== 'not-found') throw error;
         if ((await this.#devices.ownedBy(user.key, 1)).total === 0) throw error;
       }
@@ -326,7 +331,7 @@ export class Accounts {
     throw new Refusal('forbidden', 'Only an admin makes admins, or brings along ids and password hashes.');
   }
 
-  /** Counts as a sign-in, so that guessing is slowed down. */
+  /** Checks the current password as a sign-in does, so that guessing is slowed down. */
   async #requireCurrent(user: User, current: string, address: string): Promise<void> {
     try {
       await this.#logins.verify({ username: user.username, password: current, address });
@@ -345,7 +350,7 @@ export class Accounts {
   }
 }
 
-/** False with an API key: private fields are not for machines. */
+/** Whether the actor is this user. False for an API key, because private fields are not for machines. */
 function isSelf(actor: Actor, user: User): boolean {
   return actor.key === user.key && actor.keyScopes === undefined;
 }

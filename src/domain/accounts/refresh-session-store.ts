@@ -1,4 +1,4 @@
-// Storage of refresh sessions.
+// The store of refresh sessions, as the domain needs it; engines implement it.
 import type { UserKey } from '../users/user.ts';
 
 /** The fields that each use of a session changes. */
@@ -7,11 +7,11 @@ export interface RefreshSessionUse {
   readonly hash: string;
   /** Hash of the secret before it. */
   readonly previous: string | undefined;
-  /** Milliseconds since 1970 UTC, as are the two that follow. */
+  /** When the session was last used, in milliseconds since 1970 UTC, like the next two fields. */
   readonly lastUsedMs: number;
-  /** When it ends unless it is used before. */
+  /** When the session ends unless it is used before. */
   readonly expiresMs: number;
-  /** When it ends however much it is used. */
+  /** When the session ends even if it is used. */
   readonly endsMs: number;
   /** The browser's User-Agent; undefined where it sends none. */
   readonly agent: string | undefined;

@@ -1,5 +1,5 @@
-// Bounds self-registration: accounts an hour for each address and for all together, at all processes. Called by accounts.ts
-// before the expensive part of creating an account.
+// Bounds self-registration: accounts in an hour, for each address and for all together, counted over all processes.
+// Called by accounts.ts before the expensive part of creating an account.
 
 import { Refusal } from '../../base/refusal.ts';
 import type { Clock } from '../../base/time/clock.ts';
@@ -17,7 +17,7 @@ export class Registrations {
     this.#counts = parts.counts;
   }
 
-  /** @throws Refusal `too-many` when there were too many within the hour. */
+  /** Counts a registration. @throws Refusal `too-many` when there were too many within the hour. */
   async take(address: string): Promise<void> {
     const full = await this.#counts.take([
       { kind: 'registrations-by-address', key: address, max: limits.registrationsPerAddressMax, windowMs: hourMs },

@@ -64,7 +64,7 @@ export class Actuators {
   }
 
   /**
-   * Adds an actuator, or replaces the description of the one with that id; a value in the draft is set as by
+   * Adds an actuator, or replaces the description of the existing one with that id. A value in the draft is set as by
    * `setValue`.
    * @throws Refusal `conflict` when the stored value does not fit the new value type.
    */
@@ -96,6 +96,7 @@ export class Actuators {
     });
   }
 
+  /** Changes the description of an actuator. @throws Refusal `not-found`, `forbidden`; `conflict` as `put`. */
   async update(actor: Actor, id: DeviceId, actuatorId: ActuatorId, change: ActuatorChange): Promise<void> {
     await this.#untilDone(async () => {
       const device = await this.#requireUpdate(actor, id);
@@ -115,8 +116,8 @@ export class Actuators {
   }
 
   /**
-   * Stores a value and, once committed, hands it to the feed. `original`: the message that set it; `fence`: the lease
-   * under which a rule sets it.
+   * Stores a value and, after the commit, hands it to the feed.
+   * @param options `original`: the MQTT message that set the value; `fence`: the lease under which a rule sets it.
    * @throws Refusal `malformed` when the value is not of the actuator's value type.
    */
   async setValue(
@@ -141,9 +142,9 @@ export class Actuators {
     });
   }
 
-  /** Tells subscribers, here and in other processes, of a setting that has just been committed. */
+  /** Publishes a committed setting to subscribers, here and in other processes. */
   #tell(setting: CommittedSetting): Promise<void> {
-    // Synchronously after the commit, so that the feed has the order of the commits (I3).
+    // Synchronously after the commit, so that the feed keeps the order of the commits (I3).
     this.#feed.publish(setting);
     const { device, actuator, valueJson, original } = setting;
     return this.#coordination.announce({
@@ -151,16 +152,16 @@ export class Actuators {
     });
   }
 
-  /** Tells this process's subscribers of a setting by another process. */
+  /** Publishes a setting by another process to this process's subscribers. */
   async followSetting({ device: id, actuator: actuatorId, valueJson, original }: FollowedSetting): Promise<void> {
     const device = await this.#directory.find(id);
     const actuator = device?.actuators.get(actuatorId);
     if (device === undefined || actuator === undefined) return;
-    // Its caller is counted where it was received.
+    // The process that received the setting has counted its caller.
     this.#feed.publish({ kind: 'actuator', device, actuator, valueJson, caller: serviceCaller, original });
   }
 
-  /** @throws Refusal `not-found`, `forbidden` when the actor may not set the actuator. */
+  /** Finds the actuator. @throws Refusal `not-found`; `forbidden` when the actor may not set it. */
   async requireSet(
     actor: Actor,
     id: DeviceId,
@@ -178,8 +179,8 @@ export class Actuators {
   }
 
   /**
-   * Repeats the check where another request changed the actuator meanwhile: a value must never contradict its value
-   * type.
+   * Repeats check and write where another request changed the actuator in between: a value must never contradict its
+   * value type. `attempt` returns false in that case.
    */
   async #untilDone(attempt: () => Promise<boolean>): Promise<void> {
     for (let attempts = 0; attempts < limits.actuatorAttemptsMax; attempts++) if (await attempt()) return;

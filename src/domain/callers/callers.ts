@@ -1,4 +1,4 @@
-// Finds the caller of a user or an address, so that it is the same for HTTP and MQTT. Asked when somebody signs in or
+// Finds the caller of a user or an address, so that HTTP and MQTT use the same one. Asked when somebody signs in or
 // connects, never on the hot path. A caller that holds something is never dropped.
 import { canonicalAddress } from '../../base/network/addresses.ts';
 import { limits } from '../../config/limits.ts';
@@ -24,7 +24,7 @@ export class Callers {
     return this.#of(user.id);
   }
 
-  /** @param address from the socket or a trusted proxy. */
+  /** @param address the client's address, from the socket or from a trusted proxy. */
   ofAddress(address: string | undefined): Caller {
     return this.#of(`${addressKeyPrefix}${canonicalAddress(address)}`);
   }
@@ -42,7 +42,10 @@ export class Callers {
     return caller;
   }
 
-  /** There are more than `max` only while that many hold something, which is bounded elsewhere. */
+  /**
+   * Drops the least recently used callers beyond `max`. More than `max` remain only while that many hold something,
+   * which other bounds limit.
+   */
   #forgetOldest(): void {
     for (let tries = forgottenTries; tries > 0 && this.#byKey.size > this.#max; tries--) {
       const [oldest] = this.#byKey.values();

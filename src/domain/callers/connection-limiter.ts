@@ -1,6 +1,7 @@
-// Shares the connections of the process, HTTP and MQTT together, among the addresses of peers. Asked by
-// base/network/sockets.ts for each accepted connection. Never more than `max` are open; while there are enough nobody
-// is limited; when nearly all are taken, a new connection replaces the longest silent one of the address with the most.
+// Shares the connections of the process, HTTP and MQTT together, among the addresses of peers.
+// base/network/sockets.ts asks for each accepted connection. At most `max` are open. While there are enough, nobody
+// is limited; when nearly all are taken, a new connection replaces the longest silent one of the address with the
+// most.
 
 import type { Log } from '../../base/log.ts';
 import type { AcceptedConnection, ConnectionAdmission } from '../../base/network/sockets.ts';
@@ -20,18 +21,18 @@ interface OpenConnection {
 /** A caller with open connections. */
 interface CallerConnections {
   readonly caller: Caller;
-  /** The longest silent first, as of the last check. */
+  /** The longest silent connection comes first, as of the last check. */
   readonly slots: Set<OpenConnection>;
 }
 
-/** Connections examined to find a silent one; bounded, because new connections can come fast. */
+/** Connections examined to find a silent one; bounded, because new connections may come fast. */
 const silentTries = 256;
 
 export class ConnectionLimiter implements ConnectionAdmission {
   readonly #callers: Callers;
   readonly #log: Log;
   readonly #max: number;
-  /** What one caller alone may hold. Beyond it a new connection replaces another, or takes one of the reserve. */
+  /** Connections open from which a new one replaces another, or takes one of the reserve. */
   readonly #aloneMax: number;
   readonly #share: FairShare;
   readonly #owners = new Map<Caller, CallerConnections>();
@@ -59,6 +60,10 @@ export class ConnectionLimiter implements ConnectionAdmission {
     return this.#share.held;
   }
 
+  /**
+   * Decides about a new connection (ConnectionAdmission). Returns the function to call when it has closed; undefined:
+   * refused.
+   */
   letIn(connection: AcceptedConnection): (() => void) | undefined {
     const caller = this.#callers.ofAddress(connection.address);
     if (this.held >= this.#aloneMax && !this.#freeSlot(caller)) {
@@ -74,13 +79,16 @@ export class ConnectionLimiter implements ConnectionAdmission {
     return () => this.#leave(slot);
   }
 
-  /** Whether the caller may have another connection, now that nearly all are taken; may cut another one for it. */
+  /**
+   * Whether the caller may have another connection, now that nearly all are taken; cuts another caller's for it if
+   * needed.
+   */
   #freeSlot(caller: Caller): boolean {
     const own = this.#share.heldBy(caller);
     if (own > 0 && own >= this.#most) return false;
     const isFull = this.held >= this.#max;
     const [heaviest] = this.#byCount[this.#most] ?? [];
-    // Only from callers that hold more than the new connection's caller would.
+    // Takes one only from a caller that holds more than the new connection's caller would.
     if (heaviest !== undefined && this.#most > own + 1) {
       const victim = this.#silentOf(heaviest) ?? (isFull ? heaviest.slots.values().next().value : undefined);
       if (victim !== undefined) {
@@ -91,7 +99,7 @@ export class ConnectionLimiter implements ConnectionAdmission {
     return !isFull;
   }
 
-  /** The longest silent connection that is not waiting for an answer. */
+  /** The longest silent connection of a caller that is not waiting for an answer; undefined where none is found. */
   #silentOf({ slots }: CallerConnections): OpenConnection | undefined {
     let tries = Math.min(silentTries, slots.size);
     for (const slot of slots) {
@@ -109,7 +117,7 @@ export class ConnectionLimiter implements ConnectionAdmission {
     slot.connection.cut();
   }
 
-  /** Called once for each connection: when it has closed or was cut. */
+  /** Forgets a connection that has closed or was cut. Once for each. */
   #leave(slot: OpenConnection): void {
     const { owner } = slot;
     if (!owner.slots.has(slot)) return;
@@ -135,11 +143,11 @@ export class ConnectionLimiter implements ConnectionAdmission {
     while (this.#most > 0 && (this.#byCount[this.#most]?.size ?? 0) === 0) this.#most -= 1;
   }
 
-  /** When connections may become scarce: updates which ones are silent, so that it is known which to cut. */
+  /** When connections may become scarce: finds out which ones are silent, so that it is known which to cut. */
   #lookAtAll(): void {
     if (this.held < this.#aloneMax * limits.connectionsWatchedFrom) return;
     for (const { slots } of this.#owners.values()) {
-      // Connections moved to the end are not checked twice.
+      // Active connections move to the end of the set; counting keeps them from being checked twice.
       let left = slots.size;
       for (const slot of slots) {
         if (left === 0) break;
@@ -163,7 +171,9 @@ export class ConnectionLimiter implements ConnectionAdmission {
   }
 }
 
-/** True where bytes came since the last check, or an answer is pending: moves the connection to the end. */
+/**
+ * Returns true where bytes came since the last check, or an answer is pending; then the connection moves to the end.
+ */
 function updateReceivedBytes(slot: OpenConnection): boolean {
   const { connection, owner } = slot;
   const { bytesRead } = connection;

@@ -1,10 +1,10 @@
 // Computes how many connections the process may hold: the limit, or fewer where it may open fewer descriptors or the
-// machine has too little memory. Called once at start by server.ts.
+// machine has too little memory. Called once at start, by wiring/wire-shared-budgets.ts.
 import type { Log } from '../../base/log.ts';
 import type { MachineMemory } from '../../base/memory/machine-memory.ts';
 import { limits } from '../../config/limits.ts';
 
-/** What the machine offers. */
+/** The resources that bound the number of connections. */
 export interface ConnectionCapacity {
   /** Descriptors that the process may open; undefined where unknown. */
   readonly descriptorsMax: number | undefined;
@@ -19,7 +19,7 @@ export interface ConnectionsMax {
   readonly because: 'limits' | 'descriptors' | 'memory';
 }
 
-/** Connections that fit beside the files of the process and its outgoing connections. */
+/** The number of connections that leaves descriptors for files and outgoing connections. */
 export function connectionsMaxWithin({ descriptorsMax, memory, isTls }: ConnectionCapacity): ConnectionsMax {
   const bytesEach = isTls ? limits.connectionBytesTls : limits.connectionBytes;
   const bounds: ConnectionsMax[] = [{ max: limits.connectionsMax, because: 'limits' }];
@@ -32,7 +32,7 @@ export function connectionsMaxWithin({ descriptorsMax, memory, isTls }: Connecti
   return { ...least, max: Math.max(1, least.max) };
 }
 
-/** The number alone; logs a warning where memory determines it. */
+/** As `connectionsMaxWithin`, but the number alone; logs a warning where memory determines it. */
 export function connectionsMaxOf(room: ConnectionCapacity, log: Log): number {
   const { max, because } = connectionsMaxWithin(room);
   if (because === 'memory') {

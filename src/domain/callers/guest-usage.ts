@@ -1,6 +1,6 @@
-// What one address has used today of guest's quotas; stored in its Caller. In memory only: a restart, the next day
-// (UTC) or a dropped caller starts at zero, which lets in rather than keeps out. Of this process alone: the quota of all
-// guests together holds in the registry, whatever each process counts for an address. See domain/quotas/guest-shares.ts.
+// What one address has used of guest's quotas today; stored in its Caller (domain/quotas/guest-shares.ts). In memory
+// only: after a restart, on the next day (UTC) or when the caller was dropped it starts at zero, which errs on the
+// side of admitting. Each process counts by itself; the registry enforces the quota of all guests together.
 import type { QuotaKind } from '../../base/quota-kinds.ts';
 
 /** The kinds of quotas that are shared among guests by address. */
@@ -16,7 +16,7 @@ export class GuestUsage {
     return this.#day === day ? this.#taken[kind] : 0;
   }
 
-  /** An earlier day counts as the present one. */
+  /** Adds to the day's use. A day before the last one counts as the last one. */
   add(day: number, kind: GuestQuotaKind, amount: number): void {
     if (day > this.#day) {
       this.#day = day;

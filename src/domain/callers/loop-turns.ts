@@ -1,40 +1,41 @@
-// The main thread's time for work that outsiders can bring more of than fits into a turn of the event loop. All such work
-// of the process shares one budget of each turn, whatever its kind; what does not fit waits, callers in rotation, so that
-// who brings much waits behind itself. Callers that used little of the main thread lately go before those that used much.
-// The budget is what everything else (reading sockets, commits, answers, collecting garbage) left of the turn before, so
-// that a turn stays short however much of a piece's cost comes after it. Keeps true: the pieces of one caller keep their
-// order. What waits is bounded by who asks: a connection, or a request, waits for one piece at a time (I4).
+// Divides the main thread's time among callers, for work that outsiders can bring more of than fits into a turn of
+// the event loop. All such work shares one budget in each turn, whatever its kind. Work beyond the budget waits,
+// callers in rotation, so that a caller with much work waits for itself; callers that used little of the main thread
+// lately go first. The budget is what everything else (reading sockets, commits, answers, garbage collection) left of
+// the turn before, so a turn stays short even where most of a piece's cost comes after it. The pieces of one caller
+// keep their order. The number of waiting pieces is bounded by those who ask: each connection or request waits for
+// one piece at a time (I4).
 import { limits } from '../../config/limits.ts';
 import type { Caller } from './caller.ts';
 
-/** Waiting pieces, by caller; the first caller is next. */
+/** Waiting pieces by caller; the first caller in the map is next. */
 type Rotation = Map<Caller, (() => void)[]>;
 
 export interface TurnBounds {
   /**
-   * Milliseconds that a turn of the event loop should take. Once pieces have taken what is left of them no further piece
-   * begins in this turn; the piece that passes them is still done.
+   * Milliseconds that a turn of the event loop should take. When pieces have used what is left of them, no further
+   * piece begins in this turn; the piece in progress is finished.
    */
   readonly turnMsMax: number;
-  /** Milliseconds for pieces in each turn, however long everything else takes. */
+  /** Milliseconds for pieces in each turn, even where everything else takes longer than `turnMsMax`. */
   readonly turnMsMin: number;
 }
 
 export class LoopTurns {
   readonly #bounds: TurnBounds;
-  /** Of callers that used little of the main thread lately. */
+  /** Waiting pieces of callers that used little of the main thread lately. */
   readonly #ofLight: Rotation = new Map();
-  /** Of those that used much. */
+  /** Waiting pieces of callers that used much. */
   readonly #ofHeavy: Rotation = new Map();
   /** Pieces taken from the light rotation since the last from the heavy one. */
   #lightInRow = 0;
-  /** Milliseconds of this turn of the event loop that pieces may take, and have taken. */
+  /** Milliseconds that pieces may take in this turn of the event loop; and milliseconds that they have taken. */
   #allowedMs: number;
   #takenMs = 0;
   #isNextAsked = false;
-  /** True from when a `turn` resolves until the piece has been done. */
+  /** True from when the promise of `turn` resolves until that piece has been done. */
   #isInTurn = false;
-  /** Counts what the promises of the last piece have taken so far. */
+  /** Counts the time that promises of the last piece have taken so far. */
   #countUnderWay: () => void = () => {};
 
   constructor(bounds: TurnBounds) {
@@ -42,12 +43,12 @@ export class LoopTurns {
     this.#allowedMs = bounds.turnMsMax;
   }
 
-  /** Whether there is time left in this turn. */
+  /** Whether pieces may begin in this turn. */
   get isOpen(): boolean {
     return this.#takenMs < this.#allowedMs;
   }
 
-  /** Does a piece now: for when `isOpen`. */
+  /** Runs a piece now and counts its time. Call only when `isOpen`. */
   do<T>(caller: Caller, piece: () => T): T {
     const beganMs = performance.now();
     const takenMs = this.#takenMs;
@@ -58,14 +59,17 @@ export class LoopTurns {
     }
   }
 
-  /** Does a piece at once, or when it is the caller's turn; what it sets off in promises belongs to its time. */
+  /** Runs a piece at once, or else when it is the caller's turn. Promises that the piece settles belong to its time. */
   run(caller: Caller, piece: () => void): void {
     this.#countUnderWay();
     if (this.isOpen && this.#ofLight.size === 0 && this.#ofHeavy.size === 0) this.#take(caller, piece);
     else this.wait(caller, piece);
   }
 
-  /** Resolves when the caller's next piece may begin; what it does before it waits for something else is the piece. */
+  /**
+   * Resolves when the caller's next piece may begin. The code that runs until the caller waits for something else is
+   * the piece.
+   */
   turn(caller: Caller): Promise<void> {
     return new Promise((resolve) => {
       const piece = () => {
@@ -77,7 +81,9 @@ export class LoopTurns {
     });
   }
 
-  /** Goes through the steps of a work, which are short, in pieces of `pieceMsMax`, each when it is the caller's turn. */
+  /**
+   * Runs the short steps of a longer work in pieces of `pieceMsMax` milliseconds, each when it is the caller's turn.
+   */
   async goThrough(caller: Caller, steps: Iterable<unknown>): Promise<void> {
     await this.turn(caller);
     let beganMs = performance.now();
@@ -88,7 +94,7 @@ export class LoopTurns {
     }
   }
 
-  /** Does the piece in a later turn of the event loop, when it is the caller's. */
+  /** Runs the piece in a later turn of the event loop, when it is the caller's turn. */
   wait(caller: Caller, piece: () => void): void {
     const ofCaller = this.#ofLight.get(caller) ?? this.#ofHeavy.get(caller);
     if (ofCaller !== undefined) ofCaller.push(piece);
@@ -100,7 +106,7 @@ export class LoopTurns {
     return caller.recentWork.isMuch(performance.now()) ? this.#ofHeavy : this.#ofLight;
   }
 
-  /** Does a piece, and says when all that it set off has been done. */
+  /** Runs a piece, and calls `done` when all promises that it settled have run. */
   #take(caller: Caller, piece: () => void, done: () => void = () => {}): void {
     const beganMs = performance.now();
     const takenMs = this.#takenMs;
@@ -116,7 +122,7 @@ export class LoopTurns {
     });
   }
 
-  /** Pieces may lie within others; no time counts twice. */
+  /** Counts a piece's time. Pieces may contain others; no time counts twice. */
   #count(caller: Caller, beganMs: number, takenMs: number): void {
     const nowMs = performance.now();
     const newMs = takenMs + nowMs - beganMs - this.#takenMs;
@@ -133,7 +139,8 @@ export class LoopTurns {
     const askedMs = performance.now();
     setImmediate(() => {
       this.#isNextAsked = false;
-      // The event loop does not sleep while this is asked for: what pieces did not take, other work did.
+      // The event loop does not sleep before this immediate, so the time that pieces did not take was taken by other
+      // work.
       const otherMs = performance.now() - askedMs - this.#takenMs;
       const { turnMsMax, turnMsMin } = this.#bounds;
       this.#allowedMs = Math.min(turnMsMax, Math.max(turnMsMin, turnMsMax - otherMs));
@@ -149,14 +156,14 @@ export class LoopTurns {
     const [caller, pieces] = next;
     const piece = pieces.shift();
     rotation.delete(caller);
-    // Behind all others, if it has more.
+    // A caller with more pieces goes behind all others.
     if (pieces.length > 0) this.#rotationOf(caller).set(caller, pieces);
     this.#take(caller, piece ?? (() => {}), () => {
       if (this.isOpen) this.#takeNext();
     });
   }
 
-  /** Light callers first; now and then a heavy one, so that none waits for ever. */
+  /** Callers with little recent work come first; now and then one with much, so that none waits for ever. */
   #nextRotation(): Rotation {
     const isLightNext =
       this.#ofHeavy.size === 0 || (this.#ofLight.size > 0 && this.#lightInRow < limits.lightPiecesMax);
@@ -165,15 +172,15 @@ export class LoopTurns {
   }
 }
 
-/** Calls back once all promises that a piece of work has settled have had their say: that belongs to its time. */
+/** Calls back when all promises that a piece has settled have run, because they belong to the time of the piece. */
 function afterPromises(done: () => void): void {
-  // Ticks that are asked for in a promise's turn come behind all promises.
+  // A tick that is requested in a microtask runs behind all microtasks.
   queueMicrotask(() => process.nextTick(done));
 }
 
 /**
- * Shared by all that outsiders bring beside usual pushes: requests that begin, MQTT packets that the broker handles, short
- * reads, files and long bodies that are read, lists and files that are written, live streams that begin. There is one
- * event loop, and so one of these. Each asks for its turn before a piece of at most some `pieceMsMax`.
+ * Shared by all work that outsiders bring besides usual pushes: requests that begin, MQTT packets that the broker
+ * handles, short reads, files and long bodies being read, lists and files being written, live streams that begin.
+ * There is one event loop, and so one instance. Each piece asks for its turn and takes at most some `pieceMsMax`.
  */
 export const loopTurns = new LoopTurns(limits);

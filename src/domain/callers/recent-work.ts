@@ -1,5 +1,5 @@
-// How much of the main thread a caller used lately, in milliseconds; what is past counts half after each half-life. Read and
-// changed by loop-turns.ts.
+// How much time of the main thread a caller used lately, in milliseconds. Past use counts half after each half-life
+// (`recentWorkHalfLifeMs`). Read and changed by loop-turns.ts.
 import { limits } from '../../config/limits.ts';
 
 export class RecentWork {
@@ -11,7 +11,7 @@ export class RecentWork {
     this.#atMs = nowMs;
   }
 
-  /** Whether it is so much that callers with less go first. */
+  /** Whether the caller used so much that callers with less go first. */
   isMuch(nowMs: number): boolean {
     return this.#ms > limits.recentWorkMsMax && this.#msAt(nowMs) > limits.recentWorkMsMax;
   }

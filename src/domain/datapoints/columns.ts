@@ -1,23 +1,29 @@
-// Datapoints of one sensor in columns: stores handle so many that an object for each would cost more than everything
-// done with it. Made by stores, used by readers of history.
+// Datapoints of one sensor in columns. Stores handle so many that an object for each would cost more than everything
+// else done with it. Made by engines, used by readers of history.
 import { type Datapoint, orderOf, type StoredValue } from './datapoint.ts';
 
-/** Datapoints of one sensor in the order (time, arrival), or in reverse where that was asked for. */
+/** Datapoints of one sensor in the order (time, arrival), or in reverse order where the read asked for that. */
 export interface Columns {
   readonly count: number;
-  /** The ordering time: the timestamp, or the time of receiving where there is none; milliseconds since 1970 UTC. */
+  /**
+   * The time that orders them: the timestamp, or the time of receiving where there is none; milliseconds since 1970
+   * UTC.
+   */
   readonly at: Float64Array;
-  /** When the service received it, milliseconds since 1970 UTC; empty where it was not asked for. */
+  /** When the service received each, milliseconds since 1970 UTC; empty where the read did not ask for it. */
   readonly received: Float64Array;
   /**
-   * 1 where the datapoint has a timestamp; where 0, `at` is the time of receiving. Empty where it was not asked for.
+   * 1 where the datapoint has a timestamp; 0 where `at` is the time of receiving. Empty where the read did not ask
+   * for it.
    */
   readonly stamped: Uint8Array;
   /** The number; NaN for other values, whose JSON text is in `texts` under the same index. */
   readonly values: Float64Array;
-  /** undefined where all values are numbers. */
+  /** JSON texts of the values that are not numbers, by index; undefined where all values are numbers. */
   readonly texts: ReadonlyMap<number, string> | undefined;
-  /** Order of arrival over all sensors, 0 where it is no longer known; absent where unknown for all. */
+  /**
+   * Order of arrival over all sensors; 0 where a datapoint's is no longer known, absent where it is unknown for all.
+   */
   readonly seqs?: Float64Array;
 }
 
@@ -44,6 +50,7 @@ export function datapointAt(columns: Columns, index: number): Datapoint {
   };
 }
 
+/** Copies columns into objects, in the same order. */
 export function datapointsOf(columns: Columns): Datapoint[] {
   const points: Datapoint[] = new Array(columns.count);
   for (let index = 0; index < columns.count; index++) points[index] = datapointAt(columns, index);

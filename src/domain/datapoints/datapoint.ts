@@ -16,7 +16,10 @@ export interface Datapoint {
   readonly value: StoredValue;
 }
 
-/** A datapoint with its order of arrival: known for those in the log, and for the last one of each sensor. */
+/**
+ * A datapoint with its order of arrival, which is known for datapoints in the log and for the last one of each
+ * sensor.
+ */
 export interface ArrivedDatapoint extends Datapoint {
   /** Order of arrival, over all sensors. */
   readonly seq: number;
@@ -32,10 +35,12 @@ export function compareTimes(a: Datapoint, b: Datapoint): number {
   return orderOf(a) - orderOf(b) || a.receivedMs - b.receivedMs;
 }
 
+/** The stored form of a JSON value. */
 export function storedValue(value: Json): StoredValue {
   return typeof value === 'number' ? value : JSON.stringify(value);
 }
 
+/** The JSON value of a stored value. */
 export function jsonValue(stored: StoredValue): Json {
   return typeof stored === 'number' ? stored : (JSON.parse(stored) as Json);
 }

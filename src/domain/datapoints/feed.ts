@@ -1,5 +1,5 @@
-// The feed: every committed push, in commit order (I3). Publishing calls readers that only enqueue (I4); a reader that
-// cannot keep up handles that itself and never delays a commit.
+// The feed: every committed push and setting, in commit order (I3). Publishing calls readers, which only enqueue
+// (I4). A reader that cannot keep up handles that itself and never delays a commit.
 
 import type { Caller } from '../callers/caller.ts';
 import type { Actuator } from '../devices/actuator.ts';
@@ -11,7 +11,7 @@ import type { Readings } from './ingest/reading.ts';
 /** An MQTT message as received, so that it is delivered as it was published. */
 export interface OriginalMessage {
   readonly payload: Uint8Array;
-  /** Bytes of the payload. */
+  /** Size of the payload. */
   readonly bytes: number;
   readonly qos: 0 | 1 | 2;
   readonly retain: boolean;
@@ -24,7 +24,7 @@ export interface CommittedPush {
   readonly kind: 'sensor';
   readonly device: Device;
   readonly sensor: Sensor;
-  /** Empty where a message had no readings and only took its turn. */
+  /** Empty where a message without readings only kept its place in the queue. */
   readonly readings: Readings;
   /** Milliseconds since 1970 UTC at which the service received it. */
   readonly receivedMs: number;
@@ -36,7 +36,7 @@ export interface CommittedPush {
   readonly many: boolean;
   /** True when no rule is evaluated for it: imported history, or a push with `Prefer: notify=none`. */
   readonly skipsRules: boolean;
-  /** Whose it is: what it sets off is counted for them. */
+  /** The caller that the effects of this push are counted for; undefined where another process received it. */
   readonly caller: Caller | undefined;
 }
 
@@ -59,13 +59,14 @@ export class Feed {
   readonly #onError: (error: unknown) => void;
 
   /**
-   * @param onError called with what a reader has thrown: the commit stands, and other readers are still called (I1, I2)
+   * @param onError called with what a reader has thrown. The commit stands, and the other readers are still called
+   * (I1, I2).
    */
   constructor(onError: (error: unknown) => void) {
     this.#onError = onError;
   }
 
-  /** Adds a reader; the function returned removes it. */
+  /** Adds a reader; the returned function removes it. */
   subscribe(reader: FeedReader): () => void {
     this.#readers.add(reader);
     return () => this.#readers.delete(reader);

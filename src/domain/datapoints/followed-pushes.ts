@@ -1,6 +1,6 @@
-// Brings what other processes have committed to this process's feed, and so to its MQTT subscribers, its live streams and,
-// where it evaluates them, its rules: the same as what it commits itself (I2, I3). The commit log calls it and waits, so that
-// nothing gathers here (I4).
+// Publishes what other processes have committed in this process's feed, and so to its MQTT subscribers, its live
+// streams and, where it evaluates them, its rules, just as what it commits itself (I2, I3). The commit log calls this
+// and waits for it, so that nothing gathers here (I4).
 import type { DeviceId } from '../devices/device.ts';
 import type { DeviceDirectory } from '../devices/device-directory.ts';
 import type { SensorId, SensorKey } from '../devices/sensor.ts';
@@ -16,13 +16,13 @@ interface FollowedPushesParts {
   ) => Promise<ReadonlyMap<SensorKey, { readonly device: DeviceId; readonly sensor: SensorId }>>;
 }
 
-/** Publishes in the feed what the log follows, from now on. */
+/** From now on, publishes in the feed what the log follows. */
 export function publishFollowed(commitLog: Pick<CommitLog, 'onFollowed'>, parts: FollowedPushesParts): void {
   commitLog.onFollowed = async (pushes) => {
     const refs = await parts.sensorRefsOf([...new Set(pushes.map(({ sensor }) => sensor))]);
     for (const push of pushes) {
       const ref = refs.get(push.sensor);
-      // Of a sensor that was removed meanwhile nobody is told.
+      // A push to a sensor that was removed meanwhile is not published.
       if (ref !== undefined) await publish(push, ref, parts);
     }
   };
@@ -37,7 +37,7 @@ async function publish(
   const sensor = device?.sensors.get(ref.sensor);
   if (device === undefined || sensor?.key !== push.sensor) return;
   const { readings, receivedMs, firstSeq, original, many, skipsRules } = push;
-  // Its caller is counted where it was received.
+  // The process that received the push has counted its caller.
   const counted = { caller: undefined };
   feed.publish({
     ...{ kind: 'sensor', device, sensor, readings, receivedMs, firstSeq, original, many, skipsRules },

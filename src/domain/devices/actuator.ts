@@ -1,4 +1,4 @@
-// An actuator of a device (contract 4): a value can be sent to it.
+// An actuator of a device (contract 4), to which values can be sent; and the checks of a value against its type.
 
 import { Refusal } from '../../base/refusal.ts';
 import type { Json } from '../../base/text/json.ts';
@@ -33,8 +33,9 @@ function valueTypeOf(value: Json): ValueType {
 }
 
 /**
+ * Checks that the value is of the actuator's type.
  * @param pointer where the value is in the request.
- * @throws Refusal `malformed` when the value is not of the actuator's type.
+ * @throws Refusal `malformed` when it is of another type.
  */
 export function assertValueType(
   { id, valueType }: Pick<ActuatorDraft, 'id' | 'valueType'>,
@@ -48,7 +49,7 @@ export function assertValueType(
   });
 }
 
-/** @throws Refusal `conflict` when the actuator's present value is not of its new type. */
+/** Checks a new value type. @throws Refusal `conflict` when the actuator's present value is not of it. */
 export function assertKeepsValue({ id, valueJson }: ActuatorDraft, valueType: ValueType | undefined): void {
   if (valueType === undefined || valueJson === undefined) return;
   const type = valueTypeOf(JSON.parse(valueJson) as Json);
@@ -60,8 +61,9 @@ export function assertKeepsValue({ id, valueJson }: ActuatorDraft, valueType: Va
 }
 
 /**
+ * Checks that the draft's initial value is of its type.
  * @param pointer where the draft is in the request.
- * @throws Refusal `malformed` when its initial value is not of the actuator's type.
+ * @throws Refusal `malformed` when it is of another type.
  */
 export function assertDraft(draft: ActuatorDraft, pointer = ''): void {
   if (draft.valueJson !== undefined) assertValueType(draft, JSON.parse(draft.valueJson) as Json, `${pointer}/value`);

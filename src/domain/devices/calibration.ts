@@ -49,7 +49,10 @@ export function calibrate<V>(value: V, calibration: Calibration | undefined): V 
   return Number.isFinite(corrected) ? corrected : value;
 }
 
-/** The same for a column, from one index to another, into another column. NaN stands for other values and stays. */
+/**
+ * Calibrates the indexes from `from` up to, but without, `to`, into another column. NaN stands for other values and
+ * stays.
+ */
 export function calibrateColumn(
   { values, from, to }: { readonly values: Float64Array; readonly from: number; readonly to: number },
   calibration: Calibration,

@@ -1,5 +1,5 @@
-// Caches whole devices for ingest and permission checks; bounded, filled from the store (I4). Also knows what is being
-// removed, from the moment the removal is queued, so that no datapoint is accepted after it and lost.
+// Caches whole devices for ingest and permission checks; bounded, filled from the store (I4). Also knows what is
+// being removed, from the moment the removal is queued, so that no datapoint is accepted for it afterwards and lost.
 
 import { entryBytes } from '../../base/memory/heap-bytes.ts';
 import { LoadingCache } from '../../base/memory/loading-cache.ts';
@@ -24,15 +24,18 @@ interface DevicePart {
 
 export class DeviceDirectory {
   readonly #devices: LoadingCache<DeviceId, Device>;
-  /** Devices and sensors whose removal is queued: `device` or `device/sensor`. Bounded by the queue of statements. */
+  /**
+   * Devices and sensors whose removal by this process is in progress: `device` or `device/sensor`. Bounded by the
+   * queue of statements.
+   */
   readonly #leaving = new Set<string>();
-  /** The same by other processes. Bounded by their queues. */
+  /** Devices and sensors that other processes are removing. Bounded by their queues. */
   readonly #leavingElsewhere = new Set<string>();
   readonly #coordination: Announcer;
   readonly #pushesCommitted: () => Promise<void>;
-  /** Resolves when the last reload of a large device so far may begin. */
+  /** Resolves when the latest reload of a large device may begin. */
   #lastTurn: Promise<void> = Promise.resolve();
-  /** Growth of devices by changes in progress. Bounded by the queue of statements. */
+  /** Growth of devices by changes in progress, in bytes. Bounded by the queue of statements. */
   readonly #growing = new Map<DeviceId, DeviceSize>();
 
   constructor(options: {
@@ -64,13 +67,14 @@ export class DeviceDirectory {
     return device;
   }
 
+  /** The device; undefined where it does not exist or is being removed. */
   async find(id: DeviceId): Promise<Device | undefined> {
     return this.#isLeaving(id) ? undefined : this.#devices.find(id);
   }
 
   /**
-   * Loads the existing ones of these devices, so that `peek` finds them in this turn of the event loop.
-   * @throws Refusal `busy`
+   * Loads these devices, except unknown ones, so that `peek` finds them in this turn of the event loop.
+   * @throws Refusal `busy` where they do not fit into the cache together.
    */
   async loadAll(ids: ReadonlySet<DeviceId>): Promise<void> {
     for (let attempt = 0; attempt < 3; attempt++) {
@@ -78,7 +82,7 @@ export class DeviceDirectory {
       let beganMs = performance.now();
       for (const id of ids) {
         if (this.peek(id) === undefined) {
-          // By time: a device with thousands of sensors takes as long as hundreds of others.
+          // Measured in time: a device with thousands of sensors takes as long as hundreds of others.
           if (performance.now() - beganMs > limits.pieceMsMax) {
             await nextLoopTurn();
             beganMs = performance.now();
@@ -94,6 +98,7 @@ export class DeviceDirectory {
     });
   }
 
+  /** Whether the device or the sensor is being removed, so that no datapoint may be accepted for it. */
   isLeaving(device: DeviceId, sensor: SensorId): boolean {
     if (this.#leaving.size === 0 && this.#leavingElsewhere.size === 0) return false;
     return this.#isLeaving(device) || this.#isLeaving(`${device}/${sensor}`);
@@ -104,14 +109,14 @@ export class DeviceDirectory {
   }
 
   /**
-   * Writes a change of the device and updates the cache before it is acknowledged. Changes in progress count as made,
-   * so that concurrent ones cannot exceed the bound together.
+   * Writes a change of the device and updates the cache before the change is acknowledged. Changes in progress count
+   * as if they were made, so that concurrent ones cannot exceed the bound together.
    * @throws Refusal `too-large` where the device would exceed its bound.
    */
   async change<T>(device: Device, growth: DeviceSize, write: () => Promise<T>): Promise<T> {
     const { id } = device;
     const isGrowing = growth.descriptions > 0 || growth.values > 0;
-    // It may have changed since it was looked up.
+    // The device may have changed since the caller looked it up.
     const present = sizeOfDevice(this.peek(id) ?? device);
     const growing = this.#growing.get(id) ?? { descriptions: 0, values: 0 };
     assertDeviceSize(plus(present, growing), growth);
@@ -130,10 +135,11 @@ export class DeviceDirectory {
     else this.#growing.set(id, left);
   }
 
-  /** Reloads the device after a change of the store, here and in other processes; until then the old one is used. */
+  /** Reloads the device after a change of the store, here and in other processes. Until then the old record is used. */
   async refresh(id: DeviceId): Promise<void> {
     const { sensors, actuators } = this.peek(id) ?? noParts;
-    // Changes of many devices are committed together; each large one is reloaded in a turn of the event loop of its own.
+    // Changes of many devices are committed together. Each large device is reloaded in a turn of the event loop of
+    // its own.
     if (sensors.size + actuators.size > limits.deviceStepParts) {
       this.#lastTurn = this.#lastTurn.then(nextLoopTurn);
       await this.#lastTurn;
@@ -142,7 +148,7 @@ export class DeviceDirectory {
     await this.#coordination.announce({ kind: 'device-changed', device: id });
   }
 
-  /** Reloads the device, which another process has changed. */
+  /** Reloads the device after a change by another process. */
   reload(id: DeviceId): Promise<void> {
     return this.#devices.refresh(id);
   }
@@ -158,13 +164,13 @@ export class DeviceDirectory {
     this.#devices.forgetAll();
   }
 
-  /** Runs a removal; while it is in progress, nothing is accepted for what it removes. */
+  /** Runs the removal of a device or sensor. No datapoint is accepted for it meanwhile. */
   async leave(what: DevicePart, removal: () => Promise<void>): Promise<void> {
     const name = nameOf(what);
     const tell = (isLeaving: boolean) => this.#coordination.announce({ kind: 'device-leaving', ...what, isLeaving });
     this.#leaving.add(name);
     try {
-      // Earlier pushes are committed first, so that the removal includes them.
+      // Commits earlier pushes first, so that the removal includes them.
       await Promise.all([this.#pushesCommitted(), tell(true)]);
       await removal();
     } finally {
@@ -174,7 +180,10 @@ export class DeviceDirectory {
     }
   }
 
-  /** Follows a removal by another process; when it begins, resolves when what was accepted here is committed. */
+  /**
+   * Follows a removal by another process. At its beginning, resolves when everything accepted here so far is
+   * committed.
+   */
   async followLeaving(what: DevicePart, isLeaving: boolean): Promise<void> {
     if (isLeaving) {
       this.#leavingElsewhere.add(nameOf(what));

@@ -1,5 +1,5 @@
-// Estimated bytes of a device with its parts in memory, by which the directory weighs it. Measured: 1.0 KiB with one
-// sensor, 250 bytes for each further one, plus the texts of its owner.
+// Estimates the bytes of a device with its parts in memory, by which the directory weighs it. Measured: 1.0 KiB with
+// one sensor, 250 bytes for each further one, plus the texts that its owner wrote.
 import { heapBytes, textHeapBytes } from '../../base/memory/heap-bytes.ts';
 import type { Actuator } from './actuator.ts';
 import type { Device } from './device.ts';

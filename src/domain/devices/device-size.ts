@@ -1,5 +1,5 @@
-// The size of a device's descriptions (contract 1): the texts its owner wrote about it and its parts, and the values of
-// its actuators. Used for bounds and quotas.
+// The size of a device's descriptions (contract 1): the texts that its owner wrote about the device and its parts,
+// and the values of its actuators. Used for bounds and quotas.
 
 import { Refusal } from '../../base/refusal.ts';
 import type { Json } from '../../base/text/json.ts';
@@ -8,7 +8,7 @@ import type { ActuatorDraft } from './actuator.ts';
 import type { DeviceFields } from './device.ts';
 import type { SensorDraft } from './sensor.ts';
 
-/** Bytes in UTF-8, as JSON. Ids are not counted: `devicePartsMax` bounds them. */
+/** Bytes in UTF-8 as JSON. Ids are not counted, because `devicePartsMax` bounds them. */
 export interface DeviceSize {
   /** Names, domain, location, kinds, units, calibrations and `meta`. */
   readonly descriptions: number;
@@ -24,9 +24,10 @@ interface Sized extends Partial<DeviceFields> {
 
 export const emptyDevice: DeviceSize = { descriptions: 0, values: 0 };
 
-/** Devices are immutable: a changed device is another object. */
+/** Cached sizes. A device never changes: a changed one is another object. */
 const known = new WeakMap<Sized, DeviceSize>();
 
+/** The size of a whole device, cached by its object. */
 export function sizeOfDevice(device: Sized): DeviceSize {
   let size = known.get(device);
   if (size === undefined) {
@@ -61,7 +62,7 @@ export function sizeOfActuator(actuator: Partial<ActuatorDraft> | undefined): De
   return { descriptions: textBytes(name) + textBytes(actuatorKind) + jsonBytes(meta), values: textBytes(valueJson) };
 }
 
-/** Growth when a part of one size is replaced by another; never negative. */
+/** By how much a part grows when it is replaced; never negative. */
 export function growthOf(before: DeviceSize, after: DeviceSize): DeviceSize {
   return {
     descriptions: Math.max(0, after.descriptions - before.descriptions),

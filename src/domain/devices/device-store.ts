@@ -1,4 +1,4 @@
-// Storage of devices.
+// The store of devices, as the domain needs it; engines implement it.
 
 import type { BatchRange } from '../../base/in-batches.ts';
 import type { DeviceKey } from '../device-key.ts';
@@ -12,7 +12,7 @@ import type { Device, DeviceChange, DeviceDraft, DeviceId } from './device.ts';
 import type { Filter } from './filter.ts';
 import type { SensorChange, SensorDraft, SensorKey } from './sensor.ts';
 
-/** Search texts of a list, beside the filter. */
+/** Search texts of a list, besides the filter. */
 export interface DeviceSearch {
   /** Searched in the id and name of the device. */
   readonly text?: string | undefined;
@@ -22,7 +22,7 @@ export interface DeviceSearch {
   readonly sharedWith?: UserKey | undefined;
 }
 
-/** Order of a list: by creation, name, or last-seen time; `-` reverses it. */
+/** Orders of a list: by creation, by name, or by the time of the last datapoint; `-` reverses the order. */
 export const deviceOrders = ['created', '-created', 'name', '-name', 'heard', '-heard'] as const;
 export type DeviceOrder = (typeof deviceOrders)[number];
 
@@ -40,22 +40,22 @@ export interface Share {
   readonly scopes: ScopeSet;
 }
 
-/** A share as shown to its owner or its user. */
+/** A share as it is shown to the device's owner and to the user who has it. */
 export interface ShareOfDevice extends Share {
   readonly device: DeviceId;
   readonly deviceName?: string;
   /** The device's owner. */
   readonly owner: string;
-  /** Who gave it; absent where that is not known. */
+  /** The user who gave the share; absent where that is not known. */
   readonly givenBy?: string;
 }
 
-/** Shares on what the user owns, or shares with the user. */
+/** Which shares: those on what a user owns, or those that a user has. */
 export type ShareDirection = { readonly ownedBy: UserKey } | { readonly sharedWith: UserKey };
 
-/** The device that a write changes, and the time of the change. */
+/** The device that a write changes, the time of the change, and the lease under which it is written. */
 export interface ModificationStamp {
-  /** Under which lease, where the work of one process causes it. */
+  /** The lease, where a change is caused by work that only one process does. */
   readonly fence?: Fence | undefined;
   readonly device: DeviceKey;
   /** Milliseconds since 1970 UTC; becomes `date_modified`. */
@@ -63,8 +63,8 @@ export interface ModificationStamp {
 }
 
 /**
- * The fields of an actuator that a change was checked against (null: absent); they must be unchanged when it is
- * written. A value depends on the value type, and vice versa.
+ * The fields of an actuator that a change was checked against (null: absent). They must be unchanged when the change
+ * is written, because a value depends on the value type and vice versa.
  */
 export interface ExpectedActuator {
   readonly valueType?: string | null;
@@ -77,7 +77,10 @@ export interface DeviceStore {
   listKeys(query: DeviceListQuery): Promise<DeviceKey[]>;
   /** The devices of these keys, in this order; removed ones are left out. */
   listByKeys(keys: readonly DeviceKey[]): Promise<Device[]>;
-  /** Sensors and actuators of each of these devices, of both kinds up to `max` each; 0 of removed ones. */
+  /**
+   * For each of these devices, its sensors (counted up to `max`) plus its actuators (up to `max`); 0 for removed
+   * ones.
+   */
   countParts(keys: readonly DeviceKey[], max: number): Promise<number[]>;
   /** Keys of the gateway's devices after `after`, in order of creation, that the audience may see. */
   listKeysOfGateway(
@@ -91,19 +94,19 @@ export interface DeviceStore {
   create(draft: DeviceDraft & { visibility: Visibility }, owner: UserKey, atMs: number): Promise<void>;
   update(stamp: ModificationStamp, change: DeviceChange): Promise<void>;
   /**
-   * Removes the device with its parts and shares. Its datapoints become unreachable at once and are deleted in the
+   * Removes the device with its parts and shares. Its datapoints become unreachable at once; they are deleted in the
    * background.
    */
   remove(device: DeviceKey): Promise<void>;
 
-  /** Adds the sensor, or replaces the description of the one with that id. */
+  /** Adds the sensor, or replaces the description of the existing one with that id. */
   putSensor(stamp: ModificationStamp, draft: SensorDraft): Promise<void>;
   updateSensor(stamp: ModificationStamp, sensor: SensorKey, change: SensorChange): Promise<void>;
   removeSensor(stamp: ModificationStamp, sensor: SensorKey): Promise<void>;
 
-  /** False, without a change, where the actuator is no longer as `expected`. */
+  /** Returns false, without a change, where the actuator is no longer as `expected`. */
   putActuator(stamp: ModificationStamp, draft: ActuatorDraft, expected: ExpectedActuator): Promise<boolean>;
-  /** The same; false also where the actuator does not exist. */
+  /** Changes an actuator. Returns false as `putActuator`, and also where the actuator does not exist. */
   updateActuator(
     stamp: ModificationStamp,
     actuator: number,
@@ -113,7 +116,7 @@ export interface DeviceStore {
   removeActuator(stamp: ModificationStamp, actuator: number): Promise<void>;
 
   listShares(device: DeviceKey): Promise<Share[]>;
-  /** Shares by device, in order of creation, and username. */
+  /** Shares in order of their devices' creation, and of username. */
   listSharesOf(
     direction: ShareDirection,
     page: { readonly limit: number; readonly offset: number },

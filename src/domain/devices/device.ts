@@ -1,5 +1,5 @@
-// A device (spec 2.1): its fields, sensors, actuators and shares. The directory holds it whole, because ingest and
-// permission checks need all of it.
+// A device (spec 2.1) with its fields, sensors, actuators and shares. The directory holds it as one record, because
+// ingest and permission checks need all of it.
 import type { Json } from '../../base/text/json.ts';
 import type { DeviceKey } from '../device-key.ts';
 import type { Visibility } from '../permissions/visibility.ts';
@@ -46,7 +46,10 @@ export interface Device extends DeviceFields {
   readonly actuators: ReadonlyMap<ActuatorId, Actuator>;
   /** Scopes of each user with whom the device is shared. */
   readonly shares: ReadonlyMap<UserKey, ScopeSet>;
-  /** The charge used last, cached here by quotas/push-charges.ts, so that a push needs no look-up. */
+  /**
+   * The charge that was used last, cached by quotas/push-charges.ts so that a push needs no look-up; and charges by
+   * user.
+   */
   lastCharge?: PushCharge | undefined;
   charges?: Map<UserKey, PushCharge> | undefined;
 }

@@ -89,7 +89,7 @@ export class Devices {
     }
   }
 
-  /** The device as the actor may see it, with the scopes held. */
+  /** The device if the actor may view it, with the scopes that the actor has. */
   async get(actor: Actor, id: DeviceId): Promise<{ device: Device; scopes: ScopeSet }> {
     const device = await this.#directory.get(id);
     this.#permissions.require(actor, device, scope.view);
@@ -100,7 +100,10 @@ export class Devices {
     return this.#permissions.scopesOf(actor, device);
   }
 
-  /** A page of the devices the actor may view, in steps that are bounded in bytes. */
+  /**
+   * A page of the devices that the actor may view, in steps that are bounded in bytes, and the number of all that
+   * match.
+   */
   async list(
     actor: Actor,
     query: PageQuery & { readonly q?: string | undefined; readonly shared?: boolean | undefined },
@@ -112,7 +115,10 @@ export class Devices {
     return { steps: this.#inSteps(keys, actor.caller), total };
   }
 
-  /** Reads some devices at a time, as many as fit into a step by their parts, and estimated from the previous ones. */
+  /**
+   * Reads the devices in steps. A step has as many as fit by their parts, and by bytes as estimated from the step
+   * before.
+   */
   async *#inSteps(keys: readonly DeviceKey[], caller: Caller): AsyncGenerator<readonly Device[]> {
     let count: number = limits.deviceListDefault;
     for (let from = 0; from < keys.length; ) {
@@ -152,7 +158,7 @@ export class Devices {
     }
   }
 
-  /** The first devices of an owner, and their number, without a permission check. */
+  /** The first devices of an owner and the number of all. Checks no permission. */
   async ownedBy(owner: UserKey, limit: number): Promise<DevicePage> {
     const audience = { all: false, public: false, user: owner, shared: noScopes } as const;
     const { keys, total } = await this.#pageKeys(audience, [], { limit, offset: 0 });
@@ -184,7 +190,7 @@ export class Devices {
     return this.#store.listShares(device.key);
   }
 
-  /** Gives the user exactly these scopes on the device; none removes the share. */
+  /** Gives the user exactly these scopes on the device. No scopes: removes the share. */
   async share(actor: Actor, id: DeviceId, username: string, scopes: ScopeSet): Promise<void> {
     this.#permissions.requireNoKey(actor, 'shares');
     const device = await this.#directory.get(id);
@@ -221,7 +227,7 @@ export class Devices {
   }
 }
 
-/** How many of these fit into `max` in sum; at least one. */
+/** How many of the first amounts fit into `max` in sum; at least one. */
 function countWithin(amounts: readonly number[], max: number): number {
   let sum = 0;
   const beyond = amounts.findIndex((amount) => {

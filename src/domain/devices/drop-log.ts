@@ -1,6 +1,6 @@
-// The drop log: MQTT messages to a device that were not stored, and why (contract 8). MQTT 3.1.1 has no error answer for
-// a publish, so the device's owner reads it here. Written apart from ingest's commits; when too many wait, drops are only
-// counted.
+// The drop log: MQTT messages to a device that were not stored, and why (contract 8). MQTT 3.1.1 has no error answer
+// for a publish, so the device's owner reads the reason here. Drops are written apart from ingest's commits; if too
+// many wait to be written, further ones are only counted.
 import type { Clock } from '../../base/time/clock.ts';
 import { limits } from '../../config/limits.ts';
 import type { DeviceKey } from '../device-key.ts';
@@ -48,12 +48,12 @@ export class DropLog {
     this.#waitingMax = parts.waitingMax;
   }
 
-  /** Drops that were only counted. */
+  /** Number of drops that were not written, only counted. */
   get notKept(): number {
     return this.#uncounted;
   }
 
-  /** Notes a drop; never throws and never holds up the caller. */
+  /** Writes a drop in the background. Never throws and never delays the caller. */
   note(device: Device, drop: Omit<Drop, 'atMs'>): void {
     if (this.#waiting >= this.#waitingMax) {
       this.#uncounted += 1;
@@ -71,7 +71,7 @@ export class DropLog {
     );
   }
 
-  /** Resolves when all notes are written. */
+  /** Resolves when all drops are written. */
   idle(): Promise<void> {
     if (this.#waiting === 0) return Promise.resolve();
     return new Promise((resolve) => this.#idleWaiters.push(resolve));
@@ -90,7 +90,7 @@ export class DropLog {
   }
 }
 
-/** Anybody can add entries, so their texts are shortened and stripped of NUL. */
+/** Shortens a text and replaces NUL, because anybody can cause drops. */
 function shortened(text: string): string {
   const clean = text.replaceAll('\0', '\ufffd');
   return clean.length <= limits.dropCharsMax ? clean : `${clean.slice(0, limits.dropCharsMax - 1)}…`;

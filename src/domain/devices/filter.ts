@@ -11,7 +11,7 @@ export interface Condition {
   /** The field's name; nested fields have one element for each level. */
   readonly path: readonly string[];
   readonly operator: FilterOperator;
-  /** The values, of which any (for `!=`: none) may match. */
+  /** Any of these values may match; for `!=` none of them may. */
   readonly values: readonly string[];
 }
 
@@ -21,7 +21,7 @@ export type Filter = readonly Condition[];
 const CONDITION = /^([A-Za-z_][\w.-]*)(==|!=|>=|<=|>|<)(.*)$/s;
 
 /**
- * Reads a `q`.
+ * Parses the text of a `q` parameter.
  * @throws Refusal `malformed` for an unknown operator, an empty field, or too many conditions.
  */
 export function parseFilter(q: string | undefined): Filter {

@@ -1,4 +1,4 @@
-// Storage of handovers of devices.
+// The store of handovers of devices, as the domain needs it; engines implement it.
 
 import type { DeviceKey } from '../device-key.ts';
 import type { ScopeSet } from '../scopes.ts';
@@ -6,32 +6,33 @@ import type { UserKey } from '../users/user.ts';
 import type { DeviceId } from './device.ts';
 import type { ModificationStamp } from './device-store.ts';
 
-/** A device that was handed over, with its earlier shares. */
+/** A device that was handed over, with the shares that it had before. */
 export interface Handover {
   readonly device: DeviceId;
   readonly deviceKey: DeviceKey;
   readonly deviceName?: string;
-  /** Undefined when the former owner was removed since. */
+  /** The former owner; undefined when they were removed since. */
   readonly former?: { readonly key: UserKey; readonly username: string };
   readonly receiver: UserKey;
   /** Milliseconds since 1970 UTC. */
   readonly atMs: number;
-  /** The earlier shares, with users who still exist. */
+  /** The shares before the handover, with users who still exist. */
   readonly shares: readonly { readonly username: string; readonly scopes: ScopeSet }[];
 }
 
 export interface HandoverOptions {
-  /** Earlier handovers are deleted. */
+  /** Handovers before this time are deleted. */
   readonly forgetBeforeMs: number;
-  /** Whether it counts against what may be handed over, by its giver and to its receiver. */
+  /** Whether the handover counts against the bounds of its giver and its receiver. */
   readonly isCounted?: boolean;
 }
 
 export interface HandoverStore {
   /**
-   * Makes `owner` the owner. Ends shares given by others and removes the device from API keys of the former owner;
-   * stores both. Changes nothing where they are the owner already.
-   * @throws Refusal `quota`, also where too much was handed over by who gives it, or to who gets it.
+   * Makes `owner` the owner. Ends shares that others gave and removes the device from API keys of the former owner;
+   * stores both, so that they can be restored. Changes nothing where `owner` is the owner already.
+   * @throws Refusal `quota`, also where the giver has handed over, or the receiver has been handed, as much as the
+   * bounds allow.
    */
   handOver(stamp: ModificationStamp, owner: UserKey, options: HandoverOptions): Promise<void>;
   /** Handovers to the user since `sinceMs`, newest first. */
@@ -40,8 +41,8 @@ export interface HandoverStore {
   /** Restores the earlier shares in the name of the present owner, and deletes the handover. */
   keepShares(handover: Handover): Promise<void>;
   /**
-   * Makes the former owner the owner again, restores shares and keys, and deletes the handover. False, without a change,
-   * where the device was not handed over by them, or no longer.
+   * Makes the former owner the owner again, restores shares and keys, and deletes the handover. Returns false,
+   * without a change, where there is no handover from this user to the present owner any more.
    */
   giveBack(stamp: ModificationStamp, former: UserKey): Promise<boolean>;
 }

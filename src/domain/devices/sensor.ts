@@ -1,12 +1,12 @@
-// A sensor of a device (spec 2.2), and checks of its description.
+// A sensor of a device (spec 2.2), its draft and its changes.
 import type { Json } from '../../base/text/json.ts';
 import type { Calibration } from './calibration.ts';
 
-/** The number by which the store identifies a sensor's datapoints; never shown, never reused. */
+/** The number by which the store identifies a sensor's datapoints. Never shown, never reused. */
 export type SensorKey = number & { readonly __brand?: 'SensorKey' };
 export type SensorId = string & { readonly __brand?: 'SensorId' };
 
-/** The field in which a sensor's kind was given, and in which it is returned (contract 4). */
+/** The name of the field in which a sensor's kind was given, and in which it is returned (contract 4). */
 export type KindName = 'sensing_device' | 'sensor_kind';
 
 export interface SensorDraft {

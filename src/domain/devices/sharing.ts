@@ -1,4 +1,4 @@
-// Lists shares, and explains a user's rights on a device (contract 3 and 10). Devices.share creates shares.
+// Lists shares, and explains a user's rights on a device (contract 3 and 10). Shares are made in devices.ts.
 import type { PermissionReason, Permissions } from '../permissions/permission.ts';
 import type { ScopeSet } from '../scopes.ts';
 import type { Actor } from '../users/user.ts';
@@ -43,14 +43,14 @@ export class Sharing {
     this.#users = parts.users;
   }
 
-  /** A page of the shares with the actor, or on what the actor owns. */
+  /** A page of the shares that the actor has, or of those on what the actor owns. */
   async list(
     actor: Actor,
     query: { readonly direction: 'with-me' | 'by-me'; readonly limit: number; readonly offset: number },
   ): Promise<SharePage> {
     this.#permissions.requireGuestAllowed(actor);
     this.#permissions.requireNoKey(actor, 'shares');
-    // Guests who may not act as owners learn nothing of shares.
+    // Guests who may not act as owners see no shares.
     if (!this.#permissions.mayOwn(actor)) return { shares: [], total: 0 };
     const direction = query.direction === 'with-me' ? { sharedWith: actor.key } : { ownedBy: actor.key };
     const total = await this.#store.countSharesOf(direction);
@@ -58,8 +58,8 @@ export class Sharing {
   }
 
   /**
-   * A user's rights on the device and their reasons: the owner and admins may ask about anybody, others about
-   * themselves.
+   * A user's rights on the device and the reasons for them. The owner and admins may ask about anybody, others only
+   * about themselves.
    * @throws Refusal `not-found`, `forbidden`.
    */
   async explain(actor: Actor, id: DeviceId, username = actor.username): Promise<Explanation> {

@@ -1,47 +1,47 @@
-// Which users use an MQTT client id. A gateway connects under its own id, so declaring a gateway and connecting a
-// client compete for the same name: here one of them decides at a time (contract 6 and 8). Between processes each first
-// notes what it is about to do and then asks the others, so that of two at once one is refused, or both are. Called by
-// gateways.ts and by MQTT, which knows connections and stored sessions.
+// Decides which user may use an MQTT client id. A gateway connects under its own id, so the declaration of a gateway
+// and the connection of a client compete for the same name; within a process, one of them at a time (contract 6 and
+// 8). Between processes each first notes what it is about to do and then asks the others, so that of two at the same
+// time at least one is refused. Called by gateways.ts and by MQTT, which knows connections and stored sessions.
 import { Refusal } from '../../base/refusal.ts';
 import type { Announcer } from '../ports/coordination.ts';
 import type { UserKey } from '../users/user.ts';
 
-/** Implemented by MQTT. */
+/** What this class asks of MQTT, which implements it. */
 export interface ClientIdHolders {
-  /** Users, without guest, who have a client connected under the id or a session stored under it. */
+  /** The users, without guest, who have a client connected under the id or a session stored under it. */
   holdersOf(clientId: string): readonly UserKey[];
-  /** Closes the connection under the id where it gives way to this user; resolves when it is closed. */
+  /** Closes the connection under the id if it must give way to this user; resolves when it is closed. */
   letGo(clientId: string, user: UserKey): Promise<void>;
 }
 
 export class ClientIds {
   readonly #coordination: Announcer;
   #holders: ClientIdHolders | undefined;
-  /** By id: the work begun last. Bounded by the requests and connections in progress. */
+  /** By id: the work that was queued last. Bounded by the requests and connections in progress. */
   readonly #turns = new Map<string, Promise<unknown>>();
-  /** Ids of gateways that are being declared, and by whom. Bounded by the requests in progress. */
+  /** Ids of gateways that are being declared, with the user who declares them. Bounded by the requests in progress. */
   readonly #reserved = new Map<string, UserKey>();
 
   constructor({ coordination }: { readonly coordination: Announcer }) {
     this.#coordination = coordination;
   }
 
-  /** Before this is called no id is in use, because no client can be connected. */
+  /** Sets the holders. Until then no id is in use, because no client can be connected. */
   follow(holders: ClientIdHolders): void {
     this.#holders = holders;
   }
 
   /**
-   * Has other processes let go of the id's session, for a user who may connect under it here.
-   * @throws Refusal `exists` where it stays with somebody else there.
+   * Makes other processes release the id's session, for a user who may connect under the id here.
+   * @throws Refusal `exists` where the id is in use by somebody else there.
    */
   takeOver(clientId: string, user: UserKey): Promise<void> {
     return this.#coordination.announce({ kind: 'client-id-taken', clientId, user });
   }
 
   /**
-   * Lets go of the id, for a user who connects elsewhere.
-   * @throws Refusal `exists` where it stays with somebody else.
+   * Releases the id, for a user who connects to another process.
+   * @throws Refusal `exists` where somebody else uses the id here.
    */
   async letGo(clientId: string, user: UserKey): Promise<void> {
     const reservedBy = this.#reserved.get(clientId);
@@ -50,7 +50,7 @@ export class ClientIds {
   }
 
   /**
-   * Runs the declaration of a gateway of this id.
+   * Runs `create`, which declares a gateway of this id.
    * @throws Refusal `exists` when another signed-in user uses the id, here or in another process.
    */
   async declare(id: string, user: UserKey, create: () => Promise<void>): Promise<void> {

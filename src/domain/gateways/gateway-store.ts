@@ -1,4 +1,4 @@
-// Storage of gateways.
+// The store of gateways, as the domain needs it; engines implement it.
 import type { BatchRange } from '../../base/in-batches.ts';
 import type { Filter } from '../devices/filter.ts';
 import type { HandoverOptions } from '../devices/handover-store.ts';
@@ -24,13 +24,13 @@ export interface GatewayStore {
   /** Gateways after `after` in order of creation that the audience may see and that match the filter. */
   list(query: GatewayListQuery & BatchRange): Promise<Gateway[]>;
   count(query: GatewayListQuery): Promise<number>;
-  /** Gateways of these ids, in no order. */
+  /** Gateways with these ids, in any order. */
   listByIds(ids: readonly GatewayId[]): Promise<Gateway[]>;
   /** @throws Refusal `exists` when the id is taken. */
   create(draft: GatewayDraft & { visibility: Visibility }, owner: UserKey, atMs: number): Promise<void>;
   update(gateway: GatewayKey, change: GatewayChange, atMs: number): Promise<void>;
   setOwner(gateway: GatewayKey, owner: UserKey, atMs: number, options?: HandoverOptions): Promise<void>;
   remove(gateway: GatewayKey): Promise<void>;
-  /** Stores last-seen times; removed gateways are ignored, and so are times before the stored one. */
+  /** Stores last-seen times. Removed gateways are ignored, and so are times before the stored one. */
   saveLastSeen(updates: readonly LastSeenUpdate[]): Promise<void>;
 }

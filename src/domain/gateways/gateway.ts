@@ -1,4 +1,4 @@
-// A gateway (spec 2.4, contract 6): transports readings of devices to the service.
+// A gateway (spec 2.4, contract 6), which transports readings of devices to the service.
 import type { Json } from '../../base/text/json.ts';
 import type { Visibility } from '../permissions/visibility.ts';
 import type { UserKey } from '../users/user.ts';
@@ -13,7 +13,7 @@ export interface GatewayFields {
   readonly location?: Json;
 }
 
-/** A device to be created. */
+/** A gateway to be created. */
 export interface GatewayDraft extends Omit<GatewayFields, 'visibility'> {
   readonly id: GatewayId;
   readonly visibility?: Visibility;
@@ -29,11 +29,11 @@ export interface Gateway extends GatewayFields {
   /** Milliseconds since 1970 UTC. */
   readonly dateCreatedMs: number;
   readonly dateModifiedMs: number;
-  /** The stored time of its last activity; presence.ts may know a later one. */
+  /** When it was last active, as stored; presence.ts may know a later time. */
   readonly lastSeenMs?: number;
 }
 
-/** A gateway with its present state. */
+/** A gateway with what presence.ts knows: whether it is connected, and the later time of activity. */
 export interface SeenGateway extends Gateway {
   readonly connected: boolean;
 }

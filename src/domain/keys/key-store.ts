@@ -1,4 +1,4 @@
-// Storage of API keys. Only the hash of a key is stored.
+// The store of API keys, as the domain needs it; engines implement it. It has only the hash of a key.
 import type { UserKey } from '../users/user.ts';
 import type { ApiKey } from './key.ts';
 
@@ -11,6 +11,6 @@ export interface KeyStore {
   remove(id: string): Promise<void>;
   /** Removes all keys of a user. */
   removeAll(owner: UserKey): Promise<void>;
-  /** Stores when a key was used; does nothing where it was removed. */
+  /** Stores when a key was used last; does nothing where the key was removed. */
   noteUse(id: string, atMs: number): Promise<void>;
 }

@@ -1,8 +1,8 @@
-// An API key: lets a machine act for its owner, restricted to scopes and devices (contract 2).
+// An API key, which lets a machine act for its owner, restricted to scopes and devices (contract 2).
 import { noScopes, type ScopeName, type ScopeSet, scopeNames, scopesOn } from '../scopes.ts';
 import type { KeyScopes, User, UserKey } from '../users/user.ts';
 
-/** The scopes a key may have: those of contract 3, reading metrics, and acting as admin. */
+/** The scopes that a key may have: those of contract 3, reading metrics, and acting as admin. */
 export const keyScopeNames = [...scopeNames, 'metrics:view', 'admin'] as const;
 export type KeyScopeName = ScopeName | 'metrics:view' | 'admin';
 
@@ -27,14 +27,14 @@ export interface ApiKey extends KeyDraft {
 
 const allScopes: ScopeSet = scopesOn.device | scopesOn.gateway | scopesOn.project;
 
-/** The restriction that the key puts on its owner's rights. */
+/** How the key restricts its owner's rights. */
 export function keyScopesOf({ id, scopes, devices }: ApiKey, owner: User): KeyScopes {
   const admin = scopes?.includes('admin') === true;
   const metrics = scopes?.includes('metrics:view') === true && owner.admin;
   const named = (scopes ?? []).reduce((set: ScopeSet, name) => set | bitOf(name), noScopes);
   // A key restricted to devices may access gateways and projects only where their scopes are named.
   const unnamed = devices === undefined ? allScopes : scopesOn.device;
-  // A key for metrics alone may access no record.
+  // A key for metrics alone may not access any record.
   const isForRecords = scopes === undefined || scopes.some((name) => name !== 'metrics:view');
   return {
     keyId: id,

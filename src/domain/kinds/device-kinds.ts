@@ -1,5 +1,5 @@
-// Kinds of sensors and actuators used in the field. A table of our own, because QUDT has only quantities and units.
-// What a sensor measures is given by QUDT's quantity kinds where these exist.
+// Kinds of sensors and actuators that are used in the field: a table of our own, because QUDT has only quantities and
+// units. It names QUDT's quantity kinds where these exist. Read by kinds.ts.
 
 /** Id, label, and the ids of the quantity kinds it usually measures. */
 export const sensorKindLines: readonly string[] = [

@@ -1,20 +1,20 @@
-// Vocabularies for describing sensors and actuators: kinds, quantities, units. Suggestions for people; a sensor may
-// have any text.
+// Vocabularies for describing sensors and actuators: kinds, quantities, units. They are suggestions for people; a
+// sensor may have any text.
 import { actuatorKindLines, sensorKindLines } from './device-kinds.ts';
 import qudt from './qudt.json' with { type: 'json' };
 
 export interface Kind {
   readonly id: string;
   readonly label: string;
-  /** Of a unit: its symbol. */
+  /** The symbol of a unit. */
   readonly symbol?: string;
-  /** Of a unit or a kind of sensor: ids of quantity kinds. */
+  /** Ids of the quantity kinds of a unit or of a kind of sensor. */
   readonly quantityKinds?: readonly string[];
-  /** Of a quantity kind: ids of the broader ones, whose units it shares. */
+  /** Ids of the broader quantity kinds of a quantity kind, whose units it shares. */
   readonly broader?: readonly string[];
-  /** Of a kind of actuator: the type its values usually have. */
+  /** The type that values of this kind of actuator usually have. */
   readonly valueType?: string;
-  /** Its IRI. */
+  /** The IRI of the entry in its vocabulary. */
   readonly iri?: string;
 }
 
@@ -40,7 +40,7 @@ export function listKinds(vocabulary: Vocabulary, { text, quantityKind }: KindQu
   );
 }
 
-/** The quantity kind and all broader ones: atmospheric pressure is measured in units of pressure. */
+/** The quantity kind and all broader ones. Atmospheric pressure, for example, is measured in units of pressure. */
 function withBroader(quantityKind: string): ReadonlySet<string> {
   const kinds = new Map(kindsOf('quantity_kinds').map((kind) => [kind.id, kind]));
   const found = new Set([quantityKind]);

@@ -9,9 +9,9 @@ export interface LivePoint extends Datapoint {
   readonly seq: number | undefined;
 }
 
-/** What a reader that comes back had last. */
+/** The last datapoint that a returning reader has. */
 export interface ResumePoint {
-  /** Order of arrival; 0 where unknown. */
+  /** Its order of arrival; 0 where the reader does not know it. */
   readonly seq: number;
   /** When it was received, in milliseconds since 1970 UTC; undefined where the reader does not say. */
   readonly receivedMs: number | undefined;

@@ -1,6 +1,6 @@
-// Live streams: sends what is committed for a device to its readers (contract 10), from the feed only. Taking from the
-// feed only enqueues (I4); each delivery asks the permission function for the present actor (I6). A stream ends with a
-// reason when its reader is too slow, or its token, permission or device ends.
+// Live streams: sends everything that is committed for a device to its readers (contract 10). Takes it from the feed,
+// and there only enqueues (I4). Each delivery asks the permission function for the present actor (I6). A stream ends
+// with a reason when its reader is too slow, or its token, permission or device ends.
 
 import { Refusal } from '../../base/refusal.ts';
 import type { Caller } from '../callers/caller.ts';
@@ -31,7 +31,7 @@ export interface LiveRequest {
   /** Returns the actor with present rights. @throws Refusal `unauthenticated` */
   readonly actorNow: () => Promise<Actor>;
   readonly calibrated: boolean;
-  /** The last datapoint the reader has, if it was connected before. */
+  /** The last datapoint that the reader has, if it was connected before. */
   readonly last: ResumePoint | undefined;
 }
 
@@ -116,12 +116,15 @@ export class Live {
     return stream;
   }
 
-  /** The events for what was committed, if the reader may still have them. @throws Refusal where it may not. */
+  /**
+   * The events for a committed push or setting, if the reader may still have them. Undefined: only checks. @throws
+   * Refusal where the reader may not have them.
+   */
   async #toEvents(opened: Device, request: LiveRequest, committed: Committed | undefined): Promise<LiveEvent[]> {
     const device = await this.#directory.find(opened.id);
     if (device?.key !== opened.key) throw new Refusal('not-found', `The device ${opened.id} was removed.`);
     this.#permissions.require(await request.actorNow(), device, scope.dataView);
-    // A removed device with the same id is another one.
+    // Another device may have the id of a removed one.
     if (committed === undefined || committed.device.key !== device.key) return [];
     if (committed.kind === 'actuator') {
       return [{ kind: 'actuator', actuator: committed.actuator.id, valueJson: committed.valueJson }];
@@ -152,7 +155,10 @@ export class Live {
     this.#count += 1;
   }
 
-  /** Ends the oldest stream of the caller with the most, if that has more than the new stream's caller would have. */
+  /**
+   * Ends the oldest stream of the caller with the most, if that caller has more than the new stream's caller would
+   * have.
+   */
   #freeSlotFor(newcomer: Caller): boolean {
     let heaviest: LiveStream | undefined;
     for (const streams of this.#streams.values()) {
@@ -178,7 +184,7 @@ export class Live {
 const retryAfterS = 30;
 
 interface StreamParts {
-  /** Whose share of streams, and of bytes waiting in them, it uses. */
+  /** The caller whose share of streams, and of bytes waiting in them, it uses. */
   readonly caller: Caller;
   readonly bytesMax: number;
   readonly heartbeatMs: number;
@@ -194,10 +200,10 @@ class LiveStream {
   #queue: Committed[] = [];
   #bytes = 0;
   #reason: string | undefined;
-  /** Why the reader may have no more, once it has what came before. */
+  /** Why the reader may have no more events; sent after the events before it. */
   #failure: unknown;
   #isOver = false;
-  /** True when its share has been given back. */
+  /** True when its share of streams has been given back. */
   #isFree = false;
   #wake: () => void = () => {};
 
@@ -209,7 +215,7 @@ class LiveStream {
     return this.#parts.caller;
   }
 
-  /** Enqueues; cuts the stream where too much waits. */
+  /** Enqueues; ends the stream where too much waits already. */
   take(committed: Committed): void {
     if (this.#reason !== undefined || (committed.kind === 'sensor' && committed.readings.length === 0)) return;
     const { caller, bytesMax, byteShare } = this.#parts;
@@ -225,13 +231,13 @@ class LiveStream {
     this.#wake();
   }
 
-  /** Ends the stream with a reason after everything that waits. Once. */
+  /** Ends the stream with a reason, after everything that waits. Only the first reason counts. */
   end(reason: string): void {
     this.#reason ??= reason;
     this.#wake();
   }
 
-  /** Ends the stream with a reason and drops what waits; its share is free at once, whether it is read or not. */
+  /** Ends the stream with a reason, and drops what waits. Its share is free at once, even if it is never read. */
   cut(reason: string): void {
     this.#reason ??= reason;
     this.#drop();
@@ -291,18 +297,18 @@ class LiveStream {
     }
   }
 
-  /** The events of what waits, up to about a step of them. */
+  /** The next waiting events, about one step of them. */
   async #nextEvents(): Promise<LiveEvent[]> {
     const events: LiveEvent[] = [];
     for (let committed = this.#queue.shift(); committed !== undefined; committed = this.#queue.shift()) {
       this.#count(-bytesOf(committed));
       const more = await this.#parts.toEvents(committed).catch((error: unknown) => {
         if (events.length === 0) throw error;
-        // What the reader might have comes before the reason why it may have no more.
+        // Events before the refusal are still sent; the refusal follows them.
         this.#failure = error;
         return [];
       });
-      // One push may have more than fit into the arguments of a call.
+      // One push may have more events than fit into the arguments of a call.
       if (events.length === 0 && more.length >= stepEvents) return more;
       events.push(...more);
       if (events.length >= stepEvents || this.#failure !== undefined) break;

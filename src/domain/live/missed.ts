@@ -1,7 +1,7 @@
-// The datapoints that a reader of a live stream missed while it was disconnected, read from the store. Where the order
-// of arrival is no longer known, datapoints count that were received after the reader's last one: each sensor is read
-// backwards until a hundred in a row were received before it. Datapoints with much older timestamps may be missed; a
-// read of values finds them.
+// The datapoints that a reader of a live stream missed while it was disconnected, read from the store. The order of
+// arrival of sealed datapoints is no longer known, so a sealed one counts if it was received after the reader's last
+// one. Each sensor is read backwards in steps of a hundred, until all of a step were received before. So datapoints
+// with much older timestamps may be missed; a read of values finds them.
 import { limits } from '../../config/limits.ts';
 import type { Caller } from '../callers/caller.ts';
 import { loopTurns } from '../callers/loop-turns.ts';
@@ -20,7 +20,8 @@ interface Missed {
 }
 
 /**
- * The datapoints that arrived after the reader's last one, in order of arrival; a gap first where there are too many.
+ * The datapoints that arrived after the reader's last one, in order of arrival. A gap comes first where there are too
+ * many.
  */
 export async function missedSince(
   series: Pick<Series, 'latest' | 'range'>,
@@ -46,7 +47,7 @@ export async function missedSince(
   return isTooMuch ? [{ kind: 'gap' }, ...events] : events;
 }
 
-/** Keeps one more than is sent, which shows that there were more. */
+/** Keeps one more than is sent, to show that there were more. */
 function keepNewest(missed: Missed[]): void {
   if (missed.length <= limits.liveMissedMax + 1) return;
   missed.sort(compareArrival);
@@ -80,7 +81,10 @@ function livePointsOf(columns: Columns): LivePoint[] {
   return datapointsOf(columns).map((point, index) => ({ ...point, seq: columns.seqs?.[index] || undefined }));
 }
 
-/** A sealed datapoint counts where it was received in a later millisecond than the reader's last. */
+/**
+ * Whether the reader missed the datapoint. A sealed one counts if it was received in a later millisecond than the
+ * reader's last.
+ */
 function isMissed({ seq, receivedMs }: LivePoint, last: ResumePoint): boolean {
   return seq === undefined ? receivedMs > (last.receivedMs ?? Number.POSITIVE_INFINITY) : seq > last.seq;
 }

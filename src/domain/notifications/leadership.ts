@@ -1,5 +1,6 @@
-// The right to do work of which there is one in all processes, for the outbox and the watcher of rules. It is asked for
-// before each step, so that a process goes on where the last holder has ended, and stops where it has lost the lease.
+// The lease for work that only one of all processes does: the outbox, and the evaluation of rules. It is asked for
+// before each step, so that a process takes over when the last holder has ended, and stops when it has lost the
+// lease.
 import { LeaseLost } from '../lease-lost.ts';
 import type { Coordination, Lease, LeaseName } from '../ports/coordination.ts';
 
@@ -25,14 +26,18 @@ export class Leadership {
     return this.#lease?.isHeld === true ? this.#lease : undefined;
   }
 
-  /** The lease that this process had last, held or not: what was begun under it is stored under it. */
+  /**
+   * The lease that this process had last, whether it still holds it: results of work begun under it are stored under
+   * it.
+   */
   get latest(): Lease | undefined {
     return this.#lease;
   }
 
   /**
-   * The lease, if this process has it. Takes it where nobody holds it; `begin` then makes ready for the work, and where
-   * that fails the lease is given back.
+   * The lease, if this process has it; takes it where nobody holds it. A new lease calls `begin`, which prepares the
+   * work; if that fails, the lease is given back.
+   * @throws what `begin` throws, except LeaseLost.
    */
   async take(begin: (lease: Lease) => Promise<void>): Promise<Lease | undefined> {
     if (this.lease !== undefined) return this.lease;
@@ -50,7 +55,7 @@ export class Leadership {
     return this.lease;
   }
 
-  /** Gives the lease back, or stops believing in one that the store has refused. */
+  /** Gives the lease back; also called when the store has refused writes under it. */
   async release(): Promise<void> {
     await this.#lease?.release();
   }

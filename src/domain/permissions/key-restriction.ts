@@ -1,10 +1,10 @@
-// Restricts a user's rights to those of an API key: a part of the permission function (I6), for every kind of record.
-// Called by permission.ts alone, so that every protocol passes it.
+// Restricts a user's rights to those of an API key, as a part of the permission function (I6), for every kind of
+// record. Called by permission.ts alone, so that no protocol can bypass it.
 
 import { noScopes, type RecordKind, type ScopeSet, scopesOn } from '../scopes.ts';
 import type { Actor } from '../users/user.ts';
 
-/** The scopes that remain of those held on a record; all of them without an API key. */
+/** The scopes held on a record that the API key leaves; all of them without a key. */
 export function restrictedToKey(
   { keyScopes }: Actor,
   record: { readonly kind: RecordKind; readonly id: string },
@@ -15,7 +15,7 @@ export function restrictedToKey(
   return held & keyScopes.scopes;
 }
 
-/** The same for a list: the scopes that remain, and the only ids that count. */
+/** The same for lists: the scopes that remain of those wanted, and the only ids that count. */
 export function audienceOfKey(
   { keyScopes }: Actor,
   wanted: ScopeSet,

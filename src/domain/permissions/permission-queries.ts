@@ -1,5 +1,5 @@
-// Lists the records on which an actor holds rights, with these rights (spec 2.7, contract 3). Reads only what the
-// permission function needs, in bounded steps, so that memory does not depend on the size of the fleet.
+// Lists the records on which an actor has rights, and these rights (spec 2.7, contract 3). Reads only what the
+// permission function needs, in bounded steps, so that memory does not depend on the number of records.
 import { type BatchRange, inBatches } from '../../base/in-batches.ts';
 import { limits } from '../../config/limits.ts';
 import { loopTurns } from '../callers/loop-turns.ts';
@@ -7,12 +7,12 @@ import { noScopes, type RecordKind, type ScopeSet, scopesOn } from '../scopes.ts
 import type { Actor } from '../users/user.ts';
 import type { Audience, Permissions, ProtectedRecord } from './permission.ts';
 
-/** A record with its key, which gives the order of creation. */
+/** A record with its key; keys ascend in order of creation. */
 export type OrderedRecord = ProtectedRecord & { readonly key: number };
 
 export interface ProtectedRecordStore {
   count(kind: RecordKind, audience: Audience): Promise<number>;
-  /** Records after `after` in order of creation; of their shares only that with the audience's user. */
+  /** Records after `after` in order of creation. Of their shares, each has only the one with the audience's user. */
   list(kind: RecordKind, query: BatchRange & { readonly audience: Audience }): Promise<OrderedRecord[]>;
 }
 
@@ -36,7 +36,7 @@ export class PermissionQueries {
     this.#permissions = parts.permissions;
   }
 
-  /** The records of a kind, or a page of them, on which the actor holds any scope. */
+  /** The records of a kind, or a page of them, on which the actor has any scope. */
   async list(
     actor: Actor,
     kind: RecordKind,

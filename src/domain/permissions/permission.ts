@@ -1,6 +1,6 @@
-// The one function that decides who may do what with a device, a gateway or a project (I6), for every protocol: v2, v1,
-// MQTT, live streams. Lists take their filter from `audienceOf`, which expresses the same rule as a condition for the
-// store.
+// The only function that decides who may do what with a device, a gateway or a project (I6), for every protocol: v2,
+// v1, MQTT, live streams. Lists get their filter from `audienceOf`, which expresses the same rule as a condition for
+// the store.
 import { Refusal } from '../../base/refusal.ts';
 import {
   noScopes,
@@ -19,7 +19,7 @@ import type { Visibility } from './visibility.ts';
 /** What callers without a token may do: `full` (act as owner of what guest owns), `push` (create and push), `none`. */
 export type GuestAccess = 'full' | 'push' | 'none';
 
-/** The fields that decide permission. A project is always private; gateways and projects have no shares. */
+/** The fields of a record that decide permission. A project is always private; gateways and projects have no shares. */
 export interface ProtectedRecord {
   readonly kind: RecordKind;
   readonly id: string;
@@ -28,22 +28,22 @@ export interface ProtectedRecord {
   readonly shares?: ReadonlyMap<UserKey, ScopeSet>;
 }
 
-/** A reason for rights on a record, and these rights. */
+/** A reason why an actor has rights on a record, and these rights. */
 export interface PermissionReason {
   readonly reason: 'owner' | 'admin' | 'public' | 'share';
   readonly scopes: ScopeSet;
 }
 
 /**
- * Who holds a right, as a condition: on everything, or on public records, records owned by the user, and records shared
- * with the user.
+ * Which records an actor has a right on, as a condition for the store: all, or public ones, ones that the user owns,
+ * and ones that are shared with the user.
  */
 export type Audience = {
-  /** The only ids that count, where an API key names them. */
+  /** The only ids that count, where an API key names ids. */
   readonly only?: readonly string[];
   /** The caller (`Caller.key`), because long reads take turns by caller. */
   readonly caller?: string;
-  /** True once the answer can reach nobody (`Actor.isGone`). */
+  /** True once nobody can receive the answer (`Actor.isGone`). */
   readonly isGone?: () => boolean;
 } & (
   | { readonly all: true }
@@ -67,7 +67,7 @@ export class Permissions {
     return this.#guestAccess;
   }
 
-  /** Takes effect at once for everybody. */
+  /** Sets the access of guests, with effect from now on. */
   set guestAccess(access: GuestAccess) {
     this.#guestAccess = access;
   }
@@ -77,7 +77,7 @@ export class Permissions {
     return this.#guestAccess === 'none';
   }
 
-  /** The scopes the actor holds on the record (contract 3). */
+  /** The scopes that the actor has on the record (contract 3). */
   scopesOf(actor: Actor, record: ProtectedRecord): ScopeSet {
     return restrictedToKey(actor, record, this.#scopesOfUser(actor, record));
   }
@@ -89,7 +89,10 @@ export class Permissions {
     return record.visibility === 'public' ? (publicScopes & scopesOn[record.kind]) | shared : shared;
   }
 
-  /** @throws Refusal `forbidden` (or `unauthenticated` for a guest where guests are switched off). */
+  /**
+   * Requires all scopes of `needed`. @throws Refusal `forbidden`; `unauthenticated` for a guest where guests are
+   * refused.
+   */
   require(actor: Actor, record: ProtectedRecord, needed: ScopeSet): void {
     const held = this.scopesOf(actor, record);
     if ((held & needed) === needed) return;
@@ -98,17 +101,18 @@ export class Permissions {
     throw new Refusal('forbidden', `You need the right ${missing} on ${record.kind} ${record.id}.`);
   }
 
-  /** Whether the actor may set values of the device's actuators. That a device is public gives nobody this right. */
+  /** Whether the actor may set values of the device's actuators. A public device gives nobody this right. */
   maySetActuators(actor: Actor, device: ProtectedRecord): boolean {
     if ((this.scopesOf(actor, device) & scope.update) !== 0) return true;
     return restrictedToKey(actor, device, this.#sharedWith(actor, device) & scope.dataCreate) !== noScopes;
   }
 
-  /** Whether the actor's user may push to the device only because it is public. */
+  /** Whether the actor's user may push to the device only because the device is public. */
   isStranger(actor: Actor, device: ProtectedRecord): boolean {
     return !this.#ownsOrAdministers(actor, device) && (this.#sharedWith(actor, device) & scope.dataCreate) === 0;
   }
 
+  /** As `maySetActuators`. @throws Refusal `forbidden`, `unauthenticated` */
   requireSetActuators(actor: Actor, device: ProtectedRecord): void {
     if (this.maySetActuators(actor, device)) return;
     this.requireGuestAllowed(actor);
@@ -118,14 +122,20 @@ export class Permissions {
     );
   }
 
-  /** For actions of the owner and admins only; an API key must in addition hold a right on the record. */
+  /**
+   * Requires the owner or an admin. An API key must have a right on the record, too. @throws Refusal `forbidden`,
+   * `unauthenticated`
+   */
   requireOwner(actor: Actor, record: ProtectedRecord): void {
     if (this.#ownsOrAdministers(actor, record) && this.scopesOf(actor, record) !== noScopes) return;
     this.requireGuestAllowed(actor);
     throw new Refusal('forbidden', `Only the owner of ${record.kind} ${record.id} or an admin may do this.`);
   }
 
-  /** Everybody who is let in may create; an API key needs the right to change the new record. */
+  /**
+   * Requires the right to create. Everybody who is not refused has it; an API key needs the right to change the new
+   * record.
+   */
   requireCreate(actor: Actor, record: { readonly kind: RecordKind; readonly id: string }): void {
     this.requireGuestAllowed(actor);
     const needed = updates & scopesOn[record.kind];
@@ -134,20 +144,23 @@ export class Permissions {
     throw new Refusal('forbidden', `This API key lacks the scope ${name} for ${record.id}, which creating needs.`);
   }
 
-  /** Accounts, passwords, keys, shares and owners are never managed with an API key (contract 2). */
+  /** Refuses API keys: they never manage accounts, passwords, keys, shares and owners (contract 2). */
   requireNoKey(actor: Actor, managed: string): void {
     if (actor.keyScopes === undefined) return;
     throw new Refusal('forbidden', `An API key does not manage ${managed}. Sign in with username and password.`);
   }
 
-  /** Settings of the service are changed by admins, not with API keys. */
+  /** Requires an admin without an API key, who may change settings of the service. */
   requireSettings(actor: Actor): void {
     this.requireNoKey(actor, 'settings');
     this.requireGuestAllowed(actor);
     if (!actor.admin) throw new Refusal('forbidden', 'Only an admin reads and changes the settings of the service.');
   }
 
-  /** Metrics reveal how much there is of everything: for admins, and for keys that admins made for them. */
+  /**
+   * Requires the right to read metrics, which reveal how much there is of everything: admins have it, and keys that
+   * admins made for this.
+   */
   requireMetrics(actor: Actor): void {
     if (actor.admin || actor.keyScopes?.metrics === true) return;
     const right = 'the token of an admin, or an API key with the scope metrics:view that an admin made';
@@ -155,14 +168,14 @@ export class Permissions {
     throw new Refusal('forbidden', `The figures need ${right}.`);
   }
 
-  /** Whether messages that belong to no record may pass between the actor's connections. */
+  /** Whether messages that belong to no record may pass between the connections of the actor's user. */
   mayRelay(actor: Actor, kind: 'user' | 'gateway'): boolean {
     if (actor.guest) return false;
     if (actor.keyScopes === undefined || actor.keyScopes.whole) return true;
     return kind === 'gateway' && (actor.keyScopes.scopes & scope.gatewayUpdate) !== 0;
   }
 
-  /** A rule acts with all rights of its author, so a restricted API key may not manage rules. */
+  /** Refuses restricted API keys, because a rule acts with all rights of its author. */
   requireRules(actor: Actor): void {
     this.requireGuestAllowed(actor);
     if (actor.keyScopes === undefined || actor.keyScopes.whole) return;
@@ -172,7 +185,7 @@ export class Permissions {
     );
   }
 
-  /** Rules, and messages, are for their author and admins. */
+  /** Requires the author of a rule or message, or an admin. */
   requireAuthor(
     actor: Actor,
     rule: { readonly id: string; readonly authorKey: UserKey; readonly noun?: 'message' },
@@ -185,28 +198,31 @@ export class Permissions {
     );
   }
 
-  /** Whose rules a list shows, consistent with `requireAuthor`. */
+  /** Whose rules a list shows; consistent with `requireAuthor`. */
   rulesOf(actor: Actor): 'all' | 'own' | 'none' {
     this.requireRules(actor);
     if (actor.admin) return 'all';
     return this.#isOrAdministers(actor, actor.key) ? 'own' : 'none';
   }
 
-  /** Heartbeats are allowed to users who may change the gateway, and to everybody where it is public (contract 6). */
+  /**
+   * Requires the right to send heartbeats: users who may change the gateway have it, and everybody where it is public
+   * (contract 6).
+   */
   requireHeartbeat(actor: Actor, gateway: ProtectedRecord): void {
     this.requireGuestAllowed(actor);
     if (gateway.visibility !== 'public') this.require(actor, gateway, scope.gatewayUpdate);
   }
 
   /**
-   * Whether the actor may connect by MQTT as the gateway and exchange messages with it (contract 8): where they may
-   * change it.
+   * Whether the actor may connect by MQTT as the gateway and exchange messages with it (contract 8): those may who
+   * may change it.
    */
   mayActFor(actor: Actor, gateway: ProtectedRecord): boolean {
     return (this.scopesOf(actor, gateway) & scope.gatewayUpdate) !== 0;
   }
 
-  /** The reasons of the actor's rights on the record; together they give `scopesOf`. */
+  /** Why the actor has which rights on the record; all reasons together give `scopesOf`. */
   reasonsOf(actor: Actor, record: ProtectedRecord): readonly PermissionReason[] {
     const held = this.scopesOf(actor, record);
     const own = this.#ownsOrAdministers(actor, record) ? scopesOn[record.kind] : noScopes;
@@ -221,19 +237,22 @@ export class Permissions {
       .filter(({ scopes }) => scopes !== noScopes);
   }
 
-  /** @throws Refusal `unauthenticated` where guests are switched off and the caller is one. */
+  /** Refuses guests where guest access is `none`. @throws Refusal `unauthenticated` */
   requireGuestAllowed(actor: Actor): void {
     if (actor.guest && this.#guestAccess === 'none') {
       throw new Refusal('unauthenticated', 'This service takes no calls without a token. Sign in first.');
     }
   }
 
-  /** False for guests who may not act as owner of guest's records. */
+  /** Whether the actor may act as an owner; false for guests who may not act as owner of guest's records. */
   mayOwn(actor: Actor): boolean {
     return !actor.guest || this.#guestAccess === 'full';
   }
 
-  /** The records on which `scopesOf` has at least one of these scopes, all of one kind of record. */
+  /**
+   * The records on which the actor has at least one of these scopes by `scopesOf`. The scopes must be of one kind of
+   * record.
+   */
   audienceOf(actor: Actor, needed: ScopeSet): Audience {
     const { wanted: shared, ...narrowing } = audienceOfKey(actor, needed);
     const { isGone } = actor;

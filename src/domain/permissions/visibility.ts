@@ -2,15 +2,18 @@
 import { Refusal } from '../../base/refusal.ts';
 import { type Actor, guestUsername } from '../users/user.ts';
 
-/** Who sees a record: everybody, or those who hold a right on it. */
+/** Who sees a record: everybody, or only users who have a right on it. */
 export type Visibility = 'public' | 'private';
 
-/** Records of guest are public; others as asked for, or by default. */
+/** The visibility of a new record: public for guest, otherwise as asked for, or the default. */
 export function visibilityOfNew(actor: Actor, asked: Visibility | undefined, fallback: Visibility): Visibility {
   return actor.guest ? 'public' : (asked ?? fallback);
 }
 
-/** @throws Refusal `forbidden` when a record of guest, or a record by guest, would become private. */
+/**
+ * Checks a change of visibility. @throws Refusal `forbidden` when guest, or a record of guest's, would become
+ * private.
+ */
 export function assertMayChangeVisibility(
   visibility: Visibility | undefined,
   by: { readonly actor: Actor; readonly owner: string },
@@ -19,7 +22,7 @@ export function assertMayChangeVisibility(
   throw new Refusal('forbidden', 'What guest owns is public. Hand it over to a user first.');
 }
 
-/** @throws Refusal `conflict` when a private record would become guest's. */
+/** Checks a new owner. @throws Refusal `conflict` when a private record would become guest's. */
 export function assertMayOwn(username: string, record: { readonly kind: string; readonly visibility: Visibility }) {
   if (username !== guestUsername || record.visibility === 'public') return;
   throw new Refusal(

@@ -1,7 +1,6 @@
-// All that one process tells the others that use the same data: each kind is a change of what they hold in memory, or what
-// their subscribers are told. Plain
-// values, because another engine sends them over a network. What each process does on them is in
-// wiring/wire-announcements.ts.
+// Everything that one process tells the other processes on the same data. Each kind is a change of records that they
+// hold in memory, or a message that their subscribers must get. Plain values, because another engine may send them
+// over a network. What each process does on them is in wiring/wire-announcements.ts.
 import type { OriginalMessage } from '../datapoints/feed.ts';
 import type { ActuatorId } from '../devices/actuator.ts';
 import type { DeviceId } from '../devices/device.ts';
@@ -11,7 +10,7 @@ import type { NotificationId } from '../notifications/rules/notification.ts';
 import type { SessionRevocation } from '../users/session-revocation.ts';
 import type { User, UserKey } from '../users/user.ts';
 
-/** Under which a user is looked up and held in memory. */
+/** The names under which a user is looked up and cached. */
 export type UserNames = Pick<User, 'key' | 'id' | 'username'>;
 
 export type Announcement =
@@ -27,7 +26,7 @@ export type Announcement =
   | { readonly kind: 'sign-in-revoked'; readonly revocation: SessionRevocation }
   /** A device, one of its parts or a share of it was changed, or it was handed over. */
   | { readonly kind: 'device-changed'; readonly device: DeviceId }
-  /** An actuator was set: delivered to the subscribers and live streams of each process. */
+  /** An actuator was set; each process delivers this to its subscribers and live streams. */
   | {
       readonly kind: 'actuator-set';
       readonly device: DeviceId;
@@ -42,17 +41,17 @@ export type Announcement =
       readonly sensor?: SensorId | undefined;
       readonly isLeaving: boolean;
     }
-  /** A gateway was changed, handed over or removed; without an id: any may have been. */
+  /** A gateway was changed, handed over or removed; without an id, any gateway may have been. */
   | { readonly kind: 'gateway-changed'; readonly gateway?: GatewayId }
   | { readonly kind: 'guest-access-changed' }
   | { readonly kind: 'quotas-changed'; readonly user: UserKey }
   /** A rule was created, changed or removed. */
   | { readonly kind: 'rule-changed'; readonly rule: NotificationId }
-  /** Messages wait on these channels for the process that sends. */
+  /** Messages wait on these channels; the process that sends must look at them. */
   | { readonly kind: 'messages-waiting'; readonly channels: readonly string[] }
   /**
-   * A client of this user connects under this id: who serves the id lets go of its session. Refused (`exists`) where the
-   * id stays with somebody else.
+   * A client of this user connects under this id: the process that serves the id must end its session. Refused
+   * (`exists`) where the id stays with somebody else.
    */
   | { readonly kind: 'client-id-taken'; readonly clientId: string; readonly user: UserKey }
   /** This user declares a gateway of this id. Refused (`exists`) where it is the client id of somebody else. */
@@ -61,8 +60,8 @@ export type Announcement =
   | { readonly kind: 'anything-changed' };
 
 /**
- * What a process does on each kind of announcement; resolves when it is applied. Those of client ids may throw a Refusal,
- * which who has announced them gets.
+ * What a process does on each kind of announcement; resolves when the change is applied. Handlers for client ids may
+ * throw a Refusal, which the announcing process gets.
  */
 export type AnnouncementHandlers = {
   readonly [K in Announcement['kind']]: (announcement: Extract<Announcement, { readonly kind: K }>) => Promise<void>;

@@ -1,5 +1,5 @@
-// The storage engine: all that the service needs of what keeps its data, in one look. server.ts, the metrics and the wiring
-// know this interface alone; which engine it is decides engines/open.ts.
+// The storage engine: everything that the service needs from the code that keeps its data. server.ts, the metrics and
+// the wiring know only this interface; engines/open.ts decides which engine it is.
 import type { DataUsage } from '../datapoints/ingest/storage-quota.ts';
 import type { CommitLog } from './commit-log.ts';
 import type { Coordination } from './coordination.ts';
@@ -13,7 +13,7 @@ export interface Engine {
   readonly series: Series;
   readonly coordination: Coordination;
   readonly figures: EngineFigures;
-  /** What MQTT stores; opened once. */
+  /** Opens the storage of MQTT sessions. Call once. */
   openMqttSessions(rules: MqttSessionRules): MqttSessions;
   /** Bytes that the data takes on its disk, and bytes free there. Called about once a second. */
   usage(): Promise<DataUsage>;
@@ -25,32 +25,32 @@ export interface Engine {
   close(): Promise<void>;
 }
 
-/** Figures for the metrics and for readiness, at hand in memory. */
+/** Figures for the metrics and for readiness, which are read from memory. */
 export interface EngineFigures {
-  /** Why writes are refused, or datapoints among them, for people; undefined while they are not. */
+  /** Why writes, or only writes of datapoints, are refused, for people; undefined while they are accepted. */
   readonly refusesBecause: string | undefined;
-  /** Units of writes refused since the start because of that. */
+  /** Units of writes that were refused since the start for such a reason. */
   readonly refusedWrites: number;
   /** Datapoints in the log that have not been sealed. */
   readonly logDatapoints: number;
   readonly reads: ReadCounts;
 }
 
-/** Steps of long reads, which wait for their turn. */
+/** Counts of steps of long reads, which wait for their turn. */
 export interface ReadCounts {
-  /** Begun since the start. */
+  /** Steps begun since the start. */
   readonly made: number;
-  /** Not made, because whoever asked had gone before their turn came. */
+  /** Steps that were dropped, because the asker had gone before their turn came. */
   readonly dropped: number;
-  /** Waiting now. */
+  /** Steps that wait at present. */
   readonly waiting: number;
 }
 
 export interface EngineObserver {
-  /** A commit reached the disk, and how long that took. */
+  /** A commit reached the disk; `durationMs`: how long that took. */
   onCommit?(durationMs: number): void;
-  /** Something that is stored turned out to be damaged. */
+  /** Stored data turned out to be damaged; `what` says which, for people. */
   onDamaged?(what: string): void;
-  /** Background maintenance failed; or, where it is fatal, the engine has ended. */
+  /** Background maintenance failed; if `fatal`, the engine has ended. */
   onFailure?(error: Error, options: { readonly fatal: boolean }): void;
 }

@@ -1,10 +1,10 @@
-// What the command line does with the data beside a running server or without one: backup, restore, check. Each engine has its
-// own, because it is about how the data lies on the disk. Given by engines/open.ts.
+// What the command line does with the data, beside a running server or without one: backup, restore, check. Each
+// engine has its own, because this depends on how the data lies on the disk. engines/open.ts gives it.
 
-/** Where an engine has its data, as the settings name it: of the embedded engine, the data folder. */
+/** Where an engine has its data, as the settings name it. For the embedded engine: the data folder. */
 export type DataLocation = string;
 
-/** One thing that is wrong. */
+/** A fault that a check found. */
 export interface Finding {
   readonly what: string;
   readonly where?: FindingLocation;
@@ -29,7 +29,7 @@ export interface FindingLocation {
 
 export interface CheckReport {
   readonly name: string;
-  /** What must be true, for people. */
+  /** What the check requires to be true, for people. */
   readonly asks: string;
   readonly findings: readonly Finding[];
   readonly elapsedMs: number;
@@ -49,7 +49,7 @@ export interface BackupOptions {
   readonly onStep: OnProgress;
 }
 
-/** What a whole backup says of itself. */
+/** What a complete backup says about itself. */
 export interface BackupFacts {
   readonly madeMs: number;
   readonly bytes: number;
@@ -67,7 +67,7 @@ export interface RestoreOptions {
 
 export interface Maintenance {
   /**
-   * Makes a backup. Where the checks report findings and the options do not keep it all the same, no file is left and `seal` is
+   * Makes a backup. If the checks report findings and `keepsDamaged` is false, no file is left and `seal` is
    * undefined.
    * @throws Refusal `exists`, `conflict`, `storage`.
    */
@@ -75,14 +75,22 @@ export interface Maintenance {
     readonly reports: readonly CheckReport[];
     readonly seal: BackupFacts | undefined;
   }>;
-  /** @throws Refusal `malformed` (no whole backup), `conflict` (data in use, not empty, or a newer form), `storage`. */
+  /**
+   * Restores a backup. @throws Refusal `malformed` (not a complete backup), `conflict` (data in use, not empty, or of
+   * a newer version), `storage`.
+   */
   restore(options: RestoreOptions): Promise<{
     readonly reports: readonly CheckReport[];
     readonly seal: BackupFacts;
     readonly isRestored: boolean;
   }>;
-  /** Runs all checks on data or on the file of a backup. @throws Refusal where there is none, or it is not of this version. */
+  /**
+   * Runs all checks on data or on a backup's file. @throws Refusal where there is none, or it is of another version.
+   */
   check(dataOrFile: DataLocation, onStep: OnProgress): Promise<readonly CheckReport[]>;
-  /** Removes what cannot be read any more. @throws Refusal `conflict` where it is a backup, or not in the form of this version. */
+  /**
+   * Removes data that cannot be read any more. @throws Refusal `conflict` where it is a backup, or of another
+   * version.
+   */
   forgetDamaged(data: DataLocation): Promise<{ readonly parts: number; readonly datapoints: number }>;
 }

@@ -1,5 +1,5 @@
-// What the domain needs remembered in the registry, a store a noun. Each interface stands beside its noun; this names all of
-// them, and an engine gives one of each. Their SQL is one text for every engine (engines/shared/registry).
+// The stores of the registry, one for each noun of the domain. Each interface is in the folder of its noun; an engine
+// provides one store for each. Their SQL is the same text for every engine (engines/shared/registry).
 import type { RefreshSessionStore } from '../accounts/refresh-session-store.ts';
 import type { RetentionStore } from '../datapoints/retention-job.ts';
 import type { DeviceStore } from '../devices/device-store.ts';
@@ -33,6 +33,6 @@ export interface RegistryStores {
   readonly secrets: SecretStore;
   readonly settings: SettingStore;
   readonly users: UserStore;
-  /** What the watcher of rules remembers. */
+  /** Rules, their states and the position of the watcher. */
   readonly watch: WatchStore;
 }

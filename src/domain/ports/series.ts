@@ -1,6 +1,7 @@
-// The port of time series: the datapoints of one sensor by time, read in bounded steps, and computations made where
-// they are read, so that little travels between threads. Each read names who asks, so that an engine can
-// serve callers in turns and drops what waited for a client that has gone. Every engine passes test/storage/series.suite.ts.
+// The port of time series: the datapoints of one sensor by time, read in bounded steps, and computations that are
+// made where the datapoints are read, so that little travels between threads. Each read names its asker, so that an
+// engine can serve callers in turns and drops reads of a client that has gone. Every engine passes
+// test/storage/series.suite.ts.
 import type { Asker } from '../callers/asker.ts';
 import type { Columns } from '../datapoints/columns.ts';
 import type { ArrivedDatapoint } from '../datapoints/datapoint.ts';
@@ -12,7 +13,7 @@ import type { Calibration } from '../devices/calibration.ts';
 import type { SensorKey } from '../devices/sensor.ts';
 import type { LogPosition } from './commit-log.ts';
 
-/** A position between two datapoints of a sensor. It stays the same whatever arrives meanwhile. */
+/** A position between two datapoints of a sensor. Datapoints that arrive meanwhile do not change it. */
 export interface SeriesCursor {
   /** Time of the last datapoint before it. */
   readonly order: number;
@@ -30,9 +31,9 @@ export interface SeriesRange {
 
 export interface RangeQuery extends SeriesRange {
   readonly descending: boolean;
-  /** Number of datapoints in this step, at most. */
+  /** Maximum number of datapoints in this step. */
   readonly limit: number;
-  /** Bytes in this step, about; at least one datapoint is returned. */
+  /** Maximum of bytes in this step, about; at least one datapoint is returned. */
   readonly bytesMax?: number | undefined;
   /** Where the previous step ended. */
   readonly after?: SeriesCursor | undefined;
@@ -47,9 +48,9 @@ export interface RangeStep {
   readonly next: SeriesCursor | undefined;
 }
 
-/** A query whose answer is computed where the datapoints are read, and is small however many there are. */
+/** A query whose answer is computed where the datapoints are read; it is small, however many datapoints there are. */
 interface ComputedQuery extends Omit<RangeQuery, 'valuesOnly'> {
-  /** Calibrates the values. */
+  /** Applied to the values before the computation; undefined: values stay raw. */
   readonly calibration?: Calibration | undefined;
 }
 
@@ -64,7 +65,7 @@ export interface AggregateStep {
   readonly rows: readonly Aggregate[];
   /** Number of datapoints read. */
   readonly count: number;
-  /** The bucket that the next step may continue; at the end of the range it is the last row. */
+  /** The bucket that the next step may continue; at the end of the range, the last row. */
   readonly open: OpenBucket | undefined;
   readonly next: SeriesCursor | undefined;
 }
@@ -77,7 +78,7 @@ export interface DownsampleQuery extends ComputedQuery {
 }
 
 export interface OpenDownsampling {
-  /** Undefined where there are no more than `points`, so that all are kept. */
+  /** Undefined where the range has at most `points` datapoints, so that all are returned. */
   readonly span: Span | undefined;
   readonly column: OpenColumn | undefined;
 }
@@ -91,7 +92,7 @@ export interface DownsampleStep {
 
 export interface TextQuery extends ComputedQuery {
   readonly encoding: RowEncoding;
-  /** Rows to skip before the first one written, and rows to write at most. */
+  /** Rows to skip before the first one that is written; and rows to write at most. */
   readonly skip: number;
   readonly rowsMax: number;
 }
@@ -110,33 +111,36 @@ export interface TextStep {
 export interface Series {
   /**
    * One step of a read by time, equal times in order of arrival.
-   * @throws Refusal `damaged` where datapoints in the range cannot be read; `busy` where too many reads of the caller
-   * wait, and this is the first step, or the asker has gone before its turn came.
+   * @throws Refusal `damaged` where datapoints in the range cannot be read. `busy` for a first step where too many
+   * reads of the caller wait, or where the asker has gone before its turn came.
    */
   range(query: RangeQuery, asker: Asker): Promise<RangeStep>;
-  /** The same, aggregated by buckets of time. @throws Refusal `damaged`, `busy` */
+  /** Like `range`, aggregated by buckets of time. @throws Refusal `damaged`, `busy` */
   aggregate(query: AggregateQuery, asker: Asker): Promise<AggregateStep>;
   /**
-   * The same, downsampled for a chart; all datapoints where there are no more than `points`. @throws Refusal `damaged`,
-   * `busy`
+   * Like `range`, downsampled for a chart; all datapoints where there are at most `points`.
+   * @throws Refusal `damaged`, `busy`
    */
   downsample(query: DownsampleQuery, asker: Asker): Promise<DownsampleStep>;
-  /** The same as encoded text; `release` its buffer when it has been sent. @throws Refusal `damaged`, `busy` */
+  /** Like `range`, as encoded text; `release` its buffer when it has been sent. @throws Refusal `damaged`, `busy` */
   text(query: TextQuery, asker: Asker): Promise<TextStep>;
   /** Returns the buffer of a text, so that it is used again. */
   release(text: Uint8Array): void;
   /** The number of datapoints in a range; stops counting soon after `max`. */
   count(range: SeriesRange, max: number): Promise<number>;
-  /** The last pushed datapoint of each sensor that has had one; it stays here when retention removes it. */
+  /**
+   * The last pushed datapoint of each sensor that ever had one. It stays here when retention removes it from the
+   * series.
+   */
   latest(sensors: readonly SensorKey[]): Promise<Map<SensorKey, ArrivedDatapoint>>;
   /**
-   * The last datapoint of a sensor pushed before a position of the log. May be an older one, where the datapoint was
-   * pushed long ago and later ones have earlier times.
+   * The last datapoint of a sensor that was pushed before a position of the log. If it was pushed long ago and later
+   * ones have earlier times, this may return an older one.
    */
   latestUpTo(sensor: SensorKey, position: LogPosition): Promise<ArrivedDatapoint | undefined>;
   /**
-   * Deletes sealed datapoints of the sensor with times before this, oldest first, in one bounded step.
-   * @returns how many; 0 when none is left.
+   * Deletes sealed datapoints of the sensor with times before `beforeMs`, oldest first, in one bounded step.
+   * @returns how many were deleted; 0 when none is left.
    * @throws Refusal `busy`, `storage`.
    */
   removeBefore(sensor: SensorKey, beforeMs: number): Promise<number>;

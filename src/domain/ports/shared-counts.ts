@@ -1,9 +1,12 @@
-// Counts against bounds that all processes share: what a caller tries at one process counts at the others. Other bounds need
-// none. Paid messages a day, quotas and the number of keys are counted in the registry, in the commit of what they bound.
-// Memory, connections, live streams, password hashes at a time, guests' shares and the messages that an author makes in a
+// Counts against bounds that all processes share: an attempt at one process counts at the others, too. Other bounds
+// do not need this. Paid messages a day, quotas and the number of keys are counted in the registry, in the commit of
+// what they bound; only what a user pushes is counted in memory and stored every few seconds, when each process also
+// learns what the others have stored. What a user's MQTT sessions and retained messages take together is counted by
+// the engine (mqtt-sessions.ts). Memory, connections, live streams, password hashes at a time, guests' shares, shares
+// of strangers on public devices, what may wait for one MQTT session, and the messages that an author makes in a
 // minute are bounded in each process.
 
-/** What is counted. Keys are short, and tell nothing of names or passwords. */
+/** What is counted. Keys are short and reveal neither names nor passwords. */
 export type CountKind = 'failed-logins' | 'registrations' | 'registrations-by-address';
 
 export interface CountKey {
@@ -18,7 +21,7 @@ export interface Count {
   readonly lastMs: number;
 }
 
-/** A count with its bound: so many in a window that begins with the first. */
+/** A count with its bound: at most `max` in a window that begins with the first. */
 export interface BoundedCount extends CountKey {
   readonly max: number;
   readonly windowMs: number;
@@ -26,11 +29,11 @@ export interface BoundedCount extends CountKey {
 
 export interface SharedCounts {
   find(key: CountKey): Promise<Count | undefined>;
-  /** Counts one more; begins at one where the last was more than `forgetAfterMs` ago. */
+  /** Adds one. Starts again from zero if the last one was more than `forgetAfterMs` ago. */
   add(key: CountKey, options: { readonly forgetAfterMs: number }): Promise<void>;
   /**
-   * Counts one more on each, or on none where one is full.
-   * @returns the first that is full; undefined: all were counted.
+   * Adds one to each count, or to none where one has reached its bound.
+   * @returns the first count that has reached its bound; undefined: all were counted.
    */
   take(counts: readonly BoundedCount[]): Promise<Count | undefined>;
   remove(key: CountKey): Promise<void>;

@@ -1,4 +1,4 @@
-// Storage of projects.
+// The store of projects, as the domain needs it; engines implement it.
 import type { BatchRange } from '../../base/in-batches.ts';
 import type { Audience } from '../permissions/permission.ts';
 import type { UserKey } from '../users/user.ts';

@@ -1,5 +1,5 @@
-// Reading and changing projects (contract 6), for their owner and admins only. Methods take the actor first; each asks
-// the permission function before it does anything.
+// Reading and changing projects (contract 6), for their owner and admins only. Methods take the actor first; each
+// asks the permission function before it does anything.
 import type { Ids } from '../../base/ids.ts';
 import { inBatches } from '../../base/in-batches.ts';
 import { Refusal } from '../../base/refusal.ts';
@@ -60,7 +60,7 @@ export class Projects {
     return this.#require(actor, id, scope.projectView);
   }
 
-  /** A page of the actor's projects (an admin's: of all), in order of creation. */
+  /** A page of the actor's projects, in order of creation; an admin's page has the projects of everybody. */
   async list(actor: Actor, page: { readonly limit: number; readonly offset: number }): Promise<ProjectPage> {
     this.#permissions.requireGuestAllowed(actor);
     const audience = this.#permissions.audienceOf(actor, scope.projectView);

@@ -1,6 +1,7 @@
-// Shares guest's quotas among addresses, so that one address cannot use up what others need: an address may take as
-// much as is then left for the others, so one alone gets half. Asked before guests create something or begin a stored
-// session; for datapoints push-charges.ts applies the same rule. The store refuses what exceeds the whole quota (0017).
+// Shares guest's quotas among addresses, so that one address cannot use up what others need: an address may have as
+// much as is then left for the others, so a single one gets half. Asked before guests create something or begin a
+// stored session; push-charges.ts applies the same rule to datapoints. The store refuses what exceeds the whole quota
+// (triggers of migration 0017).
 
 import { Refusal } from '../../base/refusal.ts';
 import type { Clock } from '../../base/time/clock.ts';
@@ -24,7 +25,7 @@ export class GuestShares {
   }
 
   /**
-   * Runs work that takes these amounts of guest's quotas; not counted for signed-in users.
+   * Runs work that takes these amounts of guest's quotas. For signed-in users nothing is counted.
    * @throws Refusal `quota` where the address has used up its share.
    */
   async take<T>(actor: Actor, amounts: GuestAmounts, work: () => Promise<T>): Promise<T> {
@@ -58,7 +59,7 @@ export class GuestShares {
   }
 
   /**
-   * Counts an amount where the caller knows the present total, such as bytes of retained messages.
+   * Counts an amount where the caller of this function knows the present total, such as bytes of retained messages.
    * @returns false where the address has used up its share; then nothing is counted.
    */
   takeOf(
@@ -75,7 +76,10 @@ export class GuestShares {
     return true;
   }
 
-  /** After a guest has removed something: creating and removing all day long uses up nothing. */
+  /**
+   * Gives amounts back after a guest has removed something, so that creating and removing all day long uses up
+   * nothing.
+   */
   release(actor: Actor, amounts: GuestAmounts): void {
     const usage = actor.guest ? actor.caller.ofGuest : undefined;
     if (usage === undefined) return;
@@ -90,11 +94,12 @@ export class GuestShares {
   }
 }
 
-/** An address cannot hold more than all guests together. */
+/** What an address has at most: what it has taken today, but no more than all guests together use now. */
 export function heldOf(taken: number, used: number): number {
   return Math.max(0, Math.min(taken, used));
 }
 
+/** The refusal for an address that has used up its share. */
 export function shareRefusal(kind: string, used: number, limit: number): Refusal {
   const detail =
     'Callers from your address have their share of what all callers without an account may have together. Sign in, remove something, or try again tomorrow (UTC).';

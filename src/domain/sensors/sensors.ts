@@ -34,7 +34,7 @@ export class Sensors {
     this.#clock = parts.clock;
   }
 
-  /** The device with one sensor, as the actor may see it. */
+  /** One sensor and its device, if the actor may view the device, with the scopes that the actor has. */
   async get(
     actor: Actor,
     id: DeviceId,
@@ -45,7 +45,7 @@ export class Sensors {
     return { device, sensor: sensorOf(device, sensorId), scopes: this.#permissions.scopesOf(actor, device) };
   }
 
-  /** Adds a sensor, or replaces the description of the one with that id; its datapoints stay. */
+  /** Adds a sensor, or replaces the description of the existing one with that id; its datapoints stay. */
   async put(actor: Actor, id: DeviceId, draft: SensorDraft): Promise<void> {
     const device = await this.#requireUpdate(actor, id);
     if (!device.sensors.has(draft.id)) assertPartsMax(device.sensors.size + device.actuators.size + 1);

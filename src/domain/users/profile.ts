@@ -1,4 +1,4 @@
-// The fields of a profile (spec 2.6): their rules, and how a change is applied.
+// The fields of a profile (spec 2.6): checks of their values, and how a change is applied.
 
 import { Refusal } from '../../base/refusal.ts';
 import { isStorableText } from '../../base/text/json.ts';
@@ -82,7 +82,10 @@ const right: { readonly [F in ListField]?: string } = {
   webhook: 'must be an http or https address without a name and password in it',
 };
 
-/** No control characters: the text is sent to providers, where line breaks could inject headers. */
+/**
+ * Checks a text and removes spaces around it. Control characters are refused: the text is sent to providers, where
+ * line breaks could inject headers.
+ */
 function checked(text: string, pointer: string, { mayBreak = false } = {}): string {
   if (text.length > limits.profileTextCharsMax)
     fault(pointer, `must have at most ${limits.profileTextCharsMax} characters`);

@@ -1,11 +1,11 @@
-// The end of sign-ins: whose, and which of them. Announced by session-revocations.ts.
+// The end of sign-ins: of which user, and which of their sign-ins. Announced by session-revocations.ts.
 import type { UserKey } from './user.ts';
 
 export interface SessionRevocation {
   readonly userKey: UserKey;
   readonly userId: string;
   readonly username: string;
-  /** Only sign-ins with this API key end. */
+  /** Set when only sign-ins with this API key end. */
   readonly keyId?: string;
   /** True when all API keys of the user end too. */
   readonly withKeys?: boolean;

@@ -1,5 +1,6 @@
-// Announces that a sign-in has ended (new password, removed user, revoked key) to everything that holds on to it, such
-// as MQTT connections. Announced by users and keys; when `announce` resolves, the sign-in is no longer used anywhere.
+// Announces that sign-ins have ended (new password, removed user, revoked key) to all code that holds on to them,
+// such as MQTT connections. Called by accounts, keys and guest access. When `announce` resolves, the sign-ins are no
+// longer used anywhere.
 import type { Announcer } from '../ports/coordination.ts';
 import type { SessionRevocation } from './session-revocation.ts';
 
@@ -13,19 +14,19 @@ export class SessionRevocations {
     this.#coordination = coordination;
   }
 
-  /** Calls the listener for each revocation; the function returned unsubscribes it. */
+  /** Calls the listener for each revocation; the returned function unsubscribes it. */
   subscribe(listener: RevocationListener): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  /** Resolves when no process uses the sign-in any more. */
+  /** Ends the sign-ins; resolves when no process uses them any more. */
   async announce(revocation: SessionRevocation): Promise<void> {
     const elsewhere = this.#coordination.announce({ kind: 'sign-in-revoked', revocation });
     await Promise.all([this.apply(revocation), elsewhere]);
   }
 
-  /** Resolves when this process does not use the sign-in any more. */
+  /** Ends the sign-ins in this process; resolves when it no longer uses them. */
   async apply(revocation: SessionRevocation): Promise<void> {
     await Promise.all([...this.#listeners].map((listener) => listener(revocation)));
   }

@@ -1,18 +1,18 @@
-// The skeleton of a name (Unicode Technical Standard 39), by which names that people may confuse are found. Called by
-// username.ts for each new name, and by a migration for earlier ones.
+// Computes the skeleton of a name (Unicode Technical Standard 39), by which names that people may confuse are found.
+// Called by username.ts for each new name, and by a migration for earlier ones.
 import confusables from './confusables.json' with { type: 'json' };
 
-/** About 1 MiB; created with the first name. */
+/** Takes about 1 MiB; created with the first name. */
 let prototypes: ReadonlyMap<string, string> | undefined;
 
-/** Small capitals, which look like capitals, behind the letter that each is of: UTS 39 does not list most of them. */
+/** Pairs of a letter and its small capital, which looks like a capital. UTS 39 does not list most of them. */
 const smallCapitals = 'aᴀ bʙ cᴄ dᴅ eᴇ fꜰ gɢ hʜ iɪ jᴊ kᴋ lʟ mᴍ nɴ oᴏ pᴘ qꞯ rʀ sꜱ tᴛ uᴜ vᴠ wᴡ yʏ zᴢ';
-/** The first of the letters A to Z in filled circles, in filled squares, and as flags, which NFKC leaves as they are. */
+/** The code points of A in filled circles, in filled squares, and as flags. NFKC leaves these letters as they are. */
 const enclosedFrom = [0x1f150, 0x1f170, 0x1f1e6];
 
 /**
- * The skeleton of a text (UTS 39, section 4): look-alike texts have the same one. Also ignores a second dot on a letter
- * that has one, and takes small capitals and enclosed letters for letters.
+ * The skeleton of a text (UTS 39, section 4): texts that look alike have the same one. In addition, it ignores a
+ * second dot on a letter that has one, and treats small capitals and enclosed letters as plain letters.
  */
 export function skeletonOf(text: string): string {
   prototypes ??= parseConfusables();

@@ -1,4 +1,4 @@
-// Storage of users.
+// The store of users, as the domain needs it; engines implement it.
 import type { User, UserKey, UserProfile } from './user.ts';
 
 export interface NewUser extends UserProfile {
@@ -22,7 +22,7 @@ export interface UserStore {
   findByKey(key: UserKey): Promise<User | undefined>;
   findById(id: string): Promise<User | undefined>;
   findByName(username: string): Promise<User | undefined>;
-  /** Whether a user's name looks like this one (likenessOf). */
+  /** Whether any user's name looks like this one (`likenessOf`). */
   hasLookalike(username: string): Promise<boolean>;
   /** Users in order of name, from `offset` on, at most `limit`. */
   list(query: UserQuery): Promise<User[]>;
@@ -30,25 +30,26 @@ export interface UserStore {
   /** Number of admins who can sign in. */
   countAdmins(): Promise<number>;
   /**
-   * Adds the user; with `unlikeOthers` only where no existing name looks like it.
-   * @throws Refusal `exists` when the name or id is taken.
+   * Adds the user; with `unlikeOthers`, only if no existing name looks like it.
+   * @throws Refusal `exists` when the name or the id is taken, or a name looks like it.
    */
   create(user: NewUser, options?: { readonly unlikeOthers?: boolean }): Promise<void>;
   /** @throws Refusal `conflict` where no admin who can sign in would be left. */
   update(key: UserKey, user: { readonly profile: UserProfile; readonly admin: boolean }): Promise<void>;
   /**
-   * Sets the hash and increases the password version, which ends all earlier tokens and refresh sessions, and with
-   * `endKeys` all API keys.
+   * Sets the hash and increases the password version. That ends all earlier tokens and refresh sessions, and with
+   * `endKeys` also all API keys.
    */
   setPassword(key: UserKey, passwordHash: string, options: { readonly endKeys: boolean }): Promise<void>;
   /** Increases the version of the user's webhook key. */
   rotateWebhookKey(key: UserKey, atMs: number): Promise<void>;
-  /** The ids of the user's gateways, `limit` at most. */
+  /** The ids of the user's gateways, at most `limit`. */
   listGateways(key: UserKey, limit: number): Promise<string[]>;
   /**
-   * Removes the user with keys, refresh sessions and shares. Gateways and projects go to the new owner, or are removed
-   * where there is none.
-   * @throws Refusal `not-found` when the user still owns devices; `conflict` where no admin who can sign in would be left.
+   * Removes the user with keys, refresh sessions and shares. Gateways and projects go to the new owner, or are
+   * removed where there is none.
+   * @throws Refusal `not-found` when the user still owns devices; `conflict` where no admin who can sign in would be
+   * left.
    */
   remove(key: UserKey, options: { readonly newOwner: UserKey | undefined; readonly atMs: number }): Promise<void>;
 }

@@ -1,4 +1,4 @@
-// A user: who may sign in, and who owns devices (spec 2.6).
+// A user, who may sign in and own devices (spec 2.6); and the actor, on whose behalf a request is made.
 import type { Asker } from '../callers/asker.ts';
 import type { Caller } from '../callers/caller.ts';
 import type { ScopeSet } from '../scopes.ts';
@@ -20,7 +20,7 @@ export interface UserProfile {
   readonly telegram?: readonly string[];
   /** Addresses that messages are posted to. */
   readonly webhook?: readonly string[];
-  /** Who may send them messages; absent: everyone who signed in. */
+  /** Who may send messages to the user; absent: everyone who signed in. */
   readonly messages_from?: MessagesFrom;
 }
 
@@ -38,32 +38,32 @@ export interface User extends UserProfile {
   readonly createdTime: number;
   /** PHC string of an argon2id hash; absent: nobody can sign in with this name (guest). */
   readonly passwordHash?: string;
-  /** Increases with every password change; a token contains the one it was issued under. */
+  /** Increases with every password change. A token contains the version under which it was issued. */
   readonly passwordVersion: number;
-  /** The version of the key that signs messages to their webhooks (webhook-keys.ts). */
+  /** The version of the key that signs messages to the user's webhooks (webhook-keys.ts). */
   readonly webhookVersion: number;
   /** When that key was last rotated, in milliseconds since 1970 UTC. */
   readonly webhookRotatedMs?: number;
 }
 
-/**
- * The restriction of an API key to a part of its owner's rights (contract 2); domain/permissions/key-restriction.ts
- * applies it.
- */
+/** How an API key restricts its owner's rights (contract 2). domain/permissions/key-restriction.ts applies it. */
 export interface KeyScopes {
   readonly keyId: string;
-  /** Whether it acts as an admin when its owner is one. */
+  /** Whether the key acts as an admin when its owner is one. */
   readonly admin: boolean;
-  /** Whether it may read the metrics; only for keys of admins. */
+  /** Whether the key may read the metrics; only keys of admins may. */
   readonly metrics: boolean;
   readonly scopes: ScopeSet;
-  /** The only devices it may access, by id; undefined: all. */
+  /** The only devices that the key may access, by id; undefined: all. */
   readonly devices: ReadonlySet<string> | undefined;
-  /** True when it has all of its owner's rights: neither scopes nor devices named, and admin where the owner is. */
+  /**
+   * True when the key has all of its owner's rights: it names neither scopes nor devices, and has admin where the
+   * owner has.
+   */
   readonly whole: boolean;
 }
 
-/** The party that makes a request. `guest` stands for every caller without a token (contract 2). */
+/** On whose behalf a request is made. `guest` stands for every caller without a token (contract 2). */
 export interface Actor extends Asker {
   readonly key: UserKey;
   readonly userId: string;
@@ -72,7 +72,7 @@ export interface Actor extends Asker {
   readonly guest: boolean;
   /** The refresh session from which the caller's token was obtained. */
   readonly sessionId?: string;
-  /** Set when the caller came with an API key: restricts its rights; it never manages accounts. */
+  /** Set when the caller came with an API key, which restricts the rights and never manages accounts. */
   readonly keyScopes?: KeyScopes;
 }
 

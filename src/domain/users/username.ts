@@ -7,15 +7,16 @@ import { skeletonOf } from './skeleton.ts';
 const good = new RegExp(`^(?!\\s)(?!\\.{1,2}$)[^/+#?]{1,${limits.usernameCharsMax}}(?<!\\s)$`, 'u');
 
 /**
- * Characters that are invisible: controls, direction marks, variation selectors, fillers, joiners, the blanks of Braille
- * and musical notation, and spaces so narrow that two words look like one. Lone surrogates and private or unassigned code points have no defined appearance.
+ * Characters that are invisible: controls, direction marks, variation selectors, fillers, joiners, the blanks of
+ * Braille and musical notation, and spaces so narrow that two words look like one. Also lone surrogates and private
+ * or unassigned code points, which have no defined appearance.
  */
 const unseen =
   /[\p{Default_Ignorable_Code_Point}\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}\u2004-\u200a\u202f\u205f\u2800\ufffc\u{1107f}\u{16fe4}\u{1d159}]/u;
 
 /**
- * 1 to 64 characters without control or invisible characters, spaces at the ends, or characters with a meaning in URLs
- * or topics.
+ * Checks a new name: 1 to 64 characters, without control or invisible characters, spaces at the ends, and characters
+ * with a meaning in URLs or topics.
  * @throws Refusal `malformed`
  */
 export function assertUsername(username: string): void {
@@ -33,7 +34,7 @@ export function assertUsername(username: string): void {
 }
 
 /**
- * In self-registration, letters that look like Latin ones must not be mixed with Latin ones.
+ * Refuses a name that mixes Latin letters with letters that look like Latin ones; in self-registration.
  * @throws Refusal `malformed`
  */
 export function assertOneScript(username: string): void {
@@ -43,12 +44,12 @@ export function assertOneScript(username: string): void {
   throw malformed('A username does not mix Latin letters with others that look like them.', 'must keep to one script');
 }
 
-/** The same text for names that differ only in case, width, encoding of accents or repeated spaces. */
+/** Folds a name: names that differ only in case, width, encoding of accents or repeated spaces give the same text. */
 export function foldName(username: string): string {
   return username.normalize('NFKC').toLowerCase().replace(/\s+/g, ' ').normalize('NFKC');
 }
 
-/** What a name looks like; two names are alike where either text is equal. */
+/** What a name looks like. Two names look alike if either text is equal. */
 export interface NameLikeness {
   /** Skeleton of the folded name, which ignores case. */
   readonly folded: string;
@@ -56,9 +57,10 @@ export interface NameLikeness {
   readonly shown: string;
 }
 
+/** What the name looks like. */
 export function likenessOf(username: string): NameLikeness {
-  // Not NFKC, which replaces some characters by ones that look different: a long s (like f) by s, an ogonek (like i) by
-  // a space.
+  // Not NFKC: it replaces some characters by others that look different, a long s (which looks like f) by s, an
+  // ogonek (which looks like i) by a space.
   const shown = username.replace(/\s+/g, ' ');
   return { folded: skeletonOf(foldName(username)), shown: skeletonOf(shown).toLowerCase() };
 }
@@ -66,7 +68,7 @@ export function likenessOf(username: string): NameLikeness {
 /** Names by which a self-registered user could pass for the service. */
 const reserved = ['admin', 'administrator', 'guest', 'root', 'system', 'dundun', 'me'];
 
-/** Whether the name looks like one of those, in lower or upper case. */
+/** Whether the name looks like a reserved one, in lower or upper case. */
 export function isLikeReserved(username: string): boolean {
   const { folded, shown } = likenessOf(username);
   return reserved.some((name) => {

@@ -1,7 +1,7 @@
-// The keys that sign webhook messages, one for each user, all derived from one secret of the service: a user who can
-// verify messages cannot forge those to others. A key depends on the account and a version, so that it can be rotated;
-// the previous key stays valid for a day, during which messages are signed with both. Users read their own key in their
-// profile.
+// The keys that sign webhook messages, one for each user. All are derived from one secret of the service, so that a
+// user who can verify own messages cannot forge messages to others. A key depends on the account and a version, so
+// that it can be rotated; the previous key stays valid for a day, in which messages are signed with both. Users read
+// their own key in their profile.
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
 import { LruCache } from '../../base/memory/lru-cache.ts';
 import { limits } from '../../config/limits.ts';
@@ -12,7 +12,7 @@ export type WebhookKeyOwner = Pick<User, 'id' | 'username' | 'webhookVersion' | 
 
 export class WebhookKeys {
   readonly #secret: KeyObject;
-  /** A cache; keys can be derived again. */
+  /** A cache: keys can be derived again. */
   readonly #keys = new LruCache<string, KeyObject>({ weightMax: limits.webhookKeysCachedMax });
 
   constructor(secret: Uint8Array) {
@@ -33,7 +33,7 @@ export class WebhookKeys {
   }
 
   #of({ id, username }: WebhookKeyOwner, version: number): KeyObject {
-    // Version 0: accounts created before keys had versions.
+    // Version 0: the account was created before keys had versions.
     const name = version === 0 ? `webhook:${username}` : `webhook:${id}:${version}`;
     let key = this.#keys.get(name);
     if (key === undefined) {

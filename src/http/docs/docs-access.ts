@@ -15,6 +15,7 @@ declare module 'fastify' {
   }
 }
 
+/** Refuses requests for the reference with 401 where guests are refused and nobody has signed in. */
 export function guardDocs(
   app: FastifyInstance,
   parts: {

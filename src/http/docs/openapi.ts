@@ -107,7 +107,7 @@ function referTo(found: Tree, node: unknown, options: { readonly isNames: boolea
   return typeof copy['title'] === 'string' ? addComponent(found, copy['title'], copy) : copy;
 }
 
-/** Adds the schema under its title; its `x-role` at this place stays beside the reference. */
+/** Adds the schema under its title; the `x-role` of this use becomes the description beside the reference. */
 function addComponent(found: Tree, title: string, schema: Tree): Tree {
   const { title: _, examples, 'x-role': role, ...shape } = schema;
   const known = found[title] as Tree | undefined;

@@ -102,7 +102,7 @@ export class ColumnGuesses {
   readonly mapping: Mapping;
   readonly #knownFor: KnownFor;
   readonly #parts = new Map<string, NameParts>();
-  /** By column: an id for where its own is taken. */
+  /** By column: its own id, and the id that it gets where another column has that one. */
   readonly #numbered: { readonly own: string; readonly id: string }[] = [];
 
   constructor(mapping: Mapping, knownSensors: readonly KnownSensor[]) {
@@ -110,7 +110,7 @@ export class ColumnGuesses {
     this.#knownFor = sensorsByName(knownSensors);
   }
 
-  /** The id of a column, from 0, whose own id another one has. */
+  /** The id of a column whose own id another column has. @param column from 0. */
   numberedId(own: string, column: number): string {
     const known = this.#numbered[column];
     if (known?.own === own) return known.id;

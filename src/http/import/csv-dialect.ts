@@ -42,6 +42,7 @@ export function sampleCsv(
   return { delimiter, skip, hasHeader, names, records, decimal: given.decimal ?? decimalOf(records, delimiter) };
 }
 
+/** The text without its first `count` lines. */
 export function skipLines(text: string, count: number): string {
   let at = 0;
   for (let n = 0; n < count; n++) {

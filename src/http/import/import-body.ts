@@ -18,7 +18,7 @@ export class ImportBody {
   #json: string | undefined;
   readonly #stream: IncomingMessage | undefined;
   readonly #charset: string;
-  /** Reserves memory while waiting for more of the stream, which cuts a sender that has stalled. */
+  /** Begins a reservation while the import waits for more of the stream; it cuts a sender that stalls. */
   readonly #waiting: (() => ByteReservation) | undefined;
 
   constructor(

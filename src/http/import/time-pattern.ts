@@ -12,6 +12,7 @@ export interface TimePattern {
   match(text: string): TimeFields | undefined;
 }
 
+/** The rule for time formats, as the end of a sentence. */
 export const timeFormatRule =
   'is iso, s or ms (since 1970), or a pattern of YYYY YY MM M MMM DD D HH H hh h mm m ss s SSS A Z, each field once, with [] around what may be missing, such as D.M.YYYY[ H:mm[:ss]]';
 

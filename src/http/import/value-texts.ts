@@ -22,6 +22,7 @@ const numbers: Readonly<Record<Decimal, RegExp>> = {
 };
 const grouped = /^[+-]?\d{1,3}(\.\d{3})+,\d+$/;
 
+/** True for a number written with this decimal separator; with a comma, points may group thousands. */
 export function isNumber(text: string, decimal: Decimal): boolean {
   return numbers[decimal].test(text) || (decimal === 'comma' && grouped.test(text));
 }

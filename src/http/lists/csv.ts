@@ -1,7 +1,7 @@
 // Fields of CSV (RFC 4180): CRLF, compound values as JSON.
 import type { StoredValue } from '../../domain/datapoints/datapoint.ts';
 
-/** Puts an apostrophe before a text that a spreadsheet would take for a formula, as people do. Numbers stay numbers. */
+/** Puts an apostrophe before a text that a spreadsheet would take for a formula. Numbers stay numbers. */
 export function spreadsheetCell(text: string): string {
   return /^[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/.test(text) && !isPlainNumber(text) ? `'${text}` : text;
 }
@@ -10,6 +10,7 @@ function isPlainNumber(text: string): boolean {
   return /^[+-]?\d+(?:\.\d+)?(?:e[+-]?\d+)?$/i.test(text);
 }
 
+/** The fields as a line with its CRLF; fields are quoted where needed. */
 export function csvLineOf(fields: readonly string[]): string {
   return `${fields.map(csvField).join(',')}\r\n`;
 }

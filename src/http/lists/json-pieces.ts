@@ -1,6 +1,6 @@
-// JSON and NDJSON of rows that come in pieces of text: one body, or a stream. The store gives such pieces, with a byte of room
-// before and behind, and they leave as they came: a usual list is one piece, and is not even copied. Rows that come as
-// objects or columns are made into such pieces here. Used by row-streams.ts.
+// Makes JSON and NDJSON lists of rows that come in pieces of text, as one body or as a stream. The store leaves a spare
+// byte before and after each piece, into which brackets and commas are written, so that a usual list, which is one
+// piece, is not copied. Rows that come as objects or columns are encoded into such pieces here. Used by row-streams.ts.
 
 import { reportReleasedBytes } from '../../base/memory/garbage-collection.ts';
 import { limits } from '../../config/limits.ts';
@@ -16,7 +16,7 @@ const closing = 0x5d;
 export interface StepText<S> {
   rowsIn(step: S): number;
   firstOf(step: S, count: number): S;
-  /** With commas between them, or an end of line behind each; a byte of room is before and behind. */
+  /** The rows with commas between them, or a line break after each; with a spare byte before and after all of them. */
   encode(step: S, format: 'json' | 'ndjson'): Uint8Array;
 }
 
@@ -59,7 +59,7 @@ interface JsonBody {
   readonly hasMore: boolean;
   /** undefined where the list is too large to be made whole. */
   readonly body: Buffer | undefined;
-  /** True where the body is the memory of a text. */
+  /** True where the body is the memory of a piece, which has to be released once it is sent. */
   readonly isLent: boolean;
 }
 
@@ -99,7 +99,7 @@ function enclosed(text: Uint8Array): Buffer {
   return Buffer.from(text.buffer, text.byteOffset, text.length);
 }
 
-/** The byte before each text is its comma; the room behind all but the last is left out. */
+/** Joins texts: the spare byte before each becomes a bracket or comma, the spare bytes after them are left out. */
 function joined(texts: readonly Uint8Array[], bytes: number): Buffer {
   const body = Buffer.allocUnsafeSlow(bytes - texts.length + 1);
   let at = 0;

@@ -63,7 +63,7 @@ export function sendRows<T>(
   return sendPieces(request, reply, format, { ...rows, open });
 }
 
-/** The same as JSON or NDJSON, of rows that come as text; `release` takes the memory of texts that have left. */
+/** Answers with rows that come as pieces of text, as JSON or NDJSON; `release` gets back the memory of a sent piece. */
 export async function sendPieces(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -77,7 +77,7 @@ export async function sendPieces(
     setLinks(request, reply, { limit, offset, hasNext: list.hasMore });
     if (list.body !== undefined) {
       const { body, isLent } = list;
-      // All of it is with the system then. Where the connection ends before, the memory is left to the collector.
+      // By then the operating system has all bytes. Where the connection ends before, the memory is garbage-collected.
       if (isLent) reply.raw.once('finish', () => release?.(body));
       return reply.send(body);
     }

@@ -12,6 +12,7 @@ export const idRule = `must be an id: 1 to ${limits.idCharsMax} ASCII characters
 
 const pattern = new RegExp(idPattern);
 
+/** True for a text that may be an id. */
 export function isId(text: string): boolean {
   return text.length <= limits.idCharsMax && pattern.test(text);
 }

@@ -130,6 +130,6 @@ export const ExplanationSchema = Type.Object(
   { title: 'Explanation', description: 'Why a user may do what with a device, or may not.' },
 );
 
-/** Said of each route that changes an owner. */
+/** A part of the description of each route that changes an owner. */
 export const handoverBounds =
   'Unless an admin does it, it counts for 30 days, or until the new owner has kept, given back or deleted it: together no more than the quota of who hands over, and no more than half of what the new owner has left (403).';

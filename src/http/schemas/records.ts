@@ -17,6 +17,7 @@ import { type ScopeSet, scope } from '../../domain/scopes.ts';
 import type { ActuatorBody, DeviceBody, SensorBody } from './device-schemas.ts';
 import { assertJsonLength } from './text-bounds.ts';
 
+/** @throws Refusal `malformed` for ids that occur twice or an invalid calibration, `too-large` for long JSON. */
 export function toDeviceDraft(body: DeviceBody): DeviceDraft {
   const { id, gateway_id: gatewayId, name, domain, visibility, location, meta, deployed } = body;
   const { retention_days: retentionDays } = body;
@@ -41,6 +42,7 @@ export function toDeviceDraft(body: DeviceBody): DeviceDraft {
   };
 }
 
+/** @param pointer the place of the sensor in the body, for errors. @throws Refusal `malformed`, `too-large` */
 export function toSensorDraft(body: SensorBody, pointer: string): SensorDraft {
   const { id, name, sensing_device, sensor_kind, quantity_kind: quantityKind, unit, meta } = body;
   const { retention_days: retentionDays } = body;
@@ -62,6 +64,7 @@ export function toSensorDraft(body: SensorBody, pointer: string): SensorDraft {
   };
 }
 
+/** @param pointer the place of the actuator in the body, for errors. @throws Refusal `too-large` */
 export function toActuatorDraft(body: ActuatorBody, pointer: string): ActuatorDraft {
   const { id, name, actuator_kind: actuatorKind, value, meta } = body;
   const valueType = (body.actuator_value_type ?? body.value_type) as ValueType | undefined;
@@ -95,6 +98,7 @@ export function toDeviceRecord(device: Device, scopes: ScopeSet, latest: Readonl
   };
 }
 
+/** The record of a sensor; without the right to view data it has no last value. */
 export function toSensorRecord(sensor: Sensor, scopes: ScopeSet, latest: ReadonlyMap<SensorKey, Datapoint>): object {
   const point = (scopes & scope.dataView) === 0 ? undefined : latest.get(sensor.key);
   const lastValue = point && toDatapointRecord(point);
@@ -128,6 +132,7 @@ export function toActuatorRecord(actuator: Actuator, scopes: ScopeSet): object {
 /** `JSON.stringify` writes -0 as 0, although JSON has -0; `rawJSON` keeps it. */
 const negativeZero = (JSON as unknown as { rawJSON(text: string): Json }).rawJSON('-0');
 
+/** A stored value as JSON that `JSON.stringify` writes without loss. */
 export function toJson(value: StoredValue): Json {
   return Object.is(value, -0) ? negativeZero : jsonValue(value);
 }

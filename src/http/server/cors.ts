@@ -10,7 +10,7 @@ const requestHeaders =
 const responseHeaders = 'Link, Location, X-Total-Count, Retry-After, Preference-Applied, WWW-Authenticate';
 const preflightAgeS = '86400';
 
-/** Allows pages of these origins (`*`: all) to call the service; answers preflights before anything else. */
+/** Allows pages of these origins (`*`: all) to call the service, and answers their preflights without a sign-in. */
 export function registerCors(app: FastifyInstance, origins: readonly string[]): void {
   const all = origins.includes('*');
   const allowed = new Set(origins);

@@ -169,8 +169,8 @@ function validationRefusal(validation: readonly ValidationFault[], context: stri
 }
 
 /**
- * A bound in bytes was exceeded (or a text's `maxLength`, where it has more characters than that), or one marked as
- * 413.
+ * True where a bound is exceeded that answers 413: one in bytes (which `maxLength` repeats in characters), or one that
+ * the schema marks by `tooLargeKeyword`.
  */
 function isTooLarge(fault: ValidationFault): boolean {
   const isLength = ['maxLength', 'maxItems', bytesMaxKeyword].includes(fault.keyword);

@@ -1,5 +1,5 @@
-// Serves metrics on a separate port (DUNDUN_METRICS_PORT) without a token, for a private network. Opened by server.ts;
-// on the service's own port they are for admins and API keys only (health.ts).
+// Serves metrics on a separate port (DUNDUN_METRICS_PORT) without a token, for a private network. Opened by
+// wiring/wire-edges.ts; on the service's own port they are for admins and API keys only (health.ts).
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Registry as MetricsRegistry } from 'prom-client';

@@ -12,6 +12,7 @@ export function trackRequests(app: FastifyInstance): void {
   app.addHook('preHandler', note);
 }
 
+/** Notes the request as the one that is being worked on. */
 export function trackRequest(request: FastifyRequest): void {
   setCurrentWork(describe, request);
 }

@@ -10,6 +10,7 @@ import { TextBody } from './bodies.ts';
 
 type ValidationResult = boolean | { readonly error: Error };
 
+/** For Fastify: makes the validator of each schema. @throws AssertionError for a schema with an unbounded input. */
 export function makeValidatorCompiler(): FastifySchemaCompiler<object> {
   const options = {
     allErrors: false,

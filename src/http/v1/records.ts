@@ -61,7 +61,7 @@ export function translateFilter(request: FastifyRequest, options: { readonly isD
   if (typeof query.q === 'string') query.q = toNewerFilter(query.q, options);
 }
 
-/** A JSON object; a body of text or of lines is none. */
+/** True for a JSON object; false for a body of text or of lines (TextBody, LinesBody). */
 function isRecord(value: unknown): value is Record {
   return typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype;
 }

@@ -15,17 +15,16 @@ const olderNames: ReadonlyMap<string, string> = new Map([
 ]);
 const newerNames: ReadonlyMap<string, string> = new Map([...olderNames].map(([newer, older]) => [older, newer]));
 
-/**
- * Fields that only version 2 has; actuators are new in it (spec 9.4), and only it has a second name for
- * `sensing_device`.
- */
+/** Fields that are unknown in requests of version 1: new in version 2 (spec 9.4), or known by another name only. */
 const newInVersion2 = new Set([
   'actuators',
   'retention_days',
   ...[...olderNames.keys()].filter((name) => !newerNames.has(name)),
 ]);
+/** Field names that only version 1 has. */
 const goneInVersion2 = new Set([...newerNames.keys()].filter((name) => !olderNames.has(name)));
 
+/** Fields of version 2 that answers of version 1 leave out; `sensor_kind` is a second name for `sensing_device`. */
 const unknownInVersion1 = new Set(['actuators', 'retention_days', 'sensor_kind', ...goneInVersion2]);
 
 /** Whether a field of version 2 exists in version 1. */

@@ -56,7 +56,7 @@ export function registerBulk(app: TypedApp, { bulk }: Services): void {
   );
 }
 
-/** The same bytes as another type are other lines. */
+/** The type of the body, for its Idempotency-Key: the same bytes are other lines in another type. */
 function typeOf(body: unknown): string {
   return body instanceof LinesBody ? body.kind : 'json';
 }

@@ -121,7 +121,7 @@ export function registerProjects(app: TypedApp, services: Services): void {
   });
 }
 
-/** Each id with quotes and comma. */
+/** Bytes of the longest list of ids as JSON: each id has quotes and a comma. */
 const idListBytesMax = limits.projectIdsMax * (limits.idCharsMax + 3);
 
 const fields: readonly SingleField<ProjectChange>[] = [

@@ -1,5 +1,5 @@
-// The first packet of a client must be a CONNECT of limited size. Checked when its header has arrived, before its bytes are
-// gathered (I4). What comes behind it waits in the socket, and is bounded by fast-path.ts.
+// The first packet of a client must be a CONNECT of limited size. Checked when its header has arrived, before its bytes
+// are gathered (I4). What comes after it waits in the socket, and is bounded by packet-reader.ts.
 import type { Client } from 'aedes';
 import { limits } from '../../config/limits.ts';
 

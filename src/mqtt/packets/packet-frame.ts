@@ -10,6 +10,7 @@ export class PacketFrame {
   start = 0;
   /** End of the packet. Of a partial one, its end once it is complete, or -1 while its length is incomplete. */
   end = 0;
+  /** The lower four bits of the first byte: of a PUBLISH, DUP, QoS and RETAIN. */
   flags = 0;
   /** True for a PUBLISH whose topic and packet id are complete; only then the fields below are valid. */
   isPublish = false;
@@ -23,6 +24,7 @@ export class PacketFrame {
     return (this.flags >> 1) & 3;
   }
 
+  /** Reads the packet that begins at this index. */
   look(bytes: Uint8Array, at: number): PacketFrameState {
     this.start = at;
     this.end = -1;

@@ -42,7 +42,7 @@ export function watchReading(client: Client): void {
     reading.underWay += 1;
   });
   connection._nextBatch = (error) => {
-    // aedes calls it once more than it had packets: behind the CONNECT.
+    // aedes calls it once more than there were packets: after the CONNECT.
     reading.underWay = Math.max(0, reading.underWay - 1);
     reading.next(error);
     if (reading.underWay > 0) return;
@@ -50,7 +50,7 @@ export function watchReading(client: Client): void {
   };
   const resume = connection.resume.bind(connection);
   connection.resume = () => {
-    // Who holds it up reads on.
+    // Otherwise the part that has paused reading resumes it.
     if (reading.holds === 0) resume();
     reading.whenAccepted?.();
     reading.whenAccepted = undefined;
@@ -72,6 +72,7 @@ export function holdReading(client: Client): void {
   (client as unknown as Connection)._paused = true;
 }
 
+/** Whether any part has paused reading. */
 export function isReadingHeld(client: Client): boolean {
   return (readings.get(client)?.holds ?? 0) > 0;
 }
@@ -82,7 +83,7 @@ export function packetsUnderWay(client: Client): number {
 }
 
 /**
- * Calls `done` when the broker has finished all packets it has. Who calls must have paused reading.
+ * Calls `done` when the broker has finished all packets it has. The caller must have paused reading.
  */
 export function onceDone(client: Client, done: () => void): void {
   const reading = readings.get(client);

@@ -9,6 +9,7 @@ export function noteAddress(connection: Duplex, address: string): void {
   addresses.set(connection, address);
 }
 
+/** The IP address of the client; empty where none was noted. */
 export function addressOf(client: Client): string {
   return addresses.get(client.conn) ?? '';
 }

@@ -1,6 +1,6 @@
-// The order in which messages go out to subscribers: as they came while all goes out at once; once some must wait for a
-// later turn of the event loop, publishers take turns, so that what one publishes to many subscribers delays nobody else's
-// messages. The messages of one device keep their order (I3). Used by delivery.ts.
+// The order in which messages go out to subscribers: that of arrival, as long as all of them leave at once. When some
+// must wait for a later turn of the event loop, publishers take turns, so that messages to many subscribers do not
+// delay those of other publishers. The messages of one device keep their order (I3). Used by delivery.ts.
 import type { Caller } from '../../domain/callers/caller.ts';
 
 export interface OrderedMessage {
@@ -23,17 +23,19 @@ interface DeviceQueue<Message> {
 /** Devices whose first waiting message is of one publisher. */
 interface PublisherTurn<Message> {
   readonly devices: Set<DeviceQueue<Message>>;
-  /** To how many subscribers it may still send in this turn; below 0: a turn that was longer is taken off the next ones. */
+  /**
+   * Deliveries left in this turn, one for each subscriber. Below 0 after too long a turn: the next ones are shorter.
+   */
   credit: number;
 }
 
 export class DeliveryOrder<Message extends OrderedMessage> {
   readonly #turnMax: number;
-  /** In order of arrival, and the index of the first that waits: all that waits, while nothing is shared out in turns. */
+  /** Messages in order of arrival, and the index of the first that waits; used while publishers do not take turns. */
   #arrived: Message[] = [];
   #next = 0;
   readonly #devices = new Map<string, DeviceQueue<Message>>();
-  /** The first one's turn is now. */
+  /** Publishers with waiting messages; it is the turn of the first. */
   readonly #turns = new Map<Caller, PublisherTurn<Message>>();
 
   /** @param turnMax messages that a publisher sends in one turn, each counted for each of its subscribers. */
@@ -107,7 +109,7 @@ export class DeliveryOrder<Message extends OrderedMessage> {
     const following = device.messages[device.next];
     if (following === undefined) this.#devices.delete(device.key);
     else {
-      // What is sent must not stay in memory while the device's queue never ends.
+      // Sent messages must not stay in memory where the device's queue never becomes empty.
       if (device.next * 2 > device.messages.length) {
         device.messages.splice(0, device.next);
         device.next = 0;

@@ -113,7 +113,7 @@ export class Delivery implements FanOut {
     readonly router: PublishRouter;
     readonly directory: DeviceDirectory;
     readonly bounds: DeliveryBounds;
-    /** Bytes that wait for subscribers whose sockets are full: nobody waits for these. */
+    /** Bytes that wait for subscribers whose sockets are full: no publisher waits for these. */
     readonly unreadBytes: () => number;
     /** Called when there is room again for a publisher for whom there was none. */
     readonly onRoom: () => void;
@@ -173,7 +173,10 @@ export class Delivery implements FanOut {
     }
   }
 
-  /** What one publisher may have on its way now: as fair-share.ts says, but for what is unread; and always a little. */
+  /**
+   * Bytes that one publisher may have on their way now: as in fair-share.ts, but without those that wait for full
+   * sockets, and never less than `deliveryBytesEachMin`.
+   */
   #shareNow(): number {
     const { deliveryBytesMax, deliveryBytesReserve: reserve, deliveriesMax } = this.#bounds;
     const isFree = this.#messages <= deliveriesMax;
@@ -243,7 +246,7 @@ export class Delivery implements FanOut {
     await Promise.all(routed);
   }
 
-  /** With what it counts for its publisher. */
+  /** Adds how many bytes the message counts for its publisher. */
   #weighed(order: Pick<PendingPublish, 'caller' | 'orderKey' | 'deviceId'>, message: OutgoingPublish): PendingPublish {
     const subscribers = this.#router.subscribersOf(message.topic);
     const bytes = bytesOf(message) + subscribers * this.#bounds.deliveryBytesEach;
@@ -288,7 +291,7 @@ export class Delivery implements FanOut {
     return this.#turnBytes < deliveryTurnBytes && handedOut < deliveryTurnMax ? undefined : this.#nextTurn();
   }
 
-  /** Messages may come one by one in one turn: what was handed out is counted from its beginning. */
+  /** Counts what is handed out from the beginning of each turn, because messages may come one by one within it. */
   async #nextTurn(): Promise<void> {
     await nextLoopTurn();
     this.#turnBytes = 0;
@@ -296,7 +299,7 @@ export class Delivery implements FanOut {
   }
 
   #send({ caller, bytes, message, resolve, reject }: PendingPublish): void {
-    // What its subscribers count is for the time until they get it; from now on each is bounded by what it has not read.
+    // Releases the bytes counted for subscribers: from now on each of them is bounded by what it has not read.
     const own = Math.min(bytes, bytesOf(message));
     this.#share.release(caller, bytes - own);
     const ended = () => {
@@ -323,7 +326,9 @@ function bytesOf({ payload, topic }: OutgoingPublish): number {
 /** A publisher that waited for room goes on when it holds no more than this part of its share. */
 const roomyPart = 0.5;
 
-/** Estimated memory of a message beside its bytes; so much that `deliveryBytesMax` are not more than `deliveriesMax`. */
+/**
+ * Estimated memory of a message beside its bytes; `deliveryBytesMax` thus allow no more than `deliveriesMax` messages.
+ */
 const messageBytes = 420;
 
 function topicOf(committed: CommittedSetting | Pick<CommittedPush, 'kind' | 'device' | 'sensor' | 'many'>): string {

@@ -9,7 +9,7 @@ import type { ClientSession, QoS } from '../sessions.ts';
 
 export class LiveFilters {
   readonly #budget = new FairBudget<string>(limits.liveFilterBytesMax, { pool: remembered });
-  /** What guests have of it; a single address may have as much as a single user. */
+  /** The part of it that guests hold; a single address may hold as much as a single user. */
   readonly #ofGuests = new FairBudget<string>(limits.liveFilterBytesMax * guestShare, { multiple: 2 });
   /** Bytes that each session holds; no entry once its client has gone. */
   readonly #bytes = new WeakMap<ClientSession, number>();
@@ -49,7 +49,10 @@ export class LiveFilters {
   }
 }
 
-/** With twice of what is free of it, one address alone has two thirds: half of all. */
+/**
+ * The guests' part of the memory. One address may hold twice what is free of it, which is two thirds: half of all
+ * memory, as much as a single user.
+ */
 const guestShare = 0.75;
 
 /** Measured bytes of memory: the broker holds a filter in two trees of maps, one map for each level. */

@@ -1,7 +1,7 @@
 // The filters of all connected clients in one tree; replaces aedes's own emitter. A removed filter gets nothing from
 // that moment on, and is taken out of the tree within a bounded part of each turn of the event loop, so that a thousand
-// clients leaving at once hold up nobody. Used by broker.ts. Bounded by the live filters (live-filters.ts), and by as
-// many being taken out, which may take as much time as adding (fast-path.ts).
+// clients leaving at once hold up nobody. Used by broker.ts. Bounded by the live filters (live-filters.ts) and as many
+// that are still being taken out: removing may take as much time of each turn as adding (packet-reader.ts).
 import type { AedesPublishPacket } from 'aedes';
 import { Qlobber } from 'qlobber';
 import { limits } from '../../config/limits.ts';

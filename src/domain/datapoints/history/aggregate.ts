@@ -12,7 +12,7 @@ export interface Aggregate {
   readonly count: number;
   readonly first: StoredValue;
   readonly last: StoredValue;
-  /** Absent where no value is a number; sum and avg also where they overflow. */
+  /** These four are absent where no value is a number; sum and avg also where the sum overflows. */
   readonly min: number | undefined;
   readonly max: number | undefined;
   readonly sum: number | undefined;
@@ -25,7 +25,7 @@ export interface OpenBucket {
   count: number;
   first: StoredValue;
   last: StoredValue;
-  /** Of the values that are numbers: their count and extremes. */
+  /** Count, extremes and sum of the values that are numbers. */
   numbers: number;
   min: number;
   max: number;
@@ -35,8 +35,8 @@ export interface OpenBucket {
 }
 
 /**
- * Takes slices of datapoints in ascending order of time or, descending, the last slice first, and makes rows of
- * buckets.
+ * Makes rows of buckets from slices of datapoints. Slices come in ascending order of time or, if `descending`, the
+ * latest slice first.
  */
 export class Aggregation {
   /** Complete buckets, in the order in which they were finished. */
@@ -56,7 +56,7 @@ export class Aggregation {
     this.#open = query.open;
   }
 
-  /** The bucket that may continue. */
+  /** The last bucket, which the next step may continue. */
   get open(): OpenBucket | undefined {
     return this.#open;
   }
@@ -107,7 +107,7 @@ function addNumbers(
   values: Float64Array,
   { from, to }: { readonly from: number; readonly to: number },
 ): void {
-  // In local variables for speed: a year has half a million datapoints.
+  // Local variables are faster: a year has half a million datapoints.
   let { sum, lost, min, max, numbers } = open;
   for (let index = from; index < to; index++) {
     const value = values[index] as number;

@@ -1,8 +1,8 @@
 // Buckets of time, from seconds to years, by the clocks of a time zone (contract 10). A bucket begins where the wall
-// clock reaches a multiple of its size, counted from midnight, or for days and more from 1970 (weeks from Monday), also
-// where a clock change skips that moment. An hour that the clocks show twice belongs to the first one's bucket, unless
-// buckets are no longer than the change: days thus have 23 to 25 hours, while two hours with the same name are two
-// buckets.
+// clock reaches a multiple of its size, counted from midnight, or for days and more from 1970 (weeks from Monday). If
+// a change of clocks skips that moment, it begins at the change. Where clocks are set back, the repeated time belongs
+// to the bucket of its first occurrence, unless buckets are no longer than the change. So days have 23 to 25 hours,
+// while the two hours of the same name are two buckets.
 import { TimeZone } from '../../../base/time/time-zone.ts';
 
 const secondMs = 1000;
@@ -14,7 +14,7 @@ export interface BucketSize {
   readonly count: number;
 }
 
-/** Describes what `parseBucketSize` accepts. */
+/** Describes for users what `parseBucketSize` accepts. */
 export const bucketSizeRule =
   'must be a number and a unit: seconds (s), minutes (m) or hours (h) that divide a day, days (d), weeks (w), months (mo) or years (y), such as 15m, 1h or 1d';
 
@@ -37,11 +37,11 @@ export interface BucketRequest {
 
 interface Bucket {
   readonly startMs: number;
-  /** The bucket lasts at least until then. */
+  /** The bucket lasts until this time, or longer: later times may still belong to it. */
   readonly endMs: number;
 }
 
-/** Finds the bucket of a time; fast for successive times. */
+/** Finds the bucket of a time; fast where successive times lie in the same bucket. */
 export class Buckets {
   readonly #zone: TimeZone;
   readonly #size: BucketSize;
@@ -55,7 +55,7 @@ export class Buckets {
     this.#spans = spansOf(lengthMs(size) === undefined ? size : { unit: 'd', count: 1 });
   }
 
-  /** @throws Error for an unknown time zone, which the caller has checked. */
+  /** @throws Error for an unknown time zone, because the caller must have checked it. */
   static of({ size, timezone }: BucketRequest): Buckets {
     const zone = TimeZone.find(timezone);
     if (zone === undefined) throw new Error(`${timezone} is no time zone.`);
@@ -80,7 +80,7 @@ export class Buckets {
     let number = this.#spans.numberOf(this.#zone.wallAt(ms));
     let startMs = this.#zone.firstShowing(this.#spans.wallOf(number));
     let endMs = this.#zone.firstShowing(this.#spans.wallOf(number + 1));
-    // Where the clocks were set back across midnight, the next span has begun already.
+    // Where clocks are set back across midnight, the next span may have begun already.
     while (ms >= endMs) {
       number += 1;
       startMs = endMs;
@@ -89,7 +89,7 @@ export class Buckets {
     return { startMs, endMs };
   }
 
-  /** The bucket of a time within a day, on which the clocks change at most once. */
+  /** The bucket of a time within a day. Clocks change at most once on a day. */
   #findWithin(day: Bucket, ms: number, length: number): Bucket {
     const zone = this.#zone;
     const morning = zone.offsetAt(day.startMs);
@@ -111,7 +111,7 @@ interface Stretch extends Bucket {
   readonly offset: number;
 }
 
-/** The bucket of a time within a stretch of constant offset. */
+/** The bucket of a time within a stretch of time with a constant offset. */
 function clip(ms: number, length: number, stretch: Stretch): Bucket {
   const startMs = Math.floor((ms + stretch.offset) / length) * length - stretch.offset;
   return { startMs: Math.max(startMs, stretch.startMs), endMs: Math.min(startMs + length, stretch.endMs) };

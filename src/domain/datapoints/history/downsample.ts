@@ -1,13 +1,13 @@
 // Chooses at most N datapoints that draw the same line chart, by the method M4 (Jugel, Jerzak, Hackenbroich, Markl:
-// "M4: a visualization-oriented time series data aggregation", VLDB 2014): the span is cut into N/4 columns of equal
-// time, and the first, lowest, highest and last datapoint of each column are kept. A line through them covers the same
-// pixels of a chart of that many columns, and keeps the extremes and both ends. One pass, constant memory. A value that
-// is not a number is neither lowest nor highest, but may be first or last. Of several equal extremes the earliest is
+// "M4: a visualization-oriented time series data aggregation", VLDB 2014). The span is cut into N/4 columns of equal
+// time, and the first, lowest, highest and last datapoint of each column are kept. A line through them covers the
+// same pixels of a chart with that many columns, and keeps the extremes and both ends. One pass, constant memory. A
+// value that is not a number is never lowest or highest, but may be first or last. Of equal extremes the earliest is
 // kept.
 import { type Columns, datapointAt, type Slice } from '../columns.ts';
 import type { Datapoint } from '../datapoint.ts';
 
-/** With fewer points the extremes and both ends cannot all be kept. */
+/** Fewer points could not include the extremes and both ends. */
 export const pointsMin = 4;
 
 export interface Span {
@@ -34,9 +34,11 @@ export interface OpenColumn {
   count: number;
 }
 
-/** Chooses among datapoints that come in ascending order of time or, descending, the last slice first. */
+/**
+ * Chooses datapoints from slices. Slices come in ascending order of time or, if `descending`, the latest slice first.
+ */
 export class Downsampling {
-  /** Chosen datapoints of finished columns, in the order of the answer. */
+  /** Datapoints chosen from finished columns, in the order of the answer. */
   readonly points: Datapoint[] = [];
   readonly #isDescending: boolean;
   readonly #span: Span;
@@ -44,7 +46,7 @@ export class Downsampling {
   readonly #widthMs: number;
   #open: OpenColumn | undefined;
 
-  /** @param query `points`: the number to choose at most; `open`: the unfinished column of the previous step. */
+  /** @param query `points`: how many to choose at most; `open`: the unfinished column of the previous step. */
   constructor(query: {
     readonly points: number;
     readonly span: Span;
@@ -58,7 +60,7 @@ export class Downsampling {
     this.#open = query.open;
   }
 
-  /** The column that may continue. */
+  /** The last column, which the next step may continue. */
   get open(): OpenColumn | undefined {
     return this.#open;
   }
@@ -83,23 +85,26 @@ export class Downsampling {
     this.#open = undefined;
   }
 
-  /** Datapoints that arrive during the read may lie outside the span. */
+  /**
+   * The column of a time. Datapoints that arrive during the read may lie outside the span; they go to its outer
+   * columns.
+   */
   #numberOf(ms: number): number {
     return Math.max(0, Math.min(this.#columns - 1, Math.floor((ms - this.#span.fromMs) / this.#widthMs)));
   }
 
-  /** The first index after `from` that belongs to a later column. */
+  /** The index behind the datapoints of this column that begin at `from`; `to` where they reach it. */
   #endOf(number: number, { at }: Columns, { from, to }: { readonly from: number; readonly to: number }): number {
     return firstWhere(from + 1, to, (index) => this.#numberOf(at[index] as number) > number);
   }
 
-  /** The first index of this column among those before `to`. */
+  /** The first index of this column among the datapoints before `to`. */
   #beginOf(number: number, { at }: Columns, { from, to }: { readonly from: number; readonly to: number }): number {
     return firstWhere(from, to - 1, (index) => this.#numberOf(at[index] as number) >= number);
   }
 }
 
-/** One to four datapoints, in the order of the answer. */
+/** The chosen datapoints of a column, one to four, in the order of the answer. */
 export function selectedPoints({ first, lowest, highest, last }: OpenColumn, descending: boolean): Datapoint[] {
   const isSwapped = lowest !== undefined && highest !== undefined && lowest.position > highest.position;
   const points: Datapoint[] = [];
@@ -149,7 +154,7 @@ function addBehind(open: OpenColumn, { columns, from, to }: Slice): OpenColumn {
   return open;
 }
 
-/** Adds datapoints that precede those of the column. */
+/** Adds datapoints that precede those of the column. Of equal extremes the new one is kept, because it is earlier. */
 function addBefore(open: OpenColumn, { columns, from, to }: Slice): OpenColumn {
   const chosen = (index: number) => ({ point: datapointAt(columns, index), position: index - to - open.count });
   const { low, high } = extremesOf(columns.values, { from, to });

@@ -1,5 +1,5 @@
-// Reads datapoints (contract 5 and 10): ranges, the last N, pages, calibrated or raw; aggregated by buckets of time, or
-// downsampled for a chart. Of one sensor, or of several merged by time. Everything is streamed in bounded steps.
+// Reads datapoints (contract 5 and 10): ranges, the last N, pages, calibrated or raw; aggregated by buckets of time,
+// or downsampled for a chart; of one sensor, or of several merged by time. Every read is streamed in bounded steps.
 import { Refusal } from '../../../base/refusal.ts';
 import { limits } from '../../../config/limits.ts';
 import { loopTurns } from '../../callers/loop-turns.ts';
@@ -22,7 +22,7 @@ import { readSeries, StepBudget, type StepStart, stepsOf } from './series.ts';
 /** The sensors to read. */
 export interface Selection {
   readonly devices: readonly DeviceId[];
-  /** The sensors wanted of each device, each of which at least one device must have; undefined: all. */
+  /** The sensors of each device; at least one device must have each of them. Undefined: all sensors. */
   readonly sensors: readonly SensorId[] | undefined;
 }
 
@@ -32,12 +32,12 @@ export interface HistoryQuery {
   readonly toMs?: number | undefined;
   readonly descending: boolean;
   readonly calibrated: boolean;
-  /** Rows at most, over all sensors; undefined: all. */
+  /** Maximum number of rows, over all sensors; undefined: all. */
   readonly limit: number | undefined;
   readonly offset: number;
 }
 
-/** A row and the sensor it is of. */
+/** A row with its device and sensor. */
 export interface SensorRow<T> {
   readonly device: DeviceId;
   readonly sensor: SensorId;
@@ -46,11 +46,11 @@ export interface SensorRow<T> {
 
 /** Some rows as JSON. */
 export interface TextPiece {
-  /** The rows, with one free byte before them and one after; `release` it when it has been sent. */
+  /** The rows as bytes, with one free byte before them and one after. `release` it when it has been sent. */
   readonly text: Uint8Array;
   /** Number of rows, perhaps 0. */
   readonly rows: number;
-  /** True in the last piece where there are more rows than the limit. */
+  /** True in the last piece if there are more rows than the limit. */
   readonly hasMore: boolean;
 }
 
@@ -75,7 +75,8 @@ export class History {
   }
 
   /**
-   * Checks permission now and returns the datapoints in steps; with `lastN`, the last of each sensor, newest first.
+   * Checks permission now and returns the datapoints in steps; with `lastN`, the last ones of each sensor, newest
+   * first.
    * @throws Refusal `not-found`, `forbidden`, `malformed` where too many sensors are asked for.
    */
   async read(
@@ -90,7 +91,9 @@ export class History {
     return pageOf(mergeRuns(runs, byTime(descending)), query);
   }
 
-  /** The same for one sensor as JSON, encoded where the datapoints are read, without an object for each. */
+  /**
+   * Like `read`, for one sensor, as JSON. The datapoints are encoded where they are read, without an object for each.
+   */
   async readText(
     actor: Actor,
     query: HistoryQuery & { readonly lastN?: number | undefined; readonly encoding: RowEncoding },
@@ -99,12 +102,12 @@ export class History {
     return this.#written(source, query, new StepBudget({ asker: actor, series: 1 }));
   }
 
-  /** Returns the buffer of a text, so that it is used again. */
+  /** Returns the buffer of a text piece, so that it is used again. */
   release(text: Uint8Array): void {
     this.#series.release(text);
   }
 
-  /** Checks permission now and returns a row for each sensor and non-empty bucket. */
+  /** Checks permission now and returns one row for each sensor and non-empty bucket. */
   async aggregate(
     actor: Actor,
     query: HistoryQuery & { readonly buckets: BucketRequest },
@@ -130,7 +133,7 @@ export class History {
     return pageOf(mergeRuns(runs, byTime(query.descending)), query);
   }
 
-  /** The same for one sensor, as columns of each step. */
+  /** Like `downsample`, for one sensor, as the columns of each step. */
   async downsampleColumns(
     actor: Actor,
     query: HistoryQuery & { readonly points: number },
@@ -140,7 +143,7 @@ export class History {
     return slicesOf(this.#downsampled(source, query, budget), query);
   }
 
-  /** The last pushed datapoint of each sensor of the devices, calibrated. */
+  /** The datapoint of each sensor of the devices that was pushed last, calibrated. */
   latest(actor: Actor, devices: readonly Device[]): Promise<Map<SensorKey, ArrivedDatapoint>> {
     return this.latestOf(
       actor,
@@ -148,7 +151,7 @@ export class History {
     );
   }
 
-  /** The same of some sensors. */
+  /** Like `latest`, for some sensors. Reads them in pieces, so that other callers have their turns in between. */
   async latestOf(actor: Actor, sensors: readonly Sensor[]): Promise<Map<SensorKey, ArrivedDatapoint>> {
     const latest = new Map<SensorKey, ArrivedDatapoint>();
     for (let from = 0; from < sensors.length; from += limits.latestStepSensors) {
@@ -163,7 +166,7 @@ export class History {
     return latest;
   }
 
-  /** Opens a stream of rows for each selected sensor; they share one budget of memory. */
+  /** Opens a stream of rows for each selected sensor; all share one budget of memory. */
   async #runs<T>(
     actor: Actor,
     selection: Selection,
@@ -209,7 +212,7 @@ export class History {
     const { fromMs, toMs, limit, offset, encoding } = query;
     const { rowsMax, descending } = boundsOf({ ...query, limit: limit === undefined ? undefined : limit + 1 });
     const made = { ...madeOf(sensor, query), fromMs, toMs, descending, encoding };
-    // One row more than shown tells whether there are more.
+    // Reads one row more than is shown, which tells whether there are more.
     let [toRead, toSkip, toShow] = [rowsMax, offset, limit ?? Number.POSITIVE_INFINITY];
     const ask = (start: StepStart) => {
       const rows = { limit: Math.min(limits.textStepRows, toRead), skip: toSkip, rowsMax: toShow };
@@ -261,7 +264,7 @@ export class History {
   }
 }
 
-/** The fields common to all computed queries. */
+/** The fields that all computed queries of a sensor have. */
 function madeOf({ key, calibration }: Sensor, { calibrated }: HistoryQuery) {
   return { sensor: key, calibration: calibrated ? calibration : undefined };
 }
@@ -273,16 +276,16 @@ function bytesOfAggregates({ rows }: AggregateStep): number {
   return bytes;
 }
 
-/** Estimated bytes of a row, without texts. */
+/** Estimated bytes of an aggregate without its texts. */
 const aggregateBytes = 150;
 
-/** How many rows of each sensor to read, and from which end. */
+/** How many rows of each sensor to read, and from which end of the range. */
 function boundsOf({ lastN, limit, offset, descending }: HistoryQuery & { readonly lastN?: number | undefined }) {
   const rowsMax = Math.min(lastN ?? Number.POSITIVE_INFINITY, (limit ?? Number.POSITIVE_INFINITY) + offset);
   return { rowsMax, descending: lastN !== undefined || descending };
 }
 
-/** The rows of a page, as slices of their steps. */
+/** The rows of a page, as slices of the columns of each step. */
 async function* slicesOf(
   steps: AsyncGenerator<Columns>,
   { limit, offset }: Pick<HistoryQuery, 'limit' | 'offset'>,
@@ -310,7 +313,7 @@ async function* located<T>(
   for await (const rows of steps) yield rows.map((row) => ({ device: device.id, sensor: sensor.id, row }));
 }
 
-/** By time, then by time of receiving, then by the sensor's id within a device. */
+/** Orders rows by time, then by time of receiving, then by the sensor's id within a device. */
 function byTime(descending: boolean): (a: SensorRow<Datapoint>, b: SensorRow<Datapoint>) => number {
   const direction = descending ? -1 : 1;
   return (a, b) => direction * compareTimes(a.row, b.row) || compareSensors(a, b);

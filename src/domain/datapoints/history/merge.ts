@@ -1,4 +1,4 @@
-// Merges sorted streams that come in steps, holding one step of each, so that reading several sensors takes bounded
+// Merges sorted streams that come in steps. Holds one step of each, so that reading several sensors takes bounded
 // memory. Equal rows come in the order of their streams.
 import { nextLoopTurn } from '../../../base/time/next-loop-turn.ts';
 
@@ -9,11 +9,14 @@ interface SortedRun<T> {
   index: number;
 }
 
-/** Rows returned in one step. */
+/** Rows that the merged stream returns in one step. */
 const stepRows = 500;
 /** Streams opened before other work has its turn. */
 const openedAtOnce = 50;
 
+/**
+ * The rows of all runs in the order of `compare`; each run must be in this order already. Closes the runs at the end.
+ */
 export async function* mergeRuns<T>(
   runs: readonly AsyncGenerator<T[]>[],
   compare: (a: T, b: T) => number,
@@ -47,7 +50,7 @@ export async function* mergeRuns<T>(
   }
 }
 
-/** Reads the next step of a stream; false at its end. */
+/** Reads the next non-empty step of a stream; false at its end. */
 async function advance<T>(run: SortedRun<T>): Promise<boolean> {
   run.rows = [];
   run.index = 0;
@@ -89,7 +92,7 @@ class Heap<T> {
     this.sinkTop();
   }
 
-  /** Restores the heap after the row of the top has changed. */
+  /** Restores the heap after the top's next row has changed. */
   sinkTop(): void {
     for (let at = 0; ; ) {
       let first = at;

@@ -1,9 +1,9 @@
-// Encodes datapoints of one sensor as the JSON of API version 2 (contract 5), from columns straight into bytes: a list
-// has many thousands, and objects and strings for each would take several times as long. Runs in the thread that reads.
-// Writes the same as http/lists/datapoint-rows.ts.
+// Encodes datapoints of one sensor as the JSON of API version 2 (contract 5), from columns straight into bytes: a
+// list has many thousands, and an object and strings for each would take several times as long. Runs in the thread
+// that reads. Must write the same as http/lists/datapoint-rows.ts.
 import { type Slice, valueAt } from '../columns.ts';
 
-/** Rows as elements of a JSON array, or each on its own line. */
+/** `json`: rows as elements of a JSON array; `ndjson`: each row on its own line. */
 export type RowEncoding = 'json' | 'ndjson';
 
 const encoder = new TextEncoder();
@@ -17,9 +17,9 @@ const colon = 0x3a;
 const quote = 0x22;
 const brace = 0x7d;
 const zero = 0x30;
-/** Bytes of a row without a text: the fixed parts, two times of at most 27 characters and a number of 25. */
+/** Maximum bytes of a row without a text: the fixed parts, two times of at most 27 characters, and a number of 25. */
 const rowBytes = 140;
-/** Most bytes of a character. */
+/** UTF-8 bytes of a UTF-16 code unit, at most. */
 const bytesPerChar = 3;
 const dayMs = 86_400_000;
 
@@ -27,7 +27,7 @@ const dayMs = 86_400_000;
 export function jsonBytesMax({ columns: { texts }, from, to }: Slice): number {
   let bytes = (to - from) * rowBytes;
   if (texts === undefined) return bytes;
-  // There may be many short slices of columns with many texts.
+  // A slice may be short and its columns may hold many texts, so the shorter of the two is gone through.
   if (texts.size > to - from)
     for (let index = from; index < to; index++) bytes += (texts.get(index)?.length ?? 0) * bytesPerChar;
   else for (const [index, text] of texts) if (index >= from && index < to) bytes += text.length * bytesPerChar;
@@ -39,7 +39,7 @@ export class RowWriter {
   readonly #bytes: Uint8Array;
   readonly #encoding: RowEncoding;
   #at: number;
-  /** The last written times, and where the last time of receiving is in the buffer. */
+  /** Encoders of timestamps and times of receiving; and the last time of receiving with its place in the buffer. */
   readonly #measured = new DayText();
   readonly #received = new DayText();
   #receivedMs = Number.NaN;
@@ -47,7 +47,7 @@ export class RowWriter {
   #receivedEnd = 0;
   #isFirst = true;
 
-  /** @param bytes with enough space from `at` on for everything that is added. */
+  /** @param bytes must have space from `at` on for everything that is added (`jsonBytesMax`). */
   constructor(bytes: Uint8Array, options: { readonly at: number; readonly encoding: RowEncoding }) {
     this.#bytes = bytes;
     this.#at = options.at;
@@ -59,7 +59,7 @@ export class RowWriter {
     return this.#at;
   }
 
-  /** Adds a slice; the last row first where it is reversed. */
+  /** Adds the rows of a slice; if `reversed`, the last row first. */
   add({ columns, from, to }: Slice, reversed: boolean): void {
     const bytes = this.#bytes;
     const { at: times, stamped, received } = columns;
@@ -85,7 +85,10 @@ export class RowWriter {
     this.#at = at;
   }
 
-  /** Copies the previous one if it is equal: many datapoints are received at once. */
+  /**
+   * Writes a time of receiving. Many datapoints are received at once, so an equal time is copied from the previous
+   * row.
+   */
   #putReceived(at: number, ms: number): number {
     const bytes = this.#bytes;
     if (ms === this.#receivedMs) {
@@ -99,7 +102,7 @@ export class RowWriter {
   }
 }
 
-/** A number as JSON; any other value is JSON text already. */
+/** Writes a number as JSON; any other value is JSON text already. */
 function putValue(bytes: Uint8Array, at: number, value: number | string): number {
   if (typeof value === 'string') return at + encoder.encodeInto(value, bytes.subarray(at)).written;
   const decimals = decimalsOf(value);
@@ -120,11 +123,11 @@ function putValue(bytes: Uint8Array, at: number, value: number | string): number
 }
 
 const powers = [1, 10, 100, 1000];
-/** Integers up to so many digits are written digit by digit. */
+/** Numbers with up to so many digits are written digit by digit, which is faster than `String`. */
 const digitsMax = 9;
 const plainMax = 10 ** digitsMax;
 
-/** The decimals of a number if it can be written with up to three; -1 otherwise. */
+/** The number of decimals, if the value can be written digit by digit with up to three; otherwise -1. */
 function decimalsOf(value: number): number {
   for (let decimals = 0; decimals < powers.length; decimals++) {
     const power = powers[decimals] as number;
@@ -158,7 +161,7 @@ function putTwo(bytes: Uint8Array, at: number, number: number): number {
   return at + 2;
 }
 
-/** Encodes times as `formatTimestamp` does; caches the text of the day. */
+/** Encodes times as `formatTimestamp` does; caches the text of the last day. */
 class DayText {
   #day = Number.NaN;
   /** `2016-06-08T` */

@@ -1,5 +1,5 @@
 // Reads the datapoints of one sensor in steps that are bounded in rows and bytes, however long the range and however
-// large the values. Several series read side by side share one budget.
+// large the values. Several series that are read side by side share one budget.
 import { reportReleasedBytes } from '../../../base/memory/garbage-collection.ts';
 import { nextLoopTurn } from '../../../base/time/next-loop-turn.ts';
 import { limits } from '../../../config/limits.ts';
@@ -11,14 +11,14 @@ import { bytesOfColumns, type Columns } from '../columns.ts';
 
 export interface SeriesQuery extends Pick<RangeQuery, 'fromMs' | 'toMs' | 'descending' | 'valuesOnly'> {
   readonly calibrated: boolean;
-  /** Datapoints at most; undefined: the whole range. */
+  /** Maximum number of datapoints; undefined: the whole range. */
   readonly rowsMax?: number | undefined;
 }
 
-/** Who asks for the series of one request, and the bytes they hold together. */
+/** The bytes that the series of one request hold together, and who asks for them. */
 export class StepBudget {
   readonly asker: Asker;
-  /** Number of series that share it. */
+  /** Number of series that share the budget. */
   readonly series: number;
   #heldBytes = 0;
 
@@ -27,27 +27,27 @@ export class StepBudget {
     this.series = options.series;
   }
 
-  /** Updates the bytes a series holds from `before` to `now`. */
+  /** Updates the bytes that a series holds, from `before` to `now`. */
   replace(before: number, now: number): void {
     this.#heldBytes += now - before;
   }
 
-  /** Bytes for the next step of a series: its part, or what the others leave. */
+  /** Bytes for the next step of a series that holds `held`: an equal part of the budget, or more if others leave it. */
   bytesFor(held: number): number {
     return Math.max(limits.readBytes / this.series, Math.min(limits.readBytes - this.#heldBytes + held, stepBytes));
   }
 }
 
-/** Most bytes of a step, so that other work comes between. */
+/** Maximum bytes of a step beyond the equal part, so that other work comes between steps. */
 const stepBytes = limits.readBytes / 4;
 
-/** The start of a step, and its bounds. */
+/** Where a step begins, and its maximum of bytes. */
 export interface StepStart {
   readonly after: SeriesCursor | undefined;
   readonly bytesMax: number;
 }
 
-/** Reads step after step; frees the previous step when the next one is asked for. */
+/** Reads step after step. The memory of a step counts until the next step is there. */
 export async function* stepsOf<Step extends { readonly next: SeriesCursor | undefined }>(
   ask: (start: StepStart) => Promise<Step>,
   { bytesOf, budget }: { readonly bytesOf: (step: Step) => number; readonly budget: StepBudget },
@@ -71,7 +71,7 @@ export async function* stepsOf<Step extends { readonly next: SeriesCursor | unde
   }
 }
 
-/** Returns the datapoints in steps. */
+/** Reads the datapoints of a range in steps, calibrated where the query says so. */
 export async function* readSeries(
   series: Series,
   sensor: Sensor,

@@ -1,5 +1,5 @@
-// Finds lines whose datapoint a sensor already has: the same value at the same time. Called by imports.ts for each
-// batch; reads the store in bounded steps.
+// Finds lines of an import whose datapoint exists already: the sensor has the same value at the same time. Called by
+// imports.ts for each batch; reads the store in bounded steps.
 import type { Caller } from '../../callers/caller.ts';
 import type { Sensor } from '../../devices/sensor.ts';
 import type { Series } from '../../ports/series.ts';
@@ -11,7 +11,7 @@ import type { ImportLine } from './import-line.ts';
 /** Values at one time. */
 type ValuesByTime = Map<number, Set<StoredValue>>;
 
-/** Datapoints read for each line; beyond that, each time is looked up by itself. */
+/** Datapoints that may be read for each line. If the span has more, each time is looked up by itself. */
 const readPerLine = 8;
 
 export class ExistingDatapoints {
@@ -21,7 +21,10 @@ export class ExistingDatapoints {
     this.#series = series;
   }
 
-  /** The lines whose datapoints are stored, or occur earlier among these lines. A line without a time never counts. */
+  /**
+   * The lines whose datapoint is stored, or occurs earlier among these lines. A line without a time is never among
+   * them.
+   */
   async findAmong(
     lines: readonly ImportLine[],
     caller: Caller,
@@ -44,7 +47,7 @@ export class ExistingDatapoints {
     return known;
   }
 
-  /** The values at these times, by reading the whole span; undefined where that would be too much. */
+  /** The values at these times, read by one pass over their span; undefined where the span has too many datapoints. */
   async #readSpan(sensor: Sensor, times: ReadonlySet<number>, budget: StepBudget): Promise<ValuesByTime | undefined> {
     const sorted = [...times].sort((a, b) => a - b);
     const found: ValuesByTime = new Map(sorted.map((time) => [time, new Set()]));
@@ -59,6 +62,7 @@ export class ExistingDatapoints {
     return found;
   }
 
+  /** The values at these times, each looked up by itself. */
   async #readEach(sensor: Sensor, times: ReadonlySet<number>, budget: StepBudget): Promise<ValuesByTime> {
     const found: ValuesByTime = new Map();
     for (const time of times) {

@@ -1,12 +1,13 @@
-// One datapoint of an imported file: a line, or a field of one.
+// One datapoint of an imported file, which is a whole line or one field of a line. Made by http/import, stored by
+// imports.ts.
 import type { BulkLine, RefusedLine } from '../ingest/bulk.ts';
 
 export interface ImportLine extends BulkLine {
-  /** From 1; undefined where the line has one datapoint. */
+  /** Number of the column, from 1; undefined where a line is one datapoint. */
   readonly column: number | undefined;
   /** Time of receiving in milliseconds since 1970 UTC, where the file has one. */
   readonly receivedMs: number | undefined;
-  /** The name of its sensor, should it be created. */
+  /** The name that its sensor gets if it is created. */
   readonly name: string | undefined;
   readonly unit: string | undefined;
 }

@@ -1,4 +1,4 @@
-// The request to the writer (writer.ts), and the callback with its result.
+// A request to the writer (writer.ts), and the callback with its result.
 import type { Caller } from '../../callers/caller.ts';
 import type { PushReceipt } from '../datapoint-batch.ts';
 import type { Push } from './push.ts';
@@ -7,9 +7,12 @@ import type { Push } from './push.ts';
 export interface AppendRequest {
   readonly pushes: readonly Push[];
   readonly receipt?: PushReceipt | undefined;
-  /** Whose share of the queue it uses; absent for work of the service, which is done after everything before it. */
+  /**
+   * The caller whose share of the queue it uses. Absent for work of the service, which runs after everything before
+   * it.
+   */
   readonly caller?: Caller;
 }
 
-/** Called once: without an error after the commit, else with the reason why nothing was stored. */
+/** Called once: without an error after the commit, otherwise with the reason why nothing was stored. */
 export type AppendCallback = (error?: unknown) => void;

@@ -1,9 +1,9 @@
-// Reduces the number of commits while datapoints arrive in a stream. A commit writes whole pages however little it holds,
-// so that five hundred small commits in a second wear out flash memory twice as fast as two hundred. In a paced phase a
-// commit begins at the earliest `intervalMs` after the one before. That must not slow down senders that wait for each
-// answer before they send again. Whether it does can only be measured: phases with and without pacing alternate, and if a
-// paced phase takes in fewer datapoints than the unpaced phase before, the next unpaced phase is twice as long. Only the
-// writer calls it.
+// Reduces the number of commits while datapoints arrive in a stream. A commit writes whole pages however little it
+// holds, so five hundred small commits in a second wear out flash memory twice as fast as two hundred. In a paced
+// phase a commit begins at the earliest `intervalMs` after the one before. That must not slow down senders that wait
+// for each answer before they send again. Whether it does can only be measured: phases with and without pacing
+// alternate, and if a paced phase takes in fewer datapoints than the unpaced phase before, the next unpaced phase is
+// twice as long. Only the writer calls it.
 
 export interface CommitPacingBounds {
   /** Minimum time in milliseconds between the beginnings of two commits in a paced phase. */
@@ -60,13 +60,13 @@ export class CommitPacing {
     if (leftMs >= 1) await this.#timer.sleep(leftMs);
   }
 
-  /** Call when a commit begins, with its number of datapoints. */
+  /** Must be called when a commit begins, with its number of datapoints. */
   commitBegins(datapoints: number): void {
     const nowMs = this.#timer.now();
     const elapsedMs = nowMs - this.#phaseStartMs;
     this.#commitStartMs = nowMs;
     if (elapsedMs >= (this.#pacedPhases === 0 ? this.#unpacedMs : this.#bounds.pacedMs)) {
-      // A phase that lasted twice its length had a pause of the senders in it: its rate says nothing about pacing.
+      // A phase of more than twice its length contains a pause of the senders, so its rate says nothing about pacing.
       if (this.#pacedPhases > 0 && elapsedMs > this.#bounds.pacedMs * 2) this.#restart();
       else this.#endPhase(this.#datapoints / elapsedMs);
       this.#phaseStartMs = nowMs;

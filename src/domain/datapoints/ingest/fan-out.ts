@@ -1,14 +1,15 @@
-// What pushes set off behind their commit: messages to MQTT subscribers. Asked by writer.ts, so that who publishes more than
-// its share of them waits, and nobody else does (I4).
+// The messages to MQTT subscribers that pushes cause after their commit. writer.ts asks about them, so that a
+// publisher who causes more than its share waits, and nobody else does (I4). Implemented by
+// mqtt/subscribers/delivery.ts.
 import type { Caller } from '../../callers/caller.ts';
 import type { Push } from './push.ts';
 
 export interface FanOut {
-  /** Bytes of the messages that these pushes will be for their subscribers, and of handing them out; 0 without any. */
+  /** Bytes of the messages that these pushes will become, with the cost of handing them out; 0 without subscribers. */
   bytesOf(pushes: readonly Push[]): number;
-  /** Whether so much more would be beyond the caller's share; never where it has nothing on its way. */
+  /** Whether `more` bytes are beyond the caller's share. False for a caller that has none on its way. */
   isFullFor(caller: Caller, more: number): boolean;
-  /** Counts pushes from their acceptance until their commit. */
+  /** Counts bytes from the acceptance of a push; `release` counts them back at its commit. */
   reserve(caller: Caller, bytes: number): void;
   release(caller: Caller, bytes: number): void;
 }

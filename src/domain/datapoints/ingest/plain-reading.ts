@@ -1,7 +1,7 @@
 // Parses the readings that most devices send, `{"value":21.5}` or
 // `{"value":21.5,"timestamp":"2016-06-08T18:20:27.873Z"}`, alone or in an array, straight from their bytes, at a
-// fraction of the cost of JSON.parse. Any other form is left to the general parser; results are identical
-// (plain-reading.test.ts).
+// fraction of the cost of JSON.parse. Any other form is left to the general parser (reading.ts); results are
+// identical (plain-reading.test.ts).
 import { limits } from '../../../config/limits.ts';
 import { PlainReadings } from './plain-readings.ts';
 import type { Reading } from './reading.ts';
@@ -18,8 +18,8 @@ const space = 0x20;
 const zero = 0x30;
 
 /**
- * Value and timestamp of the last scanned reading. Shared, because a result object for each would cost as much as
- * scanning.
+ * Value and timestamp of the reading that was scanned last. Shared, because a result object for each would cost as
+ * much as scanning.
  */
 const scanned = new Float64Array(2);
 const valueAt = 0;
@@ -28,14 +28,14 @@ const timestampAt = 1;
 const scannedValues = new Float64Array(limits.pushDatapointsMax);
 const scannedTimestamps = new Float64Array(limits.pushDatapointsMax);
 
-/** The reading in the bytes, or undefined when they have another form. */
+/** The reading in the bytes; undefined when they have another form. */
 export function parsePlainReading(bytes: Uint8Array, start: number, end: number): Reading | undefined {
   const last = scanReading(bytes, skipSpace(bytes, start), end);
   if (last < 0 || (last !== end && skipSpace(bytes, last) !== end)) return undefined;
   return { value: scanned[valueAt] as number, timestampMs: scanned[timestampAt] as number };
 }
 
-/** The readings of an array in the bytes, or undefined when they have another form or are too many. */
+/** The readings of the array in the bytes; undefined when they have another form, or are too many. */
 export function parsePlainReadings(bytes: Uint8Array): PlainReadings | undefined {
   const end = bytes.length;
   const first = skipSpace(bytes, 0);
@@ -61,7 +61,7 @@ function scanReading(bytes: Uint8Array, start: number, end: number): number {
   scanned[valueAt] = Number.NaN;
   scanned[timestampAt] = Number.NaN;
   for (let at = skipSpace(bytes, start + 1); ; at = skipSpace(bytes, at + 1)) {
-    // A repeated name, or a missing value, is left to the general parser.
+    // A repeated name is left to the general parser.
     if (isUnknown(valueAt) && startsWith(bytes, at, end, valueKey)) {
       at = scanNumber(bytes, skipSpace(bytes, at + valueKey.length), end);
     } else if (isUnknown(timestampAt) && startsWith(bytes, at, end, timestampKey)) {
@@ -89,7 +89,7 @@ function scanNumber(bytes: Uint8Array, start: number, end: number): number {
   }
   const digits = at - first - (point < 0 ? 0 : 1);
   const decimals = point < 0 ? 0 : at - point - 1;
-  // With up to 15 digits both parts are exact, and so is the single rounding of their division.
+  // Up to 15 digits, both parts are exact doubles, so their division is rounded only once.
   if (digits === 0 || digits > 15 || (point >= 0 && decimals === 0)) return -1;
   if (digits - decimals > 1 && bytes[first] === zero) return -1;
   const size = decimals === 0 ? mantissa : mantissa / (powersOfTen[decimals] as number);
@@ -99,7 +99,9 @@ function scanNumber(bytes: Uint8Array, start: number, end: number): number {
 
 const powersOfTen = Array.from({ length: 16 }, (_, n) => 10 ** n);
 
-/** Scans `"2016-06-08T18:20:27Z"` or `"2016-06-08T18:20:27.873Z"`. */
+/**
+ * Scans `"2016-06-08T18:20:27Z"` or `"2016-06-08T18:20:27.873Z"`; returns the index after it, or -1 for another form.
+ */
 function scanTimestamp(bytes: Uint8Array, start: number, end: number): number {
   const length = bytes[start + 21] === quote ? 20 : 24;
   const at = start + 1 + length;
@@ -111,7 +113,7 @@ function isUnknown(which: number): boolean {
   return Number.isNaN(scanned[which] as number);
 }
 
-/** Scans the text between the quotes into milliseconds since 1970 UTC; false for any other form. */
+/** Scans a time without its quotes into milliseconds since 1970 UTC; returns false for any other form. */
 function scanTime(bytes: Uint8Array, at: number, length: number): boolean {
   if (bytes[at + 4] !== 0x2d || bytes[at + 7] !== 0x2d || bytes[at + 10] !== 0x54) return false;
   if (bytes[at + 13] !== 0x3a || bytes[at + 16] !== 0x3a || bytes[at + length - 1] !== 0x5a) return false;
@@ -150,7 +152,7 @@ function two(bytes: Uint8Array, at: number): number {
   return tens >= 0 && tens <= 9 && ones >= 0 && ones <= 9 ? tens * 10 + ones : Number.NaN;
 }
 
-/** Days of the Gregorian calendar, counting years from March. */
+/** Days since 1970 in the Gregorian calendar. Counts years from March, so that a leap day is the last day of a year. */
 function daysSince1970(year: number, month: number, day: number): number {
   const y = month <= 2 ? year - 1 : year;
   const era = Math.floor(y / 400);

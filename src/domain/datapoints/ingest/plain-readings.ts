@@ -1,4 +1,5 @@
-// Readings of one push that are all numbers, in two arrays instead of an object each: a push may have 30 000.
+// The readings of one push if all are numbers, in two arrays: a push may have 30 000, and an object for each would
+// cost more.
 import type { Reading, Readings } from './reading.ts';
 
 export class PlainReadings implements Readings {

@@ -1,4 +1,4 @@
-// The checked readings of one push to one sensor, in the order in which they were sent.
+// The checked readings of one push to one sensor, in the order in which they were sent; and their parser.
 
 import { Refusal } from '../../../base/refusal.ts';
 import type { Json } from '../../../base/text/json.ts';
@@ -13,7 +13,7 @@ export interface Reading {
   readonly timestampMs: number;
 }
 
-/** The readings of a push, in order; an array is one. */
+/** The readings of a push in order. An array of readings implements this. */
 export interface Readings extends Iterable<Reading> {
   readonly length: number;
   at(index: number): Reading | undefined;
@@ -45,7 +45,7 @@ function parseReading(body: unknown, pointer: string): Reading {
   return { value: parseValue(value, `${pointer}/value`), timestampMs: parseReadingTimestamp(timestamp, pointer) };
 }
 
-/** Converts a value of any JSON type to its stored form (parsed by base/text/json-text.ts, so it can be stored). */
+/** Converts a value of any JSON type to its stored form. base/text/json-text.ts has parsed it, so it can be stored. */
 export function parseValue(value: Json, pointer: string): StoredValue {
   const { valueBytesMax } = limits;
   const isTree = typeof value === 'object' && value !== null;

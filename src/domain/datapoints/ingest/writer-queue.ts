@@ -1,17 +1,17 @@
 // Chooses which of the waiting pushes go into the next commit. Called by writer.ts. Pushes of one caller keep their
-// order; work of the service (a removal that waits for all earlier pushes) is neither overtaken nor overtakes.
+// order. Work of the service (a removal that waits for all earlier pushes) neither overtakes others nor is overtaken.
 import { Caller } from '../../callers/caller.ts';
 import type { AppendCallback, AppendRequest } from './append.ts';
 
 export interface QueuedAppend {
   readonly append: AppendRequest;
   readonly caller: Caller;
-  /** Entries in the queue: a request without datapoints still takes one. */
+  /** Its datapoints in the queue, at least one. */
   readonly slots: number;
-  /** The same within a commit, where long values count more. */
+  /** Its datapoints in a commit, where long values count as several. */
   readonly load: number;
   readonly bytes: number;
-  /** Bytes that it will be for subscribers. */
+  /** Bytes of the messages to subscribers that it will cause. */
   readonly outgoing: number;
   readonly done: AppendCallback;
 }
@@ -21,13 +21,16 @@ export const serviceCaller = new Caller('service');
 
 /** What fits into one commit. */
 export interface CommitCapacity {
-  /** Datapoints, where long values count for several. */
+  /** Datapoints, where long values count as several. */
   readonly loadMax: number;
-  /** True where a push beyond that goes alone; otherwise it stays in the queue, and the group may be empty. */
+  /** True: a push beyond `loadMax` is committed alone. False: it stays in the queue, and the group may be empty. */
   readonly takesLarge: boolean;
 }
 
-/** Callers with little go first; the commit is shared among callers when not everything fits. */
+/**
+ * The pushes for the next commit, and the rest. If not all fit, the commit is shared among callers, those with little
+ * first.
+ */
 export function takeFairShare(
   queue: QueuedAppend[],
   { loadMax, takesLarge }: CommitCapacity,
@@ -43,7 +46,9 @@ export function takeFairShare(
   return { group: candidates.filter((waiting) => taken.has(waiting)), rest };
 }
 
-/** Gives each caller an equal part of the commit, those with the least first; what they leave is for the others. */
+/**
+ * Gives each caller an equal part of the commit, those with the least load first; what they leave goes to the others.
+ */
 function chosen(candidates: readonly QueuedAppend[], { loadMax, takesLarge }: CommitCapacity): Set<QueuedAppend> {
   const byCaller = Map.groupBy(candidates, ({ caller }) => caller);
   const callers = [...byCaller.values()]

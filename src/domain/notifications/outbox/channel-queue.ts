@@ -1,5 +1,5 @@
-// One channel of the outbox: messages being sent, the sending rate, and when the next is due. Bounded by channel and by
-// author (I4).
+// One channel of the outbox: the number of messages being sent, the sending rate, and when the next message is due.
+// Messages being sent are bounded by channel and by author (I4).
 import { limits } from '../../../config/limits.ts';
 import type { UserKey } from '../../users/user.ts';
 import type { Sender } from './sender.ts';
@@ -10,11 +10,14 @@ export class ChannelQueue {
   readonly #perSMax: number;
   readonly sendingByAuthor = new Map<UserKey, number>();
   count = 0;
-  /** When the next waiting message is due, as far as known; -Infinity: the store must be asked. */
+  /** When the next waiting message is due, if that is known; -Infinity: the store must be asked. */
   dueMs = Number.NEGATIVE_INFINITY;
-  /** The time until which sent messages use up the rate, each its share of a second. */
+  /** The time until which the messages sent so far use up the rate; each takes its share of a second. */
   #freeMs = 0;
-  /** How much may be sent at once after a pause, as time: a second, or one message where that takes longer. */
+  /**
+   * The amount that may be sent at once after a pause, in milliseconds of the rate: a second, or one message if that
+   * takes longer.
+   */
   readonly #burstMs: number;
 
   constructor(channel: string, sender: Sender | undefined) {
@@ -33,17 +36,19 @@ export class ChannelQueue {
     return Math.min(inTime, limits.sendingAtOnceMax - this.count);
   }
 
-  /** When the rate allows the next message. */
+  /** When the rate allows the next message, in milliseconds since 1970 UTC. */
   get capacityAtMs(): number {
     return Math.ceil(this.#freeMs - this.#burstMs + 1000 / this.#perSMax);
   }
 
+  /** Counts a message whose sending begins. */
   begin(author: UserKey, nowMs: number): void {
     this.#freeMs = Math.max(this.#freeMs, nowMs) + 1000 / this.#perSMax;
     this.count += 1;
     this.sendingByAuthor.set(author, (this.sendingByAuthor.get(author) ?? 0) + 1);
   }
 
+  /** Counts a message whose attempt has ended. */
   end(author: UserKey): void {
     this.count -= 1;
     const left = (this.sendingByAuthor.get(author) ?? 1) - 1;
@@ -51,7 +56,7 @@ export class ChannelQueue {
     else this.sendingByAuthor.delete(author);
   }
 
-  /** Authors with as many messages being sent as allowed. */
+  /** Authors who have as many messages being sent as allowed. */
   get full(): UserKey[] {
     return [...this.sendingByAuthor]
       .filter(([, count]) => count >= limits.sendingPerAuthorMax)

@@ -1,6 +1,6 @@
-// Decides whether a message may be sent to its recipient (contract 7: who may send to whom, whose cap counts), and
-// hands it to the sender of its channel. Actuators are set in the name of the author, with the author's present rights.
-// Called by the outbox alone.
+// Decides whether a message may be sent to its recipient (contract 7: who may send to whom, and whose cap it counts
+// for), and hands it to the sender of its channel. Sets actuators in the name of the author, with the author's
+// present rights. Called by the outbox alone.
 
 import { isTransient, Refusal } from '../../../base/refusal.ts';
 import type { Clock } from '../../../base/time/clock.ts';
@@ -46,7 +46,7 @@ export class Dispatcher {
     readonly actuators: Actuators;
     readonly counters: NotificationCounters;
     readonly clock: Clock;
-    /** Paid messages counted for one user on a day, at most. */
+    /** Paid messages that may be counted for one user on a day. */
     readonly paidPerDayMax: number;
   }) {
     this.#store = parts.messageStore;
@@ -57,7 +57,10 @@ export class Dispatcher {
     this.#paidPerDayMax = parts.paidPerDayMax;
   }
 
-  /** @param charged paid messages decided in the same step and not stored yet. */
+  /**
+   * Decides about a message.
+   * @param charged counts paid messages that were decided in the same step and are not stored yet.
+   */
   async prepare(
     message: DueMessage,
     sender: Sender | undefined,
@@ -72,13 +75,13 @@ export class Dispatcher {
     if (recipient === undefined || recipient.username === guestUsername) {
       return outcome(message, 'failed', 'no such user');
     }
-    // The name alone gives nobody what was meant for another.
+    // The recipient's name may belong to another user by now, who must not get the message.
     if (message.isForFormerUser) return outcome(message, 'failed', `no such user: ${recipientChanged}`);
     const recipientRefusal = await this.#refusalOfRecipient(author, recipient);
     if (recipientRefusal !== undefined) return outcome(message, 'undelivered', recipientRefusal);
-    // Before the caps, so that a message that cannot be sent uses up nothing.
+    // Before the caps, so that a message that cannot be sent counts for nobody.
     if (sender?.closedBecause !== undefined) return outcome(message, 'undelivered', sender.closedBecause);
-    // A message that was tried before has been counted.
+    // A message that was tried before has been counted already.
     if (!paidChannels.includes(message.channel) || message.attempts > 0) {
       return { kind: 'envelope', message, author, recipient, charge: undefined };
     }
@@ -93,7 +96,7 @@ export class Dispatcher {
     return { kind: 'envelope', message, author, recipient, charge };
   }
 
-  /** One attempt to send, under the lease of who sends. @throws LeaseLost */
+  /** Makes one attempt to send, under the lease of the outbox. @throws LeaseLost */
   async deliver(
     { message, author, recipient }: Envelope,
     sender: Sender | undefined,
@@ -112,7 +115,7 @@ export class Dispatcher {
       ...(webhook === undefined ? {} : { webhook }),
     };
     const { id, text } = message;
-    // Senders have their own time-outs; this one is for a sender that fails to keep it.
+    // Senders have their own time-outs; this one is for a sender that fails to keep its own.
     const signal = AbortSignal.any([stop, AbortSignal.timeout(limits.sendMsMax)]);
     return sender.send({ id, channel: message.channel as Channel, to, text }, signal);
   }
@@ -128,7 +131,7 @@ export class Dispatcher {
     }
   }
 
-  /** Why the recipient does not accept messages of the author. */
+  /** Why the recipient does not accept messages of this author; undefined: they do. */
   async #refusalOfRecipient(author: User, recipient: User): Promise<string | undefined> {
     if (author.key === recipient.key || recipient.messages_from === undefined) return undefined;
     switch (recipient.messages_from) {
@@ -142,7 +145,10 @@ export class Dispatcher {
     }
   }
 
-  /** Counts the message for its users; returns the one whose cap is reached, if any. */
+  /**
+   * Counts the message for its users in `charged`. Returns the user whose cap is reached, if any; then nothing is
+   * counted.
+   */
   async #capped({ day, users }: CapCharge, charged: Map<string, number>): Promise<UserKey | undefined> {
     const counts = await this.#store.countPaid(day, users);
     const countOf = (user: UserKey) => (counts.get(user) ?? 0) + (charged.get(`${day} ${user}`) ?? 0);

@@ -1,5 +1,5 @@
-// A message in the outbox (contract 7), from a rule or a person to a user, and its state. Settings of actuators wait in
-// the outbox too, under a channel of their own that lists do not show.
+// A message in the outbox (contract 7), from a rule or a person to a user, and its state. Settings of actuators wait
+// in the outbox too, on a channel of their own that lists do not show.
 import type { UserKey } from '../../users/user.ts';
 import type { NotificationId } from '../rules/notification.ts';
 
@@ -28,9 +28,9 @@ export interface NewMessage {
 export interface Message extends NewMessage {
   readonly authorKey: UserKey;
   readonly author: string;
-  /** The rule that sent it, while that exists. */
+  /** The rule that caused it, while the rule exists. */
   readonly notification?: NotificationId;
-  /** The provider's code. */
+  /** The code that the provider gave. */
   readonly code?: string;
   readonly attempts: number;
   /** When it reached its final state, in milliseconds since 1970 UTC. */

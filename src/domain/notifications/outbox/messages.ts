@@ -1,5 +1,5 @@
-// Listing, sending and removing messages (contract 7). Messages sent by hand wait in the same outbox as those of rules,
-// under the same rules and caps. Guests share the messages of guest.
+// Listing, sending and removing messages (contract 7). Messages that a person sends wait in the same outbox as those
+// of rules, under the same restrictions and caps. All guests share the messages of guest.
 
 import { Refusal } from '../../../base/refusal.ts';
 import { isStorableText, textFault } from '../../../base/text/json.ts';
@@ -19,7 +19,7 @@ export interface MessagePage {
   readonly total: number;
 }
 
-/** A message to be sent by hand. */
+/** A message that a person wants to send. */
 export interface MessageDraft {
   readonly usernames: readonly string[];
   readonly channels: readonly string[];
@@ -48,8 +48,8 @@ export class Messages {
   }
 
   /**
-   * Puts one message for each user and channel into the outbox, all of them or none.
-   * @throws Refusal `malformed`, `too-large`; `too-many` when the author has sent as many as they may in this minute.
+   * Puts one message for each user and channel into the outbox; all of them or none.
+   * @throws Refusal `malformed`, `too-large`; `too-many` when the author has sent as many as allowed in this minute.
    */
   async send(actor: Actor, { usernames, channels, text }: MessageDraft): Promise<MessageId[]> {
     this.#permissions.requireRules(actor);
@@ -79,7 +79,7 @@ export class Messages {
     return message;
   }
 
-  /** A page of the actor's messages, newest first; for admins of everybody's. */
+  /** A page of the actor's messages, newest first; an admin's page has the messages of everybody. */
   async list(
     actor: Actor,
     { q, limit, offset }: { readonly q?: string | undefined; readonly limit: number; readonly offset: number },
@@ -92,7 +92,7 @@ export class Messages {
     return { messages: total <= offset ? [] : await this.#store.list({ ...query, limit, offset }), total };
   }
 
-  /** Removes the message; if it waits, it is not sent. */
+  /** Removes the message. If it still waits, it is never sent. */
   async remove(actor: Actor, text: string): Promise<void> {
     const { id } = await this.get(actor, text);
     await this.#store.remove(id);

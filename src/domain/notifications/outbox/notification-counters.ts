@@ -1,4 +1,4 @@
-// Counts firings and messages since the start, for the metrics. Counted once they are stored.
+// Counts firings and messages since the start, for the metrics. They are counted after they are stored.
 import type { MessageState } from './message.ts';
 
 export interface ChannelCount {
@@ -15,7 +15,7 @@ export class NotificationCounters {
   readonly #ended = new Map<string, Map<MessageState, number>>();
   readonly #errors = new Map<string, number>();
 
-  /** A message has reached its final state. */
+  /** Counts a message that has reached its final state; ignores a queued one. */
   end(channel: string, state: MessageState): void {
     if (state === 'queued') return;
     const states = this.#ended.get(channel) ?? new Map<MessageState, number>();
@@ -23,7 +23,7 @@ export class NotificationCounters {
     states.set(state, (states.get(state) ?? 0) + 1);
   }
 
-  /** An attempt that the provider refused or did not answer. */
+  /** Counts an attempt that the provider refused or did not answer. */
   fail(channel: string): void {
     this.#errors.set(channel, (this.#errors.get(channel) ?? 0) + 1);
   }

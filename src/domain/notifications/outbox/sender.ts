@@ -1,6 +1,6 @@
-// The port through which messages leave the service: one sender for each channel, built in delivery/, called by the
-// outbox. A sender makes one attempt within its own time-out and returns the outcome; it never throws and keeps no
-// state. Reason and code are shown to people, so they contain no credentials.
+// The port through which messages leave the service: one sender for each channel, implemented in delivery/, called by
+// the outbox. A sender makes one attempt within its own time-out and returns the outcome. It never throws and keeps
+// no state. Reason and code are shown to people, so they contain no credentials.
 import type { WebhookKeyOwner } from '../../users/webhook-keys.ts';
 import type { Channel } from '../rules/notification.ts';
 
@@ -28,14 +28,14 @@ export type SendOutcome =
   | { readonly kind: 'retry'; readonly reason: string; readonly code?: string; readonly retryAfterS?: number }
   /** Permanent: the provider or the address refuses. */
   | { readonly kind: 'failed'; readonly reason: string; readonly code?: string }
-  /** Cannot be sent from here: no credentials, no phone number. */
+  /** This service cannot send it: it has no credentials, or the recipient has no address on the channel. */
   | { readonly kind: 'undelivered'; readonly reason: string };
 
 export interface Sender {
   readonly channel: Channel;
   /** Messages a second that the provider accepts; may be less than one. */
   readonly perSMax: number;
-  /** Why the channel cannot send at all: no provider is set up. */
+  /** Why the channel cannot send at all, where no provider is set up. */
   readonly closedBecause?: string;
   /** Makes one attempt. Never rejects; an abort is a `retry`. */
   send(message: OutgoingMessage, signal: AbortSignal): Promise<SendOutcome>;

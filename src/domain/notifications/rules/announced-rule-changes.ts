@@ -1,5 +1,6 @@
-// Changes of rules that all processes follow before they are acknowledged. The announcement comes after the watcher's turn,
-// because another process applies it in a turn of its own, and two that announce at once would wait for each other.
+// Changes of rules that all processes apply before they are acknowledged. Wraps the watcher's RuleChanges. The
+// announcement comes after the watcher's turn, because another process applies it in a turn of its own: two processes
+// that announced within their turns would wait for each other.
 import type { Announcer } from '../../ports/coordination.ts';
 import type { UserKey } from '../../users/user.ts';
 import type { NotificationId } from './notification.ts';

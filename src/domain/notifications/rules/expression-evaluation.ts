@@ -1,21 +1,23 @@
-// Whether an expression holds (contract 7), given the last value of each sensor. Pure; bounded by the bounds of the
-// expression. A value is seen in two ways:
+// Decides whether an expression holds (contract 7), given the last value of each sensor. Pure; its cost is bounded by
+// the bounds of the expression. A sensor's value can be read in two ways:
 //
-//   as a number   a number; true is 1 and false 0; a text that is wholly a decimal number, as devices without JSON send
+//   as a number   a number; true as 1, false as 0; a text that is wholly a decimal number (devices without JSON send it)
 //   as a text     a text; a number or a boolean as JSON writes it
 //
-// A number is compared with the first, a text with the second (< and > then go by the order of characters). What a value
-// cannot be seen as it differs from: only != holds. So null, arrays and objects are unequal to everything. A sensor
-// without a value, one that nothing was ever pushed to, makes every comparison false, != too: nothing is known of it.
+// An item that is a number is compared with the value as a number, an item that is a text with the value as a text (<
+// and > then compare characters). A value that cannot be read that way differs from the item: only != holds. So null,
+// arrays and objects are unequal to everything. A sensor that never had a value makes every comparison false, != too,
+// because nothing is known of it.
 //
-// The no-fire range says the same of all rules of one sensor at once, where a number decides alone, so that a normal
-// datapoint takes one comparison.
+// The no-fire range gives the values at which none of a sensor's rules can fire, where a number alone decides. With
+// it a normal datapoint takes one comparison for all rules.
 import type { Json } from '../../../base/text/json.ts';
 import type { ComparedValue, ComparisonOperator, Expression } from './expression.ts';
 
 /** The last value of a sensor; undefined where it never had one. */
 export type Lookup = (sensor: string) => Json | undefined;
 
+/** Whether the expression holds for the values that `lookup` returns. */
 export function holds(expression: Expression, lookup: Lookup): boolean {
   switch (expression.kind) {
     case 'always':
@@ -76,7 +78,7 @@ function asText(value: Json): string | undefined {
   return typeof value === 'number' || typeof value === 'boolean' ? JSON.stringify(value) : undefined;
 }
 
-/** No value between these bounds makes the expression true. */
+/** Bounds of values: no value inside them makes the expression true. */
 export interface NoFireRange {
   readonly above: number;
   readonly atLeast: number;
@@ -91,11 +93,15 @@ const everywhere: NoFireRange = {
   atMost: Number.NEGATIVE_INFINITY,
 };
 
+/** Whether the value is inside the range, so that no rule can fire because of it. */
 export function isInNoFireRange(value: number, { above, atLeast, below, atMost }: NoFireRange): boolean {
   return !(value > above || value >= atLeast || value < below || value <= atMost);
 }
 
-/** The range in which none of the expressions holds; undefined where other sensors or values decide too. */
+/**
+ * The range in which none of the expressions holds; undefined where other sensors, or values that are not numbers,
+ * decide too.
+ */
 export function noFireRangeOf(expressions: readonly Expression[], sensor: string): NoFireRange | undefined {
   let noFireRange: NoFireRange | undefined = everywhere;
   for (const expression of expressions) noFireRange = both(noFireRange, noFireRangeOfOne(expression, sensor));

@@ -1,6 +1,5 @@
-// Parses the expression of a rule's condition; expression.ts has the grammar. Called when a rule is created or changed.
-// Linear time; length, number of comparisons and depth are bounded. Returns a tree or throws a Refusal that names the
-// column.
+// Parses the expression of a rule's condition, in the grammar of expression.ts. Called when a rule is created or
+// changed, and before it is first evaluated. Takes linear time; length, number of comparisons and depth are bounded.
 
 import { Refusal } from '../../../base/refusal.ts';
 import { isStorableText, textFault } from '../../../base/text/json.ts';
@@ -11,8 +10,8 @@ import type { ComparedValue, ComparisonOperator, Expression } from './expression
 const usualPointer = '/condition/expression';
 
 /**
- * Reads an expression.
- * @throws Refusal `malformed` that says at which column, counted from 1, what would be right.
+ * Parses an expression into a tree.
+ * @throws Refusal `malformed`, which says at which column (from 1) what would be right.
  */
 export function parseExpression(text: string, pointer = usualPointer): Expression {
   if (text.length > limits.expressionCharsMax) {
@@ -63,7 +62,7 @@ class Parser {
     return this.#at === this.#text.length;
   }
 
-  /** @param depth enclosing parentheses; bounds the recursion. */
+  /** @param depth number of enclosing parentheses, which bounds the recursion. */
   #any(depth: number): Expression {
     return this.#joined('or', () => this.#joined('and', () => this.#term(depth)));
   }

@@ -1,6 +1,6 @@
-// The expression of a rule's condition (contract 7) as a tree: what it may hold, how it is written, which sensors it
-// names. Read by expression-parser.ts, evaluated by expression-evaluation.ts; printing what was parsed gives an expression that
-// parses to the same tree.
+// The expression of a rule's condition (contract 7) as a tree: its types and grammar, how it is printed, and which
+// sensors it names. Parsed by expression-parser.ts, evaluated by expression-evaluation.ts. Printing what was parsed
+// gives an expression that parses to the same tree.
 //
 //   expression = [ all { "||" all } ]              nothing at all is always true
 //   all        = term { ( ";" | "&&" ) term }      binds tighter than ||
@@ -10,8 +10,8 @@
 //   sensor     = the bare id, or the id in quotes
 //   text       = characters in "…" or '…'; a backslash keeps the quote or backslash after it
 //
-// Ids may hold ! and |, so a bare id ends before "||", and before "!=" unless that is the "!" of an id before "==".
-// Who means otherwise puts spaces around the operator, or the id in quotes.
+// Ids may contain ! and |. So a bare id ends before "||", and before "!=" unless that "!" belongs to an id before
+// "==". To mean something else, put spaces around the operator, or the id in quotes.
 
 /** The operators of comparisons. */
 export type ComparisonOperator = '<' | '<=' | '>' | '>=' | '==' | '!=';
@@ -66,7 +66,7 @@ function printTerm(term: Expression, within: 'and' | 'or'): string {
   return needsParentheses ? `(${printExpression(term)})` : printExpression(term);
 }
 
-/** Bare where nothing in the id could be read as an operator. */
+/** The id without quotes, where no character of it could be read as an operator. */
 function printSensor(id: string): string {
   return /[!|]/.test(id) ? printText(id) : id;
 }

@@ -1,4 +1,5 @@
-// Storage of notifications. Rules are removed with their author, in the same unit of writes.
+// The store of notifications, as the domain needs it; engines implement it. Rules are removed with their author, in
+// the same unit of writes.
 import type { Filter } from '../../devices/filter.ts';
 import type { UserKey } from '../../users/user.ts';
 import type { Notification, NotificationChange, NotificationFields, NotificationId } from './notification.ts';

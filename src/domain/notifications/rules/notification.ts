@@ -1,5 +1,5 @@
 // A notification (spec 2.5): a rule that makes the service send a message or set an actuator at certain values. Its
-// fields and how condition and action are parsed. Both are stored as the client sent them.
+// fields, and the checks of its condition and action, which are stored as the client sent them.
 
 import { Refusal } from '../../../base/refusal.ts';
 import { isStorableText, type Json, textFault } from '../../../base/text/json.ts';
@@ -20,7 +20,7 @@ export type Channel = Exclude<(typeof channels)[number], 'none'>;
 
 export type JsonObject = { readonly [key: string]: Json };
 
-/** The fields that the author sets; null in a change removes a field. */
+/** The fields that the author sets. In a change, null removes a field. */
 export interface NotificationFields {
   readonly description?: string;
   readonly condition: JsonObject;
@@ -65,7 +65,7 @@ export function parseNotificationId(text: string): NotificationId {
   return fault('/notification', 'must be the id of a notification: 24 hex digits');
 }
 
-/** The checks for every rule, whatever its source. @throws Refusal `malformed`, `too-large` */
+/** Checks the fields of a rule, from whatever source. @throws Refusal `malformed`, `too-large` */
 export function assertFields(fields: NotificationFields): void {
   const { condition, action, throttlingS } = fields;
   assertBytes(condition, '/condition');
@@ -78,7 +78,7 @@ export function assertFields(fields: NotificationFields): void {
   assertBeyond(fields);
 }
 
-/** The fields beyond spec.md. */
+/** Checks the fields beyond spec.md. */
 function assertBeyond({ action, hysteresis, forS = 0, silenceS = 1, recoveryMessage }: NotificationFields): void {
   if (hysteresis !== undefined) {
     parseExpression(assertText(hysteresis, '/hysteresis', limits.expressionCharsMax), '/hysteresis');
@@ -95,7 +95,7 @@ function assertBeyond({ action, hysteresis, forS = 0, silenceS = 1, recoveryMess
   if (action['type'] === 'ActuationAction') fault('/recovery_message', 'goes with a message, not with an actuator');
 }
 
-/** Devices and sensors need not exist: a rule may be created before them and outlive them. */
+/** Checks a condition. Devices and sensors need not exist: a rule may be created before them and outlive them. */
 function assertCondition({ devices, sensors, expression }: JsonObject): void {
   assertTexts(devices ?? [], '/condition/devices', limits.notificationEntriesMax);
   assertTexts(sensors ?? [], '/condition/sensors', limits.notificationEntriesMax);
@@ -103,7 +103,7 @@ function assertCondition({ devices, sensors, expression }: JsonObject): void {
   parseExpression(assertText(expression, '/condition/expression', limits.expressionCharsMax));
 }
 
-/** An action is flat (spec 2.5) or wrapped, `{type, value}` (contract 7). */
+/** Whether an action is wrapped, `{type, value}` (contract 7), instead of flat (spec 2.5). */
 export function isWrapped(action: JsonObject): boolean {
   return action['type'] !== undefined;
 }
@@ -156,7 +156,7 @@ function assertText(value: Json | undefined, pointer: string, charsMax: number):
   return value;
 }
 
-/** Unknown fields are stored as they are, within this bound. */
+/** Checks the size, because unknown fields are stored as they are. */
 function assertBytes(value: JsonObject, pointer: string): void {
   const bytes = Buffer.byteLength(JSON.stringify(value));
   if (bytes <= limits.notificationBytesMax) return;

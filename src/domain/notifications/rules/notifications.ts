@@ -1,5 +1,5 @@
-// Reading and changing notifications (spec 4.1, contract 7). A rule belongs to its author, who with admins may read and
-// change it. Rules of guest belong to all guests.
+// Reading and changing notifications (spec 4.1, contract 7). A rule belongs to its author; only the author and admins
+// may read and change it. Rules of guest belong to all guests.
 
 import type { Ids } from '../../../base/ids.ts';
 import { inOffsetSteps } from '../../../base/in-batches.ts';
@@ -39,7 +39,7 @@ export interface NotificationPage {
 /** The change a caller asks for; null removes a field, also within condition and action (RFC 7396). */
 export type NotificationPatch = NotificationChange;
 
-/** Defaults of a dry run's rule. */
+/** Default fields for the rule of a dry run. */
 const blank: NotificationFields = {
   condition: {},
   action: { usernames: [], channels: [], message: '' },
@@ -47,7 +47,7 @@ const blank: NotificationFields = {
   throttlingS: 0,
 };
 
-/** A change of one of these fields makes the rule's stored state of devices meaningless, so it is deleted. */
+/** A change of one of these fields makes the rule's stored device states meaningless, so they are deleted. */
 const fieldsResettingState = ['condition', 'hysteresis', 'forS', 'silenceS'] as const;
 
 export class Notifications {
@@ -106,7 +106,7 @@ export class Notifications {
     return notification;
   }
 
-  /** A page of the actor's rules; for admins of everybody's. */
+  /** A page of the actor's rules; an admin's page has the rules of everybody. */
   async list(
     actor: Actor,
     { q, limit, offset }: { readonly q?: string | undefined; readonly limit: number; readonly offset: number },
@@ -173,7 +173,10 @@ export class Notifications {
     await this.#ruleChanges.change(notification.id, () => this.#store.remove(notification.id));
   }
 
-  /** A rule that is activated again, or has another condition, starts without state; its counters stay. */
+  /**
+   * Stores a change. A rule that is activated again, or gets another condition, starts without device states; its
+   * counters stay.
+   */
   async #change(before: Notification, change: NotificationChange): Promise<void> {
     const isStarted = change.status === 'active' && before.status !== 'active';
     const resetsState = isStarted || fieldsResettingState.some((field) => change[field] !== undefined);
@@ -203,18 +206,18 @@ export class Notifications {
     );
   }
 
-  /** True when the rule is no longer sent, whatever its status. */
+  /** Whether the rule has expired, so that it fires no longer, whatever its status. */
   isExpired({ expiresMs }: Notification): boolean {
     return expiresMs !== undefined && this.#clock.now() >= expiresMs;
   }
 }
 
-/** In a change null takes a field away. */
+/** The fields without those that a change removes by null. */
 function withoutNulls(fields: object): object {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null && value !== undefined));
 }
 
-/** The fields that decide how much memory a rule takes. */
+/** The fields that determine how much memory a rule takes. */
 const fieldsWithWeight = ['condition', 'action', 'hysteresis', 'forS', 'silenceS', 'recoveryMessage'] as const;
 
 function weightOf({ condition, action, ...extras }: NotificationFields): RuleWeight {
@@ -222,7 +225,7 @@ function weightOf({ condition, action, ...extras }: NotificationFields): RuleWei
   return { devices: textsOf(condition['devices']), conditionJson, actionJson, extras };
 }
 
-/** An action of another form or type replaces the whole action: merged fields would be meaningless. */
+/** An action of another form or type replaces the whole action, because merged fields would be meaningless. */
 function mergeAction(action: JsonObject, patch: JsonObject): JsonObject {
   return isOfOneForm(action, patch) ? mergeActuation(action, patch) : merge({}, patch);
 }
@@ -234,7 +237,7 @@ function isOfOneForm(action: JsonObject, patch: JsonObject): boolean {
 
 const flatFields = ['usernames', 'channels', 'message'];
 
-/** For an actuator, null and objects are values, not patches. */
+/** For an actuator value, null and objects are values to set, not patches. */
 function mergeActuation(action: JsonObject, patch: JsonObject): JsonObject {
   const value = patch['value'];
   const merged = merge(action, patch);

@@ -4,7 +4,7 @@ import type { DeviceId } from '../../devices/device.ts';
 import type { UserKey } from '../../users/user.ts';
 import type { NotificationFields, NotificationId } from './notification.ts';
 
-/** Fields that most rules do not have. */
+/** The optional fields of a rule, which most rules do not have. */
 export type RuleExtras = Pick<NotificationFields, 'hysteresis' | 'forS' | 'silenceS' | 'recoveryMessage'>;
 
 /** The position of the evaluation when a change is written. */
@@ -15,7 +15,7 @@ export interface SeqSource {
   readonly seen: number;
 }
 
-/** The fields that decide how much memory a rule takes. */
+/** The fields that determine how much memory a rule takes. */
 export interface RuleWeight {
   readonly devices: readonly DeviceId[];
   readonly conditionJson: string;

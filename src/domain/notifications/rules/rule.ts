@@ -1,5 +1,5 @@
-// A notification in the form for evaluation: condition parsed, times in milliseconds. Made when a datapoint first
-// concerns it.
+// A notification in the form in which it is evaluated: condition parsed, times in milliseconds. Made when a datapoint
+// first concerns it.
 import type { Json } from '../../../base/text/json.ts';
 import type { DeviceId } from '../../devices/device.ts';
 import type { SensorId } from '../../devices/sensor.ts';
@@ -14,7 +14,7 @@ export interface Rule {
   readonly sensors: readonly SensorId[];
   /** The sensors whose last values are needed: for the expressions, and for variables in texts. */
   readonly values: readonly SensorId[];
-  /** Undefined where the rule has only `silence`. */
+  /** The condition's expression; undefined where the rule has only `silence`. */
   readonly expression: Expression | undefined;
   /** The hysteresis expression, which must hold before the rule fires again. */
   readonly rearm: Expression | undefined;
@@ -37,7 +37,7 @@ export type Action =
     }
   | { readonly kind: 'actuation'; readonly device: string; readonly actuator: string; readonly value: Json };
 
-/** @throws Refusal where the record breaks the rules of its fields. */
+/** Parses a rule. @throws Refusal where the record breaks the rules of its fields. */
 export function toRule(fields: NotificationFields): Rule {
   const { condition, hysteresis, silenceS, recoveryMessage } = fields;
   const text = (condition['expression'] as string | undefined) ?? '';

@@ -45,7 +45,7 @@ export class WatchedDevice {
     this.#watches = new Map(this.watches.map((watch) => [watch.sensor.id, watch]));
   }
 
-  /** False where the device or its rules have changed. */
+  /** Whether this is still up to date; false where the device or its rules have changed. */
   isOf(device: Device, rules: SortedRules): boolean {
     return this.device === device && this.#rules === rules;
   }
@@ -98,7 +98,7 @@ export class EvaluationStep {
     }
   }
 
-  /** Releases the values, which are cached and bounded elsewhere. */
+  /** Releases the values, because the evaluator's cache keeps and bounds them between steps. */
   releaseValues(): void {
     for (const watch of this.watches.values()) {
       watch.value = undefined;

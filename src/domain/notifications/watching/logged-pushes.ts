@@ -1,10 +1,11 @@
-// Datapoints of the log as the pushes that the evaluator looks at. Called by the watcher where it is behind the feed.
+// Converts datapoints of the log into the pushes that the evaluator evaluates. Called by the watcher when it is
+// behind the feed.
 import type { LogEntry } from '../../ports/commit-log.ts';
 import type { RuleIndex } from './rule-index.ts';
 import type { SeenPush } from './watch-queue.ts';
 import type { WatchStore } from './watch-store.ts';
 
-/** The datapoints that may concern a rule, in their order, each as a push. */
+/** The datapoints that may concern a rule, in the order of the log, each as a push of its own. */
 export async function pushesOf(
   points: readonly LogEntry[],
   { watchStore, index }: { readonly watchStore: Pick<WatchStore, 'sensorRefsOf'>; readonly index: RuleIndex },

@@ -1,11 +1,12 @@
 // Reads all active rules from the store into the index. Called by the watcher when it begins to evaluate, and after a
-// failure, when what is in memory may say more than what is stored.
+// failure, when the rules in memory may be ahead of the stored ones.
 import { nextLoopTurn } from '../../../base/time/next-loop-turn.ts';
 import { limits } from '../../../config/limits.ts';
 import type { Evaluator } from './evaluator.ts';
 import type { RuleIndex } from './rule-index.ts';
 import type { WatchStore } from './watch-store.ts';
 
+/** Empties the index and loads all active rules, in steps. */
 export async function loadRules({
   watchStore,
   index,

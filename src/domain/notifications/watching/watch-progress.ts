@@ -1,5 +1,5 @@
-// How far the watcher has come: what waits for it in memory, whether it reads from the log instead, and up to which seq
-// everything is evaluated, which it confirms to the log. The watcher alone changes it, in its turns.
+// How far the watcher has come: the datapoints that wait in memory, whether it reads from the log instead, and up to
+// which seq everything is evaluated, which it confirms to the log. Only the watcher changes it, in its turns.
 import { limits } from '../../../config/limits.ts';
 import type { CommitLog, LogPosition } from '../../ports/commit-log.ts';
 import type { Fence } from '../../ports/coordination.ts';
@@ -21,7 +21,7 @@ export class WatchProgress {
     this.#commitLog = commitLog;
   }
 
-  /** True while this process evaluates, from when there are rules. */
+  /** True while this process evaluates datapoints: it holds the lease, and there are rules or have been since then. */
   get isFollowing(): boolean {
     return this.#isFollowing;
   }
@@ -31,7 +31,7 @@ export class WatchProgress {
     return this.#isBehind;
   }
 
-  /** Datapoints up to this seq have been evaluated, and perhaps later ones that no rule concerns. */
+  /** Datapoints up to this seq have been evaluated. Later ones that no rule concerns may have been passed, too. */
   get seenSeq(): LogPosition {
     return this.#seenSeq;
   }
@@ -55,7 +55,7 @@ export class WatchProgress {
     return this.#isFollowing ? Math.max(this.#commitLog.lastPosition - this.position(), 0) : 0;
   }
 
-  /** True where datapoints are to be evaluated. */
+  /** Whether datapoints wait to be evaluated. */
   get hasDatapoints(): boolean {
     return this.#isFollowing && (this.#isBehind || !this.#queue.isEmpty);
   }
@@ -77,19 +77,19 @@ export class WatchProgress {
     this.#feedSeq = seq;
   }
 
-  /** Adds a push to the queue; where that is full, everything after `seenSeq` is read from the log. */
+  /** Adds a push to the queue. If the queue is full, everything after `seenSeq` will be read from the log. */
   add(push: SeenPush): void {
     if (!this.#queue.add(push)) this.fallBehind();
   }
 
-  /** Empties the queue: what was in it is read from the log. */
+  /** Empties the queue; its datapoints will be read from the log. */
   fallBehind(): void {
     this.#isBehind = true;
     this.#isEvaluating = false;
     this.#queue.clear();
   }
 
-  /** Takes the oldest pushes from the queue, of at least so many datapoints. */
+  /** Takes the oldest pushes from the queue, until they have at least so many datapoints. */
   take(datapoints: number): SeenPush[] {
     this.#isEvaluating = true;
     return this.#queue.take(datapoints);
@@ -129,7 +129,7 @@ export class WatchProgress {
     this.#feedSeq = Math.max(this.#feedSeq, seq);
     this.#confirmedSeq = seq;
     this.#isFollowing = true;
-    // The feed may have published datapoints after `seq` that are not in the queue: they are read from the log.
+    // The feed may have published datapoints after `seq` that are not in the queue: they will be read from the log.
     this.fallBehind();
     this.#commitLog.confirm(seq, fence);
   }

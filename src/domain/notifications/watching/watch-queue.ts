@@ -1,5 +1,5 @@
-// Pushes that wait for the watcher, in order of arrival. Bounded (I4): when it is full, the watcher empties it and reads
-// from the log instead.
+// Pushes that wait for the watcher, in order of arrival. Bounded (I4): when it is full, the watcher empties it and
+// reads from the log instead.
 import type { Readings } from '../../datapoints/ingest/reading.ts';
 import type { DeviceId } from '../../devices/device.ts';
 import type { SensorKey } from '../../devices/sensor.ts';
@@ -37,7 +37,7 @@ export class WatchQueue {
     return this.#pushes.length === 0;
   }
 
-  /** False where it is full; an empty queue takes one push of any size. */
+  /** Returns false where the queue is full; an empty queue takes one push of any size. */
   add(push: SeenPush): boolean {
     const { length } = push.readings;
     const bytes = bytesOf(push);
@@ -49,7 +49,7 @@ export class WatchQueue {
     return true;
   }
 
-  /** Removes and returns the oldest pushes, of at least so many datapoints. */
+  /** Removes and returns the oldest pushes, until they have at least so many datapoints. */
   take(datapoints: number): SeenPush[] {
     let count = 0;
     let taken = 0;
@@ -79,7 +79,7 @@ function bytesOf({ readings }: SeenPush): number {
   return bytes;
 }
 
-/** The seq of the last datapoint; 0 without any. */
+/** The seq of the pushes' last datapoint; 0 without any. */
 export function lastSeqOf(pushes: readonly SeenPush[]): number {
   const last = pushes.at(-1);
   return last === undefined ? 0 : last.firstSeq + last.readings.length - 1;

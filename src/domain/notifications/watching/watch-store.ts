@@ -1,5 +1,5 @@
-// Storage of the watcher of rules. Results are stored in one unit with the watcher's position, so that after a crash it
-// continues there and comes to the same results (I5).
+// The store of the watcher of rules, as the domain needs it; engines implement it. Results are stored in one unit
+// with the watcher's position, so that after a crash it continues there and comes to the same results (I5).
 import type { DeviceId } from '../../devices/device.ts';
 import type { SensorId, SensorKey } from '../../devices/sensor.ts';
 import type { Fence } from '../../ports/coordination.ts';
@@ -10,7 +10,7 @@ import type { RuleExtras } from '../rules/rule-changes.ts';
 
 export type RuleKey = number & { readonly __brand?: 'RuleKey' };
 
-/** An active rule as held in memory, unparsed; most of 100 000 are never parsed. */
+/** An active rule as it is held in memory, unparsed: of 100 000 rules most are never parsed. */
 export interface WatchedRule {
   readonly key: RuleKey;
   readonly id: NotificationId;
@@ -30,7 +30,7 @@ export interface WatchedRule {
   readonly afterSeq: number;
   /** Since when it is evaluated in its present form, in milliseconds since 1970 UTC. */
   readonly watchedSinceMs: number;
-  /** Its state by device; only of rules with state. */
+  /** Its states by device; empty for rules without state. */
   readonly memories: readonly { readonly device: DeviceId; readonly memory: string }[];
 }
 
@@ -40,7 +40,10 @@ export interface RecordedFiring {
   readonly author: UserKey;
   /** False for a recovery. */
   readonly isCounted: boolean;
-  /** `times_sent` when it was decided: not stored where the rule has changed since. */
+  /**
+   * `times_sent` of the rule when it was evaluated. Where the stored rule has another, it has changed, and the firing
+   * is not stored.
+   */
   readonly timesSent: number;
   readonly atMs: number;
   /** Seq of the datapoint; undefined where time made it fire. */
@@ -48,12 +51,15 @@ export interface RecordedFiring {
   readonly messages: readonly NewMessage[];
 }
 
-/** What a rule with state remembers of a device. */
+/** The state of a rule for one device. */
 export interface RecordedMemory {
   readonly rule: RuleKey;
   readonly device: DeviceId;
   readonly memory: string;
-  /** That of the rule when it was evaluated: not stored where the rule has another form since, which begins anew. */
+  /**
+   * `watchedSinceMs` of the rule when it was evaluated. Where the stored rule has another, it has changed, and the
+   * state is not stored.
+   */
   readonly watchedSinceMs: number;
 }
 
@@ -65,17 +71,17 @@ export interface WatchRecord {
 }
 
 export interface WatchStore {
-  /** Active rules with keys after this one. */
+  /** One step of the active rules with keys above `after`, in order of keys. */
   listRules(page: { readonly after: number; readonly limit: number }): Promise<WatchedRule[]>;
   /** The rule, if it is active. */
   findRule(id: NotificationId): Promise<WatchedRule | undefined>;
-  /** Device and sensor ids of existing sensors. */
+  /** Device and sensor ids of these sensors, without removed ones. */
   sensorRefsOf(
     sensors: readonly SensorKey[],
   ): Promise<Map<SensorKey, { readonly device: DeviceId; readonly sensor: SensorId }>>;
   /**
    * Stores everything or nothing.
-   * @returns the firings that were not stored, because their rule has changed.
+   * @returns the firings that were not stored, because their rule has changed since.
    * @throws LeaseLost where another process has taken the lease since.
    */
   record(record: WatchRecord, fence: Fence): Promise<readonly RecordedFiring[]>;

@@ -1,5 +1,6 @@
-// The epochs of leases, rows of the table `counter`. Counted through the writer thread, so that who takes a lease sees all
-// that was written under it before; compared by that thread inside the transaction of what is written under a lease.
+// The epochs of leases, rows of the table `counter`. The writer thread counts them, so that the new holder of a lease
+// sees everything that was written under it before, and compares them inside each transaction that writes under a
+// lease.
 import type { DatabaseSync } from 'node:sqlite';
 import type { Fence, LeaseName } from '../../../domain/ports/coordination.ts';
 import type { DatabaseWriter } from '../database/database-writer.ts';

@@ -1,5 +1,5 @@
-// What the parts of the engine ask of the writer thread, on the main thread: the statements that they hand it, and how it
-// takes them. The one who does it is threads/writer.ts, which open.ts hands to each part, so that no part knows threads.
+// The interface by which parts of the engine write, on the main thread. threads/writer.ts implements it by the writer
+// thread; open.ts passes it to each part, so that no part depends on threads.
 import type { DatapointBatch } from '../../../domain/datapoints/datapoint-batch.ts';
 import type { Fence } from '../../../domain/ports/coordination.ts';
 
@@ -25,9 +25,10 @@ export interface DatabaseWriter {
   /**
    * Runs the statements as one unit: all of them or none.
    * @param options `purge`: sensors were marked for deletion; `isWeighed: false`: the caller bounds the bytes; `fence`:
-   * under which lease.
+   * the lease under which the caller writes.
    * @returns how many rows each statement changed.
-   * @throws Refusal `exists` where an id is taken, `busy` when too many wait, `storage` when the disk refuses; LeaseLost.
+   * @throws Refusal `exists` where an id is taken, `busy` when too many wait, `storage` when the disk refuses;
+   * LeaseLost.
    */
   write(
     statements: readonly Statement[],

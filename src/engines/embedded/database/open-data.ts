@@ -1,5 +1,5 @@
-// Opens the database of a data folder, or a backup, read-only, whether a server is running or not (called by backup and
-// check), and refuses what this release cannot read (called by whatever opens one).
+// Opens the database of a data folder or a backup read-only, whether a server is running or not; called by backup and
+// check. Refuses a database that this release cannot read; everything that opens one calls that check.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';

@@ -6,10 +6,12 @@ export type ValueColumn = StoredValue | Uint8Array;
 
 const negativeZero = new Uint8Array(0);
 
+/** A number as the column stores it. */
 export function toColumn(value: number): number | Uint8Array {
   return value === 0 && Object.is(value, -0) ? negativeZero : value;
 }
 
+/** A value as it was before `toColumn`. */
 export function fromColumn(column: ValueColumn): StoredValue {
   return typeof column === 'object' ? -0 : column;
 }

@@ -11,7 +11,9 @@ import type { MqttSessions } from './mqtt-sessions.ts';
 import { type MqttUsage, messageCost } from './mqtt-usage.ts';
 import type { MqttWrites } from './mqtt-writes.ts';
 
-/** One for all: it is thrown for each new message, and making an error takes longer than the rest of the look-up. */
+/**
+ * A single object: it is thrown for each new message, and making an error takes longer than the rest of the look-up.
+ */
 const nothingAwaits = new Error('No message awaits PUBREL under this packet id.');
 
 export class MqttIncoming {

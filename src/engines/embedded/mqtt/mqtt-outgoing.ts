@@ -62,7 +62,7 @@ export class MqttOutgoing {
     return this.enqueueFor(qosOf, packet, way);
   }
 
-  /** The same for known sessions, each with the QoS of its subscription. */
+  /** Like `enqueue`, for known sessions, each with the QoS of its subscription. */
   async enqueueFor(
     qosOf: ReadonlyMap<StoredSession, number>,
     packet: StoredPacket,
@@ -174,7 +174,7 @@ export class MqttOutgoing {
     }
   }
 
-  /** The sessions that are not full, each with the QoS in which it gets the message. */
+  /** Reserves room for the message; returns the sessions that are not full, each with the QoS in which it gets it. */
   #reserveCapacity(
     qosOf: ReadonlyMap<StoredSession, number>,
     packet: StoredPacket,

@@ -133,6 +133,7 @@ export function rowsOf(sessions: Iterable<StoredSession>): Statement[] {
   return rows;
 }
 
+/** Stores when the session's client went away. */
 export function putAway(session: StoredSession): Statement {
   return {
     sql: 'UPDATE mqtt_session SET away = ? WHERE key = ?',
@@ -140,6 +141,7 @@ export function putAway(session: StoredSession): Statement {
   };
 }
 
+/** Stores a filter of a session with its options. */
 export function putSubscription(session: number, filter: string, { qos, ...options }: SubscriptionOptions): Statement {
   const json = JSON.stringify(options);
   return {

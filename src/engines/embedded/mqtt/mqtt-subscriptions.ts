@@ -39,7 +39,7 @@ export class MqttSubscriptions {
     if (session.filters.size === 0) this.#subscribers -= 1;
   }
 
-  /** Adds all filters of a session that is loaded again. */
+  /** Adds all filters of a session again: its removal failed, or it gets another owner. */
   addAll(session: StoredSession): void {
     for (const [filter, { qos }] of session.filters) {
       this.#usage.countFilter(session.user, filter);

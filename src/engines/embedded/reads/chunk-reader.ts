@@ -15,7 +15,9 @@ interface ChunkRow extends Omit<ChunkSpan, 'size'> {
 }
 
 interface SealedUpTo {
+  /** The seq up to which all sensors are sealed. */
   readonly all: number;
+  /** The seq up to which the pass under way has sealed this sensor; null where it has not. */
   readonly some: number | null;
 }
 
@@ -137,11 +139,13 @@ export class ChunkReader {
   }
 }
 
+/** A chunk that is decoded only when it is opened. */
 export interface UnopenedChunk extends Pick<ChunkSpan, 'first' | 'last'> {
   /** @throws Refusal `damaged` */
   open(): Columns;
 }
 
+/** A range of time, in milliseconds since 1970 UTC, and whether times of receiving are needed. */
 export interface ChunkRange {
   readonly fromMs: number;
   readonly toMs: number;

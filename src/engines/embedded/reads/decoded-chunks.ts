@@ -5,10 +5,9 @@ import { limits } from '../../../config/limits.ts';
 import { bytesOfColumns, bytesOfRow, type Columns } from '../../../domain/datapoints/columns.ts';
 import { decodeChunk } from '../../shared/codec/chunk-codec.ts';
 
-/**
- * Sizes of buffers are multiples of this, so that chunks of similar size can reuse them; and the size for small chunks.
- */
+/** Sizes of buffers, in numbers, are multiples of this, so that chunks of similar size can reuse them. */
 const bufferStep = 1024;
+/** The same for chunks of less than one step. */
 const smallStep = 64;
 /** A buffer more than this many times too large is left for a larger chunk. */
 const wasteMax = 2;
@@ -21,7 +20,7 @@ export class DecodedChunks {
   readonly #free: ArrayBuffer[] = [];
   #freeBytes = 0;
 
-  /** @param options bytes of chunks kept for later reads, about. */
+  /** @param options approximate bytes of chunks kept for later reads. */
   constructor(options: { readonly bytesMax: number }) {
     const onDrop = (columns: Columns) => this.#dropped.push(columns);
     this.#kept = new LruCache({ weightMax: options.bytesMax, weigh: bytesHeld, onDrop });
@@ -68,7 +67,7 @@ function roomsOf({ at, values, received }: Columns): Float64Array[] {
   return [at, values, received].filter(({ length }) => length > 0);
 }
 
-/** Estimated bytes of a cache entry and its arrays beside their numbers. */
+/** Estimated bytes of a cache entry and its array objects, without the numbers in them. */
 const entryBytes = 500;
 
 /** The bytes that a chunk really takes; for small ones far more than their datapoints. */

@@ -1,5 +1,5 @@
-// The reads that series.ts does not make on the main thread, and who makes them: threads/reader-thread-client.ts, which
-// open.ts hands to it, so that reads know no threads.
+// The interface by which series.ts makes reads that are too long for the main thread. threads/reader-thread-client.ts
+// implements it; open.ts passes it in, so that reads do not depend on threads.
 import type { Asker } from '../../../domain/callers/asker.ts';
 import type { ReadCounts } from '../../../domain/ports/engine.ts';
 import type {
@@ -31,7 +31,8 @@ export interface HeadPartRequest {
 export interface LongReads extends ReadCounts {
   /**
    * Reads one step when it is the caller's turn, unless the asker has gone by then.
-   * @param partOf called then: returns the part of the head; its buffers are transferred unless `isKept`
+   * @param partOf called when that turn comes: returns the part of the head; its buffers are transferred unless
+   * `isKept`
    * @throws Refusal `busy` when too many reads of the caller wait or the asker has gone, `damaged`
    */
   ask<Kind extends keyof Reads>(

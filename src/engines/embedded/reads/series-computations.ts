@@ -1,5 +1,5 @@
-// Turns one step of a read into its answer where the chunks are decoded, so that little is sent between threads: rows
-// of buckets, a downsampled choice, or JSON. Works on decoded chunks without copying them.
+// Turns one step of a read into its answer (rows of buckets, a downsampled choice, or JSON) in the thread that decodes
+// the chunks, so that little is sent between threads. Works on decoded chunks without copying them.
 
 import { type Columns, columnsOf, type Slice } from '../../../domain/datapoints/columns.ts';
 import { Aggregation } from '../../../domain/datapoints/history/aggregate.ts';

@@ -1,6 +1,6 @@
 // Reads one step of one sensor's datapoints: its chunks and its part of the head as one series. Used by the main thread
-// for short reads and by the reader thread for long ones. The caller passes the part of the head. Which of it has been
-// sealed meanwhile is read in the same transaction as the chunks, so that each datapoint appears exactly once.
+// for short reads and by the reader thread for long ones. The caller passes the part of the head. How much of it has
+// been sealed meanwhile is read in the same transaction as the chunks, so that each datapoint appears exactly once.
 import type { DatabaseSync } from 'node:sqlite';
 import { lowerBound, upperBound } from '../../../base/sorted-numbers.ts';
 import { bytesOfRow, type Columns, type Slice } from '../../../domain/datapoints/columns.ts';
@@ -48,8 +48,9 @@ export class SeriesReader {
   }
 
   /**
-   * The number of datapoints in the range, `max` at most. Chunks that lie wholly inside are not decoded. @throws
-   * Refusal `damaged`
+   * The number of datapoints in the range; beyond `max`, some number above it. Chunks that lie wholly inside are not
+   * decoded.
+   * @throws Refusal `damaged`
    */
   count(
     { sensor, fromMs = earliest, toMs = latest }: Pick<RangeQuery, 'sensor' | 'fromMs' | 'toMs'>,
@@ -59,7 +60,7 @@ export class SeriesReader {
     return this.inSnapshot(() => this.countWithin({ sensor, fromMs, toMs }, head, max));
   }
 
-  /** The same, to be called within `inSnapshot`. */
+  /** Like `count`, to be called within `inSnapshot`. */
   countWithin(
     { sensor, fromMs = earliest, toMs = latest }: Pick<RangeQuery, 'sensor' | 'fromMs' | 'toMs'>,
     head: HeadPart,

@@ -12,7 +12,7 @@ interface SealControlParts {
   readonly startSealer: () => Worker;
   readonly datapoints: DatapointWriter;
   readonly sealWriter: SealWriter;
-  /** The number of sensors, taken as that of active ones until a pass has counted those. */
+  /** Counts all sensors: an estimate of the active ones, used until a pass has counted those. */
   readonly countSensors: () => number;
   /** Called when a pass has ended; the log is sealed up to this seq. */
   readonly onSealed: (seq: number) => void;
@@ -37,8 +37,8 @@ export class SealControl {
   #rowsMin: number = limits.sealRowsMin;
   #hasCounted = false;
   /**
-   * Commits wait while the log has more datapoints than this. Infinite after a start with a long log, until a whole
-   * pass has counted the sensors.
+   * Large batches wait while the log has more datapoints than this. Infinite after a start with a long log, until a
+   * whole pass has counted the sensors.
    */
   #rowsBehind: number;
 
@@ -62,7 +62,7 @@ export class SealControl {
     return logRows >= this.#rowsMin;
   }
 
-  /** True when the log, all of which is in memory, has grown so far that commits should wait. */
+  /** True when the log, all of which is in memory, has grown so far that large batches should wait. */
   get isBehind(): boolean {
     return this.#parts.datapoints.logRows > this.#rowsBehind;
   }
@@ -129,7 +129,7 @@ export class SealControl {
     this.#clear(unit.upTo);
   }
 
-  /** If they cannot be counted now, the next pass does it. */
+  /** Where counting fails, the next pass counts. */
   #countSensors(): void {
     try {
       this.#expect(this.#parts.countSensors());

@@ -1,6 +1,6 @@
-// Stores units of sealing inside a transaction; apart from deletions, nothing else changes the table `chunk`. A
-// datapoint is read from one place only: until a pass ends, the row of `sealing` says for which sensors it is the
-// chunk, and after that the counter `sealed_seq` says so for all.
+// Stores units of sealing, each in one transaction. Apart from this, only retention and purges change the table
+// `chunk`. A datapoint is read from one place only: while a pass is under way, the row of `sealing` says which sensors
+// are read from chunks already; after the pass, the counter `sealed_seq` says so for all sensors.
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { toColumn } from '../database/value-column.ts';
 import type { DatapointWriter } from '../log/datapoint-writer.ts';

@@ -1,9 +1,8 @@
 // Requests from one thread to another that have no answer yet: each gets a number, by which its answer finds it.
 
-/**
- * Highest number of pending requests, far more than any caller allows; and uses of a slot before its numbers repeat.
- */
+/** Highest number of pending requests, far more than any caller allows. */
 const slotsMax = 2 ** 20;
+/** Uses of a slot before its numbers repeat. */
 const turnsMax = 2 ** 32;
 
 /**
@@ -44,7 +43,7 @@ export class PendingRequests<T> {
     return value;
   }
 
-  /** Removes and returns all requests, in no order. */
+  /** Removes and returns all requests, in no particular order. */
   takeAll(): T[] {
     return this.#numbers.flatMap((number) => (number === 0 ? [] : [this.take(number) as T]));
   }

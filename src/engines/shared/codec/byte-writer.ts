@@ -15,6 +15,7 @@ export class ByteWriter {
     return this.#bytes.subarray(0, this.#length);
   }
 
+  /** A copy of the bytes written so far. */
   finish(): Uint8Array<ArrayBuffer> {
     return this.#bytes.slice(0, this.#length);
   }

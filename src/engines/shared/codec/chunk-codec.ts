@@ -35,8 +35,8 @@ export function encodeChunk(columns: Columns): Uint8Array<ArrayBuffer> {
 }
 
 /**
- * @param want `received: false` leaves `received` and `stamped` empty and does not decode them; `roomFor` allocates the
- * arrays of times and values
+ * @param want `received: false` leaves `received` and `stamped` empty and does not decode them; `allocate` allocates
+ * the arrays of times and values
  * @throws CorruptChunk when checksum, version or content is wrong, and nothing else
  */
 export function decodeChunk(

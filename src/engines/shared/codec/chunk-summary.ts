@@ -2,11 +2,13 @@
 // into the file and for `dundun check`. Computed when the chunk is written.
 import type { Columns } from '../../../domain/datapoints/columns.ts';
 
-/** Of the values that are numbers: their count, minimum, maximum, and sum (added in the order of the datapoints). */
 export interface ChunkSummary {
+  /** Number of datapoints. */
   readonly count: number;
+  /** The earliest and the latest time, in milliseconds since 1970 UTC. */
   readonly first: number;
   readonly last: number;
+  /** Of the values that are numbers: their count, minimum, maximum, and sum (added in the order of the datapoints). */
   readonly numbers: number;
   /** NaN where the chunk has no numbers; likewise `max`. */
   readonly min: number;

@@ -11,6 +11,7 @@ export function writeIndexes(out: ByteWriter, indexes: readonly number[]): void 
   planSeries(Float64Array.from(indexes), [1]).write(out);
 }
 
+/** @param count the number of datapoints. @throws CorruptChunk for indexes that do not rise, or lie beyond them. */
 export function readIndexes(reader: ByteReader, count: number): Float64Array {
   const length = reader.varintUpTo(count, 'indexes');
   const indexes = readSeries(reader, length);

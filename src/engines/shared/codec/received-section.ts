@@ -20,6 +20,7 @@ const distanceMax = 2 ** 50;
 
 type Times = Pick<Columns, 'at' | 'received' | 'stamped'>;
 
+/** @throws RangeError for a datapoint without a timestamp whose two times differ. */
 export function writeReceived(out: ByteWriter, { at, received, stamped }: Times): void {
   const count = at.length;
   const distances = scratch.take(count);

@@ -14,6 +14,7 @@ export type ArrayAllocator = (count: number) => Float64Array;
 /** Allocates a new array. */
 export const allocateNew: ArrayAllocator = (count) => new Float64Array(count);
 
+/** Reads a series of `count` numbers. @throws CorruptChunk */
 export function readSeries(reader: ByteReader, count: number, allocate: ArrayAllocator = allocateNew): Float64Array {
   const header = reader.byte();
   const order = header & 3;

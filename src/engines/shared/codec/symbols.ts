@@ -13,6 +13,7 @@ export const symbolLayouts = [
   { bits: 8, planes: 4 },
 ] as const;
 
+/** The number of bytes that the symbols of `count` numbers take. */
 export function symbolBytes(count: number, code: number): number {
   const { bits, planes } = symbolLayouts[code]!;
   return planes * Math.ceil((count * bits) / 8);

@@ -46,6 +46,7 @@ export function writeTexts(out: ByteWriter, texts: ReadonlyMap<number, string>):
   out.bytes(isSmaller ? packed : plain);
 }
 
+/** The texts by the index of their datapoint, of `count`. @throws CorruptChunk */
 export function readTexts(reader: ByteReader, count: number): ReadonlyMap<number, string> {
   const indexes = readIndexes(reader, count);
   const flags = reader.byte();

@@ -21,6 +21,7 @@ const [lower, upper] = isLittleEndian ? [0, 1] : [1, 0];
 
 type Values = Pick<Columns, 'values' | 'texts'>;
 
+/** Writes the values of all datapoints of a chunk; NaN stands for a text. */
 export function writeValues(out: ByteWriter, { values, texts }: Values): void {
   const textFlag = texts === undefined || texts.size === 0 ? 0 : hasTexts;
   const scaled = scaleToIntegers(values);
@@ -38,6 +39,7 @@ export function writeValues(out: ByteWriter, { values, texts }: Values): void {
   if (texts !== undefined && textFlag !== 0) writeTexts(out, texts);
 }
 
+/** Reads the values of `count` datapoints, NaN where there is a text. @throws CorruptChunk */
 export function readValues(reader: ByteReader, count: number, allocate?: ArrayAllocator): Values {
   const header = reader.byte();
   const decimals = header & 15;

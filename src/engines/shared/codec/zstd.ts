@@ -28,6 +28,7 @@ export function compressText(text: Uint8Array): Uint8Array {
   return zstdCompressSync(text, forTexts);
 }
 
+/** @param bytes the expected length. @throws CorruptChunk where the frame is invalid or has another length. */
 export function decompress(frame: Uint8Array, bytes: number): Uint8Array {
   let content: Uint8Array;
   try {

@@ -88,6 +88,7 @@ export function sensorColumns(sensor: SensorDraft | SensorChange): Record<string
   });
 }
 
+/** The columns that an actuator's draft or change sets; fields it does not name are left out. */
 export function actuatorColumns(actuator: ActuatorDraft | ActuatorChange): Record<string, string | null> {
   return defined({
     name: actuator.name,

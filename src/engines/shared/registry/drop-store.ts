@@ -8,7 +8,9 @@ import type { Registry } from './registry.ts';
 
 export class SqlDropStore implements DropStore {
   readonly #registry: Registry;
-  /** Drops of all devices, or some more: those of devices removed meanwhile. Undefined until they are first counted. */
+  /**
+   * Drops of all devices, or too many by those of devices removed meanwhile. Undefined until they are first counted.
+   */
   #count: number | undefined;
   #isRemoving = false;
 
@@ -61,7 +63,7 @@ export class SqlDropStore implements DropStore {
     }
   }
 
-  /** Removes `count` drops at most, the oldest of whose devices have most. Returns how many. */
+  /** Removes at most `count` drops: the oldest of the owner whose devices have the most. Returns how many. */
   async #removeOldest(count: number): Promise<number> {
     if (count <= 0) return 0;
     const db = this.#registry.read;
@@ -74,7 +76,8 @@ export class SqlDropStore implements DropStore {
       .limit(2)
       .execute();
     if (most === undefined) return 0;
-    // Until somebody else has most; or a tenth of them, so that two who have as many are not counted at each drop.
+    // Down to the number of the next owner; at least a tenth, because two owners with equal numbers would otherwise be
+    // counted anew at each drop.
     const removable = Math.max(most.count - (next?.count ?? 0), Math.ceil(most.count / 10));
     const oldest = db
       .selectFrom('drop_log')
@@ -102,4 +105,5 @@ export class SqlDropStore implements DropStore {
   }
 }
 
+/** Part of `dropsMax` that is kept, so that not every further drop has to remove one. */
 const keptShare = 0.9;

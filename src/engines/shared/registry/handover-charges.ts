@@ -1,4 +1,4 @@
-// What a handover counts for, for who gave and for who received (migration 0024).
+// Counts handovers against the quotas of giver and receiver, so that they are no way around a quota (migration 0024).
 import { type RawBuilder, sql } from 'kysely';
 import type { HandoverOptions } from '../../../domain/devices/handover-store.ts';
 import type { UserKey } from '../../../domain/users/user.ts';

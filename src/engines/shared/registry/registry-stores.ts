@@ -1,4 +1,4 @@
-// The stores of the registry, all of them over the same two ends of a database.
+// Makes all stores of the registry over one `Registry`, for every engine that has SQL.
 import type { Clock } from '../../../base/time/clock.ts';
 import type { RegistryStores } from '../../../domain/ports/registry-stores.ts';
 import { SqlDeviceStore } from './device-store.ts';

@@ -46,8 +46,8 @@ export class SqlSecretStore implements SecretStore {
   }
 
   /**
-   * False, without a change, where another secret has become the present one since this one was read: that one would be
-   * lost before its time.
+   * Returns false and changes nothing where another process has replaced the secret meanwhile: its secret would be lost
+   * while it is still valid.
    */
   async #replace(next: {
     readonly name: string;

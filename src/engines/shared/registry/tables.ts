@@ -167,6 +167,7 @@ export interface HandoverTable {
   keys: string;
 }
 
+/** Removed sensors whose datapoints are still to be deleted. */
 export interface PurgeTable {
   sensor: number;
 }
@@ -189,10 +190,14 @@ export interface NotificationTable {
   last_failure: number | null;
   last_failure_code: string | null;
   last_failure_reason: string | null;
+  /** Datapoints up to this seq are ignored. */
   after_seq: Generated<number>;
+  /** Since when the rule is evaluated in its present form. */
   watched_since: Generated<number>;
   hysteresis: string | null;
+  /** Seconds; the API calls it `for`. */
   hold: number | null;
+  /** Seconds. */
   silence: number | null;
   recovery_message: string | null;
 }

@@ -69,7 +69,7 @@ function toQuotaRecord(report: QuotaReport): object {
   );
 }
 
-/** The kinds with a limit; undefined where nothing is shown. */
+/** The kinds with a limit; undefined where there is no report. */
 export function toBoundedQuotas(report: QuotaReport | undefined): object | undefined {
   if (report === undefined) return undefined;
   return quotaKinds.flatMap((kind) => {

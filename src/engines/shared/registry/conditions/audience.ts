@@ -4,7 +4,7 @@ import type { Audience } from '../../../../domain/permissions/permission.ts';
 import type { RecordKind } from '../../../../domain/scopes.ts';
 import type { UserKey } from '../../../../domain/users/user.ts';
 
-/** For whom a search runs, because callers take turns, and none runs for one who has gone. */
+/** The caller of a search: callers take turns, and no search runs for a caller who has gone. */
 export function callerOf({ caller = '', isGone }: Audience): {
   readonly caller: string;
   readonly isGone: (() => boolean) | undefined;
@@ -12,7 +12,7 @@ export function callerOf({ caller = '', isGone }: Audience): {
   return { caller, isGone };
 }
 
-/** The same for lists of one author, or of all authors for an admin. */
+/** The caller of a list of one author's records, or of all authors' for an admin. */
 export function callerOfAuthor({ author }: { readonly author?: UserKey | undefined }): { readonly caller: string } {
   return { caller: author === undefined ? 'admins' : `author ${author}` };
 }
