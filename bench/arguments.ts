@@ -13,6 +13,7 @@ const sectionNames = [
   'start',
   'codec',
   'disk',
+  'overload',
   'series',
   'dashboard',
 ] as const;
@@ -74,6 +75,7 @@ Examples:
   npm run bench -- --only rest --rounds 3
   npm run bench -- --only rest,mqtt,bulk --sensors 200,100000
   npm run bench -- --only series --datapoints 200000 --rounds 1 --seconds 2
+  npm run bench -- --only overload --seconds 10 --write docs/reliability.md
   npm run bench -- --write docs/performance.md`;
 
 export function parseArguments(args: readonly string[]): BenchOptions {

@@ -14,6 +14,7 @@ import { measureLists } from './sections/lists.ts';
 import { measureLogins } from './sections/logins.ts';
 import { measureMqtt } from './sections/mqtt.ts';
 import { measureNotifications } from './sections/notifications.ts';
+import { measureOverload } from './sections/overload.ts';
 import { measureRest } from './sections/rest.ts';
 import { measureSeries } from './sections/series.ts';
 import { measureStart } from './sections/start.ts';
@@ -31,6 +32,7 @@ const measures: Readonly<Record<SectionName, Measure>> = {
   start: measureStart,
   codec: measureCodec,
   disk: measureDisk,
+  overload: measureOverload,
   series: measureSeries,
   dashboard: measureDashboard,
 };

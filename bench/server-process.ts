@@ -138,6 +138,12 @@ export class ServerProcess {
     await this.#ended;
   }
 
+  /** Stops the process, or lets it go on, as a machine that is suspended does. */
+  signal(signal: 'SIGSTOP' | 'SIGCONT'): void {
+    this.#assertAlive();
+    this.#child.kill(signal);
+  }
+
   /** Ends the process as a power cut would. */
   async kill(): Promise<void> {
     this.#assertAlive();

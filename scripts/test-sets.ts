@@ -4,16 +4,18 @@
 import { globSync } from 'node:fs';
 
 /**
- * Fill queues, shares and lists up to their bounds, call everything with everything, or wait for a lock in real time: six
- * seconds and more each.
+ * Fill queues, shares and lists up to their bounds, call everything with everything, or wait in real time (for a lock, for
+ * the end of a search): six seconds and more each, or three with nothing else in them.
  */
 export const heavyFiles: readonly string[] = [
   'src/engines/embedded/mqtt/mqtt-persistence.test.ts',
+  'src/engines/embedded/threads/search-time.test.ts',
   'test/http/accounts/guest-shares.test.ts',
   'test/http/datapoints/bulk.test.ts',
   'test/http/datapoints/import-stores.test.ts',
   'test/http/datapoints/list-weight.test.ts',
   'test/http/datapoints/push-fast-path.test.ts',
+  'test/http/devices/large-devices.test.ts',
   'test/http/devices/permissions.test.ts',
   'test/http/server/fair-connections.test.ts',
   'test/http/server/fair-reads.test.ts',
@@ -21,9 +23,12 @@ export const heavyFiles: readonly string[] = [
   'test/http/server/openapi.test.ts',
   'test/mqtt/bounds.test.ts',
   'test/mqtt/fair-deliveries.test.ts',
+  'test/mqtt/reconnects.test.ts',
+  'test/mqtt/repeats.test.ts',
   'test/mqtt/sessions.test.ts',
   'test/mqtt/turns.test.ts',
   'test/storage/data-cap.test.ts',
+  'test/storage/portable-sql.test.ts',
   'test/storage/storage-failure.test.ts',
 ];
 

@@ -1,17 +1,19 @@
-// The only place where parts are wired. Starts everything in order, and closes it in reverse order.
+// Puts the service together from what wiring/ makes, starts everything in order, and closes it in reverse order.
 import { fileURLToPath } from 'node:url';
 import pino, { type Logger } from 'pino';
 import { type Ids, randomIds } from './base/ids.ts';
+import type { Log } from './base/log.ts';
 import { collectAfterStart } from './base/memory/garbage-collection.ts';
 import { Certificates } from './base/network/certificates.ts';
 import { SecurityHeaders } from './base/network/security-headers.ts';
 import { TrustedProxies } from './base/network/trusted-proxies.ts';
+import { RateLimitedLog } from './base/rate-limited-log.ts';
 import { type Clock, systemClock } from './base/time/clock.ts';
+import { ClockWatch } from './base/time/clock-watch.ts';
 import { EventLoopMonitor } from './base/time/event-loop-monitor.ts';
 import { nextLoopTurn } from './base/time/next-loop-turn.ts';
 import type { Config } from './config/config.ts';
 import { dashboardSettingsOf } from './config/dashboard-settings.ts';
-import { limits } from './config/limits.ts';
 import type { Sender } from './domain/notifications/outbox/sender.ts';
 import type { Channel } from './domain/notifications/rules/notification.ts';
 import type { Engine } from './domain/ports/engine.ts';
@@ -19,8 +21,8 @@ import { openEngine } from './engines/open.ts';
 import { type DashboardFiles, readDashboard } from './http/dashboard/dashboard-files.ts';
 import { HttpServer } from './http/http-server.ts';
 import { Metrics } from './metrics/metrics.ts';
-import { DuplicateDetector } from './mqtt/duplicate-detector.ts';
 import { MqttServer } from './mqtt/mqtt-server.ts';
+import { DuplicateDetector } from './mqtt/repeats/duplicate-detector.ts';
 import { followAnnouncements } from './wiring/wire-announcements.ts';
 import { type Domain, wireDomain } from './wiring/wire-domain.ts';
 import { hostOf, httpOptions, openMetrics, warnOfPlainText } from './wiring/wire-edges.ts';
@@ -35,7 +37,7 @@ export interface ServerOverrides {
   readonly senders?: ReadonlyMap<Channel, Sender>;
   /** Called once with the password generated for admin at first start. */
   readonly onFirstPassword?: (password: string) => void;
-  /** Called with the engine that was opened; the service uses the one that it returns. */
+  /** Called with the engine that was opened; the service uses the engine that it returns. */
   readonly replaceEngine?: (engine: Engine) => Engine;
   /** Reads the built dashboard, in place of the folder where the build puts it. */
   readonly readDashboard?: () => Promise<DashboardFiles | undefined>;
@@ -53,39 +55,44 @@ export interface RunningServer {
   readonly ports: Ports;
   readonly engine: Engine;
   /**
-   * Resolves when everything is stored and its effects are done: rules, messages that may be sent, deliveries to
-   * subscribers.
+   * Resolves when everything accepted is stored and its effects are done: rules evaluated, messages sent as far as
+   * rates allow, deliveries made to subscribers.
    */
   idle(): Promise<void>;
-  /** Accepts no more work, finishes what was accepted, and closes. Once. */
+  /** Accepts no more work, finishes what was accepted, and closes everything. Further calls return the same promise. */
   close(): Promise<void>;
   /**
-   * Does what would hold up callers later: generates the API reference, and collects the garbage of the start. From then
-   * on the delay of the event loop is measured, so that nothing of the start counts as a delay. Once, after the start.
+   * Does work that would delay callers if it were done later: generates the API reference, and collects the garbage
+   * of the start. Only then the delay of the event loop is measured, so that the start does not count. Call once,
+   * after the start.
    */
   finishStart(): Promise<void>;
   /** Reloads the TLS certificate, where there is one. */
   reloadCertificate(): Promise<void>;
 }
 
-/** @throws Refusal `conflict` when the data folder is in use; Error when a port is. */
+/** Starts the service. @throws Refusal `conflict` when the data folder is in use; Error when a port is. */
 export async function startServer(config: Config, overrides: ServerOverrides = {}): Promise<RunningServer> {
   const clock = overrides.clock ?? systemClock;
   const ids = overrides.ids ?? randomIds;
-  const log = overrides.log ?? pino({ level: config.logLevel, base: null }, pino.destination(2));
+  const sink = overrides.log ?? pino({ level: config.logLevel, base: null }, pino.destination(2));
+  const log = new RateLimitedLog({ sink, clock });
   const opened = await openEngine(config, { clock, log });
   const engine = overrides.replaceEngine?.(opened) ?? opened;
-  const closers: (() => Promise<void>)[] = [() => engine.close()];
-  // Closes what was started, last first; once, however often it is called.
+  const closers: (() => Promise<void>)[] = [async () => log.close(), () => engine.close()];
+  // Closes what was started, in reverse order; a second call waits for the first.
   let closing: Promise<void> | undefined;
   const close = () => {
     closing ??= closers.reduceRight((before, step) => before.then(step), Promise.resolve());
     return closing;
   };
   try {
+    const clocks = new ClockWatch({ clock, log, steadyMs: config.clockSteadyMinutes * 60_000 });
+    closers.push(async () => clocks.close());
+    clocks.start(await engine.commitLog.newestReceivedMs());
     let ports: Ports | undefined;
     const ownPorts = () => Object.values(ports ?? {});
-    const domain = await wireDomain({ ownPorts, config, clock, ids, engine, log, overrides });
+    const domain = await wireDomain({ ownPorts, config, clock, clocks, ids, engine, log, overrides });
     followAnnouncements(engine.coordination, domain);
     engine.observe({
       onFailure: (error, { fatal }) => onStorageFailure({ error, fatal, log }),
@@ -119,12 +126,19 @@ export async function startServer(config: Config, overrides: ServerOverrides = {
       mqtt: mqtt.counts,
       rules,
       eventLoop,
+      log,
+      clocks,
     });
     const unreadyBecause = () => (closing === undefined ? engine.figures.refusesBecause : 'not taking work');
-    const trouble = () =>
-      domain.storageQuota.fullReason && `no room for more datapoints: ${domain.storageQuota.fullReason}`;
+    const trouble = () => {
+      const { fullReason } = domain.storageQuota;
+      const noRoom = fullReason && `no room for more datapoints: ${fullReason}`;
+      clocks.look();
+      const sentences = [noRoom, clocks.describe()].filter((sentence) => sentence !== undefined);
+      return sentences.length === 0 ? undefined : sentences.join('; ');
+    };
     const files = await (overrides.readDashboard ?? readBuiltDashboard)();
-    if (files === undefined) log.warn('the dashboard is not built: `npm ci` or `npm run prepare` builds it');
+    if (files === undefined) log.warn({}, 'the dashboard is not built: `npm ci` or `npm run prepare` builds it');
     const http = await HttpServer.create({
       options: httpOptions(config, certificates),
       proxies,
@@ -153,6 +167,7 @@ export async function startServer(config: Config, overrides: ServerOverrides = {
     await certificates?.start([http.server, mqtt.tlsServer]);
     warnOfPlainText(config, log);
     const idle = async () => {
+      clocks.look();
       await domain.writer.idle();
       await mqtt.idle();
       await domain.rules.watcher.idle();
@@ -179,7 +194,7 @@ export async function startServer(config: Config, overrides: ServerOverrides = {
   }
 }
 
-/** Undefined where the dashboard is not built. */
+/** Reads the built dashboard; undefined where it is not built. */
 export function readBuiltDashboard(): Promise<DashboardFiles | undefined> {
   return readDashboard(fileURLToPath(new URL('../dashboard/dist', import.meta.url)));
 }
@@ -187,7 +202,7 @@ export function readBuiltDashboard(): Promise<DashboardFiles | undefined> {
 async function makeMqtt(parts: {
   config: Config;
   clock: Clock;
-  log: Logger;
+  log: Log;
   engine: Engine;
   domain: Domain;
   proxies: TrustedProxies;
@@ -195,13 +210,17 @@ async function makeMqtt(parts: {
   certificates: Certificates | undefined;
 }): Promise<MqttServer> {
   const { config, clock, log, engine, domain, proxies, securityHeaders, certificates } = parts;
-  const duplicates = new DuplicateDetector({ max: limits.duplicateMemoryMax, windowMs: limits.duplicateWindowMs });
-  duplicates.restore(await engine.commitLog.listFingerprints());
   const stored = openMqttSessions({
-    ...{ clock, log, engine, guest: domain.guest, quotas: domain.services.quotas },
+    ...{ clock, clocks: domain.clocks, log, engine, guest: domain.guest, quotas: domain.services.quotas },
     sessionExpiryMs: config.mqttSessionExpiryMs,
     server: () => server,
   });
+  const duplicates = new DuplicateDetector({
+    clock: domain.clocks.forAge,
+    stored: engine.commitLog,
+    sessionBytesMaxOf: (user) => stored.sessionBytesMaxOf(user),
+  });
+  await duplicates.restore();
   const server: MqttServer = new MqttServer({
     ...domain,
     ...domain.services,
@@ -228,13 +247,13 @@ function onStorageFailure({
 }: {
   readonly error: Error;
   readonly fatal: boolean;
-  readonly log: Logger;
+  readonly log: Log;
 }): void {
   if (!fatal) {
     log.error({ err: error }, 'background maintenance of the store failed; it is tried again');
     return;
   }
-  // Without its writer the service can keep no promise, so it ends and is restarted by its supervisor.
+  // Without its writer the service can store nothing, so it ends, and its supervisor restarts it.
   log.fatal({ err: error }, 'the writer thread of the store has ended');
   process.exitCode = 1;
   process.kill(process.pid, 'SIGTERM');

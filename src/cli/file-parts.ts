@@ -17,7 +17,7 @@ export async function* fileParts(
     bytes += chunk.length;
     if (bytes < limits.importPartBytes) continue;
     const whole = Buffer.concat(gathered);
-    // Where quotes never end, the service reports the faulty line.
+    // If a quote is never closed, the part ends at any line end, and the service reports the faulty line.
     const end =
       lastLineEnd(whole, options) || (bytes < 2 * limits.importPartBytes ? 0 : whole.lastIndexOf(lineFeed) + 1);
     if (end > 0) yield whole.subarray(0, end);
@@ -40,9 +40,13 @@ function lastLineEnd(bytes: Buffer, { hasQuotes }: { readonly hasQuotes: boolean
   return end;
 }
 
-/** The first lines of a text. */
+/** The first lines of a text; all of it where it has no more. */
 export function firstLines(bytes: Buffer<ArrayBuffer>, count: number): Buffer<ArrayBuffer> {
   let end = 0;
-  for (let n = 0; n < count; n++) end = bytes.indexOf(lineFeed, end) + 1;
+  for (let n = 0; n < count; n++) {
+    const found = bytes.indexOf(lineFeed, end);
+    if (found < 0) return bytes;
+    end = found + 1;
+  }
   return bytes.subarray(0, end);
 }

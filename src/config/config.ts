@@ -1,4 +1,5 @@
-// All settings: name, default, reason, and parser. Checked at start, with all faults reported at once; frozen.
+// All settings of the service: name, default, reason, and parser. Values are checked at start, with all faults
+// reported at once, and then frozen.
 import type { Env } from './env.ts';
 import { limits } from './limits.ts';
 import { type ProviderConfig, providerFaults, providerSettings } from './provider-settings.ts';
@@ -35,6 +36,7 @@ export interface Config extends ProviderConfig, QuotaConfig {
   readonly dataDir: string;
   readonly dataBytesMax: number | undefined;
   readonly retentionDays: number | undefined;
+  readonly clockSteadyMinutes: number;
   readonly adminPassword: string;
   readonly passwordLengthMin: number;
   readonly commonPasswords: 'refuse' | 'allow';
@@ -141,6 +143,13 @@ export const settings: Settings = {
     reason:
       'Days for which datapoints are kept, unless their sensor or device says otherwise (retention_days). Empty: for ever.',
     parse: optional(integerBetween(1, limits.retentionDaysMax)),
+  },
+  clockSteadyMinutes: {
+    env: 'DUNDUN_CLOCK_STEADY_MINUTES',
+    fallback: '5',
+    reason:
+      'Minutes for which the clock of the machine has to be steady, after a start and after it has jumped by more than a minute, before what is too old is deleted and notifications expire or are throttled by it again. 0: it is always trusted.',
+    parse: integerBetween(0, limits.clockSteadyMinutesMax),
   },
   adminPassword: {
     env: 'DUNDUN_ADMIN_PASSWORD',
@@ -252,7 +261,7 @@ export const settings: Settings = {
   ...providerSettings,
 };
 
-/** Raised with every fault of the settings at once. */
+/** Thrown with all faults of the settings at once. */
 export class ConfigError extends Error {
   readonly faults: readonly string[];
 
@@ -304,10 +313,10 @@ function faultsTogether(config: Config): string[] {
   return faults;
 }
 
-/** Read by command-line verbs that call a service, perhaps on another machine. */
+/** Not settings of a server: read by command-line verbs that call a service, perhaps on another machine. */
 const ofClients = ['DUNDUN_URL', 'DUNDUN_TOKEN', 'DUNDUN_PASSWORD'];
 
-/** Names that look like settings and are none. A start warns of them, because a misspelt setting has no effect. */
+/** Names that begin like settings but are unknown. A start warns of them, because a misspelt setting has no effect. */
 export function unknownSettings(env: Env): string[] {
   const known = new Set([...Object.values(settings).map((setting) => setting.env), 'DUNDUN_CONFIG', ...ofClients]);
   return Object.keys(env).filter((name) => name.startsWith('DUNDUN_') && !known.has(name));

@@ -1,5 +1,5 @@
-// Every bound of the service in one place: name, unit, reason, and what happens there (I4).
-// Constants only, so that any floor may import it.
+// Every bound of the service in one place: name, unit, reason, and, after "Beyond:", what happens when it is reached
+// (I4). Constants only, so that any floor may import them.
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
@@ -7,21 +7,24 @@ const MIB = 1024 * KIB;
 export const limits = {
   // --- The process --------------------------------------------------------------------------------------------
   /**
-   * Bytes of the whole process when everything that callers can make grow has reached its bound at the same time, with
-   * `connectionsWithin` connections and `sensorsWithin` sensors: the sum of the bounds below is less (memory-budget.ts
-   * and its test). The attacks of test/attacks reach far less.
+   * Bytes of the whole process when everything that callers can make grow has reached its bound at the same time,
+   * with `connectionsWithin` connections and `sensorsWithin` sensors. The sum of the bounds below is less
+   * (memory-budget.ts and its test). The attacks of test/attacks reach far less.
    */
   processBytesMax: 1024 * MIB,
-  /** Connections within that; each further one takes `connectionBytes` more. */
+  /** Connections included in `processBytesMax`; each further one takes `connectionBytes` more. */
   connectionsWithin: 250,
-  /** Sensors pushed to since the start within that; each further one takes 32 bytes more, in four tables. */
+  /**
+   * Sensors with a push since the start that are included in `processBytesMax`; each further one takes 32 bytes more,
+   * in four tables.
+   */
   sensorsWithin: 100_000,
 
   // --- What is on its way in or out -------------------------------------------------------------------------------
   /**
    * Bytes of one caller when nobody else has any, and bytes reserved for others, of all these together: incomplete
    * bodies and packets, datapoints and MQTT publishes that wait for their commit, answers, live streams and messages to
-   * subscribers that wait for their readers. Each has a bound of its own below; the answers are there.
+   * subscribers that wait for their readers. Each kind has a bound of its own below, which says what happens beyond.
    */
   passingBytesMax: 78 * MIB,
   passingBytesReserve: 26 * MIB,
@@ -37,33 +40,34 @@ export const limits = {
   /** A request body, bytes. Beyond: 413. */
   bodyBytesMax: 16 * MIB,
   /**
-   * Bytes of incomplete bodies and MQTT packets of one caller, and bytes reserved for others; callers with much share
-   * it. Beyond: they are not read until there is room; where there is none in time, 503 with Retry-After, and an MQTT
-   * connection is cut.
+   * Bytes of incomplete bodies and MQTT packets of one caller, and bytes reserved for others; large callers share it.
+   * Beyond: they are not read until there is room. If there is none in time, HTTP answers 503 with Retry-After, and
+   * an MQTT connection is cut.
    */
   receivedBytesMax: 72 * MIB,
   receivedBytesReserve: 24 * MIB,
   /**
-   * Milliseconds for which one of them waits for room; how many of one caller may wait, each with a piece of some 64
-   * KiB, and how many are reserved for others. Beyond: the same answers at once.
+   * Milliseconds for which a body or packet waits for room; how many of one caller may wait, each with a piece of
+   * some 64 KiB; and how many are reserved for others. Beyond: 503, or a cut, at once.
    */
   receivedWaitMs: 5_000,
   receivedWaitingMax: 150,
   receivedWaitingReserve: 50,
   /**
-   * Milliseconds after which a body without progress is cut; the same where memory is scarce; and between two checks.
+   * Milliseconds after which a body without progress is cut; the same where memory is scarce; milliseconds between
+   * two checks.
    */
   bodyStallMs: 20_000,
   bodyStallScarceMs: 2_000,
   bodyStallLookMs: 1_000,
   /**
-   * The same for all routes but datapoints, devices, projects and files, because a body is parsed in one go. Beyond:
-   * 413.
+   * A request body, bytes, on all routes but those for datapoints, devices, projects and files, because a body is
+   * parsed in one go. Beyond: 413.
    */
   smallBodyBytesMax: 1 * MIB,
   /**
-   * Bytes and number of the reused buffers for large bodies, and bytes from which a body is large; other bodies get
-   * memory of their own.
+   * Size and number of the reused buffers for large bodies, and bytes from which a body counts as large; other bodies
+   * get memory of their own.
    */
   bodyBufferBytes: 3 * MIB,
   bodyBuffersMax: 4,
@@ -78,9 +82,9 @@ export const limits = {
   /** Levels of nesting in a JSON body. Beyond: 400. */
   nestingLevelsMax: 32,
   /**
-   * Arrays and objects of a JSON body; its texts with the keys of its objects, repeats included; and its distinct keys:
-   * several times as many as 30 000 datapoints have. These, not bytes, determine the time of parsing (up to 1 µs each,
-   * a new key 3). Beyond: 413.
+   * Bounds of a JSON body: arrays and objects; texts and keys, repeats included; and distinct keys. Each is several
+   * times what 30 000 datapoints have. These numbers, not bytes, determine the time of parsing (up to 1 µs each, 3 µs
+   * for a new key). Beyond: 413.
    */
   jsonContainersMax: 200_000,
   jsonStringsMax: 400_000,
@@ -96,25 +100,26 @@ export const limits = {
    */
   descriptionBytesMax: 16 * KIB,
   /**
-   * The descriptions and names of a device with all its parts, bytes; they are in memory as one record. Beyond: 413 for
-   * additions.
+   * The descriptions and names of a device with all its parts, bytes: the device is in memory as one record. Beyond:
+   * 413 for additions.
    */
   deviceDescriptionBytesMax: 256 * KIB,
-  /** The values of all actuators of a device, bytes as JSON; they are in the same record. Beyond: 413 for additions. */
+  /** The values of all actuators of a device, bytes as JSON: they are in the same record. Beyond: 413 for additions. */
   deviceValueBytesMax: 1 * MIB,
   /**
-   * An enumerated word, such as a visibility or a status, or a time, characters; and a header, characters. Beyond: 400.
+   * An enumerated word (such as a visibility or a status) or a time, characters; and a header, characters. Beyond:
+   * 400.
    */
   wordCharsMax: 64,
   headerTextCharsMax: 1 * KIB,
   /**
-   * Ids, or names of columns, in one query parameter, characters. Node.js accepts 16 KiB of address and headers.
+   * Ids, or names of columns, in one query parameter, characters: Node.js accepts 16 KiB of address and headers.
    * Beyond: 400.
    */
   queryTextCharsMax: 16 * KIB,
   /** Entries of arrays and objects of a JSON body. Beyond: 413. */
   jsonEntriesMax: 1_000_000,
-  /** Sensors plus actuators of one device, which is in memory as one record. Beyond: 413. */
+  /** Sensors plus actuators of one device: the device is in memory as one record. Beyond: 413. */
   devicePartsMax: 10_000,
   /** Attempts to change an actuator that other requests change at the same time. Beyond: 503. */
   actuatorAttemptsMax: 5,
@@ -130,16 +135,19 @@ export const limits = {
   /** Milliseconds within which a whole request must arrive. Beyond: 408. */
   requestMsMax: 120_000,
   /**
-   * The same for its head, so that holding a connection open costs a sender more than a byte now and then. Beyond: 408.
+   * Milliseconds within which the head of a request must arrive, so that holding a connection open costs a sender
+   * more than a byte now and then. Beyond: 408.
    */
   headMsMax: 20_000,
   /** Milliseconds between two checks for requests that take too long: a head is cut after 25 s at the latest. */
   requestsCheckedMs: 5_000,
   /** Requests of one connection that Node.js has read and that wait for an earlier answer. Beyond: reading pauses. */
   pipelinedRequestsWanted: 50,
-  /** The same within one piece of 64 KiB, which is read whole. Beyond: the connection is cut. */
+  /** The same within one piece of 64 KiB, because Node.js parses a piece to its end. Beyond: the connection is cut. */
   pipelinedRequestsMax: 2_500,
-  /** Milliseconds a TLS handshake may take: several round trips over a mobile network. Beyond: the connection is cut. */
+  /**
+   * Milliseconds a TLS handshake may take: several round trips over a mobile network. Beyond: the connection is cut.
+   */
   tlsHandshakeMsMax: 20_000,
   /**
    * Milliseconds for which a connection that is being closed still reads, so that its last answer arrives. Then: cut.
@@ -155,12 +163,12 @@ export const limits = {
   importsReserve: 4,
   /**
    * The beginning of an imported file from which its format is detected: characters, lines, and keys of its objects
-   * (up to 0.5 µs each), because it is looked at in one go.
+   * (up to 0.5 µs each). Bounded, because it is examined in one go.
    */
   importSampleChars: 64 * KIB,
   importSampleLines: 200,
   importSampleKeys: 20_000,
-  /** Characters of a file that are joined before they are parsed. */
+  /** Characters of a file that are joined before they are parsed, because each piece has a cost of its own. */
   importPieceChars: 16 * KIB,
   /** A line of an imported file, characters, and its columns. Beyond: the line is refused. */
   importLineCharsMax: 256 * KIB,
@@ -172,16 +180,22 @@ export const limits = {
   importAttemptsMax: 200,
   /** Refused lines in the report of an import. Beyond: only counted. */
   importRefusedMax: 100,
-  /** Sensors that one import creates. Beyond: their lines are refused. */
+  /** Sensors that one import may create. Beyond: the lines of further ones are refused. */
   importSensorsMax: 1_000,
   /** Datapoints shown by a dry run. */
   importSamplesMax: 20,
   /** A key of an object in an imported file, characters; it becomes a column. Beyond: the line is refused. */
   importKeyCharsMax: 1 * KIB,
-  /** Sensors whose last time is kept for hours that clocks show twice, and characters of their ids. Beyond: all are dropped. */
+  /**
+   * Sensors whose last time is kept, to resolve hours that clocks show twice, and characters of their ids. Beyond:
+   * all are dropped.
+   */
   importTimesKeptMax: 1_500,
   importTimesKeptCharsMax: 64 * KIB,
-  /** A part of a file that the command line sends in one request, bytes; and a JSON array, which cannot be split. */
+  /**
+   * Bytes of a file that the command line sends in one request; and of a JSON array, which cannot be split. Beyond:
+   * an array is refused.
+   */
   importPartBytes: 4 * MIB,
   importArrayBytesMax: 16 * MIB,
   /** Attempts of the command line for each request; milliseconds before the second, doubled each time. */
@@ -218,22 +232,24 @@ export const limits = {
   metricsConnectionsMax: 32,
   metricsMsMax: 10_000,
   /**
-   * Milliseconds that a turn of the event loop should take; those that are left in each for what outsiders bring beside
-   * usual pushes (requests that begin, short reads, MQTT packets that the broker handles, long work on requests) of all
-   * callers together, however long everything else takes; and those of one piece of long work (lines of a file, a step of a
-   * list). Beyond: it continues in a later turn, callers in rotation.
+   * Milliseconds that a turn of the event loop should take; milliseconds left in each turn, however long everything
+   * else takes, for work of all callers besides usual pushes (requests that begin, short reads, MQTT packets that the
+   * broker handles, long work on requests); and milliseconds of one piece of long work (lines of a file, a step of a
+   * list). Beyond: the work continues in a later turn, callers in rotation.
    */
   turnMsMax: 12,
   turnMsMin: 4,
   pieceMsMax: 3,
+  /** Characters of empty lines that one step of reading a bulk request skips; other work may run between two steps. */
+  blankCharsPerStep: 16 * KIB,
   /**
-   * A caller that used so many milliseconds of the main thread lately (half of them are forgotten after the half-life)
-   * waits for those that used less, but never for more than so many of their pieces in a row.
+   * A caller that used more than so many milliseconds of the main thread lately (half of the sum is forgotten in each
+   * half-life) waits for callers that used less, but never for more than `lightPiecesMax` of their pieces in a row.
    */
   recentWorkMsMax: 100,
   recentWorkHalfLifeMs: 500,
   lightPiecesMax: 8,
-  /** Bytes of a body from which on parsing it is such a piece. */
+  /** Bytes of a body from which parsing it counts as a piece of long work. */
   longBodyBytesMin: 64 * KIB,
   /**
    * Milliseconds between two measurements of the event loop's delay; the delay from which it is logged; and between two
@@ -242,25 +258,36 @@ export const limits = {
   loopTickMs: 50,
   loopHeldMs: 200,
   loopLoggedMs: 10_000,
-  /** A sentence of a refusal that is translated for older API versions, characters. Beyond: it is not translated. */
+  /**
+   * Lines of one kind (a level and a message) that the log writes in a window of time; the same at level debug, which
+   * somebody switches on to see each line; the milliseconds of a window; and those between two looks for windows that have
+   * ended. Beyond: lines are counted, and the count is written as one line when the window ends.
+   */
+  logLinesMax: 20,
+  logDebugLinesMax: 6_000,
+  logWindowMs: 60_000,
+  logLookMs: 1_000,
+  /** Kinds of lines of a level that are counted separately. Beyond: all others are one kind. */
+  logKindsMax: 200,
+  /** A sentence of a refusal that is reworded for older API versions, characters. Beyond: it stays as it is. */
   olderProseCharsMax: 4 * KIB,
   /**
-   * Connections, HTTP and MQTT together, and how many of them the address with the most may not use; both
+   * Connections of HTTP and MQTT together, and how many of them are kept from the address that has the most; both
    * proportionally fewer where the process may open fewer descriptors, or the machine has too little memory. Beyond:
    * the address with the most connections loses its longest silent one, or is itself refused.
    */
   connectionsMax: 40_000,
   connectionsReserve: 4_000,
   /**
-   * Measured bytes of a connection: idle, and with what it may send before that is counted; the same with TLS; and the
-   * share of the memory that connections may take together.
+   * Measured bytes of a connection, idle or with what it may send before that is counted for its caller; the same
+   * with TLS; and the share of the memory that all connections may take together.
    */
   connectionBytes: 40 * KIB,
   connectionBytesTls: 80 * KIB,
   connectionsMemoryShare: 0.25,
   /** Descriptors reserved for files and outgoing connections, such as webhooks; at most a quarter of all. */
   descriptorsReserve: 2_000,
-  /** Fraction of one address's maximum from which silent connections are tracked; milliseconds between two checks. */
+  /** Share of one address's maximum from which its silent connections are tracked; milliseconds between two checks. */
   connectionsWatchedFrom: 0.75,
   connectionsLookMs: 5_000,
   /** Milliseconds between two log lines about scarce connections. */
@@ -304,34 +331,40 @@ export const limits = {
   ruleSecondsMax: 366 * 86_400,
   /** Datapoints that wait for the watcher of notifications. Beyond: it reads them from the log. */
   watchQueueMax: 20_000,
-  /** Bytes of these. Beyond: the same. */
+  /** Bytes of the datapoints that wait for the watcher. Beyond: the same. */
   watchQueueBytesMax: 6 * MIB,
   /**
-   * Memory for the active rules, bytes, about: some 110 000 rules of one device; and the multiple of what is free that
-   * an author may have, so that one alone may have nearly all. Beyond: 503.
+   * Memory for the active rules, bytes, about: some 110 000 rules of one device each. An author may have
+   * `ruleBytesMultiple` times what is free, so a single author may have nearly all. Beyond: 503.
    */
   ruleBytesMax: 112 * MIB,
   ruleBytesMultiple: 15,
   /**
-   * Memory for what is derived from rules when a datapoint first concerns them. Beyond: that of another device is
-   * dropped, and derived again when needed.
+   * Memory for what is derived from the rules of a device when a datapoint first concerns them, bytes. Beyond: the
+   * derived data of another device is dropped, and derived again when needed.
    */
   sortedRuleBytesMax: 12 * MIB,
   /** Retry-After where there is no memory for more rules, seconds. */
   rulesRetryAfterS: 60,
-  /** Datapoints evaluated in one step, about; and datapoints without rules after which the position is published. */
+  /**
+   * Datapoints evaluated in one step, about; and datapoints without rules after which the watcher's position is
+   * published.
+   */
   watchStepDatapoints: 1_000,
   watchFollowStep: 1_000,
-  /** Steps that a change of a rule waits for, so that earlier datapoints are evaluated with the old rule. */
+  /**
+   * Steps that a change of a rule waits for, so that datapoints committed before it are evaluated with the old rule.
+   * Beyond: it takes effect.
+   */
   watchStepsBeforeChange: 50,
-  /** Milliseconds for which datapoints are gathered under constant load. */
+  /** Milliseconds for which the watcher gathers datapoints under constant load before it evaluates them. */
   watchGatherMs: 5,
-  /** Firings written in one unit; and characters of their messages and of the states of rules, about. */
+  /** Firings written in one unit; and characters of their messages and of the states of rules in it, about. */
   watchFiringsMax: 250,
   watchResultChars: 512 * KIB,
   /**
-   * What the rules of one author send in a minute, KiB: one for each message, plus its text. Beyond: those messages
-   * fail.
+   * Messages that the rules of one author may cause in a minute, KiB: one for each message, plus its text. Beyond:
+   * the messages fail.
    */
   messagesKibPerMinuteMax: 120_000,
   /** Finished messages kept for one author. Beyond: the oldest are deleted. */
@@ -340,12 +373,15 @@ export const limits = {
   messagesWaitingMax: 10_000,
   /** Bytes of the texts of one author's messages, about. Beyond: the oldest are deleted; those that wait fail. */
   messagesBytesPerUserMax: 16 * MIB,
-  /** Messages of an author after which the three bounds above are applied, and bytes of their texts. */
+  /**
+   * Messages of an author after which the three bounds above are applied again; and bytes of their texts after which
+   * they are.
+   */
   messagesTrimmedAt: 500,
   messagesTrimmedBytes: 1 * MIB,
-  /** Bytes of the texts of all messages of one firing. Beyond: it records one failed message. */
+  /** Bytes of the texts of all messages of one firing. Beyond: the firing records one failed message instead. */
   firingTextBytesMax: 2 * MIB,
-  /** Messages being sent at once on one channel, and those of one author among them. Beyond: they wait. */
+  /** Messages being sent at once on one channel, and how many of them may be of one author. Beyond: they wait. */
   sendingAtOnceMax: 200,
   sendingPerAuthorMax: 50,
   /** Actuators set by rules in a second. Beyond: they wait. */
@@ -379,7 +415,7 @@ export const limits = {
    */
   watchRetryMs: 1_000,
   watchAlarmMsMax: 3_600_000,
-  /** Bytes of last values in the watcher's cache. Beyond: they are read when needed. */
+  /** Bytes of the watcher's cache of last values. Beyond: values are read when needed. */
   watchValueBytesMax: 8 * MIB,
   /** A message with its variables replaced, characters. Beyond: it is cut. */
   sentCharsMax: 8 * KIB,
@@ -398,7 +434,7 @@ export const limits = {
   /** Messages a second that providers accept: Twilio queues what exceeds a number's rate; calls are one a second. */
   smsPerSMax: 20,
   voicePerSMax: 1,
-  /** X accepts 200 in 15 minutes. */
+  /** X accepts 200 messages in 15 minutes. */
   twitterPerSMax: 200 / 900,
   emailPerSMax: 10,
   telegramPerSMax: 30,
@@ -406,13 +442,14 @@ export const limits = {
   webhookPerSMax: 2_000,
   /** Characters of a message by channel. Beyond: it is cut, with an ellipsis. */
   smsCharsMax: 1_600,
-  /** A call's script has 4000 characters, and a character may take six of them. */
+  /** A call's script may have 4000 characters, and a character of the text may take six of them when it is escaped. */
   voiceCharsMax: 600,
   directMessageCharsMax: 10_000,
   telegramCharsMax: 4_096,
   subjectCharsMax: 78,
   /**
-   * Names of accounts on X whose ids are cached, their bytes, and milliseconds of validity, because names change hands.
+   * Cached ids of X accounts by name: their number, their bytes, and milliseconds for which one counts, because names
+   * change hands.
    */
   accountNamesMax: 10_000,
   accountNamesBytesMax: 1 * MIB,
@@ -425,7 +462,9 @@ export const limits = {
   deviceListMax: 1000,
   /** Entries of a list that is usually small, such as notifications; also the default. */
   recordListMax: 1000,
-  /** The highest `offset`, and `limit` where it has no other bound; stores count in 64 bits. Beyond: 400. */
+  /**
+   * The highest `offset`, and the highest `limit` where it has no other bound: stores count in 64 bits. Beyond: 400.
+   */
   listEntriesMax: 1e18,
   datapointListDefault: 20,
   datapointListMax: 30_000,
@@ -433,32 +472,41 @@ export const limits = {
   lastNMax: 30_000,
   /** Rows of one step of a long read, so that other work comes between. */
   readStepRows: 5_000,
-  /** The same where an object is made of each row, which takes some 700 bytes until the step has been sent. */
+  /** The same where each row becomes an object, which takes some 700 bytes until the step has been sent. */
   objectStepRows: 1_000,
   /** The same where rows are encoded as text in the reader thread. */
   textStepRows: 16_384,
-  /** The same for computed reads, which make no rows; and rows that such a step should give, about. */
+  /**
+   * Rows read in one step by computed reads (buckets, choices for charts), which return far fewer; and rows that such a
+   * step should return, about.
+   */
   foldStepRows: 100_000,
   foldRowsWanted: 5_000,
   /** Bytes of text buffers kept for reuse. Beyond: they are garbage-collected. */
   textBufferBytesMax: 4 * MIB,
   /** Rows that the main thread reads by itself; longer steps go to the reader thread. */
   mainThreadReadRows: 500,
-  /** Sensors whose last datapoints are read in one piece, some 10 µs each. Beyond: the others in the caller's next turn. */
+  /**
+   * Sensors whose last datapoints are read in one piece of work, some 10 µs each. Beyond: the others in the caller's
+   * next turn.
+   */
   latestStepSensors: 500,
   /** Milliseconds for a search of a list or a count, in the search thread. Beyond: 503. */
   searchMsMax: 3_000,
   /**
-   * Further milliseconds after which the search thread is replaced, because it did not notice that this time was up.
+   * Milliseconds after `searchMsMax` after which the search thread is replaced, because it has not stopped by itself.
    */
   searchEndMsMax: 5_000,
-  /** Searches that wait for the search thread, in all and of one caller. Beyond: 503, in all for who has the most. */
+  /**
+   * Searches that wait for the search thread, in all and of one caller. Beyond: 503; if it is the total, for the
+   * caller who has the most.
+   */
   searchesWaitingMax: 1_000,
   searchesPerCallerMax: 200,
   /**
-   * Long reads of one caller that wait for the reader thread, and reads reserved for others; callers take turns.
-   * Beyond: 503 with Retry-After. Steps that the thread has at once: one in progress, and the next, so that it need not
-   * wait.
+   * Long reads of one caller that wait for the reader thread, and places reserved for others; callers take turns.
+   * Beyond: 503 with Retry-After. `readsAtOnceMax`: steps that the thread has at once, one in progress and the next,
+   * so that the thread never waits.
    */
   readsWaitingMax: 750,
   readsWaitingReserve: 250,
@@ -467,28 +515,37 @@ export const limits = {
   readBytes: 4 * MIB,
   /** Sensors read by one request. Beyond: 400. */
   sensorsReadMax: 1000,
-  /** Bytes of a JSON list that is made before any of it is sent. Beyond: it is read a second time and streamed. */
+  /**
+   * Bytes of a JSON list that is made whole before any of it is sent. Beyond: the list is read a second time and
+   * streamed.
+   */
   listBytesMax: 4 * MIB,
   /**
    * Bytes of long answers of one caller that wait for their readers when nobody else's do, and bytes reserved for
-   * others; callers with much share it. Beyond: they wait, then 503 with Retry-After.
+   * others; large callers share it. Beyond: they wait, then 503 with Retry-After.
    */
   answerBytesMax: 48 * MIB,
   answerBytesReserve: 16 * MIB,
   /**
-   * Bytes from which an answer counts there; bytes reserved in advance for each row of a list, and for a stream's first
-   * step.
+   * Bytes from which an answer counts in `answerBytesMax`; bytes reserved in advance for each row of a list, and for
+   * the first step of a stream.
    */
   answerCountedBytesMin: 64 * KIB,
   answerRowBytes: 64,
   answerStepBytes: 1 * MIB,
-  /** Answers that wait for room there, milliseconds for which one waits, and between two checks. Beyond: 503. */
+  /**
+   * Answers that wait for room in `answerBytesMax`, milliseconds for which one waits, and between two checks. Beyond:
+   * 503.
+   */
   answersWaitingMax: 1_000,
   answerWaitMs: 5_000,
   answerCapacityLookMs: 20,
   /** Datapoints of one sensor in a downsampled read (`points`). Beyond: 400. */
   pointsMax: 30_000,
-  /** Rows of one Parquet row group, and characters of its texts, which are in memory together and written in one piece. */
+  /**
+   * Rows of one Parquet row group, and characters of its texts: they are in memory together and written in one
+   * piece.
+   */
   parquetGroupRows: 4_000,
   parquetGroupChars: 1 * MIB,
   /** Milliseconds in which a reader of a stream must take some of it. Beyond: its connection is cut. */
@@ -498,8 +555,8 @@ export const limits = {
   /** Notifications read in one step of a list; each may have 64 KiB. */
   notificationStepRows: 50,
   /**
-   * Bytes of devices in one step of a list, about; the first step, of `deviceListDefault` devices, may have more; and
-   * sensors and actuators in one step, some 5 µs each, unless one device has more.
+   * Bytes of devices in one step of a list, about (the first step, of `deviceListDefault` devices, may have more);
+   * and sensors and actuators in one step, some 5 µs each, unless a single device has more.
    */
   deviceStepBytes: 4 * MIB,
   deviceStepParts: 500,
@@ -517,10 +574,13 @@ export const limits = {
   liveStreamsReserve: 250,
   /** Bytes waiting for the reader of one live stream, about. Beyond: it is cut, with a reason. */
   liveBytesMax: 4 * MIB,
-  /** Bytes waiting for the readers of all streams of one caller, and bytes reserved for others. Beyond: the same. */
+  /**
+   * Bytes waiting for the readers of all streams of one caller, and bytes reserved for others. Beyond: the stream is
+   * cut, with a reason.
+   */
   liveBytesAllMax: 48 * MIB,
   liveBytesReserve: 16 * MIB,
-  /** Datapoints sent again to a returning reader. Beyond: the newest, after a `gap`. */
+  /** Datapoints sent again to a reader that returns. Beyond: only the newest, after a `gap` event. */
   liveMissedMax: 1_000,
   /** Milliseconds between heartbeats of a quiet stream; its token and permission are checked then too. */
   liveHeartbeatMs: 15_000,
@@ -530,25 +590,32 @@ export const limits = {
   // --- Ingest -------------------------------------------------------------------------------------------------
   /**
    * Datapoints of one caller waiting for their commit when nobody else's do, and datapoints reserved for others;
-   * callers with much share it. Beyond: HTTP 503 with Retry-After; MQTT waits (back-pressure).
+   * large callers share it. Beyond: HTTP answers 503 with Retry-After; MQTT stops reading (back-pressure).
    */
   queueDatapointsMax: 120_000,
   queueDatapointsReserve: 40_000,
-  /** Bytes of datapoints waiting for their commit, likewise. Beyond: the same. */
+  /** Bytes of datapoints waiting for their commit, shared in the same way. Beyond: the same. */
   queueBytesMax: 48 * MIB,
   queueBytesReserve: 16 * MIB,
-  /** Datapoints in one commit; the rest goes into the next, so that no commit holds up others for long. */
+  /**
+   * Milliseconds that datapoints should wait for their commit at the rate of the last commits; and datapoints that may
+   * wait however low that is: three of the largest requests, because those cannot wait unread and would be refused.
+   * Beyond: as beyond `queueDatapointsMax`.
+   */
+  queueDelayMsMax: 1_000,
+  queueDelayDatapointsMin: 90_000,
+  /** Datapoints in one commit; the rest goes into the next one, so that no commit takes long. */
   commitDatapointsMax: 30_000,
   /**
-   * Datapoints in one commit while sealing is behind; larger pushes wait for it, so that a caller who floods the log
-   * holds up nobody else.
+   * Datapoints in one commit while sealing is behind. Larger pushes wait until sealing has caught up, so that a
+   * caller who floods the log holds up nobody else.
    */
   catchUpDatapointsMax: 2_000,
-  /** Bytes in one commit, likewise; a single push may be larger. They are copied to the writer thread. */
+  /** Bytes in one commit, which are copied to the writer thread; a single larger push is still one commit. */
   commitBytesMax: 8 * MIB,
   /** Milliseconds for which a commit waits for more pushes, at most. */
   gatherMsMax: 8,
-  /** When commits of a stream are paced; domain/datapoints/ingest/commit-pacing.ts explains each. */
+  /** Parameters of pacing the commits of a stream; domain/datapoints/ingest/commit-pacing.ts explains each. */
   commitPacing: {
     intervalMs: 8,
     datapointsMin: 10,
@@ -561,65 +628,78 @@ export const limits = {
   /** Statements of the registry and of MQTT sessions waiting for their commit. Beyond: 503. */
   queueStatementsMax: 50_000,
   /**
-   * Bytes of these, about, which the writer thread holds once more; and bytes of a unit that is never refused for them.
-   * Beyond: 503.
+   * Bytes of the statements that wait, about; the writer thread holds a second copy. And bytes up to which a unit of
+   * statements is never refused for this bound. Beyond: 503.
    */
   queueStatementBytesMax: 12 * MIB,
   smallUnitBytesMax: 4 * KIB,
   /**
-   * Bytes of MQTT publishes of one caller that wait for room in the queue, some 75 000 short ones, and bytes reserved
-   * for others; and the overhead of each. Beyond: the connection is cut.
+   * Bytes of MQTT publishes of one caller that wait for room in the queue, some 75 000 short ones; bytes reserved for
+   * others; and bytes that each publish counts besides its own. Beyond: the connection is cut.
    */
   capacityWaiterBytesMax: 60 * MIB,
   capacityWaiterBytesReserve: 20 * MIB,
   capacityWaiterBytes: 800,
-  /** Of these, how many of one caller try again in a turn of the event loop. Beyond: in the next turn. */
+  /** Waiting publishes of one caller that try again in a turn of the event loop. Beyond: in the next turn. */
   capacityWokenMax: 256,
-  /** Usual messages of a connection that enter the queue together after they have waited. */
-  waitingPieceMax: 64,
+  /** Milliseconds of a turn of the event loop for trying again, about. Beyond: in the next turn. */
+  capacityWakeMsMax: 8,
+  /**
+   * Milliseconds for which a usual push waits, unread, for room in the queue: less than the patience of most clients.
+   * Beyond: HTTP 503 with Retry-After. And how often that is looked at.
+   */
+  pushWaitMsMax: 3_000,
+  pushWaitLookMs: 250,
+  /** How often connections that wait for room are told to the keep-alive timer as alive, milliseconds. */
+  waitingAliveMs: 1_000,
   /** Retry-After when the queue is full, seconds. */
   busyRetryAfterS: 1,
   /** Milliseconds that a stop may take. Beyond: the process exits with 1. */
   stopMsMax: 10_000,
-  /** Milliseconds of these in which requests in progress may finish; then their connections are cut. */
+  /** Milliseconds of `stopMsMax` in which requests in progress may finish. Then: their connections are cut. */
   drainMsMax: 5_000,
 
   // --- Log and head -------------------------------------------------------------------------------------------
   /**
-   * Datapoints in the log at which a pass of sealing begins: the minimum, or ten for each of its sensors, up to the
-   * maximum.
+   * Datapoints in the log at which a pass of sealing begins: ten for each sensor in the log, but at least the minimum
+   * and at most the maximum.
    */
   sealRowsMin: 200_000,
   sealRowsMax: 800_000,
   sealRowsPerSensor: 10,
   /**
-   * Datapoints of one pass as a multiple of that, up to the same maximum; the rest of a longer log goes into the next
-   * pass.
+   * Datapoints of one pass, as a multiple of the number at which it began, up to `sealRowsMax`. The rest of a longer
+   * log goes into the next pass.
    */
   sealPassFactor: 1,
-  /** Datapoints in the log from which commits wait, as a multiple of that, unless `headRowsMax` is less. */
+  /**
+   * Datapoints in the log from which commits wait, as a multiple of the number at which a pass begins; or
+   * `headRowsMax` if that is less.
+   */
   sealBehindFactor: 2,
   /** Characters of texts in the log at which a pass begins. */
   sealTextCharsMax: 8 * MIB,
   /** Datapoints in one row of the log; a larger commit takes several. */
   logRowDatapointsMax: 5_000,
   /**
-   * Datapoints up to which a log row is packed: so few fit into the page that a commit writes anyway, and packing more
-   * costs more than writing them.
+   * Datapoints up to which a log row is packed: so few fit, packed, into the page that a commit writes anyway. Packing
+   * more costs more than writing them.
    */
   logPackedDatapointsMax: 127,
-  /** Datapoints in the log that are sealed when nothing has arrived for so many milliseconds. */
+  /** Datapoints in the log from which it is sealed early, when nothing has arrived for `sealQuietMs` milliseconds. */
   sealQuietRowsMin: 10_000,
   sealQuietMs: 30_000,
   /** Milliseconds after which the log is sealed however short it is. */
   sealEveryMs: 3_600_000,
-  /** Compressed bytes, or sensors, in one unit of sealing, which is stored in one commit. */
+  /** Compressed bytes, or sensors, of one unit of sealing, which is stored in one commit. */
   sealUnitBytes: 256 * KIB,
   sealUnitSensors: 1_000,
-  /** Milliseconds after which an interrupted pass is repeated; doubled each time, up to so many times. */
+  /**
+   * Milliseconds after which an interrupted pass is repeated; doubled each time, at most `sealRetryDoublings` times.
+   */
   sealRetryMs: 1_000,
   sealRetryDoublings: 4,
-  /** Log rows deleted in one transaction after a pass, and their datapoints, about. */
+  /** Log rows deleted in one transaction after a pass, and about how many datapoints they may hold. */
   clearRowsStep: 5_000,
   clearDatapointsStep: 50_000,
   /**
@@ -630,11 +710,11 @@ export const limits = {
   /** Datapoints of the log in memory. Beyond: commits wait for sealing. */
   headRowsMax: 1_000_000,
   /**
-   * Characters of texts among these, of two bytes at most. Beyond: the same. While sealing fails, beyond either: 503
-   * for datapoints.
+   * Characters of texts in these datapoints, of two bytes at most. Beyond: the same. While sealing fails, beyond
+   * either bound: 503 for datapoints.
    */
   headTextCharsMax: 16 * MIB,
-  /** Damaged log rows that are logged one by one; of further ones the number. */
+  /** Damaged log rows that are logged one by one. Beyond: only their number is logged. */
   damagedRowsLogged: 20,
   /** Milliseconds for which a connection waits while another process writes. Beyond: the write is refused. */
   databaseBusyMs: 10_000,
@@ -651,9 +731,9 @@ export const limits = {
   /** Bytes of buffers kept for decoding, in each of these threads. Beyond: they are garbage-collected. */
   decodedBufferBytesMax: 3 * MIB,
   /**
-   * Free pages kept in the database file (4 KiB each), at least; the same as a share of the file; milliseconds of a
-   * time span: pages that stayed free during one are returned; pages returned in one step; milliseconds between two
-   * steps.
+   * How free pages (4 KiB each) of the database file are returned to the system. Pages kept free, at least; the same as
+   * a share of the file; milliseconds of a time span: pages that stayed free during a whole span are returned; pages
+   * returned in one step; milliseconds between two steps.
    */
   freePagesKept: 256,
   freePagesShareKept: 0.02,
@@ -661,8 +741,8 @@ export const limits = {
   freePagesStep: 256,
   freePagesEveryMs: 200,
   /**
-   * Bytes of database pages cached by a connection (the system caches more); and by one that passes once through chunks
-   * and log.
+   * Bytes of database pages cached by a connection (the system caches more); and by a connection that reads once
+   * through all chunks and the log.
    */
   pageCacheBytes: 4 * MIB,
   pageCacheBytesPassing: 2 * MIB,
@@ -670,15 +750,50 @@ export const limits = {
    * MiB of young objects in the writer, sealer and reader threads; the old generation is as large as the main thread's.
    */
   threadYoungMib: 4,
-  /** Pages of the write-ahead log that start a checkpoint (4 KiB each). */
-  walPagesMax: 4_000,
   /**
-   * Bytes of that file that are kept after a checkpoint; a long read, such as a backup, may make it larger for a while.
+   * Pages of the write-ahead log that start a checkpoint (4 KiB each): that one moves what no reader still needs and waits
+   * for nobody; and the same while the disk has less than `diskTightBytes` free.
+   */
+  walPagesMax: 4_000,
+  walPagesTight: 1_000,
+  /**
+   * Bytes of that file that are kept after a checkpoint. Beyond: a checkpoint waits for readers, so that the file can be
+   * used from its beginning again. The same on a tight disk: twice what starts a checkpoint there.
    */
   walBytesKept: 64 * MIB,
+  walBytesTight: 8 * MIB,
+  /**
+   * Milliseconds for which such a checkpoint, and all writes with it, wait for readers; between two of them; and between
+   * two looks at the file's size.
+   */
+  walWaitMs: 100,
+  walRetryMs: 1_000,
+  walLookMs: 50,
+  /**
+   * Bytes of the file from which it waits longer than any read of the service takes; such a time, milliseconds, and the
+   * time between two. Only a reader outside the service, such as a backup, can hold it up beyond that.
+   */
+  walBytesLong: 512 * MIB,
+  walLongWaitMs: 4_000,
+  walLongRetryMs: 60_000,
+
+  // --- The clock (decision 30) ----------------------------------------------------------------------------------
+  /** Milliseconds by which the wall clock may differ from what is expected. Beyond: it is in doubt. */
+  clockDifferenceMsMax: 60_000,
+  /** Milliseconds between two comparisons of the wall clock with the monotonic one. */
+  clockLookMs: 1_000,
+  /** Milliseconds after which the comparison begins anew: less than the difference above is then drift, and no jump. */
+  clockReferenceMs: 3_600_000,
+  /**
+   * Milliseconds by which a start may come after the newest stored datapoint: 30 days. Beyond: the wall clock is in
+   * doubt, because a clock that is far ahead looks like a long stop.
+   */
+  clockStopMsMax: 30 * 24 * 3_600_000,
+  /** Minutes for which an operator may have the wall clock be steady before it is trusted: a day. */
+  clockSteadyMinutesMax: 1_440,
 
   // --- Retention ----------------------------------------------------------------------------------------------
-  /** Days for which datapoints may be kept: a hundred years. Beyond: 400; 0 is for ever. */
+  /** Days for which datapoints may be kept: a hundred years. Beyond: 400. The value 0 means for ever. */
   retentionDaysMax: 36_525,
   /** Milliseconds between two rounds of retention, and before a failed one is repeated. */
   retentionRoundMs: 3_600_000,
@@ -687,25 +802,53 @@ export const limits = {
   retentionSensorsStep: 500,
   /** Chunks removed in one commit. */
   retentionChunksMax: 50,
-  /** Such steps for one sensor before the next most overdue one has its turn. */
+  /** Steps for one sensor before the next most overdue sensor has its turn. */
   retentionStepsInTurn: 50,
 
   // --- Storage quota ------------------------------------------------------------------------------------------
   /**
-   * Bytes of the disk that datapoints leave free, so that everything else continues; of a small disk this share.
-   * Beyond: 507.
+   * Bytes of the disk that datapoints leave free, so that everything else continues; on a small disk the share
+   * instead. Beyond: 507.
    */
   diskReserveBytesMax: 256 * MIB,
   diskReserveShare: 0.05,
   /**
-   * Bytes among these that must be free on the disk itself, for the write-ahead log; the others may be free pages of
+   * Bytes of the reserve that must be free on the disk itself, for the write-ahead log; the rest may be free pages of
    * the database.
    */
   diskWorkBytes: 96 * MIB,
-  /** Share of maximum and reserve that must be free in addition before datapoints are accepted again. */
+  /**
+   * Free bytes of the disk below which the write-ahead log is kept short: more than `diskReserveBytesMax`, so that it is
+   * short when room becomes scarce.
+   */
+  diskTightBytes: 384 * MIB,
+  /**
+   * Bytes that datapoints leave free on a disk of any size, besides what log, checkpoint and sealing may need. Beyond: 507.
+   */
+  diskMarginBytes: 4 * MIB,
+  /** Bytes that sealing writes for a datapoint in the log, and for a character of its texts, at most, about. */
+  sealedRowBytes: 16,
+  sealedCharBytes: 1.5,
+  /**
+   * Bytes of the file `reserve` in the data folder: what a short write-ahead log, its checkpoint and sealing of a whole
+   * pass need when others have filled the disk. Bytes that taking it leaves free, so that a small disk takes datapoints too.
+   */
+  reserveFileBytes: 24 * MIB,
+  reserveFreeBytesMin: 16 * MIB,
+  /** Bytes of it that only starts are given; bytes that a start needs, and is given in one step. */
+  reserveStartBytes: 4 * MIB,
+  reserveStartStep: 1 * MIB,
+  /** Bytes of it taken in one step, and given up in one by the running service. */
+  reserveTakenStep: 1 * MIB,
+  reserveGivenStep: 8 * MIB,
+  /** Milliseconds between two looks at the free space by the writer thread, and between two steps. */
+  reserveLookMs: 1_000,
+  reserveStepMs: 200,
+  /** Share of the maximum, and of the reserve, that must be free in addition before datapoints are accepted again. */
   storageRecoveredShare: 0.02,
-  /** Milliseconds between two measurements. */
+  /** Milliseconds between two measurements; and at least, where much is written to a disk that is nearly full. */
   storageMeasuredMs: 1_000,
+  storageMeasuredMsMin: 20,
   /** Retry-After when the quota is reached, seconds. */
   storageFullRetryAfterS: 60,
   /** The smallest DUNDUN_DATA_MAX_BYTES; the write-ahead log alone may take as much. */
@@ -736,35 +879,48 @@ export const limits = {
   /** Hours an `Idempotency-Key` is remembered. */
   idempotencyHours: 24,
   /**
-   * Keys remembered for one caller; bytes of these with their answers; and bytes of those of all callers without an
-   * account. Beyond each, about: the oldest is dropped.
+   * Keys remembered for one caller; bytes of these keys with their answers; and bytes of the keys of all callers
+   * without an account together. Beyond each, about: the oldest key is dropped.
    */
   idempotencyKeysMax: 10_000,
   idempotencyBytesMax: 8 * MIB,
   idempotencyGuestBytesMax: 128 * MIB,
-  /** Keys after which these bounds are applied, and bytes of one caller's. */
+  /** Keys after which the bounds above are applied again; and bytes of one caller's keys after which they are. */
   idempotencyTrimmedAt: 1_000,
   idempotencyTrimmedBytes: 1 * MIB,
-  /** Callers whose keys are counted for that. Beyond: all counts begin again. */
+  /** Callers whose keys are counted to apply these bounds. Beyond: all counts begin again. */
   idempotencyCallersCounted: 10_000,
-  /** The answer to a bulk request stored under its key, characters. Beyond: 413, and nothing is stored. */
+  /** The answer to a bulk request that is stored under its key, characters. Beyond: 413, and nothing is stored. */
   keptAnswerCharsMax: 64 * KIB,
-  /** Fingerprints of MQTT publishes, by which repeats (DUP) are recognised. Beyond: the oldest is dropped. */
+  /**
+   * Fingerprints of MQTT publishes, by which repeats (DUP) are recognised. Beyond: one of the user with the most is
+   * dropped, of the session with the most, the oldest, about.
+   */
   duplicateMemoryMax: 262_144,
-  /** Milliseconds for which a fingerprint counts. */
-  duplicateWindowMs: 24 * 3_600_000,
+  /** Milliseconds for which those of a session are kept after its client has gone. */
+  duplicateGoneMs: 3_600_000,
+  /** Memory for the sessions that have such, bytes, about. Beyond: the longest gone of the user with the most. */
+  duplicateSessionBytesMax: 16 * MIB,
+  /** Sessions whose coming or going is stored with one publish. Beyond: with the next. */
+  duplicateChangesMax: 100,
+  /** Publishes after which the stored fingerprints are trimmed, where they take more bytes than this and twice those needed. */
+  duplicateTrimmedAt: 65_536,
+  duplicateDiskBytesMin: 1 * MIB,
+  /** Bytes of fingerprints in one row, about; and rows trimmed in one commit. */
+  duplicateRowBytes: 64 * KIB,
+  duplicateRowsStep: 8,
 
   // --- Caches -------------------------------------------------------------------------------------------------
   /**
-   * Devices with their parts, bytes: 100 000 with one sensor (99 MiB), or 300 000 sensors of larger ones. Beyond: the
-   * least recently used is dropped.
+   * Devices with their parts, bytes: 100 000 devices with one sensor each (99 MiB), or fewer devices with 300 000
+   * sensors together. Beyond: the least recently used is dropped.
    */
   directoryBytesMax: 112 * MIB,
   /** Gateways cached for MQTT, bytes: some 10 000. Beyond: the least recently used is dropped. */
   gatewaysCachedBytesMax: 8 * MIB,
-  /** Gateways whose last heartbeat is in memory. Beyond: for the oldest, the stored time counts. */
+  /** Gateways whose last heartbeat is in memory. Beyond: the oldest is dropped, and its stored time counts. */
   gatewaysSeenMax: 15_000,
-  /** Milliseconds by which the stored `last_seen` may lag behind, which a crash may lose. */
+  /** Milliseconds by which the stored `last_seen` may lag behind; a crash may lose as much. */
   lastSeenLagMsMax: 10_000,
   /** Last-seen times written in one unit. */
   lastSeenWrittenMax: 1_000,
@@ -777,40 +933,50 @@ export const limits = {
    */
   usersCachedMax: 10_000,
   usersCachedBytesMax: 8 * MIB,
-  /** Cached keys of users' webhooks, a KiB each. Beyond: the oldest is derived again. */
+  /**
+   * Cached keys for signing users' webhooks, a KiB each. Beyond: the oldest is dropped, and derived again when
+   * needed.
+   */
   webhookKeysCachedMax: 2_000,
-  /** Prepared statements of a database connection, and their bytes, about. Beyond: the oldest is prepared again. */
+  /**
+   * Prepared statements of a database connection, and their bytes, about. Beyond: the oldest is dropped, and prepared
+   * again when needed.
+   */
   statementsCachedMax: 300,
   statementsCachedBytesMax: 6 * MIB,
   /**
-   * Milliseconds for which a cached user is used without checking the store: the delay until changes by the command
-   * line are seen.
+   * Milliseconds for which a cached user is used without checking the store. Changes by the command line are seen
+   * after this delay.
    */
   userFreshMs: 1_000,
-  /** Milliseconds before that time is over from which on a request has the user of its token looked up again. */
+  /** A user whose `userFreshMs` end within so many milliseconds is looked up again by a request in advance. */
   userRenewMs: 250,
   /**
-   * Verified tokens, bytes: some 7 000; and as much again for the headers they came in. Beyond: the oldest is verified
-   * again.
+   * Verified tokens, bytes: some 7 000 tokens; and as much again for the headers that they came in. Beyond: the
+   * oldest is dropped, and verified again when it comes.
    */
   tokensCachedBytesMax: 8 * MIB,
 
   // --- Sign-in ------------------------------------------------------------------------------------------------
-  /** Cached logins. */
+  /** Verified logins that are cached. */
   loginsRememberedMax: 20_000,
   /** Milliseconds for which a login is cached. */
   loginRememberedMs: 600_000,
   /** Concurrent password hashes; each takes some 20 MiB and tens of milliseconds. */
   hashesAtOnceMax: 2,
   /**
-   * Password checks of one address that wait for that, and checks reserved for other addresses; addresses take turns.
-   * Beyond: 503.
+   * Password checks of one address that wait for that, and checks reserved for other addresses; addresses take turns. A
+   * check needs no hash where the same login has been verified while it waited. Milliseconds that a check waits. Beyond:
+   * 503, or CONNACK 3.
    */
-  hashesWaitingMax: 300,
-  hashesWaitingReserve: 100,
+  hashesWaitingMax: 3_000,
+  hashesWaitingReserve: 1_000,
+  hashesWaitMsMax: 10_000,
+  /** Milliseconds between two looks through a full queue for those that have hung up. */
+  goneSweptMs: 100,
   /** Failed logins of one name from one address before they are slowed down (429). */
   loginFailuresMax: 10,
-  /** Milliseconds after which failures are forgotten; each further failure doubles the wait, up to this. */
+  /** Milliseconds after which failures are forgotten. Each further failure doubles the wait, up to this time. */
   loginFailureForgetMs: 900_000,
   /** Pairs of name and address whose failures are counted. Beyond: the oldest is dropped. */
   loginFailuresTrackedMax: 20_000,
@@ -819,7 +985,8 @@ export const limits = {
   /** A new username, characters. Beyond: 400. */
   usernameCharsMax: 64,
   /**
-   * A username and a password at sign-in, characters: earlier releases accepted longer ones. Beyond: 400, or CONNACK 4.
+   * A username and a password at sign-in, characters. More than for new ones, because earlier releases accepted
+   * longer ones. Beyond: 400, or CONNACK 4.
    */
   knownUsernameCharsMax: 128,
   knownPasswordCharsMax: 1024,
@@ -837,15 +1004,15 @@ export const limits = {
   registrationsMax: 200,
   /** Addresses whose registrations are counted. Beyond: the oldest is dropped. */
   registrationAddressesMax: 10_000,
-  /** Bytes that a datapoint counts for quotas, plus the characters of a value that is not a number. */
+  /** Bytes that each datapoint counts for quotas; a value that is not a number counts its characters besides. */
   datapointBytesCounted: 16,
-  /** Milliseconds between two writes of push charges, which a crash may lose. */
+  /** Milliseconds between two writes of push charges; a crash may lose as much. */
   chargesWrittenMs: 5_000,
   /** Devices whose charges are written in one unit, so that no commit waits long. */
   chargesWrittenMax: 500,
   /** Charges that wait to be written. Beyond: they are written at once. */
   chargesDueMax: 10_000,
-  /** Users whose charges a device in memory holds. Beyond: all are made again with their next pushes. */
+  /** Users whose charges one device in memory holds. Beyond: all are dropped, and made again with the next pushes. */
   chargesPerDeviceMax: 4,
   /** Devices whose strangers' pushes are counted in memory. Beyond: the count is loaded again with the next push. */
   strangerAllowancesMax: 20_000,
@@ -862,11 +1029,11 @@ export const limits = {
   refreshSessionsPerUserMax: 20,
   /** Milliseconds after which an unused refresh session ends. */
   refreshSessionIdleMs: 14 * 24 * 3_600_000,
-  /** Milliseconds after which it ends in any case: a quarter of a year. Beyond: a new sign-in. */
+  /** Milliseconds after which a refresh session ends even if it is used: a quarter of a year. Beyond: a new sign-in. */
   refreshSessionLifetimeMs: 90 * 24 * 3_600_000,
   /**
-   * Milliseconds for which a replaced secret is still accepted, for tabs that renew at the same time. Beyond: the
-   * session ends.
+   * Milliseconds for which a replaced refresh secret is still accepted, for browser tabs that refresh at the same
+   * time. Beyond: the session ends.
    */
   refreshSessionGraceMs: 30_000,
   /** Characters of the User-Agent that are stored. Beyond: cut. */
@@ -886,8 +1053,8 @@ export const limits = {
   /** An MQTT packet, bytes. Beyond: the connection is cut. */
   mqttPacketBytesMax: 16 * MIB,
   /**
-   * A SUBSCRIBE or UNSUBSCRIBE, bytes: it is handled in one go. Fits all filters of a session, or fewer of the longest.
-   * Beyond: the connection is cut.
+   * A SUBSCRIBE or UNSUBSCRIBE packet, bytes, because it is handled in one go. It can hold all filters of a session,
+   * or fewer of the longest. Beyond: the connection is cut.
    */
   filtersPacketBytesMax: 256 * KIB,
   /** Bytes of an incomplete MQTT packet from which it counts in the budget of received bytes. */
@@ -899,85 +1066,98 @@ export const limits = {
   packetStallMs: 60_000,
   packetStallLookMs: 5_000,
   /**
-   * Bytes of WebSocket frames that are parsed at once: the beginning, and the maximum, which is reached where parsing a
-   * piece takes less than so many milliseconds. A frame has at least 6 bytes, and an empty one takes some 5 µs. Beyond:
-   * in the caller's next turn.
+   * Bytes of WebSocket frames that are parsed at once: first, and at most. The number doubles while parsing takes at
+   * most `framePieceMsMax` milliseconds, and falls back to the first beyond. A frame has at least 6 bytes, and an empty
+   * one takes some 5 µs. Beyond: in the caller's next turn.
    */
   framePieceBytesMin: 1 * KIB,
   framePieceBytesMax: 64 * KIB,
   framePieceMsMax: 0.5,
 
   /**
-   * Bytes of a body in chunks, or of another request whose end is not known at its beginning, that are parsed at once. A
-   * chunk has at least 6 bytes, and one takes some 2 µs. More than a head may have, because a fault of the head is
-   * answered from the piece that it lies in. Beyond: in the caller's next turn.
+   * Bytes that are parsed at once of a chunked body, or of another request whose end is not known at its beginning. A
+   * chunk has at least 6 bytes and takes some 2 µs. More than a head may have, because a faulty head must lie within
+   * one piece to be answered. Beyond: in the caller's next turn.
    */
   parserPieceBytes: 20 * KIB,
   /**
-   * Bytes of messages over WebSocket that wait for the broker, from which no more are parsed; each takes some 200 bytes
-   * more.
+   * Bytes of messages over WebSocket that wait for the broker. Beyond: no more are parsed until it has taken them.
+   * Each message takes some 200 bytes besides.
    */
   unreadMessageBytes: 256,
   /** Milliseconds of silence after which the system probes whether an MQTT peer is still there. */
   tcpKeepAliveMs: 120_000,
   /**
-   * The beginning of an MQTT packet that is kept to be continued in the fast path, bytes. Beyond: the broker gathers
-   * it.
+   * Bytes of an incomplete MQTT packet that the fast path keeps to complete it later. Beyond: the broker gathers the
+   * packet.
    */
   fastPathPacketBytesMax: 4 * KIB,
-  /** A body in the fast path of usual pushes, bytes; several times what a reading with its timestamp takes. */
+  /**
+   * A body that the fast path takes, bytes: several times a reading with its timestamp. Beyond: Node.js's server
+   * reads the request.
+   */
   fastPathBodyBytesMax: 256,
-  /** Request line and headers in that fast path, bytes. Beyond: Node.js's server reads them. */
+  /**
+   * Request line and headers of a request that the fast path takes, bytes. Beyond: Node.js's server reads the
+   * request.
+   */
   fastPathHeadBytesMax: 4 * KIB,
-  /** Distinct texts of headers that the fast path caches, and their characters. Beyond: the cache is cleared. */
+  /** Distinct header texts that the fast path caches, and their characters. Beyond: the cache is cleared. */
   fastPathHeadersMax: 1_024,
   fastPathHeaderCharsMax: 256 * KIB,
   /** Pushes of one connection that are stored together. Beyond: the others wait for these. */
   fastPathPushesMax: 100,
-  /** Unread answers of a connection, bytes. Beyond: the fast path stops reading from it. */
+  /** Unread answers of a connection, bytes. Beyond: the fast path stops reading from the connection. */
   fastPathAnswerBytesMax: 64 * KIB,
-  /** A topic in the fast path, bytes; longer than that of any sensor with ASCII ids. Beyond: the broker handles it. */
+  /**
+   * A topic in the fast path, bytes: more than the topic of any sensor with ASCII ids. Beyond: the broker handles the
+   * message.
+   */
   fastPathTopicBytesMax: 576,
   /** Bytes waiting for one subscriber. Beyond: it is cut, with the reason in the log. */
   subscriberBytesMax: 256 * KIB,
   /**
    * Bytes waiting for subscribers of one caller whose sockets are full, when nobody else's are, and bytes reserved for
-   * others. Beyond: the subscriber is cut, with the reason in the log. Milliseconds in which a subscriber must take
-   * everything that waits for it. Beyond: it is cut.
+   * others. Beyond: the subscriber is cut, with the reason in the log. `subscriberStallMs`: milliseconds in which a
+   * subscriber must take everything that waits for it. Beyond: it is cut.
    */
   unreadBytesMax: 48 * MIB,
   unreadBytesReserve: 16 * MIB,
   subscriberStallMs: 60_000,
   /**
-   * Memory of what waits for subscribers of one caller whose sockets are not full, mainly short messages for many of
-   * them, and memory reserved for others. Beyond: a subscriber for whom more than the third of these waits is cut.
+   * Memory of messages waiting for subscribers of one caller whose sockets are not full (mainly short messages for
+   * many subscribers), and memory reserved for others. Beyond: a subscriber for whom more than `backlogBytesEachMin`
+   * of it waits is cut.
    */
   backlogBytesMax: 48 * MIB,
   backlogBytesReserve: 16 * MIB,
   backlogBytesEachMin: 16 * KIB,
-  /** Overhead of a message until the socket has taken it, bytes; milliseconds between two checks. */
+  /** Bytes that a message counts besides its own until the socket has taken it; milliseconds between two checks. */
   backlogMessageBytes: 1 * KIB,
   backlogLookMs: 1_000,
-  /** Messages on their way to subscribers. Beyond: the pushes of all wait who have more than a little on its way. */
+  /**
+   * Messages on their way to subscribers. Beyond: publishers who have more than a little of them wait with their
+   * pushes.
+   */
   deliveriesMax: 50_000,
   /**
-   * Bytes of messages on their way to subscribers, without those for full sockets; what one publisher leaves of them to
-   * others; what each subscriber of a message counts; and what a publisher may have in any case. Beyond: the pushes of that
-   * publisher wait as for a full queue.
+   * Bytes of messages on their way to subscribers, without those for full sockets; how much of that one publisher
+   * leaves to others; bytes that a message counts besides its own for each subscriber; and bytes that a publisher may
+   * have in any case. Beyond: the pushes of that publisher wait as for a full queue.
    */
   deliveryBytesMax: 20 * MIB,
   deliveryBytesReserve: 5 * MIB,
   deliveryBytesEach: 256,
   deliveryBytesEachMin: 64 * KIB,
   /**
-   * Bytes handed to subscribers in one turn of the event loop, so that sockets can be written to; and messages, each
-   * counted for each of its subscribers: 15 to 100 microseconds each. Beyond: in the next turn.
+   * Bytes handed to subscribers in one turn of the event loop, so that sockets get written in between; and messages,
+   * each counted once for each of its subscribers (15 to 100 µs each). Beyond: in the next turn.
    */
   deliveryTurnBytes: 64 * KIB,
   deliveryTurnMax: 100,
   /**
-   * Packets of one connection that the broker is processing, beside usual publishes: they may wait for subscribers or for
-   * the disk. Beyond: the connection is read on when all of them are done.
+   * Packets of one connection that the broker is processing, not counting publishes of usual form: they may wait for
+   * subscribers or for the disk. Beyond: the connection is not read on until all of them are done.
    */
   packetsUnderWayMax: 64,
   /**
@@ -986,21 +1166,21 @@ export const limits = {
    */
   mqttConnectMsMax: 20_000,
   /**
-   * Packets a client may send before its CONNECT is answered, and their bytes in sum, of what is received together with
-   * the first of them. Beyond: the connection is cut. What follows waits in the socket.
+   * Packets that a client may send before its CONNECT is answered, and their bytes in sum, as far as they are received
+   * together. Beyond: the connection is cut. Packets received after these wait in the socket.
    */
   earlyPacketsMax: 20,
   earlyBytesMax: 64 * KIB,
-  /** A CONNECT packet, bytes: the largest possible one. Beyond: the connection is cut. */
+  /** A CONNECT packet, bytes: as large as one can be by MQTT's own bounds. Beyond: the connection is cut. */
   connectPacketBytesMax: 384 * KIB,
   /** Topic and payload of a will, bytes; less than the largest value of a datapoint. Beyond: CONNACK 3. */
   willBytesMax: 16 * KIB,
   /** Filters of one session. Beyond: SUBACK 128. */
   sessionFiltersMax: 1_000,
   /**
-   * Memory for the filters of connected clients, and for stored sessions with their filters of QoS above 0, bytes,
-   * about: some 9 000 filters with wildcards, and 26 000 sessions with one filter each. A caller, or user, may have at
-   * most as much as is free. Beyond: SUBACK 128, and CONNACK 3.
+   * Memory, bytes, about: for the filters of connected clients (some 9 000 filters with wildcards), and for stored
+   * sessions with their filters of QoS above 0 (26 000 sessions with one filter each). A caller, or user, may have at
+   * most as much as is free. Beyond: SUBACK 128 and CONNACK 3, respectively.
    */
   liveFilterBytesMax: 28 * MIB,
   storedSessionBytesMax: 44 * MIB,
@@ -1008,8 +1188,8 @@ export const limits = {
   storedMatchesCachedMax: 20_000,
   storedMatchesBytesMax: 8 * MIB,
   /**
-   * Messages queued for one session; those that guests published take half in a user's. Beyond: the newest is not
-   * stored, and counted.
+   * Messages queued for one session; in a user's session, messages that guests published take at most half. Beyond:
+   * the newest is not stored, only counted.
    */
   sessionMessagesMax: 10_000,
   /**
@@ -1021,7 +1201,7 @@ export const limits = {
   guestSessionExpiryMs: 3_600_000,
   /** Milliseconds between two rounds of removing expired sessions. */
   sessionExpiryRoundMs: 60_000,
-  /** Milliseconds after which the usage of a user's MQTT sessions is written to the table of quotas. */
+  /** Milliseconds by which the stored usage of a user's MQTT sessions (table `usage`) may lag behind. */
   mqttUsageLagMsMax: 2_000,
   /** Milliseconds in which refusals of MQTT quotas are logged at most once. */
   quotaLogMs: 60_000,
@@ -1033,11 +1213,14 @@ export const limits = {
   clientIdCharsMax: 256,
   /** A filter, bytes. Beyond: SUBACK 128. */
   topicFilterBytesMax: 1 * KIB,
-  /** A topic of a publish, bytes. Beyond: it cannot belong to anything, so the message is acknowledged and dropped. */
+  /**
+   * A topic of a publish, bytes. Beyond: no longer topic belongs to anything, so the message is acknowledged and
+   * dropped.
+   */
   topicBytesMax: 1 * KIB,
   /**
    * Parsed topics in caches: their number, their bytes (some 100 000 of sensors), bytes of other topics, and bytes of
-   * topics with the answer whether anybody subscribes to them. Beyond: the least recently used is dropped.
+   * topics for which is cached whether anybody subscribes. Beyond: the least recently used is dropped.
    */
   topicsCachedMax: 150_000,
   topicsCachedBytesMax: 34 * MIB,
@@ -1045,7 +1228,10 @@ export const limits = {
   wantedTopicsCachedBytesMax: 16 * MIB,
   /** Levels of a topic. Beyond: the connection is cut. */
   topicLevelsMax: 32,
-  /** Drops kept for one device, and for all, about. Beyond: the oldest is deleted; of all, of the owner who has most. */
+  /**
+   * Drops kept for one device, and for all devices, about. Beyond: the oldest is deleted; if it is the total, the
+   * oldest of the owner who has the most.
+   */
   dropsPerDeviceMax: 100,
   dropsMax: 30_000,
   /** A drop's topic and reason, characters. Beyond: cut. */
@@ -1060,10 +1246,12 @@ export const limits = {
   chunkDatapointsWanted: 4096,
   /** Characters of its texts, about. */
   chunkTextCharsWanted: 1024 * 1024,
-  /** Bytes from which a chunk is not merged any more, because its texts are large. */
+  /** Bytes from which a chunk is not merged any more: it is large because of its texts. */
   chunkBytesFull: 64 * KIB,
   /** Bytes of the distinct texts of one chunk. Beyond: encoding throws, decoding reports corruption. */
   chunkTextBytesMax: 64 * MIB,
-  /** Window of a compressed part of a chunk, as a power of two; writing needs 21. Beyond: corrupt. */
+  /**
+   * Window of a compressed part of a chunk, as a power of two; writing needs 21. Beyond: the chunk counts as corrupt.
+   */
   chunkWindowLogMax: 23,
 } as const;

@@ -1,6 +1,6 @@
-// Adds up all bounds of memory: every part that callers can make grow, as bounded by `limits`, the engine's overhead
-// where a bound counts something other than memory, and the process at rest. The sum must stay below `processBytesMax`
-// (I4); memory-budget.test.ts checks that, and that every bound in bytes or characters is listed here.
+// Adds up all bounds of memory: every part that callers can make grow, as bounded by `limits`; overhead where a bound
+// counts something other than memory; and the process at rest. The sum must stay below `processBytesMax` (I4).
+// memory-budget.test.ts checks the sum, and that every bound in bytes or characters is listed here.
 import type { limits as known } from './limits.ts';
 
 export type LimitName = keyof typeof known;
@@ -22,10 +22,10 @@ const MIB = 1024 * 1024;
 const restBytes = 180 * MIB;
 /** Measured: overhead of a cache entry with a short key. */
 const entryBytes = 240;
-/** A string with a character beyond Latin-1 takes two bytes for each. */
+/** A string takes two bytes for each character when one of them is beyond Latin-1. */
 const bytesOfChar = 2;
 /**
- * Garbage on the heap until a collection, relative to live objects: an allowance, not a guarantee of the engine. The
+ * Garbage on the heap before a collection, as a share of live objects: an allowance, which V8 does not guarantee. The
  * measured sum (test/process/memory.test.ts) is far below.
  */
 const garbageShare = 0.15;
@@ -105,7 +105,7 @@ function remembered(l: Limits): MemoryPart[] {
           'tokensCachedBytesMax',
         ] as const),
         ...(['gatewaysCachedBytesMax', 'ruleBytesMax', 'watchValueBytesMax', 'liveFilterBytesMax'] as const),
-        ...(['storedSessionBytesMax', 'storedMatchesBytesMax'] as const),
+        ...(['storedSessionBytesMax', 'storedMatchesBytesMax', 'duplicateSessionBytesMax'] as const),
       ],
       isHeap: true,
     },
@@ -140,10 +140,10 @@ function remembered(l: Limits): MemoryPart[] {
   ];
 }
 
-/** Four numbers, and the distance to the previous datapoint. */
+/** Bytes of a datapoint in the head: four numbers, and the distance to the previous datapoint. */
 const headRowBytes = 4 * 8 + 4;
 const headSegmentBytes = 32_768 * headRowBytes;
-/** A sensor that was pushed to: entries in four tables. */
+/** Bytes of a sensor that was pushed to: an entry in each of four tables. */
 const sensorBytes = 4 * 8;
 
 /** Maps with entries of constant size. */
@@ -166,11 +166,11 @@ function keptInMaps(l: Limits): MemoryPart[] {
       of: [],
       isHeap: true,
     },
-    { what: 'MQTT publishes, to tell repeats', bytes: l.duplicateMemoryMax * 3 * 8, of: [] },
+    { what: 'MQTT publishes, to tell repeats', bytes: l.duplicateMemoryMax * 26, of: [] },
   ];
 }
 
-/** The last time of a sensor in an import, beside its ids, which are ASCII. */
+/** Bytes of a sensor's last time in an import, beside its ids, which are ASCII. */
 const importTimeBytes = 100;
 
 /** Memory in use while work is in progress. */
@@ -208,7 +208,7 @@ function worked(l: Limits): MemoryPart[] {
   ];
 }
 
-/** Bounds in bytes or characters that are not listed above, and the reasons. */
+/** Bounds in bytes or characters that are not counted above, with the reasons. */
 export const boundsOfOneThing: readonly { readonly why: string; readonly of: readonly LimitName[] }[] = [
   { why: 'what all of it is held to', of: ['processBytesMax'] },
   {

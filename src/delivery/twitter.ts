@@ -28,7 +28,7 @@ export interface TwitterOptions {
   readonly url: string;
 }
 
-interface RecentMessage {
+interface CachedAccountId {
   readonly id: string;
   readonly atMs: number;
 }
@@ -41,13 +41,13 @@ export class TwitterSender implements Sender {
   readonly #options: TwitterOptions;
   readonly #clock: Clock;
   readonly #msMax: number;
-  /** By name in lower case: ids of accounts. */
-  readonly #ids = new LruCache<string, RecentMessage>({
+  /** Cached ids of accounts, by name in lower case. */
+  readonly #ids = new LruCache<string, CachedAccountId>({
     weightMax: limits.accountNamesBytesMax,
     entriesMax: limits.accountNamesMax,
     weigh: ({ id }, name) => 2 * entryBytes + textHeapBytes(name) + textHeapBytes(id),
   });
-  /** An agent without TLS for a plain HTTP URL; otherwise the client uses TLS. */
+  /** An agent without TLS where the URL is plain HTTP; undefined: the client library uses TLS. */
   readonly #agent: Agent | undefined;
 
   constructor(options: TwitterOptions, { clock, msMax }: { readonly clock: Clock; readonly msMax: number }) {
@@ -81,13 +81,13 @@ export class TwitterSender implements Sender {
 
   /** The id of the account; an outcome where the name does not exist. */
   async #idOf(account: string, client: TwitterApi): Promise<string | AddressOutcome> {
-    // Ids have been long for twenty years: short numbers are names.
+    // Ids have been at least five digits long for twenty years, so shorter numbers are names.
     if (/^\d{5,19}$/.test(account)) return account;
     if (!/^\w{1,15}$/.test(account)) return noSuchAccount('name');
     const name = account.toLowerCase();
     const known = this.#ids.get(name);
-    // Names can change their owner, ids cannot.
-    if (known !== undefined && this.#clock.now() - known.atMs < limits.accountNameMs) return known.id;
+    // A name can pass to another account, an id cannot.
+    if (known !== undefined && this.#clock.elapsedMs() - known.atMs < limits.accountNameMs) return known.id;
     const answer = await client.v2.get<unknown>(
       'users/by/username/:username',
       {},
@@ -95,7 +95,7 @@ export class TwitterSender implements Sender {
     );
     const id = idIn(answer, 'id');
     if (id === undefined) return hasErrors(answer) ? noSuchAccount('404') : unreadable(provider, 'answer');
-    this.#ids.set(name, { id, atMs: this.#clock.now() });
+    this.#ids.set(name, { id, atMs: this.#clock.elapsedMs() });
     return id;
   }
 
@@ -137,7 +137,7 @@ export class TwitterSender implements Sender {
       return outcomeOfStatus(provider, { status: 429, retryAfterS: retryAfterOf(headers, this.#clock) ?? waitS });
     }
     if (code === 404) return noSuchAccount('404');
-    // An error without a specific type is about this recipient; errors about us have one.
+    // An error without a specific type concerns this recipient; errors about our account have one.
     const type = typeof data === 'object' && data !== null ? (data as { readonly type?: unknown }).type : undefined;
     if (code === 403 && (type === undefined || type === 'about:blank')) {
       return {
@@ -155,7 +155,7 @@ function noSuchAccount(code: string): AddressOutcome {
   return { kind: 'failed', reason: 'there is no such account on X', code, tryNext: true };
 }
 
-/** The client library reads answers of any length: cuts those that are too long. */
+/** Cuts answers that are too long, because the client library reads answers of any length. */
 function boundAnswer(event: string, { res }: { readonly res?: IncomingMessage } = {}): void {
   if (event !== 'response' || res === undefined) return;
   let bytes = 0;

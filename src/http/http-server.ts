@@ -12,6 +12,7 @@ import { AcceptedSockets, type ConnectionAdmission } from '../base/network/socke
 import type { TrustedProxies } from '../base/network/trusted-proxies.ts';
 import { Refusal } from '../base/refusal.ts';
 import type { Clock } from '../base/time/clock.ts';
+import type { ClockWatch } from '../base/time/clock-watch.ts';
 import { limits } from '../config/limits.ts';
 import type { ByteBudget } from '../domain/callers/byte-budget.ts';
 import type { Callers } from '../domain/callers/callers.ts';
@@ -67,9 +68,12 @@ export interface HttpParts {
   readonly guest: User;
   readonly permissions: Permissions;
   readonly clock: Clock;
+  readonly clocks: ClockWatch;
   readonly services: Services;
   readonly metrics: MetricsRegistry;
+  /** Why no work is accepted; undefined while it is. */
   readonly unreadyBecause: () => string | undefined;
+  /** A condition that restricts the service without stopping it; undefined: none. */
   readonly trouble: () => string | undefined;
   readonly dashboard: Dashboard;
 }
@@ -104,7 +108,7 @@ export class HttpServer {
     app.setErrorHandler(makeErrorHandler(parts.log));
     registerCors(app, parts.options.corsOrigins);
     const isClosing = refuseWhileClosing(app);
-    const authentication = new Authentication({ ...parts, ...parts.services });
+    const authentication = new Authentication({ ...parts, ...parts.services, clock: parts.clocks.forExpiry });
     authentication.register(app);
     guardDocs(app, { ...parts, ...parts.services, isGuarded: parts.options.guardsDocs, authentication });
     const addWrongMethods = watchMethods(app);

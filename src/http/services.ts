@@ -6,6 +6,7 @@ import type { History } from '../domain/datapoints/history/history.ts';
 import type { Imports } from '../domain/datapoints/import/imports.ts';
 import type { Bulk } from '../domain/datapoints/ingest/bulk.ts';
 import type { Ingest } from '../domain/datapoints/ingest/ingest.ts';
+import type { Writer } from '../domain/datapoints/ingest/writer.ts';
 import type { Devices } from '../domain/devices/devices.ts';
 import type { DropLog } from '../domain/devices/drop-log.ts';
 import type { Handovers } from '../domain/devices/handovers.ts';
@@ -19,6 +20,7 @@ import type { PermissionQueries } from '../domain/permissions/permission-queries
 import type { Projects } from '../domain/projects/projects.ts';
 import type { Quotas } from '../domain/quotas/quotas.ts';
 import type { Sensors } from '../domain/sensors/sensors.ts';
+import type { ClockConfirmation } from '../domain/settings/clock-confirmation.ts';
 import type { GuestAccessSetting } from '../domain/settings/guest-access.ts';
 import type { Logins } from '../domain/users/logins.ts';
 import type { Tokens } from './sign-in/tokens.ts';
@@ -33,6 +35,8 @@ export interface Services {
   readonly sharing: Sharing;
   readonly permissionQueries: PermissionQueries;
   readonly ingest: Ingest;
+  /** The line of those who wait for room in the ingest queue. */
+  readonly writer: Pick<Writer, 'mayHaveRoom' | 'onceRoom'>;
   readonly bulk: Bulk;
   readonly imports: Imports;
   readonly history: History;
@@ -46,5 +50,6 @@ export interface Services {
   readonly accounts: Accounts;
   readonly keys: Keys;
   readonly guestAccess: GuestAccessSetting;
+  readonly clockConfirmation: ClockConfirmation;
   readonly quotas: Quotas;
 }

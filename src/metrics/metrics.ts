@@ -1,5 +1,7 @@
 // Metrics for Prometheus, computed when they are requested, so that ingest pays nothing for them.
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { RateLimitedLog } from '../base/rate-limited-log.ts';
+import type { ClockWatch } from '../base/time/clock-watch.ts';
 import type { EventLoopMonitor } from '../base/time/event-loop-monitor.ts';
 import type { ByteBudget } from '../domain/callers/byte-budget.ts';
 import type { StorageQuota } from '../domain/datapoints/ingest/storage-quota.ts';
@@ -31,7 +33,9 @@ interface RuleParts {
   readonly counters: NotificationCounters;
 }
 
-/** In addition to prom-client's own measurement, which samples only when requested. */
+/**
+ * Adds the delay of the event loop, in addition to prom-client's own measurement, which samples only when requested.
+ */
 function watchLoop(eventLoop: EventLoopMonitor, registers: Registry[]): void {
   const late = new Histogram({
     name: 'dundun_event_loop_late_seconds',
@@ -50,6 +54,48 @@ function watchLoop(eventLoop: EventLoopMonitor, registers: Registry[]): void {
   });
 }
 
+function watchLog(log: RateLimitedLog, registers: Registry[]): void {
+  new Counter({
+    name: 'dundun_log_lines_suppressed_total',
+    help: 'Lines that the log counted since the start instead of writing them, because their kind was beyond its rate.',
+    labelNames: ['level'],
+    registers,
+    collect() {
+      this.reset();
+      for (const [level, count] of Object.entries(log.suppressedLines)) this.inc({ level }, count);
+    },
+  });
+}
+
+function watchClock(clocks: ClockWatch, registers: Registry[]): void {
+  new Gauge({
+    name: 'dundun_clock_in_doubt',
+    help: '1 while the wall clock is in doubt, so that deletion by age, expiry of notifications and throttling wait; else 0.',
+    registers,
+    collect() {
+      clocks.look();
+      this.set(clocks.isInDoubt ? 1 : 0);
+    },
+  });
+  new Gauge({
+    name: 'dundun_clock_expiries_ahead_seconds',
+    help: 'By how much tokens, keys and sessions expire ahead of the wall clock, because it was set back and nobody has confirmed it.',
+    registers,
+    collect() {
+      this.set(clocks.expiriesAheadMs / 1000);
+    },
+  });
+  new Counter({
+    name: 'dundun_clock_jumps_total',
+    help: 'How often the wall clock has jumped against the monotonic one since the start, by more than a minute.',
+    registers,
+    collect() {
+      this.reset();
+      this.inc(clocks.jumps);
+    },
+  });
+}
+
 export class Metrics {
   readonly registry = Registry.merge([metricsOfProcess()]);
 
@@ -62,9 +108,11 @@ export class Metrics {
     readonly byteBudget: ByteBudget;
     readonly rules: RuleParts;
     readonly eventLoop: EventLoopMonitor;
+    readonly log: RateLimitedLog;
+    readonly clocks: ClockWatch;
   }) {
     const { engine, writer, mqtt, rules } = parts;
-    this.#addRoom(parts.storageQuota);
+    this.#addStorageQuota(parts.storageQuota);
     watchStorage(engine.figures, [this.registry]);
     watchReads(engine.figures.reads, [this.registry]);
     const { retention } = parts;
@@ -136,10 +184,13 @@ export class Metrics {
       },
     });
     watchLoop(parts.eventLoop, registers);
+    watchLog(parts.log, registers);
+    watchClock(parts.clocks, registers);
     watchRules(rules, registers);
     watchMessages(rules, registers);
   }
-  #addRoom(storageQuota: StorageQuota): void {
+
+  #addStorageQuota(storageQuota: StorageQuota): void {
     const registers = [this.registry];
     new Gauge({
       name: 'dundun_data_bytes',
@@ -163,6 +214,14 @@ export class Metrics {
       registers,
       collect() {
         this.set(storageQuota.usage?.freeBytes ?? 0);
+      },
+    });
+    new Gauge({
+      name: 'dundun_disk_reserve_bytes',
+      help: 'What the service holds on that disk for the time when it is full.',
+      registers,
+      collect() {
+        this.set(storageQuota.usage?.reserveBytes ?? 0);
       },
     });
     new Counter({

@@ -10,26 +10,19 @@ import { parseJsonText } from '../base/text/json-text.ts';
 import type { Clock } from '../base/time/clock.ts';
 import { limits } from '../config/limits.ts';
 import type { Caller } from '../domain/callers/caller.ts';
-import { loopTurns } from '../domain/callers/loop-turns.ts';
-import type { PublishFingerprint } from '../domain/datapoints/datapoint-batch.ts';
 import type { Ingest } from '../domain/datapoints/ingest/ingest.ts';
 import { parsePlainReading } from '../domain/datapoints/ingest/plain-reading.ts';
 import { Push } from '../domain/datapoints/ingest/push.ts';
 import { parseReadings, type Reading } from '../domain/datapoints/ingest/reading.ts';
 import type { Writer } from '../domain/datapoints/ingest/writer.ts';
+import type { ContentHash } from '../domain/datapoints/publish-fingerprint.ts';
 import { remembered } from '../domain/remembered.ts';
-import {
-  type DuplicateDetector,
-  publishFingerprint,
-  seedsOf,
-  sessionNumber,
-  type TopicSeeds,
-} from './duplicate-detector.ts';
 import { PacketReader } from './packet-reader.ts';
 import type { PacketFrame } from './packets/packet-frame.ts';
-import { holdReading, onceDone, readNext, readOn } from './packets/reading.ts';
+import { readNext } from './packets/reading.ts';
 import { acknowledgements, BufferedMessage, PublishGroup } from './publish-group.ts';
-import type { Published } from './publishing.ts';
+import type { DuplicateDetector } from './repeats/duplicate-detector.ts';
+import { type Fingerprint, publishFingerprint, topicHash } from './repeats/fingerprint.ts';
 import type { ClientSession } from './sessions.ts';
 import { parseTopic, withoutSlash } from './topics.ts';
 
@@ -54,7 +47,7 @@ interface SensorTopic {
   readonly device: string;
   readonly sensor: string;
   readonly many: boolean;
-  readonly seeds: TopicSeeds;
+  readonly hash: ContentHash;
 }
 
 export interface FastPathParts {
@@ -63,10 +56,8 @@ export interface FastPathParts {
   readonly duplicates: DuplicateDetector;
   readonly clock: Clock;
   readonly sessionOf: (client: Client) => ClientSession | undefined;
-  /** Returns whose packets these are: the session's, before the sign-in the address. */
+  /** The caller whose packets these are: that of the session, before the sign-in that of the address. */
   readonly callerOf: (client: Client) => Caller;
-  /** Decides about a message the slow way; resolves when it may be acknowledged. */
-  readonly decide: (session: ClientSession, published: Published) => Promise<void>;
   /** Called when messages are accepted, and when their handling has ended. */
   readonly begun: () => void;
   readonly ended: () => void;
@@ -84,8 +75,9 @@ export class FastPath {
   });
 
   readonly #reader: PacketReader<PublishGroup>;
-  /** Clients with a group that waits for room. */
-  readonly #waiting = new WeakSet<Client>();
+  /** Connections that wait for room, and what keeps them alive meanwhile. */
+  readonly #waiting = new Set<AedesConnection>();
+  #alive: NodeJS.Timeout | undefined;
 
   constructor(parts: FastPathParts) {
     this.#parts = parts;
@@ -96,7 +88,8 @@ export class FastPath {
         return session === undefined ? undefined : new PublishGroup(session, bytes);
       },
       add: (group, frame) => this.#add(group, frame),
-      isWaiting: (client) => this.#waiting.has(client),
+      mayHaveRoom: (client) => parts.writer.mayHaveRoom(parts.callerOf(client)),
+      onceRoom: (client, waiting) => this.#onceRoom(client, waiting),
       submit: (client, group) => this.#submit(client as unknown as AedesConnection, group),
     });
   }
@@ -117,6 +110,7 @@ export class FastPath {
     if (!frame.isPublish || (frame.flags & 0b1101) !== 0) return false;
     if (frame.qos === 1 && frame.packetId === 0) return false;
     const { bytes, session } = group;
+    if (session.deciding !== undefined) return false;
     const topic = this.#topicOf(bytes, frame);
     if (topic === 'unusual') return false;
     const sensorRef = this.#parts.ingest.peekSensor(session.actor, topic.device, topic.sensor);
@@ -124,148 +118,87 @@ export class FastPath {
     const readings = readingsOf(bytes, frame, topic.many);
     if (readings === undefined) return false;
     const { payloadStart: start, end, packetId } = frame;
-    let publish: PublishFingerprint | undefined;
+    let publish: Fingerprint | undefined;
     if (frame.qos === 1) {
-      session.number ??= sessionNumber(session.actor.userId, session.clientId);
-      publish = publishFingerprint(session.number, packetId, topic.seeds, {
-        part: sensorRef.sensor.key,
-        bytes,
-        start,
-        end,
-      });
-      this.#parts.duplicates.begin(publish);
+      const { duplicates } = this.#parts;
+      if (session.repeats !== undefined) {
+        const content = { part: sensorRef.sensor.key, bytes, start, end };
+        publish = publishFingerprint(duplicates.current(session.repeats), packetId, topic.hash, content);
+        duplicates.begin(publish);
+        duplicates.carryChanges(publish);
+      }
       group.packetIds.push(packetId);
     }
     const original = new BufferedMessage(bytes, start, end, frame.qos as 0 | 1);
     const extras = { original, publish, many: topic.many };
     group.pushes.push(new Push(sensorRef, readings, this.#parts.clock.now(), extras));
-    group.starts.push(frame.start);
     return true;
   }
 
-  #submit(connection: AedesConnection, group: PublishGroup): void {
-    if (group.pushes.length === 0) return;
-    connection._parsingBatch += group.pushes.length;
-    if (connection._keepaliveInterval > 0) connection._keepaliveTimer?.refresh();
+  #submit(connection: AedesConnection, group: PublishGroup): 'busy' | undefined {
+    const { length } = group.pushes;
+    connection._parsingBatch += length;
+    stayAlive(connection);
     this.#parts.begun();
-    this.#parts.ingest.submitAll(group.session.actor.caller, group.pushes, (failure) => {
-      if (failure === undefined) {
-        this.#ended(group.pushes, undefined);
-        this.#acknowledge(connection, group);
-      } else if (!isBusy(failure)) {
-        this.#ended(group.pushes, failure);
-        this.#fail(connection, group, failure as Error);
-      } else {
-        this.#wait(connection, group);
-      }
-    });
-  }
-
-  #wait(connection: AedesConnection, group: PublishGroup): void {
-    const client = connection as unknown as Client;
-    this.#waiting.add(client);
-    holdReading(client);
-    const goOn = () => {
-      this.#waiting.delete(client);
-      readOn(client);
-    };
-    // Messages before it that the broker has may wait too, and go first.
-    untilDone(connection)
-      .then(() => this.#storeInPieces(group))
-      .then(
-        () => this.#acknowledge(connection, group, goOn),
-        (error: Error) => this.#fail(connection, group, error),
-      );
-  }
-
-  #ended(pushes: readonly Push[], failure: unknown): void {
-    const nowMs = this.#parts.clock.now();
-    for (const { publish } of pushes) {
-      if (publish !== undefined) this.#parts.duplicates.end(publish, nowMs, failure);
-    }
-  }
-
-  /**
-   * While the queue is full, the messages of a group wait for room together, and go into it a few at a time, in order
-   * (back-pressure): one by one, each refusal and each promise would cost more than storing its message. Nothing else is
-   * taken from the connection meanwhile, which would overtake them (I3).
-   */
-  async #storeInPieces(group: PublishGroup): Promise<void> {
-    const { actor } = group.session;
-    const commits: Promise<unknown>[] = [];
-    let at = 0;
-    let pieceMax: number = limits.waitingPieceMax;
-    try {
-      for (let wasResumed = false; at < group.pushes.length; ) {
-        if (!loopTurns.isOpen) await loopTurns.turn(actor.caller);
-        const end = Math.min(at + pieceMax, group.pushes.length);
-        const stored = loopTurns.do(actor.caller, () => this.#storePiece(group, at, end));
-        if (stored === 'busy') {
-          const bytes = limits.capacityWaiterBytes * (group.pushes.length - at) + group.bytes.length;
-          // There may be room for fewer.
-          pieceMax = Math.ceil(pieceMax / 2);
-          await this.#parts.writer.waitForCapacity(actor.caller, { bytes, wasResumed });
-          wasResumed = true;
-          continue;
-        }
-        const from = at;
-        at = end;
-        pieceMax = limits.waitingPieceMax;
-        wasResumed = false;
-        if (stored === 'changed') await this.#decideAnew(group, from, end);
-        else {
-          // `all` takes it once the last piece is in the queue.
-          stored.catch(() => {});
-          commits.push(stored);
-        }
-      }
-    } catch (error) {
-      this.#ended(group.pushes.slice(at), error);
-      throw error;
-    }
-    await Promise.all(commits);
-  }
-
-  /**
-   * Stores some messages of a group; resolves after their commit. `busy`: there is no room for them. `changed`: a sensor
-   * cannot be pushed to as before, for which the slow way has an answer.
-   */
-  #storePiece({ session, pushes }: PublishGroup, from: number, to: number): Promise<void> | 'busy' | 'changed' {
-    const { ingest, clock } = this.#parts;
-    const { actor } = session;
-    const piece: Push[] = [];
-    for (const push of pushes.slice(from, to)) {
-      const sensorRef = ingest.peekSensor(actor, push.device.id, push.sensor.id);
-      if (sensorRef === undefined) return 'changed';
-      piece.push(new Push(sensorRef, push.readings, clock.now(), push));
-    }
     // Only a refusal at once means that nothing of it is in the queue.
     let isAtOnce = true;
     let isRefused = false;
-    const stored = new Promise<void>((resolve, reject) =>
-      ingest.submitAll(actor.caller, piece, (failure) => {
-        isRefused = isAtOnce && isBusy(failure);
-        if (isRefused) return resolve();
-        this.#ended(piece, failure);
-        if (failure === undefined) resolve();
-        else reject(failure);
-      }),
-    );
+    this.#parts.ingest.submitAll(group.session.actor.caller, group.pushes, (failure) => {
+      this.#ended(group.pushes, failure);
+      isRefused = isAtOnce && isBusy(failure);
+      if (isRefused) {
+        connection._parsingBatch -= length;
+        this.#parts.ended();
+      } else if (failure === undefined) this.#acknowledge(connection, group);
+      else this.#fail(connection, group, failure as Error);
+    });
     isAtOnce = false;
-    return isRefused ? 'busy' : stored;
+    return isRefused ? 'busy' : undefined;
   }
 
-  /** Resolves when these messages may be acknowledged: before any behind them go on. */
-  async #decideAnew(group: PublishGroup, from: number, to: number): Promise<void> {
-    this.#ended(group.pushes.slice(from, to), new Refusal('busy', 'decided anew'));
-    const { decide } = this.#parts;
-    await Promise.all(group.published(from, to).map((published) => decide(group.session, published)));
+  #ended(pushes: readonly Push[], failure: unknown): void {
+    for (const { publish } of pushes) {
+      if (publish !== undefined) this.#parts.duplicates.end(publish as Fingerprint, failure);
+    }
   }
 
-  /** One write for all messages of this connection in the commit. `next`: reads on when the client has read enough. */
-  #acknowledge(connection: AedesConnection, group: PublishGroup, next = () => this.#goOn(connection, group)): void {
+  /** Has a connection wait in line, in which the server's lack of room must not count as its silence. */
+  #onceRoom(
+    client: Client,
+    { wasResumed, resume }: { readonly wasResumed: boolean; readonly resume: () => void },
+  ): void {
+    const connection = client as unknown as AedesConnection;
+    const { conn } = connection;
+    if (connection.closed || conn.destroyed) return;
+    const end = () => {
+      leaveLine();
+      this.#waiting.delete(connection);
+    };
+    const leaveLine = this.#parts.writer.onceRoom(this.#parts.callerOf(client), {
+      wasResumed,
+      resume: () => {
+        conn.removeListener('close', end);
+        this.#waiting.delete(connection);
+        resume();
+      },
+    });
+    conn.once('close', end);
+    this.#waiting.add(connection);
+    this.#alive ??= setInterval(() => this.#keepAlive(), limits.waitingAliveMs).unref();
+  }
+
+  #keepAlive(): void {
+    for (const connection of this.#waiting) stayAlive(connection);
+    if (this.#waiting.size > 0) return;
+    clearInterval(this.#alive);
+    this.#alive = undefined;
+  }
+
+  /** One write for all messages of this connection in the commit; reads on when the client has read enough. */
+  #acknowledge(connection: AedesConnection, group: PublishGroup): void {
     this.#parts.ended();
     if (connection.closed || connection.conn.destroyed) return;
+    const next = () => this.#goOn(connection, group);
     if (group.packetIds.length === 0 || connection.conn.write(acknowledgements(group.packetIds))) next();
     else connection.waitForDrain((error) => (error ? undefined : next()));
   }
@@ -300,7 +233,7 @@ function toSensorTopic(text: string): SensorTopic | 'unusual' {
   const topic = parseTopic(text);
   if (topic.kind !== 'sensor') return 'unusual';
   const { device, sensor, many } = topic;
-  return { device, sensor, many, seeds: seedsOf(withoutSlash(text)) };
+  return { device, sensor, many, hash: topicHash(withoutSlash(text)) };
 }
 
 function readingsOf(bytes: Buffer, { payloadStart, end }: PacketFrame, many: boolean): readonly Reading[] | undefined {
@@ -316,18 +249,9 @@ function readingsOf(bytes: Buffer, { payloadStart, end }: PacketFrame, many: boo
   }
 }
 
-/** Resolves when the broker has finished the packets that it has of a connection, or the connection is closed. */
-function untilDone(connection: AedesConnection): Promise<void> {
-  const { closed, conn } = connection;
-  return new Promise((resolve) => {
-    const end = () => {
-      conn.removeListener('close', end);
-      resolve();
-    };
-    if (closed || conn.destroyed) return resolve();
-    conn.once('close', end);
-    onceDone(connection as unknown as Client, end);
-  });
+/** As aedes does for each packet. */
+function stayAlive(connection: AedesConnection): void {
+  if (connection._keepaliveInterval > 0) connection._keepaliveTimer?.refresh();
 }
 
 function isBusy(failure: unknown): boolean {

@@ -12,6 +12,7 @@ import type { ConnectionAdmission } from '../base/network/sockets.ts';
 import type { TrustedProxies } from '../base/network/trusted-proxies.ts';
 import { Refusal } from '../base/refusal.ts';
 import type { Clock } from '../base/time/clock.ts';
+import type { ClockWatch } from '../base/time/clock-watch.ts';
 import { limits } from '../config/limits.ts';
 import type { ByteBudget } from '../domain/callers/byte-budget.ts';
 import type { Caller } from '../domain/callers/caller.ts';
@@ -61,6 +62,7 @@ export interface MqttParts
   readonly revocations: SessionRevocations;
   readonly guest: { readonly key: UserKey };
   readonly clock: Clock;
+  readonly clocks: ClockWatch;
   readonly log: Log;
 }
 
@@ -88,14 +90,14 @@ export class MqttServer {
 
   constructor(parts: MqttParts) {
     this.#parts = parts;
-    this.sessions = new Sessions(parts);
+    this.sessions = new Sessions({ ...parts, clock: parts.clocks.forExpiry });
     this.access = new Access({ ...parts, sessions: this.sessions });
     this.#forwarding = new Forwarding({
       sessions: this.sessions,
       access: this.access,
       forget: (client, packet) => parts.stored.outgoingClearMessageId(client, packet),
       backlog: new SubscriberBacklog(parts.passing),
-      onSlow: (session) => this.#onSlow(session.clientId),
+      onSlow: (session) => this.#onSlow(session),
     });
     this.#publishing = new Publishing({
       ...parts,
@@ -128,7 +130,7 @@ export class MqttServer {
     this.#unread = new UnreadPackets({
       passing: parts.passing,
       sessionOf: (client) => this.sessions.of(client),
-      onSlow: (session) => this.#onSlow(session.clientId),
+      onSlow: (session) => this.#onSlow(session),
       onHeld: () => this.#delivery.lookForRoom(),
     });
     this.#listeners = new Listeners({ ...parts, accept: (socket, address) => this.#accept(socket, address) });
@@ -203,7 +205,9 @@ export class MqttServer {
   async #endSignIns(revocation: SessionRevocation): Promise<void> {
     await this.sessions.endAll(revocation);
     const { isRemoval, userKey, username } = revocation;
-    if (isRemoval) await this.#parts.stored.forgetUser(userKey, ownTopicsOf(username));
+    if (!isRemoval) return;
+    this.#parts.duplicates.forgetUser(userKey);
+    await this.#parts.stored.forgetUser(userKey, ownTopicsOf(username));
   }
 
   #makeBroker(): Broker {
@@ -254,7 +258,6 @@ export class MqttServer {
       ...this.#parts,
       sessionOf: (client) => this.sessions.of(client),
       callerOf: (client) => this.#callerOf(client),
-      decide: async (session, published) => void (await this.#publishing.decide(session, published)),
       begun: () => {
         this.#deciding += 1;
       },
@@ -368,7 +371,9 @@ export class MqttServer {
     return this.#liveFilters.take(session, subscription.topic, subscription.qos) ? { ...subscription, qos: 2 } : null;
   }
 
-  #onSlow(clientId: string): void {
+  /** Called before the subscriber is cut, and again for each message that was already on its way to it: counts it once. */
+  #onSlow({ client, clientId }: ClientSession): void {
+    if (client.conn.destroyed) return;
     this.counts.slowCut += 1;
     this.#parts.log.warn(
       { client: clientId, bytes: limits.subscriberBytesMax },

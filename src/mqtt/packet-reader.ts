@@ -38,18 +38,22 @@ const ofPayload = 2;
 /** The first byte of a CONNECT packet. */
 const connectHeader = 0x10;
 
-/** What takes usual publishes; `G`: those of one received chunk. */
+/** The part that takes usual publishes; `G` is a group of those from one received chunk. */
 export interface PacketReaderParts<G> {
-  /** Returns whose packets these are: the session's, before the sign-in the address. */
+  /** The caller whose packets these are: that of the session, before the sign-in that of the address. */
   readonly callerOf: (client: Client) => Caller;
   /** Begins a group; undefined where the sign-in has ended. */
   readonly groupOf: (client: Client, bytes: Buffer) => G | undefined;
   /** Adds a packet to the group; false when it is no usual publish. */
   readonly add: (group: G, frame: PacketFrame) => boolean;
-  /** Whether a group of the client waits: then nothing behind it is taken. */
-  readonly isWaiting: (client: Client) => boolean;
-  /** Takes a group, which may be empty. */
-  readonly submit: (client: Client, group: G) => void;
+  /** Whether usual publishes of the client may find room in the ingest queue. Asked before any object is made of them. */
+  readonly mayHaveRoom: (client: Client) => boolean;
+  /**
+   * Calls `resume` when they may. `wasResumed`: the client was resumed and nothing of it found room.
+   */
+  readonly onceRoom: (client: Client, waiting: { readonly wasResumed: boolean; readonly resume: () => void }) => void;
+  /** Takes a group. `busy`: there is no room for it, and nothing of it was taken. */
+  readonly submit: (client: Client, group: G) => 'busy' | undefined;
 }
 
 /** A client's connection, and the broker's own way of reading from it. */
@@ -61,11 +65,18 @@ interface Source {
   isConnecting: boolean;
   /** The beginning of an incomplete packet. */
   rest: Buffer | undefined;
+  /** Usual publishes that are taken together: fewer after there was no room for more. */
+  groupMax: number;
+  /** Whether it waited for room, and nothing of it was taken since. */
+  wasResumed: boolean;
+  /** Whether its first publish found room and waits for its turn of the event loop: it does not wait for room again. */
+  hadRoom: boolean;
 }
 
-export class PacketReader<G> {
+export class PacketReader<G extends { readonly pushes: readonly unknown[] }> {
   readonly #parts: PacketReaderParts<G>;
   readonly #sources = new WeakMap<Client, Source>();
+  readonly #frame = new PacketFrame();
 
   constructor(parts: PacketReaderParts<G>) {
     this.#parts = parts;
@@ -84,10 +95,19 @@ export class PacketReader<G> {
     const parser = connection._parser;
     const toBroker = parser.parse.bind(parser);
     watchReading(client);
-    const source: Source = { client, connection, toBroker, isConnecting: false, rest: undefined };
+    const source: Source = {
+      client,
+      connection,
+      toBroker,
+      isConnecting: false,
+      rest: undefined,
+      groupMax: Number.POSITIVE_INFINITY,
+      wasResumed: false,
+      hadRoom: false,
+    };
     this.#sources.set(client, source);
-    // Must not run within itself, although the broker reads on as soon as it has finished a packet, which may be within
-    // this chunk. Each read takes all bytes received; more arrive only in a later turn of the event loop.
+    // This must not be entered again while it runs. The broker does read on as soon as it has finished a packet, but
+    // finds nothing then: each read takes all bytes received, and more arrive only in a later turn of the event loop.
     parser.parse = (chunk) => {
       const bytes = source.rest === undefined ? chunk : Buffer.concat([source.rest, chunk]);
       source.rest = undefined;
@@ -126,7 +146,7 @@ export class PacketReader<G> {
   #takeConnect(source: Source, bytes: Buffer): void {
     const frame = new PacketFrame();
     const state = frame.look(bytes, 0);
-    // A few bytes, before their length is known.
+    // So few bytes have arrived that the packet's length is not known yet.
     if (state === 'partial' && frame.end < 0 && bytes[0] === connectHeader) source.rest = Buffer.from(bytes);
     else if (state !== 'whole') source.toBroker(bytes);
     else if (this.#handOver(source, bytes, frame.end)) {
@@ -148,38 +168,107 @@ export class PacketReader<G> {
 
   /** Handles packets behind CONNACK. */
   #takeAll(source: Source, bytes: Buffer): void {
-    const { client, connection } = source;
-    let group = this.#parts.groupOf(client, bytes);
-    const frame = new PacketFrame();
-    // A sign-in that has ended takes its connection with it.
-    for (let at = 0; at < bytes.length && group !== undefined; at = frame.end) {
-      const state = frame.look(bytes, at);
-      if (state !== 'whole') {
-        this.#parts.submit(client, group);
-        const isSmall = state === 'partial' && frame.end - at <= limits.fastPathPacketBytesMax;
-        // A copy, so that a few bytes do not keep the whole buffer.
-        if (isSmall) source.rest = Buffer.from(bytes.subarray(at));
-        else source.toBroker(bytes.subarray(at));
-        return;
-      }
-      if (this.#parts.add(group, frame)) continue;
-      this.#parts.submit(client, group);
-      if (!this.#handOver(source, bytes.subarray(at), frame.end - at) || connection.closed) return;
-      group = this.#parts.groupOf(client, bytes);
+    let at = 0;
+    while (at < bytes.length) {
+      const end = this.#takeNext(source, bytes, at);
+      if (end === undefined) return;
+      at = end;
     }
-    if (group !== undefined) this.#parts.submit(client, group);
+    source.groupMax = Number.POSITIVE_INFINITY;
+  }
+
+  /**
+   * Takes the usual publishes that begin at `at`, or one other packet.
+   * @returns where they end; undefined when nothing more can be taken of these bytes, which are then put back or kept.
+   */
+  #takeNext(source: Source, bytes: Buffer, at: number): number | undefined {
+    const { client, connection } = source;
+    // A sign-in that has ended takes its connection with it.
+    const group = this.#parts.groupOf(client, bytes);
+    if (group === undefined) return undefined;
+    const end = this.#fill(source, { group, bytes, from: at });
+    if (end > at) {
+      if (this.#submit(source, group) !== 'busy') return end;
+      this.#waitForRoom(source, bytes.subarray(at));
+      return undefined;
+    }
+    const frame = this.#frame;
+    const state = frame.look(bytes, at);
+    if (state !== 'whole') {
+      source.groupMax = Number.POSITIVE_INFINITY;
+      this.#keepPartial(source, bytes.subarray(at), state === 'partial' ? frame.end - at : 0);
+      return undefined;
+    }
+    const packetEnd = frame.end;
+    const { isPublish } = frame;
+    if (isPublish && !source.hadRoom && !this.#parts.mayHaveRoom(client)) {
+      this.#waitForRoom(source, bytes.subarray(at));
+      return undefined;
+    }
+    const isTaken = this.#handOver(source, bytes.subarray(at), packetEnd - at);
+    if (isPublish) {
+      source.hadRoom = !isTaken;
+      if (isTaken) source.wasResumed = false;
+    }
+    return isTaken && !connection.closed ? packetEnd : undefined;
+  }
+
+  /**
+   * Adds usual publishes to a group, from `at` on, while there may be room for them.
+   * @returns where the last of them ends.
+   */
+  #fill(
+    { client, groupMax }: Source,
+    { group, bytes, from }: { readonly group: G; readonly bytes: Buffer; readonly from: number },
+  ): number {
+    if (!this.#parts.mayHaveRoom(client)) return from;
+    const frame = this.#frame;
+    let at = from;
+    for (let taken = 0; taken < groupMax && at < bytes.length; taken += 1) {
+      if (frame.look(bytes, at) !== 'whole' || !this.#parts.add(group, frame)) break;
+      at = frame.end;
+    }
+    return at;
+  }
+
+  #submit(source: Source, group: G): 'busy' | undefined {
+    const outcome = this.#parts.submit(source.client, group);
+    // There may be room for fewer.
+    if (outcome === 'busy') source.groupMax = Math.ceil(group.pushes.length / 2);
+    else source.wasResumed = false;
+    return outcome;
+  }
+
+  /** @param length of the packet once it is complete, negative while that is unknown; 0 of a broken one. */
+  #keepPartial(source: Source, bytes: Buffer, length: number): void {
+    // A copy, so that a few bytes do not keep the whole buffer.
+    if (length !== 0 && length <= limits.fastPathPacketBytesMax) source.rest = Buffer.from(bytes);
+    else source.toBroker(bytes);
+  }
+
+  /**
+   * There is no room for the first publish of these bytes: all of them go back into the socket, and no more is read from
+   * it until there may be, so that what waits costs its bytes alone (I4). Packets that the broker has go first: they may
+   * wait for room too, and must not be overtaken (I3).
+   */
+  #waitForRoom(source: Source, bytes: Buffer): void {
+    const { client, connection, wasResumed } = source;
+    holdReading(client);
+    connection.conn.unshift(bytes);
+    source.wasResumed = true;
+    const resume = () => readOn(client);
+    onceDone(client, () => this.#parts.onceRoom(client, { wasResumed, resume }));
   }
 
   /**
    * Has the broker take the first packet of these bytes, and counts the time for the caller. Where there is no time left
-   * in this turn, the broker has many packets of this connection, or usual publishes before it wait for room, all of them
-   * are put back to be read again when it is the caller's turn: after the packets that the broker has, so that no usual
-   * publish overtakes them (I3). Usual publishes wait for no turn: they cost little more than their bytes, and share the
-   * ingest queue.
+   * in this turn, or the broker has many packets of this connection, all of them are put back to be read again when it
+   * is the caller's turn: after the packets that the broker has, so that no usual publish overtakes them (I3). Usual
+   * publishes wait for no turn: they cost little more than their bytes, and share the ingest queue.
    * @returns whether it was taken.
    */
   #handOver({ client, connection, toBroker }: Source, bytes: Buffer, end: number): boolean {
-    const hasRoom = packetsUnderWay(client) < limits.packetsUnderWayMax && !this.#parts.isWaiting(client);
+    const hasRoom = packetsUnderWay(client) < limits.packetsUnderWayMax;
     if (loopTurns.isOpen && hasRoom) {
       loopTurns.do(this.#parts.callerOf(client), () => toBroker(bytes.subarray(0, end)));
       return true;

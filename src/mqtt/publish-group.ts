@@ -1,8 +1,6 @@
 // The usual publishes of one received chunk, which are stored, and acknowledged, together. Used by fast-path.ts.
 import type { OriginalMessage } from '../domain/datapoints/feed.ts';
 import type { Push } from '../domain/datapoints/ingest/push.ts';
-import { PacketFrame } from './packets/packet-frame.ts';
-import type { Published } from './publishing.ts';
 import type { ClientSession } from './sessions.ts';
 
 /** The usual messages of one received chunk. */
@@ -12,28 +10,10 @@ export class PublishGroup {
   readonly pushes: Push[] = [];
   /** Packet ids of the messages with QoS 1, in order. */
   readonly packetIds: number[] = [];
-  /** The offset of each packet. */
-  readonly starts: number[] = [];
 
   constructor(session: ClientSession, bytes: Buffer) {
     this.session = session;
     this.bytes = bytes;
-  }
-
-  /** Some messages, in the form in which the broker hands them over. */
-  published(from: number, to: number): Published[] {
-    const frame = new PacketFrame();
-    return this.starts.slice(from, to).map((start) => {
-      frame.look(this.bytes, start);
-      return {
-        topic: this.bytes.toString('utf8', frame.topicStart, frame.topicEnd),
-        payload: this.bytes.subarray(frame.payloadStart, frame.end),
-        qos: frame.qos as 0 | 1,
-        retain: false,
-        dup: false,
-        ...(frame.qos === 0 ? {} : { messageId: frame.packetId }),
-      };
-    });
   }
 }
 

@@ -8,11 +8,9 @@ import { LruCache } from '../base/memory/lru-cache.ts';
 import { isTransient, Refusal } from '../base/refusal.ts';
 import type { Json } from '../base/text/json.ts';
 import { parseJsonText } from '../base/text/json-text.ts';
-import type { Clock } from '../base/time/clock.ts';
 import { setCurrentWork } from '../base/time/event-loop-monitor.ts';
 import { limits } from '../config/limits.ts';
 import type { Actuators } from '../domain/actuators/actuators.ts';
-import type { PublishFingerprint } from '../domain/datapoints/datapoint-batch.ts';
 import type { OriginalMessage } from '../domain/datapoints/feed.ts';
 import type { Ingest, SensorPush } from '../domain/datapoints/ingest/ingest.ts';
 import { parseReadings } from '../domain/datapoints/ingest/reading.ts';
@@ -20,12 +18,13 @@ import type { Writer } from '../domain/datapoints/ingest/writer.ts';
 import type { Device, DeviceId } from '../domain/devices/device.ts';
 import type { DeviceDirectory } from '../domain/devices/device-directory.ts';
 import type { DropLog } from '../domain/devices/drop-log.ts';
-import type { MqttSessions } from '../domain/ports/mqtt-sessions.ts';
+import type { MqttSessions, RetainedCapacity } from '../domain/ports/mqtt-sessions.ts';
 import type { GuestShares } from '../domain/quotas/guest-shares.ts';
 import { remembered } from '../domain/remembered.ts';
 import type { Actor } from '../domain/users/user.ts';
 import type { Access } from './access.ts';
-import { type DuplicateDetector, publishFingerprint, seedsOf, sessionNumber } from './duplicate-detector.ts';
+import type { DuplicateDetector } from './repeats/duplicate-detector.ts';
+import { type Fingerprint, publishFingerprint, topicHash } from './repeats/fingerprint.ts';
 import type { ClientSession } from './sessions.ts';
 import { bothForms, isPublishable, parseTopic, type Topic, withoutSlash } from './topics.ts';
 
@@ -66,20 +65,44 @@ export class Publishing {
    */
   async decide(session: ClientSession, published: Published): Promise<PublishDecision> {
     setCurrentWork(describePublish, undefined);
-    if (published.retain && published.payload.length > 0) this.#requireRoomToRetain(session, published);
+    // A session's messages keep their order, so they wait for one that waits for the answer about its quota.
+    while (session.deciding !== undefined) await session.deciding;
+    const allowed = this.#requireCapacityToRetain(session, published);
+    if (allowed === undefined) return this.#byTopic(session, published);
+    const decided = allowed.then(() => this.#byTopic(session, published));
+    session.deciding = endOf(decided, () => {
+      session.deciding = undefined;
+    });
+    return decided;
+  }
+
+  #byTopic(session: ClientSession, published: Published): Promise<PublishDecision> {
     const topic = this.#topicOf(published.topic);
     if (topic.kind === 'sensor') return this.#toSensor(session, topic, published);
     if (topic.kind === 'actuator') return this.#toActuator(session, topic, published);
     return this.#toOthers(session, topic, published);
   }
 
-  /** Checked before anything is stored: a message beyond the quota is never acknowledged (contract 8). */
-  #requireRoomToRetain({ actor }: ClientSession, { topic, payload }: Published): void {
-    const packets = bothForms(topic).map((form) => ({ topic: form, payload }));
-    const { retained, shares } = this.#parts;
-    if (!retained.allowsRetained(actor.key, packets))
+  /**
+   * Checked before anything is stored: a message beyond the quota is never acknowledged (contract 8). Undefined: it is
+   * allowed, without waiting.
+   */
+  #requireCapacityToRetain({ actor }: ClientSession, published: Published): Promise<void> | undefined {
+    const { topic, payload, retain } = published;
+    if (!retain || payload.length === 0) return undefined;
+    const capacity = this.#parts.retained.capacityToRetain(
+      actor.key,
+      bothForms(topic).map((form) => ({ topic: form, payload })),
+    );
+    if (capacity instanceof Promise) return capacity.then((known) => this.#assertCapacity(actor, known));
+    this.#assertCapacity(actor, capacity);
+    return undefined;
+  }
+
+  #assertCapacity(actor: Actor, capacity: RetainedCapacity): void {
+    if (!capacity.isAllowed)
       throw new Refusal('busy', `The retained messages of ${actor.username} take more than the quota allows.`);
-    if (actor.guest && !shares.takeOf(actor, 'retained_bytes', retained.retainedStockOf(actor.key, packets)))
+    if (actor.guest && !this.#parts.shares.takeOf(actor, 'retained_bytes', capacity))
       throw new Refusal(
         'busy',
         'The retained messages of callers from this address take their share of what guests have.',
@@ -87,6 +110,9 @@ export class Publishing {
   }
 
   async #toOthers(session: ClientSession, topic: Topic, published: Published): Promise<PublishDecision> {
+    const { repeats } = session;
+    if (published.messageId !== undefined && !published.dup && repeats !== undefined)
+      this.#parts.duplicates.forget(repeats, published.messageId);
     // The broker checks topics that clients publish to, but not those of wills.
     const isRelayed = isPublishable(published.topic) && (await this.#parts.access.mayRelay(session, topic));
     return isRelayed ? 'relay' : 'taken';
@@ -101,7 +127,11 @@ export class Publishing {
     const device = this.#peek(topic.device) ?? (await this.#parts.directory.find(topic.device));
     const fingerprint = this.#fingerprintOf(session, published, device?.sensors.get(topic.sensor)?.key);
     try {
-      await this.#once(published, fingerprint, () => this.#accept(actor, toPush(topic, published, actor, fingerprint)));
+      await this.#once(published, fingerprint, () => {
+        const push = toPush(topic, published, actor, fingerprint);
+        if (fingerprint !== undefined) this.#parts.duplicates.carryChanges(fingerprint);
+        return this.#accept(actor, push);
+      });
     } catch (error) {
       await this.#drop(error, topic.device, actor, published.topic);
     }
@@ -159,23 +189,19 @@ export class Publishing {
   }
 
   /** Does the work unless the message repeats one that was handled or is being handled. */
-  async #once(
-    published: Published,
-    fingerprint: PublishFingerprint | undefined,
-    work: () => Promise<void>,
-  ): Promise<void> {
+  async #once(published: Published, fingerprint: Fingerprint | undefined, work: () => Promise<void>): Promise<void> {
     if (fingerprint === undefined) return work();
-    const { duplicates, clock } = this.#parts;
-    const repeated = published.dup ? duplicates.find(fingerprint, clock.now()) : undefined;
+    const { duplicates } = this.#parts;
+    const repeated = published.dup ? duplicates.find(fingerprint) : undefined;
     if (repeated !== undefined) return repeated;
     duplicates.begin(fingerprint);
     try {
       await work();
     } catch (error) {
-      duplicates.end(fingerprint, clock.now(), error);
+      duplicates.end(fingerprint, error);
       throw error;
     }
-    duplicates.end(fingerprint, clock.now());
+    duplicates.end(fingerprint);
   }
 
   #peek(device: DeviceId): Device | undefined {
@@ -227,27 +253,31 @@ export class Publishing {
     return topic;
   }
 
-  #fingerprintOf(session: ClientSession, published: Published, part = 0): PublishFingerprint | undefined {
+  #fingerprintOf(session: ClientSession, published: Published, part = 0): Fingerprint | undefined {
     if (published.qos === 0 || published.messageId === undefined) return undefined;
-    session.number ??= sessionNumber(session.actor.userId, session.clientId);
+    if (session.repeats === undefined) return undefined;
     const bytes = bytesOf(published.payload);
     const content = { part, bytes, start: 0, end: bytes.length };
-    return publishFingerprint(session.number, published.messageId, seedsOf(withoutSlash(published.topic)), content);
+    const remembered = this.#parts.duplicates.current(session.repeats);
+    return publishFingerprint(remembered, published.messageId, topicHash(withoutSlash(published.topic)), content);
   }
 }
 
-/** @throws Refusal `malformed`, `too-large` for a payload that is not a reading. */
-/** The bound of its body over HTTP: the value itself may have far less, and text of 16 MiB takes long to parse. */
+/**
+ * The bound of the same body over HTTP: parsing 16 MiB takes long, and the value itself is bounded far below that.
+ * @throws Refusal `too-large`
+ */
 function assertActuatorBytes({ length }: Buffer): void {
   if (length <= limits.smallBodyBytesMax) return;
   throw new Refusal('too-large', `A message to an actuator takes ${limits.smallBodyBytesMax} bytes, not ${length}.`);
 }
 
+/** @throws Refusal `malformed`, `too-large` for a payload that is not a reading. */
 function toPush(
   topic: Topic & { kind: 'sensor' },
   published: Published,
   actor: Actor,
-  publish: PublishFingerprint | undefined,
+  publish: Fingerprint | undefined,
 ): SensorPush {
   const payload = bytesOf(published.payload);
   const original = toOriginal(payload, published, actor);
@@ -265,6 +295,12 @@ function toOriginal(payload: Buffer, { qos, retain }: Published, { key: user }: 
   return retain ? { ...original, user } : original;
 }
 
+/** Resolves when the work has ended, whatever its result, and `ended` was called. */
+async function endOf(work: Promise<unknown>, ended: () => void): Promise<void> {
+  await work.catch(() => {});
+  ended();
+}
+
 /** An empty retained message removes the retained one [MQTT-3.3.1-10]; it is not a reading. */
 function isClearing({ retain, payload }: Published): boolean {
   return retain && payload.length === 0;
@@ -274,7 +310,7 @@ function isClearing({ retain, payload }: Published): boolean {
 const topicCharsCached = 2 * limits.idCharsMax + 64;
 
 /** Whether a user's quota allows messages to be retained, each replacing the one of its topic. */
-export type RetainedQuota = Pick<MqttSessions, 'allowsRetained' | 'retainedStockOf'>;
+export type RetainedQuota = Pick<MqttSessions, 'capacityToRetain'>;
 
 export interface PublishingParts {
   /** Removes the retained message of a topic. */
@@ -290,7 +326,6 @@ export interface PublishingParts {
   readonly drops: DropLog;
   readonly access: Access;
   readonly duplicates: DuplicateDetector;
-  readonly clock: Clock;
 }
 
 function bytesOf(payload: string | Buffer): Buffer {

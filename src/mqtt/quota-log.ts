@@ -18,7 +18,7 @@ export class QuotaLog {
 
   note(user: number, kind: string): void {
     this.#since += 1;
-    const nowMs = this.#clock.now();
+    const nowMs = this.#clock.elapsedMs();
     if (nowMs < this.#nextMs) return;
     this.#nextMs = nowMs + limits.quotaLogMs;
     this.#log.warn({ user, kind, refused: this.#since }, 'an MQTT quota refused something');

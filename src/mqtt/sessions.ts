@@ -11,6 +11,8 @@ import type { Permissions } from '../domain/permissions/permission.ts';
 import type { SessionRevocation } from '../domain/users/session-revocation.ts';
 import { type Actor, actorOf, type KeyScopes, type User, type UserKey } from '../domain/users/user.ts';
 import type { Users } from '../domain/users/users.ts';
+import type { DuplicateDetector } from './repeats/duplicate-detector.ts';
+import type { RememberedSession } from './repeats/remembered-sessions.ts';
 import type { SessionReplay } from './subscribers/replay.ts';
 
 export type QoS = 0 | 1 | 2;
@@ -35,19 +37,23 @@ export class ClientSession {
   readonly expiresMs: number;
   /** True once its sign-in has ended: nothing passes from then on. */
   isEnded = false;
+  /** True once its connection has closed. */
+  isReleased = false;
   /** The filters with the QoS granted; they decide in which forms and QoS messages are sent. */
   readonly filters = new Map<string, QoS>();
-  /** Number of user and client id, computed when first needed (duplicate-detector.ts). */
-  number: number | undefined;
+  /** What is remembered of its publishes; undefined for a will, which has no packet id. */
+  repeats: RememberedSession | undefined;
   /** Whether a stored session existed when it connected [MQTT-3.2.2-2]. */
   isResumed = false;
   /** The last actuator setting it began. */
   setting: Promise<void> | undefined;
   /** Set while the retained message of an actuator is being removed: later settings wait. */
   clearing: Promise<void> | undefined;
+  /** Set while a message waits for the answer whether it may be retained, and until it is decided: later messages wait. */
+  deciding: Promise<void> | undefined;
   /** Set while stored messages are replayed. */
   replay: SessionReplay | undefined;
-  /** When the user was last looked up, in milliseconds since 1970 UTC. */
+  /** When the user was last looked up, by the monotonic clock. */
   checkedMs: number;
 
   constructor(client: Client, { user, caller, keyScopes, expiresMs }: SignedIn, nowMs: number) {
@@ -63,7 +69,7 @@ export class ClientSession {
 /** A user as of the last look-up. */
 interface CachedUser {
   readonly actor: Actor | undefined;
-  /** Milliseconds since 1970 UTC. */
+  /** By the monotonic clock. */
   readonly checkedMs: number;
 }
 
@@ -73,6 +79,7 @@ export class Sessions {
   readonly #presence: Presence;
   readonly #permissions: Permissions;
   readonly #clock: Clock;
+  readonly #duplicates: DuplicateDetector;
   readonly #guest: { readonly key: UserKey };
   readonly #stored: { sessionOwner(clientId: string): UserKey | undefined };
   readonly #byClient = new WeakMap<object, ClientSession>();
@@ -86,7 +93,9 @@ export class Sessions {
     readonly keys: Keys;
     readonly presence: Presence;
     readonly permissions: Permissions;
+    /** The clock by which keys expire. */
     readonly clock: Clock;
+    readonly duplicates: DuplicateDetector;
     readonly guest: { readonly key: UserKey };
     readonly stored: { sessionOwner(clientId: string): UserKey | undefined };
   }) {
@@ -97,6 +106,7 @@ export class Sessions {
     this.#presence = parts.presence;
     this.#permissions = parts.permissions;
     this.#clock = parts.clock;
+    this.#duplicates = parts.duplicates;
   }
 
   /** The connected session of this client id. */
@@ -120,16 +130,19 @@ export class Sessions {
     const { user } = signedIn;
     const holder = this.#holders.get(client.id);
     if (holder !== undefined && holder.actor.key !== user.key && mayStay(holder)) return undefined;
-    const session = new ClientSession(client, signedIn, this.#clock.now());
+    const session = new ClientSession(client, signedIn, this.#clock.elapsedMs());
     this.#holders.set(client.id, session);
+    session.repeats = this.#duplicates.arrive(user, client.id);
     this.#presence.arrive(client.id, session);
     this.#known.set(user.key, { actor: this.#users.actorOf(user), checkedMs: session.checkedMs });
     this.#byClient.set(client, session);
     return session;
   }
 
-  /** Frees the client id; false where another connection has taken it over. */
+  /** Frees the client id; false where another connection has taken it over. May be called twice. */
   release(session: ClientSession): boolean {
+    if (!session.isReleased && session.repeats !== undefined) this.#duplicates.leave(session.repeats);
+    session.isReleased = true;
     this.#presence.leave(session.clientId, session);
     if (this.#holders.get(session.clientId) !== session) return false;
     this.#holders.delete(session.clientId);
@@ -143,9 +156,8 @@ export class Sessions {
   of(client: Client): ClientSession | undefined {
     const session = this.#byClient.get(client);
     if (session === undefined || session.isEnded) return undefined;
-    const nowMs = this.#clock.now();
-    if (nowMs - session.checkedMs >= limits.userFreshMs) this.#recheck(session);
-    if (nowMs < session.expiresMs) return session;
+    if (this.#clock.elapsedMs() - session.checkedMs >= limits.userFreshMs) this.#recheck(session);
+    if (session.expiresMs === Number.POSITIVE_INFINITY || this.#clock.now() < session.expiresMs) return session;
     void this.#end(session);
     return undefined;
   }
@@ -179,14 +191,14 @@ export class Sessions {
   async learn(keys: Iterable<UserKey>): Promise<void> {
     for (const key of keys) {
       const user = await this.#users.findByKey(key);
-      this.#known.set(key, { actor: user && this.#users.actorOf(user), checkedMs: this.#clock.now() });
+      this.#known.set(key, { actor: user && this.#users.actorOf(user), checkedMs: this.#clock.elapsedMs() });
     }
   }
 
   /** The user, at most a moment out of date; undefined where there is none, or it is not known yet. */
   actorByKey(key: UserKey): Actor | undefined {
     const known = this.#known.get(key);
-    const now = this.#clock.now();
+    const now = this.#clock.elapsedMs();
     if (known === undefined || now - known.checkedMs >= limits.userFreshMs) {
       // Stored whatever the result, so that it is asked once; the next request after it has expired asks again.
       this.#known.set(key, { actor: known?.actor, checkedMs: now });
@@ -214,7 +226,7 @@ export class Sessions {
   }
 
   #recheck(session: ClientSession): void {
-    session.checkedMs = this.#clock.now();
+    session.checkedMs = this.#clock.elapsedMs();
     this.isStillGood(session).then(
       (isGood) => {
         if (!isGood) void this.#end(session);

@@ -1,7 +1,7 @@
 // Decides who may connect: checks the login, then the client id. The id of a gateway belongs to users who may act for
 // it; any other id to the user who is connected under it or has a stored session with it, where signed-in users take
 // precedence over guests (contract 8). Wrong password: CONNACK 4; client id of another user: CONNACK 2; beyond a quota:
-// CONNACK 3.
+// CONNACK 3; guests where they are refused: CONNACK 5.
 
 import type { Client, ConnectPacket, PublishPacket } from 'aedes';
 import { Refusal } from '../base/refusal.ts';
@@ -10,6 +10,7 @@ import { hasCharsMax } from '../base/text/text-length.ts';
 import type { Clock } from '../base/time/clock.ts';
 import { limits } from '../config/limits.ts';
 import type { Callers } from '../domain/callers/callers.ts';
+import { loopTurns } from '../domain/callers/loop-turns.ts';
 import type { ClientIdHolders, ClientIds } from '../domain/gateways/client-ids.ts';
 import type { Gateway } from '../domain/gateways/gateway.ts';
 import type { Gateways } from '../domain/gateways/gateways.ts';
@@ -65,25 +66,37 @@ const serverUnavailable = 3;
 const badLogin = 4;
 const notAuthorized = 5;
 
+/** Fields of a CONNECT, and how many came before it. */
+interface Connect {
+  readonly emptyId: boolean;
+  readonly will: Will | undefined;
+  readonly number: number;
+}
+
 export class SignIn implements ClientIdHolders {
   readonly #parts: SignInParts;
   /** Fields of CONNECT that aedes does not pass on. */
-  readonly #connects = new WeakMap<object, { readonly emptyId: boolean; readonly will: Will | undefined }>();
+  readonly #connects = new WeakMap<object, Connect>();
+  #connectsSeen = 0;
 
   constructor(parts: SignInParts) {
     this.#parts = parts;
   }
 
+  /** Notes what `verify` needs of a CONNECT packet. */
   look(client: Client, packet: ConnectPacket): void {
     const emptyId = packet.clientId === '' || packet.clientId === undefined;
-    this.#connects.set(client, { emptyId, will: packet.will as Will | undefined });
+    this.#connectsSeen += 1;
+    this.#connects.set(client, { emptyId, will: packet.will as Will | undefined, number: this.#connectsSeen });
   }
 
   /** @throws Refusal when the connection is not accepted; `returnCodeOf` converts it to a CONNACK code. */
   async verify(client: Client, username: string | undefined, password: Buffer | undefined): Promise<void> {
     const signedIn = await this.#verifyLogin(client, username, password);
     this.#assertClientId(client);
-    this.#assertWill(client, signedIn.user);
+    await this.#assertWill(client, signedIn.user);
+    // Many that waited for the same login are let in by one hash; they take turns with all else that is brought.
+    await loopTurns.turn(signedIn.caller);
     // One connection at a time for each client id, and none while a gateway of that id is being declared.
     await this.#parts.clientIds.inTurn(client.id, () => this.#letIn(client, signedIn));
   }
@@ -91,6 +104,7 @@ export class SignIn implements ClientIdHolders {
   async #letIn(client: Client, signedIn: SignedIn): Promise<void> {
     const { stored, sessions } = this.#parts;
     const { user } = signedIn;
+    if (client.closed) throw new Refusal('busy', 'The connection ended before it was let in.');
     const actor = actorOf(user, signedIn.caller, signedIn.keyScopes);
     const gateway = await this.#parts.gateways.find(client.id);
     if (gateway !== undefined && !this.#parts.permissions.mayActFor(actor, gateway)) throw takenId(client.id);
@@ -98,6 +112,10 @@ export class SignIn implements ClientIdHolders {
     const isForeign = owner !== undefined && owner !== user.key;
     if (isForeign && !this.#givesWay(await this.#actorOfKey(owner), actor, gateway)) throw takenId(client.id);
     const before = sessions.holderOf(client.id);
+    // One connection takes over from an earlier one [MQTT-3.1.4-2], never from the one that its client opened since, because
+    // this one waited for too long.
+    if (before !== undefined && before.actor.key === user.key && this.#isEarlier(client, before.client))
+      throw new Refusal('busy', 'A later connection has this client id.');
     const session = sessions.claim(client, signedIn, (holder) => !this.#givesWay(holder.actor, actor, gateway));
     if (session === undefined) throw takenId(client.id);
     this.#signWill(client, signedIn);
@@ -123,6 +141,10 @@ export class SignIn implements ClientIdHolders {
     if (client.conn.destroyed) leave();
     await this.#requireStillGood(session);
     this.#parts.presence.noteActivity(session, gateway);
+  }
+
+  #isEarlier(one: Client, other: Client): boolean {
+    return (this.#connects.get(one)?.number ?? 0) < (this.#connects.get(other)?.number ?? 0);
   }
 
   /** The users of a client id, apart from guest. */
@@ -173,6 +195,7 @@ export class SignIn implements ClientIdHolders {
     throw new Refusal('unauthenticated', 'The sign-in is good no more.');
   }
 
+  /** The CONNACK code for an error of `verify` [MQTT-3.2.2.3]. */
   returnCodeOf(error: unknown): number {
     if (!(error instanceof Refusal)) return serverUnavailable;
     if (error.code === 'unauthenticated' || error.code === 'too-many') return badLogin;
@@ -185,7 +208,7 @@ export class SignIn implements ClientIdHolders {
     if (will.clientId === undefined || will.user === undefined) return undefined;
     const signedIn = await this.#signedInOfWill(will.user, will.keyId);
     const ghost = { id: will.clientId, close: () => {} } as unknown as Client;
-    return signedIn && new ClientSession(ghost, signedIn, this.#parts.clock.now());
+    return signedIn && new ClientSession(ghost, signedIn, this.#parts.clock.elapsedMs());
   }
 
   async #signedInOfWill(key: UserKey, keyId: string | undefined): Promise<SignedIn | undefined> {
@@ -218,7 +241,7 @@ export class SignIn implements ClientIdHolders {
         throw new Refusal('forbidden', 'This service takes no connections without a login.');
       return { user: await users.getByName(guestUsername), caller: callers.ofAddress(address) };
     }
-    const user = await logins.verify({ username, password, address });
+    const user = await logins.verify({ username, password, address, isGone: () => client.closed });
     return { user, caller: callers.ofUser(user) };
   }
 
@@ -232,12 +255,12 @@ export class SignIn implements ClientIdHolders {
   }
 
   /** @throws Refusal `busy` for a will that is too large or exceeds the quota: CONNACK 3. */
-  #assertWill(client: Client, user: User): void {
+  async #assertWill(client: Client, user: User): Promise<void> {
     const will = this.#connects.get(client)?.will;
     if (will === undefined) return;
     const bytes = Buffer.byteLength(will.topic) + will.payload.length;
     if (bytes > limits.willBytesMax) throw new Refusal('busy', `A will has at most ${limits.willBytesMax} bytes.`);
-    if (this.#parts.stored.hasCapacityForBytes(user.key, bytes)) return;
+    if (await this.#parts.stored.hasCapacityForBytes(user.key, bytes)) return;
     throw new Refusal('busy', `The MQTT sessions of ${user.username} take more than the quota allows.`);
   }
 }

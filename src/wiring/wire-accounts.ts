@@ -1,8 +1,9 @@
-// Wires accounts, sign-in and API keys. Called by server.ts alone.
+// Wires accounts, sign-in and API keys. Called by wire-domain.ts alone.
 
 import type { Ids } from '../base/ids.ts';
 import type { Log } from '../base/log.ts';
 import type { Clock } from '../base/time/clock.ts';
+import type { ClockWatch } from '../base/time/clock-watch.ts';
 import type { Config } from '../config/config.ts';
 import { Accounts } from '../domain/accounts/accounts.ts';
 import { RefreshSessions } from '../domain/accounts/refresh-sessions.ts';
@@ -15,6 +16,7 @@ import type { Gateways } from '../domain/gateways/gateways.ts';
 import { Keys } from '../domain/keys/keys.ts';
 import type { Permissions } from '../domain/permissions/permission.ts';
 import type { Engine } from '../domain/ports/engine.ts';
+import { ClockConfirmation } from '../domain/settings/clock-confirmation.ts';
 import { GuestAccessSetting } from '../domain/settings/guest-access.ts';
 import { Logins } from '../domain/users/logins.ts';
 import type { Passwords } from '../domain/users/passwords.ts';
@@ -27,6 +29,7 @@ export function wireAccounts(parts: {
   readonly config: Config;
   readonly callers: Callers;
   readonly clock: Clock;
+  readonly clocks: ClockWatch;
   readonly ids: Ids;
   readonly engine: Engine;
   readonly permissions: Permissions;
@@ -41,14 +44,15 @@ export function wireAccounts(parts: {
   readonly guest: User;
   readonly log: Log;
 }) {
-  const { config, clock } = parts;
+  const { config, clock, permissions, clocks } = parts;
+  const expiring = { ...parts, clock: clocks.forExpiry };
   const { stores, coordination } = parts.engine;
   const logins = new Logins({ ...parts, counts: coordination.counts });
   const { selfRegistration } = config;
   const registrations = new Registrations({ clock, counts: coordination.counts });
-  const keys = new Keys({ ...parts, coordination, store: stores.keys });
+  const keys = new Keys({ ...expiring, coordination, store: stores.keys });
   const onKeysChanged = () => keys.changed();
-  const handovers = new Handovers({ ...parts, store: stores.handovers, onKeysChanged });
+  const handovers = new Handovers({ ...parts, ages: clocks.forAge, store: stores.handovers, onKeysChanged });
   return {
     logins,
     keys,
@@ -60,6 +64,12 @@ export function wireAccounts(parts: {
       store: stores.settings,
       fixed: config.guestAccess,
     }),
-    refreshSessions: new RefreshSessions({ ...parts, coordination, store: stores.refreshSessions }),
+    clockConfirmation: new ClockConfirmation({ permissions, clocks }),
+    refreshSessions: new RefreshSessions({
+      ...expiring,
+      ages: clocks.forAge,
+      coordination,
+      store: stores.refreshSessions,
+    }),
   };
 }

@@ -1,7 +1,9 @@
-// Wires the domain: every noun of it over the ports of the engine. Called by server.ts before the doors open.
+// Wires the domain: creates the services of each noun over the ports of the engine. Called by server.ts before the
+// servers listen.
 import type { Ids } from '../base/ids.ts';
 import type { Log } from '../base/log.ts';
 import type { Clock } from '../base/time/clock.ts';
+import type { ClockWatch } from '../base/time/clock-watch.ts';
 import type { Config } from '../config/config.ts';
 import { limits } from '../config/limits.ts';
 import { providersOf } from '../config/provider-settings.ts';
@@ -55,20 +57,21 @@ interface Overrides {
   readonly onFirstPassword?: (password: string) => void;
 }
 
-/** All that the doors (HTTP, MQTT, metrics) are given. */
+/** Everything that the servers (HTTP, MQTT, metrics) are given. */
 export type Domain = Awaited<ReturnType<typeof wireDomain>>;
 
-/** Makes the nouns of the domain over the ports of an engine, and what they share. */
+/** Creates the services of the domain over the ports of an engine, and what they share. */
 export async function wireDomain(parts: {
   ownPorts: () => readonly number[];
   config: Config;
   clock: Clock;
+  clocks: ClockWatch;
   ids: Ids;
   engine: Engine;
   log: Log;
   overrides: Overrides;
 }) {
-  const { config, clock, ids, engine } = parts;
+  const { config, clock, clocks, ids, engine } = parts;
   const { stores, commitLog, series, coordination } = engine;
   const callers = new Callers();
   const sharedOut = wireSharedBudgets({ config, callers, clock, log: parts.log });
@@ -76,7 +79,7 @@ export async function wireDomain(parts: {
   const passwords = new Passwords({ ids, lengthMin: config.passwordLengthMin, common: config.commonPasswords });
   const users = new Users({ store: stores.users, passwords, clock, ids, callers, coordination });
   const guest = await makeFirstUsers(users, parts);
-  // Guests are admitted once their access is known (GuestAccessSetting.start).
+  // Nobody is admitted as guest until their access is known (GuestAccessSetting.start).
   const permissions = new Permissions({ guestAccess: 'none' });
   const revocations = new SessionRevocations({ coordination });
   const quotas = new Quotas({ store: stores.quotas, users, permissions, coordination, log: parts.log });
@@ -87,19 +90,20 @@ export async function wireDomain(parts: {
   const storageQuota = new StorageQuota({
     measure: () => engine.usage(),
     compact: () => engine.seal(),
+    waitingBytes: () => writer.waitingBytes,
     storedBytesMax: config.dataBytesMax,
     onFullOrFree: (isFull) => stores.quotas.setGrowthAllowed(!isFull),
     bounds: limits,
     log: parts.log,
   });
-  const writer = new Writer({ commitLog, feed, storageQuota, bounds: limits, passing });
+  const writer: Writer = new Writer({ commitLog, feed, storageQuota, bounds: limits, passing });
   const retention = new RetentionJob({
     series,
     retentionStore: stores.retention,
     coordination,
     defaultDays: config.retentionDays,
     bounds: limits,
-    clock,
+    clock: clocks,
     log: parts.log,
   });
   const directory = new DeviceDirectory({
@@ -111,7 +115,7 @@ export async function wireDomain(parts: {
 
   publishFollowed(commitLog, { directory, feed, sensorRefsOf: (sensors) => stores.watch.sensorRefsOf(sensors) });
   await stores.secrets.getOrCreate('token-key', () => ids.bytes(32));
-  const tokenKeys = new TokenKeys({ find: () => stores.secrets.getRotated('token-key'), clock });
+  const tokenKeys = new TokenKeys({ find: () => stores.secrets.getRotated('token-key'), clock: clocks.forExpiry });
   const rotationKey = await stores.secrets.getOrCreate('session-key', () => ids.bytes(32));
   const webhookKeys = new WebhookKeys(await stores.secrets.getOrCreate('webhook-key', () => ids.bytes(32)));
   const webhook = {
@@ -122,7 +126,7 @@ export async function wireDomain(parts: {
   };
   const senders = parts.overrides.senders ?? makeSenders({ clock, ...providersOf(config), webhook });
   const shares = new GuestShares({ store: stores.quotas, clock });
-  const known = { directory, permissions, clock, shares };
+  const known = { directory, permissions, clock, clocks, ages: clocks.forAge, shares };
   const charging = { store: stores.quotas, permissions, clock, log: parts.log };
   const charges = new PushCharges({ ...charging, strangerBytesMax: config.strangerBytes });
   quotas.onChange((user) => charges.refresh(user));
@@ -149,6 +153,7 @@ export async function wireDomain(parts: {
     ...{
       config,
       clock,
+      clocks,
       ids,
       engine,
       guest,
@@ -173,6 +178,7 @@ export async function wireDomain(parts: {
     sensors,
     actuators,
     ingest,
+    writer,
     bulk: new Bulk({ ...pushing, ingest }),
     imports: new Imports({ ...pushing, series, ingest, sensors }),
     history: new History({ ...known, series }),
@@ -194,10 +200,11 @@ export async function wireDomain(parts: {
       ruleChanges: new AnnouncedRuleChanges({ ruleChanges: rules.watcher, coordination }),
       dryRun: new DryRun({ ...known, series }),
     }),
-    tokens: new Tokens({ keys: tokenKeys, clock }),
+    tokens: new Tokens({ keys: tokenKeys, clock: clocks.forExpiry }),
     ...wireAccounts(accounts),
   };
   return {
+    clocks,
     users,
     callers,
     ...sharedOut,
@@ -226,9 +233,12 @@ interface FirstPasswordParts {
   readonly log: Log;
 }
 
-/** Creates the users of a new installation, and returns guest. A generated password is told where it was taken. */
+/**
+ * Creates the users of a new installation, and returns guest. `onFirstPassword` gets a generated password if admin
+ * was created.
+ */
 async function makeFirstUsers(users: Users, { config, ids, overrides, log }: FirstPasswordParts): Promise<User> {
-  // Three random bytes give four characters; at least 120 random bits.
+  // Three random bytes give four characters; 20 characters have 120 random bits.
   const generate = () =>
     Buffer.from(ids.bytes(Math.ceil(Math.max(20, config.passwordLengthMin) / 4) * 3)).toString('base64url');
   const isGiven = config.adminPassword !== '';
@@ -236,7 +246,7 @@ async function makeFirstUsers(users: Users, { config, ids, overrides, log }: Fir
   const { guest, adminMade } = await users.ensureFirst({ password });
   if (!adminMade) return guest;
   if (!isGiven) overrides.onFirstPassword?.(password);
-  // Only warns: the operator could switch the rule off anyway, and a service that does not start helps nobody.
+  // Only warns: the operator could switch the check off anyway, and a service that does not start helps nobody.
   else if (config.commonPasswords === 'refuse' && isCommonPassword(password))
     log.warn({}, 'DUNDUN_ADMIN_PASSWORD is one of the most common passwords: change the password of admin');
   return guest;

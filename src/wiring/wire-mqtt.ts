@@ -1,8 +1,9 @@
-// Opens the storage of MQTT sessions with the rules that the engine cannot know: which users may receive a message, which
+// Opens the storage of MQTT sessions with rules that the engine cannot know: which users may receive a message, which
 // client ids are in use, how long sessions are kept. Called by server.ts alone.
 
 import type { Log } from '../base/log.ts';
 import type { Clock } from '../base/time/clock.ts';
+import type { ClockWatch } from '../base/time/clock-watch.ts';
 import { limits } from '../config/limits.ts';
 import type { Engine } from '../domain/ports/engine.ts';
 import type { MqttSessions } from '../domain/ports/mqtt-sessions.ts';
@@ -14,6 +15,7 @@ import { matchesForm } from '../mqtt/topics.ts';
 
 export function openMqttSessions(parts: {
   readonly clock: Clock;
+  readonly clocks: ClockWatch;
   readonly log: Log;
   readonly engine: Engine;
   readonly guest: { readonly key: UserKey };
@@ -23,9 +25,10 @@ export function openMqttSessions(parts: {
   /** A function, because the server is made after the storage that it needs. */
   readonly server: () => MqttServer;
 }): MqttSessions {
-  const { clock, log, engine, guest, quotas, sessionExpiryMs, server } = parts;
+  const { clock, clocks, log, engine, guest, quotas, sessionExpiryMs, server } = parts;
   const quotaLog = new QuotaLog({ clock, log });
   return engine.openMqttSessions({
+    clocks,
     matchesForm,
     mayReceive: (user, { topic = '', user: publisher }) =>
       user !== undefined && server().access.mayKeep(user, { topic, user: publisher }),

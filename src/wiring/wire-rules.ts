@@ -1,8 +1,9 @@
-// Wires the evaluation of notification rules and the outbox. Called by server.ts alone.
+// Wires the evaluation of notification rules and the outbox. Called by wire-domain.ts alone.
 
 import type { Ids } from '../base/ids.ts';
 import type { Log } from '../base/log.ts';
 import type { Clock } from '../base/time/clock.ts';
+import type { ClockWatch } from '../base/time/clock-watch.ts';
 import type { Config } from '../config/config.ts';
 import type { Actuators } from '../domain/actuators/actuators.ts';
 import type { Feed } from '../domain/datapoints/feed.ts';
@@ -25,6 +26,7 @@ import type { Users } from '../domain/users/users.ts';
 export function wireRules(parts: {
   readonly config: Config;
   readonly clock: Clock;
+  readonly clocks: ClockWatch;
   readonly ids: Ids;
   readonly log: Log;
   readonly engine: Engine;
@@ -44,7 +46,7 @@ export function wireRules(parts: {
   const watching = {
     ...parts,
     index: new RuleIndex(),
-    alarms: new Alarms(parts.clock),
+    alarms: new Alarms(parts.clocks),
     counters,
     outbox,
     coordination,
@@ -56,5 +58,9 @@ export function wireRules(parts: {
   };
   const evaluator = new Evaluator(watching);
   const watcher = new Watcher({ ...watching, evaluator });
+  parts.clocks.onChange(() => {
+    watcher.clockChanged();
+    outbox.clockChanged();
+  });
   return { watcher, outbox, counters, messages: new Messages({ ...watching, messageStore }) };
 }

@@ -14,7 +14,7 @@ export const attacks: readonly Attack[] = [
     against: 'quotas',
     startsAgain: true,
     metBy:
-      'guest’s quotas, kept by triggers (engines/shared/registry/migrations/0017-quotas.ts); lists go in steps (devices.ts)',
+      'guest’s quotas, kept by triggers (engines/embedded/database/migrations/0017-quotas.ts); lists go in steps (devices.ts)',
     run: async (target) => {
       const seen = new Set<number>();
       for (let n = 0; n < 400 && !target.isOver(); n++) {

@@ -7,6 +7,7 @@ import fc from 'fast-check';
 import { type Compilable, Kysely } from 'kysely';
 import { NodeSqliteDialect } from '../../src/engines/embedded/database/dialect.ts';
 import { migratedInMemory } from '../../src/engines/embedded/database/migrate.ts';
+import { sqliteDialect } from '../../src/engines/embedded/database/sql-dialect.ts';
 import { SqlDeviceStore } from '../../src/engines/shared/registry/device-store.ts';
 import { SqlGatewayStore } from '../../src/engines/shared/registry/gateway-store.ts';
 import { SqlHandoverStore } from '../../src/engines/shared/registry/handover-store.ts';
@@ -32,6 +33,7 @@ class Place {
     database.exec('PRAGMA foreign_keys = ON');
     const read = new Kysely<Tables>({ dialect: new NodeSqliteDialect(database) });
     this.registry = {
+      dialect: sqliteDialect,
       read,
       search: async (query) => (await read.executeQuery(query.compile())).rows,
       write: async (queries) => this.#write(queries),

@@ -171,21 +171,36 @@ test('inbound messages of QoS 2 that await PUBREL are cut off at the bytes of th
   assert.ok(client.packets.filter(({ cmd }) => cmd === 'pubrec').length < 5);
 });
 
+test('inbound messages of QoS 2 that await PUBREL count the same after a restart', async () => {
+  const { client } = await sign('sharer', 'awaits', { clean: false });
+  const topic = `users/sharer/${'é'.repeat(300)}`;
+  for (let messageId = 1; messageId <= 5; messageId++) client.publish({ topic, payload: 'ü', qos: 2, messageId });
+  for (let n = 0; n < 5; n++) await client.next('pubrec');
+  await client.cut();
+  const { mqtt_session_bytes: before } = await used('sharer');
+  assert.ok(before.used > 5 * (Buffer.byteLength(topic) + 2), JSON.stringify(before));
+  await server.restart();
+  assert.deepEqual((await used('sharer')).mqtt_session_bytes, before);
+  await (await Client.connect(server, 'sharer', { clientId: 'awaits' })).end();
+  assert.equal((await used('sharer')).mqtt_session_bytes.used, 0);
+});
+
 suite('retained messages', () => {
+  const publish = async (as: string, topic: string, bytes: number) => {
+    const { client: publisher } = await sign(as, `retains-${as}`);
+    publisher.publish({ topic, payload: 'x'.repeat(bytes), retain: true });
+    const answer = await Promise.race([
+      publisher.next('puback').then(() => 'puback'),
+      publisher.closed.then(() => 'cut'),
+    ]);
+    await publisher.cut();
+    await server.running.idle();
+    return answer;
+  };
+
   test('beyond the bytes of the quota cut the client without a PUBACK, and store nothing', async () => {
     const { client } = await sign('admin', 'admins-have-no-quota');
     await client.end();
-    const publish = async (as: string, topic: string, bytes: number) => {
-      const { client: publisher } = await sign(as, `retains-${as}`);
-      publisher.publish({ topic, payload: 'x'.repeat(bytes), retain: true });
-      const answer = await Promise.race([
-        publisher.next('puback').then(() => 'puback'),
-        publisher.closed.then(() => 'cut'),
-      ]);
-      await publisher.cut();
-      await server.running.idle();
-      return answer;
-    };
     assert.equal(await publish('owner', 'users/owner/a', 4_000), 'puback');
     assert.equal(await publish('owner', 'users/owner/b', 4_000), 'puback');
     assert.equal(await publish('owner', 'users/owner/c', 4_000), 'cut');
@@ -202,6 +217,18 @@ suite('retained messages', () => {
     await sensor.closed;
     const { body } = await server.call('owner', 'GET', '/devices/d/sensors/s/values?lastN=1');
     assert.doesNotMatch(String(body[0].value), /^y/);
+  });
+
+  test('count the octets of their topic', async () => {
+    // Each is retained with and without a slash before its topic.
+    const topic = `users/sharer/${'é'.repeat(400)}`;
+    assert.equal(await publish('sharer', topic, 9_300), 'cut');
+    assert.equal(await publish('sharer', topic, 9_100), 'puback');
+    assert.equal(await publish('sharer', topic, 9_100), 'puback');
+    assert.equal(await publish('sharer', topic, 9_300), 'cut');
+    const { used: bytes } = (await used('sharer')).retained_bytes;
+    assert.equal(bytes, 2 * (Buffer.byteLength(topic) + 9_100 + 64) + 1);
+    assert.equal(await publish('sharer', topic, 0), 'puback');
   });
 });
 

@@ -3,9 +3,13 @@
 // A model of a few lines gives the expected result of a random stream.
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import fc from 'fast-check';
 import { generate, type Packet } from 'mqtt-packet';
 import { limits } from '../../src/config/limits.ts';
+import type { Engine } from '../../src/domain/ports/engine.ts';
+import type { MqttSessionRules, MqttSessions } from '../../src/domain/ports/mqtt-sessions.ts';
+import { engineWith } from '../support/engine-with.ts';
 import { RawClient } from '../support/mqtt/mqtt-raw.ts';
 import { properties } from '../support/properties.ts';
 import { TestServer } from '../support/test-server.ts';
@@ -19,6 +23,29 @@ before(async () => {
   server = await TestServer.start();
 });
 after(() => server.stop());
+
+/** A server whose engine asks others whether a message may be retained. */
+function startWithDistantQuotas(): Promise<TestServer> {
+  const replaceEngine = (engine: Engine) => ({
+    ...engineWith(engine, {}),
+    openMqttSessions: (rules: MqttSessionRules) => answeringLater(engine.openMqttSessions(rules)),
+  });
+  return TestServer.start({}, { replaceEngine });
+}
+
+function answeringLater(sessions: MqttSessions): MqttSessions {
+  const capacityToRetain: MqttSessions['capacityToRetain'] = async (user, packets) => {
+    await nextTurn();
+    return sessions.capacityToRetain(user, packets);
+  };
+  return new Proxy(sessions, {
+    get(target, name) {
+      if (name === 'capacityToRetain') return capacityToRetain;
+      const value: unknown = Reflect.get(target, name, target);
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
+}
 
 /** What a publish holds, with the values that a sensor keeps of it; `n` is a number of its own. */
 const payloads: Record<string, (n: number) => { readonly text: string; readonly values: readonly unknown[] }> = {
@@ -53,17 +80,28 @@ const stream = fc.array(fc.oneof({ weight: 8, arbitrary: publish }, ping, array)
 const cuts = fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { maxLength: 12 });
 
 suite('a stream of packets', () => {
-  test('cut anywhere, ends in the readings it holds, each answered once', async () => {
+  test('cut anywhere, ends in the readings it holds, each answered once', () => cutAnywhere(server));
+
+  test('does so too where the answer whether a message may be retained takes its time', async () => {
+    const distant = await startWithDistantQuotas();
+    try {
+      await cutAnywhere(distant);
+    } finally {
+      await distant.stop();
+    }
+  });
+
+  async function cutAnywhere(at: TestServer): Promise<void> {
     await fc.assert(
-      fc.asyncProperty(stream, cuts, async (items, at) => {
+      fc.asyncProperty(stream, cuts, async (items, places) => {
         const id = `d${++devices}`;
         const sensors = [{ id: 's1' }, { id: 's2' }];
-        await server.call('owner', 'POST', '/devices', { json: { id, sensors } });
+        await at.call('owner', 'POST', '/devices', { json: { id, sensors } });
         // Half of the devices are in memory, as those that send usually are.
-        if (devices % 2 === 0) await server.call('owner', 'GET', `/devices/${id}/sensors/s1`);
-        const client = await RawClient.connect(server, 'owner', { clientId: `stream-${id}` });
+        if (devices % 2 === 0) await at.call('owner', 'GET', `/devices/${id}/sensors/s1`);
+        const client = await RawClient.connect(at, 'owner', { clientId: `stream-${id}` });
         const expected = expect(id, items);
-        await sendCut(client, Buffer.concat(expected.packets.map((packet) => generate(packet))), at);
+        await sendCut(client, Buffer.concat(expected.packets.map((packet) => generate(packet))), places);
         client.send({ cmd: 'pingreq' });
         for (let n = 0; n <= expected.pings; n++) await client.next('pingresp');
         assert.deepEqual(await idsOf(client, 'puback', expected.puback.length), expected.puback);
@@ -74,14 +112,14 @@ suite('a stream of packets', () => {
         await client.roundTrip();
         assert.deepEqual(client.packets, []);
         await client.end();
-        await server.running.idle();
+        await at.running.idle();
         for (const { id: sensor } of sensors) {
-          assert.deepEqual(await readValues(id, sensor), expected.values.get(sensor) ?? [], sensor);
+          assert.deepEqual(await readValues(id, sensor, at), expected.values.get(sensor) ?? [], sensor);
         }
       }),
       properties({ factor: 0.3 }),
     );
-  });
+  }
 
   test('one byte at a time is taken as well', async () => {
     await server.call('owner', 'POST', '/devices', { json: { id: 'slow', sensors: [{ id: 's' }] } });
@@ -223,9 +261,9 @@ async function sendCut(client: RawClient, bytes: Buffer, cuts: readonly number[]
   }
 }
 
-async function readValues(device: string, sensor: string): Promise<unknown[]> {
+async function readValues(device: string, sensor: string, at = server): Promise<unknown[]> {
   const path = `/devices/${device}/sensors/${sensor}/values?format=ndjson`;
-  const { text } = await server.call('owner', 'GET', path);
+  const { text } = await at.call('owner', 'GET', path);
   const points = text
     .split('\n')
     .filter((line) => line !== '')

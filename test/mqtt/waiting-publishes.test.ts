@@ -1,13 +1,14 @@
 // Publishes that come while the queue is full wait in their connections, in order, and each is decided as it is when its
 // turn comes (I1, I3, I4).
 import assert from 'node:assert/strict';
+import { Socket } from 'node:net';
 import { after, before, test } from 'node:test';
 import { limits } from '../../src/config/limits.ts';
 import { RawClient } from '../support/mqtt/mqtt-raw.ts';
 import { TestServer } from '../support/test-server.ts';
 
 const publishes = 600;
-const { queueDatapointsMax, queueDatapointsReserve, capacityWaiterBytesMax, capacityWaiterBytesReserve } = limits;
+const { queueDatapointsMax, queueDatapointsReserve } = limits;
 let server: TestServer;
 
 before(async () => {
@@ -107,26 +108,53 @@ test('where the device is removed meanwhile, all are acknowledged and the connec
   assert.equal((await server.call('owner', 'GET', '/devices/staying/sensors/s/values')).body.length, 1);
 });
 
-test('who is cut because too many wait can send them again, and all are stored once', async () => {
-  await server.stop();
-  Object.assign(limits, { capacityWaiterBytesMax: 3_000, capacityWaiterBytesReserve: 1_000 });
-  server = await TestServer.start();
-  Object.assign(limits, { capacityWaiterBytesMax, capacityWaiterBytesReserve });
-  await makeDevice('cut');
-  // The queue takes what one of them sends, and the other is to wait.
-  const both = await Promise.all([shout('cut', 'owner', 0), shout('cut', 'owner', 1_000)]);
-  const closed = both.map((client, n) => new Promise<number>((resolve) => client.socket.once('close', () => resolve(n)))); // biome-ignore format: one line
-  const first = (await Promise.race(closed)) * 1_000;
-  for (const { socket } of both) socket.destroy();
-  await server.running.idle();
-  const again = await RawClient.connect(server, 'owner', { clientId: `cut-${first}` });
-  const topic = 'devices/cut/sensors/s/value';
-  for (let n = 0; n < publishes; n += 1) {
-    again.publish({ topic, payload: `{"value":${first + n}}`, messageId: n + 1, dup: true });
-    assert.equal((await again.next('puback')).messageId, n + 1);
+test('however many connections of a user send more than the queue takes, none is cut and each message is stored once', async () => {
+  await makeDevice('crowded');
+  const firsts = Array.from({ length: 30 }, (_, n) => 1_000 * n);
+  const clients = await Promise.all(firsts.map((first) => shout('crowded', 'owner', first)));
+  for (const client of clients) assert.deepEqual(await acknowledged(client), inOrder);
+  const answer = await server.call('owner', 'GET', '/devices/crowded/sensors/s/values?format=ndjson');
+  assert.equal(answer.text.trim().split('\n').length, firsts.length * publishes);
+});
+
+test('a connection that has waited many times is as it was', async () => {
+  await makeDevice('patient');
+  const names = Array.from({ length: 12 }, (_, n) => `patient-${n}`);
+  const clients = await Promise.all(names.map((clientId) => RawClient.connect(server, 'owner', { clientId })));
+  const topic = 'devices/patient/sensors/s/value';
+  const all = Array.from({ length: 60 }, (_, n) => n + 1);
+  for (let round = 0; round < 40; round += 1) {
+    for (const client of clients)
+      for (const messageId of all) client.publish({ topic, payload: '{"value":1}', messageId });
+    for (const client of clients) for (const _ of all) await client.next('puback');
   }
-  again.socket.destroy();
-  const answer = await server.call('owner', 'GET', '/devices/cut/sensors/s/values?limit=2000&sort=asc');
+  // The server is in this process.
+  const { _getActiveHandles: handles } = process as unknown as { _getActiveHandles(): unknown[] };
+  const ports = new Set(clients.map(({ socket }) => socket.localPort));
+  const own = handles.call(process).filter((handle) => handle instanceof Socket && ports.has(handle.remotePort ?? 0));
+  assert.equal(own.length, clients.length);
+  for (const socket of own as Socket[])
+    assert.ok(socket.listenerCount('close') < 10, `${socket.listenerCount('close')}`);
+  for (const { socket } of clients) socket.destroy();
+});
+
+test('who goes while it waits holds up nobody behind it', async () => {
+  await makeDevice('leaves');
+  const clients = await Promise.all([0, 1_000, 2_000, 3_000, 4_000].map((first) => shout('leaves', 'owner', first)));
+  for (const client of clients.splice(1, 3)) client.socket.destroy();
+  for (const client of clients) assert.deepEqual(await acknowledged(client), inOrder);
+});
+
+test('another user whose connections send little is stored at once meanwhile', async () => {
+  await makeDevice('flooded');
+  const clients = await Promise.all([0, 1_000, 2_000, 3_000].map((first) => shout('flooded', 'owner', first)));
+  const other = await RawClient.connect(server, 'stranger', { clientId: 'little' });
+  other.publish({ topic: 'devices/flooded/sensors/s/value', payload: '{"value":-1}', messageId: 1 });
+  assert.equal((await other.next('puback')).messageId, 1);
+  const answer = await server.call('owner', 'GET', '/devices/flooded/sensors/s/values?limit=9000&sort=asc');
   const values: number[] = answer.body.map(({ value }: { value: number }) => value);
-  assert.equal(values.filter((value) => value >= first && value < first + 1_000).length, publishes);
+  assert.ok(values.includes(-1));
+  assert.ok(values.length < 4 * publishes, `${values.length} were stored before it`);
+  other.socket.destroy();
+  for (const client of clients) assert.deepEqual(await acknowledged(client), inOrder);
 });

@@ -5,11 +5,12 @@ import { connect, type Socket } from 'node:net';
 import { after, before, suite, test } from 'node:test';
 import { generate, type Packet, parser } from 'mqtt-packet';
 import { limits } from '../../src/config/limits.ts';
+import { setLimits } from '../support/limits.ts';
 import { TestServer } from '../support/test-server.ts';
 import { until } from '../support/until.ts';
 
 // One small piece in each turn of the event loop, so that the test measures no time.
-Object.assign(limits, { turnMsMax: 1e-6, turnMsMin: 1e-6, framePieceBytesMax: limits.framePieceBytesMin });
+setLimits({ turnMsMax: 1e-6, turnMsMin: 1e-6, framePieceBytesMax: limits.framePieceBytesMin });
 
 let server: TestServer;
 

@@ -141,16 +141,22 @@ suite('a check', { timeout: 1_800_000 }, () => {
       what: /Notifications have looked at datapoint 1000000, and the last is 45004/,
     },
     {
-      does: 'half a mark of a publish',
-      sql: "INSERT INTO mqtt_publish (at, marks) VALUES (1, x'0102')",
+      does: 'half a fingerprint of a publish',
+      sql: "INSERT INTO mqtt_fingerprint (records) VALUES (x'0102')",
       finds: 'repeats',
-      what: /half a mark/,
+      what: /half a fingerprint/,
     },
     {
-      does: 'half a mark of a publish in the log',
-      sql: "UPDATE log SET publishes = x'0102' WHERE first_seq = (SELECT max(first_seq) FROM log)",
+      does: 'a fingerprint of no session',
+      sql: 'INSERT INTO mqtt_fingerprint (records) VALUES (zeroblob(20))',
       finds: 'repeats',
-      what: /Row \d+ of log has half a mark/,
+      what: /a fingerprint that cannot be read/,
+    },
+    {
+      does: 'half a fingerprint of a publish in the log',
+      sql: "UPDATE log SET fingerprints = x'0102' WHERE first_seq = (SELECT max(first_seq) FROM log)",
+      finds: 'repeats',
+      what: /Row \d+ of log has half a fingerprint/,
       where: { table: 'log' },
     },
     {

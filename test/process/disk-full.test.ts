@@ -6,6 +6,7 @@ import { spawnSync } from 'node:child_process';
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
+import { limits } from '../../src/config/limits.ts';
 import { databaseFile } from '../../src/engines/embedded/database/connection.ts';
 import { Ledger } from '../support/crash/ledger.ts';
 import { push } from '../support/crash/pushers.ts';
@@ -68,6 +69,27 @@ suite('a full disk', { timeout: 1_800_000, skip: !hasPrlimit && 'needs prlimit o
     await again.stop();
   });
 
+  test('is told in a few lines, which say how often it refused', async () => {
+    const dundun = await startDundun({ command });
+    const ledger = new Ledger('d');
+    await makeDevice(dundun, 'd', ['s']);
+    await fill(dundun, ledger);
+    for (let round = 0; round < 10; round += 1) await Promise.all(Array.from({ length: 30 }, () => refusal(dundun)));
+    const refused = 300 + ledger.count('refused');
+    const suppressed = await suppressedErrors(dundun);
+    await dundun.stop();
+    const lines = dundun.stderr
+      .split('\n')
+      .filter((line) => line.includes('the storage refused'))
+      .map((line) => JSON.parse(line) as { readonly suppressed?: number });
+    assert.equal(suppressed, refused - limits.logLinesMax);
+    assert.deepEqual(
+      lines.flatMap((line) => line.suppressed ?? []),
+      [suppressed],
+    );
+    assert.equal(lines.length, limits.logLinesMax + 1);
+  });
+
   for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
     test(`${signal} while the disk is full loses nothing`, async () => {
       const dundun = await startDundun({ command });
@@ -91,6 +113,15 @@ async function readiness(dundun: Dundun): Promise<[status: number, reason: strin
 
 async function metrics(dundun: Dundun): Promise<string> {
   return figuresOf(dundun);
+}
+
+async function refusal(dundun: Dundun): Promise<void> {
+  const { status } = await call(dundun, '/api/v2/devices/d/sensors/s/value', { json: { value: -1 } });
+  assert.equal(status, 503);
+}
+
+async function suppressedErrors(dundun: Dundun): Promise<number> {
+  return Number(/^dundun_log_lines_suppressed_total\{level="error"\} (\d+)$/m.exec(await metrics(dundun))?.[1]);
 }
 
 /** Pushes until nothing fits any more, not one datapoint and not what the service tries the disk with. */

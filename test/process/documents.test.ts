@@ -10,7 +10,7 @@ const readText = (path: string) => readFileSync(join(root, path), 'utf8');
 const source = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' }).filter((name) =>
   name.endsWith('.ts'),
 );
-const call = /\blog\??\.(?:info|warn|error|fatal)\(/g;
+const call = /\blog\??\.(?:info|warn|error|fatal|audit)\(/g;
 /** The text of a call such as `log.warn({ err }, 'text')`. */
 const callWithText = new RegExp(`${call.source}[^']*?'((?:[^'\\\\]|\\\\.)+)'`, 'g');
 

@@ -2,14 +2,25 @@
 // prevent storing twice. engines.test.ts runs it on each engine.
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
-import { limits } from '../../src/config/limits.ts';
 import { Caller } from '../../src/domain/callers/caller.ts';
 import type { StoredValue } from '../../src/domain/datapoints/datapoint.ts';
 import { BatchBuilder } from '../../src/domain/datapoints/datapoint-batch.ts';
+import {
+  FingerprintEncoder,
+  type PublishFingerprint,
+  readFingerprints,
+} from '../../src/domain/datapoints/publish-fingerprint.ts';
 import { type Beside, batchOf, nowMs, type Point } from '../support/points.ts';
 import { acquired, type EngineKind, type OpenedEngine } from './engines.ts';
 
 const caller = new Caller('reader');
+
+type Of = PublishFingerprint['session'];
+
+/** A publish with a hash in which every bit is used. */
+function publishOf(session: Of, packetId: number): PublishFingerprint {
+  return { session, packetId, h0: -packetId, h1: -1, h2: 2 ** 31 - 1, h3: Math.imul(packetId, 0x9e3779b1) };
+}
 
 export function commitLogSuite({ name, open }: EngineKind): void {
   suite(`the commit log on ${name}`, () => {
@@ -99,6 +110,20 @@ export function commitLogSuite({ name, open }: EngineKind): void {
       await opened.seal();
     });
 
+    test('says when the datapoint committed last was received, which need not be the latest', async () => {
+      const sensor = nextSensor();
+      for (const receivedMs of [nowMs + 1_000, nowMs - 1_000]) {
+        const batch = new BatchBuilder(1);
+        batch.add(sensor, Number.NaN, receivedMs, 1);
+        await opened.commitLog.append(batch.build());
+      }
+      assert.equal(await opened.commitLog.newestReceivedMs(), nowMs - 1_000);
+      await opened.seal();
+      assert.equal(await opened.commitLog.newestReceivedMs(), nowMs - 1_000);
+      await opened.reopen();
+      assert.equal(await opened.commitLog.newestReceivedMs(), nowMs - 1_000);
+    });
+
     test('a receipt is kept in the commit of its batch, and the newest of an id counts', async () => {
       const receipt = { id: 'awa\nPOST /x\nkey', caller: 'awa', bodyHash: 'abc', answer: '[1]', atMs: nowMs };
       const claim = (id: string, sinceMs = 0) => opened.commitLog.claimReceipt(id, { sinceMs });
@@ -119,78 +144,88 @@ export function commitLogSuite({ name, open }: EngineKind): void {
       assert.equal(await claim(receipt.id, nowMs + 1), undefined);
     });
 
-    const listed = async () =>
-      [...(await opened.commitLog.listFingerprints())].map(({ slot, content }) => ({ slot, content }));
+    /** What is stored of publishes, in order. */
+    const listed = async () => {
+      const found: { user: number; packetId: number; h3: number }[] = [];
+      let user = 0;
+      for (const words of await opened.commitLog.listFingerprints()) {
+        const isWhole = readFingerprints(words, {
+          onSession: (key) => {
+            user = key;
+          },
+          onPublish: (packetId, _h0, _h1, _h2, h3) => found.push({ user, packetId, h3 }),
+        });
+        assert.ok(isWhole);
+      }
+      return found;
+    };
 
     test('publishes are remembered in order, over sealing and reopening', async () => {
-      const marks = [
-        { slot: 2 ** 52 + 1, content: 0.5 },
-        { slot: -1, content: 2 ** 53 - 1 },
-        { slot: 3, content: 4 },
-        { slot: 5, content: 6 },
-      ];
-      await append([{ sensor: nextSensor() }], { publishes: marks.slice(0, 2) });
-      await append([{ sensor: nextSensor() }], { publishes: marks.slice(2, 3) });
-      assert.deepEqual(await listed(), marks.slice(0, 3));
+      const [one, two] = [1, 2].map((user) => ({ user, number: 2 ** 47 + user, goneMs: undefined })) as [Of, Of];
+      const publishes = [publishOf(one, 1), publishOf(two, 65_535), publishOf(one, 3), publishOf(two, 4)];
+      const expected = publishes.map(({ session, packetId, h3 }) => ({ user: session.user, packetId, h3 }));
+      await append([{ sensor: nextSensor() }], { publishes: publishes.slice(0, 2) });
+      await append([{ sensor: nextSensor() }], { publishes: publishes.slice(2, 3) });
+      assert.deepEqual(await listed(), expected.slice(0, 3));
       await opened.reopen();
-      assert.deepEqual(await listed(), marks.slice(0, 3));
+      assert.deepEqual(await listed(), expected.slice(0, 3));
       await opened.seal();
-      // A batch may hold nothing but marks.
-      await append([], { publishes: marks.slice(3) });
-      assert.deepEqual(await listed(), marks);
-      await opened.reopen();
-      assert.deepEqual(await listed(), marks);
-      await opened.seal();
-      await opened.reopen();
-      assert.deepEqual(await listed(), marks);
-    });
-
-    test('publishes are remembered by their own times, whatever the datapoints say, and for so long', async () => {
-      const start = nowMs + 10 * limits.duplicateWindowMs;
-      const minutes = (count: number) => count * 60_000;
-      const day = limits.duplicateWindowMs;
-      const publish = async (slot: number, publishedMs: number, received: number) => {
-        await append([{ sensor: nextSensor(), received }], { publishes: [{ slot, content: 1 }], publishedMs });
-      };
-      const remembered = async () =>
-        new Map([...(await opened.commitLog.listFingerprints())].map(({ slot, atMs }) => [slot, atMs] as const));
-      // All of them lie in the log and leave it in one step.
-      await publish(9_001, start, 5);
-      await publish(9_002, start + day / 2, start);
-      await publish(9_003, start + day + minutes(1), 5);
-      await publish(9_004, start + day + minutes(3), start + 40 * day);
-      await opened.seal();
-      await opened.reopen();
-      const times = await remembered();
-      assert.equal(times.has(9_001), false);
-      assert.equal(times.get(9_002), start + day / 2);
-      assert.equal(times.get(9_003), start + day + minutes(1));
-      const last = times.get(9_004) as number;
-      assert.ok(last <= start + day + minutes(3) && last >= start + day - minutes(10));
-      // What is in the table is forgotten in its turn.
-      await publish(9_005, start + 2 * day, 5);
-      await opened.seal();
-      assert.deepEqual([9_002, 9_003, 9_005].map((slot) => times.has(slot)), [true, true, false]); // biome-ignore format: short
-      const later = await remembered();
-      assert.deepEqual([9_002, 9_003, 9_005].map((slot) => later.has(slot)), [false, true, true]); // biome-ignore format: short
-    });
-
-    test('of publishes the newest are remembered, as many as there is room for, sealed or not', async () => {
-      const max = limits.duplicateMemoryMax;
-      const each = 20_000;
-      const commits = Math.ceil(max / each) + 3;
-      for (let commit = 0; commit < commits; commit++) {
-        const publishes = Array.from({ length: each }, (_, n) => ({ slot: commit * each + n, content: commit }));
-        await append([{ sensor: nextSensor() }], { publishes, publishedMs: nowMs + 20 * limits.duplicateWindowMs });
-        // Some lie in the log, some behind it, wherever the bound falls.
-        if (commit % 6 === 4) await opened.seal();
-      }
+      // A batch may hold nothing but publishes.
+      await append([], { publishes: publishes.slice(3) });
       for (const then of [opened.reopen, opened.seal, opened.reopen]) {
-        const slots = (await listed()).map(({ slot }) => slot);
-        assert.equal(slots.length, max);
-        assert.ok(slots.every((slot, n) => slot === commits * each - max + n));
+        assert.deepEqual(await listed(), expected);
         await then();
       }
+    });
+
+    test('of stored publishes those that are not needed are deleted, oldest first, beyond what they may take', async () => {
+      const session = { user: 3, number: 7, goneMs: nowMs };
+      const each = 5_000;
+      for (let commit = 0; commit < 12; commit++) {
+        const publishes = Array.from({ length: each }, (_, n) => publishOf(session, commit * each + n + 1));
+        await append([{ sensor: nextSensor() }], { publishes });
+        // The last stay in the log.
+        if (commit % 3 === 1) await opened.seal();
+      }
+      const kept = new Set([1, 4_321, 50_001]);
+      const asked: number[] = [];
+      const retain = (records: Uint32Array) => {
+        const encoder = new FingerprintEncoder();
+        let hasSession = false;
+        let user = 0;
+        readFingerprints(records, {
+          onSession: (key) => {
+            user = key;
+          },
+          onPublish: (packetId, h0, h1, h2, h3) => {
+            // Others are of the test before.
+            if (user !== session.user) return;
+            asked.push(packetId);
+            if (!kept.has(packetId)) return;
+            if (!hasSession) encoder.addSession(session);
+            hasSession = true;
+            encoder.addPublish(packetId, h0, h1, h2, h3);
+          },
+        });
+        return encoder.build();
+      };
+      await opened.commitLog.trimFingerprints({ bytesMax: 2_000_000, retain });
+      assert.deepEqual(asked, [], 'they take less');
+      await opened.commitLog.trimFingerprints({ bytesMax: 600_000, retain });
+      assert.ok(asked.length > 20_000 && asked.length < 55_000, 'so many that the rest takes no more');
+      await opened.reopen();
+      const left = (await listed()).filter(({ user }) => user === 3).map(({ packetId }) => packetId);
+      assert.deepEqual(left.filter((packetId) => kept.has(packetId)).sort((a, b) => a - b), [1, 4_321, 50_001]); // biome-ignore format: short
+      assert.equal(left.length, 12 * each - asked.length + 2);
+      // What is in the log is not asked for.
+      await opened.commitLog.trimFingerprints({ bytesMax: 0, retain });
+      await opened.reopen();
+      const last = (await listed()).filter(({ user }) => user === 3).map(({ packetId }) => packetId);
+      assert.deepEqual(new Set(last.slice(0, -each)), new Set([1, 4_321, 50_001]));
+      assert.deepEqual(
+        last.slice(-each),
+        Array.from({ length: each }, (_, n) => 11 * each + n + 1),
+      );
     });
   });
 }

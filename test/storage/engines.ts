@@ -7,6 +7,8 @@ import { type Clock, systemClock } from '../../src/base/time/clock.ts';
 import type { Lease, LeaseName } from '../../src/domain/ports/coordination.ts';
 import type { Engine } from '../../src/domain/ports/engine.ts';
 import type { DataLocation, Maintenance } from '../../src/domain/ports/maintenance.ts';
+import type { RegistryStores } from '../../src/domain/ports/registry-stores.ts';
+import type { EmbeddedEngine } from '../../src/engines/embedded/embedded-engine.ts';
 import { openEmbeddedEngine } from '../../src/engines/embedded/open.ts';
 import { maintenance } from '../../src/engines/open.ts';
 import { layEmptyDatabase, tamper } from '../support/database.ts';
@@ -40,11 +42,23 @@ export interface EngineKind {
   open(options?: EngineOptions): Promise<OpenedEngine>;
 }
 
-export const engines: readonly EngineKind[] = [{ name: 'SQLite', maintenance, open: openEmbedded }];
+export const engines: readonly EngineKind[] = [sqliteEngine('SQLite', ({ stores }) => stores)];
 
-async function openEmbedded({ clock = systemClock, ...given }: EngineOptions = {}): Promise<OpenedEngine> {
+/** @param storesOf the stores that the suites use. */
+export function sqliteEngine(
+  name: string,
+  storesOf: (engine: EmbeddedEngine, clock: Clock) => RegistryStores,
+): EngineKind {
+  return { name, maintenance, open: (options) => openEmbedded(storesOf, options) };
+}
+
+async function openEmbedded(
+  storesOf: (engine: EmbeddedEngine, clock: Clock) => RegistryStores,
+  { clock = systemClock, ...given }: EngineOptions = {},
+): Promise<OpenedEngine> {
   const folder = given.data ?? (await newFolder());
   let embedded = await openEmbeddedEngine(folder, { clock });
+  let stores = storesOf(embedded, clock);
   let isOpen = true;
   const stop = async () => {
     if (isOpen) await embedded.close();
@@ -53,7 +67,7 @@ async function openEmbedded({ clock = systemClock, ...given }: EngineOptions = {
   return {
     data: folder,
     get stores() {
-      return embedded.stores;
+      return stores;
     },
     get commitLog() {
       return embedded.commitLog;
@@ -71,6 +85,7 @@ async function openEmbedded({ clock = systemClock, ...given }: EngineOptions = {
     reopen: async () => {
       await stop();
       embedded = await openEmbeddedEngine(folder, { clock });
+      stores = storesOf(embedded, clock);
       isOpen = true;
     },
     stop,

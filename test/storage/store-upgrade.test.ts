@@ -11,8 +11,8 @@ import { Caller } from '../../src/domain/callers/caller.ts';
 import { datapointsOf } from '../../src/domain/datapoints/columns.ts';
 import { databaseFile, openConnection } from '../../src/engines/embedded/database/connection.ts';
 import { NodeSqliteDialect } from '../../src/engines/embedded/database/dialect.ts';
+import { migrations } from '../../src/engines/embedded/database/migrations/migrations.ts';
 import { openEmbeddedEngine } from '../../src/engines/embedded/open.ts';
-import { migrations } from '../../src/engines/shared/registry/migrations/migrations.ts';
 
 let folder: string;
 
@@ -56,8 +56,7 @@ test('datapoints of a log of single rows are read in their order, and seqs go on
     texts: [],
     rulesSkipped: [],
     receipts: [],
-    publishes: new Float64Array(),
-    publishedMs: Number.NaN,
+    publishes: new Uint32Array(),
   });
   assert.equal(seq, 5);
   await opened.close();

@@ -11,16 +11,23 @@ let emptyDatabase: Promise<Buffer> | undefined;
 
 /** Lays an empty database of this release into a new folder. The migrations that make it run once in a process. */
 export async function layEmptyDatabase(folder: string): Promise<void> {
-  emptyDatabase ??= makeEmptyDatabase();
-  await writeFile(join(folder, databaseFile), await emptyDatabase, { mode: 0o600, flag: 'wx' });
+  emptyDatabase ??= makeDatabase(async (empty) => (await openRegistryAlone(empty)).close());
+  await layDatabase(folder, await emptyDatabase);
 }
 
-async function makeEmptyDatabase(): Promise<Buffer> {
+/** Lays a database, as `makeDatabase` gave it, into a new folder. */
+export async function layDatabase(folder: string, file: Uint8Array): Promise<void> {
+  await writeFile(join(folder, databaseFile), file, { mode: 0o600, flag: 'wx' });
+}
+
+/**
+ * The database file that `make` leaves in a folder; it must close what it opened, which moves the write-ahead log into
+ * the file.
+ */
+export async function makeDatabase(make: (folder: string) => Promise<void>): Promise<Buffer> {
   const folder = await mkdtemp(join(tmpdir(), 'dundun-empty-'));
   try {
-    const { close } = await openRegistryAlone(folder);
-    // Moves the write-ahead log into the file.
-    close();
+    await make(folder);
     return await readFile(join(folder, databaseFile));
   } finally {
     await rm(folder, { recursive: true, force: true });

@@ -8,6 +8,7 @@ import { Passwords } from '../../src/domain/users/passwords.ts';
 import { Users } from '../../src/domain/users/users.ts';
 import { openRegistryAlone } from '../../src/engines/embedded/open.ts';
 import { SqlUserStore } from '../../src/engines/shared/registry/user-store.ts';
+import { layDatabase, layEmptyDatabase, makeDatabase } from './database.ts';
 
 /** Who calls: a user by name, or `guest`, which sends no token. */
 export type As = string;
@@ -16,7 +17,7 @@ export type As = string;
 export const password = 'talking drum';
 
 /** Those that every test server knows, beside guest. */
-export const people = ['admin', 'owner', 'stranger', 'sharer'] as const;
+const people = ['admin', 'owner', 'stranger', 'sharer'] as const;
 
 const passwords = new Passwords({ ids: randomIds, lengthMin: 8 });
 const sharedHash = cheapHash();
@@ -27,6 +28,17 @@ function cheapHash(): string {
   const tag = argon2Sync('argon2id', { message: password, nonce, tagLength: 32, ...cost });
   const [salt, hash] = [nonce, tag].map((bytes) => Buffer.from(bytes).toString('base64').replaceAll('=', ''));
   return `$argon2id$v=19$m=${cost.memory},t=${cost.passes},p=${cost.parallelism}$${salt}$${hash}`;
+}
+
+let databaseOfPeople: Promise<Buffer> | undefined;
+
+/** Lays a database with `people` into a new folder. They are the same users, made once, in all folders of a process. */
+export async function layPeople(folder: string, clock: Clock): Promise<void> {
+  databaseOfPeople ??= makeDatabase(async (made) => {
+    await layEmptyDatabase(made);
+    await addUsers(made, people, clock);
+  });
+  await layDatabase(folder, await databaseOfPeople);
 }
 
 /** Makes users with the shared password; `admin` in the name's place makes an admin. */

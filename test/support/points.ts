@@ -2,12 +2,8 @@
 // arrival) and the cursor after each.
 
 import type { StoredValue } from '../../src/domain/datapoints/datapoint.ts';
-import {
-  BatchBuilder,
-  type DatapointBatch,
-  type PublishFingerprint,
-  type PushReceipt,
-} from '../../src/domain/datapoints/datapoint-batch.ts';
+import { BatchBuilder, type DatapointBatch, type PushReceipt } from '../../src/domain/datapoints/datapoint-batch.ts';
+import type { PublishFingerprint } from '../../src/domain/datapoints/publish-fingerprint.ts';
 import type { SeriesCursor } from '../../src/domain/ports/series.ts';
 
 export interface Point {
@@ -28,18 +24,16 @@ export const nowMs = Date.UTC(2026, 0, 15, 12);
 export interface Beside {
   readonly receipts?: readonly PushReceipt[];
   readonly publishes?: readonly PublishFingerprint[];
-  /** When these were received. */
-  readonly publishedMs?: number;
 }
 
 export function batchOf(points: readonly Point[], beside: Beside = {}): DatapointBatch {
-  const { receipts = [], publishes = [], publishedMs = nowMs } = beside;
+  const { receipts = [], publishes = [] } = beside;
   const batch = new BatchBuilder(points.length);
   for (const { sensor, timestamp, received, value } of points) {
     batch.add(sensor, timestamp ?? Number.NaN, received ?? nowMs, value ?? 0);
   }
   for (const receipt of receipts) batch.addReceipt(receipt);
-  for (const publish of publishes) batch.addPublish(publish, publishedMs);
+  for (const publish of publishes) batch.addPublish(publish);
   return batch.build();
 }
 

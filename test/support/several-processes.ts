@@ -6,7 +6,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pino from 'pino';
 import { randomIds } from '../../src/base/ids.ts';
+import { RateLimitedLog } from '../../src/base/rate-limited-log.ts';
 import { systemClock } from '../../src/base/time/clock.ts';
+import { ClockWatch } from '../../src/base/time/clock-watch.ts';
 import { parseConfig } from '../../src/config/config.ts';
 import { countRows, type DatapointBatch } from '../../src/domain/datapoints/datapoint-batch.ts';
 import type { OutgoingMessage, Sender, SendOutcome } from '../../src/domain/notifications/outbox/sender.ts';
@@ -75,10 +77,12 @@ export class SeveralProcesses {
     const own: Listening = { handlers: undefined, commitLog: undefined };
     this.#listening.add(own);
     const engine = this.#engineOf(own, leases);
+    const log = new RateLimitedLog({ sink: pino({ level: 'silent' }), clock: systemClock });
+    const clocks = new ClockWatch({ clock: systemClock, log, steadyMs: 0 });
     const domain = await wireDomain({
-      ...{ clock: systemClock, ids: randomIds, engine, ownPorts: () => [] },
+      ...{ clock: systemClock, clocks, ids: randomIds, engine, ownPorts: () => [] },
       config: parseConfig({ DUNDUN_DATA_DIR: this.#folder, DUNDUN_ADMIN_PASSWORD: 'a password of the test' }),
-      log: pino({ level: 'silent' }),
+      log,
       overrides: { senders: new Map([['email', email]]) },
     });
     followAnnouncements(engine.coordination, domain);
@@ -152,12 +156,14 @@ export class SeveralProcesses {
       get lastPosition() {
         return commitLog.lastPosition;
       },
+      newestReceivedMs: () => commitLog.newestReceivedMs(),
       readAfter: (position) => commitLog.readAfter(position),
       confirm: (position, fence) => commitLog.confirm(position, fence),
       confirmedPosition: () => commitLog.confirmedPosition(),
       claimReceipt: (id, options) => commitLog.claimReceipt(id, options),
       releaseClaim: (id) => commitLog.releaseClaim(id),
       listFingerprints: () => commitLog.listFingerprints(),
+      trimFingerprints: (trim) => commitLog.trimFingerprints(trim),
     };
   }
 

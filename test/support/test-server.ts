@@ -15,8 +15,8 @@ import { databaseFile } from '../../src/engines/embedded/database/connection.ts'
 import type { DashboardFiles } from '../../src/http/dashboard/dashboard-files.ts';
 import { type RunningServer, readBuiltDashboard, type ServerOverrides, startServer } from '../../src/server.ts';
 import { type ApiDocument, documentedAnswers } from './api/documented-answers.ts';
-import { layEmptyDatabase, openDatabase } from './database.ts';
-import { type As, addUsers, password, people } from './people.ts';
+import { openDatabase } from './database.ts';
+import { type As, layPeople, password } from './people.ts';
 import { type Rows, RowsReader } from './rows.ts';
 
 /** What a request carries; at most one of `json`, `text` and `body`. */
@@ -42,6 +42,13 @@ export interface Answer {
   readonly body: any;
 }
 
+/** A line of the log; `suppressed` where it counts lines of its kind. */
+export interface LogLine {
+  readonly level: number;
+  readonly msg: string;
+  readonly suppressed?: number;
+}
+
 /** When the clock of a test begins: noon of a day in 2026, UTC. */
 const startMs = Date.UTC(2026, 0, 15, 12);
 
@@ -56,6 +63,8 @@ function readDashboardOnce(): Promise<DashboardFiles | undefined> {
 export class TestServer {
   readonly clock = new TurnedClock(startMs);
   readonly folder: string;
+  /** What the server logged: errors alone, or from the level of DUNDUN_LOG_LEVEL on. */
+  readonly logged: LogLine[] = [];
   /** What the server logged as an error since it was last looked at; there must be none at the end. */
   readonly errors: string[] = [];
   readonly #settings: Env;
@@ -77,8 +86,7 @@ export class TestServer {
     const folder = await mkdtemp(join(tmpdir(), 'dundun-test-'));
     const server = new TestServer(folder, settings, overrides);
     try {
-      await layEmptyDatabase(folder);
-      await addUsers(folder, people, server.clock);
+      await layPeople(folder, server.clock);
       await server.#start();
     } catch (error) {
       await rm(folder, { recursive: true, force: true });
@@ -169,6 +177,13 @@ export class TestServer {
     });
   }
 
+  /** Sets the wall clock ahead, or back where `ms` is negative, without that time passes. */
+  jump(ms: number): void {
+    this.clock.jump(ms);
+    // They may be good no longer.
+    this.#tokens.clear();
+  }
+
   /** A token of the user that is good now, got at the public door. */
   async token(username: string): Promise<string> {
     const known = this.#tokens.get(username);
@@ -194,7 +209,8 @@ export class TestServer {
       ...this.#settings,
       ...settings,
     };
-    const log = pino({ level: 'error', base: null }, { write: (line: string) => this.#note(line) });
+    const level = this.#settings['DUNDUN_LOG_LEVEL'] ?? 'error';
+    const log = pino({ level, base: null }, { write: (line: string) => this.#note(line) });
     this.#running = await startServer(parseConfig(env), {
       readDashboard: readDashboardOnce,
       ...this.#overrides,
@@ -206,9 +222,11 @@ export class TestServer {
   }
 
   #note(line: string): void {
-    if (this.errors.length < 100) this.errors.push(line);
+    const logged = JSON.parse(line) as LogLine;
+    if (this.logged.length < 10_000) this.logged.push(logged);
+    if (logged.level >= 50 && this.errors.length < 100) this.errors.push(line);
     // The process ends with the writer of the store; say why before it does.
-    if (line.includes('"level":60')) process.stderr.write(line);
+    if (logged.level === 60) process.stderr.write(line);
   }
 }
 

@@ -1,19 +1,17 @@
-// Triggers garbage collection for large buffers that are no longer used: parsed bodies, transferred columns. To the
-// engine each is a small object, so left alone it collects them late, and the process grows by hundreds of megabytes.
-// Code that releases many of them reports it here; each thread counts its own.
+// Triggers garbage collection for large buffers that are no longer used: parsed bodies, transferred columns. To V8
+// each is a small object, so V8 alone collects them late, and the process grows by hundreds of megabytes. Code that
+// releases many of them reports it here; each thread counts its own.
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { isMainThread } from 'node:worker_threads';
 import { limits } from '../../config/limits.ts';
 
 /**
- * The memory of a few requests: bounds what waits for a collection, and is reached often enough that a collection finds
- * little to copy.
+ * Released bytes after which a collection runs: about the memory of a few requests. Often enough that little garbage
+ * waits, and rare enough that a collection finds few live objects to copy.
  */
 const collectBytes = 4 * 1024 * 1024;
-/**
- * In threads with few other objects, every so many-th collection is a major one, for buffers that survived minor ones.
- */
+/** In threads other than the main one, every fourth collection is a major one, for buffers that survived minor ones. */
 const majorEvery = 4;
 
 setFlagsFromString('--expose-gc');
@@ -21,7 +19,7 @@ const collect = runInNewContext('gc') as (options: {
   readonly type: 'minor' | 'major';
   readonly flavor?: 'last-resort';
 }) => void;
-/** A thread is idle after so many milliseconds. */
+/** Milliseconds without work after which a thread counts as idle. */
 const restMs = 1_000;
 
 let resting: NodeJS.Timeout | undefined;
@@ -43,7 +41,10 @@ export function configureGarbageCollector(): void {
   setFlagsFromString(`--max-semi-space-size=${limits.threadYoungMib / 2}`);
 }
 
-/** Reports buffers of about so many bytes that are no longer used when this is called next. */
+/**
+ * Reports that about so many bytes of buffers will be unused when this is called next; collects once enough have
+ * gathered.
+ */
 export function reportReleasedBytes(bytes: number): void {
   spentBytes += bytes;
   clearTimeout(resting);
@@ -73,4 +74,9 @@ export function collectWhenIdle(): void {
 export function collectAfterStart(): void {
   spentBytes = 0;
   collect({ type: 'major', flavor: 'last-resort' });
+}
+
+/** As `collectAfterStart`, a second later: the start of the service must not wait for it. */
+export function collectSoonAfterStart(): void {
+  setTimeout(collectAfterStart, restMs).unref();
 }

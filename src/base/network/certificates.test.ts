@@ -17,7 +17,14 @@ const keyFile = join(folder, 'key.pem');
 const clock = new TurnedClock(0);
 const said: string[] = [];
 const say = (level: string) => (_fields: object, message: string) => said.push(`${level}: ${message}`);
-const log = { debug: say('debug'), info: say('info'), warn: say('warn'), error: say('error') };
+const log = {
+  debug: say('debug'),
+  info: say('info'),
+  warn: say('warn'),
+  error: say('error'),
+  fatal: say('fatal'),
+  audit: say('audit'),
+};
 
 const readAnew = 'info: the TLS certificate was read anew';
 const cannotBeUsed = 'error: the TLS certificate cannot be used; the one before stays';

@@ -31,15 +31,15 @@ export class Certificates {
   readonly #log: Log;
   readonly #servers: TlsServer[] = [];
   #options: SecureContextOptions;
-  /** State of the files when they were last read. */
+  /** State of the files when they were last read, as `#look` describes it. */
   #seen = '';
-  /** A newer state of the files, and since when they have it. */
+  /** A newer state of the files, and since when they have had it. */
   #changed: { readonly look: string; readonly sinceMs: number } | undefined;
   #timer: NodeJS.Timeout | undefined;
   #reading: Promise<void> | undefined;
   #isClosed = false;
 
-  /** @throws Error when the files cannot be used. */
+  /** @throws Error when the files are not a certificate and its key. */
   constructor(parts: { readonly files: CertificateFiles; readonly clock: Clock; readonly log: Log }) {
     this.#files = parts.files;
     this.#clock = parts.clock;
@@ -47,7 +47,7 @@ export class Certificates {
     this.#options = optionsOf(readFileSync(parts.files.certFile), readFileSync(parts.files.keyFile));
   }
 
-  /** Undefined where no certificate is set. @throws Error when it cannot be used. */
+  /** Returns undefined where no certificate is set. @throws Error when the certificate cannot be used. */
   static open(
     { tlsCert, tlsKey }: { readonly tlsCert: string; readonly tlsKey: string },
     parts: { readonly clock: Clock; readonly log: Log },
@@ -55,15 +55,15 @@ export class Certificates {
     return tlsCert === '' ? undefined : new Certificates({ ...parts, files: { certFile: tlsCert, keyFile: tlsKey } });
   }
 
-  /** The options for creating a server. */
+  /** The options to create a TLS server with. */
   get options(): SecureContextOptions {
     return this.#options;
   }
 
-  /** Gives the server every later certificate. */
+  /** Gives the server the present certificate and every later one. */
   keepFresh(server: TlsServer): void {
     this.#servers.push(server);
-    // The server may have been created with an earlier one.
+    // The server may have been created with an earlier certificate.
     server.setSecureContext(this.#options);
   }
 
@@ -91,7 +91,7 @@ export class Certificates {
   /** Reads changed files once they have stayed unchanged for a moment, so that they are complete. */
   async look(): Promise<void> {
     const look = await this.#look();
-    const nowMs = this.#clock.now();
+    const nowMs = this.#clock.elapsedMs();
     if (look === this.#seen) this.#changed = undefined;
     else if (this.#changed?.look !== look) this.#changed = { look, sinceMs: nowMs };
     else if (nowMs - this.#changed.sinceMs >= limits.certificateSettleMs) await this.reload();

@@ -73,7 +73,8 @@ function parseAny(text: string): number | undefined {
 }
 
 /** Formats a time as RFC 3339 in UTC; with a fraction only where it is not zero. */
-export function formatTimestamp(ms: number): string {
+export function formatTimestamp(atMs: number): string {
+  const ms = Math.floor(atMs);
   const hour = Math.floor(ms / hourMs);
   const inHour = ms - hour * hourMs;
   const second = Math.floor(inHour / 1000);
@@ -86,7 +87,7 @@ const hourMs = 3_600_000;
 const two = (number: number) => String(number).padStart(2, '0');
 const minutesAndSeconds = Array.from({ length: 3600 }, (_, n) => `${two(Math.floor(n / 60))}:${two(n % 60)}`);
 
-/** The last formatted hours: rows of datapoints have two times each, both of which advance slowly. */
+/** Cache of the last two formatted hours: a row of datapoints has two times, and both advance slowly. */
 const hours = [
   { hour: Number.NaN, text: '' },
   { hour: Number.NaN, text: '' },

@@ -1,6 +1,7 @@
-// Sessions of web pages (contract 2): a secret in a cookie, which can only be exchanged for new tokens. Each use
-// replaces it; a replaced secret that is used again ends the session, because somebody has copied it. Only hashes are
-// stored; a new password ends all sessions of a user. Bounded for each user: the oldest ends.
+// Refresh sessions of web pages (contract 2): a secret in a cookie, which can only be exchanged for new tokens. Each
+// use replaces the secret. If a replaced secret is used again the session ends, because somebody has copied it. Only
+// hashes are stored; a new password ends all sessions of a user. A user has a bounded number; beyond it the oldest
+// ends.
 import { createHash, createHmac } from 'node:crypto';
 import type { Ids } from '../../base/ids.ts';
 import { LruCache } from '../../base/memory/lru-cache.ts';
@@ -17,7 +18,7 @@ import type { RefreshSession, RefreshSessionStore } from './refresh-session-stor
 const familyBytes = 16;
 const secretBytes = 32;
 
-/** Where a session was begun or renewed. */
+/** From where a session was begun or renewed: User-Agent and address. */
 export interface SessionOrigin {
   readonly agent: string | undefined;
   readonly address: string;
@@ -28,7 +29,7 @@ export interface RefreshedSession {
   readonly id: string;
   /** The new secret. */
   readonly secret: string;
-  /** How long it is valid unless it is used, in milliseconds. */
+  /** Milliseconds for which the session lasts unless it is used before. */
   readonly leftMs: number;
 }
 
@@ -38,22 +39,25 @@ export class RefreshSessions {
   readonly #permissions: Permissions;
   readonly #coordination: Announcer;
   readonly #clock: Clock;
+  readonly #ages: Clock;
   readonly #ids: Ids;
   readonly #rotationKey: Uint8Array;
   #changes = 0;
-  /** By session id: when it was last found to be active. */
+  /** By session id: when it was last found to be active, by the monotonic clock. */
   readonly #known = new LruCache<string, number>({ weightMax: limits.usersCachedMax });
 
   /**
-   * @param parts.rotationKey derives each secret from the one before, so that tabs that renew at the same time get the
-   * same.
+   * @param parts.rotationKey derives each secret from the one before, so that browser tabs that renew at the same
+   * time get the same secret.
    */
   constructor(parts: {
     readonly store: RefreshSessionStore;
     readonly users: Users;
     readonly permissions: Permissions;
     readonly coordination: Announcer;
+    /** The clock by which sessions expire, and the one by which the expired are deleted. */
     readonly clock: Clock;
+    readonly ages: Clock;
     readonly ids: Ids;
     readonly rotationKey: Uint8Array;
   }) {
@@ -62,6 +66,7 @@ export class RefreshSessions {
     this.#permissions = parts.permissions;
     this.#coordination = parts.coordination;
     this.#clock = parts.clock;
+    this.#ages = parts.ages;
     this.#ids = parts.ids;
     this.#rotationKey = parts.rotationKey;
   }
@@ -82,12 +87,12 @@ export class RefreshSessions {
       ...{ createdMs: nowMs, lastUsedMs: nowMs, ...boundsOf(nowMs, nowMs + limits.refreshSessionLifetimeMs) },
       ...cut(origin),
     };
-    await this.#store.create(session, { max: limits.refreshSessionsPerUserMax, nowMs });
+    await this.#store.create(session, { max: limits.refreshSessionsPerUserMax, nowMs: this.#ages.now() });
     return { user, id, secret: textOf(bytes), leftMs: session.expiresMs - nowMs };
   }
 
   /**
-   * The session's user and the next secret.
+   * Renews the session: returns its user and the next secret.
    * @throws Refusal `unauthenticated` when the session has ended or does not exist.
    */
   async renew(secret: string, origin: SessionOrigin): Promise<RefreshedSession> {
@@ -95,7 +100,7 @@ export class RefreshSessions {
     const nowMs = this.#clock.now();
     const session = await this.#store.find(familyOf(bytes));
     const user = session && (await this.#users.findByKey(session.user));
-    const isOver = session === undefined || session.expiresMs <= nowMs;
+    const isOver = session === undefined || isExpired(session, nowMs);
     if (isOver || user === undefined || user.passwordVersion !== session.passwordVersion) throw over();
     const next = this.#follows(bytes);
     const hash = hashOf(bytes);
@@ -117,26 +122,29 @@ export class RefreshSessions {
     throw over();
   }
 
-  /** Whether the session is active; may be a moment out of date. */
+  /** Whether the session is active; the answer may be a second old (`userFreshMs`). */
   async isOn(id: string): Promise<boolean> {
-    const nowMs = this.#clock.now();
+    const nowMs = this.#clock.elapsedMs();
     if (nowMs - (this.#known.get(id) ?? Number.NEGATIVE_INFINITY) < limits.userFreshMs) return true;
     const changes = this.#changes;
     const session = await this.#store.findById(id);
-    const isOn = session !== undefined && session.expiresMs > nowMs;
+    const isOn = session !== undefined && !isExpired(session, this.#clock.now());
     // Not cached if a session was ended during the read.
     if (isOn && changes === this.#changes) this.#known.set(id, nowMs);
     return isOn;
   }
 
-  /** Ends the session; does nothing where it has ended. */
+  /** Ends the session; does nothing where it has ended already. */
   async end(secret: string): Promise<void> {
     const bytes = Buffer.from(secret, 'base64url');
     const session = await this.#store.find(familyOf(bytes));
     if (session !== undefined) await this.#end(session);
   }
 
-  /** The sessions of a user, the one used last first; for the user and admins. @throws Refusal `not-found`, `forbidden` */
+  /**
+   * The sessions of a user, the one used last first; for the user and admins. @throws Refusal `not-found`,
+   * `forbidden`
+   */
   async list(actor: Actor, userId: string): Promise<RefreshSession[]> {
     const user = await this.#requireSelfOrAdmin(actor, userId);
     return this.#store.list(user.key, this.#clock.now());
@@ -186,9 +194,14 @@ export class RefreshSessions {
   }
 }
 
-/** The end of a session that is used now: after some idle days, and at the latest at its fixed end. */
+/** When a session ends that is used now: after some idle days, and no later than its fixed end. */
 function boundsOf(nowMs: number, endsMs: number): { readonly expiresMs: number; readonly endsMs: number } {
   return { expiresMs: Math.min(nowMs + limits.refreshSessionIdleMs, endsMs), endsMs };
+}
+
+/** One that was used later than now was used while the clock was ahead, and would live longer than it was meant to. */
+function isExpired({ expiresMs, lastUsedMs }: RefreshSession, nowMs: number): boolean {
+  return expiresMs <= nowMs || lastUsedMs > nowMs + limits.clockDifferenceMsMax;
 }
 
 function cut({ agent, address }: SessionOrigin): SessionOrigin {

@@ -1,21 +1,21 @@
-// The memory for data being received: incomplete request bodies and MQTT packets. All share one budget, divided among
-// callers. Used by HTTP and MQTT. Together they never exceed it; one that makes no progress is cut, sooner where memory
-// is scarce; one beyond its caller's share is not read until there is room, for a bounded time.
+// The memory for data being received, by HTTP and MQTT: incomplete request bodies and packets. They share one budget,
+// divided among callers, and never exceed it. A body or packet beyond its caller's share is not read until there is
+// room, for a bounded time; one that makes no progress is cut, sooner where memory is scarce.
 import type { Clock } from '../../base/time/clock.ts';
 import { limits } from '../../config/limits.ts';
 import type { Caller } from './caller.ts';
 import type { Callers } from './callers.ts';
 import { FairShare } from './fair-share.ts';
 
-/** A body or packet that is being received. */
+/** The reserved memory of one body or packet that is being received. */
 export class ByteReservation {
   readonly caller: Caller;
   readonly #share: FairShare;
   readonly #onEnd: (reservation: ByteReservation) => void;
-  /** Cuts it because nothing more came. */
+  /** Cuts the body or packet, because nothing more came. */
   readonly cut: () => void;
   bytes = 0;
-  /** True while it is not read for want of memory: then it does not count as stalled. */
+  /** True while it is not read because memory is missing: then it does not count as stalled. */
   isWaiting = false;
   /** When its last bytes came, in milliseconds since 1970 UTC. */
   lastReceivedMs: number;
@@ -34,11 +34,13 @@ export class ByteReservation {
     this.lastReceivedMs = parts.nowMs;
   }
 
+  /** Adds bytes without checking the share. */
   count(bytes: number): void {
     this.#share.force(this.caller, bytes);
     this.bytes += bytes;
   }
 
+  /** Gives all bytes back. */
   end(): void {
     this.#share.release(this.caller, this.bytes);
     this.bytes = 0;
@@ -46,7 +48,7 @@ export class ByteReservation {
   }
 }
 
-/** A reservation that waits for more bytes. */
+/** A reservation that waits for room for more bytes. */
 interface BudgetWaiter {
   readonly bytes: number;
   readonly timer: NodeJS.Timeout;
@@ -62,7 +64,7 @@ export class ByteBudget {
     reserve: limits.receivedWaitingReserve,
   });
   readonly #open = new Set<ByteReservation>();
-  /** The one that has waited longest comes first. */
+  /** Waiting reservations, the longest waiting first. */
   readonly #waiting = new Map<ByteReservation, BudgetWaiter>();
   #looking: NodeJS.Timeout | undefined;
 
@@ -77,7 +79,7 @@ export class ByteBudget {
     });
   }
 
-  /** Bytes reserved now. */
+  /** Bytes reserved at present. */
   get held(): number {
     return this.#share.held;
   }
@@ -91,7 +93,7 @@ export class ByteBudget {
     const reservation = new ByteReservation({
       caller,
       share: this.#share,
-      nowMs: this.#clock.now(),
+      nowMs: this.#clock.elapsedMs(),
       cut,
       onEnd: (ended) => this.#forget(ended),
     });
@@ -100,10 +102,13 @@ export class ByteBudget {
     return reservation;
   }
 
-  /** Reserves more bytes; false where the caller's share is used up, and cutting stalled ones does not free enough. */
+  /**
+   * Reserves more bytes. Returns false where the caller's share is used up, and cutting stalled receptions does not
+   * free enough.
+   */
   take(reservation: ByteReservation, bytes: number): boolean {
     const { caller } = reservation;
-    reservation.lastReceivedMs = this.#clock.now();
+    reservation.lastReceivedMs = this.#clock.elapsedMs();
     if (!this.#share.allows(caller, bytes)) this.#cutSilent(limits.bodyStallScarceMs);
     if (!this.#share.allows(caller, bytes)) return false;
     reservation.count(bytes);
@@ -111,8 +116,8 @@ export class ByteBudget {
   }
 
   /**
-   * Reserves more bytes as soon as there is room; the caller stops reading meanwhile. Resolves to false where there is
-   * none in time, the reservation has ended, or too many of the caller's wait already.
+   * Reserves more bytes as soon as there is room; the caller stops reading meanwhile. Resolves to false where there
+   * is no room in time, the reservation has ended, or too many of the same caller wait already.
    */
   async wait(reservation: ByteReservation, bytes: number): Promise<boolean> {
     const { caller } = reservation;
@@ -131,12 +136,12 @@ export class ByteBudget {
     this.#waiterShare.release(reservation.caller, 1);
     clearTimeout(waiter.timer);
     reservation.isWaiting = false;
-    reservation.lastReceivedMs = this.#clock.now();
+    reservation.lastReceivedMs = this.#clock.elapsedMs();
     if (isRoom) reservation.count(waiter.bytes);
     waiter.resolve(isRoom);
   }
 
-  /** Resumes those who wait and have room now. */
+  /** Resumes waiting reservations for which there is room now. */
   #wake(): void {
     for (const [reservation, { bytes }] of this.#waiting) {
       if (this.#share.allows(reservation.caller, bytes)) this.#endWait(reservation, true);
@@ -145,12 +150,12 @@ export class ByteBudget {
 
   #look(): void {
     this.#cutSilent(limits.bodyStallMs);
-    // Other traffic may have freed memory of the shared budget.
+    // Other kinds of traffic may have freed memory of the shared budget.
     if (this.#waiting.size > 0) this.#wake();
   }
 
   #cutSilent(silentMs: number): void {
-    const sinceMs = this.#clock.now() - silentMs;
+    const sinceMs = this.#clock.elapsedMs() - silentMs;
     for (const reservation of this.#open)
       if (reservation.lastReceivedMs <= sinceMs && !reservation.isWaiting) reservation.cut();
   }

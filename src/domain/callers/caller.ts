@@ -1,6 +1,6 @@
 // The unit among which scarce things are shared: a signed-in user, or for guests an address. Every actor carries its
-// caller, which holds the counts, so that the hot path needs no look-up; only fair-share.ts changes them. Counts are
-// never negative.
+// caller, which holds the amounts, so that the hot path needs no look-up. Only fair-share.ts changes the amounts;
+// they are never negative.
 import type { GuestUsage } from './guest-usage.ts';
 import { RecentWork } from './recent-work.ts';
 
@@ -8,13 +8,13 @@ import { RecentWork } from './recent-work.ts';
 const sharedResources = [
   /** Open connections. */
   'connections',
-  /** Bytes of everything on its way in or out: the sum of those below whose name ends in Bytes. */
+  /** Bytes of everything on its way in or out: the sum of all kinds of bytes below but `deliveryBytes`. */
   'passingBytes',
   /** Bytes of incomplete request bodies and MQTT packets. */
   'bodyBytes',
-  /** Incomplete ones that wait for memory. */
+  /** Incomplete bodies and packets that wait for memory. */
   'bodyWaiters',
-  /** Imports under way. */
+  /** Imports in progress. */
   'imports',
   /** Password hashes in the queue. */
   'hashes',
@@ -43,35 +43,37 @@ export const addressKeyPrefix = 'address ';
 
 export class Caller {
   /**
-   * A user's id, or `address …` with the result of `canonicalAddress`. Also identifies the caller's Idempotency-Keys.
+   * A user's id, or `address …` with the result of `canonicalAddress`. Idempotency-Keys belong to this key, too.
    */
   readonly key: string;
   /** Amounts held, by `resourceIndex`. */
   readonly held: number[] = sharedResources.map(() => 0);
-  /** The main thread's time that its work took lately. */
+  /** How much time of the main thread its work took lately. */
   readonly recentWork = new RecentWork();
   /**
-   * The writer's round in which a push of the caller was refused: in that round all further pushes are too (writer.ts).
+   * The writer's round in which a push of the caller was refused. All its further pushes of that round are refused
+   * too (writer.ts).
    */
   refusedInRound = 0;
-  /** What an address has used today of guest's quotas; undefined for users and before the first use. */
+  /** What an address has used of guest's quotas today; undefined for users, and before the first use. */
   ofGuest: GuestUsage | undefined;
 
   constructor(key: string) {
     this.key = key;
   }
 
-  /** Whether it is a guest: an address, not a user. */
+  /** Whether the caller is a guest: an address, not a user. */
   get isGuest(): boolean {
-    return this.key.startsWith('address ');
+    return this.key.startsWith(addressKeyPrefix);
   }
 
+  /** Whether the caller holds any scarce thing, so that it must not be dropped. */
   get isHolding(): boolean {
     return this.held.some((amount) => amount > 0);
   }
 }
 
-/** The index in `held` of a scarce thing. */
+/** The index of a scarce thing in `held`. */
 export function resourceIndex(thing: SharedResource): number {
   return sharedResources.indexOf(thing);
 }

@@ -1,12 +1,12 @@
-// Shares one scarce thing among callers: queue entries, bytes of memory, connections. Asked before a caller is given
-// some of it. One caller alone may hold about `aloneMax`; however much some take, a part stays free for callers that
-// hold little; amounts are counted exactly.
+// Shares one scarce thing among callers: places in queues, bytes of memory, connections. Asked before a caller gets
+// some of it. A single caller may hold about `aloneMax`; however much some callers take, a part stays free for
+// callers that hold little. Amounts are counted exactly.
 import { type Caller, resourceIndex, type SharedResource } from './caller.ts';
 
 /**
  * A caller may hold a fixed multiple of what is free (dynamic thresholds, Choudhury and Hahne 1998). So nobody is
- * limited while enough is free; n callers that take all they get hold equal shares, and a part of one such share stays
- * free.
+ * limited while enough is free. n callers that take all they may hold equal shares, and a fraction of such a share
+ * stays free.
  */
 export class FairShare {
   readonly #slot: number;
@@ -16,8 +16,8 @@ export class FairShare {
   #held = 0;
 
   /**
-   * @param bounds `aloneMax`: what one caller may hold alone; `reserve`: what is kept for others beyond that; `within`:
-   * a larger budget that this one also takes from.
+   * @param bounds `aloneMax`: what a single caller may hold; `reserve`: what stays free for others beyond that;
+   * `within`: a larger budget that this one takes from as well.
    */
   constructor(
     thing: SharedResource,
@@ -43,11 +43,17 @@ export class FairShare {
     return caller.held[this.#slot] as number;
   }
 
-  /** Whether the caller may have so much more. */
+  /** Whether the caller may have this amount in addition. */
   allows(caller: Caller, amount: number): boolean {
     const free = this.#capacity - this.#held;
     const isAllowed = amount <= free && (caller.held[this.#slot] as number) + amount <= free * this.#multiple;
     return isAllowed && (this.#within === undefined || this.#within.allows(caller, amount));
+  }
+
+  /** Whether the caller holds less than its share would be if one caller alone could have `aloneMax`. */
+  isBelow(caller: Caller, aloneMax: number): boolean {
+    const free = aloneMax + aloneMax / this.#multiple - this.#held;
+    return (caller.held[this.#slot] as number) < free * this.#multiple;
   }
 
   /** Reserves the amount if the caller's share allows it. */
@@ -57,7 +63,9 @@ export class FairShare {
     return true;
   }
 
-  /** Reserves the amount whatever the caller's share: for things that cannot be refused and are bounded elsewhere. */
+  /**
+   * Reserves the amount even beyond the caller's share: for things that cannot be refused and are bounded elsewhere.
+   */
   force(caller: Caller, amount: number): void {
     (caller.held[this.#slot] as number) += amount;
     this.#held += amount;

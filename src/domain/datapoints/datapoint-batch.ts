@@ -1,29 +1,27 @@
 // Datapoints on their way into the store, in one buffer, because an object for each would cost more than storing it.
-// Made by the writer, taken by every engine; the embedded engine's log stores the buffer as it is.
+// Made by the writer, taken by every engine. The embedded engine's log stores the numbers packed, or as they are.
 import type { SensorKey } from '../devices/sensor.ts';
 import type { StoredValue } from './datapoint.ts';
 import type { PlainReadings } from './ingest/plain-readings.ts';
+import { encodeFingerprints, type PublishFingerprint } from './publish-fingerprint.ts';
 
 /** Records that a push under an `Idempotency-Key` was stored; stored in the push's own commit. */
 export interface PushReceipt {
-  /** Who pushed, the method and path, and the key, as one text. */
+  /** Caller, method and path, and the key, as one text (idempotency-guard.ts). */
   readonly id: string;
-  /** The caller within the id; the number of receipts is bounded for each. */
+  /** The caller in `id`, because the number of receipts is bounded for each caller. */
   readonly caller: string;
   /** SHA-256 of the body: the same key with another body is refused. */
   readonly bodyHash: string;
-  /** The answer, where it says more than that the push was stored. */
+  /** The answer; empty where it says only that the push was stored. */
   readonly answer: string;
   /** Milliseconds since 1970 UTC. */
   readonly atMs: number;
-}
-
-/** Identifies an MQTT publish by two hashes; stored in the datapoint's own commit. */
-export interface PublishFingerprint {
-  /** Hash of user, client id and packet id. */
-  readonly slot: number;
-  /** Hash of topic and payload. */
-  readonly content: number;
+  /**
+   * Receipts from before this are too old when it is stored, and may go; not stored. Undefined: `idempotencyHours`
+   * before `atMs`.
+   */
+  readonly sinceMs?: number;
 }
 
 /**
@@ -31,28 +29,30 @@ export interface PublishFingerprint {
  */
 export interface DatapointBatch {
   /**
-   * `rowNumbers` numbers for each datapoint: sensor, timestamp (NaN: none), received, value (NaN: the next of `texts`).
+   * `rowNumbers` numbers for each datapoint: sensor key, timestamp (NaN: none), time of receiving, value (NaN: the
+   * next of `texts`).
    */
   readonly rows: Float64Array;
   /** JSON texts of the values that are not numbers, in order. */
   readonly texts: readonly string[];
   readonly receipts: readonly PushReceipt[];
-  /** `fingerprintNumbers` numbers for each MQTT publish: slot, content. */
-  readonly publishes: Float64Array<ArrayBuffer>;
-  /** When the last of these was received; NaN where there are none. */
-  readonly publishedMs: number;
-  /** Ranges of datapoints for which no rule is evaluated: `rangeNumbers` numbers each, index in `rows` and count. */
+  /** Records of MQTT publishes (publish-fingerprint.ts). */
+  readonly publishes: Uint32Array<ArrayBuffer>;
+  /**
+   * Ranges of datapoints for which no rule is evaluated: `rangeNumbers` numbers each, the first datapoint and their
+   * count.
+   */
   readonly rulesSkipped: readonly number[];
 }
 
 /** Numbers of one datapoint in `rows`. Times are milliseconds since 1970 UTC. */
 export const rowNumbers = 4;
-/** Numbers of one fingerprint in `publishes`. */
-export const fingerprintNumbers = 2;
 /** Numbers of one range in `rulesSkipped`. */
 export const rangeNumbers = 2;
 
-/** Batches with at least so many datapoints use shared memory. */
+const noPublishes = new Uint32Array(0);
+
+/** Batches with at least so many datapoints are in shared memory. */
 const sharedFrom = 1_000;
 
 /** Fills a batch of a known number of datapoints. */
@@ -60,13 +60,12 @@ export class BatchBuilder {
   readonly #rows: Float64Array;
   readonly #texts: string[] = [];
   readonly #receipts: PushReceipt[] = [];
-  readonly #publishes: number[] = [];
-  #publishedMs = Number.NaN;
+  readonly #publishes: PublishFingerprint[] = [];
   readonly #rulesSkipped: number[] = [];
   #at = 0;
 
   constructor(datapoints: number) {
-    // Large batches are shared with the writer thread, because copying them would cost more than anything else here.
+    // Large batches are shared with the writer thread, because a copy would cost more than everything else here.
     const bytes = datapoints * rowNumbers * Float64Array.BYTES_PER_ELEMENT;
     this.#rows = new Float64Array(datapoints >= sharedFrom ? new SharedArrayBuffer(bytes) : new ArrayBuffer(bytes));
   }
@@ -99,16 +98,16 @@ export class BatchBuilder {
     this.#at = at;
   }
 
+  /** Adds the receipt of a push in this batch. */
   addReceipt(receipt: PushReceipt): void {
     this.#receipts.push(receipt);
   }
 
-  addPublish({ slot, content }: PublishFingerprint, receivedMs: number): void {
-    this.#publishes.push(slot, content);
-    this.#publishedMs = receivedMs;
+  addPublish(fingerprint: PublishFingerprint): void {
+    this.#publishes.push(fingerprint);
   }
 
-  /** Marks the datapoints added last: no rule is evaluated for them. */
+  /** Marks the `count` datapoints added last: no rule is evaluated for them. */
   addRulesSkipped(count: number): void {
     const rulesSkipped = this.#rulesSkipped;
     const first = this.#at / rowNumbers - count;
@@ -123,8 +122,7 @@ export class BatchBuilder {
       rows: this.#rows,
       texts: this.#texts,
       receipts: this.#receipts,
-      publishes: Float64Array.from(this.#publishes),
-      publishedMs: this.#publishedMs,
+      publishes: this.#publishes.length === 0 ? noPublishes : encodeFingerprints(this.#publishes),
       rulesSkipped: this.#rulesSkipped,
     };
   }

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Refusal } from '../../base/refusal.ts';
 import { TurnedClock } from '../../base/time/clock.ts';
+import { trusted } from '../../base/time/clock-watch.ts';
 import { LocalCoordination } from '../../engines/embedded/coordination/local-coordination.ts';
 import { RetentionJob } from './retention-job.ts';
 
@@ -44,7 +45,7 @@ function makeKeeper(datapoints: ReadonlyMap<number, number>, failures: ReadonlyM
     },
     defaultDays: undefined,
     bounds,
-    clock,
+    clock: trusted(clock),
     log: { error: (_: object, text: string) => errors.push(text), warn() {}, info() {}, debug() {} } as never,
   });
   const round = async (waitMs: number) => {

@@ -1,11 +1,13 @@
-// Removes datapoints older than their sensor keeps them, in hourly rounds of bounded steps with pauses. Each round asks
-// the store what there is to do, so a stop or a crash loses nothing; the most overdue sensors come first. Never touches
-// the last value of a sensor, nor datapoints that are not sealed. Its lease spares work and no more: what it removes is too
-// old for whoever removes it, and it writes nothing to the registry, so its steps carry no epoch.
+// Removes datapoints older than their sensor keeps them, in hourly rounds of bounded steps with pauses. Each round
+// asks the store what there is to do, so a stop or a crash loses nothing. The most overdue sensors come first. Never
+// removes the last value of a sensor, nor datapoints that are not sealed. Its lease only saves work: whichever
+// process removes datapoints, they are too old, and nothing is written to the registry. So its steps carry no epoch.
+// Rounds are planned by the monotonic clock, and wait while the wall clock cannot be trusted (decision 30): deleted
+// datapoints cannot be brought back.
 
 import type { Log } from '../../base/log.ts';
 import { isTransient, Refusal } from '../../base/refusal.ts';
-import type { Clock } from '../../base/time/clock.ts';
+import type { AgeClocks } from '../../base/time/clock-watch.ts';
 import { Schedule } from '../../base/time/schedule.ts';
 import type { SensorKey } from '../devices/sensor.ts';
 import type { Coordination, Lease } from '../ports/coordination.ts';
@@ -19,7 +21,7 @@ export interface SensorRetention {
 
 /** What retention needs of the registry. */
 export interface RetentionStore {
-  /** Sensors with keys after `after`, in order, one step. */
+  /** One step of the sensors with keys above `after`, in order of keys. */
   listSensors(step: { readonly after: SensorKey; readonly limit: number }): Promise<SensorRetention[]>;
 }
 
@@ -43,10 +45,11 @@ export class RetentionJob {
   readonly #coordination: Coordination;
   readonly #defaultDays: number | undefined;
   readonly #bounds: RetentionBounds;
-  readonly #clock: Clock;
+  readonly #clock: Pick<AgeClocks, 'elapsedMs' | 'forAge' | 'isSteady'>;
   readonly #log: Log;
   #timer: NodeJS.Timeout | undefined;
   #running: Promise<void> | undefined;
+  /** By the monotonic clock. */
   #dueMs: number;
   #isClosed = false;
   #removed = 0;
@@ -55,10 +58,10 @@ export class RetentionJob {
     readonly series: Pick<Series, 'removeBefore' | 'oldest'>;
     readonly retentionStore: RetentionStore;
     readonly coordination: Coordination;
-    /** For sensors and devices without a setting; undefined: for ever. */
+    /** Days for sensors and devices without a setting; undefined: for ever. */
     readonly defaultDays: number | undefined;
     readonly bounds: RetentionBounds;
-    readonly clock: Clock;
+    readonly clock: Pick<AgeClocks, 'elapsedMs' | 'forAge' | 'isSteady'>;
     readonly log: Log;
   }) {
     this.#series = parts.series;
@@ -68,7 +71,7 @@ export class RetentionJob {
     this.#bounds = parts.bounds;
     this.#clock = parts.clock;
     this.#log = parts.log;
-    this.#dueMs = parts.clock.now() + parts.bounds.retentionRetryMs;
+    this.#dueMs = parts.clock.elapsedMs() + parts.bounds.retentionRetryMs;
   }
 
   start(): void {
@@ -90,7 +93,7 @@ export class RetentionJob {
 
   /** Resolves when no round is due or in progress. */
   async idle(): Promise<void> {
-    while (!this.#isClosed && (this.#running !== undefined || this.#clock.now() >= this.#dueMs)) {
+    while (!this.#isClosed && (this.#running !== undefined || this.#clock.elapsedMs() >= this.#dueMs)) {
       this.#running ??= this.#round();
       await this.#running;
     }
@@ -98,21 +101,22 @@ export class RetentionJob {
 
   #wake(): void {
     if (this.#isClosed) return;
-    if (this.#clock.now() >= this.#dueMs) this.#running ??= this.#round();
+    if (this.#clock.elapsedMs() >= this.#dueMs) this.#running ??= this.#round();
     this.start();
   }
 
   async #round(): Promise<void> {
     // Plans the next round first; a failed one is repeated sooner.
-    this.#dueMs = this.#clock.now() + this.#bounds.retentionRoundMs;
+    this.#dueMs = this.#clock.elapsedMs() + this.#bounds.retentionRoundMs;
     const before = this.#removed;
     let lease: Lease | undefined;
     try {
-      // Where another process holds it, that one does this round.
-      lease = await this.#coordination.acquire('retention');
+      // Without the lease nothing is done: the process that holds it does this round.
+      if (this.#clock.isSteady()) lease = await this.#coordination.acquire('retention');
+      else this.#dueMs = this.#clock.elapsedMs() + this.#bounds.retentionRetryMs;
       if (lease !== undefined) await this.#removeAll(await this.#findOverdue(), lease);
     } catch (error) {
-      this.#dueMs = this.#clock.now() + this.#bounds.retentionRetryMs;
+      this.#dueMs = this.#clock.elapsedMs() + this.#bounds.retentionRetryMs;
       if (!(error instanceof Refusal && isTransient(error)))
         this.#log.error({ err: error }, 'removing expired datapoints failed; it is tried again');
     }
@@ -125,7 +129,7 @@ export class RetentionJob {
   /** Sensors with datapoints that are too old, the most overdue first. */
   async #findOverdue(): Promise<Schedule<Overdue>> {
     const overdue = new Schedule<Overdue>();
-    const nowMs = this.#clock.now();
+    const nowMs = this.#clock.forAge.now();
     for (let after: SensorKey = 0; !this.#isClosed; ) {
       const sensors = await this.#retentionStore.listSensors({ after, limit: this.#bounds.retentionSensorsStep });
       const kept = sensors.flatMap(({ sensor, days = this.#defaultDays ?? 0 }) =>
@@ -143,12 +147,12 @@ export class RetentionJob {
     const oldest = await this.#series.oldest(kept.map(({ sensor }) => sensor));
     for (const entry of kept) {
       const oldestMs = oldest.get(entry.sensor);
-      // The schedule's first entry is the most overdue.
+      // The schedule returns the lowest number first, which is the most overdue sensor.
       if (oldestMs !== undefined && oldestMs < entry.beforeMs) overdue.add(oldestMs - entry.beforeMs, entry);
     }
   }
 
-  /** Sensors take turns, so that one with very much to remove does not hold up the others. */
+  /** Removes from all overdue sensors in turns, so that one with very much to remove does not hold up the others. */
   async #removeAll(overdue: Schedule<Overdue>, lease: Lease): Promise<void> {
     const mayGoOn = () => !this.#isClosed && lease.isHeld;
     for (let entry = overdue.take(0); entry !== undefined && mayGoOn(); entry = overdue.take(0)) {
@@ -162,7 +166,7 @@ export class RetentionJob {
     }
   }
 
-  /** One turn of a sensor; true when more may be left. */
+  /** Removes from one sensor for one turn; returns true when more may be left. */
   async #removeSome({ sensor, beforeMs }: Overdue, mayGoOn: () => boolean): Promise<boolean> {
     for (let step = 0; step < this.#bounds.retentionStepsInTurn && mayGoOn(); step++) {
       const startMs = performance.now();

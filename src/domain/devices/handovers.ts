@@ -1,6 +1,6 @@
-// Hands devices over (contract 3). Takes effect at once: shares given by others end, and API keys of the former owner
-// lose the device. For some days the new owner may restore the shares, or give the device back as it was, so that
-// nobody has to keep a device from a stranger.
+// Hands devices over to other users (contract 3). A handover takes effect at once: shares that others gave end, and
+// API keys of the former owner lose the device. For `handoverDays` the new owner may restore the shares, or give the
+// device back as it was, so that nobody has to keep a device from a stranger.
 
 import { Refusal } from '../../base/refusal.ts';
 import type { Clock } from '../../base/time/clock.ts';
@@ -20,6 +20,7 @@ export class Handovers {
   readonly #permissions: Permissions;
   readonly #users: Users;
   readonly #clock: Clock;
+  readonly #ages: Clock;
   readonly #onKeysChanged: () => Promise<void>;
 
   /** @param parts.onKeysChanged called when API keys may name other devices than before. */
@@ -29,6 +30,8 @@ export class Handovers {
     readonly permissions: Permissions;
     readonly users: Users;
     readonly clock: Clock;
+    /** The clock by which a handover is too old to be undone. */
+    readonly ages: Clock;
     readonly onKeysChanged: () => Promise<void>;
   }) {
     this.#store = parts.store;
@@ -36,12 +39,14 @@ export class Handovers {
     this.#permissions = parts.permissions;
     this.#users = parts.users;
     this.#clock = parts.clock;
+    this.#ages = parts.ages;
     this.#onKeysChanged = parts.onKeysChanged;
   }
 
   /**
    * Hands the device over; allowed to its owner and admins.
-   * @throws Refusal `quota`, also where the owner has handed over, or the receiver was handed, as much as may be.
+   * @throws Refusal `quota`, also where the owner has handed over, or the receiver has been handed, as much as the
+   * bounds allow.
    */
   async handOver(actor: Actor, id: DeviceId, username: string): Promise<void> {
     this.#permissions.requireNoKey(actor, 'owners');
@@ -50,12 +55,12 @@ export class Handovers {
     const owner = await this.#users.getByName(username);
     assertMayOwn(owner.username, device);
     if (owner.key === device.ownerKey) return;
-    // What an admin hands over was decided for the receiver.
+    // An admin's handover is not counted, because the receiver did not ask for the device.
     const options = { forgetBeforeMs: this.#sinceMs(), isCounted: !actor.admin };
     await this.#change(device, (stamp) => this.#store.handOver(stamp, owner.key, options));
   }
 
-  /** Handovers to the actor that can still be undone, newest first. */
+  /** Handovers to the actor that can still be given back, newest first. */
   async listReceived(actor: Actor): Promise<Handover[]> {
     this.#requireSignedIn(actor);
     return this.#store.listReceived(actor.key, this.#sinceMs());
@@ -79,7 +84,7 @@ export class Handovers {
     }
     assertMayOwn(former.username, device);
     await this.#change(device, async (stamp) => {
-      // Its shares may have been kept meanwhile.
+      // Another request may have kept the shares, which ends the handover.
       if (!(await this.#store.giveBack(stamp, former.key))) throw notReceived(id);
     });
   }
@@ -103,7 +108,7 @@ export class Handovers {
   }
 
   #sinceMs(): number {
-    return this.#clock.now() - limits.handoverDays * dayMs;
+    return this.#ages.now() - limits.handoverDays * dayMs;
   }
 
   async #change(device: Device, write: (stamp: ModificationStamp) => Promise<void>): Promise<void> {

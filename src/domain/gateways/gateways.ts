@@ -1,5 +1,5 @@
-// Reading and changing gateways (spec 2.4, contract 6). Methods take the actor first; each asks the permission function
-// before it does anything. Gateways that MQTT asks for are cached, bounded.
+// Reading and changing gateways (spec 2.4, contract 6). Methods take the actor first; each asks the permission
+// function before it does anything. Gateways that MQTT asks for are cached, within a bound.
 
 import { inBatches } from '../../base/in-batches.ts';
 import { entryBytes, heapBytes } from '../../base/memory/heap-bytes.ts';
@@ -43,6 +43,7 @@ export class Gateways {
   readonly #users: Users;
   readonly #coordination: Announcer;
   readonly #clock: Clock;
+  readonly #ages: Clock;
   readonly #defaultVisibility: Visibility;
   readonly #known: LoadingCache<GatewayId, Gateway>;
 
@@ -55,6 +56,8 @@ export class Gateways {
     readonly users: Users;
     readonly coordination: Announcer;
     readonly clock: Clock;
+    /** The clock by which a handover counts no longer. */
+    readonly ages: Clock;
     readonly defaultVisibility: Visibility;
   }) {
     this.#store = parts.gatewayStore;
@@ -65,6 +68,7 @@ export class Gateways {
     this.#users = parts.users;
     this.#coordination = parts.coordination;
     this.#clock = parts.clock;
+    this.#ages = parts.ages;
     this.#defaultVisibility = parts.defaultVisibility;
     this.#known = new LoadingCache({
       load: (id) => this.#store.find(id),
@@ -79,17 +83,18 @@ export class Gateways {
     return this.#known.peek(id);
   }
 
+  /** The gateway, from the cache or the store; undefined where it does not exist. Checks no permission. */
   find(id: GatewayId): Promise<Gateway | undefined> {
     return this.#known.find(id);
   }
 
-  /** Drops the cache here and in other processes, because any gateway may have changed (a user was removed). */
+  /** Drops the cache here and in other processes, because the removal of a user may have changed any gateway. */
   async anyChanged(): Promise<void> {
     this.forgetAll();
     await this.#coordination.announce({ kind: 'gateway-changed' });
   }
 
-  /** Reads a gateway anew that another process has changed. */
+  /** Reloads a gateway that another process has changed. */
   reload(id: GatewayId): Promise<void> {
     return this.#known.refresh(id);
   }
@@ -124,7 +129,7 @@ export class Gateways {
     return this.#seen(await this.#require(actor, id, scope.gatewayView));
   }
 
-  /** A page of the gateways the actor may view, in order of creation. */
+  /** A page of the gateways that the actor may view, in order of creation. */
   async list(
     actor: Actor,
     query: { readonly q?: string | undefined; readonly limit: number; readonly offset: number },
@@ -137,7 +142,7 @@ export class Gateways {
     return { total: await this.#store.count(found), gateways: this.#page(page) };
   }
 
-  /** The existing gateways among the ids that the actor may view, in the order of the ids. */
+  /** The existing gateways among these ids that the actor may view, in the order of the ids. */
   async listVisible(actor: Actor, ids: readonly GatewayId[]): Promise<SeenGateway[]> {
     const found = new Map((await this.#store.listByIds(ids)).map((gateway) => [gateway.id, gateway]));
     const visible = ids.flatMap((id) => found.get(id) ?? []).filter((gateway) => this.#mayView(actor, gateway));
@@ -151,7 +156,7 @@ export class Gateways {
     await this.#change(id, () => this.#store.update(gateway.key, change, this.#clock.now()));
   }
 
-  /** Hands the gateway over; allowed to its owner and admins. */
+  /** Hands the gateway over; allowed to its owner and admins. @throws Refusal `quota`, `not-found`, `forbidden` */
   async setOwner(actor: Actor, id: GatewayId, username: string): Promise<void> {
     this.#permissions.requireNoKey(actor, 'owners');
     const gateway = await this.#get(id);
@@ -159,7 +164,8 @@ export class Gateways {
     const owner = await this.#users.getByName(username);
     assertMayOwn(owner.username, gateway);
     const nowMs = this.#clock.now();
-    const options = { forgetBeforeMs: nowMs - limits.handoverDays * dayMs, isCounted: !actor.admin };
+    const forgetBeforeMs = this.#ages.now() - limits.handoverDays * dayMs;
+    const options = { forgetBeforeMs, isCounted: !actor.admin };
     await this.#change(id, () => this.#store.setOwner(gateway.key, owner.key, nowMs, options));
   }
 
@@ -169,7 +175,7 @@ export class Gateways {
     this.#presence.forget(gateway.key);
   }
 
-  /** Handles a heartbeat of the gateway. */
+  /** Notes a heartbeat of the gateway. @throws Refusal `not-found`, `forbidden` */
   async beat(actor: Actor, id: GatewayId): Promise<void> {
     const gateway = await this.#get(id);
     this.#permissions.requireHeartbeat(actor, gateway);
@@ -188,7 +194,7 @@ export class Gateways {
     for await (const gateways of steps) for (const gateway of gateways) yield this.#seen(gateway);
   }
 
-  /** Filters search the store only, so a last_seen that is in memory is written first. */
+  /** Filters search the store only, so last-seen times in memory are written before a search by them. */
   async #makeReadyFor(filter: Filter): Promise<void> {
     const fields = filter.map(({ path }) => path.join('.'));
     if (fields.includes('connected')) {

@@ -1,6 +1,6 @@
-// Which gateways are connected by MQTT, and when each was last active (a heartbeat or any MQTT packet). Activity changes
-// memory only; the time is written when `lastSeenLagMsMax` has passed since the gateway's last write, and at a stop, so
-// that the stored time never lags behind by more.
+// Knows which gateways are connected by MQTT, and when each was last active (a heartbeat or any MQTT packet).
+// Activity changes memory only. The time is written when `lastSeenLagMsMax` has passed since the gateway's last
+// write, and at a stop, so that the stored time never lags behind by more.
 
 import { LruCache } from '../../base/memory/lru-cache.ts';
 import type { Clock } from '../../base/time/clock.ts';
@@ -10,14 +10,14 @@ import type { Actor } from '../users/user.ts';
 import type { Gateway, GatewayId, GatewayKey } from './gateway.ts';
 import type { GatewayStore, LastSeenUpdate } from './gateway-store.ts';
 
-/** A connection under a client id, with its present actor. */
+/** A connection under a client id; it knows its present actor. */
 export interface GatewayConnection {
   readonly actor: Actor;
 }
 
 interface LastSeen {
   atMs: number;
-  /** Undefined: not since the start. */
+  /** The time that was last written; undefined: none since the start. */
   writtenMs: number | undefined;
 }
 
@@ -28,7 +28,7 @@ export class Presence {
   /** By client id. Bounded by the number of MQTT connections. */
   readonly #connections = new Map<string, GatewayConnection>();
   readonly #seen = new LruCache<GatewayKey, LastSeen>({ weightMax: limits.gatewaysSeenMax });
-  /** Gateways whose time has to be written. */
+  /** Gateways whose time must be written. */
   readonly #due = new Set<GatewayKey>();
   #writing: Promise<void> | undefined;
 
@@ -42,12 +42,12 @@ export class Presence {
     this.#clock = parts.clock;
   }
 
-  /** The connection now has the client id. */
+  /** Notes that the connection now has the client id. */
   arrive(clientId: string, connection: GatewayConnection): void {
     this.#connections.set(clientId, connection);
   }
 
-  /** The connection has closed; ignored where another one has taken over its client id. */
+  /** Notes that the connection has closed. Ignored where another connection has taken over its client id. */
   leave(clientId: string, connection: GatewayConnection): void {
     if (this.#connections.get(clientId) === connection) this.#connections.delete(clientId);
   }
@@ -64,7 +64,7 @@ export class Presence {
     return seen === undefined ? gateway.lastSeenMs : Math.max(seen, gateway.lastSeenMs ?? 0);
   }
 
-  /** A packet came on the connection; it counts as activity of the gateway if the connection may act for it. */
+  /** Notes a packet on the connection. It counts as activity of the gateway if the connection may act for it. */
   noteActivity({ actor }: GatewayConnection, gateway: Gateway | undefined): void {
     if (gateway !== undefined && this.#permissions.mayActFor(actor, gateway)) this.noteSeen(gateway);
   }
@@ -75,7 +75,7 @@ export class Presence {
     const seen = this.#seen.get(gateway.key) ?? { atMs, writtenMs: undefined };
     if (seen.writtenMs === undefined) this.#seen.set(gateway.key, seen);
     seen.atMs = atMs;
-    if (seen.writtenMs !== undefined && atMs - seen.writtenMs < limits.lastSeenLagMsMax) return;
+    if (seen.writtenMs !== undefined && Math.abs(atMs - seen.writtenMs) < limits.lastSeenLagMsMax) return;
     this.#due.add(gateway.key);
     this.#writing ??= this.#write();
   }
@@ -85,7 +85,7 @@ export class Presence {
     this.#due.delete(gateway);
   }
 
-  /** Writes everything pending; at a stop, and before the stored times are searched. */
+  /** Writes all times that are not written; at a stop, and before the stored times are searched. */
   async flush(): Promise<void> {
     for (const [gateway, { atMs, writtenMs }] of this.#seen.entries()) if (atMs !== writtenMs) this.#due.add(gateway);
     this.#writing ??= this.#write();
@@ -97,7 +97,7 @@ export class Presence {
     await this.#writing;
   }
 
-  /** One write at a time, in parts; what becomes due meanwhile goes into the next. */
+  /** One write at a time, in parts. What becomes due meanwhile goes into the next write. */
   async #write(): Promise<void> {
     // In the next turn, so that a burst of heartbeats is one write.
     await new Promise<void>((resolve) => setImmediate(resolve));
@@ -111,7 +111,7 @@ export class Presence {
         seen.writtenMs = seen.atMs;
         updates.push({ gateway, atMs: seen.atMs });
       }
-      // A refusing disk is reported elsewhere; the next heartbeat writes again.
+      // If the disk refuses, other code reports that, and the next heartbeat writes again.
       await this.#store.saveLastSeen(updates).catch(() => this.#notWritten(keys));
     }
     this.#writing = undefined;

@@ -1,5 +1,5 @@
-// API keys (contract 2). A key is shown once, when it is created; only its hash is stored, so that reading the data
-// does not reveal it. Connections and sessions of a key end when it is revoked.
+// API keys (contract 2). A key is shown once, when it is created; only its hash is stored, so that the stored data
+// does not reveal it. Connections and sessions of a key end when the key is revoked.
 import { createHash } from 'node:crypto';
 import type { Ids } from '../../base/ids.ts';
 import { entryBytes, heapBytes } from '../../base/memory/heap-bytes.ts';
@@ -16,7 +16,7 @@ import type { Users } from '../users/users.ts';
 import { type ApiKey, type KeyDraft, keyScopesOf } from './key.ts';
 import type { KeyStore } from './key-store.ts';
 
-/** The user of a key, and its restriction of their rights. */
+/** A sign-in by key: the key's owner, and how the key restricts their rights. */
 export interface KeySignIn {
   readonly user: User;
   readonly keyScopes: KeyScopes;
@@ -28,13 +28,14 @@ const prefix = 'dundun_';
 const secretBytes = 32;
 const pattern = new RegExp(`^${prefix}[A-Za-z0-9_-]{43}$`);
 
-/** Whether the text has the form of an API key, which no token has. */
+/** Whether the text has the form of an API key. A token never has it. */
 export function isKeyText(text: string): boolean {
   return pattern.test(text);
 }
 
 interface CachedKey {
   readonly key: ApiKey;
+  /** By the monotonic clock. */
   readonly atMs: number;
 }
 
@@ -87,8 +88,8 @@ export class Keys {
   }
 
   /**
-   * Creates a key, which is returned only this once.
-   * @throws Refusal `forbidden` for a scope the actor does not have, `quota`.
+   * Creates a key. Its text is returned only this once.
+   * @throws Refusal `forbidden` for a scope that the actor does not have, `quota`.
    */
   async create(actor: Actor, draft: KeyDraft): Promise<{ readonly id: string; readonly key: string }> {
     this.#requireSignedIn(actor);
@@ -143,7 +144,7 @@ export class Keys {
     await this.#coordination.announce({ kind: 'keys-changed' });
   }
 
-  /** Drops the cache, because keys were changed elsewhere. */
+  /** Drops the cache, because another process changed keys. */
   forget(): void {
     this.#changes += 1;
     this.#known.clear();
@@ -153,7 +154,7 @@ export class Keys {
   async remove(actor: Actor, id: string): Promise<void> {
     this.#requireSignedIn(actor);
     const key = await this.#store.findById(id);
-    // Another user's key is reported as unknown.
+    // A key of another user is reported as unknown.
     if (key === undefined || key.owner !== actor.key) throw new Refusal('not-found', `You have no key ${id}.`);
     try {
       await this.#store.remove(id);
@@ -165,7 +166,7 @@ export class Keys {
   }
 
   /**
-   * The user of the key, at most a moment out of date; stores that the key was used.
+   * The sign-in by this key, at most `userFreshMs` out of date. Notes that the key was used.
    * @throws Refusal `unauthenticated` for a key that is unknown, revoked or expired.
    */
   async verify(text: string): Promise<KeySignIn> {
@@ -174,19 +175,19 @@ export class Keys {
     throw new Refusal('unauthenticated', 'The API key is not valid: it is unknown, revoked or expired.');
   }
 
-  /** The same; undefined for an invalid key. */
+  /** Like `verify`; undefined for an invalid key. */
   async find(text: string): Promise<KeySignIn | undefined> {
     const key = await this.#findByHash(hashOf(text));
     return key && this.#signInBy(key);
   }
 
-  /** The same by key id, for a key that was verified before; undefined when it is no longer valid. */
+  /** Like `find`, by the id of a key that was verified before; undefined when it is no longer valid. */
   async check(id: string): Promise<KeySignIn | undefined> {
     const key = await this.#store.findById(id);
     return key && this.#signInBy(key);
   }
 
-  /** Resolves when all uses are stored. */
+  /** Resolves when all uses of keys are stored. */
   async idle(): Promise<void> {
     await this.#writing;
   }
@@ -202,7 +203,7 @@ export class Keys {
 
   async #findByHash(hash: string): Promise<ApiKey | undefined> {
     const known = this.#known.get(hash);
-    const nowMs = this.#clock.now();
+    const nowMs = this.#clock.elapsedMs();
     if (known !== undefined && nowMs - known.atMs < limits.userFreshMs) return known.key;
     const changes = this.#changes;
     const key = await this.#store.findByHash(hash);
@@ -211,7 +212,7 @@ export class Keys {
     return changes === this.#changes ? key : this.#store.findByHash(hash);
   }
 
-  /** Once a minute at most, and independent of the request; if it fails, the use is not recorded. */
+  /** Stores a use, once a minute at most and without delaying the request. If that fails, the use is not recorded. */
   #noteUse(key: ApiKey): void {
     const nowMs = this.#clock.now();
     const notedMs = this.#usesNoted.get(key.id) ?? key.lastUsedMs ?? Number.NEGATIVE_INFINITY;
@@ -236,8 +237,8 @@ export class Keys {
 }
 
 /**
- * Neither salt nor a slow hash is needed, because keys are random; looking a key up by its hash reveals nothing about
- * it.
+ * The hash of a key. Keys are random, so neither a salt nor a slow hash is needed, and looking a key up by its hash
+ * reveals nothing about it.
  */
 function hashOf(text: string): string {
   return createHash('sha256').update(text).digest('base64');

@@ -1,7 +1,8 @@
-// The port of the commit log: every datapoint in the order of commits, before and while it is sealed. The writer of ingest
-// appends to it, the watcher of rules follows it, and what other processes append comes from it to the feed. Every engine passes test/storage/commit-log.suite.ts.
+// The port of the commit log: every datapoint in the order of commits, before and while it is sealed. The writer of
+// ingest appends to it, the watcher of rules follows it, and the feed gets from it what other processes append. Every
+// engine passes test/storage/commit-log.suite.ts.
 import type { ArrivedDatapoint } from '../datapoints/datapoint.ts';
-import type { DatapointBatch, PublishFingerprint, PushReceipt } from '../datapoints/datapoint-batch.ts';
+import type { DatapointBatch, PushReceipt } from '../datapoints/datapoint-batch.ts';
 import type { OriginalMessage } from '../datapoints/feed.ts';
 import type { Readings } from '../datapoints/ingest/reading.ts';
 import type { SensorKey } from '../devices/sensor.ts';
@@ -9,8 +10,8 @@ import type { Fence } from './coordination.ts';
 
 /**
  * A position in the log, as this process follows it: the seq of the last datapoint before it, 0 before the first.
- * Positions can be compared and subtracted. An engine whose log has several writers numbers datapoints in the order in
- * which it follows them, and stores for a position how far it has read each writer's log.
+ * Positions can be compared and subtracted. An engine whose log has several writers numbers datapoints in the order
+ * in which this process follows them; for a position it stores how far it has read each writer's log.
  */
 export type LogPosition = number;
 
@@ -21,7 +22,7 @@ export interface LogEntry extends ArrivedDatapoint {
   readonly skipsRules: boolean;
 }
 
-/** A push that another process has committed: what delivery, live streams and rules need of it. */
+/** A push that another process has committed, with the fields that delivery, live streams and rules need. */
 export interface FollowedPush {
   readonly sensor: SensorKey;
   readonly readings: Readings;
@@ -37,57 +38,71 @@ export interface FollowedPush {
   readonly skipsRules: boolean;
 }
 
-/** A stored fingerprint of a publish, with its time of receiving in milliseconds since 1970 UTC. */
-export interface StoredFingerprint extends PublishFingerprint {
-  readonly atMs: number;
+/** How stored fingerprints are trimmed. */
+export interface FingerprintTrim {
+  /** Bytes that they may take. */
+  readonly bytesMax: number;
+  /** Returns those of some stored records that are still needed. */
+  readonly retain: (records: Uint32Array) => Uint32Array;
 }
 
 export interface CommitLog {
   /**
-   * Stores the batch as a whole or not at all; on disk when it resolves (I1). Calls are committed in their order.
+   * Stores the batch as a whole or not at all; it is on disk when this resolves (I1). Batches are committed in the
+   * order of the calls.
    * @returns the seq of the first datapoint; the others follow one by one.
    * @throws Refusal `storage` when the disk refuses.
    */
   append(batch: DatapointBatch): Promise<number>;
   /**
-   * True while sealing is behind: a batch of more than `catchUpDatapointsMax` would wait for it, and later batches
-   * behind that one. Smaller ones go on.
+   * True while sealing is behind. A batch of more than `catchUpDatapointsMax` would wait for sealing, and later
+   * batches behind it; smaller batches are committed.
    */
   readonly isCatchingUp: boolean;
   /** Called when `isCatchingUp` becomes false. */
   onCaughtUp: () => void;
   /**
-   * Called with what other processes have committed, in the order in which this process follows them, so that its feed has
-   * it; resolves when that is so. The engine goes on only then, with the next call and with the end of an `append` whose
-   * datapoints come behind these: so the feed has all in the order of positions (I3), and nothing gathers here (I4). Must
-   * be set before the engine follows others; an engine of one process never calls it.
+   * Called with what other processes have committed, in the order in which this process follows them; must resolve
+   * when the feed has it. The engine waits for that before the next call, and before an `append` ends whose
+   * datapoints come later. So the feed has everything in the order of positions (I3), and nothing gathers here (I4).
+   * Must be set before the engine follows others; an engine of one process never calls it.
    */
   onFollowed: (pushes: readonly FollowedPush[]) => Promise<void>;
-  /** Position after the newest datapoint. Synchronous, because the watcher asks with every push. */
+  /** The position after the newest datapoint. Synchronous, because the watcher asks with every push. */
   readonly lastPosition: LogPosition;
   /**
-   * The next datapoints after a position in order of commits, in one bounded step; empty where there are none. Those
-   * after the confirmed position are complete; of earlier ones some may be missing.
+   * When the datapoint that was committed last was received, by the wall clock of then, in milliseconds since 1970 UTC;
+   * undefined where none is stored. Asked at start, to compare the wall clock with it.
+   */
+  newestReceivedMs(): Promise<number | undefined>;
+  /**
+   * The next datapoints after a position in order of commits, in one bounded step; empty where there are none. After
+   * the confirmed position no datapoint is missing; before it some may be.
    */
   readAfter(position: LogPosition): Promise<LogEntry[]>;
   /**
-   * Confirms that all datapoints up to a position were evaluated. Later ones stay readable by `readAfter` even when they
-   * are sealed. undefined: there is no follower. Synchronous, because the engine stores it with its next commit.
-   * Without effect where the lease was taken with a greater epoch since.
+   * Confirms that all datapoints up to a position were evaluated. Later ones stay readable by `readAfter` even after
+   * they are sealed. undefined: nobody follows the log. Synchronous, because the engine stores the position with its
+   * next commit. Without effect where the lease was taken with a greater epoch since.
    */
   confirm(position: LogPosition | undefined, fence: Fence): void;
-  /** The confirmed position that is stored on disk; the next holder of the lease begins there. undefined: not known. */
+  /** The confirmed position on disk, at which the next holder of the lease begins; undefined: not known. */
   confirmedPosition(): Promise<LogPosition | undefined>;
   /**
-   * Claims an `Idempotency-Key` for a push that is to come, so that it is stored once whichever processes get its
-   * repeats: where another process has claimed it, waits for what comes of its push. Repeats in this process wait for
-   * the first by themselves.
-   * @returns the receipt of a push that was stored under the key after `sinceMs`; then nothing is claimed. undefined: it
-   * is claimed until the commit that stores its receipt, or until `releaseClaim`.
+   * Claims an `Idempotency-Key` for a push that is about to come, so that it is stored once, whichever processes get
+   * its repeats. Where another process has claimed the key, waits for the result of its push. Repeats within one
+   * process must wait by themselves (idempotency-guard.ts).
+   * @returns the receipt of a push that was stored under the key after `sinceMs`; then nothing is claimed. undefined:
+   * the key is claimed until the commit that stores its receipt, or until `releaseClaim`.
    */
   claimReceipt(id: string, options: { readonly sinceMs: number }): Promise<PushReceipt | undefined>;
   /** Ends the claim of a push that was not stored. */
   releaseClaim(id: string): Promise<void>;
-  /** The stored fingerprints of MQTT publishes, oldest first. */
-  listFingerprints(): Promise<Iterable<StoredFingerprint>>;
+  /** The stored records of MQTT publishes (publish-fingerprint.ts), oldest first; a record may come twice. */
+  listFingerprints(): Promise<Iterable<Uint32Array>>;
+  /**
+   * Where the stored records take more than `bytesMax`, deletes those that are not needed any more, oldest first. Records
+   * of datapoints that are not sealed stay, and do not count.
+   */
+  trimFingerprints(trim: FingerprintTrim): Promise<void>;
 }

@@ -1,6 +1,8 @@
-// The port for what MQTT stores: sessions with their subscriptions, queued messages, QoS 2 publishes without PUBREL, wills
-// and retained messages. Writes go into the commits of datapoints. The broker (aedes) calls the methods of the second part,
-// so their names are those of aedes's persistence interface. Every engine passes test/storage/mqtt-sessions.suite.ts.
+// The port for what MQTT stores: sessions with their subscriptions, queued messages, QoS 2 publishes without PUBREL,
+// wills and retained messages. Writes go into the commits of datapoints. The broker (aedes) calls the methods of the
+// second part, so their names are those of aedes's persistence interface. Every engine passes
+// test/storage/mqtt-sessions.suite.ts.
+import type { AgeClocks } from '../../base/time/clock-watch.ts';
 import type { UserKey } from '../users/user.ts';
 
 /** A packet of the broker. The store returns it with the fields that it was stored with. */
@@ -23,7 +25,7 @@ export interface StoredPacket {
   clientId?: string | undefined;
 }
 
-/** The client of a packet. aedes passes its connection, or in some calls an object that has only the id. */
+/** The client of a packet. aedes passes its connection, or in some calls an object with only the id. */
 export interface PacketClient {
   readonly id: string;
   /** False on the connection of a persistent session, true on that of a clean one. */
@@ -71,6 +73,14 @@ export interface RetainedCandidate {
   readonly payload: string | Uint8Array;
 }
 
+/** What a user's retained messages take, in bytes: `used` now, `amount` that some more would add, `limit` of the quota. */
+export interface RetainedCapacity {
+  readonly isAllowed: boolean;
+  readonly used: number;
+  readonly amount: number;
+  readonly limit: number;
+}
+
 /** A start of the broker; it takes a new id at every start. */
 export interface BrokerIdentity {
   readonly id: string;
@@ -90,7 +100,7 @@ export interface MqttQuota {
 
 export type MqttQuotaKind = keyof MqttQuota;
 
-/** What the engine needs to know about users and connections. */
+/** Rules and callbacks by which the engine learns what it needs to know about users and connections. */
 export interface MqttSessionRules {
   /** Whether a filter asks for topics of the form of `topic`: with a leading slash or without. */
   readonly matchesForm: (filter: string, topic: string) => boolean;
@@ -98,9 +108,15 @@ export interface MqttSessionRules {
   readonly mayReceive: (user: UserKey | undefined, message: RoutedMessage) => boolean;
   /** Whether a client is connected or connecting under this id. */
   readonly isInUse: (clientId: string) => boolean;
-  /** How long a session of this user is kept after its client has disconnected, in milliseconds; undefined: for ever. */
+  /**
+   * How long a session of this user is kept after its client has disconnected, in milliseconds; undefined: for ever.
+   */
   readonly expiryMsOf: (user: UserKey | undefined) => number | undefined;
-  /** The user guest: many clients share its quota, so half of its session bytes is divided evenly among its sessions. */
+  /** By which sessions are too old; without it, by the clock of the machine. */
+  readonly clocks?: AgeClocks;
+  /**
+   * The user guest. Many clients share its quota, so half of its session bytes is divided evenly among its sessions.
+   */
   readonly guest: UserKey;
   /** Called when a quota has refused something. */
   readonly onRefused: (user: UserKey, kind: MqttQuotaKind) => void;
@@ -108,39 +124,54 @@ export interface MqttSessionRules {
   readonly onQuotaChange: (listener: (user: UserKey) => void) => void;
 }
 
+/**
+ * A stored session belongs to one process: the one that its client was connected to last. What is asked for at every message,
+ * and what bounds one session, is answered without a promise, from the memory of the process that has the session. What a user's
+ * sessions and retained messages take together is a matter of all processes, and may take a promise.
+ */
 export interface MqttSessions {
-  /** Number of filters of stored sessions with QoS above 0. Held in memory, because every message asks for it. */
+  // --- Sessions of this process ---------------------------------------------------------------------------------
+
+  /** Number of filters of stored sessions with QoS above 0. */
   readonly storedFilters: number;
   /** Users who have stored sessions, each once. */
   sessionUsers(): Iterable<UserKey>;
-  /** The user whose session is stored under the client id, from memory; the session may have expired. */
+  /** The user whose session is stored under the client id; the session may have expired. */
   sessionOwner(clientId: string): UserKey | undefined;
-  /** The same, after an expired session was removed. */
+  /** Whether any stored session subscribes to this message and may receive it. Called for every message. */
+  hasSubscribers(message: RoutedMessage): boolean;
+  /**
+   * Whether the bounds of the stored session, and the user's quota as far as this process knows it, allow one more filter.
+   */
+  hasCapacityForFilter(clientId: string, filter: string): boolean;
+  /**
+   * Must be called when the client of a persistent session has disconnected; its time until expiry begins. Stored later: after
+   * a crash the time begins anew.
+   */
+  leaveSession(clientId: string): void;
+
+  // --- Stored, or the same for all processes --------------------------------------------------------------------
+
+  /** As `sessionOwner`, but first removes the session if it has expired. */
   findSessionOwner(clientId: string): Promise<UserKey | undefined>;
   /**
    * Creates the persistent session of this client id for the user, or continues theirs.
    * @throws Refusal `exists` when it is another user's, `busy` when there are too many sessions.
    */
   claimSession(clientId: string, user: UserKey): Promise<void>;
-  /** Call when the client of a persistent session has disconnected; its time until expiry begins. */
-  leaveSession(clientId: string): void;
-  /** Removes all that is stored of a session [MQTT-3.1.2-6]. */
+  /** Removes everything that is stored of a session [MQTT-3.1.2-6]. */
   endSession(clientId: string): Promise<void>;
   /** Removes all sessions and wills of a user, and the retained messages on topics that belong to the user alone. */
   forgetUser(user: UserKey, ownTopics: readonly { readonly from: string; readonly to: string }[]): Promise<void>;
+  /** Bytes that a user's quota allows for sessions; Infinity: no limit. */
+  sessionBytesMaxOf(user: UserKey): number;
   /** Whether a user's quota allows this many more bytes of a session. */
-  hasCapacityForBytes(user: UserKey, bytes: number): boolean;
-  /** Whether the bounds of the stored session allow one more filter. */
-  hasCapacityForFilter(clientId: string, filter: string): boolean;
-  /** Whether the user's quota allows these messages to be retained. */
-  allowsRetained(user: UserKey, packets: readonly RetainedCandidate[]): boolean;
-  /** Bytes of retained messages of a user: `used` now, `amount` that these packets would add, `limit` of the quota. */
-  retainedStockOf(
-    user: UserKey,
-    packets: readonly RetainedCandidate[],
-  ): { readonly amount: number; readonly used: number; readonly limit: number };
-  /** Whether any stored session subscribes to this message and may receive it. Called for every message. */
-  hasSubscribers(message: RoutedMessage): boolean;
+  hasCapacityForBytes(user: UserKey, bytes: number): Promise<boolean>;
+  /**
+   * Whether the user's quota allows these messages to be retained, each replacing the one of its topic. Answered at once
+   * where the engine knows it: the user's later messages wait for a promise.
+   */
+  capacityToRetain(user: UserKey, packets: readonly RetainedCandidate[]): RetainedCapacity | Promise<RetainedCapacity>;
   /** Queues a message for the stored sessions that subscribe to it. */
   enqueueForSubscribers(packet: StoredPacket): Promise<void>;
   /** Resolves when no session is due to expire and all writes are committed. */
@@ -160,7 +191,7 @@ export interface MqttSessions {
   subscriptionsByClient(client: PacketClient): Promise<Subscription[]>;
   subscriptionsByTopic(topic: string): Promise<TopicSubscription[]>;
   countOffline(): Promise<{ readonly subsCount: number; readonly clientsCount: number }>;
-  /** Called when a client with a clean session connects: removes all that is stored of its earlier session. */
+  /** Called when a client with a clean session connects: removes everything that is stored of its earlier session. */
   cleanSubscriptions(client: PacketClient): Promise<void>;
   getClientList(filter: string): AsyncIterable<unknown>;
   outgoingEnqueue(recipient: QueueRecipient, packet: StoredPacket): Promise<void>;
@@ -175,6 +206,9 @@ export interface MqttSessions {
   putWill(client: PacketClient, will: StoredPacket): Promise<void>;
   getWill(client: WillKey): Promise<StoredPacket | undefined>;
   delWill(client: WillKey): Promise<StoredPacket | undefined>;
-  /** Wills stored under broker ids that are not in the list: their broker ended without publishing them. */
+  /**
+   * Wills of brokers that ended without publishing them. The list has the broker ids that this process knows to be alive;
+   * the engine also leaves out those of other processes that are alive.
+   */
   streamWill(brokers?: Readonly<Record<string, unknown>>): AsyncIterable<unknown>;
 }

@@ -1,12 +1,12 @@
-// The counter that pushes of one user to one device are charged to. Updated at each commit, on an object that the
-// device holds, so that a push needs no look-up. Made and stored by push-charges.ts.
+// The counter that pushes of one user to one device are charged to. It is updated after each commit, on an object
+// that the device in memory holds, so that a push needs no look-up. push-charges.ts makes and stores it.
 import type { Caller } from '../callers/caller.ts';
 import { GuestUsage } from '../callers/guest-usage.ts';
 import type { DeviceKey } from '../device-key.ts';
 import type { ProtectedRecord } from '../permissions/permission.ts';
 import type { UserKey } from '../users/user.ts';
 
-/** Counted and not stored yet. */
+/** Amounts that were counted and are not stored yet. */
 export interface PendingCharge {
   readonly device: DeviceKey;
   readonly user: UserKey;
@@ -15,9 +15,9 @@ export interface PendingCharge {
   readonly bytes: number;
 }
 
-/** What one user has pushed and may push; no bound until it is loaded. */
+/** What one user has pushed in all, and how much they may push; without a bound until it is loaded. */
 export class PushAccount {
-  /** True for guest: shared among addresses. */
+  /** True for guest, whose account is shared among addresses. */
   readonly isShared: boolean;
   usedBytes = 0;
   bytesMax = Number.POSITIVE_INFINITY;
@@ -30,7 +30,7 @@ export class PushAccount {
   }
 }
 
-/** What strangers have pushed to one device. */
+/** What callers without a right of their own ("strangers") have pushed to one public device. */
 export class StrangerAllowance {
   usedBytes = 0;
   /** The caller who has pushed more than half, if any, and a lower bound of their bytes. */
@@ -51,11 +51,12 @@ export class StrangerAllowance {
     }
   }
 
-  /** A lower bound of what the caller has pushed since `forget`. */
+  /** A lower bound of what the caller has pushed since the last `forget`. */
   takenBy(caller: Caller): number {
     return caller === this.#most ? this.#mostBytes : 0;
   }
 
+  /** Starts the shares of callers anew; the sum stays. */
   forget(): void {
     this.#most = undefined;
     this.#mostBytes = 0;
@@ -87,19 +88,21 @@ export class PushCharge {
   #bytes = 0;
 
   constructor(
-    place: { readonly device: DeviceKey; readonly user: UserKey },
+    keys: { readonly device: DeviceKey; readonly user: UserKey },
     counts: { readonly account: PushAccount; readonly strangers: StrangerAllowance | undefined },
     onDue: (charge: PushCharge) => void,
   ) {
-    this.device = place.device;
-    this.user = place.user;
+    this.device = keys.device;
+    this.user = keys.user;
     this.account = counts.account;
     this.strangers = counts.strangers;
     this.#onDue = onDue;
   }
 
-  /** Called after the commit. */
+  /** Counts a push; called after its commit. */
   add({ datapoints, bytes }: PushedAmount, caller: Caller): void {
+    // A publish that clears a retained message, or an empty push with an Idempotency-Key: committed without a datapoint.
+    if (datapoints === 0) return;
     if (this.#datapoints === 0) this.#onDue(this);
     this.#datapoints += datapoints;
     this.#bytes += bytes;
@@ -112,7 +115,7 @@ export class PushCharge {
     this.strangers?.add(caller, bytes);
   }
 
-  /** Returns what is to be stored, which counts as stored from then on. */
+  /** Returns the amounts to be stored, and counts them as stored. */
   take(): PendingCharge {
     const { device, user } = this;
     const due = { device, user, isStranger: this.strangers !== undefined };

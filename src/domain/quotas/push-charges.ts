@@ -1,6 +1,7 @@
-// Charges datapoints to the user who pushes them (guest for all without a token). Pushes that are accepted only because
-// the device is public also count against the device's allowance for strangers, which never limits its owner. Counted
-// in memory at each commit without a look-up, and stored every few seconds; a crash loses no more than that.
+// Charges datapoints to the user who pushes them (to guest for all without a token). Pushes that are accepted only
+// because the device is public also count against the device's allowance for strangers, which never limits its owner.
+// Amounts are counted in memory after each commit, without a look-up, and stored every few seconds; a crash loses no
+// more than that.
 
 import type { Log } from '../../base/log.ts';
 import { LruCache } from '../../base/memory/lru-cache.ts';
@@ -45,7 +46,7 @@ export class PushCharges {
     this.#strangerBytesMax = parts.strangerBytesMax;
   }
 
-  /** The charge for pushes of the actor to the device; `refusalOf` decides whether it allows more. */
+  /** The charge for pushes of the actor to the device. `refusalOf` tells whether it allows more. */
   of(actor: Actor, device: ChargedDevice): PushCharge {
     const last = device.lastCharge;
     if (last !== undefined && last.user === actor.key) return last;
@@ -58,7 +59,7 @@ export class PushCharges {
         strangers: isStranger ? this.#allowanceOf(device.key) : undefined,
       };
       charge = new PushCharge({ device: device.key, user: actor.key }, counts, (due) => this.#noteDue(due));
-      // What a dropped charge has counted is written all the same.
+      // The amounts of a dropped charge are still written, because it stays in `#due`.
       if (device.charges.size >= limits.chargesPerDeviceMax) device.charges.clear();
       device.charges.set(actor.key, charge);
     }
@@ -66,7 +67,7 @@ export class PushCharges {
     return charge;
   }
 
-  /** Why the caller may not push more; undefined where they may. */
+  /** Why the caller may not push more; undefined where the caller may. */
   refusalOf({ account, strangers }: PushCharge, caller: Caller): Refusal | undefined {
     if (account.isShared || strangers !== undefined) {
       const refusal = this.#shareRefusal({ account, strangers }, caller);
@@ -84,7 +85,7 @@ export class PushCharges {
     return account.dayMax === Number.POSITIVE_INFINITY ? undefined : this.#dailyRefusal(account);
   }
 
-  /** An address of guests, or one among a device's strangers, may use as much as is left for the others. */
+  /** Refuses an address of guests, or a stranger of the device, that has more than is left for the others. */
   #shareRefusal(
     { account, strangers }: Pick<PushCharge, 'account' | 'strangers'>,
     caller: Caller,
@@ -103,7 +104,7 @@ export class PushCharges {
     return new Refusal('quota', detail, { quota });
   }
 
-  /** Resets strangers' shares on a new day. */
+  /** Resets the shares of strangers on a new day. */
   #startNewDay(): void {
     const day = this.#today();
     if (this.#day === day) return;
@@ -117,7 +118,7 @@ export class PushCharges {
     if (account !== undefined) void this.#load(user, account);
   }
 
-  /** Stores everything counted. */
+  /** Stores all amounts that are counted so far. */
   async flush(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -145,14 +146,14 @@ export class PushCharges {
       try {
         await this.#store.addCharges(some, day);
       } catch (error) {
-        // It stays counted in memory until the next start.
+        // The amounts stay counted in memory until the next start.
         this.#log.warn({ err: error }, 'what was pushed could not be counted for quotas');
       }
     }
-    // Reloads totals, which retention and removals may have decreased.
+    // Loads the totals again: retention and removals may have decreased them, and other processes have added to them.
     for (const user of users) {
       const account = this.#accounts.get(user);
-      if (account !== undefined && account.bytesMax !== Number.POSITIVE_INFINITY) await this.#load(user, account);
+      if (account !== undefined && isBounded(account)) await this.#load(user, account);
     }
   }
 
@@ -208,4 +209,8 @@ export class PushCharges {
   #today(): number {
     return Math.floor(this.#clock.now() / dayMs);
   }
+}
+
+function isBounded({ bytesMax, dayMax }: PushAccount): boolean {
+  return bytesMax !== Number.POSITIVE_INFINITY || dayMax !== Number.POSITIVE_INFINITY;
 }

@@ -1,5 +1,5 @@
-// Usage and limits of users. A record is charged to its owner. The store counts and refuses by itself in the commit of
-// the change, so that no protocol and no race can exceed a quota; this class reads quotas and lets admins set them.
+// Reading and setting quotas of users. A record is charged to its owner. The store counts and refuses by itself, in
+// the commit of the change, so that no protocol and no race can exceed a quota.
 import type { Log } from '../../base/log.ts';
 import { type QuotaKind, type QuotaLimits, quotaKinds } from '../../base/quota-kinds.ts';
 import { Refusal } from '../../base/refusal.ts';
@@ -32,13 +32,13 @@ export class Quotas {
     this.#log = parts.log;
   }
 
-  /** Writes the defaults; admins have no quotas. */
+  /** Writes the default limits. Admins have none. */
   async start(defaults: { readonly guest: QuotaLimits; readonly user: QuotaLimits }): Promise<void> {
     const none = Object.fromEntries(quotaKinds.map((kind) => [kind, undefined])) as QuotaLimits;
     await this.#store.putDefaults({ ...defaults, admin: none });
   }
 
-  /** The user's limits; undefined: no bound. For callers that count a kind by themselves. */
+  /** The user's limits; undefined: no bound. For code that counts a kind by itself. */
   async limitsOf(user: Pick<User, 'key'>): Promise<QuotaLimits> {
     const report = await this.#find(user.key);
     return Object.fromEntries(quotaKinds.map((kind) => [kind, report[kind].limit])) as QuotaLimits;
@@ -57,13 +57,13 @@ export class Quotas {
     }
   }
 
-  /** The actor's own; allowed with an API key. */
+  /** Usage and limits of the actor's user; allowed with an API key. */
   async ofActor(actor: Actor): Promise<QuotaReport> {
     this.#permissions.requireGuestAllowed(actor);
     return this.#find(actor.key);
   }
 
-  /** @throws Refusal `not-found`, `forbidden` unless the user or an admin asks. */
+  /** Usage and limits of a user. @throws Refusal `not-found`; `forbidden` unless the user or an admin asks. */
   async of(actor: Actor, id: string): Promise<QuotaReport> {
     this.#permissions.requireGuestAllowed(actor);
     const user = await this.#users.getById(id);
@@ -71,7 +71,7 @@ export class Quotas {
     throw new Refusal('forbidden', 'Only the user and admins see what somebody has.');
   }
 
-  /** The quotas of a list of users, for admins; for others an empty map. */
+  /** Usage and limits of several users, for admins; others get an empty map. */
   async ofAll(actor: Actor, users: readonly User[]): Promise<ReadonlyMap<UserKey, QuotaReport>> {
     return actor.admin ? this.#store.list(users.map(({ key }) => key)) : new Map();
   }
@@ -86,7 +86,10 @@ export class Quotas {
     const user = await this.#users.getById(id);
     if (!actor.admin) throw new Refusal('forbidden', 'Only an admin sets quotas.');
     await this.#store.putExceptions(user.key, exceptions);
-    this.#log.info({ admin: actor.username, username: user.username, quotas: exceptions }, 'quotas of a user were set');
+    this.#log.audit(
+      { admin: actor.username, username: user.username, quotas: exceptions },
+      'quotas of a user were set',
+    );
     this.apply(user.key);
     await this.#coordination.announce({ kind: 'quotas-changed', user: user.key });
   }
@@ -96,7 +99,7 @@ export class Quotas {
     for (const listener of this.#listeners) listener(user);
   }
 
-  /** Calls the listener after the quotas of a user were set. */
+  /** Registers a listener that is called after the quotas of a user were set. */
   onChange(listener: (user: UserKey) => void): void {
     this.#listeners.push(listener);
   }

@@ -1,6 +1,6 @@
 // The setting of guest access: chosen by an admin while the service runs, or fixed by the operator
-// (DUNDUN_GUEST_ACCESS), which takes precedence. A change is stored first, then takes effect at once for all protocols,
-// because all ask the same Permissions.
+// (DUNDUN_GUEST_ACCESS), which takes precedence. A change is stored first. It then takes effect at once for all
+// protocols, because all ask the same Permissions.
 import type { Log } from '../../base/log.ts';
 import { Refusal } from '../../base/refusal.ts';
 import type { GuestAccess, Permissions } from '../permissions/permission.ts';
@@ -49,21 +49,21 @@ export class GuestAccessSetting {
     this.#fixed = parts.fixed;
   }
 
-  /** Restores the stored choice. Called before any port opens, and when another process has stored one. */
+  /** Loads the stored choice. Called before the servers listen, and when another process has stored a choice. */
   async start(): Promise<void> {
     const chosen = (await this.#store.find(name)) as GuestAccess | undefined;
     this.#isChosen = chosen !== undefined;
     this.#permissions.guestAccess = this.#fixed ?? chosen ?? unlessChosen;
   }
 
-  /** @throws Refusal `forbidden` for all but admins. */
+  /** The present access. @throws Refusal `forbidden` for all but admins. */
   get(actor: Actor): GuestAccessState {
     this.#permissions.requireSettings(actor);
     const isFixed = this.#fixed !== undefined;
     return { access: this.#permissions.guestAccess, isFixed, isAnswered: isFixed || this.#isChosen };
   }
 
-  /** @throws Refusal `forbidden` for all but admins, `conflict` where the operator has fixed it. */
+  /** Chooses the access. @throws Refusal `forbidden` for all but admins, `conflict` where the operator has fixed it. */
   async set(actor: Actor, access: GuestAccess): Promise<void> {
     this.#permissions.requireSettings(actor);
     if (this.#fixed !== undefined) {
@@ -76,7 +76,7 @@ export class GuestAccessSetting {
     const before = this.#permissions.guestAccess;
     this.#isChosen = true;
     this.#permissions.guestAccess = access;
-    this.#log.info({ by: actor.username, before, access }, 'audit: guest access was chosen');
+    this.#log.audit({ by: actor.username, before, access }, 'audit: guest access was chosen');
     await this.#coordination.announce({ kind: 'guest-access-changed' });
     // Ends existing MQTT connections of guests.
     if (access === 'none')

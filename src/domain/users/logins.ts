@@ -1,5 +1,6 @@
-// Checks username and password for HTTP and MQTT. A verified login is cached for a while, because clients in the field
-// fetch a token before each call; repeated failures are slowed down, whichever process they are tried at. Both bounded.
+// Checks username and password for HTTP and MQTT. A verified login is cached for a while, because clients in the
+// field fetch a token before each call. Repeated failures are slowed down, counted over all processes. Both are
+// bounded.
 import { createHmac } from 'node:crypto';
 import type { Ids } from '../../base/ids.ts';
 import { LruCache } from '../../base/memory/lru-cache.ts';
@@ -20,9 +21,9 @@ export class Logins {
   readonly #clock: Clock;
   /** Random for each process, so that the cached HMACs are useless outside it. */
   readonly #key: Uint8Array;
-  /** HMAC of name, password and password hash → end of validity. */
+  /** By HMAC of name, password and password hash: until when the login counts as verified, by the monotonic clock. */
   readonly #remembered = new LruCache<string, number>({ weightMax: limits.loginsRememberedMax });
-  /** The same in every process, so that all of them count failures under one name. */
+  /** The same in every process, so that all of them count failures under the same key. */
   readonly #countingKey: Uint8Array;
   readonly #counts: SharedCounts;
 
@@ -32,7 +33,7 @@ export class Logins {
     readonly callers: Callers;
     readonly clock: Clock;
     readonly ids: Ids;
-    /** A stored key that all processes have. */
+    /** A stored key that is the same in all processes. */
     readonly rotationKey: Uint8Array;
     readonly counts: SharedCounts;
   }) {
@@ -47,37 +48,47 @@ export class Logins {
 
   /**
    * The user, when the password is right.
-   * @throws Refusal `malformed` for what is longer than any name or password, `unauthenticated`, `too-many` after repeated failures, `busy` when too many are being checked.
+   * @param login `isGone`: whether nobody waits for the outcome any more.
+   * @throws Refusal `malformed` for what is longer than any name or password, `unauthenticated`, `too-many` after repeated
+   * failures, `busy` when too many are being checked.
    */
   async verify(login: {
     readonly username: string;
     readonly password: string;
     readonly address: string;
+    readonly isGone?: (() => boolean) | undefined;
   }): Promise<User> {
     // Checked before anything is looked up, hashed or cached.
     assertLength(login.username, 'username', limits.knownUsernameCharsMax);
     assertLength(login.password, 'password', limits.knownPasswordCharsMax);
     const user = await this.#users.findByName(login.username);
-    // Includes the hash: a changed password or a removed user is thus never found in the cache.
+    // Includes the password hash, so that the cache never accepts a changed password or a removed user.
     const memory = hmacOf(this.#key, login.username, login.password, user?.passwordHash ?? '');
-    if (user !== undefined && (this.#remembered.get(memory) ?? 0) > this.#clock.now()) return user;
+    if (user !== undefined && this.#isRemembered(memory)) return user;
     // An HMAC, because these texts are of any length.
     const origin = { kind: 'failed-logins', key: hmacOf(this.#countingKey, login.username, login.address) } as const;
     await this.#assertNotSlowed(origin);
-    const right = await this.#passwords.verify(
-      login.password,
-      user?.passwordHash,
-      this.#callers.ofAddress(login.address),
-    );
-    // Other attempts may have failed while this one waited for its turn.
-    await this.#assertNotSlowed(origin);
-    if (!right || user === undefined) {
-      await this.#counts.add(origin, { forgetAfterMs: limits.loginFailureForgetMs });
-      throw new Refusal('unauthenticated', 'The username or the password is wrong.');
-    }
-    await this.#counts.remove(origin);
-    this.#remembered.set(memory, this.#clock.now() + limits.loginRememberedMs);
-    return user;
+    const asker = { caller: this.#callers.ofAddress(login.address), isGone: login.isGone };
+    return this.#passwords.inTurn(asker, async () => {
+      // Of many that wait with the same login one takes a hash, and its success lets in the others. A failure lets nobody
+      // know anything: each that is wrong takes a hash of its own (decision 32).
+      if (user !== undefined && this.#isRemembered(memory)) return user;
+      await this.#assertNotSlowed(origin);
+      const right = await this.#passwords.verify(login.password, user?.passwordHash);
+      // Other attempts may have failed meanwhile.
+      await this.#assertNotSlowed(origin);
+      if (!right || user === undefined) {
+        await this.#counts.add(origin, { forgetAfterMs: limits.loginFailureForgetMs });
+        throw new Refusal('unauthenticated', 'The username or the password is wrong.');
+      }
+      await this.#counts.remove(origin);
+      this.#remembered.set(memory, this.#clock.elapsedMs() + limits.loginRememberedMs);
+      return user;
+    });
+  }
+
+  #isRemembered(memory: string): boolean {
+    return (this.#remembered.get(memory) ?? 0) > this.#clock.elapsedMs();
   }
 
   async #assertNotSlowed(origin: CountKey): Promise<void> {

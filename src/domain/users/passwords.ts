@@ -1,10 +1,11 @@
-// Hashes passwords with argon2id in PHC form (contract 2). A few at once; waiting ones are shared among callers, who
-// take turns.
+// Hashes passwords with argon2id in PHC form (contract 2). Only a few are hashed at once; waiting ones are shared
+// among callers, who take turns.
 import { argon2, timingSafeEqual } from 'node:crypto';
 import type { Ids } from '../../base/ids.ts';
 import { Refusal } from '../../base/refusal.ts';
 import { hasCharsMax } from '../../base/text/text-length.ts';
 import { limits } from '../../config/limits.ts';
+import { type Asker, assertThere } from '../callers/asker.ts';
 import { Caller } from '../callers/caller.ts';
 import { FairQueue } from '../callers/fair-queue.ts';
 import { FairShare } from '../callers/fair-share.ts';
@@ -17,13 +18,13 @@ const parallelism = 1;
 const tagBytes = 32;
 const saltBytes = 16;
 
-/** Bounds for imported hashes: 256 MiB, some seconds at most. */
+/** Bounds for imported hashes: at most 256 MiB and some seconds each. */
 const foreign = { memoryKibMax: 262_144, passesMax: 16, parallelismMax: 16, bytesMax: 64 };
 
-/** Whether the most common passwords are refused as new ones. */
+/** Whether a new password may be one of the most common ones. */
 export type CommonPasswords = 'refuse' | 'allow';
 
-/** The caller of hashes for the command line and the first start. */
+/** The caller of hashes for the command line and for the first start. */
 const commandLine = new Caller('command line');
 
 export class Passwords {
@@ -33,6 +34,7 @@ export class Passwords {
   readonly #queue = new FairQueue({
     share: new FairShare('hashes', { aloneMax: limits.hashesWaitingMax, reserve: limits.hashesWaitingReserve }),
     atOnceMax: limits.hashesAtOnceMax,
+    waitMsMax: limits.hashesWaitMsMax,
   });
 
   constructor(options: { readonly ids: Ids; readonly lengthMin: number; readonly common?: CommonPasswords }) {
@@ -41,7 +43,9 @@ export class Passwords {
     this.#common = options.common ?? 'refuse';
   }
 
-  /** @throws Refusal `malformed` when the password is too short, too long or among the most common ones. */
+  /**
+   * Checks a new password. @throws Refusal `malformed` when it is too short, too long or among the most common ones.
+   */
   assertGood(password: string, { allowCommon = false }: { readonly allowCommon?: boolean | undefined } = {}): void {
     this.#assertLength(password);
     if (allowCommon || this.#common === 'allow' || !isCommonPassword(password)) return;
@@ -51,7 +55,7 @@ export class Passwords {
   }
 
   #assertLength(password: string): void {
-    // Checked first, because what follows examines each character.
+    // Checked first, because the next check examines each character.
     if (!hasCharsMax(password, limits.passwordCharsMax)) {
       throw new Refusal('malformed', `A password may have ${limits.passwordCharsMax} characters.`, {
         faults: [{ pointer: '/password', detail: `must have at most ${limits.passwordCharsMax} characters` }],
@@ -82,46 +86,56 @@ export class Passwords {
     throw new Refusal('malformed', `The password hash ${detail}.`, { faults: [{ pointer: '/passwordHash', detail }] });
   }
 
-  /** @returns a PHC string, `$argon2id$v=19$m=…,t=…,p=…$salt$hash`. */
+  /** Hashes a password. @returns a PHC string, `$argon2id$v=19$m=…,t=…,p=…$salt$hash`. @throws Refusal `busy` */
   async hash(password: string, caller: Caller = commandLine): Promise<string> {
     const salt = this.#ids.bytes(saltBytes);
-    const tag = await this.#derive(password, { salt, memoryKib, passes, parallelism, tagBytes }, caller);
+    const options = { salt, memoryKib, passes, parallelism, tagBytes };
+    const tag = await this.inTurn({ caller }, () => derive(password, options));
     return `$argon2id$v=19$m=${memoryKib},t=${passes},p=${parallelism}$${base64(salt)}$${base64(tag)}`;
   }
 
   /**
-   * Compares in constant time. Without a hash it takes as long as with one, so that the timing does not reveal which
-   * names exist.
+   * Does work that may verify a password when it is the asker's turn.
+   * @throws Refusal `busy` when too many of the asker wait, when its turn does not come in time, or when it has gone.
    */
-  async verify(password: string, phc: string | undefined, caller: Caller): Promise<boolean> {
-    const parameters = parsePhc(phc ?? nobodysHash);
-    if (parameters === undefined) return false;
-    const tag = await this.#derive(password, parameters, caller);
-    return timingSafeEqual(tag, parameters.tag) && phc !== undefined;
-  }
-
-  async #derive(password: string, options: DeriveOptions, caller: Caller): Promise<Buffer> {
-    if (!(await this.#queue.acquire(caller))) {
+  async inTurn<T>(asker: Asker, work: () => Promise<T>): Promise<T> {
+    if (!(await this.#queue.acquire(asker.caller, asker))) {
       throw new Refusal('busy', 'Too many sign-ins at once. Try again shortly.', {
         retryAfterS: limits.busyRetryAfterS,
       });
     }
     try {
-      return await new Promise<Buffer>((resolve, reject) => {
-        const parameters = {
-          message: password.normalize('NFC'),
-          nonce: options.salt,
-          parallelism: options.parallelism,
-          tagLength: options.tagBytes,
-          memory: options.memoryKib,
-          passes: options.passes,
-        };
-        argon2('argon2id', parameters, (error, tag) => (error === null ? resolve(tag) : reject(error)));
-      });
+      assertThere(asker);
+      return await work();
     } finally {
       this.#queue.release();
     }
   }
+
+  /**
+   * Compares in constant time. Without a hash it takes as long as with one, so that the timing does not reveal which
+   * names exist. Only within `inTurn`.
+   */
+  async verify(password: string, phc: string | undefined): Promise<boolean> {
+    const parameters = parsePhc(phc ?? nobodysHash);
+    if (parameters === undefined) return false;
+    const tag = await derive(password, parameters);
+    return timingSafeEqual(tag, parameters.tag) && phc !== undefined;
+  }
+}
+
+function derive(password: string, options: DeriveOptions): Promise<Buffer> {
+  const parameters = {
+    message: password.normalize('NFC'),
+    nonce: options.salt,
+    parallelism: options.parallelism,
+    tagLength: options.tagBytes,
+    memory: options.memoryKib,
+    passes: options.passes,
+  };
+  return new Promise((resolve, reject) => {
+    argon2('argon2id', parameters, (error, tag) => (error === null ? resolve(tag) : reject(error)));
+  });
 }
 
 interface DeriveOptions {
@@ -134,7 +148,7 @@ interface DeriveOptions {
 
 const PHC = /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,3}),p=(\d{1,2})\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/;
 
-/** A hash that no password has; verified in place of a missing one. */
+/** A hash that no password has; verified where a user has no hash, or does not exist. */
 const nobodysHash = `$argon2id$v=19$m=${memoryKib},t=${passes},p=${parallelism}$AAAAAAAAAAAAAAAAAAAAAA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA`;
 
 function parsePhc(phc: string): (DeriveOptions & { readonly tag: Buffer }) | undefined {

@@ -1,5 +1,5 @@
-// Reading and changing users. Users are cached briefly, because every request needs one; changes by another process
-// (the command line) are seen when the cache entry has expired.
+// Reading and changing users. Users are cached for a second, because every request needs one. Other server processes
+// announce their changes; changes by the command line are seen when the cache entry has expired.
 
 import type { Ids } from '../../base/ids.ts';
 import { entryBytes, heapBytes, textHeapBytes } from '../../base/memory/heap-bytes.ts';
@@ -27,15 +27,16 @@ import { assertUsername } from './username.ts';
 
 interface Cached {
   readonly user: User | undefined;
+  /** When it was read, by the monotonic clock. */
   readonly atMs: number;
 }
 
-/** A user to be created; without a password or a hash nobody can sign in as them. */
+/** A user to be created. Without a password or a hash nobody can sign in as this user. */
 export interface UserDraft extends UserProfile {
   readonly username: string;
   readonly admin: boolean;
   readonly password?: string | undefined;
-  /** This and the next two fields are imported: a PHC string of argon2id. */
+  /** PHC string of argon2id. This and the next two fields are for imported users. */
   readonly passwordHash?: string | undefined;
   readonly id?: string | undefined;
   readonly createdTime?: number | undefined;
@@ -60,9 +61,9 @@ export class Users {
     entriesMax: limits.usersCachedMax,
     weigh: ({ user }, name) => entryBytes + textHeapBytes(name) + heapBytes(user),
   });
-  /** Users being removed: they are no longer found. */
+  /** Users whose removal by this process is in progress: they are no longer found. */
   readonly #leaving = new Set<UserKey>();
-  /** The same by other processes. Bounded by their removals in progress. */
+  /** Users whom other processes are removing. Bounded by their removals in progress. */
   readonly #leavingElsewhere = new Set<UserKey>();
 
   constructor(parts: {
@@ -81,17 +82,23 @@ export class Users {
     this.#coordination = parts.coordination;
   }
 
-  /** Increases with every change of a user that is heard of, so that caches that depend on users are dropped at once. */
+  /**
+   * Increases with every change of a user that this process learns of, so that caches that depend on users are
+   * dropped at once.
+   */
   get changes(): number {
     return this.#changes;
   }
 
-  /** The actor for the user, optionally restricted to an API key. Guest without an address is one caller of its own. */
+  /**
+   * The actor for the user, optionally restricted to an API key. Guest gets a caller of its own here, which stands
+   * for no address.
+   */
   actorOf(user: User, keyScopes?: KeyScopes): Actor {
     return actorOf(user, this.#callers.ofUser(user), keyScopes);
   }
 
-  /** The user if it is in memory and fresh. */
+  /** The user, if it is in memory and fresh. */
   peekByName(username: string): User | undefined {
     return this.#peek(`name:${username}`);
   }
@@ -106,7 +113,7 @@ export class Users {
   }
 
   findByName(username: string): Promise<User | undefined> {
-    // No username is that long: neither looked up nor cached.
+    // No username is that long, so it is neither looked up nor cached.
     if (username.length > 2 * limits.knownUsernameCharsMax) return Promise.resolve(undefined);
     return this.#find(`name:${username}`, () => this.#store.findByName(username));
   }
@@ -139,15 +146,16 @@ export class Users {
     assertUsername(username);
     if (password !== undefined) this.#passwords.assertGood(password, { allowCommon });
     if (passwordHash !== undefined) this.#passwords.assertHash(passwordHash);
-    // Also before the first start has created guest: a user of that name would own what belongs to everybody.
+    // Checked by name, too, because guest may not exist before the first start, and a user of that name would own
+    // what belongs to everybody.
     const isTaken = username === guestUsername || (await this.#store.findByName(username)) !== undefined;
     if (isTaken) throw nameTaken(username);
     if (id !== undefined && (await this.#store.findById(id)) !== undefined) throw idTaken(id);
   }
 
   /**
-   * Creates a user; with `unlikeOthers` only where no existing name looks like it.
-   * @throws Refusal `malformed` for a bad name or password, `exists` when the name or id is taken.
+   * Creates a user; with `unlikeOthers`, only if no existing name looks like it.
+   * @throws Refusal `malformed` for a bad name or password, `exists` when the name or the id is taken.
    */
   async create(
     draft: UserDraft,
@@ -167,7 +175,7 @@ export class Users {
     );
   }
 
-  /** Changes profile and admin right; `change` computes them from the stored user. */
+  /** Changes profile and admin right; `change` computes both from the stored user. */
   async update(
     key: UserKey,
     change: (user: User) => { readonly profile: UserProfile; readonly admin: boolean },
@@ -181,7 +189,7 @@ export class Users {
     }
   }
 
-  /** Runs the removal of a user, who is no longer found from its beginning on. */
+  /** Runs the removal of a user, who is not found any more from its beginning on. */
   async leave(user: User, removal: () => Promise<void>): Promise<void> {
     const { key, id, username } = user;
     const tell = (isLeaving: boolean) =>
@@ -198,7 +206,7 @@ export class Users {
     }
   }
 
-  /** Sets a new password; all earlier tokens and cached logins end, and with `endKeys` all API keys. */
+  /** Sets a new password. All earlier tokens and cached logins end, and with `endKeys` also all API keys. */
   async setPassword(
     username: string,
     password: string,
@@ -227,8 +235,8 @@ export class Users {
   }
 
   /**
-   * Creates the users of every installation: guest, and an admin where there is none. Of several processes that start at
-   * once one makes them.
+   * Creates the users of every installation: guest, and an admin where there is none. If several processes start at
+   * once, only one creates them.
    */
   async ensureFirst(admin: {
     readonly password: string;
@@ -239,18 +247,18 @@ export class Users {
       await unlessExists(this.#create({ ...made, username: guestUsername, admin: false }));
       guest = await this.getByName(guestUsername);
     }
-    // The account `admin` may have been removed by another admin. It is looked for first, because counting starts the
-    // thread of searches, which the start of the service need not wait for.
+    // The account `admin` may have been removed by another admin. The look-up comes first, because counting starts
+    // the search thread, for which the start of the service need not wait.
     const isMissing = (await this.#store.findByName('admin')) === undefined && (await this.#store.countAdmins()) === 0;
     if (!isMissing) return { guest, adminMade: false };
     const draft = { username: 'admin', admin: true, password: admin.password };
-    // The operator's choice: a common password is only warned of, and the start does not fail.
+    // The operator has chosen the password: a common one causes only a warning, not a failing start.
     return { guest, adminMade: await unlessExists(this.create(draft, { allowCommon: true })) };
   }
 
   async #create(user: NewUser, options: { readonly unlikeOthers?: boolean } = {}): Promise<User> {
     try {
-      // A user may be created under the id of a removed one, whose tokens must not be valid for the new one.
+      // A user may be created with the id of a removed one, whose tokens must not be valid for the new user.
       await this.#store.create({ ...user, passwordVersion: this.#clock.now() }, options);
     } catch (error) {
       if (error instanceof Refusal && error.code === 'exists') throw nameTaken(user.username);
@@ -260,7 +268,7 @@ export class Users {
       this.#cache.delete(`id:${user.id}`);
     }
     const created = await this.getByName(user.username);
-    // Other processes may remember for a moment that there is nobody of this name.
+    // Other processes may have cached for a moment that nobody has this name.
     await this.#announce(created);
     return created;
   }
@@ -288,7 +296,7 @@ export class Users {
     return this.#coordination.announce({ kind: 'user-changed', user: { key, id, username } });
   }
 
-  /** Drops the user, who was changed. */
+  /** Drops a user who was changed. */
   forget(user: UserNames): void {
     this.#changes += 1;
     for (const name of [`key:${user.key}`, `id:${user.id}`, `name:${user.username}`]) this.#cache.delete(name);
@@ -304,7 +312,7 @@ export class Users {
     if (cached !== undefined && this.#isFresh(cached)) return this.#unlessLeaving(cached.user);
     for (;;) {
       const changes = this.#changes;
-      const atMs = this.#clock.now();
+      const atMs = this.#clock.elapsedMs();
       const user = await load();
       // A change committed during the read may be missing in it: reads again.
       if (changes !== this.#changes) continue;
@@ -319,11 +327,11 @@ export class Users {
   }
 
   #isFresh(cached: Cached): boolean {
-    return this.#clock.now() - cached.atMs < limits.userFreshMs;
+    return this.#clock.elapsedMs() - cached.atMs < limits.userFreshMs;
   }
 }
 
-/** Whether it was created here: false where another process was first. */
+/** Whether this process has created the record; false where another process was first. */
 async function unlessExists(creation: Promise<unknown>): Promise<boolean> {
   try {
     await creation;

@@ -1,8 +1,10 @@
-// The engine of one process and one data folder: SQLite, of which a thread of its own writes all that is written, and the
-// head in memory. Made by open.ts; the service knows it as an Engine.
+// The engine of one process and one data folder: SQLite, written by a thread of its own, and the head in memory. Made
+// by open.ts; the rest of the service sees only the interface Engine.
 import type { DatabaseSync } from 'node:sqlite';
 import type { Log } from '../../base/log.ts';
 import type { Clock } from '../../base/time/clock.ts';
+import { trusted } from '../../base/time/clock-watch.ts';
+import { limits } from '../../config/limits.ts';
 import type { DataUsage } from '../../domain/datapoints/ingest/storage-quota.ts';
 import type { Engine, EngineFigures, EngineObserver } from '../../domain/ports/engine.ts';
 import type { MqttSessionRules } from '../../domain/ports/mqtt-sessions.ts';
@@ -45,6 +47,7 @@ export class EmbeddedEngine implements Engine {
   readonly #clock: Clock;
   readonly #log: Log | undefined;
   readonly #folder: string;
+  readonly #head: Head;
   readonly #close: () => Promise<void>;
 
   constructor(parts: EmbeddedParts) {
@@ -71,6 +74,7 @@ export class EmbeddedEngine implements Engine {
     this.#clock = parts.clock;
     this.#log = parts.log;
     this.#folder = parts.folder;
+    this.#head = head;
     this.#close = parts.close;
   }
 
@@ -82,13 +86,16 @@ export class EmbeddedEngine implements Engine {
       writer: this.writer,
       reader: this.reader,
       quotas: { guest, quotaOf: (user) => quotaReads.of(user), onRefused },
-      clock: this.#clock,
+      clocks: rules.clocks ?? trusted(this.#clock),
       ...(this.#log && { log: this.#log }),
     });
   }
 
-  usage(): Promise<DataUsage> {
-    return measureUsage(this.#folder, this.reader);
+  async usage(): Promise<DataUsage> {
+    const { rows, textChars } = this.#head;
+    const unsealedBytes = rows * limits.sealedRowBytes + textChars * limits.sealedCharBytes;
+    const { isReserveInUse } = this.writer;
+    return { ...(await measureUsage(this.#folder, this.reader)), unsealedBytes, isReserveInUse };
   }
 
   seal(): Promise<void> {

@@ -5,6 +5,7 @@ import { Kysely } from 'kysely';
 import type { Log } from '../../base/log.ts';
 import { Refusal } from '../../base/refusal.ts';
 import { type Clock, systemClock } from '../../base/time/clock.ts';
+import { limits } from '../../config/limits.ts';
 import type { Registry } from '../shared/registry/registry.ts';
 import { sqlStores } from '../shared/registry/registry-stores.ts';
 import type { Tables } from '../shared/registry/tables.ts';
@@ -15,9 +16,11 @@ import { makeFolder } from './database/data-folder.ts';
 import { writeFailureOf } from './database/database-error.ts';
 import type { SqlValue } from './database/database-writer.ts';
 import { NodeSqliteDialect } from './database/dialect.ts';
+import { giveUpToStart, isShortToStart } from './database/disk-reserve.ts';
 import { lockFolder, unusable } from './database/folder-lock.ts';
 import { migrate } from './database/migrate.ts';
 import { assertNotNewer } from './database/open-data.ts';
+import { sqliteDialect } from './database/sql-dialect.ts';
 import { EmbeddedEngine } from './embedded-engine.ts';
 import { Head } from './head/head.ts';
 import { HeadLastSeen } from './head/head-last-seen.ts';
@@ -30,21 +33,45 @@ import { ReaderThread } from './threads/reader-thread-client.ts';
 import { SearchThread } from './threads/search-thread-client.ts';
 import { refusalOf, SqliteWriter } from './threads/writer.ts';
 
-/** @throws Refusal `conflict` when another server uses the folder, or a newer release wrote it. */
-export async function openEmbeddedEngine(
-  folder: string,
-  { clock = systemClock, log }: { readonly clock?: Clock; readonly log?: Log } = {},
-): Promise<EmbeddedEngine> {
+interface OpenOptions {
+  readonly clock?: Clock;
+  readonly log?: Log;
+}
+
+/**
+ * Gives up the reserve on the disk, step by step, where there is no other room to start.
+ * @throws Refusal `conflict` when another server uses the folder, or a newer release wrote it; `storage`.
+ */
+export async function openEmbeddedEngine(folder: string, options: OpenOptions = {}): Promise<EmbeddedEngine> {
   makeFolder(folder);
+  while (isShortToStart(folder) && giveUpToStart(folder));
+  for (;;) {
+    try {
+      return await openOnce(folder, options);
+    } catch (error) {
+      const { cause } = error as Error;
+      if (writeFailureOf(cause ?? error).isFull !== true || !giveUpToStart(folder)) throw error;
+    }
+  }
+}
+
+async function openOnce(folder: string, { clock = systemClock, log }: OpenOptions): Promise<EmbeddedEngine> {
   const unlock = lockFolder(folder);
   try {
     const path = join(folder, databaseFile);
-    await migrateFolder(folder);
-    moveEarlierDatapoints(path);
-    const reader = openConnection(path, { readOnly: true });
+    const database = await openMigrated(folder);
+    let reader: DatabaseSync;
+    try {
+      moveEarlierDatapoints(database);
+      reader = openConnection(path, { readOnly: true });
+    } finally {
+      // After the reader is open: with its last connection SQLite would remove the files of the write-ahead log.
+      database.close();
+    }
     // Before the writer starts, because the writer may begin to seal, and must keep what the watcher has not read.
     const followed = sharedFollowedSeq(reader);
     const writer = new SqliteWriter({ path, followed });
+    if (log !== undefined) logReserve(writer, { log, folder });
     const head = new Head();
     const lastSeen = new HeadLastSeen(head);
     writer.onSealed = (seq) => {
@@ -60,6 +87,7 @@ export async function openEmbeddedEngine(
     const read = new Kysely<Tables>({ dialect: new NodeSqliteDialect(reader) });
     const search = new SearchThread({ path, lastSeen });
     const registry: Registry = {
+      dialect: sqliteDialect,
       read,
       search: async (query, options) => (await search.run(toStatement(query.compile()), options)) as never,
       write: (queries, options) =>
@@ -85,6 +113,22 @@ export async function openEmbeddedEngine(
   }
 }
 
+function logReserve(writer: SqliteWriter, { log, folder }: { readonly log: Log; readonly folder: string }): void {
+  const wantedBytes = limits.reserveFileBytes;
+  writer.onReserve = (state, before) => {
+    if (state === 'in use') {
+      log.warn(
+        { folder },
+        'the disk is full: the service works in its reserve, and takes no datapoints until there is room',
+      );
+    } else if (before === 'in use') {
+      log.info({ folder }, 'the disk has room again: the reserve is taken back');
+    } else if (state === 'partial') {
+      log.warn({ folder, wantedBytes }, 'the disk has no room for all of the reserve');
+    }
+  };
+}
+
 /**
  * Opens the registry alone for a command-line verb, whether a server is running or not. Writes in short transactions
  * and needs no lock.
@@ -92,10 +136,10 @@ export async function openEmbeddedEngine(
  */
 export async function openRegistryAlone(folder: string): Promise<{ registry: Registry; close(): void }> {
   makeFolder(folder);
-  await migrateFolder(folder);
-  const database = openConnection(join(folder, databaseFile), { readOnly: false });
+  const database = await openMigrated(folder);
   const read = new Kysely<Tables>({ dialect: new NodeSqliteDialect(database) });
   const registry: Registry = {
+    dialect: sqliteDialect,
     read,
     search: async (query) => (await read.executeQuery(query.compile())).rows,
     write: async (queries) => {
@@ -121,16 +165,16 @@ function toStatement(query: { readonly sql: string; readonly parameters: readonl
   return { sql: query.sql, parameters: query.parameters as readonly SqlValue[] };
 }
 
-async function migrateFolder(folder: string): Promise<void> {
+async function openMigrated(folder: string): Promise<DatabaseSync> {
   const path = join(folder, databaseFile);
   let database: DatabaseSync | undefined;
   try {
     assertNotNewer(path);
     database = openConnection(path, { readOnly: false });
     await migrate(database);
+    return database;
   } catch (error) {
-    throw error instanceof Refusal ? error : unusable(folder, error);
-  } finally {
     database?.close();
+    throw error instanceof Refusal ? error : unusable(folder, error);
   }
 }

@@ -15,8 +15,14 @@ import { type HeaderCache, isHeadCut, type RequestHead, readHead } from './reque
 /** Pushes of one caller that are stored together, and whose answers are the same. */
 export class PushGroup {
   readonly pushes: Push[] = [];
+  /** How many it may have. */
+  readonly pushesMax: number;
   caller: Caller | undefined;
   securityHeaders: SecurityHeaderSet | undefined;
+
+  constructor(pushesMax: number) {
+    this.pushesMax = pushesMax;
+  }
 }
 
 /** Finds and stores pushes for connections. */
@@ -26,10 +32,14 @@ export interface PushHandler {
   readonly isClosing: boolean;
   /** Adds the usual pushes of one caller at the beginning of the bytes to `into`; returns the index after the last. */
   takeFrom(bytes: Buffer, socket: Socket, into: PushGroup): number;
-  /** Whose turn it must be for what Node.js parses. */
+  /** The caller in whose turns Node.js parses the connection's bytes. */
   callerOf(socket: Socket): Caller;
-  /** Stores them, all or none. */
-  store(group: PushGroup, done: AppendCallback): void;
+  /** Stores them, all or none. `busy`: there is no room for them, nothing of them was taken, and `done` is not called. */
+  store(group: PushGroup, done: AppendCallback): 'busy' | undefined;
+  /** Whether pushes of the caller may find room. Asked before anything is made of them. */
+  mayHaveRoom(caller: Caller): boolean;
+  /** Has a connection wait for room: it is called with `goOn`, or with `giveUp` where that takes too long. */
+  wait(connection: PushConnection, caller: Caller): void;
   /** The answers to stored pushes. */
   answerOf(group: PushGroup): string;
 }
@@ -40,11 +50,12 @@ type ServedSocket = Socket & { readonly _paused?: boolean };
 /**
  * - `free`: the next byte begins a request.
  * - `storing`: pushes wait for their commit.
+ * - `waiting`: pushes wait, unread, for room in the ingest queue.
  * - `node`: Node.js has a request that is incomplete or not answered.
  * - `full`: the client does not read its answers.
  * - `over`: the last answer was sent; further bytes are dropped.
  */
-type State = 'free' | 'storing' | 'node' | 'full' | 'over';
+type State = 'free' | 'storing' | 'waiting' | 'node' | 'full' | 'over';
 
 /** Name of Node.js's listener for the end of input. */
 const endListener = 'bound socketOnEnd';
@@ -58,13 +69,19 @@ export class PushConnection {
   readonly #onData = (piece: Buffer) => this.#take(piece);
   readonly #onDataForNode: (piece: Buffer) => void;
   #state: State = 'free';
-  /** False until the first request, which goes to Node.js: it applies its time-outs until then. */
+  /** False until Node.js has answered the first request: its time-outs apply until then. */
   #isKnown = false;
   /** Of the request that Node.js has: bytes that are missing, and whether its answer was sent. */
   #owed = 0;
   #isAnswered = false;
   /** A push whose body is missing: many clients send it separately. */
   #begun: Buffer | undefined;
+  /** Pushes that wait for room; how many may be taken at once; and since when they wait, by the clock of the event loop. */
+  #waiting: Buffer | undefined;
+  /** What could not be put back into the socket. */
+  #left: Buffer | undefined;
+  pushesMax: number = limits.fastPathPushesMax;
+  waitingSinceMs = Number.NaN;
   /** True when the client has closed its half and Node.js, which may then close the other, has not been told. */
   #isEndHeld = false;
 
@@ -101,7 +118,7 @@ export class PushConnection {
    * answers.
    */
   #takeEnd(): void {
-    if (this.#state === 'storing') {
+    if (this.#state === 'storing' || this.#state === 'waiting') {
       this.#isEndHeld = true;
       return;
     }
@@ -119,9 +136,9 @@ export class PushConnection {
     });
   }
 
-  /** True while pushes of the connection wait for their commit. */
+  /** True while pushes of the connection wait for their commit, or for room. */
   get isStoring(): boolean {
-    return this.#state === 'storing';
+    return this.#state === 'storing' || this.#state === 'waiting';
   }
 
   /** Gives an incomplete push to Node.js, which applies the time-outs for the rest. */
@@ -143,12 +160,22 @@ export class PushConnection {
     if (this.#owed > 0 || !this.#isAnswered || this.#state !== 'node') return;
     const socket = this.#socket;
     this.#state = socket.writable ? 'free' : 'over';
+    if (this.#left !== undefined) {
+      this.#beginLeft();
+      return;
+    }
     // Resumes the socket: held bytes begin the next request.
     if (socket.isPaused() && socket._paused !== true) socket.resume();
   }
 
   #take(piece: Buffer): void {
-    if (this.#state === 'storing' || this.#state === 'full' || this.#socket._paused === true) this.#hold(piece);
+    if (
+      this.#state === 'storing' ||
+      this.#state === 'waiting' ||
+      this.#state === 'full' ||
+      this.#socket._paused === true
+    )
+      this.#hold(piece);
     else if (this.#state === 'node') this.#goOn(piece);
     else if (this.#state === 'free') this.#begin(piece);
   }
@@ -157,7 +184,7 @@ export class PushConnection {
     const begun = this.#begun;
     const bytes = begun === undefined ? piece : Buffer.concat([begun, piece]);
     this.#begun = undefined;
-    const group = new PushGroup();
+    const group = new PushGroup(this.pushesMax);
     const end = this.#isKnown ? this.#handler.takeFrom(bytes, this.#socket, group) : 0;
     if (end > 0) {
       this.#store(group, bytes, end);
@@ -176,26 +203,89 @@ export class PushConnection {
   }
 
   #store(group: PushGroup, bytes: Buffer, end: number): void {
+    const caller = group.caller as Caller;
+    if (!this.#handler.mayHaveRoom(caller)) {
+      this.#wait(bytes, caller);
+      return;
+    }
     this.#state = 'storing';
-    const isMore = end < bytes.length;
-    if (isMore) this.#hold(bytes.subarray(end));
-    this.#handler.store(group, (error) => {
-      this.#state = 'free';
-      const socket = this.#socket;
-      if (socket.destroyed) return;
-      if (error !== undefined) {
-        // Nothing was stored: the framework tries again, and reports the reason if it fails.
-        this.#give(bytes.subarray(0, end));
-      } else if (socket.writable) {
-        socket.write(this.#handler.answerOf(group), 'latin1');
-        if (socket.writableLength > limits.fastPathAnswerBytesMax && !this.#isEndHeld) {
-          this.#waitForReader();
-          return;
-        }
+    if (end < bytes.length) this.#hold(bytes.subarray(end));
+    const stored = this.#handler.store(group, (error) => this.#afterCommit(group, bytes.subarray(0, end), error));
+    if (stored === 'busy') {
+      // There may be room for fewer.
+      this.pushesMax = Math.ceil(group.pushes.length / 2);
+      this.#wait(bytes.subarray(0, end), caller);
+      return;
+    }
+    this.pushesMax = limits.fastPathPushesMax;
+    this.waitingSinceMs = Number.NaN;
+  }
+
+  #afterCommit(group: PushGroup, bytes: Buffer, error: unknown): void {
+    this.#state = 'free';
+    const socket = this.#socket;
+    if (socket.destroyed) return;
+    if (error !== undefined) {
+      // Nothing was stored: the framework tries again, and reports the reason if it fails.
+      this.#give(bytes);
+    } else if (socket.writable) {
+      socket.write(this.#handler.answerOf(group), 'latin1');
+      if (socket.writableLength > limits.fastPathAnswerBytesMax && !this.#isEndHeld) {
+        this.#waitForReader();
+        return;
       }
-      if (this.#isEndHeld) this.#endToNode();
-      else if (socket.isPaused() && socket._paused !== true) socket.resume();
-    });
+    }
+    this.#readOnOrEnd();
+  }
+
+  /**
+   * There is no room for the pushes that these bytes begin with: they stay as they are until there may be, and nothing
+   * more is read from the connection.
+   */
+  #wait(bytes: Buffer, caller: Caller): void {
+    this.#state = 'waiting';
+    this.#waiting = bytes;
+    this.#socket.pause();
+    this.#handler.wait(this, caller);
+  }
+
+  /** There may be room: tries again. */
+  goOn(): void {
+    const bytes = this.#endWait();
+    if (bytes === undefined) return;
+    this.#begin(bytes);
+    if (this.#state === 'free') this.#readOnOrEnd();
+  }
+
+  /** There was no room in time: Node.js gets the first of the pushes, and the framework refuses it. */
+  giveUp(): void {
+    const bytes = this.#endWait();
+    if (bytes === undefined) return;
+    this.#give(bytes);
+    if (this.#isEndHeld && this.#left === undefined) this.#endToNode();
+  }
+
+  #endWait(): Buffer | undefined {
+    const bytes = this.#waiting;
+    this.#waiting = undefined;
+    this.#state = 'free';
+    return this.#socket.destroyed ? undefined : bytes;
+  }
+
+  /** Goes on with what could not be put back; Node.js hears of the end of input behind all of it. */
+  #beginLeft(): void {
+    const left = this.#left;
+    this.#left = undefined;
+    if (left === undefined || this.#state !== 'free') return;
+    this.#begin(left);
+    if (this.#left === undefined && (this.#state as State) === 'node') this.#endToNode();
+  }
+
+  #readOnOrEnd(): void {
+    const socket = this.#socket;
+    if (this.#left !== undefined) this.#beginLeft();
+    else if (this.#isEndHeld) this.#endToNode();
+    else if (socket.isPaused() && socket._paused !== true) socket.resume();
   }
 
   /** Resumes reading when the client has read its answers. */
@@ -211,6 +301,7 @@ export class PushConnection {
 
   /** Gives the first request to Node.js, with everything where its end is unknown. */
   #give(bytes: Buffer, head = readHead(bytes, 0, this.#handler.headers)): void {
+    this.waitingSinceMs = Number.NaN;
     if (head === undefined) {
       this.#leave();
       this.#toNodeInTurns(bytes);
@@ -237,6 +328,11 @@ export class PushConnection {
 
   /** Puts bytes back into the socket, to be read later. */
   #hold(piece: Buffer): void {
+    if (this.#socket.readableEnded) {
+      // Nothing can be put back once the client has closed its half.
+      this.#left = this.#left === undefined ? piece : Buffer.concat([piece, this.#left]);
+      return;
+    }
     this.#socket.pause();
     this.#socket.unshift(piece);
   }
@@ -251,7 +347,8 @@ export class PushConnection {
     while (at < bytes.length && !socket.destroyed) {
       const listeners = socket.rawListeners('data');
       if (!listeners.includes(this.#onDataForNode)) {
-        // Who has taken the connection over was given the piece before as all that came; a faulty one is read no more.
+        // Another listener has taken the connection over; it was given the bytes so far as all there are, so it would
+        // miss the rest, and the connection is cut. Without a listener, Node.js has found a fault and reads no more.
         if (listeners.length > 0) socket.destroy();
         return;
       }

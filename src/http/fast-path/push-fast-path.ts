@@ -7,6 +7,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { Server as TlsServer } from 'node:tls';
 import type { SecurityHeaderSet, SecurityHeaders } from '../../base/network/security-headers.ts';
+import { Refusal } from '../../base/refusal.ts';
 import type { Clock } from '../../base/time/clock.ts';
 import { limits } from '../../config/limits.ts';
 import type { Caller } from '../../domain/callers/caller.ts';
@@ -14,6 +15,7 @@ import type { AppendCallback } from '../../domain/datapoints/ingest/append.ts';
 import type { Ingest } from '../../domain/datapoints/ingest/ingest.ts';
 import { parsePlainReading } from '../../domain/datapoints/ingest/plain-reading.ts';
 import { Push } from '../../domain/datapoints/ingest/push.ts';
+import type { Writer } from '../../domain/datapoints/ingest/writer.ts';
 import type { Actor } from '../../domain/users/user.ts';
 import type { Authentication } from '../sign-in/auth.ts';
 import { PushConnection, type PushGroup, type PushHandler } from './push-connection.ts';
@@ -21,6 +23,7 @@ import { HeaderCache, type RequestHead, type RequestHeaders, readHead } from './
 
 export interface PushFastPathParts {
   readonly ingest: Ingest;
+  readonly writer: Pick<Writer, 'mayHaveRoom' | 'onceRoom'>;
   readonly authentication: Authentication;
   readonly securityHeaders: SecurityHeaders;
   readonly clock: Clock;
@@ -31,7 +34,7 @@ export interface PushFastPathParts {
 const devices = '/api/v2/devices/';
 const sensors = '/sensors/';
 const values = '/values';
-const nobodyTellsOfIt = {};
+const noExtras = {};
 
 export class PushFastPath implements PushHandler {
   readonly headers = new HeaderCache();
@@ -39,6 +42,9 @@ export class PushFastPath implements PushHandler {
   readonly #server: Server;
   readonly #connections = new Map<Socket, PushConnection>();
   #storing = 0;
+  /** Connections that wait for room, with what takes them out of the line. */
+  readonly #waiting = new Map<PushConnection, () => void>();
+  #looks: NodeJS.Timeout | undefined;
   #whenDrained: (() => void) | undefined;
   readonly #answers = new Map<SecurityHeaderSet, string>();
   #answersSecond = Number.NaN;
@@ -56,7 +62,10 @@ export class PushFastPath implements PushHandler {
       const connection = PushConnection.open(socket, fastPath);
       if (connection === undefined) return;
       fastPath.#connections.set(socket, connection);
-      socket.once('close', () => fastPath.#connections.delete(socket));
+      socket.once('close', () => {
+        fastPath.#connections.delete(socket);
+        fastPath.#leave(connection);
+      });
     });
     server.prependListener('request', ({ socket }: IncomingMessage, response: ServerResponse) =>
       fastPath.#connections.get(socket)?.onRequest(response),
@@ -77,13 +86,14 @@ export class PushFastPath implements PushHandler {
     return this.#storing > 0;
   }
 
-  /** True while pushes of this connection do. */
+  /** True while pushes of this connection wait for their commit. */
   isStoringOf(socket: Socket): boolean {
     return this.#connections.get(socket)?.isStoring === true;
   }
 
   /** Once closing: gives incomplete pushes to Node.js, and resolves when all others are answered. */
   drained(): Promise<void> {
+    this.#giveUpOld(0);
     for (const connection of this.#connections.values()) connection.giveBegun();
     return new Promise((resolve) => {
       if (this.#storing === 0) resolve();
@@ -93,7 +103,7 @@ export class PushFastPath implements PushHandler {
 
   takeFrom(bytes: Buffer, socket: Socket, into: PushGroup): number {
     let end = 0;
-    while (end < bytes.length && into.pushes.length < limits.fastPathPushesMax && !this.isClosing) {
+    while (end < bytes.length && into.pushes.length < into.pushesMax && !this.isClosing) {
       const head = readHead(bytes, end, this.headers);
       const push =
         head === undefined || head.end > bytes.length ? undefined : this.#pushOf(head, bytes, { socket, into });
@@ -108,13 +118,53 @@ export class PushFastPath implements PushHandler {
     return this.#parts.authentication.guestOf(socket, undefined).caller;
   }
 
-  store({ caller, pushes }: PushGroup, done: AppendCallback): void {
+  store({ caller, pushes }: PushGroup, done: AppendCallback): 'busy' | undefined {
     this.#storing += 1;
+    // Only a refusal at once means that nothing of it is in the queue.
+    let isAtOnce = true;
+    let isRefused = false;
     this.#parts.ingest.submitAll(caller as Caller, pushes, (error) => {
       this.#storing -= 1;
-      done(error);
+      isRefused = isAtOnce && error instanceof Refusal && error.code === 'busy';
+      if (!isRefused) done(error);
       if (this.#storing === 0) this.#whenDrained?.();
     });
+    isAtOnce = false;
+    return isRefused ? 'busy' : undefined;
+  }
+
+  mayHaveRoom(caller: Caller): boolean {
+    return this.#parts.writer.mayHaveRoom(caller);
+  }
+
+  wait(connection: PushConnection, caller: Caller): void {
+    const wasResumed = !Number.isNaN(connection.waitingSinceMs);
+    if (!wasResumed) connection.waitingSinceMs = performance.now();
+    const resume = () => {
+      this.#waiting.delete(connection);
+      connection.goOn();
+    };
+    this.#waiting.set(connection, this.#parts.writer.onceRoom(caller, { wasResumed, resume }));
+    this.#looks ??= setInterval(() => this.#giveUpOld(limits.pushWaitMsMax), limits.pushWaitLookMs).unref();
+  }
+
+  /** Refuses pushes that have waited so long, milliseconds: their clients are about to give up themselves. */
+  #giveUpOld(waitedMs: number): void {
+    const sinceMs = performance.now() - waitedMs;
+    for (const [connection, leave] of this.#waiting) {
+      if (connection.waitingSinceMs > sinceMs) continue;
+      leave();
+      this.#waiting.delete(connection);
+      connection.giveUp();
+    }
+    if (this.#waiting.size > 0) return;
+    clearInterval(this.#looks);
+    this.#looks = undefined;
+  }
+
+  #leave(connection: PushConnection): void {
+    this.#waiting.get(connection)?.();
+    this.#waiting.delete(connection);
   }
 
   /** The same bytes as Node.js's server would write. */
@@ -161,7 +211,7 @@ export class PushFastPath implements PushHandler {
     if (reading === undefined) return undefined;
     into.caller = actor.caller;
     into.securityHeaders = securityHeaders;
-    return new Push(sensorRef, [reading], this.#parts.clock.now(), nobodyTellsOfIt);
+    return new Push(sensorRef, [reading], this.#parts.clock.now(), noExtras);
   }
 
   /** The actor of a request; undefined where that is not known at once. */

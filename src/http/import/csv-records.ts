@@ -26,7 +26,12 @@ export interface CsvForm {
 const plain: CsvForm = { delimiter: ',', fieldsMax: 100, charsMax: limits.importLineCharsMax };
 
 /** The records; empty lines are skipped. */
-export function csvRecords(text: string, form: Partial<CsvForm> = {}): Generator<CsvRecord> {
+export function* csvRecords(text: string, form: Partial<CsvForm> = {}): Generator<CsvRecord> {
+  for (const record of csvSteps(text, form)) if (record !== undefined) yield record;
+}
+
+/** The records, and undefined each time that some `blankCharsPerStep` characters of empty lines were skipped. */
+export function csvSteps(text: string, form: Partial<CsvForm> = {}): Generator<CsvRecord | undefined> {
   return new CsvReader({ ...plain, ...form }).read(text, { isEnd: true });
 }
 
@@ -50,19 +55,28 @@ export class CsvReader {
     return this.#line;
   }
 
-  /** The complete records so far, and at the end the remaining one. */
-  *read(piece: string, { isEnd }: { readonly isEnd: boolean }): Generator<CsvRecord> {
+  /**
+   * The complete records so far, and at the end the remaining one; undefined each time that some `blankCharsPerStep`
+   * characters of empty lines were skipped.
+   */
+  *read(piece: string, { isEnd }: { readonly isEnd: boolean }): Generator<CsvRecord | undefined> {
     const text = this.#rest + piece;
     // Skips a byte order mark, which spreadsheets write.
     let at = this.#isFirst && text.startsWith('\uFEFF') ? 1 : 0;
     if (text !== '') this.#isFirst = false;
     if (this.#isSkipping) at = this.#skipLine(text, at);
+    let skipped = 0;
     while (at < text.length) {
       // Fast path for empty lines, of which there may be millions.
       const blank = blankAt(text, at);
       if (blank > 0) {
         at += blank;
         this.#line += 1;
+        skipped += blank;
+        if (skipped >= limits.blankCharsPerStep) {
+          skipped = 0;
+          yield undefined;
+        }
         continue;
       }
       const { fields, fault, end } = readRecord(text, at, this.#form);

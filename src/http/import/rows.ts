@@ -41,7 +41,10 @@ export function csvRows(dialect: CsvDialect, { line }: { readonly line?: number 
     *read(piece, options) {
       const text = isSkipped ? piece : skipLines(piece, skip);
       isSkipped = true;
-      for (const { line: at, fields, fault } of reader.read(text, options)) {
+      for (const record of reader.read(text, options)) {
+        // The piece is short, so its empty lines need no steps of their own.
+        if (record === undefined) continue;
+        const { line: at, fields, fault } = record;
         if (isHeaderDue) {
           isHeaderDue = false;
           if (line !== undefined) shift = line - reader.nextLine;
@@ -91,6 +94,7 @@ function tooManyKeys(): Refusal {
   return new Refusal('too-large', `The file has more than ${limits.importColumnsMax} keys.`);
 }
 
+/** @param line the number of the first line. */
 export function ndjsonRows(keys: KeyColumns, { line: first }: { readonly line?: number | undefined }): RowReader {
   let rest = '';
   let line = first ?? 1;

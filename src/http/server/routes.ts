@@ -36,7 +36,10 @@ const retryAfter = {
 export const refusals = {
   400: problem('Malformed: `errors` names the fields.'),
   401: problem('The token is not valid.', {
-    'WWW-Authenticate': { type: 'string', description: 'Always `Bearer`: get a new token.' },
+    'WWW-Authenticate': {
+      type: 'string',
+      description: '`Bearer`: get a new token. Paths that take HTTP Basic name `Basic` besides.',
+    },
   }),
   403: problem('You lack a right; or, where `type` is `urn:dundun:problem:quota`, a quota does not allow it.'),
   404: problem('There is no such record.'),
@@ -74,6 +77,7 @@ export const tooManyStreams = {
   429: problem('Live streams are scarce, and the caller has its share of them.', retryAfter),
 };
 
+/** The answer 422 of a route. */
 export const conflict = (description: string) => ({ 422: problem(description) });
 
 const location = { Location: { type: 'string', description: 'Path of the record.' } };

@@ -1,6 +1,7 @@
-// 405 with `Allow`: every path with a route answers the methods it lacks (contract 1). The common methods get routes;
-// all others (TRACE, PROPFIND and some thirty more) match no route, and the path is looked up here. OPTIONS (cors.ts)
-// asks here for a path's methods.
+// 405 with `Allow`: every path with a route answers the methods it lacks (contract 1). Such a request matches no route, and
+// its path is looked up here; only where the route of another path would take it, the path gets a route that refuses it.
+// One for each path and method would be most of the routes, and a tenth of the start. OPTIONS (cors.ts) asks here for a
+// path's methods.
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify';
 import { answerWrongMethod } from './errors.ts';
 
@@ -21,7 +22,8 @@ export function watchMethods(app: FastifyInstance): (answerUnknown: AnswerUnknow
   let ordered: readonly Path[] = [];
   app.decorate('methodsAt', (url) => {
     if (url === '*') return [...usualMethods, 'OPTIONS'].join(', ');
-    const path = url.replace(/\?.*/s, '');
+    // As the router takes it apart; it has refused what cannot be decoded.
+    const path = decodeURI(url.replace(/[?#].*/s, ''));
     return ordered.find(({ pattern }) => pattern.test(path))?.allowed;
   });
   app.addHook('onRoute', (route) => {
@@ -30,12 +32,14 @@ export function watchMethods(app: FastifyInstance): (answerUnknown: AnswerUnknow
     taken.set(route.url, known);
   });
   return (answerUnknown) => {
-    // A wildcard path (a folder of files) has no methods of its own. Copies the list, because the refusals add to it.
-    const paths = [...taken].filter(([url]) => !url.includes('*')).map(([url, known]) => new Path(url, [...known]));
+    // Copies the lists, because the refusals add to them.
+    const all = [...taken].map(([url, known]) => new Path(url, [...known]));
+    // A wildcard path (a folder of files) has no methods of its own.
+    const paths = all.filter(({ url }) => !url.includes('*'));
     // A literal path takes precedence over one with a parameter.
     ordered = paths.toSorted((a, b) => a.parameters - b.parameters);
-    for (const path of paths) refuseMissing(app, path);
-    refuseUnusual(app, answerUnknown);
+    for (const path of paths) refuseForOthers(app, path, all);
+    refuseUnmatched(app, answerUnknown);
   };
 }
 
@@ -43,12 +47,15 @@ class Path {
   readonly url: string;
   readonly taken: readonly string[];
   readonly pattern: RegExp;
+  readonly #steps: readonly string[];
 
   constructor(url: string, taken: readonly string[]) {
     this.url = url;
     this.taken = taken;
+    this.#steps = url.split('/');
     const literal = (text: string) => text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&');
-    const steps = url.split('/').map((step) => (step.startsWith(':') ? '[^/]+' : literal(step)));
+    // An empty one too: the router takes it for one.
+    const steps = this.#steps.map((step) => (step.startsWith(':') ? '[^/]*' : literal(step)));
     this.pattern = new RegExp(`^${steps.join('/')}/?$`);
   }
 
@@ -60,11 +67,26 @@ class Path {
   get parameters(): number {
     return this.url.split('/:').length;
   }
+
+  /** Whether some request may be to either of them. */
+  overlaps(other: Path): boolean {
+    const [one, two] = [this.#steps, other.#steps];
+    for (let at = 0; ; at += 1) {
+      const [a, b] = [one[at], two[at]];
+      if (a?.startsWith('*') || b?.startsWith('*')) return true;
+      if (a === undefined || b === undefined) return a === b;
+      if (a !== b && !a.startsWith(':') && !b.startsWith(':')) return false;
+    }
+  }
 }
 
-function refuseMissing(app: FastifyInstance, { url, taken, allowed }: Path): void {
-  const missing = usualMethods.filter((method) => !taken.includes(method));
+/** Adds a route for those methods that the path lacks and a path that it overlaps has. */
+function refuseForOthers(app: FastifyInstance, path: Path, all: readonly Path[]): void {
+  const lacking = usualMethods.filter((method) => !path.taken.includes(method));
+  const others = all.filter((other) => other !== path && other.overlaps(path));
+  const missing = lacking.filter((method) => others.some(({ taken }) => taken.includes(method)));
   if (missing.length === 0) return;
+  const { url, allowed } = path;
   app.route({
     method: missing,
     url,
@@ -77,10 +99,9 @@ function refuseMissing(app: FastifyInstance, { url, taken, allowed }: Path): voi
   });
 }
 
-function refuseUnusual(app: FastifyInstance, answerUnknown: AnswerUnknown): void {
+function refuseUnmatched(app: FastifyInstance, answerUnknown: AnswerUnknown): void {
   const answer: AnswerUnknown = (request, reply) => {
-    const isUsual = usualMethods.some((method) => method === request.method);
-    const allowed = isUsual ? undefined : app.methodsAt(request.url);
+    const allowed = app.methodsAt(request.url);
     if (allowed === undefined) answerUnknown(request, reply);
     else if (request.method === 'OPTIONS') reply.code(204).header('allow', allowed).send();
     else answerWrongMethod(request, reply, allowed);

@@ -35,11 +35,11 @@ declare module 'fastify' {
 /** The actor of an Authorization header, cached while the user's record counts as fresh. */
 interface CachedActor {
   readonly actor: Actor;
-  readonly expiresMs: number;
-  readonly freshUntilMs: number;
+  /** By the monotonic clock: until when the user's record counts as fresh, and no later than the token or key expires. */
+  readonly goodUntilMs: number;
   /** True from when a fresh one is looked up. */
   isRenewing: boolean;
-  /** The `#changes` for which it was valid. */
+  /** The value of `#changes` when the look-up began; another value makes the entry invalid. */
   readonly changes: number;
 }
 
@@ -82,6 +82,7 @@ export class Authentication {
     readonly proxies: TrustedProxies;
     readonly guest: User;
     readonly permissions: Permissions;
+    /** The clock by which tokens and keys expire. */
     readonly clock: Clock;
   }) {
     this.#users = parts.users;
@@ -154,24 +155,24 @@ export class Authentication {
   peek(connection: AuthenticatedSocket, header: string): Actor | undefined {
     const last = connection[lastSeen];
     // Comparing with the connection's last header costs a tenth of the cache look-up.
-    const nowMs = this.#clock.now();
+    const nowMs = this.#clock.elapsedMs();
     let known = last?.header === header ? last.known : undefined;
     if (known === undefined || !this.#isGood(known, nowMs)) {
       known = this.#known.get(header);
       if (known === undefined || !this.#isGood(known, nowMs)) return undefined;
       connection[lastSeen] = { header, known };
     }
-    if (known.freshUntilMs - nowMs < limits.userRenewMs && !known.isRenewing) this.#renew(header, known);
+    if (known.goodUntilMs - nowMs < limits.userRenewMs && !known.isRenewing) this.#renew(header, known);
     return known.actor;
   }
 
-  #isGood({ freshUntilMs, expiresMs, changes }: CachedActor, nowMs: number): boolean {
-    return nowMs < freshUntilMs && nowMs < expiresMs && changes === this.#changes;
+  #isGood({ goodUntilMs, changes }: CachedActor, nowMs: number): boolean {
+    return nowMs < goodUntilMs && changes === this.#changes;
   }
 
   /**
-   * Looks the actor up again a little before it is no longer fresh, so that whoever keeps sending is known all the while.
-   * Where the token is no longer good, the request after its time tells.
+   * Looks the actor up again shortly before the cached one is out of date, so that a client that keeps sending never
+   * waits for a look-up. Ignores failures: the first request after that time looks up again and is refused.
    */
   #renew(header: string, known: CachedActor): void {
     known.isRenewing = true;
@@ -194,8 +195,9 @@ export class Authentication {
     if (token === undefined) throw new Refusal('unauthenticated', 'Send the token as `Authorization: Bearer <token>`.');
     const changes = this.#changes;
     const { actor, expiresMs } = isKeyText(token) ? await this.#byKey(token) : await this.#byToken(token);
-    const freshUntilMs = this.#clock.now() + limits.userFreshMs;
-    this.#known.set(header, { actor, expiresMs, freshUntilMs, isRenewing: false, changes });
+    const goodMs = Math.min(limits.userFreshMs, expiresMs - this.#clock.now());
+    const goodUntilMs = this.#clock.elapsedMs() + goodMs;
+    this.#known.set(header, { actor, goodUntilMs, isRenewing: false, changes });
     return actor;
   }
 
@@ -222,7 +224,7 @@ export class Authentication {
   }
 }
 
-/** As Node.js joins several headers of this name. */
+/** X-Forwarded-For; several headers of this name are joined by Node.js. */
 function forwardedForOf(request: FastifyRequest): string | undefined {
   return request.headers['x-forwarded-for'] as string | undefined;
 }

@@ -13,7 +13,7 @@ export async function answerToken(
   login: { readonly username: string; readonly password: string; readonly lifetimeS: number },
 ): Promise<FastifyReply> {
   const { username, password, lifetimeS } = login;
-  const user = await logins.verify({ username, password, address: request.ip });
+  const user = await logins.verify({ username, password, address: request.ip, isGone: () => reply.raw.destroyed });
   const token = await tokens.issue(user, lifetimeS);
   reply.header('cache-control', 'no-store');
   return answerText(request, reply, token);

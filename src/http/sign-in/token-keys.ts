@@ -22,6 +22,7 @@ export class TokenKeys {
   readonly #find: () => Promise<RotatedSecret>;
   readonly #clock: Clock;
   #good: ValidTokenKeys | undefined;
+  /** By the monotonic clock. */
   #freshUntilMs = Number.NEGATIVE_INFINITY;
   #reading: Promise<ValidTokenKeys> | undefined;
 
@@ -31,7 +32,7 @@ export class TokenKeys {
   }
 
   async good(): Promise<ValidTokenKeys> {
-    if (this.#good !== undefined && this.#clock.now() < this.#freshUntilMs) return this.#good;
+    if (this.#good !== undefined && this.#clock.elapsedMs() < this.#freshUntilMs) return this.#good;
     this.#reading ??= this.#read().finally(() => {
       this.#reading = undefined;
     });
@@ -41,14 +42,18 @@ export class TokenKeys {
   async #read(): Promise<ValidTokenKeys> {
     const nowMs = this.#clock.now();
     const { present, former } = await this.#find();
-    const isFormerGood = former !== undefined && nowMs < former.goodUntilMs;
+    // One that is said to be good for longer than any overlap was rotated while the clock was ahead.
+    const formerLeftMs = former === undefined ? 0 : former.goodUntilMs - nowMs;
+    const isFormerGood = former !== undefined && formerLeftMs > 0 && formerLeftMs <= formerMsMax;
     const good = goodKeys(present, isFormerGood ? former.value : undefined);
     if (this.#good === undefined || !isSame(this.#good, good)) this.#good = good;
-    const freshUntilMs = nowMs + limits.userFreshMs;
-    this.#freshUntilMs = isFormerGood ? Math.min(freshUntilMs, former.goodUntilMs) : freshUntilMs;
+    const freshMs = isFormerGood ? Math.min(limits.userFreshMs, formerLeftMs) : limits.userFreshMs;
+    this.#freshUntilMs = this.#clock.elapsedMs() + freshMs;
     return this.#good;
   }
 }
+
+const formerMsMax = limits.tokenKeyOverlapMsMax + limits.clockDifferenceMsMax;
 
 function goodKeys(presentSecret: Uint8Array, formerSecret: Uint8Array | undefined): ValidTokenKeys {
   const present = keyOf(presentSecret);

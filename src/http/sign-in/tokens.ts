@@ -10,13 +10,14 @@ import { remembered } from '../../domain/remembered.ts';
 import type { User } from '../../domain/users/user.ts';
 import type { TokenKey, TokenKeys, ValidTokenKeys } from './token-keys.ts';
 
-/** The claims of a valid token; everything else is looked up at present. */
+/** The claims of a valid token; everything else about the user is looked up when the token is used. */
 export interface Claims {
   readonly userId: string;
   readonly passwordVersion: number;
   /** The refresh session from which it was obtained, if any. */
   readonly sessionId: string | undefined;
   /** Seconds since 1970 UTC. */
+  readonly issuedS: number;
   readonly expiresS: number;
 }
 
@@ -24,6 +25,7 @@ const issuer = 'dundun';
 
 export class Tokens {
   readonly #keys: TokenKeys;
+  /** Runs on where the wall clock is set back, so that no token lives longer than it was given. */
   readonly #clock: Clock;
   readonly #verified = new LruCache<string, Claims>({
     weightMax: limits.tokensCachedBytesMax,
@@ -61,7 +63,7 @@ export class Tokens {
       this.#verifiedUnder = keys;
     }
     const known = this.#verified.get(token);
-    if (known !== undefined && known.expiresS * 1000 > this.#clock.now()) return known;
+    if (known !== undefined && known.expiresS * 1000 > this.#clock.now()) return this.#notLater(known);
     const payload = await this.#payloadOf(token, keys).catch((error: unknown) => {
       const expired = error instanceof errors.JWTExpired;
       throw new Refusal(
@@ -74,11 +76,18 @@ export class Tokens {
       userId: String(payload.sub),
       passwordVersion: Number(payload['pv']),
       sessionId: typeof payload['sid'] === 'string' ? payload['sid'] : undefined,
+      issuedS: Number(payload.iat),
       expiresS: Number(payload.exp),
     };
     // The keys may have changed meanwhile.
     if (keys === this.#verifiedUnder) this.#verified.set(token, claims);
-    return claims;
+    return this.#notLater(claims);
+  }
+
+  /** Refuses what was issued while the clock was ahead: by the right one it would be good for longer than was meant. */
+  #notLater(claims: Claims): Claims {
+    if (claims.issuedS * 1000 <= this.#clock.now() + limits.clockDifferenceMsMax) return claims;
+    throw new Refusal('unauthenticated', 'The token was issued while the clock was wrong. Get a new one.');
   }
 
   /** @throws jose's error where none of the keys has signed it. */
@@ -99,7 +108,7 @@ export class Tokens {
     const { payload } = await jwtVerify(token, key.secret, {
       algorithms: ['HS256'],
       issuer,
-      requiredClaims: ['sub', 'exp'],
+      requiredClaims: ['sub', 'exp', 'iat'],
       currentDate: new Date(this.#clock.now()),
     });
     return payload;

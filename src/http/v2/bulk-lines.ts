@@ -9,7 +9,7 @@ import type { Caller } from '../../domain/callers/caller.ts';
 import { loopTurns } from '../../domain/callers/loop-turns.ts';
 import type { BulkLine, BulkRequest, RefusedLine } from '../../domain/datapoints/ingest/bulk.ts';
 import { parseReadings } from '../../domain/datapoints/ingest/reading.ts';
-import { csvRecords } from '../import/csv-records.ts';
+import { csvSteps } from '../import/csv-records.ts';
 import { jsonOrText } from '../import/value-texts.ts';
 import { idRule, isId } from '../schemas/ids.ts';
 import { LinesBody } from '../server/bodies.ts';
@@ -27,7 +27,7 @@ export async function toBulkRequest(body: unknown, caller: Caller): Promise<Bulk
   return parser;
 }
 
-/** Reads the body a line or an empty line at a step. */
+/** Reads the body, in each step one line or some `blankCharsPerStep` characters of empty lines. */
 function readLines(body: unknown, parser: BulkLineParser): Iterable<void> {
   if (body instanceof LinesBody) return (body.kind === 'csv' ? readCsv : readNdjson)(body.bytes, parser);
   if (typeof body === 'object' && body !== null && !(body instanceof Error)) return readJson(body as Json, parser);
@@ -65,7 +65,10 @@ function* readNdjson(bytes: Buffer, parser: BulkLineParser): Iterable<void> {
     const byte = bytes[at];
     if (byte === lineFeed) line += 1;
     // Skips empty lines, and blanks before a line.
-    if (byte === lineFeed || byte === 0x20 || byte === 0x0d || byte === 0x09) continue;
+    if (byte === lineFeed || byte === 0x20 || byte === 0x0d || byte === 0x09) {
+      if (at % limits.blankCharsPerStep === 0) yield;
+      continue;
+    }
     const found = bytes.indexOf(lineFeed, at);
     const end = found < 0 ? bytes.length : found;
     const text = bytes.subarray(at, end);
@@ -78,7 +81,12 @@ function* readCsv(bytes: Buffer, parser: BulkLineParser): Iterable<void> {
   if (!isUtf8(bytes)) throw new Refusal('malformed', 'The CSV is not UTF-8.');
   let places: ReadonlyMap<BulkColumn, number> | undefined;
   let width = 0;
-  for (const { line, fields, fault } of csvRecords(bytes.toString('utf8'))) {
+  for (const record of csvSteps(bytes.toString('utf8'))) {
+    if (record === undefined) {
+      yield;
+      continue;
+    }
+    const { line, fields, fault } = record;
     if (places === undefined) {
       const header = fault === undefined ? headerOf(fields) : undefined;
       places = header ?? new Map(columns.map((column, place) => [column, place]));

@@ -1,8 +1,9 @@
-// Parses the new value of a field that is changed alone, `PUT <record>/<field>` (contract 1), for fields that several
-// kinds of records have. For fields that may be removed, null gives undefined, which removes the field.
+// Parses fields that several kinds of records have, most of them as the new value of a field that is changed alone,
+// `PUT <record>/<field>` (contract 1). For fields that may be removed, null gives undefined, which removes the field.
 
 import { Refusal } from '../../base/refusal.ts';
 import type { Json } from '../../base/text/json.ts';
+import { parseTimestamp } from '../../base/time/timestamp.ts';
 import { limits } from '../../config/limits.ts';
 
 /** @throws Refusal `malformed` unless the text is `public` or `private`. */
@@ -10,6 +11,14 @@ export function parseVisibility(text: string): 'public' | 'private' {
   const visibility = text.trim();
   if (visibility === 'public' || visibility === 'private') return visibility;
   throw new Refusal('malformed', `The visibility is public or private, not ${JSON.stringify(text.slice(0, 40))}.`);
+}
+
+/** A timestamp in a body, in milliseconds since 1970 UTC. @throws Refusal `malformed` that names the field. */
+export function parseTimeField(text: string, pointer: string): number {
+  const ms = parseTimestamp(text);
+  if (ms !== undefined) return ms;
+  const detail = 'must be a timestamp such as 2036-06-08T18:20:27Z';
+  throw new Refusal('malformed', `${pointer} ${detail}.`, { faults: [{ pointer, detail }] });
 }
 
 /** @throws Refusal `malformed` unless it has latitude and longitude within their bounds, in degrees. */

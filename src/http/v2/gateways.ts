@@ -179,7 +179,7 @@ function registerHeartbeats(
     for (const method of ['put', 'post'] as const) {
       app[method](
         `/gateways/:gateway/${word}`,
-        { onRequest: passOverBody, schema: options.schemaOf(`${method}Gateway${name}`) },
+        { onRequest: dropBody, schema: options.schemaOf(`${method}Gateway${name}`) },
         async (request, reply) => {
           const { gateway } = request.params as { gateway: string };
           await gateways.beat(request.actor, gateway);
@@ -196,7 +196,7 @@ export function registerRootHeartbeats(app: TypedApp, gateways: Gateways): void 
 }
 
 /** Reads and drops the body, so that any content type is accepted. */
-function passOverBody(
+function dropBody(
   request: { readonly raw: { resume(): void; headers: object } },
   _reply: unknown,
   done: () => void,

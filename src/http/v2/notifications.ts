@@ -1,7 +1,7 @@
 // Notifications (spec 4.1, contract 7): the rules, for their author and admins.
 import { type Static, Type } from 'typebox';
 import { Refusal } from '../../base/refusal.ts';
-import { formatTimestamp, parseTimestamp } from '../../base/time/timestamp.ts';
+import { formatTimestamp } from '../../base/time/timestamp.ts';
 import { limits } from '../../config/limits.ts';
 import type { DryRunReport } from '../../domain/notifications/rules/dry-run.ts';
 import {
@@ -38,6 +38,7 @@ import {
 } from '../server/routes.ts';
 import type { Services } from '../services.ts';
 import { dropNotificationNulls } from './drop-nulls.ts';
+import { parseTimeField } from './field-values.ts';
 import { textField } from './single-fields.ts';
 
 const tags = ['Notifications'];
@@ -126,8 +127,8 @@ export function registerNotifications(app: TypedApp, services: Services): void {
       // A dry run also works for an expired or paused rule.
       const patch = { ...toChange(body as never), status: 'active' as const, expiresMs: null };
       const range = {
-        fromMs: from === undefined ? undefined : toMs(from, '/date_from'),
-        toMs: to === undefined ? undefined : toMs(to, '/date_to'),
+        fromMs: from === undefined ? undefined : parseTimeField(from, '/date_from'),
+        toMs: to === undefined ? undefined : parseTimeField(to, '/date_to'),
       };
       const report = await notifications.dryRun(request.actor, { id, patch, ...range });
       return toReport(report) as never;
@@ -214,7 +215,7 @@ function toFields(body: NotificationBody): NotificationFields {
     status,
     throttlingS,
     ...(description === undefined ? {} : { description }),
-    ...(expires === undefined ? {} : { expiresMs: toMs(expires) }),
+    ...(expires === undefined ? {} : { expiresMs: parseTimeField(expires, '/expires') }),
     ...(body.hysteresis === undefined ? {} : { hysteresis: body.hysteresis }),
     ...(body.for === undefined ? {} : { forS: body.for }),
     ...(body.silence === undefined ? {} : { silenceS: body.silence }),
@@ -224,18 +225,11 @@ function toFields(body: NotificationBody): NotificationFields {
 
 function toChange(body: Static<typeof NotificationPatchBody>): NotificationChange {
   const { description, condition, action, status, throttling: throttlingS, expires } = body;
-  const expiresMs = typeof expires === 'string' ? toMs(expires) : expires;
+  const expiresMs = typeof expires === 'string' ? parseTimeField(expires, '/expires') : expires;
   const { hysteresis, for: forS, silence: silenceS, recovery_message: recoveryMessage } = body;
   const beyond = { hysteresis, forS, silenceS, recoveryMessage };
   const change = { description, condition, action, status, throttlingS, expiresMs, ...beyond };
   return Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined));
-}
-
-function toMs(text: string, pointer = '/expires'): number {
-  const ms = parseTimestamp(text);
-  if (ms !== undefined) return ms;
-  const detail = 'must be a timestamp such as 2036-06-08T18:20:27Z';
-  throw new Refusal('malformed', `${pointer} ${detail}.`, { faults: [{ pointer, detail }] });
 }
 
 function toReport({ firings, datapoints, isCut }: DryRunReport): object {

@@ -42,7 +42,7 @@ export class StalledPackets {
 
   #look(): void {
     const { clock, clients, hasBegun, onCut } = this.#parts;
-    const nowMs = clock.now();
+    const nowMs = clock.elapsedMs();
     const before = this.#begun;
     this.#begun = new Map();
     for (const client of clients()) {

@@ -1,4 +1,4 @@
-// Reads the PROXY protocol header of connections, and hands them on with the client's address. Used by mqtt-server.ts
+// Reads the PROXY protocol header of connections, and hands them on with the client's address. Used by listeners.ts
 // where DUNDUN_MQTT_PROXY_PROTOCOL is on. Cuts connections that do not come from a trusted proxy, begin with something
 // else or take too long: a client that could send the header itself could choose its address.
 import type { Socket } from 'node:net';
@@ -32,7 +32,7 @@ export class ProxiedSockets {
       this.#refuse(socket, 'it does not come from a trusted proxy');
       return;
     }
-    this.#waiting.set(socket, clock.now() + limits.proxyHeaderMsMax);
+    this.#waiting.set(socket, clock.elapsedMs() + limits.proxyHeaderMsMax);
     this.#watch();
     let gathered: Buffer | undefined;
     const read = () => {
@@ -78,7 +78,7 @@ export class ProxiedSockets {
   #watch(): void {
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined;
-      const nowMs = this.#parts.clock.now();
+      const nowMs = this.#parts.clock.elapsedMs();
       for (const [socket, untilMs] of this.#waiting) {
         if (untilMs > nowMs) break;
         this.#refuse(socket, 'the header of the PROXY protocol did not come in time');

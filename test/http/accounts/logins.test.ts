@@ -97,6 +97,16 @@ suite('after repeated failures', () => {
     assert.equal(answers.filter(({ status }) => status === 429).length, 40 - tried);
   });
 
+  test('equal guesses at once count each, and the right password beside them signs in', async () => {
+    await addUsers(server.folder, ['beside'], server.clock);
+    const guesses = Array.from({ length: limits.loginFailuresMax - 1 }, () => login('beside', 'guess', 401));
+    await Promise.all([...guesses, login('beside', password, 200)]);
+    // The success wiped the slate at a moment that is not known.
+    server.clock.advance(limits.loginFailureForgetMs + 1);
+    await Promise.all(Array.from({ length: limits.loginFailuresMax }, () => login('beside', 'guess', 401)));
+    await login('beside', 'guess', 429);
+  });
+
   test('they are forgotten after a quarter of an hour', async () => {
     for (let failure = 0; failure < limits.loginFailuresMax; failure++) await login('forgetful', 'guess', 401);
     server.clock.advance(limits.loginFailureForgetMs + 1);

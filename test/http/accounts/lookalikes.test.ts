@@ -9,7 +9,7 @@ import confusables from '../../../src/domain/users/confusables.json' with { type
 import { likenessOf } from '../../../src/domain/users/username.ts';
 import { NodeSqliteDialect } from '../../../src/engines/embedded/database/dialect.ts';
 import { migratedInMemory } from '../../../src/engines/embedded/database/migrate.ts';
-import { migrations } from '../../../src/engines/shared/registry/migrations/migrations.ts';
+import { migrations } from '../../../src/engines/embedded/database/migrations/migrations.ts';
 import { make } from '../../support/api/calls.ts';
 import { addUsers, password } from '../../support/people.ts';
 import { properties } from '../../support/properties.ts';

@@ -117,3 +117,18 @@ test('datapoints a day are bounded where an operator says so: 429 until the next
   server.clock.advance(12 * 3_600_000);
   assert.equal((await push('daily', 'each-day', 1)).status, 204);
 });
+
+test('a push without datapoints is charged to nobody', async () => {
+  await create('owner', 'empty');
+  for (const key of ['first', 'second']) {
+    const more = { json: [], headers: { 'idempotency-key': key } };
+    assert.equal((await server.call('owner', 'POST', '/devices/empty/sensors/s/values', more)).status, 204);
+  }
+  await server.running.idle();
+  const sql = "SELECT datapoints FROM push_charge WHERE device = (SELECT key FROM device WHERE id = 'empty')";
+  const charged = () => query(server.folder, sql).map(({ datapoints }) => datapoints);
+  assert.deepEqual(charged(), []);
+  assert.equal((await push('owner', 'empty', 3)).status, 204);
+  await server.running.idle();
+  assert.deepEqual(charged(), [3]);
+});

@@ -1,14 +1,16 @@
-// A file is imported in turns, line by line where lines take long, and objects with too many keys take next to nothing.
+// Long bodies of datapoints are read in turns, line by line where lines take long and empty lines some at a time;
+// objects with too many keys take next to nothing.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { after, before, suite, test } from 'node:test';
 import { limits } from '../../../src/config/limits.ts';
 import { answersOf } from '../../support/http-connection.ts';
+import { setLimits } from '../../support/limits.ts';
 import { TestServer } from '../../support/test-server.ts';
 
-// One piece in each turn of the event loop, each line a piece, so that the test measures no time.
-Object.assign(limits, { turnMsMax: 1e-6, turnMsMin: 1e-6, pieceMsMax: 0 });
+// One piece in each turn of the event loop, each line or few empty ones a piece, so that the test measures no time.
+setLimits({ turnMsMax: 1e-6, turnMsMin: 1e-6, pieceMsMax: 0, blankCharsPerStep: 64 });
 
 let server: TestServer;
 
@@ -27,27 +29,48 @@ async function open(from: string): Promise<Socket> {
 
 const objectOf = (keys: number) => Object.fromEntries(Array.from({ length: keys }, (_, n) => [`k${n}`, n]));
 
+let addresses = 0;
+
+/** Sends the request, and then short ones of another caller; fails unless it is answered behind these. */
+async function assertOvertaken(
+  line: string,
+  { type, body, by }: { type: string; body: string; by: number },
+): Promise<void> {
+  // Addresses of which none has used the main thread lately.
+  const heavy = await open(`127.0.1.${++addresses}`);
+  const quiet = await open(`127.0.1.${++addresses}`);
+  const order: string[] = [];
+  const follow = async (who: string, socket: Socket, count: number) => {
+    const answers = answersOf(socket);
+    for (let n = 0; n < count; n += 1) {
+      assert.match((await answers.next()).value ?? '', /^HTTP\/1\.1 200 /);
+      order.push(who);
+    }
+  };
+  const head = `Host: d\r\nContent-Type: ${type}\r\nContent-Length: ${Buffer.byteLength(body)}`;
+  heavy.write(`POST /api/v2/${line} HTTP/1.1\r\n${head}\r\n\r\n${body}`);
+  quiet.write('GET /health/live HTTP/1.1\r\nHost: d\r\n\r\n'.repeat(by));
+  await Promise.all([follow('heavy', heavy, 1), follow('other', quiet, by)]);
+  assert.equal(order.at(-1), 'heavy', order.join(' '));
+  for (const socket of [heavy, quiet]) socket.destroy();
+}
+
+for (const [type, last] of [
+  ['application/x-ndjson', '{"device_id":"d","sensor_id":"s","value":1}'],
+  ['text/csv', 'd,s,,1'],
+] as const) {
+  for (const blank of ['\n', '\r\n']) {
+    test(`empty lines let forty requests of another caller be answered first (${type}, ${JSON.stringify(blank)})`, async () => {
+      await assertOvertaken('datapoints', { type, body: blank.repeat(100 * limits.blankCharsPerStep) + last, by: 40 });
+    });
+  }
+}
+
 suite('an import of JSON', () => {
   test('of fifteen lines lets nine requests of another caller be answered first', async () => {
-    const heavy = await open('127.0.0.2');
-    const quiet = await open('127.0.0.3');
-    const order: string[] = [];
-    const follow = async (who: string, socket: Socket, count: number) => {
-      const answers = answersOf(socket);
-      for (let n = 0; n < count; n += 1) {
-        assert.match((await answers.next()).value ?? '', /^HTTP\/1\.1 200 /);
-        order.push(who);
-      }
-    };
     const line = { sensor_id: 's', timestamp: '2026-01-01T00:00:00Z', value: 1 };
     const body = JSON.stringify(Array.from({ length: 15 }, () => line));
-    heavy.write(
-      `POST /api/v2/import?dry_run=true&device=d HTTP/1.1\r\nHost: d\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
-    );
-    quiet.write('GET /health/live HTTP/1.1\r\nHost: d\r\n\r\n'.repeat(9));
-    await Promise.all([follow('import', heavy, 1), follow('other', quiet, 9)]);
-    assert.equal(order.at(-1), 'import', order.join(' '));
-    for (const socket of [heavy, quiet]) socket.destroy();
+    await assertOvertaken('import?dry_run=true&device=d', { type: 'application/json', body, by: 9 });
   });
 
   for (const type of ['application/json', 'application/x-ndjson']) {

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { make } from '../../support/api/calls.ts';
+import { tamper } from '../../support/database.ts';
 import { Client } from '../../support/mqtt/mqtt-client.ts';
 import { withDatabase } from '../../support/rows.ts';
 import { TestServer } from '../../support/test-server.ts';
@@ -246,5 +247,45 @@ describe('beyond the specification', () => {
     forward(60);
     assert.equal(await fired(id), 2);
     assert.deepEqual(texts(id), [said('TC', 1), 'TC is back', said('TC', 1)]);
+  });
+});
+
+describe('a rule that has changed while a firing was decided is loaded again', () => {
+  /** Sets its firings to five, as one who changes it in the store might, so that the next decided here is not stored. */
+  async function countElsewhere(id: string): Promise<void> {
+    await server.running.idle();
+    tamper(server.folder, `UPDATE notification SET times_sent = 5 WHERE id = '${id}'`);
+  }
+
+  test('and with `silence` it tells of sensors that send nothing from then on', async () => {
+    const id = await add({ silence: 60 });
+    await push(50);
+    await countElsewhere(id);
+    await push(1);
+    assert.equal(await fired(id), 5);
+    forward(60);
+    assert.equal(await fired(id), 6);
+    await server.restart();
+    forward(60);
+    assert.equal(await fired(id), 6);
+    assert.deepEqual(texts(id), [said('TC', 1)]);
+  });
+
+  test('and with `for` it fires on the other devices whose condition had begun', async () => {
+    const other = `${d}-other`;
+    await server.call('owner', 'POST', '/devices', { json: { id: other, sensors: [{ id: 'TC' }] } });
+    const id = await add({ condition: { devices: [d, other], sensors: ['TC'], expression: 'TC<40' }, for: 60 });
+    await push(1);
+    forward(30);
+    assert.equal(
+      (await server.call('owner', 'POST', `/devices/${other}/sensors/TC/value`, { json: { value: 2 } })).status,
+      204,
+    );
+    await countElsewhere(id);
+    forward(30);
+    assert.equal(await fired(id), 5);
+    forward(30);
+    assert.equal(await fired(id), 6);
+    assert.deepEqual(texts(id), [said('TC', 2)]);
   });
 });

@@ -2,12 +2,12 @@
 // refused and the existing ones go on.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { limits } from '../../../src/config/limits.ts';
 import { make } from '../../support/api/calls.ts';
+import { setLimits } from '../../support/limits.ts';
 import { TestServer } from '../../support/test-server.ts';
 
 // Two rules of five devices fit, and what is made of one device with two rules.
-Object.assign(limits, { ruleBytesMax: 40_000, ruleBytesMultiple: 3, sortedRuleBytesMax: 4_000 });
+setLimits({ ruleBytesMax: 40_000, ruleBytesMultiple: 3, sortedRuleBytesMax: 4_000 });
 
 const action = { usernames: ['owner'], channels: ['none'], message: 'now {id}' };
 const devices = ['d0', 'd1', 'd2', 'd3', 'd4'];

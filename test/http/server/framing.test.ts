@@ -245,6 +245,10 @@ test('OPTIONS names the methods that exist there, and 405 the same', async () =>
     ['/api/v2/devices/d/sensors/s/values/', 'GET HEAD OPTIONS POST'],
     ['/api/v1/sensors?x=1', 'GET HEAD OPTIONS POST'],
     ['/health/live', 'GET HEAD OPTIONS'],
+    // The one path is found before the other, of which it would be one: it has no PUT and no DELETE.
+    ['/api/v2/users/me', 'GET HEAD OPTIONS'],
+    ['/api/v2/users/%6de', 'GET HEAD OPTIONS'],
+    ['/api/v2/users/awa', 'DELETE GET HEAD OPTIONS PUT'],
     ['*', 'DELETE GET HEAD OPTIONS PATCH POST PUT'],
     ['/api/v2/nothing', undefined],
     ['/api/v1/nothing', undefined],
@@ -257,6 +261,11 @@ test('OPTIONS names the methods that exist there, and 405 the same', async () =>
     const refused = await ask(`PURGE ${path} HTTP/1.1\r\n${host}\r\n`);
     assert.equal(refused.status, 405);
     assert.equal(allowIn(refused.head), allow, path);
+    for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'].filter((name) => !allow.includes(name))) {
+      const usual = await ask(`${method} ${path} HTTP/1.1\r\n${host}\r\n`);
+      assert.equal(usual.status, 405, `${method} ${path}`);
+      assert.equal(allowIn(usual.head), allow, `${method} ${path}`);
+    }
   }
 });
 

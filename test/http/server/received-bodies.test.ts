@@ -7,13 +7,14 @@ import { generate } from 'mqtt-packet';
 import WebSocket from 'ws';
 import { limits } from '../../../src/config/limits.ts';
 import { open, readAll } from '../../support/http-connection.ts';
+import { setLimits } from '../../support/limits.ts';
 import { RawClient } from '../../support/mqtt/mqtt-raw.ts';
 import { TestServer } from '../../support/test-server.ts';
 import { until } from '../../support/until.ts';
 
 const mib = 1024 * 1024;
 const waitMs = 200;
-Object.assign(limits, {
+setLimits({
   ...{ receivedBytesMax: 6 * mib, receivedBytesReserve: 2 * mib, receivedWaitMs: waitMs, bodyStallLookMs: 20 },
 });
 

@@ -1,10 +1,11 @@
 // Imports history (contract 10): lines of a file, checked one by one and stored in order, one commit for each batch.
-// Permission is as for pushes (ingest.ts). No rule is evaluated for imported datapoints. Called by http/import. Keeps I1:
-// a batch counts as stored after its commit, whatever happens to the next.
+// Needs the same permission as pushes (ingest.ts). No rule is evaluated for imported datapoints. Called by
+// http/import. Keeps I1: a batch counts as stored after its commit, whatever happens to the next batch.
 
 import { Refusal } from '../../../base/refusal.ts';
 import { hasBytesMax, hasCharsMax } from '../../../base/text/text-length.ts';
 import type { Clock } from '../../../base/time/clock.ts';
+import type { AgeClocks } from '../../../base/time/clock-watch.ts';
 import { limits } from '../../../config/limits.ts';
 import { loopTurns } from '../../callers/loop-turns.ts';
 import type { Device, DeviceId } from '../../devices/device.ts';
@@ -31,17 +32,17 @@ export interface ImportOptions {
   readonly makesSensors: boolean;
   /** Skips a datapoint whose sensor already has the same value at the same time. */
   readonly skipsKnown: boolean;
-  /** Idempotency key, under which a repeat stores nothing twice. */
+  /** Idempotency key; an import that is repeated under the same key stores nothing twice. */
   readonly key: string | undefined;
 }
 
 /** The result of a batch. */
 export interface BatchOutcome {
-  /** Datapoints stored, or in a dry run those that would be. */
+  /** Datapoints stored, or in a dry run those that would be stored. */
   readonly accepted: number;
   /** Datapoints skipped because they exist. */
   readonly known: number;
-  /** Some refused lines where a repeat gets its first answer; `refusedCount` counts all. */
+  /** Refused lines; only some of them in the stored answer that a repeat gets. `refusedCount` counts all. */
   readonly refused: readonly RefusedField[];
   readonly refusedCount: number;
 }
@@ -61,6 +62,7 @@ interface ImportParts {
   readonly commitLog: ReceiptClaims;
   readonly series: Series;
   readonly clock: Clock;
+  readonly clocks: Pick<AgeClocks, 'forAge' | 'forExpiry'>;
   readonly receiptHours: number;
 }
 
@@ -71,22 +73,27 @@ export class Imports {
     this.#parts = { ...parts, idempotencyGuard: new IdempotencyGuard(parts) };
   }
 
-  /** @param actorNow returns the actor with present rights: an import may take long, and rights may end. */
+  /**
+   * @param actorNow returns the actor with their present rights: an import may take long, and rights may end
+   * meanwhile.
+   */
   begin(actorNow: () => Promise<Actor>, options: ImportOptions): ImportRun {
     return new ImportRun(this.#parts, actorNow, options);
   }
 }
 
-/** The sensor of a line, or why it cannot be stored. */
+/**
+ * The sensor of a line; `to be made` in a dry run that would create it; or the reason why the line cannot be stored.
+ */
 type LineTarget = SensorRef | 'to be made' | string;
 
-/** One import. Its batches run one after the other. */
+/** One import of a file. Its batches must be stored one after the other. */
 export class ImportRun {
   readonly #parts: ImportParts & { readonly idempotencyGuard: IdempotencyGuard<BatchOutcome> };
   readonly #actorNow: () => Promise<Actor>;
   readonly #options: ImportOptions;
   readonly #createdSensors = new Map<string, CreatedSensor>();
-  /** By sensor: why it could not be created. */
+  /** Sensors that could not be created, with the reason. */
   readonly #refusedSensors = new Map<string, string>();
   readonly #known: ExistingDatapoints | undefined;
   #batch = 0;
@@ -102,7 +109,7 @@ export class ImportRun {
     this.#known = options.skipsKnown ? new ExistingDatapoints(parts.series) : undefined;
   }
 
-  /** The sensors created so far, or in a dry run those that would be. */
+  /** The sensors created so far, or in a dry run those that would be created. */
   get made(): readonly CreatedSensor[] {
     return [...this.#createdSensors.values()];
   }
@@ -144,7 +151,7 @@ export class ImportRun {
     for (let attempt = 1; ; attempt++) {
       await loopTurns.turn(actor.caller);
       await directory.loadAll(new Set(lines.map(({ device }) => device)));
-      // No await from here to the queue, so that no removal can happen between.
+      // No await from here to the queue, so that no removal can happen in between.
       const { pushes, ...outcome } = this.#judge(actor, lines, known);
       if (outcome.accepted === 0) return outcome;
       try {
@@ -157,13 +164,13 @@ export class ImportRun {
       } catch (error) {
         const isFull = error instanceof Refusal && error.code === 'busy';
         if (!isFull || attempt === limits.importAttemptsMax) throw error;
-        // Imports have no hurry: they wait until current pushes leave room.
+        // Imports are in no hurry: they wait until current pushes leave room.
         await writer.waitForCapacity(actor.caller);
       }
     }
   }
 
-  /** The permitted lines as pushes in the order of the file, and the refused ones. */
+  /** The permitted lines as pushes in the order of the file; and the refused lines. */
   #judge(
     actor: Actor,
     lines: readonly ImportLine[],
@@ -281,7 +288,7 @@ function faultOf({ receivedMs }: ImportLine, nowMs: number): string | undefined 
   return receivedMs !== undefined && receivedMs > nowMs ? 'The time it was received lies in the future.' : undefined;
 }
 
-/** The outcome as stored in the receipt, with as many refused lines as an answer shows. */
+/** The outcome as it is stored in the receipt, with at most as many refused lines as an answer shows. */
 function pack(outcome: BatchOutcome): string {
   return JSON.stringify({ ...outcome, refused: outcome.refused.slice(0, limits.importRefusedMax) });
 }

@@ -1,9 +1,10 @@
-// Stores datapoints of many devices from one request, checked line by line (contract 10): permitted ones are stored in
-// one commit, the others reported. Each line is checked like a push (ingest.ts). Keeps I1: the answer is sent after the
-// commit, and a full queue refuses the whole request.
+// Stores datapoints of many devices from one request, checked line by line (contract 10): permitted lines are stored
+// in one commit, the others are reported. Each line is checked like a push (ingest.ts). Keeps I1: the answer is sent
+// after the commit, and a full queue refuses the whole request.
 
 import { Refusal } from '../../../base/refusal.ts';
 import type { Clock } from '../../../base/time/clock.ts';
+import type { AgeClocks } from '../../../base/time/clock-watch.ts';
 import { limits } from '../../../config/limits.ts';
 import type { DeviceId } from '../../devices/device.ts';
 import type { DeviceDirectory } from '../../devices/device-directory.ts';
@@ -18,7 +19,7 @@ import type { Reading } from './reading.ts';
 import type { Writer } from './writer.ts';
 
 export interface BulkLine {
-  /** From 1. */
+  /** Number of the line, from 1. */
   readonly line: number;
   readonly device: DeviceId;
   readonly sensor: SensorId;
@@ -30,17 +31,17 @@ export interface RefusedLine {
   readonly detail: string;
 }
 
-/** A parsed request: valid lines and invalid ones. */
+/** A parsed request: the valid lines, and the refused ones with the reason. */
 export interface BulkRequest {
   readonly lines: readonly BulkLine[];
   readonly refused: readonly RefusedLine[];
-  /** True when no rule is to look at them. */
+  /** True when no rule is evaluated for these datapoints. */
   readonly skipsRules?: boolean;
 }
 
 export interface BulkResult {
   readonly accepted: number;
-  /** In the order of their lines. */
+  /** In the order of the request. */
   readonly refused: readonly RefusedLine[];
 }
 
@@ -59,6 +60,7 @@ export class Bulk {
     readonly writer: Writer;
     readonly commitLog: ReceiptClaims;
     readonly clock: Clock;
+    readonly clocks: Pick<AgeClocks, 'forAge' | 'forExpiry'>;
     readonly receiptHours: number;
   }) {
     this.#ingest = parts.ingest;
@@ -79,7 +81,8 @@ export class Bulk {
   }
 
   /**
-   * The same, once, however often it is repeated within 24 hours under the same key; a repeat gets the first answer.
+   * Like `accept`, but stores the request once, however often it is repeated within 24 hours under the same key. A
+   * repeat gets the first answer.
    * @throws Refusal `conflict` when the key came with another body before.
    */
   async acceptOnce(actor: Actor, request: BulkRequest, key: IdempotencyKey): Promise<BulkResult> {
@@ -91,7 +94,7 @@ export class Bulk {
   async #append(actor: Actor, { lines, refused, skipsRules }: BulkRequest, receipt?: PushReceipt): Promise<BulkResult> {
     const groups = [...Map.groupBy(lines, ({ device, sensor }) => `${device}\n${sensor}`).values()];
     await this.#directory.loadAll(new Set(lines.map(({ device }) => device)));
-    // No await from here to the queue, so that no removal can happen between.
+    // No await from here to the queue, so that no removal can happen in between.
     const pushes: Push[] = [];
     const faults = [...refused];
     let accepted = 0;
@@ -127,7 +130,7 @@ export class Bulk {
   }
 }
 
-/** The answer as stored in the receipt; compact where many lines are refused for the same reason. */
+/** The answer as it is stored in the receipt; compact where many lines are refused for the same reason. */
 function pack({ accepted, refused }: BulkResult): string {
   const reasons = [...Map.groupBy(refused, ({ detail }) => detail)];
   const text = JSON.stringify([

@@ -1,71 +1,115 @@
-// Messages that wait for room in the ingest queue, in order, by caller: back-pressure for MQTT. When there may be room,
-// a bounded number of each caller's is resumed in each turn of the event loop, until the caller is refused again: each
-// attempt costs time, and a caller may have tens of thousands waiting. Used by writer.ts. Bounded by the share of the
-// caller in bytes (I4).
+// The line of those who wait for room in the ingest queue, by caller: back-pressure. A connection waits with its messages
+// unread; a message that the broker has already, or an import, waits by itself. When there may be room, callers in rotation
+// are resumed in the order in which they came, until the caller is refused again: as many as there is room for, and as
+// the turn of the event loop has time for. Used by writer.ts, which bounds the messages by their bytes; connections are
+// bounded by their number (I4).
 import type { Caller } from '../../callers/caller.ts';
 
 interface Waiter {
+  /** Bytes of a message that are released when it is resumed; 0 for a connection. */
   readonly bytes: number;
   readonly resume: () => void;
 }
 
-/** The messages of one caller. */
+/** Those of one caller, each in order. */
 interface CallerWaiters {
-  /** Resumed by the last wake and refused once more: before the others. */
-  returned: Waiter[];
-  waiting: Waiter[];
+  /** Resumed before, and refused once more: they go before the others. */
+  readonly returned: Set<Waiter>;
+  readonly waiting: Set<Waiter>;
+  /** Resumed in this turn of the event loop. */
+  resumed: number;
 }
 
 export interface CapacityWaitersParts {
-  /** How many of one caller are resumed in a turn. */
+  /** How many of one caller are resumed in a turn: whether there was room for messages shows only behind it. */
   readonly wokenMax: number;
+  /** Milliseconds of a turn of the event loop for resuming, about. */
+  readonly wakeMsMax: number;
   /** Whether the caller was refused since there was last more room. */
   readonly isRefused: (caller: Caller) => boolean;
-  /** Called for each that is resumed. */
+  /** Called for each message that is resumed. */
   readonly release: (caller: Caller, bytes: number) => void;
 }
 
 export class CapacityWaiters {
   readonly #parts: CapacityWaitersParts;
+  /** The first caller is next. */
   readonly #callers = new Map<Caller, CallerWaiters>();
   #isNextAsked = false;
+  #resuming: Caller | undefined;
 
   constructor(parts: CapacityWaitersParts) {
     this.#parts = parts;
   }
 
-  /** @param wasResumed true for a message that has waited before. */
-  wait(caller: Caller, bytes: number, { wasResumed }: { readonly wasResumed: boolean }): Promise<void> {
-    return new Promise((resume) => {
-      let ofCaller = this.#callers.get(caller);
-      if (ofCaller === undefined) {
-        ofCaller = { returned: [], waiting: [] };
-        this.#callers.set(caller, ofCaller);
-      }
-      ofCaller[wasResumed ? 'returned' : 'waiting'].push({ bytes, resume });
-    });
+  /** Whether somebody of the caller waits who would be overtaken by one more that tries now. */
+  isWaiting(caller: Caller): boolean {
+    return caller !== this.#resuming && this.#callers.has(caller);
   }
 
-  /** There may be room: resumes the first of each caller, and more of them in later turns. */
+  /**
+   * Calls `resume` once there may be room.
+   * @param waiter.wasResumed true for one that has waited before and could do nothing: it keeps its place.
+   * @returns what takes it out of the line.
+   */
+  wait(
+    caller: Caller,
+    { bytes = 0, wasResumed, resume }: { bytes?: number; wasResumed: boolean; resume: () => void },
+  ): () => void {
+    let ofCaller = this.#callers.get(caller);
+    if (ofCaller === undefined) {
+      ofCaller = { returned: new Set(), waiting: new Set(), resumed: 0 };
+      this.#callers.set(caller, ofCaller);
+    }
+    const waiter = { bytes, resume };
+    const line = wasResumed ? ofCaller.returned : ofCaller.waiting;
+    line.add(waiter);
+    // Room may have been returned before it came, and then nothing else would resume it.
+    if (!this.#parts.isRefused(caller)) this.#askNext();
+    return () => {
+      line.delete(waiter);
+      this.#forgetEmpty(caller);
+    };
+  }
+
+  /** There may be room: resumes the first of each caller in rotation, and more of them in later turns. */
   wake(): void {
+    const { wokenMax, wakeMsMax, isRefused } = this.#parts;
+    const untilMs = performance.now() + wakeMsMax;
+    for (const ofCaller of this.#callers.values()) ofCaller.resumed = 0;
+    // Who was resumed and has more comes again at the end of the map.
     for (const [caller, ofCaller] of this.#callers) {
-      if (!this.#parts.isRefused(caller)) this.#wakeSome(caller, ofCaller);
+      if (performance.now() >= untilMs) {
+        this.#askNext();
+        return;
+      }
+      if (isRefused(caller)) continue;
+      if (ofCaller.resumed >= wokenMax) this.#askNext();
+      else this.#resumeFirst(caller, ofCaller);
     }
   }
 
-  #wakeSome(caller: Caller, ofCaller: CallerWaiters): void {
-    const { wokenMax, release } = this.#parts;
-    if (ofCaller.returned.length > 0) {
-      ofCaller.waiting = ofCaller.returned.concat(ofCaller.waiting);
-      ofCaller.returned = [];
+  #resumeFirst(caller: Caller, ofCaller: CallerWaiters): void {
+    const line = ofCaller.returned.size > 0 ? ofCaller.returned : ofCaller.waiting;
+    const [waiter] = line;
+    if (waiter === undefined) return;
+    line.delete(waiter);
+    ofCaller.resumed += 1;
+    this.#callers.delete(caller);
+    this.#callers.set(caller, ofCaller);
+    if (waiter.bytes > 0) this.#parts.release(caller, waiter.bytes);
+    this.#resuming = caller;
+    try {
+      waiter.resume();
+    } finally {
+      this.#resuming = undefined;
+      this.#forgetEmpty(caller);
     }
-    const woken = ofCaller.waiting.splice(0, wokenMax);
-    if (ofCaller.waiting.length === 0) this.#callers.delete(caller);
-    else this.#askNext();
-    for (const { bytes, resume } of woken) {
-      release(caller, bytes);
-      resume();
-    }
+  }
+
+  #forgetEmpty(caller: Caller): void {
+    const ofCaller = this.#callers.get(caller);
+    if (ofCaller?.returned.size === 0 && ofCaller.waiting.size === 0) this.#callers.delete(caller);
   }
 
   #askNext(): void {

@@ -1,8 +1,9 @@
-// Step 1 of the way of a datapoint: find the sensor, check permission and quota, set `date_received`, hand over to the
-// writer. HTTP and MQTT both end here.
+// Step 1 of a datapoint's way: finds the sensor, checks permission and quota, sets `date_received`, and hands the
+// push to the writer. HTTP and MQTT both call this.
 
 import { Refusal } from '../../../base/refusal.ts';
 import type { Clock } from '../../../base/time/clock.ts';
+import type { AgeClocks } from '../../../base/time/clock-watch.ts';
 import type { Caller } from '../../callers/caller.ts';
 import type { Device, DeviceId } from '../../devices/device.ts';
 import type { DeviceDirectory } from '../../devices/device-directory.ts';
@@ -24,7 +25,7 @@ export interface SensorPush extends PushExtras {
   readonly device: DeviceId;
   readonly sensor: SensorId;
   readonly readings: Readings;
-  /** Takes its turn in the queue even without readings, and is done after everything before it. */
+  /** Takes its place in the queue even without readings, and is done after everything before it. */
   readonly isInLine?: boolean;
 }
 
@@ -42,6 +43,7 @@ export class Ingest {
     readonly writer: Writer;
     readonly commitLog: ReceiptClaims;
     readonly clock: Clock;
+    readonly clocks: Pick<AgeClocks, 'forAge' | 'forExpiry'>;
     readonly receiptHours: number;
     readonly charges: PushCharges;
   }) {
@@ -55,7 +57,7 @@ export class Ingest {
 
   /**
    * Stores a push; resolves after the commit (I1).
-   * @throws Refusal `not-found`, `forbidden`, `busy`, `storage`.
+   * @throws Refusal `not-found`, `forbidden`, `quota`, `too-many`, `busy`, `full`, `storage`.
    */
   accept(actor: Actor, push: SensorPush): Promise<void> {
     return new Promise((resolve, reject) => {
@@ -63,15 +65,15 @@ export class Ingest {
     });
   }
 
-  /** As `accept`, with a callback, for hot paths where a promise would cost too much. */
+  /** Like `accept`, with a callback, for hot paths where a promise would cost too much. */
   submit(actor: Actor, push: SensorPush, done: AppendCallback): void {
     const device = this.#directory.peek(push.device);
-    // Usually the device is in memory, and the push continues synchronously.
+    // Usually the device is in memory, and the push continues in the same turn.
     if (device !== undefined) this.#append(actor, device, push, done);
     else this.#directory.get(push.device).then((found) => this.#append(actor, found, push, done), done);
   }
 
-  /** The sensor of a push, if its device is in memory and the actor may push to it. */
+  /** The sensor of a push, if its device is in memory and the actor may push to it; otherwise undefined. */
   peekSensor(actor: Actor, device: DeviceId, sensorId: SensorId): SensorRef | undefined {
     const found = this.#directory.peek(device);
     if (found === undefined || (this.#permissions.scopesOf(actor, found) & scope.dataCreate) === 0) return undefined;
@@ -91,11 +93,11 @@ export class Ingest {
 
   /**
    * Stores a push once, however often it is repeated within 24 hours under the same key.
-   * @throws Refusal `conflict` when the key came with another body before.
+   * @throws Refusal `conflict` when the key came with another body before; and as `accept`.
    */
   async acceptOnce(actor: Actor, push: SensorPush, key: IdempotencyKey): Promise<void> {
     const device = await this.#directory.get(push.device);
-    // Includes the sensor's key: a sensor that was removed and created again has stored nothing yet.
+    // Part of the key's identity: a sensor that was removed and created again has stored nothing yet.
     const part = this.resolve(actor, device, push.sensor).sensor.key;
     const first = async (receipt: PushReceipt) => {
       const sensorRef = this.resolve(actor, device, push.sensor);

@@ -1,16 +1,16 @@
-// One push to one sensor, from the permission check until the readers of the feed have it.
+// One push to one sensor, from the permission check until the readers of the feed get it.
 
 import { limits } from '../../../config/limits.ts';
 import type { Caller } from '../../callers/caller.ts';
 import type { Device } from '../../devices/device.ts';
 import type { Sensor } from '../../devices/sensor.ts';
 import type { PushCharge } from '../../quotas/push-charge.ts';
-import type { PublishFingerprint } from '../datapoint-batch.ts';
 import type { CommittedPush, OriginalMessage } from '../feed.ts';
+import type { PublishFingerprint } from '../publish-fingerprint.ts';
 import { PlainReadings } from './plain-readings.ts';
 import type { Readings } from './reading.ts';
 
-/** The properties of a push beside its readings. */
+/** The properties of a push besides its readings. */
 export interface PushExtras {
   readonly original?: OriginalMessage | undefined;
   readonly publish?: PublishFingerprint | undefined;
@@ -18,12 +18,12 @@ export interface PushExtras {
   readonly skipsRules?: boolean | undefined;
 }
 
-/** A class, because tens of thousands are made each second, and all then have the same hidden class. */
+/** A class, because tens of thousands are made each second, and instances of a class share one hidden class. */
 export class Push implements CommittedPush {
   readonly kind = 'sensor';
   readonly device: Device;
   readonly sensor: Sensor;
-  /** Counts the readings for quotas when they are committed. */
+  /** Charges the readings to quotas when they are committed. */
   readonly charge: PushCharge | undefined;
   readonly readings: Readings;
   readonly receivedMs: number;
@@ -31,7 +31,7 @@ export class Push implements CommittedPush {
   readonly publish: PublishFingerprint | undefined;
   readonly many: boolean;
   readonly skipsRules: boolean;
-  /** Set by the writer at the commit. */
+  /** Both are set by the writer at the commit. */
   firstSeq = 0;
   caller: Caller | undefined = undefined;
 
@@ -53,7 +53,7 @@ export class Push implements CommittedPush {
   }
 }
 
-/** What datapoints count for quotas: computable by users, whatever compression makes of them. */
+/** Bytes that readings count for quotas: a number that users can compute, however well datapoints are compressed. */
 export function countedBytesOf(readings: Readings): number {
   let bytes = readings.length * limits.datapointBytesCounted;
   if (readings instanceof PlainReadings) return bytes;

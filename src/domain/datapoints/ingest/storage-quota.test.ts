@@ -7,9 +7,13 @@ import { type DataUsage, StorageQuota } from './storage-quota.ts';
 const MB = 1e6;
 const bounds = {
   ...{ diskReserveBytesMax: 256 * MB, diskReserveShare: 0.05, diskWorkBytes: 96 * MB },
-  ...{ storageRecoveredShare: 0.02, storageMeasuredMs: 1000, storageFullRetryAfterS: 60 },
+  ...{ storageRecoveredShare: 0.02, storageMeasuredMs: 1000, storageMeasuredMsMin: 0, storageFullRetryAfterS: 60 },
+  diskMarginBytes: 4 * MB,
 };
-const plenty: DataUsage = { usedBytes: 10 * MB, freeBytes: 90_000 * MB, diskBytes: 100_000 * MB, reusableBytes: 0 };
+const plenty: DataUsage = {
+  ...{ usedBytes: 10 * MB, freeBytes: 90_000 * MB, diskBytes: 100_000 * MB, reusableBytes: 0 },
+  ...{ owedBytes: 0, unsealedBytes: 0, reserveBytes: 0, isReserveInUse: false },
+};
 
 /** A room that sees these one after the other, and says each time whether it is full. */
 async function judged(bytesMax: number | undefined, ...usages: (Partial<DataUsage> | Error)[]): Promise<boolean[]> {
@@ -26,7 +30,14 @@ async function judged(bytesMax: number | undefined, ...usages: (Partial<DataUsag
   const compact = async () => {
     compactions += 1;
   };
-  const storageQuota = new StorageQuota({ measure, compact, storedBytesMax: bytesMax, bounds, log });
+  const storageQuota = new StorageQuota({
+    measure,
+    compact,
+    waitingBytes: () => 0,
+    storedBytesMax: bytesMax,
+    bounds,
+    log,
+  });
   const full: boolean[] = [];
   for (const usage of usages) {
     next = usage;
@@ -63,6 +74,55 @@ test('space that is free again inside the database counts, but not for the write
   const inside = (reusable: number, free: number) => ({ reusableBytes: reusable * MB, freeBytes: free * MB });
   assert.deepEqual(await judged(undefined, inside(500, 100), inside(500, 90), inside(500, 100)), [false, true, false]);
   assert.deepEqual(await judged(undefined, inside(100, 100)), [true]);
+});
+
+test('on a disk of any size there is room for the work on what is stored, even where others take all the rest', async () => {
+  const small = { diskBytes: 60 * MB, owedBytes: 8 * MB };
+  const held = (free: number, reserve: number, unsealed = 0) => ({
+    ...{ ...small, freeBytes: free * MB, reserveBytes: reserve * MB, unsealedBytes: unsealed * MB },
+  });
+  // The log and a margin of 4 MB are left free, whatever is in the reserve.
+  assert.deepEqual(await judged(undefined, held(12.1, 24), held(11.9, 24), held(12.1, 24), held(12.3, 24)), [
+    ...[false, true, true, false],
+  ]);
+  // The reserve serves log and sealing.
+  assert.deepEqual(await judged(undefined, held(12.1, 24, 15), held(12.1, 24, 17)), [false, true]);
+  assert.deepEqual(await judged(undefined, held(40, 0, 15), held(30, 0, 15)), [false, true]);
+  assert.deepEqual(await judged(undefined, { ...held(50, 0), isReserveInUse: true }, held(50, 0)), [true, false]);
+});
+
+test('what comes between two measurements counts against the room there was, and half of it has it measured anew', async () => {
+  let freeBytes = 100 * MB;
+  let waitingBytes = 0;
+  let measurements = 0;
+  const storageQuota = new StorageQuota({
+    measure: async () => {
+      measurements += 1;
+      return { ...plenty, diskBytes: 200 * MB, freeBytes };
+    },
+    compact: async () => {},
+    waitingBytes: () => waitingBytes,
+    storedBytesMax: undefined,
+    bounds,
+    log: { debug() {}, info() {}, warn() {}, error() {}, fatal() {}, audit() {} },
+  });
+  await storageQuota.refresh();
+  // 10 MB of 200 are left free, and each byte is written twice.
+  const push = (megabytes: number) => {
+    if (storageQuota.refusalOf(1) !== undefined) return false;
+    storageQuota.accepted(megabytes * MB);
+    return true;
+  };
+  assert.ok(push(20));
+  assert.equal(measurements, 1);
+  assert.ok(push(20) && push(20));
+  assert.equal(measurements, 2);
+  assert.equal(push(1), false);
+  freeBytes = 50 * MB;
+  waitingBytes = 5 * MB;
+  await storageQuota.refresh();
+  assert.ok(push(14) && push(2));
+  assert.equal(push(1), false);
 });
 
 test('where it cannot be measured, what was known before holds', async () => {

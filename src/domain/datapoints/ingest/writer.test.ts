@@ -18,11 +18,12 @@ const bounds = {
     catchUpDatapointsMax: 3,
     capacityWaiterBytesMax: 10,
     capacityWaiterBytesReserve: 2,
-    ...{ capacityWaiterBytes: 1, capacityWokenMax: 2 },
+    ...{ capacityWaiterBytes: 1, capacityWokenMax: 2, capacityWakeMsMax: 5 },
   },
+  ...{ queueDelayMsMax: 1_000, queueDelayDatapointsMin: 1_000 },
   ...{ busyRetryAfterS: 1, gatherMsMax: 1, commitPacing: limits.commitPacing },
 };
-const storageQuota = { refusalOf: () => undefined };
+const storageQuota = { refusalOf: () => undefined, accepted: () => {} };
 const unexpected = (error: unknown) => assert.fail(String(error));
 
 test('a small push does not overtake a large one that waits for room', async () => {
@@ -171,6 +172,31 @@ test('while sealing catches up, what is small goes on, and what is large waits f
   await disk.commit();
   await Promise.all(flood);
   assert.deepEqual(disk.stored, [100, 101, 0, 1, 2, 3, 4, 5]);
+});
+
+test('where commits are slow fewer datapoints may wait, and a newcomer still finds room', async () => {
+  const commitLog = {
+    isCatchingUp: false,
+    onCaughtUp: () => {},
+    // Some 20 datapoints in 20 ms.
+    append: () => new Promise<number>((resolve) => setTimeout(() => resolve(0), 20)),
+  };
+  const slow = { ...bounds, queueDatapointsMax: 1_000, queueDatapointsReserve: 300, commitDatapointsMax: 20 };
+  const feed = new Feed(unexpected);
+  const writer = new Writer({ commitLog, feed, storageQuota, bounds: { ...slow, queueDelayMsMax: 100, queueDelayDatapointsMin: 30 } }); // biome-ignore format: one line
+  const push = (by: Caller) => writer.append({ caller: by, pushes: [makePush([1])] });
+  const flooding = new Caller('a');
+  const flood = async () => {
+    const all = Array.from({ length: 900 }, () => push(flooding).then(() => true, () => false)); // biome-ignore format: one line
+    const newcomer = push(new Caller('b'));
+    const stored = (await Promise.all(all)).filter(Boolean).length;
+    await newcomer;
+    return stored;
+  };
+  // Nothing is known of the disk at first.
+  assert.equal(await flood(), 900);
+  const stored = await flood();
+  assert.ok(stored >= 30 && stored <= 200, `${stored} of 900`);
 });
 
 /** A log whose commits end when a test says so. */

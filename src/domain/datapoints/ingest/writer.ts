@@ -1,7 +1,7 @@
-// Gathers pushes into commits: everything that waits while a commit is in progress goes into the next. Called by ingest
-// alone. Keeps I1 (callers resume after the commit), I2 and I3 (the feed gets pushes after their commit, in its order)
-// and I4 (a bounded queue that refuses with `busy`). The queue is shared among callers: one that floods it is refused
-// while others are accepted, and pushes of one caller never overtake each other.
+// Gathers pushes into commits: everything that waits while a commit is in progress goes into the next. Called by
+// ingest, bulk and imports. Keeps I1 (callers resume after the commit), I2 and I3 (the feed gets pushes after their
+// commit, in commit order) and I4 (a bounded queue that refuses with `busy`). The queue is shared among callers: a
+// caller that floods it is refused while others are accepted. Pushes of one caller never overtake each other.
 import { Refusal } from '../../../base/refusal.ts';
 import type { Caller } from '../../callers/caller.ts';
 import { FairShare } from '../../callers/fair-share.ts';
@@ -14,10 +14,11 @@ import { CommitPacing, type CommitPacingBounds } from './commit-pacing.ts';
 import { type FanOut, noFanOut } from './fan-out.ts';
 import { PlainReadings } from './plain-readings.ts';
 import { countedBytesOf } from './push.ts';
+import { QueueDelay, type QueueDelayBounds } from './queue-delay.ts';
 import type { StorageQuota } from './storage-quota.ts';
 import { type QueuedAppend, serviceCaller, takeFairShare } from './writer-queue.ts';
 
-export interface WriterBounds {
+export interface WriterBounds extends QueueDelayBounds {
   readonly queueDatapointsMax: number;
   readonly queueDatapointsReserve: number;
   readonly queueBytesMax: number;
@@ -29,6 +30,7 @@ export interface WriterBounds {
   readonly capacityWaiterBytesReserve: number;
   readonly capacityWaiterBytes: number;
   readonly capacityWokenMax: number;
+  readonly capacityWakeMsMax: number;
   readonly busyRetryAfterS: number;
   readonly gatherMsMax: number;
   readonly commitPacing: CommitPacingBounds;
@@ -37,9 +39,12 @@ export interface WriterBounds {
 export class Writer {
   readonly #commitLog: Pick<CommitLog, 'append' | 'isCatchingUp' | 'onCaughtUp'>;
   readonly #feed: Feed;
-  readonly #storageQuota: Pick<StorageQuota, 'refusalOf'>;
+  readonly #storageQuota: Pick<StorageQuota, 'refusalOf' | 'accepted'>;
   readonly #bounds: WriterBounds;
   readonly #pacing: CommitPacing;
+  readonly #delay: QueueDelay;
+  /** When the last commit ended, if datapoints waited then. */
+  #busySinceMs = Number.NaN;
   readonly #datapointShare: FairShare;
   readonly #byteShare: FairShare;
   readonly #waiterShare: FairShare;
@@ -52,13 +57,13 @@ export class Writer {
   #fanOut: FanOut = noFanOut;
   /** Increases each time that capacity may have been freed. */
   #round = 1;
-  /** Number of pushes that is enough for a commit. */
+  /** Number of waiting requests that is enough for a commit. */
   #gatherMin = 1;
 
   constructor(parts: {
     readonly commitLog: Pick<CommitLog, 'append' | 'isCatchingUp' | 'onCaughtUp'>;
     readonly feed: Feed;
-    readonly storageQuota: Pick<StorageQuota, 'refusalOf'>;
+    readonly storageQuota: Pick<StorageQuota, 'refusalOf' | 'accepted'>;
     readonly bounds: WriterBounds;
     /** The memory for all data on its way in or out. */
     readonly passing?: FairShare;
@@ -68,6 +73,7 @@ export class Writer {
     this.#feed = parts.feed;
     this.#bounds = parts.bounds;
     this.#pacing = new CommitPacing(parts.bounds.commitPacing);
+    this.#delay = new QueueDelay(parts.bounds);
     const { bounds } = parts;
     this.#datapointShare = new FairShare('queuedDatapoints', {
       aloneMax: bounds.queueDatapointsMax,
@@ -85,6 +91,7 @@ export class Writer {
     });
     this.#capacityWaiters = new CapacityWaiters({
       wokenMax: bounds.capacityWokenMax,
+      wakeMsMax: bounds.capacityWakeMsMax,
       isRefused: (caller) => caller.refusedInRound === this.#round,
       release: (caller, bytes) => this.#waiterShare.release(caller, bytes),
     });
@@ -95,14 +102,20 @@ export class Writer {
     return this.#datapointShare.held;
   }
 
+  /** Bytes of these, about. */
+  get waitingBytes(): number {
+    return this.#byteShare.held;
+  }
+
   /** Datapoints committed since the start. */
   get storedDatapoints(): number {
     return this.#stored;
   }
 
   /**
-   * Resolves after the commit.
-   * @throws Refusal `busy` when the caller's share of the queue is full, `full` when there is no room on the disk, `storage` when it refuses.
+   * Stores the pushes; resolves after the commit.
+   * @throws Refusal `busy` when the caller's share of the queue is full, `full` when the storage quota is reached,
+   * `storage` when the disk refuses.
    */
   append(append: AppendRequest): Promise<void> {
     return new Promise((resolve, reject) => {
@@ -110,7 +123,7 @@ export class Writer {
     });
   }
 
-  /** As `append`, with a callback, for hot paths where a promise would cost too much. */
+  /** Like `append`, with a callback, for hot paths where a promise would cost too much. */
   submit(append: AppendRequest, done: AppendCallback): void {
     const datapoints = countDatapoints(append);
     const refusal = datapoints === 0 ? undefined : this.#storageQuota.refusalOf(datapoints);
@@ -124,8 +137,8 @@ export class Writer {
     const outgoing = this.#fanOut.bytesOf(append.pushes);
     const isBusy = caller.refusedInRound === this.#round || this.#fanOut.isFullFor(caller, outgoing);
     if (isBusy || !this.#admit(caller, slots, bytes)) {
-      // Until capacity is freed, all further pushes of this caller are refused: a small one must not overtake a large
-      // one of the same client (I3).
+      // Until capacity is freed, all further pushes of this caller are refused, because a small one must not overtake
+      // a large one of the same client (I3).
       if (caller !== serviceCaller) caller.refusedInRound = this.#round;
       done(
         new Refusal(
@@ -138,6 +151,7 @@ export class Writer {
     }
     const { commitDatapointsMax, commitBytesMax } = this.#bounds;
     const load = Math.max(slots, Math.ceil((bytes / commitBytesMax) * commitDatapointsMax));
+    this.#storageQuota.accepted(bytes);
     this.#fanOut.reserve(caller, outgoing);
     this.#queue.push({ append, caller, slots, load, bytes, outgoing, done });
     this.#moreCame?.();
@@ -145,7 +159,10 @@ export class Writer {
   }
 
   #admit(caller: Caller, slots: number, bytes: number): boolean {
-    const isAllowed = this.#datapointShare.allows(caller, slots) && this.#byteShare.allows(caller, bytes);
+    const isAllowed =
+      this.#datapointShare.allows(caller, slots) &&
+      this.#byteShare.allows(caller, bytes) &&
+      this.#datapointShare.isBelow(caller, this.#delay.datapointsMax);
     // An empty queue accepts one push of any size, because otherwise it could never be stored.
     if (!isAllowed && this.#datapointShare.held > 0 && caller !== serviceCaller) return false;
     this.#datapointShare.force(caller, slots);
@@ -155,7 +172,7 @@ export class Writer {
 
   /**
    * Resolves when the queue may have room again: back-pressure for MQTT.
-   * @param message.bytes of the message that waits. `wasResumed`: it has waited before, and keeps its place.
+   * @param message `bytes`: size of the message that waits; `wasResumed`: it has waited before, and keeps its place.
    * @throws Refusal `busy` when too many messages of the caller wait already.
    */
   waitForCapacity(
@@ -166,15 +183,37 @@ export class Writer {
     if (!this.#waiterShare.take(caller, bytes)) {
       return Promise.reject(new Refusal('busy', 'Too many messages wait to be stored.'));
     }
-    return this.#capacityWaiters.wait(caller, bytes, { wasResumed: message.wasResumed === true });
+    return new Promise((resume) => {
+      this.#capacityWaiters.wait(caller, { bytes, wasResumed: message.wasResumed === true, resume });
+    });
   }
 
-  /** Has callers wait whose share of this is used up; `capacityReturned` must be called when there is room again. */
+  /**
+   * Whether something of the caller may find room: not while it has been refused and no room was returned, nor while
+   * others of it wait in line. Costs nothing, so that a door asks before it makes objects of what it received.
+   */
+  mayHaveRoom(caller: Caller): boolean {
+    return caller.refusedInRound !== this.#round && !this.#capacityWaiters.isWaiting(caller);
+  }
+
+  /**
+   * Calls `resume` when there may be room: for a connection, whose messages stay unread until then.
+   * @param connection.wasResumed it was resumed and could do nothing: it keeps its place.
+   * @returns what takes it out of the line, for when it ends.
+   */
+  onceRoom(caller: Caller, connection: { readonly wasResumed: boolean; readonly resume: () => void }): () => void {
+    return this.#capacityWaiters.wait(caller, connection);
+  }
+
+  /**
+   * Makes callers wait whose share of outgoing messages is used up. `capacityReturned` must be called when there is
+   * room.
+   */
   setFanOut(fanOut: FanOut): void {
     this.#fanOut = fanOut;
   }
 
-  /** Resumes those who wait for capacity, in order. */
+  /** Resumes messages that wait for capacity, in order. */
   capacityReturned(): void {
     this.#round += 1;
     this.#capacityWaiters.wake();
@@ -210,8 +249,9 @@ export class Writer {
   }
 
   /**
-   * Waits for more pushes, because a commit costs as much as dozens of datapoints: until there are twice as many as in
-   * the last commit, a turn of the event loop brings none, or `gatherMsMax` has passed. A single client waits one turn.
+   * Waits for more pushes, because a commit costs as much as dozens of datapoints. Ends when there are twice as many
+   * as in the last commit, when a turn of the event loop brings none, or after `gatherMsMax`. A single client waits
+   * one turn.
    */
   async #gather(): Promise<void> {
     const untilMs = performance.now() + this.#bounds.gatherMsMax;
@@ -233,8 +273,8 @@ export class Writer {
   }
 
   /**
-   * All waiting pushes are too large while sealing catches up: continues with the next push, which may be small, or
-   * when sealing has caught up.
+   * Called when all waiting pushes are too large while sealing catches up. Resolves with the next push, which may be
+   * small, or when sealing has caught up.
    */
   async #moreOrCaughtUp(): Promise<void> {
     await new Promise<void>((resolve) => {
@@ -246,10 +286,12 @@ export class Writer {
 
   async #commit(group: readonly QueuedAppend[]): Promise<void> {
     let failure: unknown;
+    const sinceMs = Number.isNaN(this.#busySinceMs) ? performance.now() : this.#busySinceMs;
     try {
       const batch = toBatch(group);
       this.#pacing.commitBegins(countRows(batch));
       this.#publish(group, await this.#commitLog.append(batch));
+      this.#delay.committed(countRows(batch), performance.now() - sinceMs);
     } catch (error) {
       failure = error;
     }
@@ -259,6 +301,7 @@ export class Writer {
       this.#fanOut.release(caller, outgoing);
       done(failure);
     }
+    this.#busySinceMs = this.#queue.length > 0 ? performance.now() : Number.NaN;
     this.capacityReturned();
   }
 
@@ -286,7 +329,7 @@ function toBatch(group: readonly QueuedAppend[]): DatapointBatch {
     for (const { sensor, readings, receivedMs, publish, skipsRules } of append.pushes) {
       if (readings instanceof PlainReadings) batch.addPlain(sensor.key, receivedMs, readings);
       else for (const reading of readings) batch.add(sensor.key, reading.timestampMs, receivedMs, reading.value);
-      if (publish !== undefined) batch.addPublish(publish, receivedMs);
+      if (publish !== undefined) batch.addPublish(publish);
       if (skipsRules) batch.addRulesSkipped(readings.length);
     }
     if (append.receipt !== undefined) batch.addReceipt(append.receipt);
@@ -301,7 +344,7 @@ function countDatapoints(append: AppendRequest): number {
 }
 
 function countBytes(append: AppendRequest): number {
-  // The answer that is kept may be far larger than the datapoints.
+  // The answer stored in the receipt may be far larger than the datapoints.
   let bytes = 2 * (append.receipt?.answer.length ?? 0);
   for (const push of append.pushes) {
     if (push.readings instanceof PlainReadings) {

@@ -1,5 +1,6 @@
 // Makes the messages of a rule that fires or recovers: one for each user and channel, or the setting of an actuator,
-// with variables replaced. Bounds what the rules of one author send in a minute, so that no author fills the outbox.
+// with variables replaced. Bounds the messages that the rules of one author make in a minute, so that no author fills
+// the outbox.
 
 import type { Ids } from '../../../base/ids.ts';
 import { LruCache } from '../../../base/memory/lru-cache.ts';
@@ -22,7 +23,10 @@ export interface MessageRecipient {
 export class MessageBuilder {
   readonly #ids: Ids;
   readonly #clock: Clock;
-  /** KiB sent by authors in the present minute: in this process alone, because the evaluation of rules waits for nothing. */
+  /**
+   * KiB that authors have sent in the present minute of the monotonic clock. Counted in this process alone, because the evaluation of rules
+   * must not wait.
+   */
   readonly #spent = new LruCache<UserKey, { readonly minute: number; readonly kib: number }>({
     weightMax: limits.usersCachedMax,
   });
@@ -32,7 +36,7 @@ export class MessageBuilder {
     this.#clock = parts.clock;
   }
 
-  /** The messages of a rule that fires or recovers. */
+  /** The messages of a rule that fires or recovers; beyond a bound, a single failed one that says so. */
   make(context: MessageContext): NewMessage[] {
     const { rule, author } = context;
     const { action } = rule;
@@ -55,7 +59,7 @@ export class MessageBuilder {
     }));
   }
 
-  /** One message for each recipient, in the state in which it comes into the outbox. */
+  /** One message for each recipient, in its first state. */
   address(
     recipients: readonly MessageRecipient[],
     { author, text }: { readonly author: Actor; readonly text: string },
@@ -70,9 +74,9 @@ export class MessageBuilder {
     }));
   }
 
-  /** Counts what an author is about to send; false beyond the bound. */
+  /** Counts the KiB that an author is about to send; returns false beyond the bound of a minute. */
   mayMake({ key }: Actor, kib: number): boolean {
-    const minute = Math.floor(this.#clock.now() / 60_000);
+    const minute = Math.floor(this.#clock.elapsedMs() / 60_000);
     const before = this.#spent.get(key);
     const spent = kib + (before?.minute === minute ? before.kib : 0);
     this.#spent.set(key, { minute, kib: spent });
@@ -81,7 +85,7 @@ export class MessageBuilder {
 }
 
 /**
- * The first state of a message. The channel `none` only records; messages of guest are not delivered, because nobody
+ * The first state of a message. The channel `none` only records. Messages of guest are not delivered, because nobody
  * can be held responsible for them.
  */
 function firstState(channel: string, author: { readonly guest: boolean }): Pick<NewMessage, 'state' | 'reason'> {

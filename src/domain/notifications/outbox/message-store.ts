@@ -1,11 +1,12 @@
-// Storage of messages: those that users list, and the outbox. Messages are removed with their author.
+// The store of messages, as the domain needs it: messages that users list, and the outbox. Engines implement it.
+// Messages are removed with their author.
 import type { Filter } from '../../devices/filter.ts';
 import type { Fence } from '../../ports/coordination.ts';
 import type { UserKey } from '../../users/user.ts';
 import type { Message, MessageId, MessageState, NewMessage } from './message.ts';
 
 export interface MessageQuery {
-  /** Messages of this author; undefined: of all. */
+  /** Messages of this author; undefined: of all authors. */
   readonly author: UserKey | undefined;
   readonly filter: Filter;
 }
@@ -19,11 +20,11 @@ export interface DueMessage {
   readonly text: string;
   /** Attempts so far. */
   readonly attempts: number;
-  /** Whether it is for a user who was removed; another one may have the name now. */
+  /** Whether its recipient was removed since; another user may have the name now. */
   readonly isForFormerUser: boolean;
 }
 
-/** The result of an attempt, or of a message that was not attempted. */
+/** The result of an attempt, or the reason why a message was not attempted. */
 export interface MessageOutcome {
   readonly id: MessageId;
   readonly state: MessageState;
@@ -31,7 +32,7 @@ export interface MessageOutcome {
   readonly code?: string | undefined;
   /** When the next attempt is due, for a queued message. */
   readonly dueMs?: number | undefined;
-  /** The charge that is taken back, because the message was not sent. */
+  /** The charge to be taken back, because the message was not sent. */
   readonly refund?: CapCharge | undefined;
 }
 
@@ -57,7 +58,9 @@ export interface MessageStore {
 
   /** Queues messages again whose attempt was interrupted when the last holder of the lease ended. @throws LeaseLost */
   requeue(fence: Fence): Promise<void>;
-  /** Waiting messages of a channel that are due, oldest first, without those of these authors. */
+  /** Makes waiting messages due at `nowMs` that are due later than `laterThanMs`. @throws LeaseLost */
+  hasten(times: { readonly nowMs: number; readonly laterThanMs: number }, fence: Fence): Promise<void>;
+  /** Waiting messages of a channel that are due, oldest first, except those of the authors in `without`. */
   listDue(query: {
     readonly channel: string;
     readonly nowMs: number;
@@ -81,8 +84,8 @@ export interface MessageStore {
     readonly fence: Fence;
   }): Promise<ReadonlySet<MessageId>>;
   /**
-   * Paid messages counted for each of the users on the day. They are counted in the registry when messages are claimed, under
-   * the lease of the outbox, so that the cap holds however many processes there are.
+   * Paid messages counted for each of the users on the day. They are counted in the registry when messages are
+   * claimed, under the lease of the outbox, so the cap holds however many processes there are.
    */
   countPaid(day: number, users: readonly UserKey[]): Promise<Map<UserKey, number>>;
   /** Whether one of the two has shared a device with the other. */

@@ -1,6 +1,6 @@
-// The outbox: hands waiting messages to the senders of their channels. A message is marked as being sent on disk before
-// anything leaves the service, and keeps its id at every attempt; it is attempted again only where no answer is known.
-// Woken when messages are stored or become due; it does not poll.
+// The outbox: hands waiting messages to the senders of their channels. A message is marked on disk as being sent
+// before anything leaves the service, and keeps its id at every attempt; it is attempted again only where no answer
+// is known. Woken when messages are stored or become due. A process without the lease tries every second to take it.
 
 import type { Ids } from '../../../base/ids.ts';
 import type { Log } from '../../../base/log.ts';
@@ -19,13 +19,13 @@ import type { DueMessage, MessageOutcome, MessageStore } from './message-store.t
 import type { NotificationCounters } from './notification-counters.ts';
 import type { Sender, SendOutcome } from './sender.ts';
 
-/** The result of a message, with its channel and the lease under which it was taken. */
+/** The outcome of a message, with its channel and the lease under which the message was taken. */
 type ChannelOutcome = MessageOutcome & { readonly channel: string; readonly lease: Lease };
 
 export class Outbox {
   readonly #store: MessageStore;
   readonly #coordination: Announcer;
-  /** Held while this process is the one that sends. */
+  /** The lease of the outbox: only the process that holds it sends. */
   readonly #leadership: Leadership;
   readonly #dispatcher: Dispatcher;
   readonly #counters: NotificationCounters;
@@ -38,6 +38,8 @@ export class Outbox {
   #pumping: Promise<void> | undefined;
   #isWoken = false;
   #alarm: NodeJS.Timeout | undefined;
+  /** True from a jump of the wall clock until the messages that it put off are due. */
+  #isClockChanged = false;
   /** True after a failure until the next attempt. */
   #isRetrying = false;
   #isClosed = false;
@@ -67,21 +69,25 @@ export class Outbox {
     ];
   }
 
-  /** Continues with messages left by the last stop. */
+  /** Takes the lease if it is free, and continues with messages left by the last stop. */
   async start(): Promise<void> {
     await this.#lead();
     this.#wake();
   }
 
-  /** The lease, if this process is the one that sends. One that begins sends again what the last one had under way. */
+  /**
+   * The lease, if this process holds it or can take it. A new holder sends messages again whose attempt the last one
+   * did not finish.
+   */
   #lead(): Promise<Lease | undefined> {
     return this.#leadership.take(async (lease) => {
       await this.#store.requeue(lease);
+      await this.#hasten(lease);
       for (const queue of this.#queues) queue.dueMs = Number.NEGATIVE_INFINITY;
     });
   }
 
-  /** New messages wait on these channels: sends them, or tells the process that does. */
+  /** Tells that new messages wait on these channels: sends them, or wakes the process that sends. */
   wakeFor(channels: ReadonlySet<string>): void {
     this.wakeHere(channels);
     if (this.#leadership.lease !== undefined) return;
@@ -92,10 +98,24 @@ export class Outbox {
       );
   }
 
-  /** The same, for this process alone. */
+  /** Wakes this process alone for new messages on these channels. */
   wakeHere(channels: ReadonlySet<string>): void {
     for (const queue of this.#queues) if (channels.has(queue.channel)) queue.dueMs = Number.NEGATIVE_INFINITY;
     this.#wake();
+  }
+
+  /** Call when the wall clock has jumped, or is trusted again. */
+  clockChanged(): void {
+    this.#isClockChanged = true;
+    for (const queue of this.#queues) queue.dueMs = Number.NEGATIVE_INFINITY;
+    this.#wake();
+  }
+
+  /** Messages that are due later than any pause lasts were put off while the clock was ahead. */
+  async #hasten(lease: Lease): Promise<void> {
+    this.#isClockChanged = false;
+    const nowMs = this.#clock.now();
+    await this.#store.hasten({ nowMs, laterThanMs: nowMs + 2 * limits.sendRetryMsMax }, lease);
   }
 
   #wake(): void {
@@ -114,14 +134,14 @@ export class Outbox {
     return this.#store.countWaiting();
   }
 
-  /** Resolves when nothing is being sent and nothing is due that may be sent. */
+  /** Resolves when nothing is being sent, and nothing is due that may be sent. */
   async idle(): Promise<void> {
     this.#wake();
     if (this.#isClosed || this.#isAtRest) return;
     await new Promise<void>((resolve) => this.#idleWaiters.push(resolve));
   }
 
-  /** Gives attempts in progress a moment, then aborts them: they are repeated after the next start. */
+  /** Gives attempts in progress a moment, then aborts them. Aborted ones are repeated after the next start. */
   async close(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#alarm);
@@ -146,12 +166,13 @@ export class Outbox {
   }
 
   async #pump(): Promise<void> {
-    // In the next turn, so that messages and outcomes of this one are handled together.
+    // In the next turn, so that all messages and outcomes of this turn are handled together.
     await nextLoopTurn();
     try {
       while (!this.#isClosed) {
         this.#isWoken = false;
         const lease = await this.#lead();
+        if (lease !== undefined && this.#isClockChanged) await this.#hasten(lease);
         const due = lease === undefined ? [] : await this.#listDue();
         if (due.length === 0 && this.#outcomes.length === 0) break;
         if (lease === undefined) await this.#record();
@@ -175,7 +196,7 @@ export class Outbox {
     const nowMs = this.#clock.now();
     for (const queue of this.#queues) {
       if (queue.dueMs > nowMs) continue;
-      // At most what one author may have in progress; messages of others are found in the next round.
+      // At most as many as one author may have in progress; the next round finds messages of others.
       const limit = Math.min(queue.capacityAt(nowMs), limits.sendingPerAuthorMax);
       if (limit <= 0) continue;
       const left = new Map<UserKey, number>();
@@ -212,9 +233,9 @@ export class Outbox {
   }
 
   /**
-   * Stores which messages are about to be sent, and the outcomes of others, under the lease under which they were taken.
-   * Outcomes of an earlier lease, or of one that another process has taken, are dropped: the next holder has sent these
-   * messages again, and what came of that counts.
+   * Stores which messages are about to be sent, and the outcomes of others, under the lease under which they were
+   * taken. Outcomes under an earlier lease, or one that another process has taken over, are dropped: the next holder
+   * has sent these messages again, and its outcomes count.
    */
   async #record(
     envelopes: readonly Envelope[] = [],
@@ -245,7 +266,7 @@ export class Outbox {
     queue.begin(author, this.#clock.now());
     void this.#dispatcher
       .deliver(envelope, queue.sender, { stop: this.#stop.signal, fence: lease })
-      // A sender never rejects; if one does, it is only logged.
+      // A sender must not reject; if one does, the error is logged and the message is tried again.
       .catch((error: unknown): SendOutcome => {
         if (!(error instanceof LeaseLost)) this.#log.error({ err: error, channel: queue.channel }, 'a sender failed');
         return { kind: 'retry', reason: 'an error in the service' };
@@ -278,7 +299,10 @@ export class Outbox {
     };
   }
 
-  /** Doubles with each attempt, with a random part, so that messages do not return all at once. */
+  /**
+   * The pause before the next attempt: doubles with each attempt, with a random part so that messages do not return
+   * all at once.
+   */
   #pauseMs(tries: number, retryAfterS = 0): number {
     const [high = 0, low = 0] = this.#ids.bytes(2);
     const share = 0.5 + (high * 256 + low) / 131_072;
@@ -286,20 +310,23 @@ export class Outbox {
     return Math.ceil(Math.max(backoffMs, Math.min(retryAfterS * 1000, limits.sendRetryMsMax)));
   }
 
-  /** Finds out when the channel's next message is due; messages stored meanwhile wake the queue by themselves. */
+  /**
+   * Finds out when the channel's next message is due. Messages that are stored meanwhile wake the queue by
+   * themselves.
+   */
   async #lookAhead(queue: ChannelQueue): Promise<void> {
     queue.dueMs = Number.POSITIVE_INFINITY;
     const dueMs = await this.#store.nextDueMs(queue.channel);
-    // Includes outcomes that are not stored yet.
+    // Outcomes that are not stored yet may queue a message again.
     const waiting = this.#outcomes.flatMap((outcome) => outcome.dueMs ?? []);
     queue.dueMs = Math.min(queue.dueMs, dueMs ?? Number.POSITIVE_INFINITY, ...waiting);
   }
 
-  /** Sets the timer for the next message that is due and allowed by its channel's rate. */
+  /** Sets the timer to when the next message is due and its channel's rate allows it. */
   #setAlarm(): void {
     let next = Number.POSITIVE_INFINITY;
     for (const queue of this.#queues) {
-      // A full queue is woken when an attempt ends.
+      // A full queue needs no timer: the end of an attempt wakes it.
       if (queue.count >= limits.sendingAtOnceMax || queue.full.length > 0) continue;
       next = Math.min(next, Math.max(queue.dueMs, queue.capacityAtMs));
     }

@@ -1,6 +1,6 @@
-// Runs a rule over stored datapoints and reports when it would have fired and what it would have sent (beyond spec.md).
-// Uses firing.ts, as the watcher does, with timestamps as time, because imported history was received all at once.
-// Bounded in datapoints and in the length of the report.
+// Runs a rule over stored datapoints and reports when it would have fired and what it would have sent (beyond
+// spec.md). Uses firing.ts, as the watcher does, but with timestamps as the time, because imported history was
+// received all at once. Bounded in datapoints and in the length of the report.
 
 import { Refusal } from '../../../base/refusal.ts';
 import type { Json } from '../../../base/text/json.ts';
@@ -17,7 +17,15 @@ import type { Series } from '../../ports/series.ts';
 import { scope } from '../../scopes.ts';
 import type { Actor } from '../../users/user.ts';
 import type { Lookup } from './expression-evaluation.ts';
-import { applyDatapoint, applyTime, type FiringContext, type FiringEvent, newDeviceState } from './firing.ts';
+import {
+  applyDatapoint,
+  applyTime,
+  type FiringContext,
+  type FiringEvent,
+  newDeviceState,
+  type RuleState,
+  type RuleTime,
+} from './firing.ts';
 import { messageTextOf } from './message-text.ts';
 import { assertFields, type NotificationFields } from './notification.ts';
 import { type Rule, toRule } from './rule.ts';
@@ -68,7 +76,10 @@ export class DryRun {
     this.#series = parts.series;
   }
 
-  /** @throws Refusal `malformed`; `not-found` or `forbidden` where a device cannot be read by the actor. */
+  /**
+   * Runs the rule of these fields. @throws Refusal `malformed`; `not-found` or `forbidden` where the actor cannot
+   * read a device of the rule.
+   */
   async run(actor: Actor, fields: NotificationFields, query: DryRunQuery): Promise<DryRunReport> {
     this.#permissions.requireRules(actor);
     assertFields(fields);
@@ -109,8 +120,8 @@ export class DryRun {
     }
     const max = limits.dryRunDatapointsMax;
     let points: SensorDatapoint[] = [];
-    // Each sensor may have all of the oldest datapoints, so each is read up to the bound. Once `max` datapoints are
-    // known, later ones cannot be among the oldest: the next sensors are read only until `untilMs`.
+    // One sensor may have all of the oldest datapoints, so each sensor is read up to the bound. Once `max` datapoints
+    // are known, later ones cannot be among the oldest, so the next sensors are read only until `untilMs`.
     let untilMs = Number.POSITIVE_INFINITY;
     for (const { device, sensor } of sensors) {
       const until = Math.min(toMs ?? Number.POSITIVE_INFINITY, untilMs);
@@ -137,7 +148,7 @@ function oldest(points: SensorDatapoint[], max: number): SensorDatapoint[] {
 class DryRunState {
   readonly firings: DryRunFiring[] = [];
   readonly #rule: Rule;
-  readonly #ruleState = { lastFiredMs: undefined as number | undefined };
+  readonly #ruleState: RuleState = { lastFiredMs: undefined, lastFiredElapsedMs: undefined };
   readonly #memories = new Map<DeviceId, ReturnType<typeof newDeviceState>>();
   readonly #values = new Map<string, StoredValue>();
   readonly #devices = new Map<DeviceId, Device>();
@@ -159,7 +170,7 @@ class DryRunState {
     this.#addFirings(device, applyDatapoint(this.#contextOf(device), at));
   }
 
-  /** Applies the time that passes until `atMs` without a further datapoint. */
+  /** Applies the time that passes until `atMs` after the last datapoint. */
   end(atMs: number | undefined): void {
     if (atMs !== undefined)
       for (const device of this.#devices.values()) this.#addFirings(device, applyTime(this.#contextOf(device), atMs));
@@ -169,7 +180,8 @@ class DryRunState {
   #contextOf(device: Device): FiringContext {
     const memory = this.#memories.get(device.id) ?? newDeviceState();
     this.#memories.set(device.id, memory);
-    return { rule: this.#rule, memory, ruleState: this.#ruleState, sensors: device.sensors, mayNotify: !this.isFull };
+    const state = { memory, ruleState: this.#ruleState, time: timesOfDatapoints };
+    return { rule: this.#rule, ...state, sensors: device.sensors, mayNotify: !this.isFull };
   }
 
   /** Adds events to the report, up to its maximum length. */
@@ -194,3 +206,10 @@ class DryRunState {
     };
   }
 }
+
+/** A dry run goes by the times of the datapoints, which it reads in their order. */
+const timesOfDatapoints: RuleTime = {
+  isInDoubt: false,
+  elapsedMs: () => 0,
+  forAge: { now: () => Number.POSITIVE_INFINITY },
+};

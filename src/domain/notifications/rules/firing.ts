@@ -1,7 +1,7 @@
 // Decides when a rule fires (spec 6). The watcher (evaluator.ts) and dry runs (dry-run.ts) both use it. The functions
 // read no clock and no store: the result follows from the rule, its state for one device and the times passed in. The
 // watcher passes the times at which the service received the datapoints, so that deciding again after a crash gives the
-// same result.
+// same result; where the wall clock that gave them is in doubt, throttling and expiry are measured by `RuleTime`.
 //
 // - The condition begins with the first datapoint that makes the expression true, and ends with one that makes it false.
 // - With `for`, the rule fires only after the condition has lasted that long, even if no further datapoint arrives.
@@ -36,6 +36,18 @@ export interface RuleDeviceState {
 /** The state of a rule over all devices. */
 export interface RuleState {
   lastFiredMs: number | undefined;
+  /** The same by the monotonic clock; undefined where it fired before the start, or in another process. */
+  lastFiredElapsedMs: number | undefined;
+}
+
+/** The time of a decision, beside that of the datapoint (decision 30). */
+export interface RuleTime {
+  /** True while the wall clock is in doubt. */
+  readonly isInDoubt: boolean;
+  /** By the monotonic clock. */
+  elapsedMs(): number;
+  /** Milliseconds since 1970 UTC, by which a rule expires: the earlier one while two are possible. */
+  readonly forAge: { now(): number };
 }
 
 export interface FiringEvent {
@@ -49,6 +61,7 @@ export interface FiringContext {
   readonly rule: Rule;
   readonly memory: RuleDeviceState;
   readonly ruleState: RuleState;
+  readonly time: RuleTime;
   /** The sensors that the device has now; a removed sensor causes no event. */
   readonly sensors: { readonly has: (id: SensorId) => boolean };
   /** False where the rule may send no message about the device, for lack of permission: no event then. */
@@ -62,13 +75,35 @@ interface Evaluation extends FiringContext {
 
 /** Whether a datapoint can fire a rule without device state. A cheap check, because most datapoints fire nothing. */
 export function mayFire(
-  { expression, throttlingMs, expiresMs }: Rule,
-  { lastFiredMs }: RuleState,
-  { atMs, lookup }: { readonly atMs: number; readonly lookup: Lookup },
+  rule: Rule,
+  ruleState: RuleState,
+  { atMs, lookup, time }: { readonly atMs: number; readonly lookup: Lookup; readonly time: RuleTime },
 ): boolean {
-  if (atMs >= expiresMs || expression === undefined) return false;
-  if (throttlingMs > 0 && lastFiredMs !== undefined && atMs - lastFiredMs < throttlingMs) return false;
-  return holds(expression, lookup);
+  if (rule.expression === undefined || isExpired(rule, atMs, time) || isThrottled(rule, ruleState, atMs, time))
+    return false;
+  return holds(rule.expression, lookup);
+}
+
+/** A rule expires by the time of the datapoint; while that is in doubt, no sooner than by the time that is known. */
+function isExpired({ expiresMs }: Rule, atMs: number, time: RuleTime): boolean {
+  return atMs >= expiresMs && (!time.isInDoubt || time.forAge.now() >= expiresMs);
+}
+
+/**
+ * Whether the rule has fired too short a time ago. Times of the wall clock are compared unless they have gone back or are in
+ * doubt: then the monotonic clock tells, and where it does not know the last firing, a negative difference is due.
+ */
+function isThrottled(
+  { throttlingMs }: Rule,
+  { lastFiredMs, lastFiredElapsedMs }: RuleState,
+  atMs: number,
+  time: RuleTime,
+): boolean {
+  if (throttlingMs <= 0 || lastFiredMs === undefined) return false;
+  const passedMs = atMs - lastFiredMs;
+  if ((passedMs < 0 || time.isInDoubt) && lastFiredElapsedMs !== undefined)
+    return time.elapsedMs() - lastFiredElapsedMs < throttlingMs;
+  return passedMs >= 0 && passedMs < throttlingMs;
 }
 
 /**
@@ -121,6 +156,22 @@ export function applyTime(context: FiringContext, untilMs: number): readonly Fir
   return of.events;
 }
 
+/**
+ * What is measured by time alone (`for`, `silence`) begins anew at this time: after a doubt nobody knows how long it has
+ * lasted.
+ */
+export function beginAnew(memory: RuleDeviceState, atMs: number): void {
+  if (memory.since !== undefined && memory.counts !== true) memory.since = { ...memory.since, atMs };
+  for (const sensor of memory.lastReceivedMs.keys()) memory.lastReceivedMs.set(sensor, atMs);
+}
+
+/** What began later than now, while the clock was ahead, begins now: else it would last for as long as the clock was wrong. */
+export function beginNoLater(memory: RuleDeviceState, nowMs: number): void {
+  const { since, lastReceivedMs } = memory;
+  if (since !== undefined && since.atMs > nowMs) memory.since = { ...since, atMs: nowMs };
+  for (const [sensor, atMs] of lastReceivedMs) if (atMs > nowMs) lastReceivedMs.set(sensor, nowMs);
+}
+
 /** When `applyTime` has something to do next; undefined where that depends on the next datapoint. */
 export function dueMs(of: Pick<FiringContext, 'rule' | 'memory'>): number | undefined {
   let nextMs: number | undefined;
@@ -133,6 +184,7 @@ export function serializeDeviceState({ lastReceivedMs: _, silent, ...stored }: R
   return JSON.stringify(silent.size === 0 ? stored : { ...stored, silent: [...silent] });
 }
 
+/** Restores a state that `serializeDeviceState` stored, without the times in memory. */
 export function parseDeviceState(stored: string): RuleDeviceState {
   const { silent = [], ...memory } = JSON.parse(stored) as Omit<RuleDeviceState, 'silent'> & {
     silent?: [string, boolean][];
@@ -140,6 +192,7 @@ export function parseDeviceState(stored: string): RuleDeviceState {
   return { ...memory, silent: new Map(silent), lastReceivedMs: new Map() };
 }
 
+/** The state of a rule that has seen no datapoint of the device. */
 export function newDeviceState(): RuleDeviceState {
   return { silent: new Map(), lastReceivedMs: new Map() };
 }
@@ -151,7 +204,10 @@ interface Due {
   readonly isSilence: boolean;
 }
 
-/** All that is due until then, in order. In one pass: a device may have thousands of sensors that fall silent at once. */
+/**
+ * Everything that is due until then, in order. In one pass: a device may have thousands of sensors that fall silent
+ * at once.
+ */
 function allDue(of: Pick<FiringContext, 'rule' | 'memory'>, untilMs: number): readonly Due[] {
   const due: Due[] = [];
   for (const each of dues(of)) if (each.atMs <= untilMs) due.push(each);
@@ -179,22 +235,21 @@ function addEvent({ mayNotify, sensors, events }: Evaluation, event: FiringEvent
 /** The sensor has sent: it is silent no longer, and the rule recovers if it had fired because of the silence. */
 function endSilence(of: Evaluation, sensor: string, atMs: number): void {
   const { memory, rule } = of;
-  memory.lastReceivedMs.set(sensor, Math.max(atMs, memory.lastReceivedMs.get(sensor) ?? 0));
+  memory.lastReceivedMs.set(sensor, atMs);
   const hasFired = memory.silent.get(sensor) === true;
   memory.silent.delete(sensor);
-  if (hasFired && rule.recoveryMessage !== undefined && atMs < rule.expiresMs) {
+  if (hasFired && rule.recoveryMessage !== undefined && !isExpired(rule, atMs, of.time)) {
     addEvent(of, { kind: 'recovers', atMs, sensor });
   }
 }
 
 function fire(of: Evaluation, { atMs, sensor }: Omit<FiringEvent, 'kind'>, { isSilence = false } = {}): boolean {
-  const { rule, memory, ruleState } = of;
+  const { rule, memory, ruleState, time } = of;
   if (!isSilence && rule.rearm !== undefined && memory.isDisarmed === true) return false;
-  if (atMs >= rule.expiresMs) return false;
-  const { lastFiredMs } = ruleState;
-  if (rule.throttlingMs > 0 && lastFiredMs !== undefined && atMs - lastFiredMs < rule.throttlingMs) return false;
+  if (isExpired(rule, atMs, time) || isThrottled(rule, ruleState, atMs, time)) return false;
   if (!addEvent(of, { kind: 'fires', atMs, sensor })) return false;
   ruleState.lastFiredMs = atMs;
+  ruleState.lastFiredElapsedMs = time.elapsedMs();
   if (isSilence) return true;
   if (rule.rearm !== undefined) memory.isDisarmed = true;
   if (rule.recoveryMessage !== undefined) memory.isAlarming = true;
@@ -205,5 +260,5 @@ function recover(of: Evaluation, { atMs, sensor }: Omit<FiringEvent, 'kind'>): v
   const { rule, memory } = of;
   if (memory.isAlarming !== true) return;
   delete memory.isAlarming;
-  if (atMs < rule.expiresMs) addEvent(of, { kind: 'recovers', atMs, sensor });
+  if (!isExpired(rule, atMs, of.time)) addEvent(of, { kind: 'recovers', atMs, sensor });
 }

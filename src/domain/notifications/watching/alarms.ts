@@ -1,32 +1,44 @@
-// Schedules evaluations that time causes without a datapoint: the end of `for`, the begin of `silence`. The evaluator
-// adds alarms after each evaluation; the watcher asks when the next one is due and takes the due ones.
-import type { Clock } from '../../../base/time/clock.ts';
+// Schedules evaluations that time causes without a datapoint: the end of `for`, the beginning of `silence`. The
+// evaluator adds alarms after each evaluation; the watcher asks when the next alarm is due and takes the due ones.
+// While the wall clock is in doubt none is due: nobody knows how much time has passed (decision 30).
+import type { ClockWatch } from '../../../base/time/clock-watch.ts';
 import { Schedule } from '../../../base/time/schedule.ts';
+import { limits } from '../../../config/limits.ts';
 import type { DeviceId } from '../../devices/device.ts';
 import { dueMs } from '../rules/firing.ts';
 import type { RuleEntry } from './rule-index.ts';
 
-/** A rule is to evaluate a device at this time. */
+/** The time at which a rule must evaluate a device has come. */
 export interface Alarm {
   readonly entry: RuleEntry;
   readonly device: DeviceId;
 }
 
 export class Alarms {
-  readonly #clock: Clock;
+  readonly #clock: Pick<ClockWatch, 'now' | 'look' | 'isInDoubt'>;
   readonly #alarms = new Schedule<Alarm>();
+  /** True from a doubt of the wall clock until `for` and `silence` are measured anew. */
+  isHeld: boolean;
 
-  constructor(clock: Clock) {
+  constructor(clock: Pick<ClockWatch, 'now' | 'look' | 'isInDoubt'>) {
     this.#clock = clock;
+    this.isHeld = clock.isInDoubt;
   }
 
   get isDue(): boolean {
-    return (this.nextMs ?? Number.POSITIVE_INFINITY) <= this.#clock.now();
+    const { nextMs } = this.#alarms;
+    if (nextMs === undefined || nextMs > this.#clock.now()) return false;
+    // A jump must be noticed before what it seems to make due is evaluated.
+    this.#clock.look();
+    return !this.isHeld;
   }
 
-  /** When the next is due, milliseconds since 1970 UTC; undefined: there is none. */
-  get nextMs(): number | undefined {
-    return this.#alarms.nextMs;
+  /** How long until the next may be due, in milliseconds; undefined: there is none. */
+  get waitMs(): number | undefined {
+    const { nextMs } = this.#alarms;
+    if (nextMs === undefined) return undefined;
+    const waitMs = Math.max(nextMs - this.#clock.now(), 0);
+    return this.isHeld ? Math.max(waitMs, limits.clockLookMs) : waitMs;
   }
 
   /** Schedules the rule's next alarm for the device; none where only a datapoint can change its state. */
@@ -39,6 +51,7 @@ export class Alarms {
   /** Removes and returns up to `max` due alarms; the caller evaluates them and arranges the next ones. */
   take(max: number): Alarm[] {
     const due: Alarm[] = [];
+    if (!this.isDue) return due;
     while (due.length < max) {
       const alarm = this.#alarms.take(this.#clock.now());
       if (alarm === undefined) break;

@@ -4,7 +4,7 @@
 
 import { entryBytes, heapBytes } from '../../../base/memory/heap-bytes.ts';
 import { LruCache } from '../../../base/memory/lru-cache.ts';
-import type { Clock } from '../../../base/time/clock.ts';
+import type { ClockWatch } from '../../../base/time/clock-watch.ts';
 import { WorkPieces } from '../../../base/time/next-loop-turn.ts';
 import { limits } from '../../../config/limits.ts';
 import type { StoredValue } from '../../datapoints/datapoint.ts';
@@ -27,11 +27,14 @@ import type { Lookup } from '../rules/expression-evaluation.ts';
 import {
   applyDatapoint,
   applyTime,
+  beginAnew,
+  beginNoLater,
   type FiringContext,
   type FiringEvent,
   mayFire,
   serializeDeviceState,
 } from '../rules/firing.ts';
+import type { NotificationId } from '../rules/notification.ts';
 import type { Rule } from '../rules/rule.ts';
 import type { Alarm, Alarms } from './alarms.ts';
 import { EvaluationStep, WatchedDevice, type WatchedSensor } from './evaluation-step.ts';
@@ -57,7 +60,7 @@ export class Evaluator {
   readonly #users: Users;
   readonly #messages: MessageBuilder;
   readonly #counters: NotificationCounters;
-  readonly #clock: Clock;
+  readonly #clock: ClockWatch;
   readonly #oldMs: number;
   readonly #alarms: Alarms;
   readonly #outbox: Pick<Outbox, 'wakeFor'>;
@@ -79,7 +82,7 @@ export class Evaluator {
     readonly users: Users;
     readonly messages: MessageBuilder;
     readonly counters: NotificationCounters;
-    readonly clock: Clock;
+    readonly clocks: ClockWatch;
     /** Hours: rules ignore datapoints that were received later than this after their timestamp; 0: no limit. */
     readonly oldHours: number;
     readonly alarms: Alarms;
@@ -93,7 +96,7 @@ export class Evaluator {
     this.#users = parts.users;
     this.#messages = parts.messages;
     this.#counters = parts.counters;
-    this.#clock = parts.clock;
+    this.#clock = parts.clocks;
     this.#oldMs = parts.oldHours === 0 ? Number.POSITIVE_INFINITY : parts.oldHours * 3_600_000;
     this.#alarms = parts.alarms;
     this.#outbox = parts.outbox;
@@ -107,6 +110,7 @@ export class Evaluator {
   /** Evaluates pushes in order of arrival with the rules of their devices, and stores the results. */
   async evaluate(pushes: readonly SeenPush[], { seenSeq, isPositionDue, fence }: EvaluateOptions): Promise<void> {
     const step = new EvaluationStep(fence);
+    this.#clock.look();
     // Last values up to this seq are read from the store.
     const upToSeq = Math.max(seenSeq, (pushes[0]?.firstSeq ?? 0) - 1);
     await this.#load(step, pushes, upToSeq);
@@ -117,13 +121,13 @@ export class Evaluator {
       for (let index = 0; index < push.readings.length; index++) {
         if (push.firstSeq + index <= seenSeq) continue;
         // Before the value changes, because alarms up to this datapoint are evaluated with the earlier values.
-        if (watch.watched.hasTimes) await this.#applyElapsedTime(step, watch, push.receivedMs);
+        if (watch.watched.hasTimes && !this.#alarms.isHeld) await this.#applyElapsedTime(step, watch, push.receivedMs);
         if (!this.#mayConcernRules(push, index, { step, watch })) continue;
         for (const entry of watch.rules.entries) {
           this.#evaluateDatapoint(step, entry, { push, index, watch });
           if (step.needsPause) await this.#pause(step);
         }
-        watch.rules.updateThrottledUntil(push.receivedMs);
+        watch.rules.updateThrottled(push.receivedMs);
       }
     }
     for (const { sensor, value } of step.moved) this.#values.set(sensor.key, value as StoredValue);
@@ -157,15 +161,43 @@ export class Evaluator {
     for (const { entry, device } of due) this.#alarms.arrange(entry, device);
   }
 
-  /** Arranges the alarms of a rule with `for` or `silence` when it is loaded; silence counts from the last datapoint. */
+  /**
+   * Arranges the alarms of a rule with `for` or `silence` when it is loaded. Silence counts from the last datapoint.
+   */
   async prepare(entry: RuleEntry): Promise<void> {
     if (!entry.record.hasTimes) return;
     const pieces = new WorkPieces(limits.pieceMsMax);
     for (const id of entry.rule.devices) {
       await this.#loadLastReceived(entry, id);
+      beginNoLater(entry.memoryOf(id), this.#clock.now());
       this.#alarms.arrange(entry, id);
       if (pieces.isOver) await pieces.next();
     }
+  }
+
+  /**
+   * The wall clock is trusted again: `for` and `silence` are measured anew, because the time that they have lasted is not
+   * known. Without this a jump ahead would make all of them due, and a jump back none for as long.
+   */
+  async restartTimes(): Promise<void> {
+    const pieces = new WorkPieces(limits.pieceMsMax);
+    const nowMs = this.#clock.now();
+    for (const entry of [...this.#index.entries()].filter(({ record }) => record.hasTimes)) {
+      for (const id of entry.rule.devices) {
+        beginAnew(entry.memoryOf(id), nowMs);
+        this.#alarms.arrange(entry, id);
+      }
+      if (pieces.isOver) await pieces.next();
+    }
+    this.#alarms.isHeld = this.#clock.isInDoubt;
+  }
+
+  /** Loads a rule again that was changed or removed. */
+  async refresh(id: NotificationId): Promise<void> {
+    const rule = await this.#watchStore.findRule(id);
+    if (rule === undefined) this.#index.remove(id);
+    else await this.prepare(this.#index.add(rule));
+    this.forgetValues();
   }
 
   /** Loads when the sensors of a rule with `silence` last sent a datapoint. */
@@ -182,7 +214,10 @@ export class Evaluator {
     }
   }
 
-  /** Sets the sensor's value to the datapoint's. @returns false where no rule can fire or change state because of it. */
+  /**
+   * Sets the sensor's value to the datapoint's. @returns false where no rule can fire or change its state because of
+   * it.
+   */
   #mayConcernRules(
     push: SeenPush,
     index: number,
@@ -193,7 +228,8 @@ export class Evaluator {
     const { value, timestampMs } = push.readings.at(index) as Reading;
     step.move(watch, value);
     // Without a timestamp (`NaN`) the last comparison is false: such a datapoint is never too old.
-    if (receivedMs < rules.throttledUntilMs || skipsRules || receivedMs - timestampMs > this.#oldMs) return false;
+    if (skipsRules || receivedMs - timestampMs > this.#oldMs) return false;
+    if (rules.isThrottled(receivedMs) && !this.#clock.isInDoubt) return false;
     return typeof value !== 'number' || !rules.cannotFireAt(calibrate(value, sensor.calibration));
   }
 
@@ -218,7 +254,7 @@ export class Evaluator {
     const seq = push.firstSeq + index;
     const atMs = push.receivedMs;
     if (seq <= entry.afterSeq || entry.isGone) return;
-    if (!entry.hasMemory && !mayFire(entry.rule, entry.ruleState, { atMs, lookup })) return;
+    if (!entry.hasMemory && !mayFire(entry.rule, entry.ruleState, { atMs, lookup, time: this.#clock })) return;
     this.#evaluateRule(step, { entry, device, watched, datapoint: { seq, sensor: sensor.id, atMs, lookup } });
     this.#alarms.arrange(entry, device);
   }
@@ -279,6 +315,8 @@ export class Evaluator {
   /** Evaluates one rule for a datapoint or for time that has passed; adds firings and the new state to the step. */
   #evaluateRule(step: EvaluationStep, evaluation: Evaluation): void {
     const { entry, device, watched, datapoint, untilMs = 0 } = evaluation;
+    // The step may have loaded the rule again, and goes on with what it began with.
+    if (entry.isGone) return;
     const { rule, hasMemory, ruleState, record } = entry;
     const memory = entry.memoryOf(device);
     const seq = datapoint?.seq;
@@ -288,7 +326,7 @@ export class Evaluator {
     const before = hasMemory ? serializeDeviceState(memory) : '';
     const author = step.actors.get(record.author);
     const context: FiringContext = {
-      ...{ rule, memory, ruleState },
+      ...{ rule, memory, ruleState, time: this.#clock },
       sensors: watched?.device.sensors ?? none,
       mayNotify: author !== undefined && watched !== undefined && this.#mayNotify(rule, author, watched.device),
     };
@@ -305,7 +343,7 @@ export class Evaluator {
 
   /** Whether a rule may send messages about a device now: it has not expired, and its author may read the data. */
   #mayNotify(rule: Rule, author: Actor, device: Device): boolean {
-    if (this.#clock.now() >= rule.expiresMs) return false;
+    if (this.#clock.now() >= rule.expiresMs && this.#clock.forAge.now() >= rule.expiresMs) return false;
     return (this.#permissions.scopesOf(author, device) & scope.dataView) !== 0;
   }
 
@@ -339,8 +377,9 @@ export class Evaluator {
     const record = { firings: firings.map(({ firing }) => firing), memories: [...memories.values()], followedSeq };
     const unrecorded = new Set(await this.#watchStore.record(record, step.fence));
     for (const { entry, firing } of firings) {
-      if (unrecorded.has(firing)) await this.#reload(entry);
-      else this.#count(firing);
+      if (!unrecorded.has(firing)) this.#count(firing);
+      // The rule was changed or removed while it was evaluated, for example with its author. Loaded once for all firings.
+      else if (!entry.isGone) await this.refresh(entry.record.id);
     }
     const queued = firings.flatMap(({ firing }) => firing.messages.filter(({ state }) => state === 'queued'));
     if (queued.length > 0) this.#outbox.wakeFor(new Set(queued.map(({ channel }) => channel)));
@@ -349,13 +388,6 @@ export class Evaluator {
   #count({ isCounted, messages }: RecordedFiring): void {
     if (isCounted) this.#counters.firings += 1;
     for (const { channel, state } of messages) this.#counters.end(channel, state);
-  }
-
-  /** Loads a rule again that was changed or removed while it was evaluated, for example with its author. */
-  async #reload({ record }: RuleEntry): Promise<void> {
-    const rule = await this.#watchStore.findRule(record.id);
-    if (rule === undefined) this.#index.remove(record.id);
-    else this.#index.add(rule);
   }
 }
 

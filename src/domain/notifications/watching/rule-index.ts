@@ -1,7 +1,7 @@
-// The active rules in memory, by device and sensor: a datapoint of a device without rules costs one look-up. Rules are
-// parsed when they are first needed, in pieces, by the evaluator alone: a commit may have datapoints of hundreds of
-// devices with rules. Bounded in bytes (I4): the rules as they are stored by `ruleBytesMax`, shared among authors; parsed
-// rules and their order by sensor by `sortedRuleBytesMax`, beyond which the oldest are dropped and computed again when
+// The active rules in memory, by device and sensor: a datapoint of a device without rules costs one look-up. Only the
+// evaluator parses rules, when they are first needed and in pieces, because a commit may have datapoints of hundreds
+// of devices with rules. Bounded in bytes (I4): unparsed rules by `ruleBytesMax`, shared among authors; parsed rules
+// and their order by sensor by `sortedRuleBytesMax`, beyond which the oldest are dropped and computed again when
 // needed.
 import { FairBudget } from '../../../base/memory/fair-budget.ts';
 import { entryBytes, textHeapBytes } from '../../../base/memory/heap-bytes.ts';
@@ -30,11 +30,11 @@ export class RuleEntry {
   afterSeq: number;
   /** True when it was removed from the index. */
   isGone = false;
-  /** Devices whose rules are sorted with this one: its parsed form counts while there are any. */
+  /** Number of devices in whose `SortedRules` this rule is. Its parsed form is counted while there are any. */
   sortedFor = 0;
   #rule: Rule | undefined;
   #hasMemory: boolean | undefined;
-  // Undefined for most rules, of which there may be hundreds of thousands.
+  // Undefined for most rules, because there may be hundreds of thousands.
   #memories: Map<DeviceId, RuleDeviceState> | undefined;
   /** By device: the time of its alarm. */
   #alarmsMs: Map<DeviceId, number> | undefined;
@@ -42,7 +42,7 @@ export class RuleEntry {
   constructor(record: WatchedRule) {
     this.record = record;
     this.weight = weightOf(record);
-    this.ruleState = { lastFiredMs: record.lastFiredMs };
+    this.ruleState = { lastFiredMs: record.lastFiredMs, lastFiredElapsedMs: undefined };
     this.timesSent = record.timesSent;
     this.afterSeq = record.afterSeq;
     if (record.memories.length > 0)
@@ -65,7 +65,10 @@ export class RuleEntry {
     return this.#hasMemory;
   }
 
-  /** Until when throttling prevents firings; only for rules without state: one with state needs each datapoint. */
+  /**
+   * Until when throttling prevents firings. Only for rules without state, because a rule with state needs each
+   * datapoint.
+   */
   get throttledUntilMs(): number {
     const { lastFiredMs } = this.ruleState;
     const { throttlingMs } = this.rule;
@@ -116,8 +119,9 @@ function remembers({ rearm, forMs, silenceMs, recoveryMessage }: Rule): boolean 
 /** The rules that the datapoints of one sensor concern. */
 export class SensorRules {
   readonly entries: RuleEntry[] = [];
-  /** No rule fires before this time, in milliseconds since 1970 UTC; may be earlier than the real end of throttling. */
-  throttledUntilMs = Number.NEGATIVE_INFINITY;
+  /** No rule fires between these times, in milliseconds since 1970 UTC; may end before the real end of throttling. */
+  #throttledFromMs = Number.POSITIVE_INFINITY;
+  #throttledUntilMs = Number.NEGATIVE_INFINITY;
   readonly #sensor: SensorId;
   /** Undefined: not computed yet. Null: a number alone does not decide. */
   #noFireRange: NoFireRange | null | undefined;
@@ -126,15 +130,25 @@ export class SensorRules {
     this.#sensor = sensor;
   }
 
-  /** Computes `throttledUntilMs`; call after all rules were evaluated for a datapoint. */
-  updateThrottledUntil(atMs: number): void {
-    let throttledUntilMs = Number.POSITIVE_INFINITY;
-    for (const entry of this.entries) {
-      throttledUntilMs = Math.min(throttledUntilMs, entry.throttledUntilMs);
+  /** Whether throttling keeps all rules from firing; not before the last firing, where the clock was set back. */
+  isThrottled(atMs: number): boolean {
+    return atMs < this.#throttledUntilMs && atMs >= this.#throttledFromMs;
+  }
+
+  /** Computes what `isThrottled` says; call after all rules were evaluated for a datapoint. */
+  updateThrottled(atMs: number): void {
+    let untilMs = Number.POSITIVE_INFINITY;
+    let fromMs = Number.NEGATIVE_INFINITY;
+    for (const { throttledUntilMs, ruleState } of this.entries) {
+      untilMs = Math.min(untilMs, throttledUntilMs);
+      fromMs = Math.max(fromMs, ruleState.lastFiredMs ?? fromMs);
+      if (untilMs > atMs) continue;
       // One rule that is not throttled decides: its datapoints must be evaluated.
-      if (throttledUntilMs <= atMs) break;
+      untilMs = Number.NEGATIVE_INFINITY;
+      break;
     }
-    this.throttledUntilMs = throttledUntilMs;
+    this.#throttledFromMs = fromMs;
+    this.#throttledUntilMs = untilMs;
   }
 
   /** True where no rule can fire or change its state at this value. */
@@ -155,10 +169,10 @@ export class SensorRules {
 
 /** The rules of one device, by the sensors whose datapoints they are evaluated for. */
 export class SortedRules {
-  /** By sensor. A sensor whose values are needed but that triggers no rule has no entry. */
+  /** By sensor. A sensor whose value is only read, but triggers no rule, has no `entries`. */
   readonly bySensor: ReadonlyMap<SensorId, SensorRules>;
   readonly authors: readonly UserKey[];
-  /** True where time alone may make one of them fire. */
+  /** True where time alone may make one of the rules fire. */
   readonly hasTimes: boolean;
 
   constructor(entries: ReadonlySet<RuleEntry>) {
@@ -182,7 +196,10 @@ interface DeviceRules {
   readonly entries: Set<RuleEntry>;
   /** Computed when first needed; dropped when a rule of the device changes or memory is short. */
   sorted: SortedRules | undefined;
-  /** Its bytes, and the rules that are held parsed for it; both stay when a rule of the device changes. */
+  /**
+   * Bytes that `sorted` takes, and the rules parsed for it. Both stay when a rule of the device changes, until it is
+   * sorted anew.
+   */
   sortedBytes: number;
   parsed: Set<RuleEntry>;
 }
@@ -193,14 +210,14 @@ const ruleBytes = 400;
 const ruleDeviceBytes = 300;
 /** Measured bytes of memory for each sensor in `SortedRules`. */
 const sortedSensorBytes = 300;
-/** Bytes of a rule there, with the list of those that are parsed. */
+/** Bytes of a rule in `SortedRules`, with its place in the set of parsed rules. */
 const sortedEntryBytes = 64;
-/** Measured bytes of memory of a rule's state for one device, and for one sensor of it that may fall silent. */
+/** Measured bytes of memory of a rule's state for one device; and for one of its sensors that may fall silent. */
 const deviceStateBytes = 500;
 const silentSensorBytes = 128;
 /**
- * Estimated bytes for each character of a parsed condition; and of its characters beyond this length, which are short
- * ids of sensors at worst. Long conditions count as if they were parsed at all times.
+ * Estimated bytes for each character of a parsed condition; and for each character beyond `longConditionChars`, which
+ * in the worst case are short ids of sensors. Long conditions count as if they were always parsed.
  */
 const parsedBytesEach = 4;
 const longConditionChars = 1024;
@@ -214,7 +231,7 @@ function weightOf(rule: RuleWeight): number {
   const hasState = hysteresis !== '' || recoveryMessage !== '' || forS > 0 || silenceS !== undefined;
   const silentBytes = silenceS === undefined ? 0 : sensorsIn(rule) * silentSensorBytes;
   const deviceBytes = ruleDeviceBytes + (hasState ? deviceStateBytes : 0) + silentBytes;
-  // A rule with state is parsed when it is loaded, and stays so.
+  // A rule with state is parsed when it is loaded, and stays parsed.
   const parsedBytes = hasState ? parsedBytesEach * (conditionJson.length + entryBytes) : 0;
   return ruleBytes + textBytes + parsedBytes + devices.length * deviceBytes;
 }
@@ -223,7 +240,7 @@ function longConditionBytes(conditionJson: string): number {
   return Math.max(0, conditionJson.length - longConditionChars) * longConditionBytesEach;
 }
 
-/** How many sensors of a device the rule watches at most, whether the device has them or not. */
+/** The number of sensors of a device that the rule watches, whether the device has them or not. */
 function sensorsIn({ conditionJson, actionJson, extras }: RuleWeight): number {
   const condition = JSON.parse(conditionJson) as JsonObject;
   const action = JSON.parse(actionJson) as JsonObject;
@@ -241,7 +258,7 @@ export class RuleIndex {
     multiple: limits.ruleBytesMultiple,
     pool: remembered,
   });
-  /** Devices whose rules are sorted, or were until one changed, the oldest first. */
+  /** Devices with sorted rules, or whose rules were sorted until one changed; the oldest first. */
   readonly #sorted = new Set<DeviceRules>();
   #sortedBytes = 0;
 
@@ -260,7 +277,9 @@ export class RuleIndex {
     return rules !== undefined && rules.sorted?.bySensor.has(sensor) !== false;
   }
 
-  /** Parses the rules of a device that are not, one in each step: a device may have thousands, and `of` needs all. */
+  /**
+   * Parses the unparsed rules of a device, one in each step, because a device may have thousands and `of` needs all.
+   */
   *parse(device: DeviceId): Generator<Rule> {
     const rules = this.#devices.get(device);
     if (rules !== undefined && rules.sorted === undefined) for (const entry of rules.entries) yield entry.rule;
@@ -342,7 +361,7 @@ export class RuleIndex {
   #sort(rules: DeviceRules): SortedRules {
     const { parsed } = rules;
     const sorted = new SortedRules(rules.entries);
-    // Its rules before those that go, so that what both have is not parsed again.
+    // Counts the new rules before it releases the old ones, so that rules in both are not parsed again.
     this.#hold(rules, sorted);
     this.#letGo(parsed);
     for (const oldest of this.#sorted) {
@@ -352,7 +371,7 @@ export class RuleIndex {
     return sorted;
   }
 
-  /** Counts what is held for a device's sorted rules: a rule that several devices have is parsed, and counted, once. */
+  /** Counts the memory of a device's sorted rules. A rule that several devices have is parsed, and counted, once. */
   #hold(rules: DeviceRules, sorted: SortedRules): void {
     const bytes = sorted.bySensor.size * sortedSensorBytes + rules.entries.size * sortedEntryBytes;
     this.#sortedBytes += bytes - rules.sortedBytes;

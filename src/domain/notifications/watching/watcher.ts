@@ -1,11 +1,12 @@
-// The watcher evaluates every committed datapoint that concerns a rule, in order of arrival (I5). It receives datapoints
-// from the feed into a bounded queue (I4). When the queue is full, and after a start, it reads the datapoints that it has
-// not evaluated from the log. Firings, states of rules and the watcher's position are stored in one unit of writes. A
-// change of a rule runs between two steps, so that each datapoint is evaluated with the rule before or after the change.
-// Only the process that holds the lease evaluates; the others hold the rules in memory to bound them.
+// The watcher evaluates every committed datapoint that concerns a rule, in order of arrival (I5). It receives
+// datapoints from the feed into a bounded queue (I4). When the queue is full, and after a start, it reads the
+// datapoints that it has not evaluated from the log. Firings, states of rules and the watcher's position are stored
+// in one unit of writes. A change of a rule runs between two steps, so that each datapoint is evaluated with the
+// rule before or after the change. Only the process that holds the lease evaluates; the others hold the rules in
+// memory to bound them.
 
 import type { Log } from '../../../base/log.ts';
-import type { Clock } from '../../../base/time/clock.ts';
+import type { ClockWatch } from '../../../base/time/clock-watch.ts';
 import { nextLoopTurn } from '../../../base/time/next-loop-turn.ts';
 import { limits } from '../../../config/limits.ts';
 import type { CommittedPush, Feed } from '../../datapoints/feed.ts';
@@ -31,15 +32,15 @@ export class Watcher implements RuleChanges {
   readonly #watchStore: WatchStore;
   readonly #evaluator: Evaluator;
   readonly #index: RuleIndex;
-  readonly #clock: Clock;
+  readonly #clock: Pick<ClockWatch, 'elapsedMs' | 'isInDoubt'>;
   readonly #log: Log;
   readonly #alarms: Alarms;
   readonly #leadership: Leadership;
   #alarmTimer: NodeJS.Timeout | undefined;
   readonly #progress: WatchProgress;
-  /** When the position was last stored with a step, in milliseconds since 1970 UTC. */
-  #recordedMs = 0;
-  /** When it last ran out of work, in milliseconds of the monotonic clock. */
+  /** When the position was last stored with a step, in milliseconds of the monotonic clock. */
+  #recordedMs = Number.NEGATIVE_INFINITY;
+  /** When the watcher last ran out of work, in milliseconds of the monotonic clock. */
   #idleSinceMs = Number.NEGATIVE_INFINITY;
   #running: Promise<void> | undefined;
   #turn: Promise<unknown> = Promise.resolve();
@@ -56,7 +57,7 @@ export class Watcher implements RuleChanges {
     readonly evaluator: Evaluator;
     readonly index: RuleIndex;
     readonly alarms: Alarms;
-    readonly clock: Clock;
+    readonly clocks: Pick<ClockWatch, 'elapsedMs' | 'isInDoubt'>;
     readonly log: Log;
   }) {
     this.#feed = parts.feed;
@@ -65,7 +66,7 @@ export class Watcher implements RuleChanges {
     this.#watchStore = parts.watchStore;
     this.#evaluator = parts.evaluator;
     this.#index = parts.index;
-    this.#clock = parts.clock;
+    this.#clock = parts.clocks;
     this.#alarms = parts.alarms;
     this.#log = parts.log;
     this.#leadership = new Leadership({ ...parts, name: 'rules/0', onEnded: () => this.#wake() });
@@ -83,7 +84,7 @@ export class Watcher implements RuleChanges {
     this.#wake();
   }
 
-  /** The lease, if this process holds it or can take it; then it continues at the position that is stored. */
+  /** The lease, if this process holds it or can take it. A new holder continues at the stored position. */
   async #lead(): Promise<Lease | undefined> {
     if (this.#leadership.lease !== undefined) return this.#leadership.lease;
     this.#progress.stopFollowing();
@@ -99,8 +100,8 @@ export class Watcher implements RuleChanges {
   }
 
   /**
-   * Changes a rule between two steps; the change is in effect before it is acknowledged. `write` gets the seq from
-   * which the rule has its new form: 0 where another process evaluates, which begins with its next datapoint.
+   * Changes a rule between two steps, so that the change is in effect before it is acknowledged. `write` gets the seq
+   * from which the rule has its new form: 0 where another process evaluates, which begins with its next datapoint.
    */
   async change<T>(id: NotificationId, write: (seqs: SeqSource) => Promise<T>): Promise<T> {
     return this.#exclusively(async () => {
@@ -116,13 +117,28 @@ export class Watcher implements RuleChanges {
     });
   }
 
-  /** Takes in a rule that another process has changed; without an id all of them. */
+  /** Loads a rule again that another process has changed; without an id, all rules. */
   follow(id?: NotificationId): Promise<void> {
     return this.#exclusively(async () => {
       if (id === undefined) return this.#discardUnstored();
       await this.#ensureFollowing(this.#commitLog.lastPosition);
       await this.#refresh(id);
     });
+  }
+
+  /** Call when the wall clock has come into doubt, or is trusted again. */
+  clockChanged(): void {
+    if (this.#clock.isInDoubt) {
+      this.#alarms.isHeld = true;
+      return;
+    }
+    const restart = async () => {
+      if (this.#alarms.isHeld) await this.#evaluator.restartTimes();
+    };
+    this.#exclusively(restart).then(
+      () => this.#wake(),
+      (error: unknown) => this.#log.error({ err: error }, 'the times of notifications could not be measured anew'),
+    );
   }
 
   /** Adds a rule that `write` stores; many may be added at once. */
@@ -136,7 +152,7 @@ export class Watcher implements RuleChanges {
     }
   }
 
-  /** Evaluates datapoints up to a change with the old rule, unless too many are waiting. */
+  /** Evaluates datapoints up to a change with the old rule, but in at most `watchStepsBeforeChange` steps. */
   async #evaluateUpTo(seq: number): Promise<void> {
     try {
       const isBehind = () => this.#progress.isFollowing && this.#progress.position() < seq;
@@ -158,7 +174,7 @@ export class Watcher implements RuleChanges {
     return this.#progress.behindDatapoints;
   }
 
-  /** Resolves when everything is evaluated, including what time has made due and what failed before. */
+  /** Resolves when everything is evaluated, including due alarms and steps that failed before. */
   async idle(): Promise<void> {
     await this.#turn;
     while (!this.#isClosed && (this.#hasWork() || this.#running !== undefined || this.#retry !== undefined)) {
@@ -167,7 +183,7 @@ export class Watcher implements RuleChanges {
     }
   }
 
-  /** Finishes its step, stores its position and lets another process evaluate. */
+  /** Finishes its step, stores its position and gives the lease back. */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#unsubscribe();
@@ -219,10 +235,9 @@ export class Watcher implements RuleChanges {
 
   /** Sets the timer for the next alarm or, while another process evaluates, for the next attempt to take its lease. */
   #setAlarm(): void {
-    const nextMs = this.#leadership.lease === undefined ? this.#clock.now() + limits.watchRetryMs : this.#alarms.nextMs;
-    if (nextMs === undefined) return;
-    const waitMs = Math.min(Math.max(nextMs - this.#clock.now(), 0), limits.watchAlarmMsMax);
-    this.#alarmTimer = setTimeout(() => this.#wake(), waitMs);
+    const waitMs = this.#leadership.lease === undefined ? limits.watchRetryMs : this.#alarms.waitMs;
+    if (waitMs === undefined) return;
+    this.#alarmTimer = setTimeout(() => this.#wake(), Math.min(waitMs, limits.watchAlarmMsMax));
     this.#alarmTimer.unref();
   }
 
@@ -231,8 +246,8 @@ export class Watcher implements RuleChanges {
   }
 
   /**
-   * Waits until more pushes have come, because a step costs as much as dozens of datapoints: for those of the same commit
-   * until the next turn of the event loop, and under constant load for `watchGatherMs`.
+   * Waits for more pushes, because a step costs as much as dozens of datapoints: until the next turn of the event
+   * loop, for the other pushes of the same commit; under constant load for `watchGatherMs`.
    */
   async #gather(): Promise<void> {
     const isBusy = performance.now() - this.#idleSinceMs < limits.watchGatherMs;
@@ -268,7 +283,7 @@ export class Watcher implements RuleChanges {
     });
   }
 
-  /** One step; false when there was nothing to do. */
+  /** Runs one step; returns false when there was nothing to do. */
   async #step(): Promise<boolean> {
     const lease = await this.#lead();
     const progress = this.#progress;
@@ -283,7 +298,7 @@ export class Watcher implements RuleChanges {
     return true;
   }
 
-  /** Reads the log after the last evaluated datapoint; returns to the feed at its end. */
+  /** Reads and evaluates the log after the last evaluated datapoint; at its end the feed takes over again. */
   async #catchUp(fence: Fence): Promise<boolean> {
     const { feedSeq, seenSeq } = this.#progress;
     const points = await this.#commitLog.readAfter(seenSeq);
@@ -308,7 +323,7 @@ export class Watcher implements RuleChanges {
 
   async #evaluate(pushes: readonly SeenPush[], fence: Fence): Promise<void> {
     if (pushes.length === 0) return;
-    const nowMs = this.#clock.now();
+    const nowMs = this.#clock.elapsedMs();
     const isPositionDue = nowMs - this.#recordedMs > limits.watchNotedMs;
     if (isPositionDue) this.#recordedMs = nowMs;
     await this.#evaluator.evaluate(pushes, { seenSeq: this.#progress.seenSeq, isPositionDue, fence });
@@ -328,7 +343,7 @@ export class Watcher implements RuleChanges {
 
   /** Continues at the stored position. */
   async #follow(fence: Fence): Promise<void> {
-    // Datapoints from before the earliest rule concern none.
+    // Datapoints from before the earliest rule concern no rule.
     let earliest = Number.POSITIVE_INFINITY;
     for (const { afterSeq } of this.#index.entries()) earliest = Math.min(earliest, afterSeq);
     const stored = (await this.#commitLog.confirmedPosition()) ?? 0;
@@ -340,11 +355,8 @@ export class Watcher implements RuleChanges {
   }
 
   async #refresh(id: NotificationId): Promise<void> {
-    const rule = await this.#watchStore.findRule(id);
-    if (rule === undefined) this.#index.remove(id);
-    else await this.#evaluator.prepare(this.#index.add(rule));
-    this.#evaluator.forgetValues();
-    // The queue lacks pushes of sensors that only the changed rule concerns: they are read from the log.
+    await this.#evaluator.refresh(id);
+    // Pushes of sensors that only the changed rule concerns are not in the queue: they are read from the log.
     if (!this.#progress.isQueueEmpty) this.#progress.fallBehind();
   }
 

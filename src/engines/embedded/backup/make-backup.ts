@@ -1,7 +1,7 @@
 // Makes a backup of a data folder, whether a server is running or not. Copies one snapshot of the database in steps
 // with pauses, runs the checks of `dundun check` on the copy, seals it, and gives the file its name last. A run that is
 // interrupted leaves at most a file named `.partial`, without a seal.
-import { closeSync, fdatasyncSync, openSync, statSync } from 'node:fs';
+import { closeSync, fdatasyncSync, openSync, statfsSync, statSync } from 'node:fs';
 import { open, readdir, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join, resolve, sep } from 'node:path';
 import { backup, type DatabaseSync } from 'node:sqlite';
@@ -10,7 +10,7 @@ import { limits } from '../../../config/limits.ts';
 import type { BackupOptions, CheckReport } from '../../../domain/ports/maintenance.ts';
 import { runChecks } from '../check/run-checks.ts';
 import { type OnBytes, type Seal, sealFile } from '../database/backup-file.ts';
-import { openConnection } from '../database/connection.ts';
+import { databaseFile, openConnection } from '../database/connection.ts';
 import { formOf, migratedInMemory } from '../database/migrate.ts';
 import { openFolderForReading } from '../database/open-data.ts';
 
@@ -34,6 +34,7 @@ export async function makeBackup(
   const file = resolve(options.file);
   assertPlace(file, options);
   await removeLeftovers(file);
+  assertRoom(file, options);
   const partial = `${file}.${process.pid}.partial`;
   await (await open(partial, 'wx', 0o600)).close();
   try {
@@ -61,6 +62,27 @@ function assertPlace(file: string, { data: folder, isForced }: BackupOptions): v
       `${file} lies in the data folder itself. Choose a place outside, best on another disk.`,
     );
   }
+}
+
+/** Where the backup is on the disk of the data, the service keeps what it needs to go on. */
+function assertRoom(file: string, { data: folder }: BackupOptions): void {
+  const bytes = statSync(join(folder, databaseFile), { throwIfNoEntry: false })?.size ?? 0;
+  const isSameDisk = statSync(dirname(file)).dev === statSync(folder, { throwIfNoEntry: false })?.dev;
+  const freeBytes = freeOn(dirname(file));
+  if (freeBytes >= bytes + (isSameDisk ? limits.reserveFreeBytesMin : 0)) return;
+  throw new Refusal(
+    'storage',
+    `The disk of ${file} has ${inMegabytes(freeBytes)} left, and the backup takes ${inMegabytes(bytes)}. Free space on it, or choose another.`,
+  );
+}
+
+function freeOn(folder: string): number {
+  const { bavail, bsize } = statfsSync(folder);
+  return bavail * bsize;
+}
+
+function inMegabytes(bytes: number): string {
+  return `${(bytes / 1e6).toFixed(1)} MB`;
 }
 
 function assertFree(file: string): void {
@@ -154,6 +176,13 @@ class Pace {
       throw new Refusal(
         'busy',
         `Gave up: the service wrote ${grown} MiB meanwhile, which wait for the backup to end. Back up when it is quieter.`,
+      );
+    }
+    const freeBytes = freeOn(dirname(this.#walPath));
+    if (grownBytes > limits.walBytesTight && freeBytes < limits.reserveFreeBytesMin) {
+      throw new Refusal(
+        'busy',
+        `Gave up: the disk of the data has ${inMegabytes(freeBytes)} left, and the service can make its files there no shorter before the backup ends. Free space on it first.`,
       );
     }
     // Blocks the thread on purpose: this process does nothing else meanwhile.

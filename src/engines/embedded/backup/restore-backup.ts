@@ -10,6 +10,7 @@ import { runChecks } from '../check/run-checks.ts';
 import { type OnBytes, readSealed, type Seal } from '../database/backup-file.ts';
 import { databaseFile } from '../database/connection.ts';
 import { makeWithParents, restoringFile } from '../database/data-folder.ts';
+import { reserveFile } from '../database/disk-reserve.ts';
 import { lockFile, lockFolder, unusable } from '../database/folder-lock.ts';
 import { migratedInMemory } from '../database/migrate.ts';
 import { openFileForReading } from '../database/open-data.ts';
@@ -18,10 +19,12 @@ import { syncFolder } from './make-backup.ts';
 export interface RestoreResult {
   readonly seal: Seal;
   readonly reports: readonly CheckReport[];
+  /** False where the checks report findings and `takesDamaged` is not set. */
   readonly isRestored: boolean;
 }
 
 /**
+ * Restores a backup.
  * @throws Refusal `malformed` (no complete backup), `conflict` (folder in use or not empty, or a newer release wrote
  * the backup), `storage`.
  */
@@ -43,7 +46,7 @@ export async function restoreBackup(options: RestoreOptions): Promise<RestoreRes
 
 function assertEmpty(folder: string, { isReplacing }: RestoreOptions): void {
   if (isReplacing) return;
-  const found = readdirSync(folder).filter((name) => ![lockFile, `${lockFile}-journal`].includes(name));
+  const found = readdirSync(folder).filter((name) => ![lockFile, `${lockFile}-journal`, reserveFile].includes(name));
   if (found.length === 0) return;
   throw new Refusal(
     'conflict',

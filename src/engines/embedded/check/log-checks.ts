@@ -1,10 +1,10 @@
 // Checks of the log: is each row readable, do the rows follow each other without a gap, do the counters agree?
 import type { DatabaseSync } from 'node:sqlite';
 import { DamagedRow, faultIn, type LogPiece, type LogRow, logColumns, toPiece } from '../log/log.ts';
-import { isLogColumn } from '../log/publish-fingerprints.ts';
+import { faultInColumn } from '../log/publish-fingerprints.ts';
 import type { Check } from './check.ts';
 
-const forgetMarks = 'Set its publishes to NULL; repeats of those messages may be stored twice.';
+const forgetFingerprints = 'Set its fingerprints to NULL; repeats of those messages may be stored twice.';
 const oneByOne =
   'Restore a backup; or go on without what is in this row by `dundun check --forget-damaged`. All others are whole.';
 const restore = 'Restore a backup; what is in this row is lost.';
@@ -80,13 +80,17 @@ export const logChecks: readonly Check[] = [
     asks: 'what is remembered to tell repeats can be read',
     *run(database) {
       const advice = 'Remove that row; repeats of those messages may be stored twice.';
-      for (const { id } of database.prepare('SELECT id FROM mqtt_publish WHERE length(marks) % 16 <> 0').iterate())
-        yield { what: `Row ${id} of mqtt_publish has half a mark.`, where: { table: 'mqtt_publish' }, advice };
-      for (const { seq, publishes } of database
-        .prepare('SELECT first_seq AS seq, publishes FROM log WHERE publishes IS NOT NULL')
+      for (const { id, records } of database.prepare('SELECT id, records FROM mqtt_fingerprint').iterate()) {
+        const fault = faultInColumn(records);
+        if (fault === undefined) continue;
+        yield { what: `Row ${id} of mqtt_fingerprint ${fault}.`, where: { table: 'mqtt_fingerprint' }, advice };
+      }
+      for (const { seq, fingerprints } of database
+        .prepare('SELECT first_seq AS seq, fingerprints FROM log WHERE fingerprints IS NOT NULL')
         .iterate()) {
-        if (isLogColumn(publishes)) continue;
-        yield { what: `Row ${seq} of log has half a mark.`, where: { table: 'log' }, advice: forgetMarks };
+        const fault = faultInColumn(fingerprints);
+        if (fault === undefined) continue;
+        yield { what: `Row ${seq} of log ${fault}.`, where: { table: 'log' }, advice: forgetFingerprints };
       }
     },
   },

@@ -1,5 +1,6 @@
 // Shared counts where one process has the data: in its memory, so that a restart begins at zero. Bounded; beyond the bound
-// the count that was used longest ago is dropped.
+// the count that was used longest ago is dropped. Measured by the monotonic clock, so that nobody is locked out, or let in,
+// because the wall clock was moved.
 import { LruCache } from '../../../base/memory/lru-cache.ts';
 import type { Clock } from '../../../base/time/clock.ts';
 import { limits } from '../../../config/limits.ts';
@@ -7,6 +8,7 @@ import type { BoundedCount, Count, CountKey, CountKind, SharedCounts } from '../
 
 export class LocalCounts implements SharedCounts {
   readonly #clock: Clock;
+  /** Their times are those of the monotonic clock. */
   readonly #counts: Readonly<Record<CountKind, LruCache<string, Count>>> = {
     'failed-logins': new LruCache({ weightMax: limits.loginFailuresTrackedMax }),
     registrations: new LruCache({ weightMax: 1 }),
@@ -18,23 +20,23 @@ export class LocalCounts implements SharedCounts {
   }
 
   async find({ kind, key }: CountKey): Promise<Count | undefined> {
-    return this.#counts[kind].get(key);
+    return this.#onWallClock(this.#counts[kind].get(key));
   }
 
   async add({ kind, key }: CountKey, { forgetAfterMs }: { readonly forgetAfterMs: number }): Promise<void> {
-    const nowMs = this.#clock.now();
+    const nowMs = this.#clock.elapsedMs();
     const before = this.#counts[kind].get(key);
     const isForgotten = before === undefined || nowMs - before.lastMs > forgetAfterMs;
     this.#counts[kind].set(key, isForgotten ? first(nowMs) : next(before, nowMs));
   }
 
   async take(counts: readonly BoundedCount[]): Promise<Count | undefined> {
-    const nowMs = this.#clock.now();
+    const nowMs = this.#clock.elapsedMs();
     const taken: (CountKey & { readonly count: Count })[] = [];
     for (const { kind, key, max, windowMs } of counts) {
       const before = this.#counts[kind].get(key);
       const isOver = before === undefined || nowMs - before.sinceMs >= windowMs;
-      if (!isOver && before.count >= max) return before;
+      if (!isOver && before.count >= max) return this.#onWallClock(before);
       taken.push({ kind, key, count: isOver ? first(nowMs) : next(before, nowMs) });
     }
     for (const { kind, key, count } of taken) this.#counts[kind].set(key, count);
@@ -43,6 +45,13 @@ export class LocalCounts implements SharedCounts {
 
   async remove({ kind, key }: CountKey): Promise<void> {
     this.#counts[kind].delete(key);
+  }
+
+  /** With the times as the wall clock has them now. */
+  #onWallClock(count: Count | undefined): Count | undefined {
+    if (count === undefined) return undefined;
+    const offsetMs = this.#clock.now() - this.#clock.elapsedMs();
+    return { ...count, sinceMs: count.sinceMs + offsetMs, lastMs: count.lastMs + offsetMs };
   }
 }
 

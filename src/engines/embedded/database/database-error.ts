@@ -4,18 +4,24 @@ export interface WriteFailure {
   /**
    * `exists`: an id is taken; `quota`: the message names the quota, its use and its limit; `growth`: the data may not
    * grow; `gone`: the record that the row belongs to was removed meanwhile; `storage`: the disk refused; `unsealed`:
-   * the head is full, because sealing fails; `fenced`: the lease of this name was taken with a greater epoch.
+   * the head is full, because sealing fails; `fenced`: the lease of this name was taken with a greater epoch;
+   * `internal`: any other error.
    */
   readonly kind: 'exists' | 'quota' | 'growth' | 'gone' | 'storage' | 'unsealed' | 'fenced' | 'internal';
   readonly message: string;
+  /** The disk is full, as far as SQLite can tell. */
+  readonly isFull?: true;
 }
 
 const constraintUnique = new Set([1555, 2067]);
 const constraintForeignKey = 787;
 /** Raised by triggers. Those of the quotas (migration 0017) have the message `full` or `quota …`. */
 const constraintTrigger = 1811;
+/** The disk is full; and the index of the write-ahead log, a file of its own, cannot grow. */
+const fullCodes = new Set([13, 4874]);
 const storageCodes = new Set([5, 6, 8, 10, 11, 13, 14]);
 
+/** The failure that an error of SQLite, or any other error, stands for. */
 export function writeFailureOf(error: unknown): WriteFailure {
   const { errcode = 0, message = String(error) } = error as { errcode?: number; message?: string };
   if (constraintUnique.has(errcode)) return { kind: 'exists', message };
@@ -24,5 +30,6 @@ export function writeFailureOf(error: unknown): WriteFailure {
   if (errcode === constraintTrigger && message.startsWith('quota ')) return { kind: 'quota', message };
   // The low byte of an extended code is the primary one: busy, locked, read-only, I/O error, corrupt, full, cannot
   // open.
-  return { kind: storageCodes.has(errcode & 0xff) ? 'storage' : 'internal', message };
+  if (!storageCodes.has(errcode & 0xff)) return { kind: 'internal', message };
+  return fullCodes.has(errcode) ? { kind: 'storage', message, isFull: true } : { kind: 'storage', message };
 }

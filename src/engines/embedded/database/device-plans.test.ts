@@ -12,6 +12,7 @@ import { SqlDeviceStore } from '../../shared/registry/device-store.ts';
 import type { Tables } from '../../shared/registry/tables.ts';
 import { NodeSqliteDialect } from './dialect.ts';
 import { migratedInMemory } from './migrate.ts';
+import { sqliteDialect } from './sql-dialect.ts';
 
 suite('a page of devices', () => {
   const asked: CompiledQuery[] = [];
@@ -28,6 +29,7 @@ suite('a page of devices', () => {
       },
     });
     const store = new SqlDeviceStore({
+      dialect: sqliteDialect,
       read,
       search: async (query) => (await read.executeQuery(query.compile())).rows,
       write: () => Promise.reject(new Error('nothing is written')),

@@ -5,7 +5,10 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { Refusal } from '../../../base/refusal.ts';
 import { databaseFile } from './connection.ts';
+import { writeFailureOf } from './database-error.ts';
 
+/** Megabytes with which a start and removals are possible again, however large the write-ahead log has become. */
+const freeWanted = 50;
 /** The lock inside the data folder. */
 export const lockFile = 'lock';
 
@@ -34,7 +37,10 @@ export function lockFolder(folder: string): () => void {
 
 /** The refusal for a folder or file that the operating system or SQLite cannot open. */
 export function unusable(place: string, error: unknown): Refusal {
-  return new Refusal('storage', `Cannot use the data folder ${place}: ${(error as Error).message}.`, { cause: error });
+  const advice = writeFailureOf(error).isFull === true ? ` Free ${freeWanted} MB on its disk, and start again.` : '';
+  return new Refusal('storage', `Cannot use the data folder ${place}: ${(error as Error).message}.${advice}`, {
+    cause: error,
+  });
 }
 
 /**

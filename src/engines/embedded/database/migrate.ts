@@ -2,14 +2,15 @@
 import { DatabaseSync } from 'node:sqlite';
 import { Kysely } from 'kysely';
 import { Migrator } from 'kysely/migration';
-import { migrations } from '../../shared/registry/migrations/migrations.ts';
 import { NodeSqliteDialect } from './dialect.ts';
+import { migrations } from './migrations/migrations.ts';
 
+/** Runs the migrations that the database lacks. @throws the first error; that migration leaves no trace. */
 export async function migrate(database: DatabaseSync): Promise<void> {
+  // Usually nothing is to be done. Then a command-line verb beside a busy server must not wait for the write lock.
+  if (formOf(database).form === 'present') return;
   const db = new Kysely<unknown>({ dialect: new NodeSqliteDialect(database) });
   const migrator = new Migrator({ db, provider: { getMigrations: async () => migrations } });
-  // Usually nothing is to be done. Then a command-line verb beside a busy server must not wait for the write lock.
-  if ((await migrator.getMigrations()).every(({ executedAt }) => executedAt !== undefined)) return;
   const { error } = await migrator.migrateToLatest();
   if (error !== undefined) throw error;
 }

@@ -48,6 +48,7 @@ export class Head {
   #turnSeq = 0;
   /** By seq, in ascending order: values that are not numbers, as JSON. */
   readonly #texts = new Map<number, string>();
+  #textChars = 0;
   readonly #selected = new SelectedSeqs();
   #sorted:
     | { readonly sensor: SensorKey; readonly lastSeq: number; readonly span: TimeSpan; readonly part: HeadPart }
@@ -58,9 +59,19 @@ export class Head {
     return this.#nextSeq - 1 - this.#sealedSeq;
   }
 
+  /** Characters of the texts held. */
+  get textChars(): number {
+    return this.#textChars;
+  }
+
   /** Seq of the last datapoint that was added. */
   get lastSeq(): number {
     return this.#nextSeq - 1;
+  }
+
+  /** When the last datapoint that is held was received, in milliseconds since 1970 UTC. */
+  get lastReceivedMs(): number | undefined {
+    return this.rows === 0 ? undefined : this.#receivedAt(this.lastSeq);
   }
 
   /** Calls `visit` for each sensor with a datapoint after `seq`, with the time its last one was received. */
@@ -113,7 +124,11 @@ export class Head {
       const before = this.#lastOf.replace(sensor, seq);
       const isInOrder = this.#noteTime(sensor, timeOf(rows, from), before <= this.#sealedSeq);
       back[offset] = (before > this.#sealedSeq ? seq - before : 0) * 2 + isInOrder;
-      if (Number.isNaN(rows[from + 3] as number)) this.#texts.set(seq, at.texts[text++] as string);
+      if (Number.isNaN(rows[from + 3] as number)) {
+        const one = at.texts[text++] as string;
+        this.#texts.set(seq, one);
+        this.#textChars += one.length;
+      }
       seq += 1;
       offset += 1;
     }
@@ -154,9 +169,10 @@ export class Head {
     const kept = this.rows < segmentRows ? 0 : this.#segments.length;
     for (const segment of this.#spare.splice(kept)) segment.free();
     this.#origin += gone * segmentRows;
-    for (const one of this.#texts.keys()) {
+    for (const [one, text] of this.#texts) {
       if (one > this.#sealedSeq) break;
       this.#texts.delete(one);
+      this.#textChars -= text.length;
     }
     this.#sorted = undefined;
   }

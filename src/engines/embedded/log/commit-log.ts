@@ -2,13 +2,13 @@
 // at once; followers read from the tables.
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { countRows, type DatapointBatch, type PushReceipt } from '../../../domain/datapoints/datapoint-batch.ts';
-import type { CommitLog, LogEntry, StoredFingerprint } from '../../../domain/ports/commit-log.ts';
+import type { CommitLog, FingerprintTrim, LogEntry } from '../../../domain/ports/commit-log.ts';
 import type { Fence } from '../../../domain/ports/coordination.ts';
 import type { DatabaseWriter } from '../database/database-writer.ts';
 import type { Head } from '../head/head.ts';
 import { Damage, readLog } from './log.ts';
 import type { LogFollower } from './log-follower.ts';
-import { listFingerprints } from './publish-fingerprints.ts';
+import { listFingerprints, trimFingerprints } from './publish-fingerprints.ts';
 
 export class SqliteCommitLog implements CommitLog {
   readonly #writer: DatabaseWriter;
@@ -83,6 +83,12 @@ export class SqliteCommitLog implements CommitLog {
     return this.#lastPosition;
   }
 
+  /** What is sealed may be of a sensor that was removed since; then the newest of the others is meant. */
+  async newestReceivedMs(): Promise<number | undefined> {
+    const sealed = this.#reader.prepare('SELECT received, max(seq) FROM latest').get()?.['received'];
+    return this.#head.lastReceivedMs ?? (sealed as number | null | undefined) ?? undefined;
+  }
+
   async readAfter(position: number): Promise<LogEntry[]> {
     return this.#follower.readAfter(position);
   }
@@ -95,7 +101,9 @@ export class SqliteCommitLog implements CommitLog {
     return this.#follower.confirmedSeq();
   }
 
-  /** One process has the data, and joins repeats by itself: there is nothing to claim. */
+  /**
+   * Only reads the receipt: one process has the data and joins repeats in memory, so that nothing needs to be claimed.
+   */
   async claimReceipt(id: string, { sinceMs }: { readonly sinceMs: number }): Promise<PushReceipt | undefined> {
     const receipt = this.#receipt.get(id) as PushReceipt | undefined;
     return receipt !== undefined && receipt.atMs > sinceMs ? receipt : undefined;
@@ -103,7 +111,11 @@ export class SqliteCommitLog implements CommitLog {
 
   async releaseClaim(): Promise<void> {}
 
-  async listFingerprints(): Promise<Iterable<StoredFingerprint>> {
+  async listFingerprints(): Promise<Iterable<Uint32Array>> {
     return listFingerprints(this.#reader);
+  }
+
+  trimFingerprints(trim: FingerprintTrim): Promise<void> {
+    return trimFingerprints({ reader: this.#reader, writer: this.#writer }, trim);
   }
 }

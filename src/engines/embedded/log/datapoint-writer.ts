@@ -5,7 +5,7 @@ import { limits } from '../../../config/limits.ts';
 import { countRows, type DatapointBatch } from '../../../domain/datapoints/datapoint-batch.ts';
 import { cutBatch, LogWriter, lastLoggedSeq } from './log.ts';
 import { LogTexts } from './log-texts.ts';
-import { PublishFingerprints, toLogColumn } from './publish-fingerprints.ts';
+import { PublishFingerprints, toBytes } from './publish-fingerprints.ts';
 import { Receipts } from './receipts.ts';
 import { ReplayBacklog } from './replay-backlog.ts';
 
@@ -71,7 +71,7 @@ export class DatapointWriter {
    * @returns the seq where the pass ends.
    */
   beginPass(rows: number): number {
-    // Counts all texts in the log as part of this pass, also those behind its end: rather too many than too few.
+    // Counts all texts in the log as part of this pass, also those after its end: too many is safe, too few is not.
     this.#texts.passBegins(this.lastSeq);
     return this.logRows <= rows ? this.lastSeq : Math.min(this.#endOfRows(this.#sealedSeq + rows), this.lastSeq);
   }
@@ -91,13 +91,13 @@ export class DatapointWriter {
   /** Appends inside the open transaction; returns the seq of the first datapoint. */
   append(batch: DatapointBatch): number {
     const first = this.#nextSeq;
-    let publishes = batch.publishes.length === 0 ? undefined : toLogColumn(batch.publishes, batch.publishedMs);
+    let fingerprints = batch.publishes.length === 0 ? undefined : toBytes(batch.publishes);
     for (const piece of cutBatch(batch, first)) {
-      this.#log.append(piece, publishes);
-      publishes = undefined;
+      this.#log.append(piece, fingerprints);
+      fingerprints = undefined;
     }
     // Publishes without a datapoint have no log row to go into.
-    if (publishes !== undefined) this.#fingerprints.add(batch.publishes, batch.publishedMs);
+    if (fingerprints !== undefined) this.#fingerprints.add(fingerprints);
     this.#nextSeq = first + countRows(batch);
     if (batch.texts.length > 0) this.#texts.add(batch.texts);
     if (batch.rulesSkipped.length > 0) this.#backlog.addRulesSkipped(batch.rulesSkipped, first);
@@ -130,14 +130,15 @@ export class DatapointWriter {
   }
 
   /**
-   * Deletes some rows of the log that are in chunks, inside the open transaction; what the watcher of rules has not read
-   * is kept beside. Called by sealing, which calls `cleared` after the commit.
-   * @returns the seq up to which the log has been deleted, and whether rows for the watcher remain to be kept.
+   * Deletes some rows of the log that are in chunks, inside the open transaction; rows that the watcher of rules has
+   * not read are copied to the replay backlog. Called by sealing, which calls `cleared` after the commit.
+   * @returns the seq up to which the log has been deleted, and whether rows that the watcher has read remain to be
+   * deleted from the backlog.
    */
   clearUpTo(upTo: number): { readonly seq: number; readonly hasMore: boolean } {
     const seq = this.#log.stepUpTo(upTo) ?? upTo;
     const hasMore = this.#backlog.keep(seq);
-    this.#fingerprints.keep(seq, upTo);
+    this.#fingerprints.keep(seq);
     this.#log.removeUpTo(seq);
     return { seq, hasMore };
   }

@@ -45,11 +45,9 @@ function countTexts(rows: Float64Array): number {
   return count;
 }
 
-/**
- * Rows fetched by one query, which takes half the time of single rows where each holds one datapoint; and their bytes,
- * about.
- */
+/** Rows fetched by one query: where each holds one datapoint, this takes half the time of a query for each row. */
 const rowsAtOnce = 100;
+/** Approximate bytes of the rows fetched by one query. */
 const bytesAtOnce = 512 * 1024;
 
 /**
@@ -237,7 +235,7 @@ export class LogWriter {
 
   constructor(database: DatabaseSync) {
     this.#insert = database.prepare(
-      'INSERT INTO log (first_seq, datapoints, rows, texts, publishes, checksum) VALUES (?, ?, ?, ?, ?, ?)',
+      'INSERT INTO log (first_seq, datapoints, rows, texts, fingerprints, checksum) VALUES (?, ?, ?, ?, ?, ?)',
     );
     this.#oldest = database.prepare(
       `SELECT first_seq AS firstSeq, ${countInBounds} AS datapoints FROM log WHERE first_seq <= ? ORDER BY first_seq LIMIT ?`,
@@ -251,8 +249,8 @@ export class LogWriter {
     );
   }
 
-  /** @param publishes fingerprints of MQTT publishes, stored in the same row (publish-fingerprints.ts). */
-  append(piece: LogPiece, publishes?: Uint8Array): void {
+  /** @param fingerprints of MQTT publishes, stored in the same row (publish-fingerprints.ts). */
+  append(piece: LogPiece, fingerprints?: Uint8Array): void {
     const { buffer, byteOffset, byteLength } = piece.rows;
     const isFew = countOf(piece) <= limits.logPackedDatapointsMax && piece.texts.length === 0;
     const rows = (isFew ? packBatch(piece.rows) : undefined) ?? new Uint8Array(buffer, byteOffset, byteLength);
@@ -260,7 +258,7 @@ export class LogWriter {
     const { firstSeq } = piece;
     const datapoints = countOf(piece);
     const checksum = checksumOf({ firstSeq, datapoints, rows, texts });
-    this.#insert.run(firstSeq, datapoints, rows, texts, publishes ?? null, checksum);
+    this.#insert.run(firstSeq, datapoints, rows, texts, fingerprints ?? null, checksum);
   }
 
   /**
@@ -271,7 +269,7 @@ export class LogWriter {
     return row === undefined ? seq : (row['seq'] as number);
   }
 
-  /** The seq up to which the oldest rows can be deleted in one step, `seq` at most; undefined where no row is left. */
+  /** The seq up to which one step can delete the oldest rows, at most `seq`; undefined where no row is left. */
   stepUpTo(seq: number): number | undefined {
     let step: number | undefined;
     let left: number = limits.clearDatapointsStep;

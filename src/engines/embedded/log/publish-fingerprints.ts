@@ -1,204 +1,127 @@
-// Stores fingerprints of MQTT publishes, by which repeats are recognised after a restart. A fingerprint is stored in the
-// log row of its datapoint, because a table of its own would cost each commit one more page. When the row is deleted,
-// fingerprints that are still needed move to the table `mqtt_publish`, those of many log rows in one row. Bounded by
-// `duplicateMemoryMax` and `duplicateWindowMs`.
+// Stores the fingerprints of MQTT publishes, by which repeats are recognised after a restart. They are stored in the log
+// row of their datapoints, because a table of their own would cost each commit one more page (decision 20). When the row is
+// deleted, they move to the table `mqtt_fingerprint`, those of many log rows in one row. Which of them are still needed is
+// known to the main thread alone, which has the table trimmed now and then (decision 29).
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { limits } from '../../../config/limits.ts';
-import { fingerprintNumbers } from '../../../domain/datapoints/datapoint-batch.ts';
-import type { StoredFingerprint } from '../../../domain/ports/commit-log.ts';
+import { readFingerprints } from '../../../domain/datapoints/publish-fingerprint.ts';
+import type { FingerprintTrim } from '../../../domain/ports/commit-log.ts';
+import type { DatabaseWriter, Statement } from '../database/database-writer.ts';
 
-const fingerprintBytes = fingerprintNumbers * Float64Array.BYTES_PER_ELEMENT;
-const timeBytes = Float64Array.BYTES_PER_ELEMENT;
-/** Fingerprints received within this time share one row of the table, with the time of the first. */
-const togetherMs = 600_000;
+const wordBytes = Uint32Array.BYTES_PER_ELEMENT;
 
-/** The column `publishes` of a log row: the time of receiving, then the fingerprints. */
-export function toLogColumn(fingerprints: Float64Array, atMs: number): Uint8Array {
-  const column = new Float64Array(1 + fingerprints.length);
-  column[0] = atMs;
-  column.set(fingerprints, 1);
-  return new Uint8Array(column.buffer);
+/** The column of a row: the bytes of the words. */
+export function toBytes({ buffer, byteOffset, byteLength }: Uint32Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
+  return new Uint8Array(buffer, byteOffset, byteLength);
 }
 
-/** True where a column has a time and a whole number of fingerprints. */
-export function isLogColumn(column: unknown): boolean {
-  return (
-    column instanceof Uint8Array && column.length > timeBytes && (column.length - timeBytes) % fingerprintBytes === 0
-  );
+/** What is wrong with a column; undefined where nothing is. */
+export function faultInColumn(column: unknown): string | undefined {
+  if (!(column instanceof Uint8Array) || column.length % wordBytes !== 0) return 'has half a fingerprint';
+  const isWhole = readFingerprints(toWords(column), { onSession: () => {}, onPublish: () => {} });
+  return isWhole ? undefined : 'has a fingerprint that cannot be read';
 }
 
-interface RowFingerprints {
-  readonly atMs: number;
-  readonly fingerprints: Float64Array;
+/** A copy where the offset is not aligned; a word that is cut off is left out. */
+function toWords(bytes: Uint8Array): Uint32Array {
+  const { buffer, byteOffset, length } = bytes.byteOffset % wordBytes === 0 ? bytes : bytes.slice();
+  return new Uint32Array(buffer, byteOffset, Math.floor(length / wordBytes));
 }
 
-/** The fingerprints to be remembered, oldest first; the newest ones where there are more than `duplicateMemoryMax`. */
-export function listFingerprints(database: DatabaseSync): Iterable<StoredFingerprint> {
-  // One array for all, because there may be as many rows as fingerprints.
-  const all = new Float64Array(limits.duplicateMemoryMax * listedNumbers);
-  let from = all.length;
-  // In a transaction: a fingerprint that moves from the log to the table meanwhile would be listed twice.
+/** All stored records, oldest first. */
+export function* listFingerprints(database: DatabaseSync): Generator<Uint32Array> {
+  // In a transaction: what moves from the log to the table meanwhile would be missing.
   database.exec('BEGIN');
   try {
-    for (const { atMs, fingerprints } of rowsBack(database)) {
-      for (let i = fingerprints.length - fingerprintNumbers; i >= 0 && from > 0; i -= fingerprintNumbers) {
-        from -= listedNumbers;
-        all[from] = fingerprints[i] as number;
-        all[from + 1] = fingerprints[i + 1] as number;
-        all[from + 2] = atMs;
-      }
-      if (from === 0) break;
-    }
+    for (const { records } of database.prepare('SELECT records FROM mqtt_fingerprint ORDER BY id').iterate())
+      yield toWords(records as Uint8Array);
+    const logged = 'SELECT fingerprints FROM log WHERE fingerprints IS NOT NULL ORDER BY first_seq';
+    for (const { fingerprints } of database.prepare(logged).iterate()) yield toWords(fingerprints as Uint8Array);
   } finally {
     database.exec('COMMIT');
   }
-  return eachFingerprint(all.subarray(from));
 }
 
-/** Slot, content, time. */
-const listedNumbers = fingerprintNumbers + 1;
-
-function* eachFingerprint(listed: Float64Array): Generator<StoredFingerprint> {
-  for (let i = 0; i < listed.length; i += listedNumbers)
-    yield { slot: listed[i] as number, content: listed[i + 1] as number, atMs: listed[i + 2] as number };
-}
-
-function* rowsBack(database: DatabaseSync): Generator<RowFingerprints> {
-  const logged = database.prepare('SELECT publishes FROM log WHERE publishes IS NOT NULL ORDER BY first_seq DESC');
-  for (const { publishes } of logged.iterate()) yield ofLogColumn(publishes as Uint8Array);
-  const older = database.prepare('SELECT at, marks FROM mqtt_publish ORDER BY id DESC');
-  for (const { at, marks } of older.iterate()) yield { atMs: Number(at), fingerprints: toNumbers(marks as Uint8Array) };
-}
-
-function ofLogColumn(column: Uint8Array): RowFingerprints {
-  const numbers = toNumbers(column);
-  return { atMs: numbers[0] as number, fingerprints: numbers.subarray(1) };
-}
-
-/** A copy, because a Float64Array needs an aligned offset. */
-function toNumbers(bytes: Uint8Array): Float64Array {
-  return new Float64Array(bytes.slice().buffer);
-}
+const insertSql = 'INSERT INTO mqtt_fingerprint (records) VALUES (?)';
 
 /** The writer thread's side. Call every method inside a transaction. */
 export class PublishFingerprints {
   readonly #upTo: StatementSync;
-  readonly #logged: StatementSync;
   readonly #insert: StatementSync;
-  readonly #countInTable: StatementSync;
-  readonly #tableDescending: StatementSync;
-  readonly #forgetOlder: StatementSync;
-  readonly #forgetBelow: StatementSync;
-  /**
-   * The present pass of sealing, by the seq where it ends, and how many fingerprints are in the log behind the rows
-   * deleted so far.
-   */
-  #pass = { end: 0, fingerprintsBehind: 0 };
 
   constructor(database: DatabaseSync) {
     this.#upTo = database.prepare(
-      'SELECT publishes FROM log WHERE first_seq <= ? AND publishes IS NOT NULL ORDER BY first_seq DESC',
+      'SELECT fingerprints FROM log WHERE first_seq <= ? AND fingerprints IS NOT NULL ORDER BY first_seq',
     );
-    // SQLite knows the length of a blob without reading it.
-    this.#logged = database.prepare(
-      `SELECT total((octet_length(publishes) - ${timeBytes}) / ${fingerprintBytes}) AS marks FROM log`,
-    );
-    this.#countInTable = database.prepare(
-      `SELECT total(octet_length(marks)) / ${fingerprintBytes} AS marks FROM mqtt_publish`,
-    );
-    this.#insert = database.prepare('INSERT INTO mqtt_publish (at, marks) VALUES (?, ?)');
-    this.#tableDescending = database.prepare(
-      `SELECT id, octet_length(marks) / ${fingerprintBytes} AS marks FROM mqtt_publish ORDER BY id DESC`,
-    );
-    this.#forgetOlder = database.prepare('DELETE FROM mqtt_publish WHERE at < ?');
-    this.#forgetBelow = database.prepare('DELETE FROM mqtt_publish WHERE id < ?');
+    this.#insert = database.prepare(insertSql);
   }
 
-  /** Stores fingerprints of a commit that has no log row. */
-  add(fingerprints: Float64Array, atMs: number): void {
-    this.#insert.run(atMs, new Uint8Array(fingerprints.buffer, fingerprints.byteOffset, fingerprints.byteLength));
+  /** Stores records of a commit that has no log row. */
+  add(records: Uint8Array): void {
+    this.#insert.run(records);
   }
 
-  /**
-   * Called before the log is deleted up to `seq`, as one step of a pass that ends at `end`: moves the fingerprints that
-   * still count to the table; with the last step, deletes the table's oldest.
-   */
-  keep(seq: number, end: number): void {
-    if (this.#pass.end !== end) this.#pass = { end, fingerprintsBehind: Number(this.#logged.get()?.['marks']) };
-    const newestFirst = (this.#upTo.all(seq) as unknown as { publishes: Uint8Array }[]).map(({ publishes }) =>
-      ofLogColumn(publishes),
-    );
-    const [newest] = newestFirst;
-    if (newest !== undefined) {
-      this.#pass.fingerprintsBehind -= newestFirst.reduce(
-        (sum, { fingerprints }) => sum + fingerprints.length / fingerprintNumbers,
-        0,
-      );
-      // Fingerprints logged since the pass began are not counted, so that slightly too many are kept.
-      const kept = cut(
-        newestFirst,
-        newest.atMs - limits.duplicateWindowMs,
-        limits.duplicateMemoryMax - this.#pass.fingerprintsBehind,
-      );
-      for (const { atMs, fingerprints } of together(kept.reverse())) this.add(fingerprints, atMs);
-    }
-    if (seq >= end) this.#forget(newest?.atMs);
-  }
-
-  /**
-   * Deletes fingerprints that are too old, and the oldest where there are more than 1.25 times as many as can be
-   * remembered.
-   */
-  #forget(nowMs: number | undefined): void {
-    if (nowMs !== undefined) this.#forgetOlder.run(nowMs - limits.duplicateWindowMs);
-    if (Number(this.#countInTable.get()?.['marks']) <= limits.duplicateMemoryMax * 1.25) return;
-    let left: number = limits.duplicateMemoryMax;
-    let oldest = 0;
-    for (const row of this.#tableDescending.iterate()) {
-      if (left <= 0) break;
-      oldest = Number(row['id']);
-      left -= Number(row['marks']);
-    }
-    this.#forgetBelow.run(oldest);
+  /** Called before the log is deleted up to `seq`: moves the fingerprints to the table. */
+  keep(seq: number): void {
+    const joined = new Joined((records) => this.add(records));
+    for (const { fingerprints } of this.#upTo.iterate(seq)) joined.add(fingerprints as Uint8Array);
+    joined.end();
   }
 }
 
-/** The rows received since `sinceMs`, newest first, until they hold `fingerprintsMax` or slightly more. */
-function cut(newestFirst: readonly RowFingerprints[], sinceMs: number, fingerprintsMax: number): RowFingerprints[] {
-  const kept: RowFingerprints[] = [];
-  let room = fingerprintsMax;
-  for (const row of newestFirst) {
-    if (room <= 0) break;
-    if (row.atMs >= sinceMs) kept.push(row);
-    room -= row.fingerprints.length / fingerprintNumbers;
+/** Joins records into rows of `duplicateRowBytes`, about. */
+class Joined {
+  readonly #store: (records: Uint8Array) => void;
+  #parts: Uint8Array[] = [];
+  #bytes = 0;
+
+  constructor(store: (records: Uint8Array) => void) {
+    this.#store = store;
   }
-  return kept;
+
+  add(records: Uint8Array): void {
+    // Words that are cut off would shift those behind them.
+    const whole = records.subarray(0, records.length - (records.length % wordBytes));
+    this.#parts.push(whole);
+    this.#bytes += whole.length;
+    if (this.#bytes >= limits.duplicateRowBytes) this.end();
+  }
+
+  end(): void {
+    if (this.#bytes > 0) this.#store(Buffer.concat(this.#parts));
+    this.#parts = [];
+    this.#bytes = 0;
+  }
 }
 
 /**
- * Joins rows received within `togetherMs` into one, with the earliest of their times. A fingerprint may thus expire
- * early: a repeat is stored twice rather than lost.
+ * Deletes records that are not needed any more, where the table takes more than `bytesMax`: takes the oldest rows away,
+ * and adds what of them is still needed at the end. The last record of a session or a packet id stays the last by that,
+ * because what is needed is the last that there is, and what comes later is in the log, which is read after the table.
  */
-function* together(oldestFirst: readonly RowFingerprints[]): Generator<RowFingerprints> {
-  let group: RowFingerprints[] = [];
-  let firstMs = 0;
-  for (const row of oldestFirst) {
-    if (group.length > 0 && Math.abs(row.atMs - firstMs) > togetherMs) {
-      yield joined(group);
-      group = [];
+export async function trimFingerprints(
+  { reader, writer }: { readonly reader: DatabaseSync; readonly writer: DatabaseWriter },
+  { bytesMax, retain }: FingerprintTrim,
+): Promise<void> {
+  // SQLite knows the length of a blob without reading it.
+  const size = 'SELECT total(octet_length(records)) AS bytes, max(id) AS last FROM mqtt_fingerprint';
+  const { bytes, last } = reader.prepare(size).get() as { bytes: number; last: number | null };
+  const oldest = reader.prepare('SELECT id, records FROM mqtt_fingerprint WHERE id <= ? ORDER BY id LIMIT ?');
+  for (let over = bytes - bytesMax; over > 0; ) {
+    const rows = oldest.all(last, limits.duplicateRowsStep) as { id: number; records: Uint8Array }[];
+    const end = rows.at(-1)?.id;
+    if (end === undefined) return;
+    const statements: Statement[] = [{ sql: 'DELETE FROM mqtt_fingerprint WHERE id <= ?', parameters: [end] }];
+    const joined = new Joined((records) => {
+      statements.push({ sql: insertSql, parameters: [records] });
+      over += records.length;
+    });
+    for (const { records } of rows) {
+      joined.add(toBytes(retain(toWords(records)) as Uint32Array<ArrayBuffer>));
+      over -= records.length;
     }
-    if (group.length === 0) firstMs = row.atMs;
-    group.push(row);
+    joined.end();
+    // Handed over in the same turn as `retain` was asked: a later publish comes behind it.
+    await writer.write(statements, { isWeighed: false });
   }
-  if (group.length > 0) yield joined(group);
-}
-
-function joined(rows: readonly RowFingerprints[]): RowFingerprints {
-  const all = new Float64Array(rows.reduce((sum, { fingerprints }) => sum + fingerprints.length, 0));
-  let at = 0;
-  for (const { fingerprints } of rows) {
-    all.set(fingerprints, at);
-    at += fingerprints.length;
-  }
-  return { atMs: rows.reduce((first, { atMs }) => Math.min(first, atMs), Number.POSITIVE_INFINITY), fingerprints: all };
 }

@@ -6,7 +6,7 @@ import { limits } from '../../../config/limits.ts';
 import { addressKeyPrefix } from '../../../domain/callers/caller.ts';
 import type { PushReceipt } from '../../../domain/datapoints/datapoint-batch.ts';
 
-/** What was remembered for a caller since its receipts were last trimmed. */
+/** Receipts stored for a caller since they were last trimmed. */
 interface Fresh {
   readonly count: number;
   readonly bytes: number;
@@ -17,7 +17,7 @@ export class Receipts {
   readonly #insert: StatementSync;
   #fresh = 0;
   readonly #freshOf = new Map<string, Fresh>();
-  /** Bytes of the receipts of all guests, about; undefined until they are first counted. */
+  /** Approximate bytes of the receipts of all guests; undefined until they are first counted. */
   #guestBytes: number | undefined;
 
   constructor(database: DatabaseSync) {
@@ -33,7 +33,7 @@ export class Receipts {
     const bytes = Buffer.byteLength(id) + Buffer.byteLength(answer) + otherBytes;
     this.#trimCaller(caller, bytes);
     this.#fresh = (this.#fresh + 1) % limits.idempotencyTrimmedAt;
-    if (this.#fresh === 0) this.#forget(tooOld, atMs - limits.idempotencyHours * 3_600_000);
+    if (this.#fresh === 0) this.#forget(tooOld, receipt.sinceMs ?? atMs - limits.idempotencyHours * 3_600_000);
     if (caller.startsWith(addressKeyPrefix)) this.#trimGuests(bytes);
   }
 
@@ -75,9 +75,9 @@ export class Receipts {
   }
 }
 
-/** Hash, caller and time of a receipt, and its entries in the indexes, about. */
+/** Approximate bytes of a receipt beside id and answer: hash, caller, time, and its entries in the indexes. */
 const otherBytes = 250;
-/** Receipts that one statement forgets because they are too old, so that no commit takes long; and of guests' oldest. */
+/** Most receipts that one statement deletes, so that no commit takes long: of those too old, and of guests' oldest. */
 const oldAtOnce = 5_000;
 const guestsAtOnce = 100;
 
@@ -87,5 +87,5 @@ const tooOld = `SELECT id FROM receipt WHERE at < ? ORDER BY at LIMIT ${oldAtOnc
 const beyondNumber = 'SELECT id FROM receipt WHERE caller = ? ORDER BY at DESC LIMIT -1 OFFSET ?';
 const beyondBytes = `SELECT id FROM (SELECT id, sum(${rowBytes}) OVER (ORDER BY at DESC, id) AS bytes FROM receipt WHERE caller = ?)
   WHERE bytes > ?`;
-/** By the index of times: the oldest are found without looking at all. */
+/** Uses the index of times, so that the oldest are found without reading all receipts. */
 const oldestOfGuests = `SELECT id FROM receipt INDEXED BY receipt_at WHERE ${ofGuests} ORDER BY at LIMIT ${guestsAtOnce}`;

@@ -5,13 +5,16 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { Readable } from 'node:stream';
 import type { Log } from '../../../base/log.ts';
-import { type Clock, systemClock } from '../../../base/time/clock.ts';
+import { systemClock } from '../../../base/time/clock.ts';
+import { type AgeClocks, trusted } from '../../../base/time/clock-watch.ts';
 import { limits } from '../../../config/limits.ts';
 import type {
   BrokerIdentity,
   MqttSessions as MqttSessionsPort,
   PacketClient,
   QueueRecipient,
+  RetainedCandidate,
+  RetainedCapacity,
   RoutedMessage,
   StoredPacket,
   Subscription,
@@ -44,7 +47,8 @@ export interface MqttPersistenceOptions {
   readonly expiryMsOf?: SessionRules['expiryMsOf'];
   /** How much each user may store; without it, as much as the limits allow. */
   readonly quotas?: MqttQuotas;
-  readonly clock?: Clock;
+  /** By which sessions are too old; without it, by the clock of the machine. */
+  readonly clocks?: AgeClocks;
   readonly log?: Log;
 }
 
@@ -59,16 +63,16 @@ export class SqliteMqttPersistence implements MqttSessionsPort {
   readonly #wills: MqttWills;
   readonly #retained: MqttRetained;
   readonly #expiry: MqttExpiry;
-  readonly #clock: Clock;
+  readonly #clocks: AgeClocks;
   readonly #log: Log | undefined;
   #usageTimer: NodeJS.Timeout | undefined;
   #broker: BrokerIdentity | undefined;
 
   constructor(options: MqttPersistenceOptions) {
-    const { writer, reader, matchesForm, quotas = unlimited, clock = systemClock, log } = options;
+    const { writer, reader, matchesForm, quotas = unlimited, clocks = trusted(systemClock), log } = options;
     const { mayReceive = () => true, isInUse = () => false, expiryMsOf = () => undefined } = options;
     this.#reader = reader;
-    this.#clock = clock;
+    this.#clocks = clocks;
     this.#log = log;
     this.#reads = new MqttReads(reader);
     this.#writes = new MqttWrites(writer);
@@ -83,7 +87,7 @@ export class SqliteMqttPersistence implements MqttSessionsPort {
     this.#incoming = new MqttIncoming(parts);
     this.#wills = new MqttWills(parts);
     this.#retained = new MqttRetained(parts);
-    this.#expiry = new MqttExpiry({ sessions: this.#sessions, clock, log });
+    this.#expiry = new MqttExpiry({ sessions: this.#sessions, clock: clocks, log });
   }
 
   get broker(): BrokerIdentity | undefined {
@@ -128,14 +132,16 @@ export class SqliteMqttPersistence implements MqttSessionsPort {
    */
   sessionOwner(clientId: string): UserKey | undefined {
     const session = this.#sessions.find(clientId);
-    return session === undefined || this.#sessions.isExpired(session, this.#clock.now()) ? undefined : session.user;
+    return session === undefined || this.#sessions.isExpired(session, this.#clocks.forAge.now())
+      ? undefined
+      : session.user;
   }
 
-  /** The same; an expired session has been removed when it resolves. */
+  /** Like `sessionOwner`, but removes an expired session before it resolves. */
   async findSessionOwner(clientId: string): Promise<UserKey | undefined> {
     const session = this.#sessions.find(clientId);
     if (session === undefined) return undefined;
-    if (!this.#sessions.isExpired(session, this.#clock.now())) return session.user;
+    if (!this.#sessions.isExpired(session, this.#clocks.forAge.now())) return session.user;
     await this.#sessions.end(clientId);
     return undefined;
   }
@@ -150,7 +156,7 @@ export class SqliteMqttPersistence implements MqttSessionsPort {
 
   /** Stores the time at which the client of a persistent session went away. */
   leaveSession(clientId: string): void {
-    this.#sessions.leave(clientId, this.#clock.now());
+    this.#sessions.leave(clientId, this.#clocks.forExpiry.now());
   }
 
   /** Removes all that is stored of a session [MQTT-3.1.2-6]. */
@@ -167,19 +173,19 @@ export class SqliteMqttPersistence implements MqttSessionsPort {
     ]);
   }
 
+  /** Bytes that the user's quota allows for sessions. */
+  sessionBytesMaxOf(user: UserKey): number {
+    return this.#usage.sessionBytesMax(user);
+  }
+
   /** Whether the user's quota allows so many more bytes, for a will. */
-  hasCapacityForBytes(user: UserKey, bytes: number): boolean {
+  async hasCapacityForBytes(user: UserKey, bytes: number): Promise<boolean> {
     return this.#usage.hasCapacityFor({ user, heldBytes: Number.POSITIVE_INFINITY }, bytes);
   }
 
-  /** Whether the user's quota allows these messages to be retained. */
-  allowsRetained(user: UserKey, packets: readonly { readonly topic: string; readonly payload: string | Buffer }[]) {
-    return this.#retained.hasCapacityFor(user, packets);
-  }
-
-  /** What the user's retained messages take of the quota, and what these messages would add. */
-  retainedStockOf(user: UserKey, packets: readonly { readonly topic: string; readonly payload: string | Buffer }[]) {
-    return this.#retained.stockOf(user, packets);
+  /** Whether the user's quota allows these messages to be retained, and what they would add. */
+  capacityToRetain(user: UserKey, packets: readonly RetainedCandidate[]): RetainedCapacity {
+    return this.#retained.capacityFor(user, packets);
   }
 
   /** Whether the stored session may have one more filter; otherwise the answer is SUBACK 128. */
@@ -195,7 +201,7 @@ export class SqliteMqttPersistence implements MqttSessionsPort {
    */
   async setup(broker: BrokerIdentity): Promise<void> {
     this.#broker = broker;
-    const loaded = this.#sessions.load(this.#reader, broker.clients ?? {}, this.#clock.now());
+    const loaded = this.#sessions.load(this.#reader, broker.clients ?? {}, this.#clocks.forExpiry.now());
     const { overlong, overQuotaCount: overQuota } = loaded;
     if (overlong + overQuota > 0) {
       this.#log?.warn({ overlong, overQuota }, 'subscriptions of stored MQTT sessions beyond the limits were removed');

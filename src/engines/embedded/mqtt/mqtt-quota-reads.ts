@@ -25,7 +25,7 @@ export class MqttQuotaReads {
   }
 
   of(user: UserKey): MqttQuota {
-    const nowMs = this.#clock.now();
+    const nowMs = this.#clock.elapsedMs();
     const known = this.#known.get(user);
     if (known !== undefined && nowMs - known.atMs < limits.userFreshMs) return known.quota;
     const rows = this.#statements.prepare(`SELECT kind, max FROM quota WHERE user = ? AND kind IN

@@ -5,20 +5,13 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { QlobberTrue } from 'qlobber';
 import { limits } from '../../../config/limits.ts';
-import type { BrokerIdentity, StoredPacket } from '../../../domain/ports/mqtt-sessions.ts';
+import type { BrokerIdentity, RetainedCapacity, StoredPacket } from '../../../domain/ports/mqtt-sessions.ts';
 import type { UserKey } from '../../../domain/users/user.ts';
 import { filterGrammar } from './mqtt-filter-index.ts';
 import { type PacketRow, packetColumns, packetFields } from './mqtt-packet.ts';
 import type { MqttReads } from './mqtt-reads.ts';
-import { type MqttUsage, messageCost } from './mqtt-usage.ts';
+import { type MqttUsage, messageCost, messageCostSql } from './mqtt-usage.ts';
 import type { MqttWrites } from './mqtt-writes.ts';
-
-/** Bytes of retained messages. */
-export interface RetainedUsage {
-  readonly used: number;
-  readonly amount: number;
-  readonly limit: number;
-}
 
 export class MqttRetained {
   readonly #writes: MqttWrites;
@@ -65,7 +58,7 @@ export class MqttRetained {
       return;
     }
     const { user } = packet;
-    if (!this.hasCapacityFor(user, [packet])) {
+    if (!this.capacityFor(user, [packet]).isAllowed) {
       this.dropped += 1;
       return;
     }
@@ -105,17 +98,13 @@ export class MqttRetained {
     return Number(row?.['retained_bytes'] ?? 0) + (this.#pendingBytes.get(user) ?? 0);
   }
 
-  /** Whether the user's quota allows these messages, each replacing the one of its topic. */
-  hasCapacityFor(user: UserKey | undefined, packets: readonly StoredPacket[]): boolean {
-    const { used, amount } = this.stockOf(user, packets);
-    return this.#usage.maySpendOnRetained(user, used + amount);
-  }
-
-  /** The bytes and the quota of the user's retained messages, and what these messages would add. */
-  stockOf(user: UserKey | undefined, packets: readonly StoredPacket[]): RetainedUsage {
+  /** Whether the user's quota allows these messages, each replacing the one of its topic; and what they would add. */
+  capacityFor(user: UserKey | undefined, packets: readonly StoredPacket[]): RetainedCapacity {
     let amount = 0;
     for (const packet of packets) amount += messageCost(packet) - this.#ownBytesOn(user, packet.topic ?? '');
-    return { used: this.bytesOf(user), amount, limit: this.#usage.retainedBytesMax(user) };
+    const used = this.bytesOf(user);
+    const isAllowed = this.#usage.maySpendOnRetained(user, used + amount);
+    return { isAllowed, used, amount, limit: this.#usage.retainedBytesMax(user) };
   }
 
   /** Removes a user's retained messages on the user's own topics; those elsewhere stay. */
@@ -132,8 +121,8 @@ export class MqttRetained {
   }
 
   #ownBytesOn(user: UserKey | undefined, topic: string): number {
-    const bytes = 'octet_length(topic) + octet_length(payload) + 64';
-    const row = this.#reads.prepare(`SELECT user, ${bytes} AS bytes FROM mqtt_retained WHERE topic = ?`).get(topic);
+    const sql = `SELECT user, ${messageCostSql} AS bytes FROM mqtt_retained WHERE topic = ?`;
+    const row = this.#reads.prepare(sql).get(topic);
     return row !== undefined && row['user'] === (user ?? null) ? Number(row['bytes']) : 0;
   }
 

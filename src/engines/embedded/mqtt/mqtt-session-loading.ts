@@ -5,6 +5,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import { limits } from '../../../config/limits.ts';
 import type { SubscriptionOptions } from '../../../domain/ports/mqtt-sessions.ts';
 import { StoredSession } from './mqtt-session.ts';
+import { messageCostSql } from './mqtt-usage.ts';
 
 export interface LoadedSubscriptions {
   /** Number of filters left out because they are longer than is allowed now. */
@@ -14,7 +15,7 @@ export interface LoadedSubscriptions {
   readonly overQuotaCount: number;
 }
 
-/** Called with each row. */
+/** Functions that loading calls for each row. */
 export interface LoadingParts {
   readonly add: (session: StoredSession) => void;
   /** False where there is no memory for the filter. */
@@ -24,6 +25,7 @@ export interface LoadingParts {
   readonly clearQueue: (key: number) => void;
 }
 
+/** Reads sessions, filters, queues and inbound messages; returns the filters that do not fit. */
 export function loadSessions(reader: DatabaseSync, parts: LoadingParts): LoadedSubscriptions {
   const byKey = new Map<number, StoredSession>();
   for (const row of reader.prepare('SELECT key, client_id, user, away FROM mqtt_session').iterate()) {
@@ -94,7 +96,7 @@ function loadIncoming(
   byKey: ReadonlyMap<number, StoredSession>,
   { addBytes }: LoadingParts,
 ): void {
-  const incoming = 'SELECT session, packet_id, length(topic) + length(payload) AS bytes FROM mqtt_incoming';
+  const incoming = `SELECT session, packet_id, ${messageCostSql} AS bytes FROM mqtt_incoming`;
   for (const row of reader.prepare(incoming).iterate()) {
     const { session, packet_id, bytes } = row as unknown as { session: number; packet_id: number; bytes: number };
     const owner = byKey.get(session);

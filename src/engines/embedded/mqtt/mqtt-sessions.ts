@@ -91,7 +91,10 @@ export class MqttSessions {
     return !this.#rules.isInUse(clientId);
   }
 
-  /** Ends sessions whose clients have been away for too long; yields to other work between groups. */
+  /**
+   * Ends sessions whose clients have been away for too long, and returns their number; yields to other work between
+   * groups.
+   */
   async endExpired(nowMs: number): Promise<number> {
     let looked = 0;
     let count = 0;
@@ -104,6 +107,8 @@ export class MqttSessions {
     for (const session of this.#byClient.values()) {
       if (this.#closed) break;
       looked += 1;
+      // It went away while the clock was ahead, and would be kept for too long.
+      if ((session.awayMs ?? 0) > nowMs + limits.clockDifferenceMsMax) this.#beginAway(session, nowMs);
       if (this.isExpired(session, nowMs)) {
         expirations.push(this.end(session.clientId));
         count += 1;
@@ -179,6 +184,10 @@ export class MqttSessions {
   leave(clientId: string, nowMs: number): void {
     const session = this.#byClient.get(clientId);
     if (session === undefined || session.awayMs !== undefined) return;
+    this.#beginAway(session, nowMs);
+  }
+
+  #beginAway(session: StoredSession, nowMs: number): void {
     session.awayMs = nowMs;
     // If this cannot be written, the expiry begins at the next start.
     if (session.stored) this.#writes.finish([putAway(session)]).catch(() => {});
@@ -211,7 +220,7 @@ export class MqttSessions {
     await Promise.all(theirs.map((session) => this.end(session.clientId)));
   }
 
-  /** Whether the session may have this filter; one that it has already, always. */
+  /** Whether the session may have this filter; a filter that it has already is always allowed. */
   hasCapacityFor(clientId: string, filter: string): boolean {
     const session = this.#byClient.get(clientId);
     if (session?.filters.has(filter)) return true;

@@ -22,10 +22,10 @@ export interface MqttQuotas {
 
 type Owner = UserKey | undefined;
 
-/** What takes bytes of a quota: a session. */
+/** Who takes bytes of a quota: a session, or a user for a will. */
 interface UserUsage {
   readonly user: Owner;
-  /** The bytes it holds; Infinity where it has no even part. */
+  /** Bytes that a session holds already; Infinity for a will, which has no even part of the guests' quota. */
   readonly heldBytes: number;
 }
 
@@ -108,6 +108,10 @@ export class MqttUsage {
     this.releaseBytes(user, filterCost(filter));
   }
 
+  /**
+   * Whether the quota allows so many more bytes. Half of the guests' quota is divided evenly among their sessions; a
+   * session that exceeds its even part may use the other half only.
+   */
   hasCapacityFor({ user, heldBytes }: UserUsage, bytes: number): boolean {
     const quota = this.#quotaOf(user);
     if (quota === undefined || quota.sessionBytes === Number.POSITIVE_INFINITY) return true;
@@ -120,8 +124,8 @@ export class MqttUsage {
   }
 
   /**
-   * Whether what a guest published may wait in the user's session: guests leave half of its messages, and of the user's
-   * bytes, to others. Guests among each other are bounded by `hasCapacityFor`.
+   * Whether a message that a guest published may wait in the user's session: half of the session's messages and half of
+   * the user's bytes are kept for other publishers. For sessions of guests, only `hasCapacityFor` applies.
    */
   hasCapacityForGuests({ user, queued }: { readonly user: Owner; readonly queued: number }, bytes: number): boolean {
     if (user !== undefined && user === this.#quotas.guest) return true;
@@ -149,6 +153,11 @@ export class MqttUsage {
     this.countBytes(user, -bytes);
   }
 
+  /** The user's quota for sessions, in bytes. */
+  sessionBytesMax(user: Owner): number {
+    return this.#quotaOf(user)?.sessionBytes ?? Number.POSITIVE_INFINITY;
+  }
+
   /** The user's quota for retained messages. */
   retainedBytesMax(user: Owner): number {
     return this.#quotaOf(user)?.retainedBytes ?? Number.POSITIVE_INFINITY;
@@ -170,14 +179,20 @@ export class MqttUsage {
   }
 }
 
-/** What a message counts for a quota: its text, and the overhead of its row. */
+/** Bytes that a row of a message counts besides its topic and payload. */
+const messageRowBytes = 64;
+
+/** What a message counts for a quota, in bytes: its topic and payload in UTF-8, and the overhead of its row. */
 export function messageCost(packet: {
   readonly topic?: string | undefined;
   readonly payload?: string | Uint8Array | undefined;
 }): number {
   const { topic = '', payload = '' } = packet;
-  return topic.length + payload.length + 64;
+  return Buffer.byteLength(topic) + Buffer.byteLength(payload) + messageRowBytes;
 }
+
+/** The same of a row with the columns `topic` and `payload`. The triggers of `retained_bytes` count alike. */
+export const messageCostSql = `octet_length(topic) + octet_length(payload) + ${messageRowBytes}`;
 
 function sessionCost(clientId: string): number {
   return clientId.length + 256;

@@ -3,6 +3,7 @@ import type { StoredValue } from '../../../domain/datapoints/datapoint.ts';
 import type { WrittenChunk } from '../../shared/sealing/written-chunk.ts';
 import type { WriteFailure } from '../database/database-error.ts';
 
+/** A chunk to be inserted, with the key of its sensor. */
 export interface SealedChunk extends WrittenChunk {
   readonly sensor: number;
 }
@@ -45,8 +46,7 @@ export type SealerMessage =
   | { readonly kind: 'unit'; readonly pass: number; readonly unit: SealUnit }
   | { readonly kind: 'failed'; readonly pass: number; readonly failure: WriteFailure };
 
-/** To the sealer: begin a pass; make the next unit; abandon the pass. */
+/** To the sealer: begin a pass; make the next unit. */
 export type SealerCommand =
   | { readonly kind: 'pass'; readonly pass: number; readonly upTo: number }
-  | { readonly kind: 'next' }
-  | { readonly kind: 'stop' };
+  | { readonly kind: 'next' };

@@ -7,7 +7,6 @@ import { type Datapoint, orderOf } from '../../../domain/datapoints/datapoint.ts
 import { gather } from '../../shared/codec/gathering.ts';
 import { cutForChunks } from '../../shared/sealing/chunk-plan.ts';
 import { writeChunk } from '../../shared/sealing/written-chunk.ts';
-import { openConnection } from '../database/connection.ts';
 import { fromColumn, type ValueColumn } from '../database/value-column.ts';
 import { ChunkWriter } from './chunk-writer.ts';
 
@@ -23,20 +22,15 @@ interface EarlierRow {
 }
 
 /** @returns the number of datapoints moved. */
-export function moveEarlierDatapoints(path: string): number {
-  const database = openConnection(path, { readOnly: false });
-  try {
-    if (!hasEarlierTable(database)) return 0;
-    const chunks = new ChunkWriter(database);
-    let moved = 0;
-    for (let sensor = nextSensor(database); sensor !== undefined; sensor = nextSensor(database)) {
-      moved += moveStep(database, chunks, sensor);
-    }
-    database.exec('DROP TABLE datapoint');
-    return moved;
-  } finally {
-    database.close();
+export function moveEarlierDatapoints(database: DatabaseSync): number {
+  if (!hasEarlierTable(database)) return 0;
+  const chunks = new ChunkWriter(database);
+  let moved = 0;
+  for (let sensor = nextSensor(database); sensor !== undefined; sensor = nextSensor(database)) {
+    moved += moveStep(database, chunks, sensor);
   }
+  database.exec('DROP TABLE datapoint');
+  return moved;
 }
 
 function hasEarlierTable(database: DatabaseSync): boolean {

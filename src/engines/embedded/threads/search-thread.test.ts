@@ -1,10 +1,9 @@
-// The search thread: callers take turns, and a search that takes too long is ended.
+// The search thread: callers take turns. How long a search may take is in search-time.test.ts.
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
-import { Refusal } from '../../../base/refusal.ts';
 import { limits } from '../../../config/limits.ts';
 import { openConnection } from '../database/connection.ts';
 import { migrate } from '../database/migrate.ts';
@@ -79,13 +78,6 @@ suite('searches', () => {
     // One that was beyond its caller's own bound, and two that gave way.
     assert.equal(refused.length, 3);
     Object.assign(limits, { searchesWaitingMax, searchesPerCallerMax });
-  });
-
-  test('one that takes too long is ended, and the next one is answered', async () => {
-    const endless = `${numbers(1_000_000_000)} SELECT count(*) FROM n WHERE (x & 63) <> 0 OR within_time() = 1`;
-    const isBusy = (error: unknown) => error instanceof Refusal && error.code === 'busy' && error.retryAfterS === 1;
-    await assert.rejects(run(endless, 'a'), isBusy);
-    assert.equal((await run('SELECT 1', 'a')).length, 1);
   });
 
   test('a fault of a query is told, and the next one is answered', async () => {

@@ -18,6 +18,12 @@ export type WriteRequest =
   | { readonly id: number; readonly kind: 'seal' }
   | { readonly id: number; readonly kind: 'close' };
 
+/**
+ * The file that holds room on the disk: all of it is there; the disk has no room for all of it; it has been given up, in
+ * part at least, because the disk was full, and no datapoints are taken; or there is room, and it is being taken again.
+ */
+export type ReserveState = 'whole' | 'partial' | 'in use' | 'taking';
+
 /** From the writer: the result of one unit. */
 export interface CommitOutcome {
   readonly id: number;
@@ -28,6 +34,7 @@ export interface CommitOutcome {
   readonly failure?: WriteFailure;
 }
 
+/** From the writer: what happened since its last report. */
 export interface CommitReport {
   /** In the order of commit. */
   readonly outcomes: readonly CommitOutcome[];
@@ -39,6 +46,8 @@ export interface CommitReport {
   readonly commitMs?: number;
   /** Set when it has changed: why writes are refused from now on; null when they are accepted again. */
   readonly refuses?: string | null;
+  /** Set when it has changed. */
+  readonly reserve?: ReserveState;
   /** Set when it has changed: whether sealing is behind, so that large batches wait. */
   readonly isCatchingUp?: boolean;
 }

@@ -2,7 +2,7 @@
 // goes into that commit; answers are sent after it reached the disk (I1). Between commits it stores units of sealing
 // and deletes chunks of removed sensors, in slices short enough not to hold up ingest.
 import { parentPort, receiveMessageOnPort, Worker, workerData } from 'node:worker_threads';
-import { collectAfterStart, reportReleasedBytes } from '../../../base/memory/garbage-collection.ts';
+import { collectSoonAfterStart, reportReleasedBytes } from '../../../base/memory/garbage-collection.ts';
 import { limits } from '../../../config/limits.ts';
 import { countRows } from '../../../domain/datapoints/datapoint-batch.ts';
 import { fenceCheck } from '../coordination/epochs.ts';
@@ -14,6 +14,7 @@ import { StatementCache } from '../database/statement-cache.ts';
 import { DatapointWriter } from '../log/datapoint-writer.ts';
 import { SealControl } from '../sealing/seal-control.ts';
 import { SealWriter } from '../sealing/seal-writer.ts';
+import { DiskRoom } from './disk-room.ts';
 import { WriteState } from './write-state.ts';
 import type { CommitOutcome, CommitReport, WriteRequest, WriterOptions } from './writer-protocol.ts';
 
@@ -39,8 +40,11 @@ const sealing = new SealControl({
 const state = new WriteState(database, (reason) => report({ outcomes: [], refuses: reason ?? null }));
 const begin = database.prepare('BEGIN IMMEDIATE');
 const commit = database.prepare('COMMIT');
+/** Attempts of one commit: each after the first with more of the reserve given up. */
+const fullAttemptsMax = 6;
 /** The value of `isCatchingUp` that the main thread was last sent. */
 let reportedCatchingUp = false;
+const room = new DiskRoom(database, path, (reserve) => report({ outcomes: [], reserve }));
 /** Work that waits, in order, until sealing has shortened the log. Bounded by the main thread's queues. */
 const held: WriteRequest[] = [];
 /** Requests that wait until the log is sealed up to a seq. */
@@ -92,6 +96,7 @@ function take(works: readonly WriteRequest[]): void {
   const startMs = performance.now();
   const outcomes = commitAll(works);
   report({ outcomes, commitMs: performance.now() - startMs });
+  room.committed();
   for (const work of works) if (work.kind === 'datapoints') reportReleasedBytes(work.batch.rows.byteLength);
   for (const { kind, id } of works) if (kind === 'seal') waitForSeal(id);
   if (sealing.isDue) sealing.begin();
@@ -100,29 +105,40 @@ function take(works: readonly WriteRequest[]): void {
 }
 
 function commitAll(works: readonly WriteRequest[]): CommitOutcome[] {
+  for (let attempt = 1; ; attempt++) {
+    const outcomes = tryToCommit(works);
+    if (!('kind' in outcomes)) return outcomes;
+    const failure = outcomes;
+    if (attempt < fullAttemptsMax && room.make(failure)) continue;
+    if (failure.kind === 'storage') state.diskRefused(failure.message);
+    return works.map(({ id }) => ({ id, failure }));
+  }
+}
+
+function tryToCommit(works: readonly WriteRequest[]): CommitOutcome[] | WriteFailure {
   try {
     begin.run();
-    const outcomes = works.map(execute);
+    const outcomes: CommitOutcome[] = [];
+    for (const work of works) {
+      // A request to seal is answered when sealing has ended; a request to close by the end of the thread.
+      if (work.kind !== 'seal' && work.kind !== 'close') outcomes.push(execute(work));
+    }
     commit.run();
     datapoints.committed();
     return outcomes;
   } catch (error) {
     if (database.isTransaction) database.exec('ROLLBACK');
     datapoints.rolledBack();
-    const failure = writeFailureOf(error);
-    if (failure.kind === 'storage') state.diskRefused(failure.message);
-    return works.map(({ id }) => ({ id, failure }));
+    return writeFailureOf(error);
   }
 }
 
-function execute(work: WriteRequest): CommitOutcome {
+function execute(work: Exclude<WriteRequest, { kind: 'seal' | 'close' }>): CommitOutcome {
   if (work.kind === 'datapoints') {
-    const failure = datapoints.isHeadFull && work.batch.rows.length > 0 ? whyUnsealed() : undefined;
+    const failure = work.batch.rows.length > 0 ? whyRefused() : undefined;
     if (failure !== undefined) return { id: work.id, failure };
     return { id: work.id, firstSeq: datapoints.append(work.batch) };
   }
-  // A request to seal is answered when sealing has ended.
-  if (work.kind !== 'statements') return { id: 0 };
   if (work.fence !== undefined && isFenced(work.fence)) {
     return { id: work.id, failure: { kind: 'fenced', message: work.fence.name } };
   }
@@ -139,6 +155,13 @@ function execute(work: WriteRequest): CommitOutcome {
     database.exec('ROLLBACK TO work; RELEASE work');
     return { id: work.id, failure };
   }
+}
+
+/** Why no datapoints can be taken, though other writes go on. */
+function whyRefused(): WriteFailure | undefined {
+  // What was given up is for what makes room.
+  if (room.isInUse) return { kind: 'growth', message: 'full' };
+  return datapoints.isHeadFull ? whyUnsealed() : undefined;
 }
 
 /** Why the log cannot be sealed; undefined while sealing works. */
@@ -190,7 +213,8 @@ const hourly = setInterval(() => sealing.begin(), limits.sealEveryMs);
 
 const shrinking = setInterval(() => {
   try {
-    freeSpace.tend({ isAtRest });
+    // Where the disk is full, what was removed is returned to it at once.
+    freeSpace.tend({ isAtRest: isAtRest || room.isInUse });
   } catch (error) {
     reportMaintenanceFailure(error);
   }
@@ -215,13 +239,13 @@ function purgeSome(): void {
   }
 }
 
-/** The work is tried again later; rolls back what it had begun. */
+/** Reports background work that failed, and rolls back what it had begun; it is tried again later. */
 function reportMaintenanceFailure(error: unknown): void {
   if (database.isTransaction) database.exec('ROLLBACK');
   reportFailure(writeFailureOf(error));
 }
 
-/** The log stays as it is, and reads use it. */
+/** Reports a pass of sealing that failed: the log stays as it is, and reads use it. */
 function reportSealingFailure(failure: WriteFailure): void {
   if (datapoints.isHeadFull) state.sealingFails();
   report({ outcomes: sealWaiters.map(({ id }) => ({ id, failure })) });
@@ -231,6 +255,8 @@ function reportSealingFailure(failure: WriteFailure): void {
 }
 
 function reportFailure(failure: WriteFailure): void {
+  // Tried again with what has become free.
+  if (room.make(failure)) return;
   if (failure.kind === 'storage') state.diskRefused(failure.message);
   report({ outcomes: [{ id: 0, failure }] });
 }
@@ -242,13 +268,12 @@ async function close(): Promise<void> {
   state.close();
   await sealing.close();
   try {
-    database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+    room.close();
   } catch (error) {
     // The next start recovers everything from the write-ahead log.
     reportMaintenanceFailure(error);
   }
   database.close();
-  port.postMessage({ outcomes: [], closed: true });
   port.close();
 }
 
@@ -261,4 +286,5 @@ function report(message: CommitReport): void {
 if (datapoints.purgeDue) schedulePurge();
 if (sealing.isDue) sealing.begin();
 awaitQuiet();
-setImmediate(collectAfterStart);
+// The start of the service waits for the first commits.
+collectSoonAfterStart();

@@ -10,7 +10,7 @@ import type { Fence } from '../../../domain/ports/coordination.ts';
 import type { WriteFailure } from '../database/database-error.ts';
 import type { DatabaseWriter, Statement } from '../database/database-writer.ts';
 import { PendingRequests } from './pending-requests.ts';
-import type { CommitOutcome, CommitReport, WriteRequest, WriterOptions } from './writer-protocol.ts';
+import type { CommitOutcome, CommitReport, ReserveState, WriteRequest, WriterOptions } from './writer-protocol.ts';
 
 interface QueuedWrite {
   readonly resolve: (outcome: CommitOutcome) => void;
@@ -32,6 +32,7 @@ export class SqliteWriter implements DatabaseWriter {
   #refusesBecause: string | undefined;
   #refused = 0;
   #isCatchingUp = false;
+  #reserve: ReserveState | undefined;
   /** Called when datapoints up to a seq have been moved from the log into chunks. */
   onSealed: (seq: number) => void = () => {};
   onCaughtUp: () => void = () => {};
@@ -39,6 +40,8 @@ export class SqliteWriter implements DatabaseWriter {
   onCommit: (durationMs: number) => void = () => {};
   /** Called with a sentence about data that turned out to be damaged. */
   onDamaged: (what: string) => void = () => {};
+  /** Called when the reserve on the disk was given up, taken, or cannot be taken. */
+  onReserve: (state: ReserveState, before: ReserveState | undefined) => void = () => {};
   /** Called when the thread died (`fatal`) or background work failed. */
   onFailure: (error: Error, options: { readonly fatal: boolean }) => void = () => {};
 
@@ -66,7 +69,12 @@ export class SqliteWriter implements DatabaseWriter {
     return this.#isCatchingUp;
   }
 
-  /** Units refused since the start for that reason. */
+  /** True while the disk is so full that its reserve is in use, and no datapoints are taken. */
+  get isReserveInUse(): boolean {
+    return this.#reserve === 'in use';
+  }
+
+  /** Units refused since the start because the disk refused or sealing failed. */
   get refusedUnits(): number {
     return this.#refused;
   }
@@ -127,6 +135,10 @@ export class SqliteWriter implements DatabaseWriter {
     if (report.commitMs !== undefined) this.onCommit(report.commitMs);
     if (report.damaged !== undefined) this.onDamaged(report.damaged);
     if (report.refuses !== undefined) this.#refusesBecause = report.refuses ?? undefined;
+    if (report.reserve !== undefined) {
+      this.onReserve(report.reserve, this.#reserve);
+      this.#reserve = report.reserve;
+    }
     if (report.isCatchingUp !== undefined) this.#isCatchingUp = report.isCatchingUp;
     for (const outcome of report.outcomes) this.#answer(outcome);
     if (report.sealedSeq !== undefined) this.onSealed(report.sealedSeq);
@@ -167,6 +179,7 @@ export class SqliteWriter implements DatabaseWriter {
   }
 }
 
+/** The error with which a failed write rejects. */
 export function refusalOf({ kind, message }: WriteFailure): Error {
   if (kind === 'exists') return new Refusal('exists', 'This id is taken.', { cause: message });
   if (kind === 'quota') return quotaRefusal(message);

@@ -23,8 +23,8 @@ import { audienceCondition, callerOf } from './conditions/audience.ts';
 import { deviceConditions, orderOf, searchConditions } from './conditions/device-filter.ts';
 import { withinTime } from './conditions/time-guard.ts';
 import { actuatorColumns, sensorColumns, toDevice } from './device-rows.ts';
-import { field } from './fixed-query.ts';
 import type { Registry } from './registry.ts';
+import type { EntryType } from './sql-dialect.ts';
 import type { DeviceTable } from './tables.ts';
 
 export class SqlDeviceStore implements DeviceStore {
@@ -45,10 +45,10 @@ export class SqlDeviceStore implements DeviceStore {
       .selectFrom('device')
       .select('device.key')
       .where(this.#conditions({ audience, filter, search }))
-      .orderBy(orderOf(order, filter))
+      .orderBy(orderOf(this.#registry.dialect, order, filter))
       .offset(offset)
-      // SQL counts rows in 64 bits; a limit beyond that is no limit.
-      .limit(Math.min(limit ?? -1, Number.MAX_SAFE_INTEGER));
+      // SQL counts rows in 64 bits; a limit beyond that is no limit. SQLite has no OFFSET without LIMIT.
+      .limit(Math.min(limit ?? Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER));
     return (await this.#registry.search(page, callerOf(audience))).map(({ key }) => key as DeviceKey);
   }
 
@@ -257,8 +257,8 @@ export class SqlDeviceStore implements DeviceStore {
       [
         withinTime('device'),
         audienceCondition('device', audience),
-        ...deviceConditions(filter),
-        ...searchConditions(search),
+        ...deviceConditions(filter, this.#registry.dialect),
+        ...searchConditions(search, this.#registry.dialect),
       ],
       sql` AND `,
     ) as unknown as Expression<SqlBool>;
@@ -290,13 +290,15 @@ export class SqlDeviceStore implements DeviceStore {
   /** All parts of a new device in one statement: a device may have thousands, and each statement takes a place in the queue. */
   #insertParts(
     device: Expression<number>,
-    { table, columns, rows }: { table: 'sensor' | 'actuator'; columns: readonly string[]; rows: readonly PartRow[] },
+    { table, columns, rows }: { table: 'sensor' | 'actuator'; columns: PartColumns; rows: readonly PartRow[] },
   ): Compilable[] {
     if (rows.length === 0) return [];
-    const entries = JSON.stringify(rows.map((row) => columns.map((column) => row[column] ?? null)));
-    const insert = sql`INSERT INTO ${sql.table(table)} (device, ${sql.join(columns.map((column) => sql.ref(column)))})
-      SELECT ${device}, ${sql.join(columns.map((_, index) => field(index)))}
-      FROM json_each(${entries}) AS entry ORDER BY entry.key`;
+    const names = Object.keys(columns);
+    const json = JSON.stringify(rows.map((row) => names.map((name) => row[name] ?? null)));
+    const entries = this.#registry.dialect.rows(sql`${json}`, columns);
+    const insert = sql`INSERT INTO ${sql.table(table)} (device, ${sql.join(names.map((name) => sql.ref(name)))})
+      SELECT ${device}, ${sql.join(names.map((name) => sql.ref(`entry.${name}`)))}
+      FROM ${entries} AS entry ORDER BY entry.position`;
     return [{ compile: () => insert.compile(this.#db) }];
   }
 
@@ -328,8 +330,15 @@ export class SqlDeviceStore implements DeviceStore {
 
 type PartRow = Readonly<Record<string, string | number | null>>;
 
-const columnsOfSensor = ['id', 'kind_name', 'name', 'kind', 'quantity_kind', 'unit', 'calib', 'meta', 'retention_days'];
-const columnsOfActuator = ['id', 'name', 'actuator_kind', 'value_type', 'value', 'meta'];
+type PartColumns = Readonly<Record<string, EntryType>>;
+
+const columnsOfSensor: PartColumns = {
+  ...{ id: 'text', kind_name: 'text', name: 'text', kind: 'text', quantity_kind: 'text', unit: 'text' },
+  ...{ calib: 'text', meta: 'text', retention_days: 'integer' },
+};
+const columnsOfActuator: PartColumns = {
+  ...{ id: 'text', name: 'text', actuator_kind: 'text', value_type: 'text', value: 'text', meta: 'text' },
+};
 
 // Posting an existing id replaces its whole description (contract 4), so fields that are not given are removed. The
 // datapoints of a sensor, their retention, and the value of an actuator are not part of the description.
@@ -357,6 +366,7 @@ function isEmpty(columns: object): boolean {
   return Object.keys(columns).length === 0;
 }
 
+/** True while the actuator has the value and type that the caller has seen. */
 function isAsSeen({ valueType, valueJson }: ExpectedActuator): Expression<SqlBool> {
   const conditions = [sql<SqlBool>`1 = 1`];
   if (valueType !== undefined) conditions.push(sql`actuator.value_type IS NOT DISTINCT FROM ${valueType}`);

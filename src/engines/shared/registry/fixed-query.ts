@@ -11,6 +11,7 @@ class ParameterSlot {
   }
 }
 
+/** Stands in a `FixedQuery` for the argument with this index. */
 export function parameter(index: number): RawBuilder<unknown> {
   return sql`${new ParameterSlot(index)}`;
 }
@@ -43,9 +44,4 @@ export class FixedQuery<Row = unknown> {
       this.#slots.map((slot) => parameters[slot]),
     ) as CompiledQuery<Row>;
   }
-}
-
-/** Element `n` of an entry in a JSON array of arrays. */
-export function field(n: number): RawBuilder<unknown> {
-  return sql`json_extract(entry.value, ${sql.lit(`$[${n}]`)})`;
 }

@@ -9,10 +9,11 @@ import type { GatewayListQuery, GatewayStore, LastSeenUpdate } from '../../../do
 import type { Visibility } from '../../../domain/permissions/visibility.ts';
 import type { UserKey } from '../../../domain/users/user.ts';
 import { audienceCondition, callerOf } from './conditions/audience.ts';
-import { compare, compareJson, compareNothing, compareTime } from './conditions/comparison.ts';
+import { compareJson, compareNothing, compareText, compareTime } from './conditions/comparison.ts';
 import { withinTime } from './conditions/time-guard.ts';
 import { chargeStatements } from './handover-charges.ts';
 import type { Registry } from './registry.ts';
+import type { SqlDialect } from './sql-dialect.ts';
 import type { GatewayTable } from './tables.ts';
 
 export class SqlGatewayStore implements GatewayStore {
@@ -28,13 +29,16 @@ export class SqlGatewayStore implements GatewayStore {
   }
 
   async list({ after, limit, offset, ...found }: GatewayListQuery & BatchRange): Promise<Gateway[]> {
-    const behind = this.#gateways().where('gateway.key', '>', after).where(conditionsOf(found));
+    const behind = this.#gateways().where('gateway.key', '>', after).where(this.#conditions(found));
     const page = behind.orderBy('gateway.key').limit(limit).offset(offset);
     return (await this.#registry.search(page, callerOf(found.audience))).map(toGateway);
   }
 
   async count(found: GatewayListQuery): Promise<number> {
-    const counted = this.#db.selectFrom('gateway').select(sql<number>`count(*)`.as('count')).where(conditionsOf(found));
+    const counted = this.#db
+      .selectFrom('gateway')
+      .select(sql<number>`count(*)`.as('count'))
+      .where(this.#conditions(found));
     const [row] = await this.#registry.search(counted, callerOf(found.audience));
     return row?.count ?? 0;
   }
@@ -96,6 +100,12 @@ export class SqlGatewayStore implements GatewayStore {
       .select('user.username as owner_name');
   }
 
+  #conditions({ audience, filter }: GatewayListQuery): Expression<SqlBool> {
+    const met = filter.map((condition) => conditionOf(condition, this.#registry.dialect));
+    const conditions = [withinTime('gateway'), audienceCondition('gateway', audience), ...met];
+    return sql.join(conditions, sql` AND `) as unknown as Expression<SqlBool>;
+  }
+
   #mark(gateway: GatewayKey, columns: Record<string, unknown>, atMs: number): Compilable {
     return this.#db
       .updateTable('gateway')
@@ -129,11 +139,6 @@ function toColumns(change: GatewayChange): Record<string, unknown> {
   return columns;
 }
 
-function conditionsOf({ audience, filter }: GatewayListQuery): Expression<SqlBool> {
-  const conditions = [withinTime('gateway'), audienceCondition('gateway', audience), ...filter.map(conditionOf)];
-  return sql.join(conditions, sql` AND `) as unknown as Expression<SqlBool>;
-}
-
 const textColumns: Readonly<Record<string, RawBuilder<unknown>>> = {
   id: sql`gateway.id`,
   name: sql`gateway.name`,
@@ -146,12 +151,12 @@ const timeColumns: Readonly<Record<string, RawBuilder<unknown>>> = {
   date_modified: sql`gateway.date_modified`,
 };
 
-function conditionOf(condition: Condition): RawBuilder<SqlBool> {
+function conditionOf(condition: Condition, dialect: SqlDialect): RawBuilder<SqlBool> {
   const [field = '', ...rest] = condition.path;
-  if (field === 'location') return compareJson(sql.ref('gateway.location'), rest, condition);
+  if (field === 'location') return compareJson(dialect.jsonAt(sql`gateway.location`, rest), condition);
   if (rest.length > 0) return compareNothing(condition);
   const text = Object.hasOwn(textColumns, field) ? textColumns[field] : undefined;
-  if (text !== undefined) return compare(text, condition, (value) => value);
+  if (text !== undefined) return compareText(text, condition);
   const time = Object.hasOwn(timeColumns, field) ? timeColumns[field] : undefined;
   if (time !== undefined) return compareTime(time, condition);
   if (field !== 'last_seen') return compareNothing(condition);

@@ -16,24 +16,26 @@ export class SqlHandoverStore implements HandoverStore {
 
   async handOver(stamp: ModificationStamp, owner: UserKey, options: HandoverOptions): Promise<void> {
     const { device, atMs } = stamp;
+    const { arrayOf, collected, values } = this.#registry.dialect;
+    const share = arrayOf([sql`share.user`, sql`share.scopes`, sql`share.given_by`]);
+    const named = values(sql`api_key.devices`, 'text');
     await this.#write([
       sql`DELETE FROM handover WHERE at < ${options.forgetBeforeMs}`,
       ...chargeStatements({ kind: 'device', key: device, receiver: owner, atMs }, options),
       sql`INSERT INTO handover (device, former, receiver, at, shares, keys)
         SELECT device.key, device.owner, ${owner}, ${atMs},
-          (SELECT json_group_array(json_array(share.user, share.scopes, share.given_by)) FROM share
-            WHERE share.device = device.key),
-          (SELECT json_group_array(api_key.id) FROM api_key WHERE api_key.user = device.owner
-            AND EXISTS (SELECT 1 FROM json_each(api_key.devices) WHERE value = device.id))
+          (SELECT ${collected(share)} FROM share WHERE share.device = device.key),
+          (SELECT ${collected(sql`api_key.id`)} FROM api_key WHERE api_key.user = device.owner
+            AND EXISTS (SELECT 1 FROM ${named} AS entry WHERE entry.value = device.id))
         FROM device WHERE device.key = ${device} AND device.owner <> ${owner}
         ON CONFLICT (device) DO UPDATE SET former = excluded.former, receiver = excluded.receiver, at = excluded.at,
           shares = excluded.shares, keys = excluded.keys`,
-      sql`UPDATE api_key SET devices = (SELECT json_group_array(value) FROM json_each(devices)
-          WHERE value <> ${idOf(device)})
+      sql`UPDATE api_key SET devices = (SELECT ${collected(sql`entry.value`)} FROM ${named} AS entry
+          WHERE entry.value <> ${idOf(device)})
         WHERE "user" = (SELECT owner FROM device WHERE key = ${device} AND owner <> ${owner})
-          AND EXISTS (SELECT 1 FROM json_each(devices) WHERE value = ${idOf(device)})`,
+          AND EXISTS (SELECT 1 FROM ${named} AS entry WHERE entry.value = ${idOf(device)})`,
       // A share with the new owner would be without meaning. Nothing is handed over where that is the owner already.
-      sql`DELETE FROM share WHERE device = ${device} AND ("user" = ${owner} OR given_by IS NOT ${owner})
+      sql`DELETE FROM share WHERE device = ${device} AND ("user" = ${owner} OR given_by IS DISTINCT FROM ${owner})
         AND EXISTS (SELECT 1 FROM device WHERE key = ${device} AND owner <> ${owner})`,
       sql`UPDATE device SET owner = ${owner}, date_modified = ${atMs} WHERE key = ${device} AND owner <> ${owner}`,
     ]);
@@ -59,12 +61,13 @@ export class SqlHandoverStore implements HandoverStore {
   }
 
   async giveBack({ device, atMs }: ModificationStamp, former: UserKey): Promise<boolean> {
-    const keys = sql`(SELECT value FROM handover, json_each(handover.keys) WHERE handover.device = ${device})`;
+    const { appended, values } = this.#registry.dialect;
+    const keys = values(sql`(SELECT handover.keys FROM handover WHERE handover.device = ${device})`, 'text');
     const isOpen = sql`EXISTS (SELECT 1 FROM handover WHERE device = ${device} AND former = ${former})`;
     const changes = await this.#write([
       sql`DELETE FROM share WHERE device = ${device} AND ${isOpen}`,
-      this.#putShares(device, { owner: former, givenBy: sql`(SELECT key FROM "user" WHERE key = value ->> 2)` }),
-      sql`UPDATE api_key SET devices = json_insert(devices, '$[#]', ${idOf(device)})
+      this.#putShares(device, { owner: former, givenBy: sql`(SELECT key FROM "user" WHERE key = entry.giver)` }),
+      sql`UPDATE api_key SET devices = ${appended(sql`devices`, idOf(device))}
         WHERE "user" = ${former} AND devices IS NOT NULL AND id IN ${keys}`,
       sql`UPDATE device SET owner = ${former}, date_modified = ${atMs} WHERE key = ${device} AND ${isOpen}`,
       sql`DELETE FROM handover WHERE device = ${device} AND former = ${former}`,
@@ -77,9 +80,11 @@ export class SqlHandoverStore implements HandoverStore {
     device: DeviceKey,
     { owner, givenBy }: { readonly owner: UserKey; readonly givenBy: RawBuilder<unknown> },
   ) {
+    const remembered = sql`(SELECT handover.shares FROM handover WHERE handover.device = ${device})`;
+    const columns = { holder: 'integer', scopes: 'integer', giver: 'integer' } as const;
     return sql`INSERT INTO share (device, "user", scopes, given_by)
-      SELECT handover.device, value ->> 0, value ->> 1, ${givenBy} FROM handover, json_each(handover.shares)
-      WHERE handover.device = ${device} AND value ->> 0 IN (SELECT key FROM "user") AND value ->> 0 <> ${owner}
+      SELECT ${device}, entry.holder, entry.scopes, ${givenBy} FROM ${this.#registry.dialect.rows(remembered, columns)} AS entry
+      WHERE entry.holder IN (SELECT key FROM "user") AND entry.holder <> ${owner}
       ON CONFLICT (device, "user") DO NOTHING`;
   }
 

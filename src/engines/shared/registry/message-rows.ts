@@ -12,7 +12,7 @@ interface Written {
   readonly bytes: number;
 }
 
-/** Of an author who has written nothing in this process: the first messages are the time to look. */
+/** For an author who has written nothing in this process: high enough that the first messages are trimmed at once. */
 const unknown: Written = { messages: limits.messagesTrimmedAt, bytes: limits.messagesTrimmedBytes };
 
 /**
@@ -52,13 +52,13 @@ const waitingMax = sql.lit(limits.messagesWaitingMax);
 /** Searches the author's messages only where so many are waiting at all. */
 const failWaiting = sql`UPDATE message SET state = 'failed', finished = ${parameter(1)}, reason = 'too many messages of its author wait'
   WHERE author = ${author} AND state = 'queued' AND key <= CASE
-    WHEN (SELECT count(*) FROM (SELECT 1 FROM message WHERE state = 'queued' LIMIT ${waitingMax} + 1)) > ${waitingMax}
+    WHEN (SELECT count(*) FROM (SELECT 1 FROM message WHERE state = 'queued' LIMIT ${waitingMax} + 1) AS waiting) > ${waitingMax}
     THEN (SELECT key FROM message WHERE author = ${author} AND state = 'queued' ORDER BY key DESC LIMIT 1 OFFSET ${waitingMax})
   END`;
 
 /** The newest message with which the author's messages take more bytes than they may. */
 const firstBeyondBytes = sql`(SELECT key FROM
-  (SELECT key, sum(octet_length(text)) OVER (ORDER BY key DESC) AS bytes FROM message WHERE author = ${author})
+  (SELECT key, sum(octet_length(text)) OVER (ORDER BY key DESC) AS bytes FROM message WHERE author = ${author}) AS newest
   WHERE bytes > ${sql.lit(limits.messagesBytesPerUserMax)} ORDER BY key DESC LIMIT 1)`;
 
 const failWaitingBytes = sql`UPDATE message SET state = 'failed', finished = ${parameter(1)}, reason = 'the messages of its author take too much room'

@@ -20,11 +20,12 @@ import type {
 import type { Fence } from '../../../domain/ports/coordination.ts';
 import type { UserKey } from '../../../domain/users/user.ts';
 import { callerOfAuthor } from './conditions/audience.ts';
-import { compare, compareNothing, compareTime } from './conditions/comparison.ts';
+import { compareNothing, compareNumber, compareText, compareTime } from './conditions/comparison.ts';
 import { withinTime } from './conditions/time-guard.ts';
-import { FixedQuery, field, parameter } from './fixed-query.ts';
+import { FixedQuery, parameter } from './fixed-query.ts';
 import { Trimming } from './message-rows.ts';
 import type { Registry } from './registry.ts';
+import type { SqlDialect } from './sql-dialect.ts';
 
 export class SqlMessageStore implements MessageStore {
   readonly #registry: Registry;
@@ -41,16 +42,17 @@ export class SqlMessageStore implements MessageStore {
 
   constructor(registry: Registry) {
     this.#registry = registry;
+    const { dialect } = registry;
     this.#trimming = new Trimming(registry);
-    this.#insert = new FixedQuery(registry, insertMessages);
-    this.#due = new FixedQuery(registry, dueMessages);
+    this.#insert = new FixedQuery(registry, insertMessages(dialect));
+    this.#due = new FixedQuery(registry, dueMessages(dialect));
     this.#nextDue = new FixedQuery(registry, nextDue);
-    this.#claim = new FixedQuery(registry, claimMessages);
-    this.#claimed = new FixedQuery(registry, claimedMessages);
-    this.#outcomes = outcomeQueries.map((query) => new FixedQuery(registry, query));
+    this.#claim = new FixedQuery(registry, claimMessages(dialect));
+    this.#claimed = new FixedQuery(registry, claimedMessages(dialect));
+    this.#outcomes = outcomeQueries(dialect).map((query) => new FixedQuery(registry, query));
     this.#forgetCounts = new FixedQuery(registry, forgetCounts);
-    this.#count = new FixedQuery(registry, countPaidMessages(sql<SqlBool>`true`));
-    this.#countClaimed = new FixedQuery(registry, countPaidMessages(isWaiting));
+    this.#count = new FixedQuery(registry, countPaidMessages(dialect, sql<SqlBool>`true`));
+    this.#countClaimed = new FixedQuery(registry, countPaidMessages(dialect, isWaiting));
   }
 
   async find(id: MessageId): Promise<Message | undefined> {
@@ -96,6 +98,17 @@ export class SqlMessageStore implements MessageStore {
     const tried = this.#registry.read.selectFrom('message').select('key').where('state', '=', 'sending');
     if ((await tried.limit(1).execute()).length === 0) return;
     const update = this.#registry.read.updateTable('message').set({ state: 'queued' }).where('state', '=', 'sending');
+    await this.#registry.write([update], { fence });
+  }
+
+  async hasten(
+    { nowMs, laterThanMs }: { readonly nowMs: number; readonly laterThanMs: number },
+    fence: Fence,
+  ): Promise<void> {
+    const isLater = sql<SqlBool>`state = 'queued' AND due > ${laterThanMs}`;
+    const later = this.#registry.read.selectFrom('message').select('key').where(isLater);
+    if ((await later.limit(1).execute()).length === 0) return;
+    const update = this.#registry.read.updateTable('message').set({ due: nowMs }).where(isLater);
     await this.#registry.write([update], { fence });
   }
 
@@ -145,6 +158,7 @@ export class SqlMessageStore implements MessageStore {
   }
 
   async countPaid(day: number, users: readonly UserKey[]): Promise<Map<UserKey, number>> {
+    if (users.length === 0) return new Map();
     const rows = await this.#registry.read
       .selectFrom('paid_message')
       .select(['user', 'count'])
@@ -173,58 +187,68 @@ export class SqlMessageStore implements MessageStore {
 
 type DueRow = Omit<DueMessage, 'isForFormerUser'> & { readonly former: number };
 
-const insertMessages = sql`INSERT INTO message
+const newMessageColumns = {
+  ...({ id: 'text', username: 'text', channel: 'text', text: 'text', state: 'text', reason: 'text' } as const),
+  ...({ created: 'integer', finished: 'integer' } as const),
+};
+
+const insertMessages = ({ rows }: SqlDialect) => sql`INSERT INTO message
     (id, author, username, channel, text, state, reason, created, due, finished)
-  SELECT ${field(0)}, ${parameter(1)}, ${field(1)}, ${field(2)}, ${field(3)}, ${field(4)}, ${field(5)}, ${field(6)},
-    ${field(6)}, ${field(7)} FROM json_each(${parameter(0)}) AS entry`;
+  SELECT entry.id, ${parameter(1)}, entry.username, entry.channel, entry.text, entry.state, entry.reason, entry.created,
+    entry.created, entry.finished FROM ${rows(parameter(0), newMessageColumns)} AS entry ORDER BY entry.position`;
 
 // The state is a literal, because otherwise SQLite does not use the partial index of queued messages.
-const dueMessages = sql<DueRow>`SELECT id, author, username, channel, text, attempts, former FROM message
+const dueMessages = ({
+  values,
+}: SqlDialect) => sql<DueRow>`SELECT id, author, username, channel, text, attempts, former FROM message
   WHERE channel = ${parameter(0)} AND state = 'queued' AND due <= ${parameter(1)}
-    AND author NOT IN (SELECT value FROM json_each(${parameter(2)}))
+    AND author NOT IN ${values(parameter(2), 'integer')}
   ORDER BY due, key LIMIT ${parameter(3)}`;
 
 const nextDue = sql<{ readonly due: number | null }>`SELECT min(due) AS due FROM message
   WHERE channel = ${parameter(0)} AND state = 'queued'`;
 
-const amongIds = sql`id IN (SELECT value FROM json_each(${parameter(0)}))`;
-const claimMessages = sql`UPDATE message SET state = 'sending', attempts = attempts + 1
-  WHERE ${amongIds} AND state = 'queued'`;
-const claimedMessages = sql<Claim>`SELECT id FROM message WHERE ${amongIds} AND state = 'sending'`;
+const claimMessages = ({ values }: SqlDialect) => sql`UPDATE message SET state = 'sending', attempts = attempts + 1
+  WHERE id IN ${values(parameter(0), 'text')} AND state = 'queued'`;
+const claimedMessages = ({ values }: SqlDialect) => sql<Claim>`SELECT id FROM message
+  WHERE id IN ${values(parameter(0), 'text')} AND state = 'sending'`;
 
 function outcomeRow({ id, state, reason, code, dueMs }: MessageOutcome): unknown[] {
   return [id, state, reason ?? null, code ?? null, dueMs ?? null];
 }
 
 const atMs = parameter(1);
-const outcome = sql`(SELECT ${field(0)} AS id, ${field(1)} AS state, ${field(2)} AS reason, ${field(3)} AS code,
-  ${field(4)} AS due FROM json_each(${parameter(0)}) AS entry)`;
-const lastOutcomes = (isSent: SqlBool) => sql`(SELECT message.notification AS key, outcome.reason, outcome.code
-  FROM ${outcome} AS outcome INNER JOIN message ON message.id = outcome.id
-  WHERE message.notification IS NOT NULL AND (outcome.state = 'sent') = ${sql.lit(isSent ? 1 : 0)} GROUP BY message.notification)`;
+const outcomeColumns = { id: 'text', state: 'text', reason: 'text', code: 'text', due: 'integer' } as const;
 
 /**
  * Writes outcomes to the rules first, then to the messages: a message that was removed meanwhile can no longer name its
- * rule.
+ * rule. Of several outcomes of one rule any may be the one that is written.
  */
-const outcomeQueries = [
-  sql`UPDATE notification SET last_success = ${atMs}, last_success_code = outcome.code
-    FROM ${lastOutcomes(true)} AS outcome WHERE notification.key = outcome.key`,
-  sql`UPDATE notification SET last_failure = ${atMs}, last_failure_code = outcome.code, last_failure_reason = outcome.reason
-    FROM ${lastOutcomes(false)} AS outcome WHERE notification.key = outcome.key`,
-  sql`UPDATE message SET state = outcome.state, reason = outcome.reason, code = outcome.code, due = coalesce(outcome.due, message.due),
-      finished = CASE outcome.state WHEN 'queued' THEN NULL ELSE ${atMs} END
-    FROM ${outcome} AS outcome WHERE message.id = outcome.id AND message.state IN ('queued', 'sending')`,
-];
+function outcomeQueries({ rows }: SqlDialect): RawBuilder<unknown>[] {
+  const outcome = sql`${rows(parameter(0), outcomeColumns)} AS outcome`;
+  const ofRule = sql`${outcome} INNER JOIN message ON message.id = outcome.id WHERE notification.key = message.notification`;
+  return [
+    sql`UPDATE notification SET last_success = ${atMs}, last_success_code = outcome.code
+      FROM ${ofRule} AND outcome.state = 'sent'`,
+    sql`UPDATE notification SET last_failure = ${atMs}, last_failure_code = outcome.code, last_failure_reason = outcome.reason
+      FROM ${ofRule} AND outcome.state <> 'sent'`,
+    sql`UPDATE message SET state = outcome.state, reason = outcome.reason, code = outcome.code,
+        due = coalesce(outcome.due, message.due),
+        finished = CASE WHEN outcome.state <> 'queued' THEN CAST(${atMs} AS bigint) END
+      FROM ${outcome} WHERE message.id = outcome.id AND message.state IN ('queued', 'sending')`,
+  ];
+}
 
 const forgetCounts = sql`DELETE FROM paid_message WHERE day < ${parameter(0)}`;
 /** A message that was removed since it was listed is not sent, and so not counted. */
 const isWaiting = sql<SqlBool>`EXISTS (SELECT 1 FROM message WHERE id = ${parameter(3)} AND state = 'queued')`;
 const countPaidMessages = (
+  { greater, values }: SqlDialect,
   condition: RawBuilder<SqlBool>,
-) => sql`INSERT INTO paid_message (day, "user", count) SELECT ${parameter(0)}, "user".key, max(${parameter(1)}, 0) FROM "user"
-    WHERE "user".key IN (SELECT value FROM json_each(${parameter(2)})) AND ${condition}
-  ON CONFLICT (day, "user") DO UPDATE SET count = max(count + ${parameter(1)}, 0)`;
+) => sql`INSERT INTO paid_message (day, "user", count)
+  SELECT ${parameter(0)}, "user".key, ${greater(parameter(1), sql`0`)} FROM "user"
+    WHERE "user".key IN ${values(parameter(2), 'integer')} AND ${condition}
+  ON CONFLICT (day, "user") DO UPDATE SET count = ${greater(sql`paid_message.count + ${parameter(1)}`, sql`0`)}`;
 
 interface Row {
   readonly id: string;
@@ -273,7 +297,6 @@ const columns: Record<string, RawBuilder<unknown>> = {
   status: sql`CASE message.state WHEN 'sending' THEN 'queued' ELSE message.state END`,
   reason: sql`message.reason`,
   code: sql`message.code`,
-  attempts: sql`message.attempts`,
   owner: sql`(SELECT "user".username FROM "user" WHERE "user".key = message.author)`,
   notification: sql`(SELECT notification.id FROM notification WHERE notification.key = message.notification)`,
 };
@@ -282,7 +305,8 @@ function filterConditions(filter: Filter): Expression<SqlBool>[] {
   return filter.map((condition) => {
     const name = condition.path.join('.');
     if (name === 'timestamp') return compareTime(sql`message.created`, condition);
+    if (name === 'attempts') return compareNumber(sql`message.attempts`, condition);
     const column = Object.hasOwn(columns, name) ? columns[name] : undefined;
-    return column === undefined ? compareNothing(condition) : compare(column, condition, (value) => value);
+    return column === undefined ? compareNothing(condition) : compareText(column, condition);
   });
 }

@@ -1,6 +1,6 @@
 // Notifications in the registry.
 import { type Expression, type RawBuilder, type Selectable, type SqlBool, sql } from 'kysely';
-import type { Condition, Filter } from '../../../domain/devices/filter.ts';
+import type { Condition } from '../../../domain/devices/filter.ts';
 import type {
   JsonObject,
   Notification,
@@ -16,9 +16,10 @@ import type {
 } from '../../../domain/notifications/rules/notification-store.ts';
 import type { UserKey } from '../../../domain/users/user.ts';
 import { callerOfAuthor } from './conditions/audience.ts';
-import { compare, compareJson, compareTime } from './conditions/comparison.ts';
+import { compareJson, compareNothing, compareNumber, compareText, compareTime } from './conditions/comparison.ts';
 import { withinTime } from './conditions/time-guard.ts';
 import type { Registry } from './registry.ts';
+import type { SqlDialect } from './sql-dialect.ts';
 import type { NotificationTable } from './tables.ts';
 
 export class SqlNotificationStore implements NotificationStore {
@@ -35,7 +36,7 @@ export class SqlNotificationStore implements NotificationStore {
 
   async list(query: NotificationQuery & { readonly limit: number; readonly offset: number }): Promise<Notification[]> {
     const page = this.#notifications()
-      .where((eb) => eb.and(conditionsOf(query)))
+      .where((eb) => eb.and(conditionsOf(query, this.#registry.dialect)))
       .orderBy('notification.key')
       .limit(query.limit)
       .offset(query.offset);
@@ -47,7 +48,7 @@ export class SqlNotificationStore implements NotificationStore {
     const counted = this.#registry.read
       .selectFrom('notification')
       .select(sql<number>`count(*)`.as('count'))
-      .where((eb) => eb.and(conditionsOf(query)));
+      .where((eb) => eb.and(conditionsOf(query, this.#registry.dialect)));
     const [row] = await this.#registry.search(counted, callerOfAuthor(query));
     return row?.count ?? 0;
   }
@@ -80,7 +81,7 @@ export class SqlNotificationStore implements NotificationStore {
     const db = this.#registry.read;
     const key = db.selectFrom('notification').select('key').where('id', '=', id);
     const after = {
-      after_seq: sql<number>`max(after_seq, ${afterSeq})`,
+      after_seq: this.#registry.dialect.greater(sql`after_seq`, sql`${afterSeq}`),
       ...(resetsState ? { watched_since: sinceMs } : {}),
     };
     await this.#registry.write([
@@ -167,25 +168,28 @@ function toNotification(row: Selectable<NotificationTable> & { readonly author_n
   };
 }
 
-function conditionsOf({ author, filter }: NotificationQuery): Expression<SqlBool>[] {
+function conditionsOf({ author, filter }: NotificationQuery, dialect: SqlDialect): Expression<SqlBool>[] {
   const own = author === undefined ? [] : [sql<SqlBool>`notification.author = ${author}`];
-  return [withinTime('notification'), ...own, ...filterConditions(filter)];
+  return [withinTime('notification'), ...own, ...filter.map((condition) => conditionOf(condition, dialect))];
 }
 
-const columns: Record<string, RawBuilder<unknown>> = {
+const texts: Record<string, RawBuilder<unknown>> = {
   id: sql`notification.id`,
   description: sql`notification.description`,
   status: sql`notification.status`,
-  throttling: sql`notification.throttling`,
   hysteresis: sql`notification.hysteresis`,
-  for: sql`notification.hold`,
-  silence: sql`notification.silence`,
   recovery_message: sql`notification.recovery_message`,
-  times_sent: sql`notification.times_sent`,
   owner: sql`(SELECT "user".username FROM "user" WHERE "user".key = notification.author)`,
   last_success_code: sql`notification.last_success_code`,
   last_failure_code: sql`notification.last_failure_code`,
   last_failure_reason: sql`notification.last_failure_reason`,
+};
+
+const numbers: Record<string, RawBuilder<unknown>> = {
+  throttling: sql`notification.throttling`,
+  for: sql`notification.hold`,
+  silence: sql`notification.silence`,
+  times_sent: sql`notification.times_sent`,
 };
 
 const times: Record<string, RawBuilder<unknown>> = {
@@ -198,32 +202,30 @@ const times: Record<string, RawBuilder<unknown>> = {
 
 const lists = new Set(['condition.devices', 'condition.sensors', 'action.usernames', 'action.channels']);
 
-function filterConditions(filter: Filter): Expression<SqlBool>[] {
-  return filter.map((condition) => {
-    const [field = '', ...rest] = condition.path;
-    const isPlain = rest.length === 0;
-    if (isPlain && Object.hasOwn(columns, field)) {
-      return compare(columns[field] as RawBuilder<unknown>, condition, (value) => value);
-    }
-    if (isPlain && Object.hasOwn(times, field)) {
-      const time = times[field] as RawBuilder<unknown>;
-      const met = compareTime(time, condition);
-      return condition.operator === '!=' ? sql<SqlBool>`(${time} IS NULL OR ${met})` : met;
-    }
-    if (lists.has(condition.path.join('.'))) return compareEntries(condition);
-    if (field === 'condition' || field === 'action')
-      return compareJson(sql.ref(`notification.${field}`), rest, condition);
-    // An unknown field: equal to nothing, unequal to everything.
-    return condition.operator === '!=' ? sql<SqlBool>`1 = 1` : sql<SqlBool>`1 = 0`;
-  });
+function conditionOf(condition: Condition, dialect: SqlDialect): Expression<SqlBool> {
+  const [field = '', ...rest] = condition.path;
+  const columnOf = (columns: Record<string, RawBuilder<unknown>>) =>
+    rest.length === 0 && Object.hasOwn(columns, field) ? columns[field] : undefined;
+  const text = columnOf(texts);
+  if (text !== undefined) return compareText(text, condition);
+  const number = columnOf(numbers);
+  if (number !== undefined) return compareNumber(number, condition);
+  const time = columnOf(times);
+  if (time !== undefined) {
+    const met = compareTime(time, condition);
+    return condition.operator === '!=' ? sql<SqlBool>`(${time} IS NULL OR ${met})` : met;
+  }
+  if (lists.has(condition.path.join('.'))) return compareEntries(condition, dialect);
+  if (field !== 'condition' && field !== 'action') return compareNothing(condition);
+  return compareJson(dialect.jsonAt(sql.ref(`notification.${field}`), rest), condition);
 }
 
 /** True when an entry of the list meets the condition; for `!=`, when no entry equals the values. */
-function compareEntries({ path, operator, values }: Condition): Expression<SqlBool> {
+function compareEntries({ path, operator, values }: Condition, dialect: SqlDialect): Expression<SqlBool> {
   const [field = '', list = ''] = path;
   const isNegated = operator === '!=';
-  const met = compare(sql`entry.value`, { path, operator: isNegated ? '==' : operator, values }, (value) => value);
-  const entries = sql`json_each(${sql.ref(`notification.${field}`)}, ${`$.${list}`}) AS entry`;
-  const exists = sql<SqlBool>`EXISTS (SELECT 1 FROM ${entries} WHERE ${met})`;
+  const { from, entry } = dialect.listEntries(sql.ref(`notification.${field}`), list);
+  const met = compareJson(entry, { path, operator: isNegated ? '==' : operator, values });
+  const exists = sql<SqlBool>`EXISTS (SELECT 1 FROM ${from} WHERE ${met})`;
   return isNegated ? sql<SqlBool>`NOT ${exists}` : exists;
 }

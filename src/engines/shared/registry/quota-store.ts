@@ -73,10 +73,15 @@ export class SqlQuotaStore implements QuotaStore {
     );
     const perUser = new Map<UserKey, number>();
     for (const { user, datapoints } of charges) perUser.set(user, (perUser.get(user) ?? 0) + datapoints);
+    const entries = this.#registry.dialect.rows(sql`${rows}`, {
+      ...({ device: 'integer', pusher: 'integer', stranger: 'integer' } as const),
+      ...({ datapoints: 'integer', bytes: 'integer' } as const),
+    });
     const add = sql`INSERT INTO push_charge (device, "user", stranger, datapoints, bytes)
-      SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4 FROM json_each(${rows})
-      WHERE EXISTS (SELECT 1 FROM device WHERE key = value ->> 0) AND EXISTS (SELECT 1 FROM "user" WHERE key = value ->> 1)
-      ON CONFLICT DO UPDATE SET datapoints = datapoints + excluded.datapoints, bytes = bytes + excluded.bytes`;
+      SELECT entry.device, entry.pusher, entry.stranger, entry.datapoints, entry.bytes FROM ${entries} AS entry
+      WHERE EXISTS (SELECT 1 FROM device WHERE key = entry.device) AND EXISTS (SELECT 1 FROM "user" WHERE key = entry.pusher)
+      ON CONFLICT (device, "user", stranger) DO UPDATE SET
+        datapoints = push_charge.datapoints + excluded.datapoints, bytes = push_charge.bytes + excluded.bytes`;
     const daily = [...perUser].map(([user, datapoints]) =>
       this.#db
         .updateTable('usage')

@@ -1,7 +1,8 @@
 // Access to the registry: reads through Kysely, and writes as compiled statements that the engine runs as one unit in
-// its next commit. The same SQL for every engine.
+// its next commit. The same SQL for every engine, but for what its dialect says.
 import type { Compilable, Kysely } from 'kysely';
 import type { Fence } from '../../../domain/ports/coordination.ts';
+import type { SqlDialect } from './sql-dialect.ts';
 import type { Tables } from './tables.ts';
 
 export interface SearchOptions {
@@ -11,6 +12,7 @@ export interface SearchOptions {
 }
 
 export interface Registry {
+  readonly dialect: SqlDialect;
   /** Short reads, of rows found by an index, on the main thread. */
   readonly read: Kysely<Tables>;
   /**
@@ -20,11 +22,13 @@ export interface Registry {
    */
   search<Row>(query: Compilable<Row>, options: SearchOptions): Promise<Row[]>;
   /**
-   * Runs all statements or none, as if no other unit ran meanwhile (serializable): a condition in a statement still holds
-   * at the commit. Resolves after the commit with the number of rows each changed. `isWeighed: false`:
-   * the caller bounds the bytes, as the service does for its own work, which must continue beside large changes.
-   * `fence`: done only where the lease was not taken with a greater epoch, which is compared in the same transaction.
-   * @throws Refusal `exists` where a unique id is taken, `busy`, `storage`; LeaseLost.
+   * Runs all statements or none, as if no other unit ran meanwhile (serializable): a condition in a statement still
+   * holds at the commit. Resolves after the commit with the number of rows each changed. `purge`: sensors are removed,
+   * so their datapoints have to be deleted. `isWeighed: false`: the caller bounds the bytes, as the service does for
+   * its own work, which must continue beside large changes. `fence`: the lease under which the caller writes; compared
+   * in the same transaction.
+   * @throws Refusal `exists` where a unique id is taken, `busy`, `storage`; LeaseLost where the lease was taken with a
+   * greater epoch.
    */
   write(
     queries: readonly Compilable[],

@@ -23,7 +23,7 @@ const sums = [
   ['api_key', 'user', size('id', 'name', 'scopes', 'devices')],
 ] as const;
 
-const count = (table: string, owner: string) => `(SELECT count(*) FROM ${table} WHERE ${table}.${owner} = user.key)`;
+const count = (table: string, owner: string) => `(SELECT count(*) FROM ${table} WHERE ${table}.${owner} = "user".key)`;
 
 const partsOf = (table: string, text: string) =>
   `coalesce((SELECT sum(${text}) FROM ${table} WHERE ${table}.device = device.key), 0)`;
@@ -35,22 +35,23 @@ export const descriptionBytes = {
 };
 
 /** One row for each user: `user`, and a column for each registry kind. */
-const select = `SELECT user.key AS user,
+const select = `SELECT "user".key AS "user",
   ${count('device', 'owner')} AS devices,
-  (SELECT count(*) FROM sensor JOIN device ON device.key = sensor.device WHERE device.owner = user.key) AS sensors,
+  (SELECT count(*) FROM sensor JOIN device ON device.key = sensor.device WHERE device.owner = "user".key) AS sensors,
   ${count('gateway', 'owner')} AS gateways,
   ${count('project', 'owner')} AS projects,
   ${count('notification', 'author')} AS rules,
   ${count('api_key', 'user')} AS keys,
-  coalesce((SELECT sum(${deviceText}) FROM device WHERE device.owner = user.key), 0)
-  + coalesce((SELECT sum(${sensorText}) FROM sensor JOIN device ON device.key = sensor.device WHERE device.owner = user.key), 0)
-  + coalesce((SELECT sum(${actuatorText}) FROM actuator JOIN device ON device.key = actuator.device WHERE device.owner = user.key), 0)
-  ${sums.map(([table, owner, text]) => `+ coalesce((SELECT sum(${text}) FROM ${table} WHERE ${table}.${owner} = user.key), 0)`).join('\n  ')}
+  coalesce((SELECT sum(${deviceText}) FROM device WHERE device.owner = "user".key), 0)
+  + coalesce((SELECT sum(${sensorText}) FROM sensor JOIN device ON device.key = sensor.device WHERE device.owner = "user".key), 0)
+  + coalesce((SELECT sum(${actuatorText}) FROM actuator JOIN device ON device.key = actuator.device WHERE device.owner = "user".key), 0)
+  ${sums.map(([table, owner, text]) => `+ coalesce((SELECT sum(${text}) FROM ${table} WHERE ${table}.${owner} = "user".key), 0)`).join('\n  ')}
   AS description_bytes
-FROM user`;
+FROM "user"`;
 
+/** SQL that counts the usage of all users, and that stores it in the table `usage`. */
 export const countedUsage = {
   select,
-  insert: `INSERT INTO usage (user, ${registryKinds.join(', ')})
-    SELECT user, ${registryKinds.join(', ')} FROM (${select})`,
+  insert: `INSERT INTO usage ("user", ${registryKinds.join(', ')})
+    SELECT "user", ${registryKinds.join(', ')} FROM (${select}) AS counted`,
 };

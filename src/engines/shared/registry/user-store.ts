@@ -174,7 +174,7 @@ function isNotLastAdmin(key: UserKey) {
 /** A condition for the names that look like this one. */
 function likeCondition(username: string) {
   const { folded, shown } = likenessOf(username);
-  return sql<SqlBool>`(user.skeleton = ${folded} OR user.skeleton_shown = ${shown})`;
+  return sql<SqlBool>`("user".skeleton = ${folded} OR "user".skeleton_shown = ${shown})`;
 }
 
 /** Only admins list users. */

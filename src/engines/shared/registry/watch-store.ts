@@ -14,9 +14,10 @@ import type {
   WatchStore,
 } from '../../../domain/notifications/watching/watch-store.ts';
 import type { Fence } from '../../../domain/ports/coordination.ts';
-import { FixedQuery, field, parameter } from './fixed-query.ts';
+import { FixedQuery, parameter } from './fixed-query.ts';
 import { Trimming } from './message-rows.ts';
 import type { Registry } from './registry.ts';
+import type { SqlDialect } from './sql-dialect.ts';
 
 interface Row {
   readonly key: number;
@@ -47,12 +48,13 @@ export class SqlWatchStore implements WatchStore {
 
   constructor(registry: Registry) {
     this.#registry = registry;
+    const { dialect } = registry;
     this.#trimming = new Trimming(registry);
-    this.#insertMessages = new FixedQuery(registry, insertMessages);
-    this.#updateRules = new FixedQuery(registry, updateRules);
-    this.#recorded = new FixedQuery(registry, recordedRules);
-    this.#putMemories = new FixedQuery(registry, putMemories);
-    this.#putFollowed = new FixedQuery(registry, putFollowed);
+    this.#insertMessages = new FixedQuery(registry, insertMessages(dialect));
+    this.#updateRules = new FixedQuery(registry, updateRules(dialect));
+    this.#recorded = new FixedQuery(registry, recordedRules(dialect));
+    this.#putMemories = new FixedQuery(registry, putMemories(dialect));
+    this.#putFollowed = new FixedQuery(registry, putFollowed(dialect));
   }
 
   async listRules({ after, limit }: { readonly after: number; readonly limit: number }): Promise<WatchedRule[]> {
@@ -70,7 +72,7 @@ export class SqlWatchStore implements WatchStore {
       .selectFrom('sensor')
       .innerJoin('device', 'device.key', 'sensor.device')
       .select(['sensor.key', 'sensor.id as sensor', 'device.id as device'])
-      .where('sensor.key', 'in', sql<number>`(SELECT value FROM json_each(${JSON.stringify(sensors)}))`)
+      .where('sensor.key', 'in', this.#keys(sensors))
       .execute();
     return new Map(rows.map(({ key, device, sensor }) => [key, { device, sensor }]));
   }
@@ -95,6 +97,11 @@ export class SqlWatchStore implements WatchStore {
     return firings.filter(({ rule }) => !keys.has(rule));
   }
 
+  /** As one parameter, however many there are. */
+  #keys(keys: readonly number[]) {
+    return sql<number>`${this.#registry.dialect.values(sql`${JSON.stringify(keys)}`, 'integer')}`;
+  }
+
   #rules() {
     return this.#registry.read
       .selectFrom('notification')
@@ -108,7 +115,7 @@ export class SqlWatchStore implements WatchStore {
     const kept = await this.#registry.read
       .selectFrom('notification_memory')
       .selectAll()
-      .where('notification', 'in', sql<number>`(SELECT value FROM json_each(${JSON.stringify(remembering)}))`)
+      .where('notification', 'in', this.#keys(remembering))
       .execute();
     const memories = Map.groupBy(kept, ({ notification }) => notification);
     return rows.map((row) => ({ ...toRule(row), memories: memories.get(row.key) ?? [] }));
@@ -156,7 +163,7 @@ function extrasOf({ hysteresis, hold, silence, recovery_message }: Row): RuleExt
   };
 }
 
-/** The counters of a rule before and after the firings of one unit. */
+/** What the firings of one unit change in a rule. */
 interface RuleSummary {
   /** `times_sent` when its first firing was decided. */
   readonly before: number;
@@ -169,7 +176,9 @@ interface RuleSummary {
   failureReason?: string;
 }
 
-/** A recovery does not change the rule, but is recorded only where the rule has not changed. */
+/**
+ * Summarises firings by rule. A recovery does not change the rule, but is recorded only where the rule has not changed.
+ */
 function summarise(firings: readonly RecordedFiring[]): Map<RuleKey, RuleSummary> {
   const rules = new Map<RuleKey, RuleSummary>();
   for (const { rule, timesSent, isCounted, atMs, seq, messages } of firings) {
@@ -203,33 +212,49 @@ function messageRows({ rule, seq, messages }: RecordedFiring, before: number): u
   });
 }
 
-/** Joined in the order of the entries, and only with rules that have not changed since the decision. */
-const entries = sql`json_each(${parameter(0)}) AS entry CROSS JOIN notification ON notification.key = ${field(0)}`;
-const asDecided = sql`notification.status = 'active' AND notification.times_sent = ${field(1)}`;
+const messageColumns = {
+  ...({ rule: 'integer', before: 'integer', id: 'text', seq: 'integer', username: 'text', channel: 'text' } as const),
+  ...({ text: 'text', state: 'text', reason: 'text', created: 'integer', finished: 'integer' } as const),
+};
 
-const insertMessages = sql`INSERT INTO message
+/** Only for rules that have not changed since the decision. In the order of the entries, which SQLite keeps in a CROSS JOIN. */
+const insertMessages = ({ rows }: SqlDialect) => sql`INSERT INTO message
     (author, notification, id, seq, username, channel, text, state, reason, created, due, finished)
-  SELECT notification.author, notification.key, ${field(2)}, ${field(3)}, ${field(4)}, ${field(5)}, ${field(6)},
-    ${field(7)}, ${field(8)}, ${field(9)}, ${field(9)}, ${field(10)}
-  FROM ${entries} WHERE ${asDecided}`;
+  SELECT notification.author, notification.key, entry.id, entry.seq, entry.username, entry.channel, entry.text,
+    entry.state, entry.reason, entry.created, entry.created, entry.finished
+  FROM ${rows(parameter(0), messageColumns)} AS entry CROSS JOIN notification
+  WHERE notification.key = entry.rule AND notification.status = 'active' AND notification.times_sent = entry.before
+  ORDER BY entry.position`;
 
-const updateRules = sql`UPDATE notification SET times_sent = times_sent + summary.fired,
+const ruleColumns = {
+  ...({ key: 'integer', before: 'integer', fired: 'integer', last: 'integer', seq: 'integer' } as const),
+  ...({ success: 'integer', failure: 'integer', reason: 'text' } as const),
+};
+
+const updateRules = ({ rows, greater }: SqlDialect) => sql`UPDATE notification SET
+    times_sent = times_sent + summary.fired,
     last_notification = coalesce(summary.last, last_notification),
-    after_seq = max(after_seq, summary.seq),
+    after_seq = ${greater(sql`after_seq`, sql`summary.seq`)},
     last_success = coalesce(summary.success, last_success),
     last_failure = coalesce(summary.failure, last_failure),
     last_failure_code = CASE WHEN summary.failure IS NULL THEN last_failure_code END,
     last_failure_reason = coalesce(summary.reason, last_failure_reason)
-  FROM (SELECT ${field(0)} AS key, ${field(1)} AS before, ${field(2)} AS fired, ${field(3)} AS last, ${field(4)} AS seq,
-    ${field(5)} AS success, ${field(6)} AS failure, ${field(7)} AS reason FROM json_each(${parameter(0)}) AS entry) AS summary
+  FROM ${rows(parameter(0), ruleColumns)} AS summary
   WHERE notification.key = summary.key AND notification.status = 'active' AND notification.times_sent = summary.before`;
 
-/** The rules that the unit was recorded for; changes of rules wait meanwhile. */
-const recordedRules = sql<{ readonly key: RuleKey }>`SELECT notification.key FROM ${entries}
-  WHERE notification.status = 'active' AND notification.times_sent = ${field(1)} + ${field(2)}`;
+/** The rules for which the unit was recorded. Changes of rules wait until this has been read. */
+const recordedRules = ({ rows }: SqlDialect) => sql<{ readonly key: RuleKey }>`SELECT notification.key
+  FROM ${rows(parameter(0), ruleColumns)} AS summary CROSS JOIN notification WHERE notification.key = summary.key
+    AND notification.status = 'active' AND notification.times_sent = summary.before + summary.fired`;
 
-const putMemories = sql`INSERT OR REPLACE INTO notification_memory (notification, device, memory)
-  SELECT notification.key, ${field(1)}, ${field(2)} FROM ${entries} WHERE notification.watched_since = ${field(3)}`;
+const memoryColumns = { rule: 'integer', device: 'text', memory: 'text', since: 'integer' } as const;
 
-const putFollowed = sql`INSERT INTO counter (name, value) VALUES ('followed_seq', ${parameter(0)})
-  ON CONFLICT (name) DO UPDATE SET value = max(value, excluded.value)`;
+const putMemories = ({ rows }: SqlDialect) => sql`INSERT INTO notification_memory (notification, device, memory)
+  SELECT notification.key, entry.device, entry.memory
+  FROM ${rows(parameter(0), memoryColumns)} AS entry CROSS JOIN notification
+  WHERE notification.key = entry.rule AND notification.watched_since = entry.since
+  ON CONFLICT (notification, device) DO UPDATE SET memory = excluded.memory`;
+
+const putFollowed = ({ greater }: SqlDialect) => sql`INSERT INTO counter (name, value)
+  VALUES ('followed_seq', ${parameter(0)})
+  ON CONFLICT (name) DO UPDATE SET value = ${greater(sql`counter.value`, sql`excluded.value`)}`;

@@ -50,7 +50,7 @@ export function registerRefreshSessions(app: TypedApp, { logins, refreshSessions
     },
     async (request, reply) => {
       const { username, password } = request.body;
-      const user = await logins.verify({ username, password, address: request.ip });
+      const user = await logins.verify({ username, password, address: request.ip, isGone: () => reply.raw.destroyed });
       return answerToken(request, reply as never, await refreshSessions.begin(user, originOf(request))) as never;
     },
   );

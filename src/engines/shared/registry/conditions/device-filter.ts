@@ -3,13 +3,15 @@ import { type Expression, type RawBuilder, type SqlBool, sql } from 'kysely';
 import { Refusal } from '../../../../base/refusal.ts';
 import type { DeviceOrder, DeviceSearch } from '../../../../domain/devices/device-store.ts';
 import type { Condition, Filter } from '../../../../domain/devices/filter.ts';
-import { compare, compareJson, compareNothing, compareTime } from './comparison.ts';
+import type { SqlDialect } from '../sql-dialect.ts';
+import { compareJson, compareNothing, compareNumber, compareText, compareTime } from './comparison.ts';
 import { withinTime } from './time-guard.ts';
 
 type Sql = RawBuilder<SqlBool>;
 
-export function deviceConditions(filter: Filter): Expression<SqlBool>[] {
-  return filter.map(conditionOf);
+/** @throws Refusal `malformed` for values that cannot be filtered by, and for invalid times. */
+export function deviceConditions(filter: Filter, dialect: SqlDialect): Expression<SqlBool>[] {
+  return filter.map((condition) => conditionOf(condition, dialect));
 }
 
 const textColumns: Record<string, RawBuilder<unknown>> = {
@@ -20,19 +22,27 @@ const textColumns: Record<string, RawBuilder<unknown>> = {
   visibility: sql`device.visibility`,
 };
 
-const timeColumns: Record<string, RawBuilder<unknown>> = {
-  date_created: sql`device.date_created`,
-  // As reads show it: the later of the stored change and the last value received. `device_last_seen` is an SQL function
-  // that each engine provides: when a datapoint of the device was last received, sealed or in the log, or 0.
-  date_modified: sql`max(device.date_modified, device_last_seen(device.key))`,
+const timeColumns: Record<string, (dialect: SqlDialect) => RawBuilder<unknown>> = {
+  date_created: () => sql`device.date_created`,
+  date_modified: dateModified,
 };
 
-/** Text searched anywhere in names and ids. */
-export function searchConditions({ text, sensorText, sharedWith }: DeviceSearch): Expression<SqlBool>[] {
+/** As reads show it: the later of the stored change and the last value received. */
+function dateModified({ greater, lastSeenMs }: SqlDialect): RawBuilder<number> {
+  return greater(sql`device.date_modified`, lastSeenMs(sql`device.key`));
+}
+
+/** Conditions for a text anywhere in names or ids, and for devices shared with a user. */
+export function searchConditions(
+  { text, sensorText, sharedWith }: DeviceSearch,
+  { contains }: SqlDialect,
+): Expression<SqlBool>[] {
   const conditions: Sql[] = [];
-  if (text !== undefined) conditions.push(sql`(${holds(sql`device.id`, text)} OR ${holds(sql`device.name`, text)})`);
+  if (text !== undefined) {
+    conditions.push(sql`(${contains(sql`device.id`, text)} OR ${contains(sql`device.name`, text)})`);
+  }
   if (sensorText !== undefined) {
-    const found = sql`${holds(sql`sensor.id`, sensorText)} OR ${holds(sql`sensor.name`, sensorText)}`;
+    const found = sql`${contains(sql`sensor.id`, sensorText)} OR ${contains(sql`sensor.name`, sensorText)}`;
     conditions.push(sql`device.key IN (SELECT sensor.device FROM sensor WHERE ${withinTime('sensor')} AND (${found}))`);
   }
   if (sharedWith !== undefined) {
@@ -41,22 +51,17 @@ export function searchConditions({ text, sensorText, sharedWith }: DeviceSearch)
   return conditions;
 }
 
-/** Case-insensitive; twice as fast as comparing `lower` of the column. */
-function holds(column: RawBuilder<unknown>, text: string): Sql {
-  return sql`${column} LIKE ${`%${text.replaceAll(/[%_\\]/g, '\\$&')}%`} ESCAPE '\\'`;
-}
-
-/** By the field, equal ones by creation. */
-export function orderOf(order: DeviceOrder = 'created', filter: Filter = []): RawBuilder<unknown> {
+/** The order of a list: by the field, equal values by creation. */
+export function orderOf(dialect: SqlDialect, order: DeviceOrder = 'created', filter: Filter = []): RawBuilder<unknown> {
   const direction = sql.raw(order.startsWith('-') ? 'DESC' : 'ASC');
   const field = order.replace('-', '');
   if (field === 'name') {
+    const name = sql`lower(coalesce(device.name, device.id))`;
     // The index of names has none of the columns of filters: with a filter, sorting the matching rows is faster than
-    // using it, which the `+` prevents.
-    const index = sql.raw(filter.length === 0 ? '' : '+');
-    return sql`${index}lower(coalesce(device.name, device.id)) ${direction}, device.key ${direction}`;
+    // using it.
+    return sql`${filter.length === 0 ? name : dialect.withoutIndex(name)} ${direction}, device.key ${direction}`;
   }
-  if (field === 'heard') return sql`${timeColumns['date_modified']} ${direction}, device.key ${direction}`;
+  if (field === 'heard') return sql`${dateModified(dialect)} ${direction}, device.key ${direction}`;
   return sql`device.key ${direction}`;
 }
 
@@ -88,32 +93,35 @@ const partTables: Record<string, { readonly table: string; readonly columns: Rec
   },
 };
 
-function conditionOf(condition: Condition): Sql {
+function conditionOf(condition: Condition, dialect: SqlDialect): Sql {
   const [field = '', ...rest] = condition.path;
   const text = Object.hasOwn(textColumns, field) ? textColumns[field] : undefined;
-  if (text !== undefined && rest.length === 0) return compare(text, condition, (value) => value);
+  if (text !== undefined && rest.length === 0) return compareText(text, condition);
   if (field === 'owner' && rest.length === 0) return ownerCondition(condition);
   const time = Object.hasOwn(timeColumns, field) ? timeColumns[field] : undefined;
-  if (time !== undefined && rest.length === 0) return compareTime(time, condition);
-  if (field === 'deployed' && rest.length === 0)
-    return compare(sql`device.deployed`, condition, (value) => (value === 'true' ? 1 : value === 'false' ? 0 : -1));
-  if (field === 'retention_days' && rest.length === 0)
-    return compare(sql`device.retention_days`, condition, (value) => value);
-  if (field === 'location' || field === 'meta') return compareJson(sql.ref(`device.${field}`), rest, condition);
-  if (Object.hasOwn(partTables, field)) return partCondition(field, rest, condition);
+  if (time !== undefined && rest.length === 0) return compareTime(time(dialect), condition);
+  if (field === 'deployed' && rest.length === 0) {
+    const values = condition.values.map((value) => (value === 'true' ? '1' : value === 'false' ? '0' : '-1'));
+    return compareNumber(sql`device.deployed`, { ...condition, values });
+  }
+  if (field === 'retention_days' && rest.length === 0) return compareNumber(sql`device.retention_days`, condition);
+  if (field === 'location' || field === 'meta') {
+    return compareJson(dialect.jsonAt(sql.ref(`device.${field}`), rest), condition);
+  }
+  if (Object.hasOwn(partTables, field)) return partCondition(condition, dialect);
   return compareNothing(condition);
 }
 
-/** Evaluated on the users first, who are fewer. */
+/** Evaluated on the users first, because there are fewer users than devices. */
 function ownerCondition(condition: Condition): Sql {
-  const named = compare(sql`"user".username`, condition, (value) => value);
+  const named = compareText(sql`"user".username`, condition);
   return sql`device.owner IN (SELECT "user".key FROM "user" WHERE ${named})`;
 }
 
 /** True for a device when one of its sensors (or actuators) meets the condition; for `!=`, when none equals. */
-function partCondition(field: string, rest: readonly string[], condition: Condition): Sql {
+function partCondition(condition: Condition, dialect: SqlDialect): Sql {
+  const [field = '', name = '', ...deeper] = condition.path;
   const part = partTables[field];
-  const [name = '', ...deeper] = rest;
   if (name === 'last_value' || name === 'value') {
     throw new Refusal(
       'malformed',
@@ -126,8 +134,9 @@ function partCondition(field: string, rest: readonly string[], condition: Condit
   const positive: Condition = negated ? { ...condition, operator: '==' } : condition;
   const ref = sql.ref(`${part.table}.${column}`);
   const isJson = column === 'meta' || column === 'calib';
-  const inner = isJson ? compareJson(ref, deeper, positive) : compare(ref, positive, (value) => value);
-  // A subquery that SQLite runs once, not once for each device.
+  const compare = column === 'retention_days' ? compareNumber : compareText;
+  const inner = isJson ? compareJson(dialect.jsonAt(ref, deeper), positive) : compare(ref, positive);
+  // A subquery that is run once, not once for each device.
   const has = sql<SqlBool>`device.key IN (SELECT ${sql.ref(`${part.table}.device`)} FROM ${sql.table(part.table)} WHERE ${withinTime(part.table)} AND ${inner})`;
   return negated ? sql`NOT ${has}` : has;
 }

@@ -1,20 +1,6 @@
-// All migrations, by number. A new one is added at the end; one that has been released is never changed.
+// The history of SQLite's schema: all migrations, by number. A new one is added at the end; one that has been released is
+// never changed. Another engine begins with a schema of its own for the same tables (docs/decisions/0028).
 import type { Migration } from 'kysely/migration';
-import * as ground from './0001-ground.ts';
-import * as mqttSessions from './0002-mqtt-sessions.ts';
-import * as usersAndKeys from './0003-users-and-keys.ts';
-import * as gatewaysAndProjects from './0004-gateways-and-projects.ts';
-import * as notifications from './0005-notifications.ts';
-import * as logOfBatches from './0006-log-of-batches.ts';
-import * as deviceList from './0008-device-list.ts';
-import * as outbox from './0009-outbox.ts';
-import * as receiptAnswer from './0010-receipt-answer.ts';
-import * as retention from './0011-retention.ts';
-import * as chunks from './0012-chunks.ts';
-import * as deviceOrder from './0013-device-order.ts';
-import * as packedLog from './0014-packed-log.ts';
-import * as logChecksums from './0015-log-checksums.ts';
-import * as settings from './0016-settings.ts';
 import * as quotas from './0017-quotas.ts';
 import * as pushCharges from './0018-push-charges.ts';
 import * as mqttOwners from './0019-mqtt-owners.ts';
@@ -25,6 +11,22 @@ import * as refreshSessionTable from './0023-refresh-session-table.ts';
 import * as handoverCharges from './0024-handover-charges.ts';
 import * as hysteresisCounted from './0025-hysteresis-counted.ts';
 import * as formerRecipients from './0026-former-recipients.ts';
+import * as fingerprintsOfSessions from './0027-fingerprints-of-sessions.ts';
+import * as ground from './earlier/0001-ground.ts';
+import * as mqttSessions from './earlier/0002-mqtt-sessions.ts';
+import * as usersAndKeys from './earlier/0003-users-and-keys.ts';
+import * as gatewaysAndProjects from './earlier/0004-gateways-and-projects.ts';
+import * as notifications from './earlier/0005-notifications.ts';
+import * as logOfBatches from './earlier/0006-log-of-batches.ts';
+import * as deviceList from './earlier/0008-device-list.ts';
+import * as outbox from './earlier/0009-outbox.ts';
+import * as receiptAnswer from './earlier/0010-receipt-answer.ts';
+import * as retention from './earlier/0011-retention.ts';
+import * as chunks from './earlier/0012-chunks.ts';
+import * as deviceOrder from './earlier/0013-device-order.ts';
+import * as packedLog from './earlier/0014-packed-log.ts';
+import * as logChecksums from './earlier/0015-log-checksums.ts';
+import * as settings from './earlier/0016-settings.ts';
 
 export const migrations: Record<string, Migration> = {
   '0001-ground': ground,
@@ -52,4 +54,5 @@ export const migrations: Record<string, Migration> = {
   '0024-handover-charges': handoverCharges,
   '0025-hysteresis-counted': hysteresisCounted,
   '0026-former-recipients': formerRecipients,
+  '0027-fingerprints-of-sessions': fingerprintsOfSessions,
 };

@@ -1,6 +1,6 @@
 // Accounts: names compared regardless of case, API keys, refresh sessions.
 import { type Kysely, sql } from 'kysely';
-import { foldName } from '../../../../domain/users/username.ts';
+import { foldName } from '../../../../../domain/users/username.ts';
 
 export async function up(db: Kysely<unknown>): Promise<void> {
   for (const statement of statements) await sql.raw(statement).execute(db);

@@ -1,0 +1,204 @@
+// The sessions whose publishes are remembered, by user and client id: each as long as its client is connected, and until
+// it has been gone for an hour, also a clean one, which comes back under the same id (contract 8). Those that are gone
+// are bounded in memory: beyond that the longest gone of the user with the most are forgotten (I4).
+import type { PoolMember } from '../../base/memory/memory-pool.ts';
+import { limits } from '../../config/limits.ts';
+import type { PublishSession } from '../../domain/datapoints/publish-fingerprint.ts';
+import { remembered } from '../../domain/remembered.ts';
+import type { UserKey } from '../../domain/users/user.ts';
+
+/** A user, with what is remembered of their sessions. All guests are one user. */
+export class SessionHolder {
+  readonly user: UserKey;
+  /** By number. */
+  readonly sessions = new Map<number, RememberedSession>();
+  /** Those whose clients are gone, in the order in which they went. */
+  readonly gone = new Set<RememberedSession>();
+  /** Publishes remembered, and the most that the user's quota allows. */
+  count = 0;
+  countMax = Number.POSITIVE_INFINITY;
+
+  constructor(user: UserKey) {
+    this.user = user;
+  }
+
+  /** The most that one session may have where the user has as much as the quota allows. */
+  get sessionPart(): number {
+    return Math.max(1, Math.floor(this.countMax / this.sessions.size));
+  }
+}
+
+export class RememberedSession implements PublishSession {
+  readonly holder: SessionHolder;
+  readonly number: number;
+  /** Where its publishes are in the table. */
+  readonly place: number;
+  /** True once it was forgotten: `current` has the one that counts. */
+  isDropped = false;
+  /** Connections of its client: two for a moment where one takes over from another. */
+  connections = 0;
+  goneMs: number | undefined = undefined;
+  /** Publishes remembered. */
+  count = 0;
+  /** The number under which the table knows it; 0 while it has no entry there. */
+  slot = 0;
+  /** The number of its last publish, and of the first that counts (fingerprint-table.ts). */
+  last = 0;
+  first = 0;
+
+  constructor(holder: SessionHolder, number: number) {
+    this.holder = holder;
+    this.number = number;
+    this.place = number & 0xffff_ffff;
+  }
+
+  get user(): UserKey {
+    return this.holder.user;
+  }
+}
+
+/** Measured: a session, with its entries in maps. */
+const sessionBytes = 256;
+/** Sessions dropped before the next look for the user with the most. */
+const droppedAtOnce = 32;
+/** Expired sessions that are removed with each connection that comes or goes: more than come in the same time. */
+const expiredAtOnce = 8;
+
+export class RememberedSessions implements PoolMember {
+  readonly #holders = new Map<UserKey, SessionHolder>();
+  readonly #forget: (session: RememberedSession) => void;
+  #size = 0;
+
+  /** @param forget removes the publishes of a session. */
+  constructor(forget: (session: RememberedSession) => void) {
+    this.#forget = forget;
+    remembered.join(this);
+  }
+
+  get size(): number {
+    return this.#size;
+  }
+
+  get weight(): number {
+    return this.#size * sessionBytes;
+  }
+
+  get weightMax(): number {
+    return limits.duplicateSessionBytesMax;
+  }
+
+  find(user: UserKey, number: number): RememberedSession | undefined {
+    return this.#holders.get(user)?.sessions.get(number);
+  }
+
+  /** The session, which is made where it is not known. It is kept only while its client is connected, or it is gone. */
+  open(user: UserKey, number: number): RememberedSession {
+    let holder = this.#holders.get(user);
+    if (holder === undefined) {
+      holder = new SessionHolder(user);
+      this.#holders.set(user, holder);
+    }
+    const known = holder.sessions.get(number);
+    if (known !== undefined) return known;
+    const session = new RememberedSession(holder, number);
+    holder.sessions.set(number, session);
+    this.#size += 1;
+    if (this.weight > this.weightMax) this.shrink();
+    remembered.makeRoom(sessionBytes);
+    return session;
+  }
+
+  /** A client connects. */
+  arrive(user: UserKey, number: number, nowMs: number): RememberedSession {
+    this.#removeSomeExpired(this.#holders.get(user), nowMs);
+    const known = this.find(user, number);
+    if (known?.goneMs !== undefined && isExpired(known, nowMs)) this.drop(known);
+    const session = this.open(user, number);
+    session.connections += 1;
+    session.goneMs = undefined;
+    session.holder.gone.delete(session);
+    return session;
+  }
+
+  /** A client has gone. */
+  leave(session: RememberedSession, nowMs: number): void {
+    session.connections -= 1;
+    if (session.connections > 0) return;
+    this.setGone(session, nowMs);
+    this.#removeSomeExpired(session.holder, nowMs);
+  }
+
+  /** The session that counts, where a message of a closed connection comes after its session was forgotten. */
+  current(session: RememberedSession, nowMs: number): RememberedSession {
+    if (!session.isDropped) return session;
+    const current = this.open(session.user, session.number);
+    if (current.connections > 0 || current.goneMs !== undefined) return current;
+    current.goneMs = nowMs;
+    current.holder.gone.add(current);
+    return current;
+  }
+
+  /** The hour of a session begins; call it in the order of `goneMs`. One without a publish is forgotten at once. */
+  setGone(session: RememberedSession, goneMs: number): void {
+    session.goneMs = goneMs;
+    if (session.count === 0) this.drop(session);
+    else session.holder.gone.add(session);
+  }
+
+  /** Forgets a session, with its publishes. Of one that is connected the publishes alone. */
+  drop(session: RememberedSession): void {
+    const { holder, number } = session;
+    this.#forget(session);
+    if (session.connections > 0 || holder.sessions.get(number) !== session) return;
+    session.isDropped = true;
+    holder.gone.delete(session);
+    holder.sessions.delete(number);
+    this.#size -= 1;
+    if (holder.sessions.size === 0) this.#holders.delete(holder.user);
+  }
+
+  /** Forgets the sessions of a user. */
+  dropUser(user: UserKey): void {
+    for (const session of this.#holders.get(user)?.sessions.values() ?? []) this.drop(session);
+  }
+
+  *all(): Iterable<RememberedSession> {
+    for (const { sessions } of this.#holders.values()) yield* sessions.values();
+  }
+
+  /** Forgets some of those that are gone; false where there are none. */
+  shrink(): boolean {
+    let most: SessionHolder | undefined;
+    for (const holder of this.#holders.values()) if (holder.gone.size > (most?.gone.size ?? 0)) most = holder;
+    let left = droppedAtOnce;
+    for (const session of most?.gone ?? []) {
+      if (left-- === 0) break;
+      this.drop(session);
+    }
+    return most !== undefined;
+  }
+
+  /** Looks at one user, and at another who was looked at longest ago. */
+  #removeSomeExpired(holder: SessionHolder | undefined, nowMs: number): void {
+    if (holder !== undefined) this.#removeExpired(holder, nowMs);
+    const [oldest] = this.#holders.values();
+    if (oldest === undefined) return;
+    this.#holders.delete(oldest.user);
+    this.#holders.set(oldest.user, oldest);
+    this.#removeExpired(oldest, nowMs);
+  }
+
+  #removeExpired({ gone }: SessionHolder, nowMs: number): void {
+    let left = expiredAtOnce;
+    for (const session of gone) {
+      // One that went while the clock was ahead goes now.
+      if ((session.goneMs as number) > nowMs) session.goneMs = nowMs;
+      if (!isExpired(session, nowMs) || left-- === 0) break;
+      this.drop(session);
+    }
+  }
+}
+
+export function isExpired({ goneMs }: RememberedSession, nowMs: number): boolean {
+  return goneMs !== undefined && nowMs - goneMs >= limits.duplicateGoneMs;
+}
