@@ -1,4 +1,4 @@
-// The floors of ARCHITECTURE.md as rules, run by `npm run check`. test/process/tooling.test.ts plants a breach of each one
+// The floors of ARCHITECTURE.md as rules, run by `npm run check`. test/process/project/tooling.test.ts plants a breach of each one
 // and expects to be told, because a checker that sees no modules passes everything.
 //
 //   base < domain < engines, delivery, http, mqtt (never each other) < server.ts < cli < main.ts

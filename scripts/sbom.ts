@@ -1,7 +1,7 @@
 // `npm run sbom`: the software bill of materials of what users get, as CycloneDX on standard output; with --licences, writes
 // docs/licences.md from it instead. npm makes it of what is installed; left out are packages that only develop and test,
 // kept are those that the dashboard is built from, and added is the reference at /docs, which is kept in the source.
-// Needs `npm ci` to have run. test/process/licences.test.ts holds docs/licences.md against it.
+// Needs `npm ci` to have run. test/process/project/licences.test.ts holds docs/licences.md against it.
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 

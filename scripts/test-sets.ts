@@ -1,6 +1,6 @@
 // Which test files there are, and which of them `npm test -- fast` leaves out. A file is in a set by its folder or by how
 // its name ends, so that a new one needs no list; but for those that fill what is bounded, which are named here. Used by
-// test.ts; test/process/test-sets.test.ts holds every file against it.
+// test.ts; test/process/project/test-sets.test.ts holds every file against it.
 import { globSync } from 'node:fs';
 
 /**
@@ -22,13 +22,13 @@ export const heavyFiles: readonly string[] = [
   'test/http/server/fair-shares.test.ts',
   'test/http/server/openapi.test.ts',
   'test/mqtt/bounds.test.ts',
-  'test/mqtt/fair-deliveries.test.ts',
-  'test/mqtt/reconnects.test.ts',
-  'test/mqtt/repeats.test.ts',
-  'test/mqtt/sessions.test.ts',
-  'test/mqtt/turns.test.ts',
+  'test/mqtt/subscribing/fair-deliveries.test.ts',
+  'test/mqtt/connecting/reconnects.test.ts',
+  'test/mqtt/publishing/repeats.test.ts',
+  'test/mqtt/connecting/sessions.test.ts',
+  'test/mqtt/publishing/turns.test.ts',
   'test/storage/data-cap.test.ts',
-  'test/storage/portable-sql.test.ts',
+  'test/storage/dialects/portable-sql.test.ts',
   'test/storage/storage-failure.test.ts',
 ];
 

@@ -1,5 +1,5 @@
 // A secret of the service that can be rotated while in use: the former one stays valid for a time. Stored by
-// engines/shared/registry/secret-store.ts.
+// engines/shared/registry/accounts/secret-store.ts.
 
 export interface RotatedSecret {
   readonly present: Uint8Array;

@@ -10,8 +10,8 @@ import { boundedWait, shortened } from '../../src/delivery/send-outcome.ts';
 import { makeSenders } from '../../src/delivery/senders.ts';
 import { channels } from '../../src/domain/notifications/rules/notification.ts';
 import { WebhookKeys } from '../../src/domain/users/webhook-keys.ts';
+import { clock, messageTo, send } from '../support/peers/provider.ts';
 import { properties } from '../support/properties.ts';
-import { clock, messageTo, send } from '../support/provider.ts';
 
 const webhook = { keys: new WebhookKeys(Buffer.from('secret')), networks: [] };
 const everywhere = {

@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { EmailSender } from '../../src/delivery/email.ts';
-import { MailServer, type Moment } from '../support/mail-server.ts';
-import { messageTo, send } from '../support/provider.ts';
+import { MailServer, type Moment } from '../support/peers/mail-server.ts';
+import { messageTo, send } from '../support/peers/provider.ts';
 import { until } from '../support/until.ts';
 
 let server: MailServer;

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { TelegramSender } from '../../src/delivery/telegram.ts';
-import { clock, messageTo, Provider, send, troubleTests } from '../support/provider.ts';
+import { clock, messageTo, Provider, send, troubleTests } from '../support/peers/provider.ts';
 
 let provider: Provider;
 before(async () => {

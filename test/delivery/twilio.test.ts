@@ -5,7 +5,7 @@ import { after, before, suite, test } from 'node:test';
 import { SmsSender } from '../../src/delivery/sms.ts';
 import { TwilioAccount, type TwilioOptions } from '../../src/delivery/twilio.ts';
 import { VoiceSender } from '../../src/delivery/voice.ts';
-import { clock, messageTo, Provider, send, troubleTests } from '../support/provider.ts';
+import { clock, messageTo, Provider, send, troubleTests } from '../support/peers/provider.ts';
 
 let provider: Provider;
 before(async () => {

@@ -12,7 +12,7 @@ import {
   send,
   type Trouble,
   troubleTests,
-} from '../support/provider.ts';
+} from '../support/peers/provider.ts';
 
 let provider: Provider;
 before(async () => {

@@ -11,7 +11,7 @@ import { limits } from '../../src/config/limits.ts';
 import { AddressGuard, type Resolve } from '../../src/delivery/address-guard.ts';
 import { WebhookSender } from '../../src/delivery/webhook.ts';
 import { WebhookKeys } from '../../src/domain/users/webhook-keys.ts';
-import { awa, clock, messageTo, Provider, send, troubleTests } from '../support/provider.ts';
+import { awa, clock, messageTo, Provider, send, troubleTests } from '../support/peers/provider.ts';
 
 let provider: Provider;
 before(async () => {

@@ -8,16 +8,16 @@ import { type Compilable, Kysely } from 'kysely';
 import { NodeSqliteDialect } from '../../src/engines/embedded/database/dialect.ts';
 import { migratedInMemory } from '../../src/engines/embedded/database/migrate.ts';
 import { sqliteDialect } from '../../src/engines/embedded/database/sql-dialect.ts';
-import { SqlDeviceStore } from '../../src/engines/shared/registry/device-store.ts';
-import { SqlGatewayStore } from '../../src/engines/shared/registry/gateway-store.ts';
-import { SqlHandoverStore } from '../../src/engines/shared/registry/handover-store.ts';
-import { SqlKeyStore } from '../../src/engines/shared/registry/key-store.ts';
-import { SqlNotificationStore } from '../../src/engines/shared/registry/notification-store.ts';
-import { SqlProjectStore } from '../../src/engines/shared/registry/project-store.ts';
+import { SqlKeyStore } from '../../src/engines/shared/registry/accounts/key-store.ts';
+import { countedUsage, registryKinds } from '../../src/engines/shared/registry/accounts/usage-count.ts';
+import { SqlUserStore } from '../../src/engines/shared/registry/accounts/user-store.ts';
+import { SqlDeviceStore } from '../../src/engines/shared/registry/devices/device-store.ts';
+import { SqlGatewayStore } from '../../src/engines/shared/registry/devices/gateway-store.ts';
+import { SqlHandoverStore } from '../../src/engines/shared/registry/devices/handover-store.ts';
+import { SqlProjectStore } from '../../src/engines/shared/registry/devices/project-store.ts';
+import { SqlNotificationStore } from '../../src/engines/shared/registry/notifications/notification-store.ts';
 import type { Registry } from '../../src/engines/shared/registry/registry.ts';
 import type { Tables } from '../../src/engines/shared/registry/tables.ts';
-import { countedUsage, registryKinds } from '../../src/engines/shared/registry/usage-count.ts';
-import { SqlUserStore } from '../../src/engines/shared/registry/user-store.ts';
 import { properties } from '../support/properties.ts';
 
 class Broken extends Error {}

@@ -7,7 +7,7 @@ import { Callers } from '../../src/domain/callers/callers.ts';
 import { Passwords } from '../../src/domain/users/passwords.ts';
 import { Users } from '../../src/domain/users/users.ts';
 import { openRegistryAlone } from '../../src/engines/embedded/open.ts';
-import { SqlUserStore } from '../../src/engines/shared/registry/user-store.ts';
+import { SqlUserStore } from '../../src/engines/shared/registry/accounts/user-store.ts';
 import { layDatabase, layEmptyDatabase, makeDatabase } from './database.ts';
 
 /** Who calls: a user by name, or `guest`, which sends no token. */

@@ -1,5 +1,5 @@
 // The body of an import as it arrives: pieces of text in the caller's charset, or a JSON array. Text is not gathered,
-// so a file may be larger than memory allows. Used by v2/imports.ts.
+// so a file may be larger than memory allows. Used by v2/datapoints/imports.ts.
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Refusal } from '../../base/refusal.ts';

@@ -1,5 +1,5 @@
 // Imports a file from its first to its last line in batches, each stored before the next is read. Where it cannot
-// continue, what is stored stays, and the report says where it stopped. Called by v2/imports.ts.
+// continue, what is stored stays, and the report says where it stopped. Called by v2/datapoints/imports.ts.
 
 import { Refusal } from '../../base/refusal.ts';
 import { limits } from '../../config/limits.ts';

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { make, makeAll } from '../../support/api/calls.ts';
-import { Provider } from '../../support/provider.ts';
+import { Provider } from '../../support/peers/provider.ts';
 import { TestServer } from '../../support/test-server.ts';
 import { until } from '../../support/until.ts';
 

@@ -4,7 +4,7 @@ import { after, before, test } from 'node:test';
 import { SignJWT } from 'jose';
 import { randomIds } from '../../../src/base/ids.ts';
 import { openRegistryAlone } from '../../../src/engines/embedded/open.ts';
-import { SqlSecretStore } from '../../../src/engines/shared/registry/secret-store.ts';
+import { SqlSecretStore } from '../../../src/engines/shared/registry/accounts/secret-store.ts';
 import { password } from '../../support/people.ts';
 import { TestServer } from '../../support/test-server.ts';
 

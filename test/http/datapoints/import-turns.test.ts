@@ -5,8 +5,8 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { after, before, suite, test } from 'node:test';
 import { limits } from '../../../src/config/limits.ts';
-import { answersOf } from '../../support/http-connection.ts';
 import { setLimits } from '../../support/limits.ts';
+import { answersOf } from '../../support/peers/http-connection.ts';
 import { TestServer } from '../../support/test-server.ts';
 
 // One piece in each turn of the event loop, each line or few empty ones a piece, so that the test measures no time.

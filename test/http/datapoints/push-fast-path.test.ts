@@ -8,7 +8,7 @@ import type { Socket } from 'node:net';
 import { after, before, suite, test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import * as fc from 'fast-check';
-import { answersOf, Client, open, readAll } from '../../support/http-connection.ts';
+import { answersOf, Client, open, readAll } from '../../support/peers/http-connection.ts';
 import { properties } from '../../support/properties.ts';
 import { TestServer } from '../../support/test-server.ts';
 import { until } from '../../support/until.ts';

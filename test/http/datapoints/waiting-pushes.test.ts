@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { after, before, test } from 'node:test';
 import { limits } from '../../../src/config/limits.ts';
 import { openDatabase } from '../../support/database.ts';
-import { Client, open, readAll } from '../../support/http-connection.ts';
+import { Client, open, readAll } from '../../support/peers/http-connection.ts';
 import { TestServer } from '../../support/test-server.ts';
 import { until } from '../../support/until.ts';
 

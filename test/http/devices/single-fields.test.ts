@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { ApiDocument } from '../../support/api/documented-answers.ts';
-import { answersOf, open } from '../../support/http-connection.ts';
+import { answersOf, open } from '../../support/peers/http-connection.ts';
 import { TestServer } from '../../support/test-server.ts';
 
 let server: TestServer;

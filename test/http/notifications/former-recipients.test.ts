@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { make } from '../../support/api/calls.ts';
-import { Provider } from '../../support/provider.ts';
+import { Provider } from '../../support/peers/provider.ts';
 import { TestServer } from '../../support/test-server.ts';
 
 let server: TestServer;

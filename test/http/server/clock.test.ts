@@ -4,8 +4,8 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, suite, test } from 'node:test';
 import { make, makeAll } from '../../support/api/calls.ts';
 import { confirmClock, settleClock } from '../../support/clock.ts';
-import { EventStream } from '../../support/event-stream.ts';
 import { Client } from '../../support/mqtt/mqtt-client.ts';
+import { EventStream } from '../../support/peers/event-stream.ts';
 import { password } from '../../support/people.ts';
 import { TestServer } from '../../support/test-server.ts';
 

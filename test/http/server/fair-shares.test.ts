@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { limits } from '../../../src/config/limits.ts';
 import { make } from '../../support/api/calls.ts';
-import { EventStream } from '../../support/event-stream.ts';
+import { EventStream } from '../../support/peers/event-stream.ts';
 import { password } from '../../support/people.ts';
 import { TestServer } from '../../support/test-server.ts';
 import { until } from '../../support/until.ts';

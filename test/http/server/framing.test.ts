@@ -5,7 +5,7 @@ import { connect } from 'node:net';
 import { after, before, suite, test } from 'node:test';
 import { limits } from '../../../src/config/limits.ts';
 import { make } from '../../support/api/calls.ts';
-import { answersOf, open, readAll } from '../../support/http-connection.ts';
+import { answersOf, open, readAll } from '../../support/peers/http-connection.ts';
 import { TestServer } from '../../support/test-server.ts';
 
 let server: TestServer;

@@ -6,9 +6,9 @@ import { after, before, beforeEach, test } from 'node:test';
 import { generate } from 'mqtt-packet';
 import WebSocket from 'ws';
 import { limits } from '../../../src/config/limits.ts';
-import { open, readAll } from '../../support/http-connection.ts';
 import { setLimits } from '../../support/limits.ts';
 import { RawClient } from '../../support/mqtt/mqtt-raw.ts';
+import { open, readAll } from '../../support/peers/http-connection.ts';
 import { TestServer } from '../../support/test-server.ts';
 import { until } from '../../support/until.ts';
 

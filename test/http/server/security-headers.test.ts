@@ -11,7 +11,7 @@ import { connect as connectTls } from 'node:tls';
 import { fileURLToPath } from 'node:url';
 import type { Env } from '../../../src/config/env.ts';
 import { make } from '../../support/api/calls.ts';
-import { answersOf, open, readAll } from '../../support/http-connection.ts';
+import { answersOf, open, readAll } from '../../support/peers/http-connection.ts';
 import { TestServer } from '../../support/test-server.ts';
 
 const tlsFolder = fileURLToPath(new URL('../../support/tls', import.meta.url));

@@ -3,9 +3,9 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { type Columns, valueAt } from '../../../domain/datapoints/columns.ts';
 import { rowNumbers } from '../../../domain/datapoints/datapoint-batch.ts';
+import { CorruptChunk } from '../../shared/codec/bytes/corrupt-chunk.ts';
 import { decodeChunk } from '../../shared/codec/chunk-codec.ts';
 import { summarize } from '../../shared/codec/chunk-summary.ts';
-import { CorruptChunk } from '../../shared/codec/corrupt-chunk.ts';
 import { fromColumn, type ValueColumn } from '../database/value-column.ts';
 import type { Check } from './check.ts';
 import { piecesOf } from './log-checks.ts';

@@ -4,8 +4,8 @@
 import { statSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import { Refusal } from '../../../base/refusal.ts';
+import { CorruptChunk } from '../../shared/codec/bytes/corrupt-chunk.ts';
 import { decodeChunk } from '../../shared/codec/chunk-codec.ts';
-import { CorruptChunk } from '../../shared/codec/corrupt-chunk.ts';
 import { openConnection } from '../database/connection.ts';
 import { formOf } from '../database/migrate.ts';
 import { openFolderForReading } from '../database/open-data.ts';

@@ -1,5 +1,5 @@
 // Checks of the registry: is the JSON in its columns valid, are the counters of quotas right?
-import { countedUsage, registryKinds } from '../../shared/registry/usage-count.ts';
+import { countedUsage, registryKinds } from '../../shared/registry/accounts/usage-count.ts';
 import type { Check } from './check.ts';
 
 /** Columns that hold JSON or null, by table. */

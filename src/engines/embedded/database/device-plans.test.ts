@@ -8,7 +8,7 @@ import { parseFilter } from '../../../domain/devices/filter.ts';
 import type { Audience } from '../../../domain/permissions/permission.ts';
 import { scope } from '../../../domain/scopes.ts';
 import type { UserKey } from '../../../domain/users/user.ts';
-import { SqlDeviceStore } from '../../shared/registry/device-store.ts';
+import { SqlDeviceStore } from '../../shared/registry/devices/device-store.ts';
 import type { Tables } from '../../shared/registry/tables.ts';
 import { NodeSqliteDialect } from './dialect.ts';
 import { migratedInMemory } from './migrate.ts';

@@ -7,7 +7,7 @@ import { crc32 } from 'node:zlib';
 import { reportReleasedBytes } from '../../../base/memory/garbage-collection.ts';
 import { limits } from '../../../config/limits.ts';
 import { type DatapointBatch, rowNumbers } from '../../../domain/datapoints/datapoint-batch.ts';
-import { CorruptChunk } from '../../shared/codec/corrupt-chunk.ts';
+import { CorruptChunk } from '../../shared/codec/bytes/corrupt-chunk.ts';
 import { packBatch, unpackBatch } from '../../shared/log/packed-batch.ts';
 
 /** The datapoints of one row of the log. */

@@ -23,15 +23,15 @@ import type {
 } from '../../../domain/ports/mqtt-sessions.ts';
 import type { UserKey } from '../../../domain/users/user.ts';
 import type { DatabaseWriter } from '../database/database-writer.ts';
-import { MqttExpiry } from './mqtt-expiry.ts';
-import { MqttIncoming } from './mqtt-incoming.ts';
-import { MqttOutgoing } from './mqtt-outgoing.ts';
 import { MqttReads } from './mqtt-reads.ts';
 import { MqttRetained } from './mqtt-retained.ts';
-import { MqttSessions, type SessionRules } from './mqtt-sessions.ts';
 import { type MqttQuotas, MqttUsage } from './mqtt-usage.ts';
 import { MqttWills } from './mqtt-wills.ts';
 import { MqttWrites } from './mqtt-writes.ts';
+import { MqttExpiry } from './sessions/mqtt-expiry.ts';
+import { MqttIncoming } from './sessions/mqtt-incoming.ts';
+import { MqttOutgoing } from './sessions/mqtt-outgoing.ts';
+import { MqttSessions, type SessionRules } from './sessions/mqtt-sessions.ts';
 
 export interface MqttPersistenceOptions {
   readonly writer: Pick<DatabaseWriter, 'write'>;

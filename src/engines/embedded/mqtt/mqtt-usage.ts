@@ -8,7 +8,7 @@ import type { MqttQuota, MqttQuotaKind } from '../../../domain/ports/mqtt-sessio
 import { remembered } from '../../../domain/remembered.ts';
 import type { UserKey } from '../../../domain/users/user.ts';
 import type { Statement } from '../database/database-writer.ts';
-import { filterCost } from './mqtt-session.ts';
+import { filterCost } from './sessions/mqtt-session.ts';
 
 export interface MqttQuotas {
   quotaOf(user: UserKey): MqttQuota;

@@ -5,8 +5,8 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { Refusal } from '../../../base/refusal.ts';
 import type { Columns } from '../../../domain/datapoints/columns.ts';
 import type { SensorKey } from '../../../domain/devices/sensor.ts';
+import { CorruptChunk } from '../../shared/codec/bytes/corrupt-chunk.ts';
 import { decodeChunk } from '../../shared/codec/chunk-codec.ts';
-import { CorruptChunk } from '../../shared/codec/corrupt-chunk.ts';
 import type { ChunkSpan } from '../../shared/sealing/chunk-plan.ts';
 import { DecodedChunks } from './decoded-chunks.ts';
 

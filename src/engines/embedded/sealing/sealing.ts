@@ -7,7 +7,7 @@ import { limits } from '../../../config/limits.ts';
 import { bytesOfRow, type Columns, makeColumns } from '../../../domain/datapoints/columns.ts';
 import { rowNumbers } from '../../../domain/datapoints/datapoint-batch.ts';
 import type { SensorKey } from '../../../domain/devices/sensor.ts';
-import { CorruptChunk } from '../../shared/codec/corrupt-chunk.ts';
+import { CorruptChunk } from '../../shared/codec/bytes/corrupt-chunk.ts';
 import { gather, mergeUp, pieceUp } from '../../shared/codec/gathering.ts';
 import { type ChunkSpan, cutForChunks, isFull, planPlacement } from '../../shared/sealing/chunk-plan.ts';
 import { writeChunk } from '../../shared/sealing/written-chunk.ts';

@@ -5,9 +5,9 @@ import fc from 'fast-check';
 import { properties } from '../../../../test/support/properties.ts';
 import { limits } from '../../../config/limits.ts';
 import type { Columns } from '../../../domain/datapoints/columns.ts';
+import { CorruptChunk } from './bytes/corrupt-chunk.ts';
 import { decodeChunk, encodeChunk } from './chunk-codec.ts';
 import { assertSame, columnsOf, type Datapoint, samples } from './columns.suite.ts';
-import { CorruptChunk } from './corrupt-chunk.ts';
 
 function assertRoundTrip(columns: Columns): Uint8Array {
   const bytes = encodeChunk(columns);

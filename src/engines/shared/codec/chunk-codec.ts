@@ -3,13 +3,13 @@
 import { crc32 } from 'node:zlib';
 import { limits } from '../../../config/limits.ts';
 import type { Columns } from '../../../domain/datapoints/columns.ts';
-import { ByteReader } from './byte-reader.ts';
-import { ByteWriter } from './byte-writer.ts';
-import { CorruptChunk } from './corrupt-chunk.ts';
+import { ByteReader } from './bytes/byte-reader.ts';
+import { ByteWriter } from './bytes/byte-writer.ts';
+import { CorruptChunk } from './bytes/corrupt-chunk.ts';
+import { scratch } from './bytes/scratch.ts';
+import { type ArrayAllocator, readSeries } from './integers/series-decoder.ts';
+import { planSeries } from './integers/series-encoder.ts';
 import { readReceived, writeReceived } from './received-section.ts';
-import { scratch } from './scratch.ts';
-import { type ArrayAllocator, readSeries } from './series-decoder.ts';
-import { planSeries } from './series-encoder.ts';
 import { readValues, writeValues } from './value-section.ts';
 
 const version = 1;

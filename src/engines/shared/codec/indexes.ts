@@ -1,9 +1,9 @@
 // A list of indexes of datapoints in a chunk (of odd numbers, of texts): their count, and the indexes as a series.
-import type { ByteReader } from './byte-reader.ts';
-import type { ByteWriter } from './byte-writer.ts';
-import { CorruptChunk } from './corrupt-chunk.ts';
-import { readSeries } from './series-decoder.ts';
-import { planSeries } from './series-encoder.ts';
+import type { ByteReader } from './bytes/byte-reader.ts';
+import type { ByteWriter } from './bytes/byte-writer.ts';
+import { CorruptChunk } from './bytes/corrupt-chunk.ts';
+import { readSeries } from './integers/series-decoder.ts';
+import { planSeries } from './integers/series-encoder.ts';
 
 /** @param indexes at least one, ascending. */
 export function writeIndexes(out: ByteWriter, indexes: readonly number[]): void {

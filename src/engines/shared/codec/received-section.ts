@@ -3,12 +3,12 @@
 // measurements).
 import { limits } from '../../../config/limits.ts';
 import type { Columns } from '../../../domain/datapoints/columns.ts';
-import type { ByteReader } from './byte-reader.ts';
-import type { ByteWriter } from './byte-writer.ts';
-import { CorruptChunk } from './corrupt-chunk.ts';
-import { scratch } from './scratch.ts';
-import { type ArrayAllocator, allocateNew, readSeries } from './series-decoder.ts';
-import { planSeries } from './series-encoder.ts';
+import type { ByteReader } from './bytes/byte-reader.ts';
+import type { ByteWriter } from './bytes/byte-writer.ts';
+import { CorruptChunk } from './bytes/corrupt-chunk.ts';
+import { scratch } from './bytes/scratch.ts';
+import { type ArrayAllocator, allocateNew, readSeries } from './integers/series-decoder.ts';
+import { planSeries } from './integers/series-encoder.ts';
 
 const noneStamped = 0;
 const allStamped = 1;

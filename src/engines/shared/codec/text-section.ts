@@ -1,13 +1,13 @@
 // The texts of a chunk: JSON of values that are not numbers. Each distinct text is written once, compressed with zstd
 // where that is smaller. Every string is restored exactly, even if it is not well-formed Unicode.
 import { limits } from '../../../config/limits.ts';
-import type { ByteReader } from './byte-reader.ts';
-import type { ByteWriter } from './byte-writer.ts';
-import { CorruptChunk } from './corrupt-chunk.ts';
+import type { ByteReader } from './bytes/byte-reader.ts';
+import type { ByteWriter } from './bytes/byte-writer.ts';
+import { CorruptChunk } from './bytes/corrupt-chunk.ts';
+import { compressText, decompress } from './bytes/zstd.ts';
 import { readIndexes, writeIndexes } from './indexes.ts';
-import { readSeries } from './series-decoder.ts';
-import { planSeries } from './series-encoder.ts';
-import { compressText, decompress } from './zstd.ts';
+import { readSeries } from './integers/series-decoder.ts';
+import { planSeries } from './integers/series-encoder.ts';
 
 const isCompressed = 1;
 const isUtf16 = 2;

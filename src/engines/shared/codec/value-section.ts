@@ -2,14 +2,14 @@
 // doubles as upper and lower halves; then the odd numbers, and the texts of other values.
 
 import type { Columns } from '../../../domain/datapoints/columns.ts';
-import type { ByteReader } from './byte-reader.ts';
-import type { ByteWriter } from './byte-writer.ts';
-import { CorruptChunk } from './corrupt-chunk.ts';
-import { decimalsMax, scaleToIntegers, scaleToValues } from './decimals.ts';
+import type { ByteReader } from './bytes/byte-reader.ts';
+import type { ByteWriter } from './bytes/byte-writer.ts';
+import { CorruptChunk } from './bytes/corrupt-chunk.ts';
+import { scratch } from './bytes/scratch.ts';
 import { readIndexes, writeIndexes } from './indexes.ts';
-import { scratch } from './scratch.ts';
-import { type ArrayAllocator, allocateNew, readSeries } from './series-decoder.ts';
-import { planSeries } from './series-encoder.ts';
+import { decimalsMax, scaleToIntegers, scaleToValues } from './integers/decimals.ts';
+import { type ArrayAllocator, allocateNew, readSeries } from './integers/series-decoder.ts';
+import { planSeries } from './integers/series-encoder.ts';
 import { readTexts, writeTexts } from './text-section.ts';
 
 /** In place of the number of decimals: the values are doubles. */

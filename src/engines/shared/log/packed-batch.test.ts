@@ -4,7 +4,7 @@ import { crc32 } from 'node:zlib';
 import fc from 'fast-check';
 import { properties } from '../../../../test/support/properties.ts';
 import { rowNumbers } from '../../../domain/datapoints/datapoint-batch.ts';
-import { CorruptChunk } from '../codec/corrupt-chunk.ts';
+import { CorruptChunk } from '../codec/bytes/corrupt-chunk.ts';
 import { packBatch, unpackBatch } from './packed-batch.ts';
 
 type Arrival = readonly [sensor: number, timestamp: number | undefined, received: number, value: number];

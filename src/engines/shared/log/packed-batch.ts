@@ -3,12 +3,12 @@
 // larger batches are written faster as they are.
 import { crc32 } from 'node:zlib';
 import { rowNumbers } from '../../../domain/datapoints/datapoint-batch.ts';
-import { ByteReader } from '../codec/byte-reader.ts';
-import { ByteWriter } from '../codec/byte-writer.ts';
-import { CorruptChunk } from '../codec/corrupt-chunk.ts';
-import { scratch } from '../codec/scratch.ts';
-import { readSeries } from '../codec/series-decoder.ts';
-import { planSeries } from '../codec/series-encoder.ts';
+import { ByteReader } from '../codec/bytes/byte-reader.ts';
+import { ByteWriter } from '../codec/bytes/byte-writer.ts';
+import { CorruptChunk } from '../codec/bytes/corrupt-chunk.ts';
+import { scratch } from '../codec/bytes/scratch.ts';
+import { readSeries } from '../codec/integers/series-decoder.ts';
+import { planSeries } from '../codec/integers/series-encoder.ts';
 import { readValues, writeValues } from '../codec/value-section.ts';
 
 const version = 1;

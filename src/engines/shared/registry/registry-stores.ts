@@ -1,23 +1,23 @@
 // Makes all stores of the registry over one `Registry`, for every engine that has SQL.
 import type { Clock } from '../../../base/time/clock.ts';
 import type { RegistryStores } from '../../../domain/ports/registry-stores.ts';
-import { SqlDeviceStore } from './device-store.ts';
-import { SqlDropStore } from './drop-store.ts';
-import { SqlGatewayStore } from './gateway-store.ts';
-import { SqlHandoverStore } from './handover-store.ts';
-import { SqlKeyStore } from './key-store.ts';
-import { SqlMessageStore } from './message-store.ts';
-import { SqlNotificationStore } from './notification-store.ts';
-import { SqlProjectStore } from './project-store.ts';
-import { SqlProtectedRecordStore } from './protected-record-store.ts';
-import { SqlQuotaStore } from './quota-store.ts';
-import { SqlRefreshSessionStore } from './refresh-session-store.ts';
+import { SqlKeyStore } from './accounts/key-store.ts';
+import { SqlQuotaStore } from './accounts/quota-store.ts';
+import { SqlRefreshSessionStore } from './accounts/refresh-session-store.ts';
+import { SqlSecretStore } from './accounts/secret-store.ts';
+import { SqlSettingStore } from './accounts/setting-store.ts';
+import { SqlUserStore } from './accounts/user-store.ts';
+import { SqlDeviceStore } from './devices/device-store.ts';
+import { SqlDropStore } from './devices/drop-store.ts';
+import { SqlGatewayStore } from './devices/gateway-store.ts';
+import { SqlHandoverStore } from './devices/handover-store.ts';
+import { SqlProjectStore } from './devices/project-store.ts';
+import { SqlProtectedRecordStore } from './devices/protected-record-store.ts';
+import { SqlRetentionStore } from './devices/retention-store.ts';
+import { SqlMessageStore } from './notifications/message-store.ts';
+import { SqlNotificationStore } from './notifications/notification-store.ts';
+import { SqlWatchStore } from './notifications/watch-store.ts';
 import type { Registry } from './registry.ts';
-import { SqlRetentionStore } from './retention-store.ts';
-import { SqlSecretStore } from './secret-store.ts';
-import { SqlSettingStore } from './setting-store.ts';
-import { SqlUserStore } from './user-store.ts';
-import { SqlWatchStore } from './watch-store.ts';
 
 export function sqlStores(registry: Registry, clock: Clock): RegistryStores {
   return {

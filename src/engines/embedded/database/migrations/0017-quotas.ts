@@ -2,7 +2,7 @@
 // each change, whichever code makes it, and roll back with it. Triggers also refuse a change that would exceed its
 // owner's quota, and any growth while the disk is full.
 import { type Kysely, sql } from 'kysely';
-import { countedUsage, registryKinds } from '../../../shared/registry/usage-count.ts';
+import { countedUsage, registryKinds } from '../../../shared/registry/accounts/usage-count.ts';
 
 export async function up(db: Kysely<unknown>): Promise<void> {
   for (const statement of statements) await sql.raw(statement).execute(db);

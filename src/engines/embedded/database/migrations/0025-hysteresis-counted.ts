@@ -1,7 +1,7 @@
 // The expression of a hysteresis counts as description of its rule, as the condition does; and two tables get the names
 // that the code uses. The triggers are those of migration 0017 with one column more.
 import { type Kysely, sql } from 'kysely';
-import { countedUsage } from '../../../shared/registry/usage-count.ts';
+import { countedUsage } from '../../../shared/registry/accounts/usage-count.ts';
 
 export async function up(db: Kysely<unknown>): Promise<void> {
   for (const statement of statements) await sql.raw(statement).execute(db);

@@ -1,0 +1,206 @@
+// Users in the registry.
+import type { Selectable } from 'kysely';
+import { type SqlBool, sql } from 'kysely';
+import { Refusal } from '../../../../base/refusal.ts';
+import type { User, UserKey, UserProfile } from '../../../../domain/users/user.ts';
+import type { NewUser, UserQuery, UserStore } from '../../../../domain/users/user-store.ts';
+import { foldName, likenessOf } from '../../../../domain/users/username.ts';
+import { withinTime } from '../conditions/time-guard.ts';
+import type { Registry } from '../registry.ts';
+import type { UserTable } from '../tables.ts';
+
+export class SqlUserStore implements UserStore {
+  readonly #registry: Registry;
+
+  constructor(registry: Registry) {
+    this.#registry = registry;
+  }
+
+  async findByKey(key: UserKey): Promise<User | undefined> {
+    return toUser(await this.#users().where('key', '=', key).executeTakeFirst());
+  }
+
+  async findById(id: string): Promise<User | undefined> {
+    return toUser(await this.#users().where('id', '=', id).executeTakeFirst());
+  }
+
+  async findByName(username: string): Promise<User | undefined> {
+    return toUser(await this.#users().where('username', '=', username).executeTakeFirst());
+  }
+
+  async hasLookalike(username: string): Promise<boolean> {
+    return (await this.#users().where(likeCondition(username)).limit(1).executeTakeFirst()) !== undefined;
+  }
+
+  async list({ username, limit, offset }: UserQuery): Promise<User[]> {
+    const page = this.#users().where(nameCondition(username)).orderBy('username').limit(limit).offset(offset);
+    const rows = await this.#registry.search(page, admins);
+    return rows.flatMap((row) => toUser(row) ?? []);
+  }
+
+  async count({ username }: Pick<UserQuery, 'username'>): Promise<number> {
+    return this.#count(nameCondition(username));
+  }
+
+  async countAdmins(): Promise<number> {
+    return this.#count(sql<SqlBool>`admin = 1 AND password_hash IS NOT NULL`);
+  }
+
+  async create(user: NewUser, { unlikeOthers = false } = {}): Promise<void> {
+    const { id, username, admin, createdTime, passwordHash, passwordVersion = 1, ...profile } = user;
+    const likeness = likenessOf(username);
+    const row = this.#db.selectNoFrom([
+      sql.val(id).as('id'),
+      sql.val(username).as('username'),
+      sql.val(foldName(username)).as('folded'),
+      sql.val(likeness.folded).as('skeleton'),
+      sql.val(likeness.shown).as('skeleton_shown'),
+      sql.val(JSON.stringify(profile)).as('profile'),
+      sql.val(admin ? 1 : 0).as('admin'),
+      sql.val(createdTime).as('created_time'),
+      sql.val(passwordHash ?? null).as('password_hash'),
+      sql.val(passwordVersion).as('password_version'),
+    ]);
+    const columns = [
+      ...(['id', 'username', 'folded', 'skeleton', 'skeleton_shown', 'profile', 'admin', 'created_time'] as const),
+      ...(['password_hash', 'password_version'] as const),
+    ];
+    // Checked in the insert itself, so that two look-alikes cannot register at the same time.
+    const alike = this.#users().clearSelect().select('user.key').where(likeCondition(username));
+    const isUnlike = sql<SqlBool>`NOT EXISTS ${alike}`;
+    const insert = this.#db.insertInto('user').columns(columns);
+    const [inserted] = await this.#registry.write([insert.expression(unlikeOthers ? row.where(isUnlike) : row)]);
+    if (inserted === 0) throw new Refusal('exists', `There is a user whose name looks like ${username}.`);
+  }
+
+  async update(
+    key: UserKey,
+    { profile, admin }: { readonly profile: UserProfile; readonly admin: boolean },
+  ): Promise<void> {
+    const columns = { profile: JSON.stringify(profile), admin: admin ? 1 : 0 };
+    const change = this.#db.updateTable('user').set(columns).where('key', '=', key);
+    const [changed] = await this.#registry.write([admin ? change : change.where(isNotLastAdmin(key))]);
+    if (changed === 0 && !admin) await this.#refuseLastAdmin(key);
+  }
+
+  async setPassword(key: UserKey, passwordHash: string, { endKeys }: { readonly endKeys: boolean }): Promise<void> {
+    await this.#registry.write([
+      this.#db
+        .updateTable('user')
+        .set({ password_hash: passwordHash, password_version: sql`password_version + 1` })
+        .where('key', '=', key),
+      this.#db.deleteFrom('refresh_session').where('user', '=', key),
+      ...(endKeys ? this.#removeKeys(key) : []),
+    ]);
+  }
+
+  async rotateWebhookKey(key: UserKey, atMs: number): Promise<void> {
+    const columns = { webhook_version: sql<number>`webhook_version + 1`, webhook_rotated: atMs };
+    await this.#registry.write([this.#db.updateTable('user').set(columns).where('key', '=', key)]);
+  }
+
+  #removeKeys(owner: UserKey) {
+    const keys = this.#db.selectFrom('api_key').select('api_key.key').where('user', '=', owner);
+    return [
+      this.#db.deleteFrom('api_key_use').where('api_key', 'in', keys),
+      this.#db.deleteFrom('api_key').where('user', '=', owner),
+    ];
+  }
+
+  async listGateways(key: UserKey, limit: number): Promise<string[]> {
+    const rows = this.#db.selectFrom('gateway').select('id').where('owner', '=', key);
+    return (await rows.orderBy('key').limit(limit).execute()).map(({ id }) => id);
+  }
+
+  async remove(
+    key: UserKey,
+    { newOwner, atMs }: { readonly newOwner: UserKey | undefined; readonly atMs: number },
+  ): Promise<void> {
+    // Each statement has the condition, so that for the last admin none of them changes anything.
+    const isRemovable = isNotLastAdmin(key);
+    const inherited =
+      newOwner === undefined
+        ? (['gateway', 'project'] as const).map((table) =>
+            this.#db.deleteFrom(table).where('owner', '=', key).where(isRemovable),
+          )
+        : [
+            this.#db
+              .updateTable('gateway')
+              .set({ owner: newOwner, date_modified: atMs })
+              .where('owner', '=', key)
+              .where(isRemovable),
+            this.#db.updateTable('project').set({ owner: newOwner }).where('owner', '=', key).where(isRemovable),
+          ];
+    const removed = await this.#registry.write([
+      ...inherited,
+      this.#db.deleteFrom('share').where('user', '=', key).where(isRemovable),
+      this.#db.deleteFrom('handover').where('receiver', '=', key).where(isRemovable),
+      this.#db.updateTable('handover').set({ former: null }).where('former', '=', key).where(isRemovable),
+      ...this.#removeKeys(key).map((statement) => statement.where(isRemovable)),
+      this.#db.deleteFrom('refresh_session').where('user', '=', key).where(isRemovable),
+      this.#db.deleteFrom('user').where('key', '=', key).where(isRemovable),
+    ]);
+    if (removed.at(-1) === 0) await this.#refuseLastAdmin(key);
+  }
+
+  /** Called where a conditional statement has changed nothing: the user is the last admin, or there is no such user. */
+  async #refuseLastAdmin(key: UserKey): Promise<void> {
+    const user = await this.findByKey(key);
+    if (user !== undefined)
+      throw new Refusal('conflict', `${user.username} is the last admin. Make another one first.`);
+  }
+
+  get #db() {
+    return this.#registry.read;
+  }
+
+  #users() {
+    return this.#db.selectFrom('user').selectAll();
+  }
+
+  async #count(condition: ReturnType<typeof nameCondition>): Promise<number> {
+    const counted = this.#db.selectFrom('user').select(sql<number>`count(*)`.as('count')).where(condition); // biome-ignore format: one line
+    const [row] = await this.#registry.search(counted, admins);
+    return row?.count ?? 0;
+  }
+}
+
+/** A condition, checked in the statement itself, so that two of the last admins cannot go at the same time. */
+function isNotLastAdmin(key: UserKey) {
+  const admins = sql`SELECT 1 FROM ${sql.table('user')} AS known WHERE known.admin = 1 AND known.password_hash IS NOT NULL`;
+  return sql<SqlBool>`(EXISTS (${admins} AND known.key <> ${key}) OR NOT EXISTS (${admins} AND known.key = ${key}))`;
+}
+
+/** A condition for the names that look like this one. */
+function likeCondition(username: string) {
+  const { folded, shown } = likenessOf(username);
+  return sql<SqlBool>`("user".skeleton = ${folded} OR "user".skeleton_shown = ${shown})`;
+}
+
+/** Only admins list users. */
+const admins = { caller: 'admins' };
+
+/** A condition for the names that contain this text, regardless of case. */
+function nameCondition(part: string | undefined) {
+  if (part === undefined || part === '') return withinTime('user');
+  // A LIKE pattern would end at a NUL, which no name contains.
+  if (part.includes('\0')) return sql<SqlBool>`1 = 0`;
+  const pattern = `%${foldName(part).replace(/[\\%_]/g, '\\$&')}%`;
+  return sql<SqlBool>`${withinTime('user')} AND folded LIKE ${pattern} ESCAPE '\\'`;
+}
+
+function toUser(row: Selectable<UserTable> | undefined): User | undefined {
+  if (row === undefined) return undefined;
+  return {
+    ...(JSON.parse(row.profile) as UserProfile),
+    key: row.key,
+    id: row.id,
+    username: row.username,
+    admin: row.admin === 1,
+    createdTime: row.created_time,
+    ...(row.password_hash === null ? {} : { passwordHash: row.password_hash }),
+    passwordVersion: row.password_version,
+    webhookVersion: row.webhook_version,
+    ...(row.webhook_rotated === null ? {} : { webhookRotatedMs: row.webhook_rotated }),
+  };
+}

@@ -1,0 +1,120 @@
+// Converts between rows of the registry and the domain's devices, sensors and actuators.
+import type { Selectable } from 'kysely';
+import type { Json } from '../../../../base/text/json.ts';
+import type { Actuator, ActuatorChange, ActuatorDraft, ValueType } from '../../../../domain/devices/actuator.ts';
+import { parseCalibration } from '../../../../domain/devices/calibration.ts';
+import type { Device } from '../../../../domain/devices/device.ts';
+import type { KindName, Sensor, SensorChange, SensorDraft } from '../../../../domain/devices/sensor.ts';
+import type { Visibility } from '../../../../domain/permissions/visibility.ts';
+import type { ActuatorTable, DeviceTable, SensorTable, ShareTable } from '../tables.ts';
+
+export function toDevice(
+  row: Selectable<DeviceTable> & { readonly owner_name: string },
+  sensors: readonly Selectable<SensorTable>[],
+  actuators: readonly Selectable<ActuatorTable>[],
+  shares: readonly Selectable<ShareTable>[],
+): Device {
+  return {
+    kind: 'device',
+    key: row.key,
+    id: row.id,
+    ownerKey: row.owner,
+    owner: row.owner_name,
+    visibility: row.visibility as Visibility,
+    ...present({
+      gatewayId: row.gateway_id,
+      name: row.name,
+      domain: row.domain,
+      location: fromJson(row.location),
+      meta: fromJson(row.meta),
+      deployed: row.deployed === null ? null : row.deployed === 1,
+      retentionDays: row.retention_days,
+    }),
+    dateCreatedMs: row.date_created,
+    dateModifiedMs: row.date_modified,
+    sensors: new Map(sensors.map((sensor) => [sensor.id, toSensor(sensor)])),
+    actuators: new Map(actuators.map((actuator) => [actuator.id, toActuator(actuator)])),
+    shares: new Map(shares.map((share) => [share.user, share.scopes])),
+    lastCharge: undefined,
+    charges: undefined,
+  };
+}
+
+function toSensor(row: Selectable<SensorTable>): Sensor {
+  const calib = fromJson(row.calib);
+  const calibration = calib === null ? undefined : parseCalibration(calib, '/calib');
+  return {
+    key: row.key,
+    id: row.id,
+    kindName: row.kind_name as KindName,
+    ...present({
+      name: row.name,
+      kind: row.kind,
+      quantityKind: row.quantity_kind,
+      unit: row.unit,
+      calib,
+      calibration: calibration ?? null,
+      meta: fromJson(row.meta),
+      retentionDays: row.retention_days,
+    }),
+  };
+}
+
+function toActuator(row: Selectable<ActuatorTable>): Actuator {
+  return {
+    key: row.key,
+    id: row.id,
+    ...present({
+      name: row.name,
+      actuatorKind: row.actuator_kind,
+      valueType: row.value_type as ValueType | null,
+      valueJson: row.value,
+      meta: fromJson(row.meta),
+    }),
+  };
+}
+
+/** The columns that a sensor's draft or change sets; fields it does not name are left out. */
+export function sensorColumns(sensor: SensorDraft | SensorChange): Record<string, string | number | null> {
+  return defined({
+    name: sensor.name,
+    kind: sensor.kind,
+    kind_name: sensor.kindName,
+    quantity_kind: sensor.quantityKind,
+    unit: sensor.unit,
+    calib: toJson(sensor.calib),
+    meta: toJson(sensor.meta),
+    retention_days: sensor.retentionDays,
+  });
+}
+
+/** The columns that an actuator's draft or change sets; fields it does not name are left out. */
+export function actuatorColumns(actuator: ActuatorDraft | ActuatorChange): Record<string, string | null> {
+  return defined({
+    name: actuator.name,
+    actuator_kind: actuator.actuatorKind,
+    value_type: actuator.valueType,
+    value: actuator.valueJson,
+    meta: toJson(actuator.meta),
+  });
+}
+
+/** Null removes the field. */
+function toJson(json: Json | undefined): string | null | undefined {
+  return json === undefined || json === null ? json : JSON.stringify(json);
+}
+
+function fromJson(text: string | null): Json {
+  return text === null ? null : (JSON.parse(text) as Json);
+}
+
+type Present<T> = { [F in keyof T]?: Exclude<T[F], null> };
+
+/** Leaves out null fields: a field without a value is absent. */
+function present<T extends object>(fields: T): Present<T> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null)) as Present<T>;
+}
+
+function defined<T>(fields: Record<string, T | undefined>): Record<string, T> {
+  return Object.fromEntries(Object.entries(fields).filter((field): field is [string, T] => field[1] !== undefined));
+}

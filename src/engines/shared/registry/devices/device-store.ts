@@ -1,0 +1,375 @@
+// Devices in the registry, with their sensors, actuators and shares.
+import { type Compilable, type Expression, type Selectable, type SqlBool, sql } from 'kysely';
+import type { BatchRange } from '../../../../base/in-batches.ts';
+import type { Json } from '../../../../base/text/json.ts';
+import type { DeviceKey } from '../../../../domain/device-key.ts';
+import type { ActuatorChange, ActuatorDraft } from '../../../../domain/devices/actuator.ts';
+import type { Device, DeviceChange, DeviceDraft, DeviceId } from '../../../../domain/devices/device.ts';
+import type {
+  DeviceListQuery,
+  DeviceStore,
+  ExpectedActuator,
+  ModificationStamp,
+  Share,
+  ShareDirection,
+  ShareOfDevice,
+} from '../../../../domain/devices/device-store.ts';
+import type { SensorChange, SensorDraft, SensorKey } from '../../../../domain/devices/sensor.ts';
+import type { Audience } from '../../../../domain/permissions/permission.ts';
+import type { Visibility } from '../../../../domain/permissions/visibility.ts';
+import type { ScopeSet } from '../../../../domain/scopes.ts';
+import type { UserKey } from '../../../../domain/users/user.ts';
+import { audienceCondition, callerOf } from '../conditions/audience.ts';
+import { deviceConditions, orderOf, searchConditions } from '../conditions/device-filter.ts';
+import { withinTime } from '../conditions/time-guard.ts';
+import type { Registry } from '../registry.ts';
+import type { EntryType } from '../sql-dialect.ts';
+import type { DeviceTable } from '../tables.ts';
+import { actuatorColumns, sensorColumns, toDevice } from './device-rows.ts';
+
+export class SqlDeviceStore implements DeviceStore {
+  readonly #registry: Registry;
+
+  constructor(registry: Registry) {
+    this.#registry = registry;
+  }
+
+  async find(id: DeviceId): Promise<Device | undefined> {
+    const rows = await this.#devices().where('device.id', '=', id).execute();
+    return (await this.#withParts(rows))[0];
+  }
+
+  async listKeys({ audience, filter, search, order, limit, offset }: DeviceListQuery): Promise<DeviceKey[]> {
+    // Selects keys first: skipped entries are counted in an index without reading their rows.
+    const page = this.#db
+      .selectFrom('device')
+      .select('device.key')
+      .where(this.#conditions({ audience, filter, search }))
+      .orderBy(orderOf(this.#registry.dialect, order, filter))
+      .offset(offset)
+      // SQL counts rows in 64 bits; a limit beyond that is no limit. SQLite has no OFFSET without LIMIT.
+      .limit(Math.min(limit ?? Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER));
+    return (await this.#registry.search(page, callerOf(audience))).map(({ key }) => key as DeviceKey);
+  }
+
+  async listByKeys(keys: readonly DeviceKey[]): Promise<Device[]> {
+    if (keys.length === 0) return [];
+    const found = await this.#withParts(await this.#devices().where('device.key', 'in', keys).execute());
+    const byKey = new Map(found.map((device) => [device.key, device]));
+    return keys.flatMap((key) => byKey.get(key) ?? []);
+  }
+
+  async countParts(keys: readonly DeviceKey[], max: number): Promise<number[]> {
+    if (keys.length === 0) return [];
+    const upTo = (table: 'sensor' | 'actuator') => sql<number>`(SELECT count(*) FROM
+      (SELECT 1 FROM ${sql.table(table)} WHERE device = device.key LIMIT ${max}) AS part)`;
+    const counted = this.#db.selectFrom('device').select(['device.key']).where('device.key', 'in', keys);
+    const rows = await counted.select(sql<number>`${upTo('sensor')} + ${upTo('actuator')}`.as('parts')).execute();
+    const byKey = new Map(rows.map(({ key, parts }) => [key, parts]));
+    return keys.map((key) => byKey.get(key) ?? 0);
+  }
+
+  async listKeysOfGateway(
+    gateway: string,
+    { audience, after, limit, offset }: BatchRange & { readonly audience: Audience },
+  ): Promise<{ readonly key: DeviceKey }[]> {
+    const ofGateway = this.#db.selectFrom('device').select('device.key').where('device.gateway_id', '=', gateway);
+    const behind = ofGateway.where('device.key', '>', after);
+    const visible = behind.where(withinTime('device')).where(audienceCondition('device', audience));
+    const page = visible.orderBy('device.key').limit(limit).offset(offset);
+    return this.#registry.search(page, callerOf(audience));
+  }
+
+  async listKeysByIds(ids: readonly DeviceId[]): Promise<DeviceKey[]> {
+    if (ids.length === 0) return [];
+    const rows = await this.#db.selectFrom('device').select(['id', 'key']).where('id', 'in', ids).execute();
+    const byId = new Map(rows.map(({ id, key }) => [id, key]));
+    return ids.flatMap((id) => byId.get(id) ?? []);
+  }
+
+  async count(query: Pick<DeviceListQuery, 'audience' | 'filter' | 'search'>): Promise<number> {
+    const counted = this.#db
+      .selectFrom('device')
+      .select(sql<number>`count(*)`.as('count'))
+      .where(this.#conditions(query));
+    const [row] = await this.#registry.search(counted, callerOf(query.audience));
+    return row?.count ?? 0;
+  }
+
+  async create(draft: DeviceDraft & { visibility: Visibility }, owner: UserKey, atMs: number): Promise<void> {
+    const { id, sensors, actuators, ...fields } = draft;
+    const insert = this.#db.insertInto('device').values({
+      ...(toColumns(fields) as { visibility: string }),
+      id,
+      owner,
+      date_created: atMs,
+      date_modified: atMs,
+    });
+    const device = sql<number>`(SELECT key FROM device WHERE id = ${id})`;
+    const sensorRows = sensors.map((draft) => ({ ...sensorColumns(draft), id: draft.id }));
+    const actuatorRows = actuators.map((draft) => ({ ...actuatorColumns(draft), id: draft.id }));
+    await this.#registry.write([
+      insert,
+      ...this.#insertParts(device, { table: 'sensor', columns: columnsOfSensor, rows: sensorRows }),
+      ...this.#insertParts(device, { table: 'actuator', columns: columnsOfActuator, rows: actuatorRows }),
+    ]);
+  }
+
+  async update(stamp: ModificationStamp, change: DeviceChange): Promise<void> {
+    await this.#registry.write([this.#mark(stamp, toColumns(change))]);
+  }
+
+  async remove(device: DeviceKey): Promise<void> {
+    const purge = sql`INSERT INTO purge (sensor) SELECT key FROM sensor WHERE device = ${device}`;
+    const parts = (['share', 'handover', 'drop_log', 'actuator', 'sensor'] as const).map((table) =>
+      this.#db.deleteFrom(table).where('device', '=', device),
+    );
+    await this.#registry.write(
+      [{ compile: () => purge.compile(this.#db) }, ...parts, this.#db.deleteFrom('device').where('key', '=', device)],
+      { purge: true },
+    );
+  }
+
+  async putSensor(stamp: ModificationStamp, draft: SensorDraft): Promise<void> {
+    await this.#registry.write([this.#insertSensor(sql.lit(stamp.device), draft), this.#mark(stamp)]);
+  }
+
+  async updateSensor(stamp: ModificationStamp, sensor: SensorKey, change: SensorChange): Promise<void> {
+    const columns = sensorColumns(change);
+    const update = this.#db.updateTable('sensor').set(columns).where('key', '=', sensor);
+    await this.#registry.write([...(isEmpty(columns) ? [] : [update]), this.#mark(stamp)]);
+  }
+
+  async removeSensor(stamp: ModificationStamp, sensor: SensorKey): Promise<void> {
+    const remove = this.#db.deleteFrom('sensor').where('key', '=', sensor);
+    await this.#registry.write([this.#purge(sensor), remove, this.#mark(stamp)], { purge: true });
+  }
+
+  async putActuator(stamp: ModificationStamp, draft: ActuatorDraft, expected: ExpectedActuator): Promise<boolean> {
+    const put = this.#insertActuator(sql.lit(stamp.device), draft, expected);
+    const others = sql<SqlBool>`EXISTS (SELECT 1 FROM actuator WHERE device = ${stamp.device} AND id = ${draft.id}
+      AND NOT ${isAsSeen(expected)})`;
+    // Marked first, because afterwards the actuator is no longer as expected.
+    const [, changed] = await this.#registry.write([this.#mark(stamp).where(sql<SqlBool>`NOT ${others}`), put]);
+    return changed === 1;
+  }
+
+  async updateActuator(
+    stamp: ModificationStamp,
+    actuator: number,
+    change: ActuatorChange,
+    expected: ExpectedActuator,
+  ): Promise<boolean> {
+    const columns = actuatorColumns(change);
+    const update = this.#db.updateTable('actuator').set(columns).where('key', '=', actuator).where(isAsSeen(expected));
+    const isThere = sql<SqlBool>`EXISTS (SELECT 1 FROM actuator WHERE key = ${actuator} AND ${isAsSeen(expected)})`;
+    // Marked first, because afterwards the actuator is no longer as expected.
+    const marked = this.#mark(stamp).where(isThere);
+    const [changed] = await this.#registry.write([marked, ...(isEmpty(columns) ? [] : [update])], {
+      fence: stamp.fence,
+    });
+    return changed === 1;
+  }
+
+  async removeActuator(stamp: ModificationStamp, actuator: number): Promise<void> {
+    await this.#registry.write([this.#db.deleteFrom('actuator').where('key', '=', actuator), this.#mark(stamp)]);
+  }
+
+  async listShares(device: DeviceKey): Promise<Share[]> {
+    return this.#db
+      .selectFrom('share')
+      .innerJoin('user', 'user.key', 'share.user')
+      .select(['user.username', 'share.scopes'])
+      .where('share.device', '=', device)
+      .orderBy('user.username')
+      .execute();
+  }
+
+  async listSharesOf(
+    direction: ShareDirection,
+    { limit, offset }: { readonly limit: number; readonly offset: number },
+  ): Promise<ShareOfDevice[]> {
+    const rows = await this.#sharesOf(direction)
+      .innerJoin('user as owner', 'owner.key', 'device.owner')
+      .innerJoin('user as holder', 'holder.key', 'share.user')
+      .leftJoin('user as giver', 'giver.key', 'share.given_by')
+      .select(['device.id as device', 'device.name as deviceName', 'owner.username as owner', 'share.scopes'])
+      .select(['holder.username as username', 'giver.username as givenBy'])
+      .orderBy('device.key')
+      .orderBy('holder.username')
+      .limit(limit)
+      .offset(offset)
+      .execute();
+    return rows.map(({ deviceName, givenBy, ...row }) => ({
+      ...row,
+      ...(deviceName === null ? {} : { deviceName }),
+      ...(givenBy === null ? {} : { givenBy }),
+    }));
+  }
+
+  async countSharesOf(direction: ShareDirection): Promise<number> {
+    const counted = this.#sharesOf(direction).select(sql<number>`count(*)`.as('count'));
+    return (await counted.executeTakeFirstOrThrow()).count;
+  }
+
+  async findGiver(device: DeviceKey, user: UserKey): Promise<string | undefined> {
+    const share = this.#db.selectFrom('share').innerJoin('user', 'user.key', 'share.given_by').select('user.username');
+    const row = await share.where('share.device', '=', device).where('share.user', '=', user).executeTakeFirst();
+    return row?.username;
+  }
+
+  async putShare(device: DeviceKey, user: UserKey, share: { scopes: ScopeSet; givenBy: UserKey }): Promise<void> {
+    const columns = { scopes: share.scopes, given_by: share.givenBy };
+    const insert = this.#db.insertInto('share').values({ device, user, ...columns });
+    await this.#registry.write([
+      insert.onConflict((conflict) => conflict.columns(['device', 'user']).doUpdateSet(columns)),
+    ]);
+  }
+
+  async removeShare(device: DeviceKey, user: UserKey): Promise<void> {
+    await this.#registry.write([this.#db.deleteFrom('share').where('device', '=', device).where('user', '=', user)]);
+  }
+
+  get #db() {
+    return this.#registry.read;
+  }
+
+  #devices() {
+    return this.#db
+      .selectFrom('device')
+      .innerJoin('user', 'user.key', 'device.owner')
+      .selectAll('device')
+      .select('user.username as owner_name');
+  }
+
+  #sharesOf(direction: ShareDirection) {
+    const shares = this.#db.selectFrom('share').innerJoin('device', 'device.key', 'share.device');
+    if ('ownedBy' in direction) return shares.where('device.owner', '=', direction.ownedBy);
+    return shares.where('share.user', '=', direction.sharedWith);
+  }
+
+  #conditions({
+    audience,
+    filter,
+    search = {},
+  }: Pick<DeviceListQuery, 'audience' | 'filter' | 'search'>): Expression<SqlBool> {
+    return sql.join(
+      [
+        withinTime('device'),
+        audienceCondition('device', audience),
+        ...deviceConditions(filter, this.#registry.dialect),
+        ...searchConditions(search, this.#registry.dialect),
+      ],
+      sql` AND `,
+    ) as unknown as Expression<SqlBool>;
+  }
+
+  async #withParts(rows: (Selectable<DeviceTable> & { owner_name: string })[]): Promise<Device[]> {
+    const keys = rows.map((row) => row.key);
+    if (keys.length === 0) return [];
+    const of = <T extends { device: number }>(parts: T[]) => Map.groupBy(parts, (part) => part.device);
+    const sensors = of(
+      await this.#db.selectFrom('sensor').selectAll().where('device', 'in', keys).orderBy('key').execute(),
+    );
+    const actuators = of(
+      await this.#db.selectFrom('actuator').selectAll().where('device', 'in', keys).orderBy('key').execute(),
+    );
+    const shares = of(await this.#db.selectFrom('share').selectAll().where('device', 'in', keys).execute());
+    return rows.map((row) =>
+      toDevice(row, sensors.get(row.key) ?? [], actuators.get(row.key) ?? [], shares.get(row.key) ?? []),
+    );
+  }
+
+  #mark(stamp: ModificationStamp, columns: Record<string, unknown> = {}) {
+    return this.#db
+      .updateTable('device')
+      .set({ ...columns, date_modified: stamp.atMs })
+      .where('key', '=', stamp.device);
+  }
+
+  /** All parts of a new device in one statement: a device may have thousands, and each statement takes a place in the queue. */
+  #insertParts(
+    device: Expression<number>,
+    { table, columns, rows }: { table: 'sensor' | 'actuator'; columns: PartColumns; rows: readonly PartRow[] },
+  ): Compilable[] {
+    if (rows.length === 0) return [];
+    const names = Object.keys(columns);
+    const json = JSON.stringify(rows.map((row) => names.map((name) => row[name] ?? null)));
+    const entries = this.#registry.dialect.rows(sql`${json}`, columns);
+    const insert = sql`INSERT INTO ${sql.table(table)} (device, ${sql.join(names.map((name) => sql.ref(name)))})
+      SELECT ${device}, ${sql.join(names.map((name) => sql.ref(`entry.${name}`)))}
+      FROM ${entries} AS entry ORDER BY entry.position`;
+    return [{ compile: () => insert.compile(this.#db) }];
+  }
+
+  #insertSensor(device: Expression<number>, draft: SensorDraft): Compilable {
+    const columns = sensorColumns(draft);
+    const insert = this.#db
+      .insertInto('sensor')
+      .values({ ...columns, kind_name: draft.kindName, device, id: draft.id });
+    return insert.onConflict((conflict) =>
+      conflict.columns(['device', 'id']).doUpdateSet({ ...noDescription.sensor, ...columns }),
+    );
+  }
+
+  #insertActuator(device: Expression<number>, draft: ActuatorDraft, expected: ExpectedActuator = {}): Compilable {
+    const columns = actuatorColumns(draft);
+    const insert = this.#db.insertInto('actuator').values({ ...columns, device, id: draft.id });
+    return insert.onConflict((conflict) =>
+      conflict
+        .columns(['device', 'id'])
+        .doUpdateSet({ ...noDescription.actuator, ...columns })
+        .where(isAsSeen(expected)),
+    );
+  }
+
+  #purge(sensor: SensorKey): Compilable {
+    return this.#db.insertInto('purge').values({ sensor });
+  }
+}
+
+type PartRow = Readonly<Record<string, string | number | null>>;
+
+type PartColumns = Readonly<Record<string, EntryType>>;
+
+const columnsOfSensor: PartColumns = {
+  ...{ id: 'text', kind_name: 'text', name: 'text', kind: 'text', quantity_kind: 'text', unit: 'text' },
+  ...{ calib: 'text', meta: 'text', retention_days: 'integer' },
+};
+const columnsOfActuator: PartColumns = {
+  ...{ id: 'text', name: 'text', actuator_kind: 'text', value_type: 'text', value: 'text', meta: 'text' },
+};
+
+// Posting an existing id replaces its whole description (contract 4), so fields that are not given are removed. The
+// datapoints of a sensor, their retention, and the value of an actuator are not part of the description.
+const noDescription = {
+  sensor: { name: null, kind: null, quantity_kind: null, unit: null, calib: null, meta: null },
+  actuator: { name: null, actuator_kind: null, value_type: null, meta: null },
+};
+
+function toColumns(change: DeviceChange): Record<string, unknown> {
+  const columns: Record<string, unknown> = {};
+  const text = (json: Json | undefined) => (json === undefined ? null : JSON.stringify(json));
+  if ('gatewayId' in change) columns['gateway_id'] = change.gatewayId ?? null;
+  if ('name' in change) columns['name'] = change.name ?? null;
+  if ('domain' in change) columns['domain'] = change.domain ?? null;
+  if (change.visibility !== undefined) columns['visibility'] = change.visibility;
+  if ('location' in change) columns['location'] = text(change.location);
+  if ('meta' in change) columns['meta'] = text(change.meta);
+  if ('retentionDays' in change) columns['retention_days'] = change.retentionDays ?? null;
+  if ('deployed' in change) columns['deployed'] = change.deployed === undefined ? null : Number(change.deployed);
+  return columns;
+}
+
+/** SQL has no update without columns. */
+function isEmpty(columns: object): boolean {
+  return Object.keys(columns).length === 0;
+}
+
+/** True while the actuator has the value and type that the caller has seen. */
+function isAsSeen({ valueType, valueJson }: ExpectedActuator): Expression<SqlBool> {
+  const conditions = [sql<SqlBool>`1 = 1`];
+  if (valueType !== undefined) conditions.push(sql`actuator.value_type IS NOT DISTINCT FROM ${valueType}`);
+  if (valueJson !== undefined) conditions.push(sql`actuator.value IS NOT DISTINCT FROM ${valueJson}`);
+  return sql`(${sql.join(conditions, sql` AND `)})`;
+}
