@@ -130,7 +130,7 @@ export async function startServer(config: Config, overrides: ServerOverrides = {
       clocks,
     });
     const unreadyBecause = () => (closing === undefined ? engine.figures.refusesBecause : 'not taking work');
-    const trouble = () => {
+    const restriction = () => {
       const { fullReason } = domain.storageQuota;
       const noRoom = fullReason && `no room for more datapoints: ${fullReason}`;
       clocks.look();
@@ -148,7 +148,7 @@ export async function startServer(config: Config, overrides: ServerOverrides = {
       ...domain,
       metrics: metrics.registry,
       unreadyBecause,
-      trouble,
+      restriction,
       dashboard: {
         files,
         facts: () => dashboardSettingsOf(config, { guestAccess: domain.permissions.guestAccess, ports }),

@@ -3,14 +3,14 @@
 import { Worker } from 'node:worker_threads';
 import type { AskAnswer, AskerData } from './http-asker.ts';
 
-interface Waiting {
+interface PendingAnswer {
   readonly resolve: (ms: number) => void;
   readonly reject: (error: Error) => void;
 }
 
 export class HttpAsk {
   readonly #asker: Worker;
-  #waiting: Waiting | undefined;
+  #waiting: PendingAnswer | undefined;
 
   constructor(port: number, headers: Readonly<Record<string, string>> = {}) {
     const workerData: AskerData = { port, headers };

@@ -134,7 +134,7 @@ export class RateLimitedLog implements Log {
   }
 }
 
-/** A clock that was set back ends the window too: else nothing would be written until it has come to the time before. */
+/** True also where the clock was set back: otherwise nothing would be logged until it reaches its earlier time again. */
 function isOver({ windowStartMs }: Kind, nowMs: number): boolean {
   return nowMs >= windowStartMs + limits.logWindowMs || nowMs < windowStartMs;
 }

@@ -374,8 +374,8 @@ export const limits = {
   /** Bytes of the texts of one author's messages, about. Beyond: the oldest are deleted; those that wait fail. */
   messagesBytesPerUserMax: 16 * MIB,
   /**
-   * Messages of an author after which the three bounds above are applied again; and bytes of their texts after which
-   * they are.
+   * The three bounds above are applied to an author once that many messages have been added since the last time, or
+   * messages with that many bytes of text.
    */
   messagesTrimmedAt: 500,
   messagesTrimmedBytes: 1 * MIB,
@@ -903,7 +903,10 @@ export const limits = {
   duplicateSessionBytesMax: 16 * MIB,
   /** Sessions whose coming or going is stored with one publish. Beyond: with the next. */
   duplicateChangesMax: 100,
-  /** Publishes after which the stored fingerprints are trimmed, where they take more bytes than this and twice those needed. */
+  /**
+   * Publishes between two looks at the stored fingerprints. They are trimmed where they take more than
+   * `duplicateDiskBytesMin` and more than twice the bytes that are still needed.
+   */
   duplicateTrimmedAt: 65_536,
   duplicateDiskBytesMin: 1 * MIB,
   /** Bytes of fingerprints in one row, about; and rows trimmed in one commit. */

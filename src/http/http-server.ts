@@ -74,7 +74,7 @@ export interface HttpParts {
   /** Why no work is accepted; undefined while it is. */
   readonly unreadyBecause: () => string | undefined;
   /** A condition that restricts the service without stopping it; undefined: none. */
-  readonly trouble: () => string | undefined;
+  readonly restriction: () => string | undefined;
   readonly dashboard: Dashboard;
 }
 

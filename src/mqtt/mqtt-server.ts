@@ -44,6 +44,7 @@ import { LiveFilters } from './subscribers/live-filters.ts';
 import { SubscriberBacklog } from './subscribers/subscriber-backlog.ts';
 import { UnreadPackets } from './subscribers/unread-packets.ts';
 import { ownTopicsOf } from './topics.ts';
+import { Undecided } from './undecided.ts';
 import { WebSockets } from './websockets.ts';
 
 export interface MqttParts
@@ -84,9 +85,8 @@ export class MqttServer {
   readonly #webSockets: WebSockets;
   readonly counts: MqttCounts = { connections: 0, slowCut: 0 };
   #stopFollowing: () => void = () => {};
-  /** Number of publishes whose outcome (stored, dropped, relayed) is not known yet. */
-  #deciding = 0;
-  #decidedWaiters: (() => void)[] = [];
+  /** Publishes of which it is not known yet whether they are stored, dropped or relayed. */
+  readonly #undecided = new Undecided();
 
   constructor(parts: MqttParts) {
     this.#parts = parts;
@@ -172,7 +172,7 @@ export class MqttServer {
 
   /** Resolves when all published messages are stored or dropped, and have been delivered. */
   async idle(): Promise<void> {
-    await this.#decided();
+    await this.#undecided.idle();
     await this.#parts.writer.idle();
     await this.#delivery.idle();
     await this.#parts.drops.idle();
@@ -258,10 +258,8 @@ export class MqttServer {
       ...this.#parts,
       sessionOf: (client) => this.sessions.of(client),
       callerOf: (client) => this.#callerOf(client),
-      begun: () => {
-        this.#deciding += 1;
-      },
-      ended: () => this.#ended(),
+      begun: () => this.#undecided.begin(),
+      ended: () => this.#undecided.end(),
       failed: (session, error) => this.#noteUnstored(session, error),
     });
   }
@@ -302,34 +300,24 @@ export class MqttServer {
       return;
     }
     if (session !== undefined) this.#parts.presence.noteActivity(session, this.#parts.gateways.peek(session.clientId));
-    this.#deciding += 1;
+    this.#undecided.begin();
     // A will arrives after its connection has closed, when its client id may belong to another client.
     const isWill = session === undefined || (packet as Will).user !== undefined;
     (isWill ? this.#publishWill(packet, session) : this.#publish(session, packet)).then(
       () => {
         done();
-        this.#ended();
+        this.#undecided.end();
       },
       (error: Error) => {
         this.#noteUnstored(session, error);
         done(error);
-        this.#ended();
+        this.#undecided.end();
       },
     );
   }
 
   #noteUnstored(session: ClientSession | undefined, error: Error): void {
     this.#parts.log.warn({ client: session?.clientId, reason: error.message }, 'a message could not be stored');
-  }
-
-  #ended(): void {
-    this.#deciding -= 1;
-    if (this.#deciding === 0) for (const resume of this.#decidedWaiters.splice(0)) resume();
-  }
-
-  #decided(): Promise<void> {
-    if (this.#deciding === 0) return Promise.resolve();
-    return new Promise((resolve) => this.#decidedWaiters.push(resolve));
   }
 
   /** Stores, drops or relays a message. Afterwards the broker only acknowledges it (`take`), unless QoS 2 is relayed. */

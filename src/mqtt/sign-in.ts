@@ -26,8 +26,8 @@ import { addressOf } from './proxy/client-address.ts';
 import { ClientSession, type Sessions, type SignedIn } from './sessions.ts';
 import { SessionReplay } from './subscribers/replay.ts';
 
-/** Stored sessions, as sign-in needs them. */
-export type StoredSessions = Pick<
+/** What signing in needs of the port of stored sessions. */
+export type SignInSessions = Pick<
   MqttSessions,
   | 'findSessionOwner'
   | 'sessionOwner'
@@ -51,7 +51,7 @@ export interface SignInParts {
   readonly clientIds: ClientIds;
   readonly presence: Presence;
   readonly sessions: Sessions;
-  readonly stored: StoredSessions;
+  readonly stored: SignInSessions;
   readonly clock: Clock;
   /** Called when the connection of a session has ended. */
   readonly onGone: (session: ClientSession) => void;

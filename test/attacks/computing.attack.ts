@@ -117,7 +117,7 @@ export const attacks: readonly Attack[] = [
     name: 'has fifty rules about twenty sensors of three hundred devices, and sends datapoints of all of them at once',
     against: 'computing',
     by: 'user',
-    metBy: 'rules are parsed once for all their devices, in pieces, by who evaluates them (domain/notifications/watching/rule-index.ts)', // biome-ignore format: one line
+    metBy: 'rules are parsed once for all their devices, in pieces, by who evaluates them (domain/notifications/watching/rule-entry.ts)', // biome-ignore format: one line
     prepare: async (target) => {
       const headers = { ...json, authorization: `Bearer ${target.userToken}` };
       const post = async (path: string, body: object) => {

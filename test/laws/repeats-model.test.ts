@@ -48,7 +48,7 @@ interface Known {
   goneMsMax: number;
 }
 
-class Place {
+class RestartedDetector {
   readonly clock = new TurnedClock(1.8e12);
   readonly #database: DatabaseSync;
   readonly #sessions: readonly Known[] = users.map(() => ({
@@ -188,7 +188,7 @@ test('what is remembered of publishes equals the model', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 80, size: 'max' }), async (steps) => {
       database.exec('DELETE FROM log; DELETE FROM mqtt_fingerprint');
-      const place = new Place(database);
+      const place = new RestartedDetector(database);
       for (const [kind, ...rest] of steps) {
         if (kind === 'pass') place.clock.advance(rest[0] as number);
         else await (place[kind] as (...args: unknown[]) => void | Promise<void>)(...rest);

@@ -23,7 +23,7 @@ import { properties } from '../support/properties.ts';
 class Broken extends Error {}
 
 /** A registry in memory, whose next unit may be made to break off before its last statement. */
-class Place {
+class BreakableRegistry {
   readonly database: DatabaseSync;
   readonly registry: Registry;
   breaksOff = false;
@@ -76,7 +76,7 @@ const steps = fc.array(
 test('counters equal a recount after any changes, and after units that broke off', async () => {
   await fc.assert(
     fc.asyncProperty(steps, async (all) => {
-      const place = new Place(await migratedInMemory());
+      const place = new BreakableRegistry(await migratedInMemory());
       const { registry, database } = place;
       const users = new SqlUserStore(registry);
       for (const name of ['a', 'b', 'newOwner']) {

@@ -17,25 +17,25 @@ export const api = createClient<paths>({
   fetch: fetchWithToken,
 });
 
-interface Outcome<T> {
+interface ApiAnswer<T> {
   readonly data?: T;
   readonly error?: unknown;
   readonly response: Response;
 }
 
 /** The body of a successful answer. @throws ApiProblem */
-export async function call<T>(sent: Promise<Outcome<T>>): Promise<T> {
+export async function call<T>(sent: Promise<ApiAnswer<T>>): Promise<T> {
   return (await callWithHeaders(sent)).data;
 }
 
 /** A page of a list, and how many entries all pages have together. @throws ApiProblem */
-export async function callPage<T>(sent: Promise<Outcome<T>>): Promise<{ readonly page: T; readonly total: number }> {
+export async function callPage<T>(sent: Promise<ApiAnswer<T>>): Promise<{ readonly page: T; readonly total: number }> {
   const { data, response } = await callWithHeaders(sent);
   return { page: data, total: Number(response.headers.get('x-total-count') ?? 0) };
 }
 
 async function callWithHeaders<T>(
-  sent: Promise<Outcome<T>>,
+  sent: Promise<ApiAnswer<T>>,
 ): Promise<{ readonly data: T; readonly response: Response }> {
   const { data, error, response } = await sent;
   if (!response.ok) throw ApiProblem.from(response, error);

@@ -5,7 +5,7 @@ import { limits } from '../../config/limits.ts';
 import type { Caller } from './caller.ts';
 import type { FairShare } from './fair-share.ts';
 
-interface Waiting {
+interface QueuedWork {
   /** Called with true when it is its turn. */
   readonly resolve: (isTurn: boolean) => void;
   readonly isGone: (() => boolean) | undefined;
@@ -17,7 +17,7 @@ export class FairQueue {
   readonly #atOnceMax: number;
   readonly #waitMsMax: number | undefined;
   /** Waiting work by caller; the first caller is next. */
-  readonly #waiting = new Map<Caller, Waiting[]>();
+  readonly #waiting = new Map<Caller, QueuedWork[]>();
   #running = 0;
   #sweptAtMs = Number.NEGATIVE_INFINITY;
 
@@ -47,7 +47,7 @@ export class FairQueue {
     return new Promise<boolean>((resolve) => {
       const ms = this.#waitMsMax;
       const timer = ms === undefined ? undefined : setTimeout(() => this.#drop(caller, waiting), ms).unref();
-      const waiting: Waiting = { resolve, isGone, timer };
+      const waiting: QueuedWork = { resolve, isGone, timer };
       const ofCaller = this.#waiting.get(caller);
       if (ofCaller === undefined) this.#waiting.set(caller, [waiting]);
       else ofCaller.push(waiting);
@@ -84,7 +84,7 @@ export class FairQueue {
   }
 
   /** Turns work away that waits. */
-  #drop(caller: Caller, waiting: Waiting): void {
+  #drop(caller: Caller, waiting: QueuedWork): void {
     const ofCaller = this.#waiting.get(caller);
     const index = ofCaller?.indexOf(waiting) ?? -1;
     if (ofCaller === undefined || index < 0) return;

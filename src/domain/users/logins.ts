@@ -70,8 +70,8 @@ export class Logins {
     await this.#assertNotSlowed(origin);
     const asker = { caller: this.#callers.ofAddress(login.address), isGone: login.isGone };
     return this.#passwords.inTurn(asker, async () => {
-      // Of many that wait with the same login one takes a hash, and its success lets in the others. A failure lets nobody
-      // know anything: each that is wrong takes a hash of its own (decision 32).
+      // Another attempt with the same login may have succeeded while this one waited: then it needs no hash of its own. A
+      // failure is not shared: it would tell that somebody else has tried the same wrong password (decision 32).
       if (user !== undefined && this.#isRemembered(memory)) return user;
       await this.#assertNotSlowed(origin);
       const right = await this.#passwords.verify(login.password, user?.passwordHash);

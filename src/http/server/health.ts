@@ -18,7 +18,7 @@ export function registerHealth(
     /** Why no work is accepted; undefined while it is. */
     readonly unreadyBecause: () => string | undefined;
     /** A condition that restricts the service without stopping it; undefined: none. */
-    readonly trouble: () => string | undefined;
+    readonly restriction: () => string | undefined;
   },
 ): void {
   const tags = ['Service'];
@@ -47,7 +47,7 @@ export function registerHealth(
     },
     (_request, reply) => {
       const status = parts.unreadyBecause();
-      if (status === undefined) return { status: parts.trouble() ?? 'ok' };
+      if (status === undefined) return { status: parts.restriction() ?? 'ok' };
       return reply.code(503).header('retry-after', '5').send({ status });
     },
   );

@@ -47,7 +47,7 @@ suite('a session', () => {
     await renew(cookie, 200);
   });
 
-  test('is good for nothing but renewal', async () => {
+  test('is good for nothing but a new token', async () => {
     const cookie = cookieOf(await signIn('owner'));
     const secret = cookie.split('=')[1] ?? '';
     await server.call('owner', 'POST', '/devices', { json: { id: 'mine' } });

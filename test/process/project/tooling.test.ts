@@ -138,8 +138,8 @@ const allowed: readonly Omit<Breach, 'rule'>[] = [
 
 suite('the check of the floors', () => {
   let folder: string;
-  let untouched: Verdict;
-  let planted: Verdict;
+  let untouched: CheckResult;
+  let planted: CheckResult;
 
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'dundun-floors-'));
@@ -192,7 +192,7 @@ suite('the check of patterns', () => {
   after(() => rm(folder, { recursive: true, force: true }));
 
   /** What the check says of one file with this in it. */
-  async function check(source: string): Promise<Verdict> {
+  async function check(source: string): Promise<CheckResult> {
     await writeFile(join(folder, 'planted.ts'), source);
     const args = [join(root, 'scripts/check-patterns.ts'), folder];
     return new Promise((done) => {
@@ -230,9 +230,9 @@ suite('the check of patterns', () => {
   });
 });
 
-type Verdict = { readonly exitCode: number; readonly output: string };
+type CheckResult = { readonly exitCode: number; readonly output: string };
 
-function cruise(folder: string): Promise<Verdict> {
+function cruise(folder: string): Promise<CheckResult> {
   const program = join(root, 'node_modules/dependency-cruiser/bin/dependency-cruiser.mjs');
   return new Promise((done) => {
     execFile(process.execPath, [program, 'src', 'test', 'dashboard/src'], { cwd: folder }, (error, stdout, stderr) => {
@@ -243,7 +243,7 @@ function cruise(folder: string): Promise<Verdict> {
 }
 
 /** The checker writes `error <rule>: <file> → <imported>`; a cycle goes on over further lines. */
-function rulesBrokenBy(file: string, { output }: Verdict): string[] {
+function rulesBrokenBy(file: string, { output }: CheckResult): string[] {
   const told = output.matchAll(/^ *error (?<rule>[\w-]+): (?<from>\S+)/gm);
   return [...told].filter(({ groups }) => groups?.from === file).map(({ groups }) => groups?.rule ?? '');
 }

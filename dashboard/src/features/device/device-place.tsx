@@ -10,7 +10,7 @@ import { MapView } from '../../shared/map/map-view.tsx';
 import { useStrings } from '../../strings/strings.ts';
 import classes from './section.module.css';
 
-interface Place {
+interface Position {
   readonly latitude: number;
   readonly longitude: number;
 }
@@ -21,7 +21,7 @@ export function DevicePlace({ device, rights }: { readonly device: Device; reado
   const change = useDeviceChange(device.id);
   const { latitude, longitude } = device.location ?? {};
   const place = latitude === undefined || longitude === undefined ? undefined : { latitude, longitude };
-  const move = (to: Place, undo?: () => void) => {
+  const move = (to: Position, undo?: () => void) => {
     const params = { path: { device: device.id } };
     void change({
       change: (known) => ({ ...known, location: to }),
@@ -30,7 +30,7 @@ export function DevicePlace({ device, rights }: { readonly device: Device; reado
       ...(undo === undefined ? {} : { undo }),
     });
   };
-  const moveWithUndo = (to: Place) => move(to, place === undefined ? undefined : () => move(place));
+  const moveWithUndo = (to: Position) => move(to, place === undefined ? undefined : () => move(place));
   if (place === undefined && !rights.mayUpdate) return null;
   const label = device.name || device.id;
   const unplaced = isSetting ? words.placePress : words.placeNone;
@@ -52,7 +52,7 @@ export function DevicePlace({ device, rights }: { readonly device: Device; reado
         <MapView
           height={300}
           markers={[{ id: device.id, ...place, label }]}
-          {...(rights.mayUpdate ? { onMove: (_id: string, to: Place) => moveWithUndo(to) } : {})}
+          {...(rights.mayUpdate ? { onMove: (_id: string, to: Position) => moveWithUndo(to) } : {})}
         />
       )}
       {rights.mayUpdate && (place !== undefined || isSetting) && (
@@ -63,8 +63,8 @@ export function DevicePlace({ device, rights }: { readonly device: Device; reado
 }
 
 interface CoordinatesProps {
-  readonly place: Place | undefined;
-  readonly onSave: (place: Place) => void;
+  readonly place: Position | undefined;
+  readonly onSave: (place: Position) => void;
 }
 
 function Coordinates({ place, onSave }: CoordinatesProps) {

@@ -11,7 +11,7 @@ import type { ChartSeries } from '../../shared/chart/chart-series.ts';
 import { ProblemNotice } from '../../shared/page/problem-notice.tsx';
 import { Section } from '../../shared/page/section.tsx';
 import { useStrings } from '../../strings/strings.ts';
-import { type ChartSpan, chartSpans, type Place, type ProjectSearch } from './project-search.ts';
+import { type ChartSpan, chartSpans, type ProjectSearch, type SensorRef } from './project-search.ts';
 import classes from './projects.module.css';
 
 interface JointChartProps {
@@ -55,7 +55,7 @@ export function JointChart({ project, devices, search }: JointChartProps) {
           maxValues={limits.chartSeriesMax}
           data={optionsOf(devices)}
           value={shown.map((place) => JSON.stringify(place))}
-          onChange={(chosen) => change({ sensors: chosen.map((text) => JSON.parse(text) as Place) })}
+          onChange={(chosen) => change({ sensors: chosen.map((text) => JSON.parse(text) as SensorRef) })}
         />
         <SegmentedControl
           size="sm"
@@ -85,7 +85,7 @@ export function JointChart({ project, devices, search }: JointChartProps) {
   );
 }
 
-function questionOf(places: readonly Place[], fromMs: number) {
+function questionOf(places: readonly SensorRef[], fromMs: number) {
   return {
     devices: [...new Set(places.map(([device]) => device))],
     sensors: [...new Set(places.map(([, sensor]) => sensor))],
@@ -94,8 +94,8 @@ function questionOf(places: readonly Place[], fromMs: number) {
 }
 
 /** Of each device the first sensor that gives numbers, so that there is something to see. */
-function firstSensors(devices: readonly Device[]): readonly Place[] {
-  return devices.flatMap(({ id, sensors }): Place[] => {
+function firstSensors(devices: readonly Device[]): readonly SensorRef[] {
+  return devices.flatMap(({ id, sensors }): SensorRef[] => {
     const first = sensors.find(({ last_value }) => typeof last_value?.value === 'number');
     return first === undefined ? [] : [[id, first.id]];
   });
@@ -111,7 +111,7 @@ function optionsOf(devices: readonly Device[]) {
   }));
 }
 
-function wordsOf([device, sensor]: Place, devices: readonly Device[]): { label: string; unit: string | undefined } {
+function wordsOf([device, sensor]: SensorRef, devices: readonly Device[]): { label: string; unit: string | undefined } {
   const found = devices.find(({ id }) => id === device);
   const { name, unit } = found?.sensors.find(({ id }) => id === sensor) ?? {};
   return { label: `${name || sensor} · ${found?.name || device}`, unit };

@@ -20,7 +20,7 @@ import { Section } from '../page/section.tsx';
 import { toasts } from '../page/toasts.tsx';
 import { browserOf } from './browser-name.ts';
 
-type Session = Schemas['Session'];
+type SignIn = Schemas['Session'];
 
 export const sessionsQuery = (user: string) =>
   queryOptions({
@@ -99,7 +99,7 @@ function useLeave(): () => Promise<void> {
 }
 
 interface SessionRowProps {
-  readonly record: Session;
+  readonly record: SignIn;
   readonly user: string;
   readonly isOwn: boolean;
 }
@@ -164,7 +164,7 @@ function SessionRow({ record, user, isOwn }: SessionRowProps) {
   );
 }
 
-function nameOf({ user_agent: agent = '' }: Session, { signIns }: Strings): string {
+function nameOf({ user_agent: agent = '' }: SignIn, { signIns }: Strings): string {
   const { browser, system } = browserOf(agent);
   // What names no browser we know, such as a program, is shown as it names itself.
   if (browser === undefined) return agent.slice(0, 60) || signIns.unknown;

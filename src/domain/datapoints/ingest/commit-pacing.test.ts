@@ -8,7 +8,7 @@ import { CommitPacing } from './commit-pacing.ts';
 const bounds = limits.commitPacing;
 const commitTakesMs = 1;
 
-interface Outcome {
+interface Rates {
   readonly commitsPerS: number;
   readonly datapointsPerS: number;
 }
@@ -21,7 +21,7 @@ async function run(
   seconds: number,
   arrivals: (nowMs: number, answered: number) => number,
   isPaced = true,
-): Promise<Outcome> {
+): Promise<Rates> {
   let nowMs = 1_000;
   const time = {
     now: () => nowMs,

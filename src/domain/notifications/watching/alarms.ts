@@ -6,7 +6,7 @@ import { Schedule } from '../../../base/time/schedule.ts';
 import { limits } from '../../../config/limits.ts';
 import type { DeviceId } from '../../devices/device.ts';
 import { dueMs } from '../rules/firing.ts';
-import type { RuleEntry } from './rule-index.ts';
+import type { RuleEntry } from './rule-entry.ts';
 
 /** The time at which a rule must evaluate a device has come. */
 export interface Alarm {

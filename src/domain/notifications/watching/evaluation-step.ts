@@ -8,7 +8,8 @@ import type { Sensor, SensorId, SensorKey } from '../../devices/sensor.ts';
 import type { Fence } from '../../ports/coordination.ts';
 import type { Actor, UserKey } from '../../users/user.ts';
 import type { Lookup } from '../rules/expression-evaluation.ts';
-import type { RuleEntry, SensorRules, SortedRules } from './rule-index.ts';
+import type { RuleEntry } from './rule-entry.ts';
+import type { SensorRules, SortedRules } from './sorted-rules.ts';
 import type { RecordedFiring, RecordedMemory } from './watch-store.ts';
 
 /** A sensor whose values rules need. */

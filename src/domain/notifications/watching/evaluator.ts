@@ -2,21 +2,17 @@
 // asks the permission function whether the author may see the device now (I6). The rules in memory change before the
 // results are stored: after a failed step the caller must load the rules again.
 
-import { entryBytes, heapBytes } from '../../../base/memory/heap-bytes.ts';
-import { LruCache } from '../../../base/memory/lru-cache.ts';
 import type { ClockWatch } from '../../../base/time/clock-watch.ts';
 import { WorkPieces } from '../../../base/time/next-loop-turn.ts';
 import { limits } from '../../../config/limits.ts';
-import type { StoredValue } from '../../datapoints/datapoint.ts';
 import type { Reading } from '../../datapoints/ingest/reading.ts';
 import { calibrate } from '../../devices/calibration.ts';
 import type { Device, DeviceId } from '../../devices/device.ts';
 import type { DeviceDirectory } from '../../devices/device-directory.ts';
-import type { SensorId, SensorKey } from '../../devices/sensor.ts';
+import type { SensorId } from '../../devices/sensor.ts';
 import type { Permissions } from '../../permissions/permission.ts';
 import type { Fence } from '../../ports/coordination.ts';
 import type { Series } from '../../ports/series.ts';
-import { remembered } from '../../remembered.ts';
 import { scope } from '../../scopes.ts';
 import type { Actor } from '../../users/user.ts';
 import type { Users } from '../../users/users.ts';
@@ -37,8 +33,10 @@ import {
 import type { NotificationId } from '../rules/notification.ts';
 import type { Rule } from '../rules/rule.ts';
 import type { Alarm, Alarms } from './alarms.ts';
-import { EvaluationStep, WatchedDevice, type WatchedSensor } from './evaluation-step.ts';
-import type { RuleEntry, RuleIndex, SortedRules } from './rule-index.ts';
+import { EvaluationStep, type WatchedDevice, type WatchedSensor } from './evaluation-step.ts';
+import type { RuleEntry } from './rule-entry.ts';
+import type { RuleIndex } from './rule-index.ts';
+import { StepLoading } from './step-loading.ts';
 import type { SeenPush } from './watch-queue.ts';
 import type { RecordedFiring, WatchStore } from './watch-store.ts';
 
@@ -57,22 +55,13 @@ export class Evaluator {
   readonly #series: Pick<Series, 'latest' | 'latestUpTo'>;
   readonly #directory: DeviceDirectory;
   readonly #permissions: Permissions;
-  readonly #users: Users;
   readonly #messages: MessageBuilder;
   readonly #counters: NotificationCounters;
   readonly #clock: ClockWatch;
   readonly #oldMs: number;
   readonly #alarms: Alarms;
   readonly #outbox: Pick<Outbox, 'wakeFor'>;
-  /** Devices of earlier steps; not used again where the device or its rules have changed. */
-  readonly #watchedDevices = new WeakMap<SortedRules, WatchedDevice>();
-  /** Last values of sensors that rules need; sensors without a value are not in it. */
-  readonly #values = new LruCache<SensorKey, StoredValue>({
-    weightMax: limits.watchValueBytesMax,
-    pool: remembered,
-    weigh: (value) => entryBytes + heapBytes(value),
-  });
-
+  readonly #loading: StepLoading;
   constructor(parts: {
     readonly index: RuleIndex;
     readonly watchStore: WatchStore;
@@ -93,18 +82,18 @@ export class Evaluator {
     this.#series = parts.series;
     this.#directory = parts.directory;
     this.#permissions = parts.permissions;
-    this.#users = parts.users;
     this.#messages = parts.messages;
     this.#counters = parts.counters;
     this.#clock = parts.clocks;
     this.#oldMs = parts.oldHours === 0 ? Number.POSITIVE_INFINITY : parts.oldHours * 3_600_000;
     this.#alarms = parts.alarms;
     this.#outbox = parts.outbox;
+    this.#loading = new StepLoading(parts);
   }
 
   /** Drops the last values: call when rules need other sensors, or the position has changed. */
   forgetValues(): void {
-    this.#values.clear();
+    this.#loading.forgetValues();
   }
 
   /** Evaluates pushes in order of arrival with the rules of their devices, and stores the results. */
@@ -113,7 +102,7 @@ export class Evaluator {
     this.#clock.look();
     // Last values up to this seq are read from the store.
     const upToSeq = Math.max(seenSeq, (pushes[0]?.firstSeq ?? 0) - 1);
-    await this.#load(step, pushes, upToSeq);
+    await this.#loading.load(step, pushes, upToSeq);
     for (const push of pushes) {
       const watch = step.watches.get(push.sensor.key);
       // A removed sensor, or a new one with its id, is not in the map.
@@ -130,8 +119,7 @@ export class Evaluator {
         watch.rules.updateThrottled(push.receivedMs);
       }
     }
-    for (const { sensor, value } of step.moved) this.#values.set(sensor.key, value as StoredValue);
-    step.releaseValues();
+    this.#loading.keepValues(step);
     const last = pushes.at(-1);
     if (last !== undefined && (step.hasResults || isPositionDue)) {
       await this.#record(step, Math.max(seenSeq, last.firstSeq + last.readings.length - 1));
@@ -152,7 +140,7 @@ export class Evaluator {
     const step = new EvaluationStep(fence);
     for (const { entry, device: id } of due) {
       const device = { id };
-      await this.#load(step, [{ device }], upToSeq);
+      await this.#loading.load(step, [{ device }], upToSeq);
       this.#evaluateRule(step, { entry, device: id, watched: step.watchedDevices.get(id), untilMs: this.#clock.now() });
       if (step.needsPause) await this.#pause(step);
     }
@@ -257,59 +245,6 @@ export class Evaluator {
     if (!entry.hasMemory && !mayFire(entry.rule, entry.ruleState, { atMs, lookup, time: this.#clock })) return;
     this.#evaluateRule(step, { entry, device, watched, datapoint: { seq, sensor: sensor.id, atMs, lookup } });
     this.#alarms.arrange(entry, device);
-  }
-
-  /** Loads for each device of the step its rules, their authors and the last values of its sensors. */
-  async #load(step: EvaluationStep, pushes: readonly Pick<SeenPush, 'device'>[], upToSeq: number): Promise<void> {
-    for (const { device: asked } of pushes) {
-      if (step.watchedDevices.has(asked.id)) continue;
-      if (step.pieces.isOver) await step.pieces.next();
-      for (const _ of this.#index.parse(asked.id)) if (step.pieces.isOver) await step.pieces.next();
-      const rules = this.#index.of(asked.id);
-      const isKnown = rules?.authors.every((author) => step.actors.has(author)) === true;
-      if (rules !== undefined && !isKnown) await this.#loadAuthors(step, rules);
-      const device = rules && (this.#directory.peek(asked.id) ?? (await this.#directory.find(asked.id)));
-      if (rules === undefined || device === undefined) {
-        step.watchedDevices.set(asked.id, undefined);
-        continue;
-      }
-      const missing = this.#addDevice(step, device, rules);
-      if (missing.length > 0) await this.#readValues(missing, { upToSeq, pieces: step.pieces });
-    }
-    // What is evaluated is a piece of its own: a step with few rules takes one turn.
-    step.pieces.begin();
-  }
-
-  async #loadAuthors(step: EvaluationStep, { authors }: SortedRules): Promise<void> {
-    for (const author of authors) {
-      if (step.actors.has(author)) continue;
-      const user = await this.#users.findByKey(author);
-      step.actors.set(author, user && this.#users.actorOf(user));
-    }
-  }
-
-  /** Adds a device to the step, with the last values in memory. @returns the sensors whose last value must be read. */
-  #addDevice(step: EvaluationStep, device: Device, rules: SortedRules): readonly WatchedSensor[] {
-    let watched = this.#watchedDevices.get(rules);
-    if (watched === undefined || !watched.isOf(device, rules)) {
-      watched = new WatchedDevice(device, rules);
-      this.#watchedDevices.set(rules, watched);
-    }
-    step.addDevice(watched);
-    for (const watch of watched.watches) watch.value = this.#values.get(watch.sensor.key);
-    return watched.watches.filter(({ value }) => value === undefined);
-  }
-
-  async #readValues(
-    watches: readonly WatchedSensor[],
-    { upToSeq, pieces }: { readonly upToSeq: number; readonly pieces: WorkPieces },
-  ): Promise<void> {
-    for (const watch of watches) {
-      if (pieces.isOver) await pieces.next();
-      const { key } = watch.sensor;
-      watch.value = (await this.#series.latestUpTo(key, upToSeq))?.value;
-      if (watch.value !== undefined) this.#values.set(key, watch.value);
-    }
   }
 
   /** Evaluates one rule for a datapoint or for time that has passed; adds firings and the new state to the step. */

@@ -4,192 +4,19 @@
 // and their order by sensor by `sortedRuleBytesMax`, beyond which the oldest are dropped and computed again when
 // needed.
 import { FairBudget } from '../../../base/memory/fair-budget.ts';
-import { entryBytes, textHeapBytes } from '../../../base/memory/heap-bytes.ts';
 import { Refusal } from '../../../base/refusal.ts';
 import { limits } from '../../../config/limits.ts';
 import type { DeviceId } from '../../devices/device.ts';
 import type { SensorId } from '../../devices/sensor.ts';
 import { remembered } from '../../remembered.ts';
 import type { UserKey } from '../../users/user.ts';
-import type { Expression } from '../rules/expression.ts';
-import { isInNoFireRange, type NoFireRange, noFireRangeOf } from '../rules/expression-evaluation.ts';
-import { newDeviceState, parseDeviceState, type RuleDeviceState, type RuleState } from '../rules/firing.ts';
-import type { JsonObject, NotificationFields, NotificationId } from '../rules/notification.ts';
-import { type Rule, toRule } from '../rules/rule.ts';
+import type { NotificationId } from '../rules/notification.ts';
+import type { Rule } from '../rules/rule.ts';
 import type { RuleWeight } from '../rules/rule-changes.ts';
+import { RuleEntry } from './rule-entry.ts';
+import { parsedBytesOf, weightOf } from './rule-weight.ts';
+import { SortedRules } from './sorted-rules.ts';
 import type { WatchedRule } from './watch-store.ts';
-
-/** An active rule and its state. */
-export class RuleEntry {
-  readonly record: WatchedRule;
-  /** Its memory, in bytes, about. */
-  readonly weight: number;
-  readonly ruleState: RuleState;
-  timesSent: number;
-  /** Datapoints up to this seq are ignored. */
-  afterSeq: number;
-  /** True when it was removed from the index. */
-  isGone = false;
-  /** Number of devices in whose `SortedRules` this rule is. Its parsed form is counted while there are any. */
-  sortedFor = 0;
-  #rule: Rule | undefined;
-  #hasMemory: boolean | undefined;
-  // Undefined for most rules, because there may be hundreds of thousands.
-  #memories: Map<DeviceId, RuleDeviceState> | undefined;
-  /** By device: the time of its alarm. */
-  #alarmsMs: Map<DeviceId, number> | undefined;
-
-  constructor(record: WatchedRule) {
-    this.record = record;
-    this.weight = weightOf(record);
-    this.ruleState = { lastFiredMs: record.lastFiredMs, lastFiredElapsedMs: undefined };
-    this.timesSent = record.timesSent;
-    this.afterSeq = record.afterSeq;
-    if (record.memories.length > 0)
-      this.#memories = new Map(record.memories.map(({ device, memory }) => [device, parseDeviceState(memory)]));
-  }
-
-  get rule(): Rule {
-    this.#rule ??= toRule(fieldsOf(this.record));
-    return this.#rule;
-  }
-
-  /** Drops the parsed form to free memory; `rule` parses again. */
-  forgetParsed(): void {
-    this.#rule = undefined;
-  }
-
-  /** True when earlier datapoints influence the evaluation of later ones. */
-  get hasMemory(): boolean {
-    this.#hasMemory ??= remembers(this.rule);
-    return this.#hasMemory;
-  }
-
-  /**
-   * Until when throttling prevents firings. Only for rules without state, because a rule with state needs each
-   * datapoint.
-   */
-  get throttledUntilMs(): number {
-    const { lastFiredMs } = this.ruleState;
-    const { throttlingMs } = this.rule;
-    const isThrottled = !this.hasMemory && lastFiredMs !== undefined && throttlingMs > 0;
-    return isThrottled ? lastFiredMs + throttlingMs : Number.NEGATIVE_INFINITY;
-  }
-
-  /** Plans an alarm; false where one is planned for that time or earlier. */
-  planAlarm(device: DeviceId, atMs: number): boolean {
-    const planned = this.#alarmsMs?.get(device);
-    if (planned !== undefined && planned <= atMs) return false;
-    this.#alarmsMs ??= new Map();
-    this.#alarmsMs.set(device, atMs);
-    return true;
-  }
-
-  alarmTaken(device: DeviceId): void {
-    this.#alarmsMs?.delete(device);
-  }
-
-  memoryOf(device: DeviceId): RuleDeviceState {
-    if (!this.hasMemory) return newDeviceState();
-    this.#memories ??= new Map();
-    let memory = this.#memories.get(device);
-    if (memory === undefined) {
-      memory = newDeviceState();
-      this.#memories.set(device, memory);
-    }
-    return memory;
-  }
-}
-
-function fieldsOf({ conditionJson, actionJson, throttlingS, expiresMs, extras }: WatchedRule): NotificationFields {
-  return {
-    condition: JSON.parse(conditionJson) as JsonObject,
-    action: JSON.parse(actionJson) as JsonObject,
-    status: 'active',
-    throttlingS,
-    ...extras,
-    ...(expiresMs === undefined ? {} : { expiresMs }),
-  };
-}
-
-function remembers({ rearm, forMs, silenceMs, recoveryMessage }: Rule): boolean {
-  return rearm !== undefined || forMs > 0 || silenceMs !== undefined || recoveryMessage !== undefined;
-}
-
-/** The rules that the datapoints of one sensor concern. */
-export class SensorRules {
-  readonly entries: RuleEntry[] = [];
-  /** No rule fires between these times, in milliseconds since 1970 UTC; may end before the real end of throttling. */
-  #throttledFromMs = Number.POSITIVE_INFINITY;
-  #throttledUntilMs = Number.NEGATIVE_INFINITY;
-  readonly #sensor: SensorId;
-  /** Undefined: not computed yet. Null: a number alone does not decide. */
-  #noFireRange: NoFireRange | null | undefined;
-
-  constructor(sensor: SensorId) {
-    this.#sensor = sensor;
-  }
-
-  /** Whether throttling keeps all rules from firing; not before the last firing, where the clock was set back. */
-  isThrottled(atMs: number): boolean {
-    return atMs < this.#throttledUntilMs && atMs >= this.#throttledFromMs;
-  }
-
-  /** Computes what `isThrottled` says; call after all rules were evaluated for a datapoint. */
-  updateThrottled(atMs: number): void {
-    let untilMs = Number.POSITIVE_INFINITY;
-    let fromMs = Number.NEGATIVE_INFINITY;
-    for (const { throttledUntilMs, ruleState } of this.entries) {
-      untilMs = Math.min(untilMs, throttledUntilMs);
-      fromMs = Math.max(fromMs, ruleState.lastFiredMs ?? fromMs);
-      if (untilMs > atMs) continue;
-      // One rule that is not throttled decides: its datapoints must be evaluated.
-      untilMs = Number.NEGATIVE_INFINITY;
-      break;
-    }
-    this.#throttledFromMs = fromMs;
-    this.#throttledUntilMs = untilMs;
-  }
-
-  /** True where no rule can fire or change its state at this value. */
-  cannotFireAt(value: number): boolean {
-    if (this.#noFireRange === undefined) this.#noFireRange = this.#findNoFireRange() ?? null;
-    return this.#noFireRange !== null && isInNoFireRange(value, this.#noFireRange);
-  }
-
-  #findNoFireRange(): NoFireRange | undefined {
-    const expressions: Expression[] = [];
-    for (const { hasMemory, rule } of this.entries) {
-      if (hasMemory) return undefined;
-      if (rule.expression !== undefined) expressions.push(rule.expression);
-    }
-    return noFireRangeOf(expressions, this.#sensor);
-  }
-}
-
-/** The rules of one device, by the sensors whose datapoints they are evaluated for. */
-export class SortedRules {
-  /** By sensor. A sensor whose value is only read, but triggers no rule, has no `entries`. */
-  readonly bySensor: ReadonlyMap<SensorId, SensorRules>;
-  readonly authors: readonly UserKey[];
-  /** True where time alone may make one of the rules fire. */
-  readonly hasTimes: boolean;
-
-  constructor(entries: ReadonlySet<RuleEntry>) {
-    this.bySensor = sortBySensor(entries);
-    this.authors = [...new Set([...entries].map(({ record }) => record.author))];
-    this.hasTimes = [...entries].some(({ record }) => record.hasTimes);
-  }
-}
-
-function sortBySensor(entries: ReadonlySet<RuleEntry>): ReadonlyMap<SensorId, SensorRules> {
-  const bySensor = new Map<SensorId, SensorRules>();
-  for (const entry of entries) {
-    for (const sensor of entry.rule.values) if (!bySensor.has(sensor)) bySensor.set(sensor, new SensorRules(sensor));
-    for (const sensor of entry.rule.sensors) bySensor.get(sensor)?.entries.push(entry);
-  }
-  return bySensor;
-}
 
 /** The rules of one device as the index holds them. */
 interface DeviceRules {
@@ -204,52 +31,10 @@ interface DeviceRules {
   parsed: Set<RuleEntry>;
 }
 
-/** Measured bytes of memory of a rule without its texts and devices. */
-const ruleBytes = 400;
-/** Measured bytes of memory for each device of a rule. */
-const ruleDeviceBytes = 300;
 /** Measured bytes of memory for each sensor in `SortedRules`. */
 const sortedSensorBytes = 300;
 /** Bytes of a rule in `SortedRules`, with its place in the set of parsed rules. */
 const sortedEntryBytes = 64;
-/** Measured bytes of memory of a rule's state for one device; and for one of its sensors that may fall silent. */
-const deviceStateBytes = 500;
-const silentSensorBytes = 128;
-/**
- * Estimated bytes for each character of a parsed condition; and for each character beyond `longConditionChars`, which
- * in the worst case are short ids of sensors. Long conditions count as if they were always parsed.
- */
-const parsedBytesEach = 4;
-const longConditionChars = 1024;
-const longConditionBytesEach = 12;
-
-function weightOf(rule: RuleWeight): number {
-  const { devices, conditionJson, actionJson, extras } = rule;
-  const { hysteresis = '', recoveryMessage = '', forS = 0, silenceS } = extras;
-  const texts = [conditionJson, actionJson, hysteresis, recoveryMessage];
-  const textBytes = texts.reduce((sum, text) => sum + textHeapBytes(text), longConditionBytes(conditionJson));
-  const hasState = hysteresis !== '' || recoveryMessage !== '' || forS > 0 || silenceS !== undefined;
-  const silentBytes = silenceS === undefined ? 0 : sensorsIn(rule) * silentSensorBytes;
-  const deviceBytes = ruleDeviceBytes + (hasState ? deviceStateBytes : 0) + silentBytes;
-  // A rule with state is parsed when it is loaded, and stays parsed.
-  const parsedBytes = hasState ? parsedBytesEach * (conditionJson.length + entryBytes) : 0;
-  return ruleBytes + textBytes + parsedBytes + devices.length * deviceBytes;
-}
-
-function longConditionBytes(conditionJson: string): number {
-  return Math.max(0, conditionJson.length - longConditionChars) * longConditionBytesEach;
-}
-
-/** The number of sensors of a device that the rule watches, whether the device has them or not. */
-function sensorsIn({ conditionJson, actionJson, extras }: RuleWeight): number {
-  const condition = JSON.parse(conditionJson) as JsonObject;
-  const action = JSON.parse(actionJson) as JsonObject;
-  return toRule({ condition, action, status: 'active', throttlingS: 0, ...extras }).sensors.length;
-}
-
-function parsedBytesOf({ record: { conditionJson } }: RuleEntry): number {
-  return parsedBytesEach * (conditionJson.length + entryBytes) + longConditionBytes(conditionJson);
-}
 
 export class RuleIndex {
   readonly #devices = new Map<DeviceId, DeviceRules>();
@@ -379,7 +164,7 @@ export class RuleIndex {
     rules.sortedBytes = bytes;
     rules.parsed = new Set(rules.entries);
     for (const entry of rules.parsed) {
-      if (entry.sortedFor === 0) this.#sortedBytes += parsedBytesOf(entry);
+      if (entry.sortedFor === 0) this.#sortedBytes += parsedBytesOf(entry.record);
       entry.sortedFor += 1;
     }
     this.#sorted.delete(rules);
@@ -390,7 +175,7 @@ export class RuleIndex {
     for (const entry of parsed) {
       entry.sortedFor -= 1;
       if (entry.sortedFor > 0) continue;
-      this.#sortedBytes -= parsedBytesOf(entry);
+      this.#sortedBytes -= parsedBytesOf(entry.record);
       entry.forgetParsed();
     }
   }

@@ -10,7 +10,7 @@ import { type AgeClocks, trusted } from '../../../base/time/clock-watch.ts';
 import { limits } from '../../../config/limits.ts';
 import type {
   BrokerIdentity,
-  MqttSessions as MqttSessionsPort,
+  MqttSessions,
   PacketClient,
   QueueRecipient,
   RetainedCandidate,
@@ -31,7 +31,7 @@ import { MqttWrites } from './mqtt-writes.ts';
 import { MqttExpiry } from './sessions/mqtt-expiry.ts';
 import { MqttIncoming } from './sessions/mqtt-incoming.ts';
 import { MqttOutgoing } from './sessions/mqtt-outgoing.ts';
-import { MqttSessions, type SessionRules } from './sessions/mqtt-sessions.ts';
+import { type SessionRules, StoredSessions } from './sessions/stored-sessions.ts';
 
 export interface MqttPersistenceOptions {
   readonly writer: Pick<DatabaseWriter, 'write'>;
@@ -52,12 +52,12 @@ export interface MqttPersistenceOptions {
   readonly log?: Log;
 }
 
-export class SqliteMqttPersistence implements MqttSessionsPort {
+export class SqliteMqttPersistence implements MqttSessions {
   readonly #reader: DatabaseSync;
   readonly #reads: MqttReads;
   readonly #writes: MqttWrites;
   readonly #usage: MqttUsage;
-  readonly #sessions: MqttSessions;
+  readonly #sessions: StoredSessions;
   readonly #outgoing: MqttOutgoing;
   readonly #incoming: MqttIncoming;
   readonly #wills: MqttWills;
@@ -77,7 +77,7 @@ export class SqliteMqttPersistence implements MqttSessionsPort {
     this.#reads = new MqttReads(reader);
     this.#writes = new MqttWrites(writer);
     this.#usage = new MqttUsage(quotas);
-    this.#sessions = new MqttSessions(this.#writes, { matchesForm, mayReceive, isInUse, expiryMsOf }, this.#usage);
+    this.#sessions = new StoredSessions(this.#writes, { matchesForm, mayReceive, isInUse, expiryMsOf }, this.#usage);
     this.#usage.onChange = () => {
       this.#usageTimer = setTimeout(() => void this.#writeUsage(), limits.mqttUsageLagMsMax).unref();
     };

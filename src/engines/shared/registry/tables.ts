@@ -147,9 +147,9 @@ export interface RefreshSessionTable {
   password_version: number;
   date_created: number;
   last_used: number;
-  /** When it ends unless it is used before. */
+  /** When it ends unless it is used again; each use moves this on. */
   expires: number;
-  /** When it ends however much it is used. */
+  /** When it ends even if it has been used until then. */
   ends: number;
   agent: string | null;
   address: string | null;

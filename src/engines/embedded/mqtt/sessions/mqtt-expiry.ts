@@ -5,10 +5,10 @@
 import type { Log } from '../../../../base/log.ts';
 import type { AgeClocks } from '../../../../base/time/clock-watch.ts';
 import { limits } from '../../../../config/limits.ts';
-import type { MqttSessions } from './mqtt-sessions.ts';
+import type { StoredSessions } from './stored-sessions.ts';
 
 export class MqttExpiry {
-  readonly #sessions: Pick<MqttSessions, 'endExpired'>;
+  readonly #sessions: Pick<StoredSessions, 'endExpired'>;
   readonly #clock: AgeClocks;
   readonly #log: Log | undefined;
   #timer: NodeJS.Timeout | undefined;
@@ -18,7 +18,7 @@ export class MqttExpiry {
   #isClosed = false;
 
   constructor(parts: {
-    readonly sessions: Pick<MqttSessions, 'endExpired'>;
+    readonly sessions: Pick<StoredSessions, 'endExpired'>;
     readonly clock: AgeClocks;
     readonly log: Log | undefined;
   }) {

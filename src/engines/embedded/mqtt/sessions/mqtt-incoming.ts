@@ -9,7 +9,7 @@ import type { MqttReads } from '../mqtt-reads.ts';
 import { type MqttUsage, messageCost } from '../mqtt-usage.ts';
 import type { MqttWrites } from '../mqtt-writes.ts';
 import type { StoredSession } from './mqtt-session.ts';
-import type { MqttSessions } from './mqtt-sessions.ts';
+import type { StoredSessions } from './stored-sessions.ts';
 
 /**
  * A single object: it is thrown for each new message, and making an error takes longer than the rest of the look-up.
@@ -19,14 +19,14 @@ const nothingAwaits = new Error('No message awaits PUBREL under this packet id.'
 export class MqttIncoming {
   readonly #writes: MqttWrites;
   readonly #reads: MqttReads;
-  readonly #sessions: MqttSessions;
+  readonly #sessions: StoredSessions;
   readonly #usage: MqttUsage;
   readonly #ofCleanSessions = new WeakMap<PacketClient, Set<number>>();
 
   constructor(parts: {
     readonly writes: MqttWrites;
     readonly reads: MqttReads;
-    readonly sessions: MqttSessions;
+    readonly sessions: StoredSessions;
     readonly usage: MqttUsage;
   }) {
     this.#writes = parts.writes;

@@ -16,12 +16,12 @@ import type { MqttReads } from '../mqtt-reads.ts';
 import { type MqttUsage, messageCost } from '../mqtt-usage.ts';
 import type { MqttWrites } from '../mqtt-writes.ts';
 import { rowsOf, type StoredSession } from './mqtt-session.ts';
-import type { MqttSessions } from './mqtt-sessions.ts';
+import type { StoredSessions } from './stored-sessions.ts';
 
 export class MqttOutgoing {
   readonly #writes: MqttWrites;
   readonly #reads: MqttReads;
-  readonly #sessions: MqttSessions;
+  readonly #sessions: StoredSessions;
   readonly #usage: MqttUsage;
   #broker: BrokerIdentity = { id: '', counter: 0 };
   #lastMessage = 0;
@@ -35,7 +35,7 @@ export class MqttOutgoing {
   constructor(parts: {
     readonly writes: MqttWrites;
     readonly reads: MqttReads;
-    readonly sessions: MqttSessions;
+    readonly sessions: StoredSessions;
     readonly usage: MqttUsage;
   }) {
     this.#writes = parts.writes;

@@ -25,7 +25,7 @@ export interface SessionRules extends SubscriptionRules {
   readonly expiryMsOf: (user: UserKey | undefined) => number | undefined;
 }
 
-export class MqttSessions {
+export class StoredSessions {
   readonly #writes: MqttWrites;
   readonly #rules: SessionRules;
   readonly #usage: MqttUsage;
