@@ -7,7 +7,7 @@ export interface CsvRecord {
   /** The line of the text on which it begins, from 1. */
   readonly line: number;
   readonly fields: readonly string[];
-  /** What is wrong with it. */
+  /** Why the record is refused; undefined where it is sound. */
   readonly fault?: string;
 }
 

@@ -45,7 +45,7 @@ export const refusals = {
   404: problem('There is no such record.'),
 };
 
-/** What a route that stores something may answer besides. */
+/** Further answers of routes that store something. */
 export const overload = {
   413: problem('Larger than a bound.'),
   415: problem('The body is neither `application/json` nor, where it is taken, `text/plain`; or it is not UTF-8.'),

@@ -84,7 +84,7 @@ export class Tokens {
     return this.#notLater(claims);
   }
 
-  /** Refuses what was issued while the clock was ahead: by the right one it would be good for longer than was meant. */
+  /** Refuses a token that was issued while the clock was ahead, because it would be valid for longer than intended. */
   #notLater(claims: Claims): Claims {
     if (claims.issuedS * 1000 <= this.#clock.now() + limits.clockDifferenceMsMax) return claims;
     throw new Refusal('unauthenticated', 'The token was issued while the clock was wrong. Get a new one.');

@@ -25,7 +25,7 @@ type StoredFingerprints = Pick<CommitLog, 'listFingerprints' | 'trimFingerprints
 export interface DuplicateDetectorParts {
   readonly clock: Clock;
   readonly stored: StoredFingerprints;
-  /** How many bytes a user's sessions may take: what is remembered of their publishes takes no more. */
+  /** Bytes that a user's sessions may take. The fingerprints of their publishes are bounded by the same number. */
   readonly sessionBytesMaxOf: (user: UserKey) => number;
 }
 
@@ -37,7 +37,7 @@ export class DuplicateDetector {
   readonly #waiters = new Map<string, DuplicateWaiter[]>();
   /** Sessions whose clients have come or gone, which is stored with the next publishes. Bounded as sessions are. */
   readonly #changed = new Set<RememberedSession>();
-  /** Publishes stored since what is on disk was trimmed. */
+  /** Publishes stored since the fingerprints on disk were last trimmed. */
   #untrimmed = 0;
   #isTrimming = false;
 
@@ -118,8 +118,8 @@ export class DuplicateDetector {
   }
 
   /**
-   * Loads what was stored before the start. Sessions whose clients were there when the service ended count as gone since
-   * now, because it was not them who went.
+   * Loads the fingerprints that were stored before the start. The hour of sessions whose clients were connected when the
+   * service ended begins now, because the service went away, and not they.
    */
   async restore(): Promise<void> {
     const sessions = this.#sessions;
@@ -145,14 +145,14 @@ export class DuplicateDetector {
     void this.trim();
   }
 
-  /** Deletes from the disk what is remembered no more, where it takes much more than the rest. */
+  /** Deletes fingerprints from the disk that are no longer remembered, once they take more than those that are. */
   async trim(): Promise<void> {
     if (this.#isTrimming) return;
     this.#isTrimming = true;
     this.#untrimmed = 0;
     const words = publishWords * this.#table.count + sessionWords * this.#sessions.size;
     const bytesMax = limits.duplicateDiskBytesMin + 2 * 4 * words;
-    // One record of each is enough: those that are retained are added at the end, and what comes later is in the log.
+    // Each fingerprint is kept once: the engine adds the kept ones at the end, and later publishes are in the log anyway.
     const kept: KeptRecords = { entries: new Uint8Array(limits.duplicateMemoryMax), gone: new Set() };
     try {
       await this.#parts.stored.trimFingerprints({ bytesMax, retain: (stored) => this.#retained(stored, kept) });
@@ -163,7 +163,7 @@ export class DuplicateDetector {
     }
   }
 
-  /** Of stored records those that are still remembered, each once in a trim. */
+  /** Returns the stored records that are still remembered, without those that this trim has returned before. */
   #retained(words: Uint32Array, kept: KeptRecords): Uint32Array {
     const encoder = new FingerprintEncoder(words.length);
     let session: RememberedSession | undefined;

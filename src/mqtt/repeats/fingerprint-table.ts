@@ -3,7 +3,7 @@
 // one of the session with the most: so nobody can use up what others need (I4).
 import type { RememberedSession } from './remembered-sessions.ts';
 
-/** What is kept of a publish. */
+/** The fingerprint of a publish: session, packet id and a hash of 128 bits in four words. */
 interface TableFingerprint {
   readonly session: RememberedSession;
   readonly packetId: number;

@@ -50,8 +50,8 @@ export class LiveFilters {
 }
 
 /**
- * The guests' part of the memory. One address may hold twice what is free of it, which is two thirds: half of all
- * memory, as much as a single user.
+ * The part of the memory that all guests together may use. A caller may hold twice what is free, so one address gets at
+ * most two thirds of this part: half of all memory.
  */
 const guestShare = 0.75;
 

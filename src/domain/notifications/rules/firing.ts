@@ -157,8 +157,8 @@ export function applyTime(context: FiringContext, untilMs: number): readonly Fir
 }
 
 /**
- * What is measured by time alone (`for`, `silence`) begins anew at this time: after a doubt nobody knows how long it has
- * lasted.
+ * Starts the times of `for` and `silence` again at `atMs`, because while the wall clock was in doubt it was not known how
+ * much time had passed.
  */
 export function beginAnew(memory: RuleDeviceState, atMs: number): void {
   if (memory.since !== undefined && memory.counts !== true) memory.since = { ...memory.since, atMs };

@@ -62,7 +62,7 @@ export class DiskRoom {
     }
   }
 
-  /** @returns false where it is to be tried again. */
+  /** @returns false where the write-ahead log could not be emptied yet; the caller tries again. */
   #tryToEmpty(): boolean {
     try {
       this.#wal.shorten(limits.walLongWaitMs);
@@ -106,7 +106,7 @@ export class DiskRoom {
     try {
       this.#wal.shorten(limits.walWaitMs);
     } catch {
-      // The disk is full for that too. What was moved before that stays so.
+      // The disk is too full for a whole checkpoint. The part that was copied before the error counts.
     }
     return this.#wal.bytes < before;
   }

@@ -159,7 +159,7 @@ function execute(work: Exclude<WriteRequest, { kind: 'seal' | 'close' }>): Commi
 
 /** Why no datapoints can be taken, though other writes go on. */
 function whyRefused(): WriteFailure | undefined {
-  // What was given up is for what makes room.
+  // The space of the reserve is only for writes that make room: removals and sealing.
   if (room.isInUse) return { kind: 'growth', message: 'full' };
   return datapoints.isHeadFull ? whyUnsealed() : undefined;
 }
@@ -213,7 +213,7 @@ const hourly = setInterval(() => sealing.begin(), limits.sealEveryMs);
 
 const shrinking = setInterval(() => {
   try {
-    // Where the disk is full, what was removed is returned to it at once.
+    // While the disk is full, free pages are returned to it at once, not only at rest.
     freeSpace.tend({ isAtRest: isAtRest || room.isInUse });
   } catch (error) {
     reportMaintenanceFailure(error);
@@ -255,7 +255,7 @@ function reportSealingFailure(failure: WriteFailure): void {
 }
 
 function reportFailure(failure: WriteFailure): void {
-  // Tried again with what has become free.
+  // The commit is tried again with the space that this has freed, so nothing is reported.
   if (room.make(failure)) return;
   if (failure.kind === 'storage') state.diskRefused(failure.message);
   report({ outcomes: [{ id: 0, failure }] });

@@ -61,7 +61,7 @@ export function planPlacement(
     const into = chunks[index];
     const next = chunks[index + 1];
     const nextFirst = next?.first ?? Number.POSITIVE_INFINITY;
-    // New datapoints in the gap after a chunk go with those that fell into it.
+    // Up to the next chunk: new datapoints in the gap behind a chunk are written together with those inside its span.
     const to = lowerBound(fresh.at, nextFirst, from, fresh.count);
     if (into !== undefined && ms <= into.last) {
       const behind = chunks.slice(index + 1).reduce((sum, { count }) => sum + count, 0);

@@ -1,5 +1,5 @@
 // Loads the stored sessions at start, row by row, so that nothing else is held in memory meanwhile. Called by
-// mqtt-sessions.ts alone.
+// stored-sessions.ts alone.
 
 import type { DatabaseSync } from 'node:sqlite';
 import { limits } from '../../../../config/limits.ts';

@@ -76,8 +76,8 @@ export class SqlDropStore implements DropStore {
       .limit(2)
       .execute();
     if (most === undefined) return 0;
-    // Down to the number of the next owner; at least a tenth, because two owners with equal numbers would otherwise be
-    // counted anew at each drop.
+    // Removes as many as the owner has more than the next one; at least a tenth, because between two owners with equal
+    // numbers each drop would otherwise count all rows again.
     const removable = Math.max(most.count - (next?.count ?? 0), Math.ceil(most.count / 10));
     const oldest = db
       .selectFrom('drop_log')
