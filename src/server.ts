@@ -134,7 +134,11 @@ export async function startServer(config: Config, overrides: ServerOverrides = {
       const { fullReason } = domain.storageQuota;
       const noRoom = fullReason && `no room for more datapoints: ${fullReason}`;
       clocks.look();
-      const sentences = [noRoom, clocks.describe()].filter((sentence) => sentence !== undefined);
+      const lost =
+        engine.figures.lossesByDamage === 0
+          ? undefined
+          : 'acknowledged writes were lost by damage on the disk: `dundun check` says which';
+      const sentences = [noRoom, lost, clocks.describe()].filter((sentence) => sentence !== undefined);
       return sentences.length === 0 ? undefined : sentences.join('; ');
     };
     const files = await (overrides.readDashboard ?? readBuiltDashboard)();

@@ -16,8 +16,9 @@ export async function check(given: string | undefined, options: Options): Promis
   const path = given ?? config.dataDir;
   try {
     if (options.forgetDamaged) {
-      const { parts, datapoints } = await maintenance.forgetDamaged(path);
-      console.error(`${path}: forgot ${parts} damaged chunks and rows, of ${datapoints} datapoints.`);
+      const { parts, datapoints, losses } = await maintenance.forgetDamaged(path);
+      const lost = losses === 0 ? '' : `, and ${losses} losses by a damaged write-ahead log`;
+      console.error(`${path}: forgot ${parts} damaged chunks and rows, of ${datapoints} datapoints${lost}.`);
     }
     const reports = await lookInto(path);
     const count = countFindings(reports);

@@ -716,6 +716,14 @@ export const limits = {
   headTextCharsMax: 16 * MIB,
   /** Damaged log rows that are logged one by one. Beyond: only their number is logged. */
   damagedRowsLogged: 20,
+  /**
+   * Losses by a damaged write-ahead log that are remembered until an operator forgets them. Beyond: they are only logged
+   * when they are found.
+   */
+  damagedWalsMax: 20,
+  /** Copies of such logs that are kept, and bytes of one. Beyond: no copy. */
+  damagedWalCopiesMax: 2,
+  damagedWalCopyBytesMax: 80 * MIB,
   /** Milliseconds for which a connection waits while another process writes. Beyond: the write is refused. */
   databaseBusyMs: 10_000,
   /** Milliseconds between two test writes to a refusing disk. */

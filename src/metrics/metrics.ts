@@ -238,6 +238,14 @@ export class Metrics {
 
 function watchStorage(figures: EngineFigures, registers: Registry[]): void {
   new Gauge({
+    name: 'dundun_storage_losses',
+    help: 'Times at which acknowledged writes were lost by damage on the disk, until `dundun check --forget-damaged`.',
+    registers,
+    collect() {
+      this.set(figures.lossesByDamage);
+    },
+  });
+  new Gauge({
     name: 'dundun_storage_refuses',
     help: '1 while the disk refuses to write, or datapoints are refused because they cannot be compressed; else 0.',
     registers,

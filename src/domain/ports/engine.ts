@@ -33,6 +33,8 @@ export interface EngineFigures {
   readonly refusedWrites: number;
   /** Datapoints in the log that have not been sealed. */
   readonly logDatapoints: number;
+  /** Times at which acknowledged writes were lost by damage on the disk, until an operator has forgotten them. */
+  readonly lossesByDamage: number;
   readonly reads: ReadCounts;
 }
 

@@ -92,5 +92,10 @@ export interface Maintenance {
    * Removes data that cannot be read any more. @throws Refusal `conflict` where it is a backup, or of another
    * version.
    */
-  forgetDamaged(data: DataLocation): Promise<{ readonly parts: number; readonly datapoints: number }>;
+  forgetDamaged(data: DataLocation): Promise<{
+    readonly parts: number;
+    readonly datapoints: number;
+    /** Losses that were told until now. */
+    readonly losses: number;
+  }>;
 }

@@ -12,6 +12,7 @@ import type { RegistryStores } from '../../domain/ports/registry-stores.ts';
 import type { Registry } from '../shared/registry/registry.ts';
 import type { LocalCoordination } from './coordination/local-coordination.ts';
 import { measureUsage } from './database/data-usage.ts';
+import { describeWalDamage, listWalDamages } from './database/wal/wal-damages.ts';
 import type { Head } from './head/head.ts';
 import type { SqliteCommitLog } from './log/commit-log.ts';
 import { SqliteMqttPersistence } from './mqtt/mqtt-persistence.ts';
@@ -23,6 +24,8 @@ interface EmbeddedParts {
   readonly clock: Clock;
   readonly log: Log | undefined;
   readonly folder: string;
+  /** Sentences on damage that was put right at this start. */
+  readonly mended: readonly string[];
   readonly stores: RegistryStores;
   readonly registry: Registry;
   readonly commitLog: SqliteCommitLog;
@@ -47,11 +50,16 @@ export class EmbeddedEngine implements Engine {
   readonly #clock: Clock;
   readonly #log: Log | undefined;
   readonly #folder: string;
+  readonly #mended: readonly string[];
+  #walDamages: number;
   readonly #head: Head;
   readonly #close: () => Promise<void>;
 
   constructor(parts: EmbeddedParts) {
     const { writer, head } = parts;
+    this.#mended = parts.mended;
+    this.#walDamages = listWalDamages(parts.folder).length;
+    const walDamages = () => this.#walDamages;
     this.stores = parts.stores;
     this.registry = parts.registry;
     this.commitLog = parts.commitLog;
@@ -68,6 +76,9 @@ export class EmbeddedEngine implements Engine {
       },
       get logDatapoints() {
         return head.rows;
+      },
+      get lossesByDamage() {
+        return walDamages();
       },
       reads: parts.series.reads,
     };
@@ -95,6 +106,8 @@ export class EmbeddedEngine implements Engine {
     const { rows, textChars } = this.#head;
     const unsealedBytes = rows * limits.sealedRowBytes + textChars * limits.sealedCharBytes;
     const { isReserveInUse } = this.writer;
+    // `dundun check --forget-damaged` may have run beside the service.
+    this.#walDamages = listWalDamages(this.#folder).length;
     return { ...(await measureUsage(this.#folder, this.reader)), unsealedBytes, isReserveInUse };
   }
 
@@ -107,7 +120,8 @@ export class EmbeddedEngine implements Engine {
     if (onFailure !== undefined) this.writer.onFailure = onFailure;
     if (onDamaged === undefined) return;
     this.writer.onDamaged = onDamaged;
-    for (const what of this.commitLog.damage) onDamaged(what);
+    const losses = listWalDamages(this.#folder).map(describeWalDamage);
+    for (const what of [...this.#mended, ...losses, ...this.commitLog.damage]) onDamaged(what);
   }
 
   close(): Promise<void> {

@@ -21,6 +21,7 @@ import { lockFolder, unusable } from './database/folder-lock.ts';
 import { migrate } from './database/migrate.ts';
 import { assertNotNewer } from './database/open-data.ts';
 import { sqliteDialect } from './database/sql-dialect.ts';
+import { secureWal, secureWalIfUnused } from './database/wal/secure-wal.ts';
 import { EmbeddedEngine } from './embedded-engine.ts';
 import { Head } from './head/head.ts';
 import { HeadLastSeen } from './head/head-last-seen.ts';
@@ -59,6 +60,7 @@ async function openOnce(folder: string, { clock = systemClock, log }: OpenOption
   const unlock = lockFolder(folder);
   try {
     const path = join(folder, databaseFile);
+    const mended = secureBeforeOpening(folder);
     const database = await openMigrated(folder);
     let reader: DatabaseSync;
     try {
@@ -106,10 +108,19 @@ async function openOnce(folder: string, { clock = systemClock, log }: OpenOption
     };
     const stores = sqlStores(registry, clock);
     const ports = { stores, commitLog, series, coordination };
-    return new EmbeddedEngine({ ...ports, clock, log, folder, registry, head, writer, reader, close });
+    return new EmbeddedEngine({ ...ports, clock, log, folder, mended, registry, head, writer, reader, close });
   } catch (error) {
     unlock();
     throw error;
+  }
+}
+
+/** @throws Refusal `storage` */
+function secureBeforeOpening(folder: string): readonly string[] {
+  try {
+    return secureWal(folder);
+  } catch (error) {
+    throw unusable(folder, error);
   }
 }
 
@@ -136,6 +147,7 @@ function logReserve(writer: SqliteWriter, { log, folder }: { readonly log: Log; 
  */
 export async function openRegistryAlone(folder: string): Promise<{ registry: Registry; close(): void }> {
   makeFolder(folder);
+  secureWalIfUnused(folder);
   const database = await openMigrated(folder);
   const read = new Kysely<Tables>({ dialect: new NodeSqliteDialect(database) });
   const registry: Registry = {

@@ -60,7 +60,7 @@ suite('a check', { timeout: 1_800_000 }, () => {
     const dundun = await startDundun({ folder: copyOf(folder) });
     const beside = await check(dundun.folder);
     assert.deepEqual([beside.code, beside.stderr], [0, '']);
-    assert.match(beside.stdout, /: 16 checks, all is well\.\n$/);
+    assert.match(beside.stdout, /: 17 checks, all is well\.\n$/);
     await dundun.stop();
     const stopped = await check(dundun.folder, '--json');
     assert.deepEqual([stopped.code, reportOf(stopped).clean], [0, true]);
@@ -274,7 +274,7 @@ suite('a check', { timeout: 1_800_000 }, () => {
     assert.equal(code, 0);
     assert.deepEqual(
       reportOf({ code, stdout, stderr: '' }).checks.map(({ name }) => name),
-      ['pages', 'references'],
+      ['write-ahead log', 'pages', 'references'],
     );
   });
 });

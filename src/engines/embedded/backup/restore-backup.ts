@@ -14,6 +14,7 @@ import { reserveFile } from '../database/disk-reserve.ts';
 import { lockFile, lockFolder, unusable } from '../database/folder-lock.ts';
 import { migratedInMemory } from '../database/migrate.ts';
 import { openFileForReading } from '../database/open-data.ts';
+import { forgetWalDamages } from '../database/wal/wal-damages.ts';
 import { syncFolder } from './make-backup.ts';
 
 export interface RestoreResult {
@@ -92,5 +93,7 @@ async function putInPlace(folder: string, copy: string): Promise<void> {
   for (const file of [`${path}-wal`, `${path}-shm`]) await rm(file, { force: true });
   await syncFolder(folder);
   await rename(copy, path);
+  // They were losses of the data that is replaced.
+  forgetWalDamages(folder);
   await syncFolder(folder);
 }

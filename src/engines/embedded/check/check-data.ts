@@ -1,4 +1,5 @@
-// Checks a data folder, or a backup as a file. Called by `dundun check`; it only reads.
+// Checks a data folder, or a backup as a file. Called by `dundun check`; it only reads, unless damage of the
+// write-ahead log has to be seen to before SQLite opens the database.
 import { statSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import { Refusal } from '../../../base/refusal.ts';
@@ -8,6 +9,7 @@ import { migratedInMemory } from '../database/migrate.ts';
 import { openFileForReading, openFolderForReading } from '../database/open-data.ts';
 import { adviceOnDamage } from './check.ts';
 import { isDamage, runChecks } from './run-checks.ts';
+import { checkWal } from './wal-check.ts';
 
 /** @throws Refusal where there is no data, or it is not of this version; Error where it cannot be read at all. */
 export async function checkData(path: string, onStep: OnProgress): Promise<readonly CheckReport[]> {
@@ -15,8 +17,9 @@ export async function checkData(path: string, onStep: OnProgress): Promise<reado
   try {
     const changed = isFile ? await findChange(path, onStep) : undefined;
     if (changed !== undefined) return [brokenFile(changed)];
+    const log = isFile ? [] : [checkWal(path)];
     const database = isFile ? openFileForReading(path) : openFolderForReading(path).database;
-    return await runAll(database, onStep);
+    return [...log, ...(await runAll(database, onStep))];
   } catch (error) {
     const { cause, message } = error as Error & { readonly cause?: Error };
     if (cause === undefined || !isDamage(cause)) throw error;

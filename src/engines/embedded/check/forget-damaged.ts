@@ -9,12 +9,15 @@ import { decodeChunk } from '../../shared/codec/chunk-codec.ts';
 import { openConnection } from '../database/connection.ts';
 import { formOf } from '../database/migrate.ts';
 import { openFolderForReading } from '../database/open-data.ts';
+import { forgetWalDamages } from '../database/wal/wal-damages.ts';
 import { countInBounds, DamagedRow, type LogRow, logColumns, toPiece } from '../log/log.ts';
 
 interface Forgotten {
   /** Number of chunks and log rows that were deleted. */
   readonly parts: number;
   readonly datapoints: number;
+  /** Number of losses by a damaged write-ahead log that are not told any more. */
+  readonly losses: number;
 }
 
 interface Damaged {
@@ -40,7 +43,7 @@ export async function forgetDamaged(folder: string): Promise<Forgotten> {
   }
   const writer = openConnection(path, { readOnly: false });
   try {
-    return forget(writer, damaged);
+    return { ...forget(writer, damaged), losses: forgetWalDamages(folder) };
   } finally {
     writer.close();
   }
@@ -68,7 +71,7 @@ function* damagedRows(database: DatabaseSync): Generator<Damaged['rows'][number]
   }
 }
 
-function forget(database: DatabaseSync, damaged: Damaged): Forgotten {
+function forget(database: DatabaseSync, damaged: Damaged): Omit<Forgotten, 'losses'> {
   const remove = database.prepare('DELETE FROM chunk WHERE id = ? RETURNING count');
   database.exec('BEGIN IMMEDIATE');
   const chunks = damaged.chunks.flatMap((id) => remove.all(id));

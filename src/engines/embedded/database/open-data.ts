@@ -9,6 +9,7 @@ import { databaseFile, openConnection } from './connection.ts';
 import { assertRestored } from './data-folder.ts';
 import { unusable } from './folder-lock.ts';
 import { formOf } from './migrate.ts';
+import { secureWalIfUnused } from './wal/secure-wal.ts';
 
 /**
  * @throws Refusal `not-found` where the folder has no database, `conflict` where a newer release or another program
@@ -20,6 +21,7 @@ export function openFolderForReading(folder: string): { readonly database: Datab
     throw new Refusal('not-found', `There is no data in ${folder}. Name the data folder with DUNDUN_DATA_DIR.`);
   }
   assertRestored(folder);
+  secureWalIfUnused(folder);
   return { database: openFileForReading(path), path };
 }
 
