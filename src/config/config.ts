@@ -7,6 +7,7 @@ import { type QuotaConfig, quotaSettings } from './quota-settings.ts';
 import {
   bytesFrom,
   durationOrOff,
+  durationUpToHours,
   integerBetween,
   networks,
   nonEmpty,
@@ -46,6 +47,7 @@ export interface Config extends ProviderConfig, QuotaConfig {
   readonly metricsHost: string;
   readonly defaultVisibility: 'public' | 'private';
   readonly selfRegistration: boolean;
+  readonly repeatMs: number | undefined;
   readonly notifyOldHours: number;
   readonly paidMessagesPerDay: number;
   readonly corsOrigins: readonly string[];
@@ -210,6 +212,13 @@ export const settings: Settings = {
     fallback: 'off',
     reason: 'Whether callers make accounts for themselves (on), or only admins make them (off).',
     parse: onOff,
+  },
+  repeatMs: {
+    env: 'DUNDUN_REPEAT_WINDOW',
+    fallback: '10m',
+    reason:
+      'How long an array that was pushed without an Idempotency-Key is remembered (10m, 1h; 24h at most): the same bytes of the same caller to the same path, every item with a timestamp, are stored once. off: not at all.',
+    parse: durationUpToHours(limits.idempotencyHours),
   },
   notifyOldHours: {
     env: 'DUNDUN_NOTIFY_OLD_HOURS',

@@ -81,6 +81,15 @@ export function durationOrOff(value: string): number | undefined {
   return ms;
 }
 
+/** A length of time of at most so many hours, or off. */
+export function durationUpToHours(hoursMax: number): (value: string) => number | undefined {
+  return (value) => {
+    const ms = durationOrOff(value);
+    if (ms !== undefined && ms > hoursMax * 3_600_000) throw new Error(`must be at most ${hoursMax}h, or off`);
+    return ms;
+  };
+}
+
 const durationUnits: Readonly<Record<string, number>> = { d: 86_400_000, h: 3_600_000, m: 60_000, s: 1_000 };
 
 const byteUnits: Readonly<Record<string, number>> = {

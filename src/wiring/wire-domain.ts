@@ -132,7 +132,7 @@ export async function wireDomain(parts: {
   quotas.onChange((user) => charges.refresh(user));
   const drops = new DropLog({ ...known, store: stores.drops, waitingMax: limits.dropsWaitingMax });
   const pushing = { ...known, writer, commitLog, receiptHours: limits.idempotencyHours };
-  const ingest = new Ingest({ ...pushing, charges });
+  const ingest = new Ingest({ ...pushing, charges, repeatMs: config.repeatMs });
   const gatewayStore = stores.gateways;
   const presence = new Presence({ gatewayStore, permissions, clock });
   const { defaultVisibility } = config;

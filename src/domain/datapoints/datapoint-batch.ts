@@ -5,13 +5,21 @@ import type { StoredValue } from './datapoint.ts';
 import type { PlainReadings } from './ingest/plain-readings.ts';
 import { encodeFingerprints, type PublishFingerprint } from './publish-fingerprint.ts';
 
-/** Records that a push under an `Idempotency-Key` was stored; stored in the push's own commit. */
+/**
+ * The ids of receipts of pushes to a sensor without an `Idempotency-Key` begin with this, and no others: no caller's key
+ * begins with a line feed. So the store ends what it remembers of a sensor's pushes when it deletes datapoints of it.
+ */
+export function repeatIdPrefix(sensor: SensorKey): string {
+  return `\n${sensor}\n`;
+}
+
+/** Records that a push was stored under an `Idempotency-Key`, or under its body; stored in the push's own commit. */
 export interface PushReceipt {
-  /** Caller, method and path, and the key, as one text (idempotency-guard.ts). */
+  /** Caller, method and path, and the key or the hash of the body, as one text (idempotency-guard.ts). */
   readonly id: string;
-  /** The caller in `id`, because the number of receipts is bounded for each caller. */
+  /** Whose receipts it is counted among, because their number is bounded for each caller: keys, and bodies apart. */
   readonly caller: string;
-  /** SHA-256 of the body: the same key with another body is refused. */
+  /** SHA-256 of the body: the same key with another body is refused. Empty where the body is the key. */
   readonly bodyHash: string;
   /** The answer; empty where it says only that the push was stored. */
   readonly answer: string;

@@ -1,6 +1,7 @@
 // Parses request bodies: JSON and text in UTF-8, with or without a charset; and values of single-field updates.
 
 import { isUtf8 } from 'node:buffer';
+import { hash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { reportReleasedBytes } from '../../base/memory/garbage-collection.ts';
@@ -10,7 +11,8 @@ import { parseJsonText } from '../../base/text/json-text.ts';
 import { limits } from '../../config/limits.ts';
 import type { ByteBudget } from '../../domain/callers/byte-budget.ts';
 import { parsePlainReading, parsePlainReadings } from '../../domain/datapoints/ingest/plain-reading.ts';
-import { parseReadings } from '../../domain/datapoints/ingest/reading.ts';
+import { PlainReadings } from '../../domain/datapoints/ingest/plain-readings.ts';
+import { parseReadings, type Readings } from '../../domain/datapoints/ingest/reading.ts';
 import { assertJsonLength, assertTextBound, type TextBound } from '../schemas/text-bounds.ts';
 import { readBody } from './body-buffers.ts';
 
@@ -22,6 +24,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** The raw body, kept only where an Idempotency-Key needs it. */
     rawBody: Buffer | undefined;
+    /** SHA-256 of an array of readings in which each has a timestamp, where there is no Idempotency-Key. */
+    repeatHash: string | undefined;
   }
 }
 
@@ -56,6 +60,7 @@ export function registerBodyParsers(app: FastifyInstance, byteBudget: ByteBudget
   app.decorate('byteBudget', byteBudget);
   app.removeAllContentTypeParsers();
   app.decorateRequest('rawBody');
+  app.decorateRequest('repeatHash');
   addJsonParser(app, (body) => parseJsonText(body, limits.nestingLevelsMax));
   app.addContentTypeParser('text/plain', (request: FastifyRequest, payload: IncomingMessage, done) => {
     const take = (body: Buffer): TextBody | undefined => {
@@ -80,17 +85,34 @@ export function registerBodyParsers(app: FastifyInstance, byteBudget: ByteBudget
   }
 }
 
-/** Parses JSON bodies into readings, usual ones straight from their bytes. */
-export function registerReadingParser(app: FastifyInstance): void {
+/**
+ * Parses JSON bodies into readings, usual ones straight from their bytes.
+ * @param detectsRepeats whether arrays whose items all have a timestamp are hashed, while their bytes are here.
+ */
+export function registerReadingParser(app: FastifyInstance, { detectsRepeats }: { detectsRepeats: boolean }): void {
   app.removeContentTypeParser('application/json');
-  addJsonParser(app, (body) => {
+  addJsonParser(app, (body, request) => {
     const plain = parsePlainReading(body, 0, body.length);
     if (plain !== undefined) return [plain];
-    return parsePlainReadings(body) ?? parseReadings(parseJsonText(body, limits.nestingLevelsMax));
+    const many = parsePlainReadings(body);
+    const json = many === undefined ? parseJsonText(body, limits.nestingLevelsMax) : undefined;
+    const readings = many ?? parseReadings(json);
+    const mayBeRepeat = detectsRepeats && request.headers['idempotency-key'] === undefined;
+    if (mayBeRepeat && (many !== undefined || Array.isArray(json)) && isTimed(readings)) {
+      request.repeatHash = hash('sha256', body, 'base64');
+    }
+    return readings;
   });
 }
 
-function addJsonParser(app: FastifyInstance, parse: (body: Buffer) => unknown): void {
+/** True where there are readings, and each has a timestamp. */
+function isTimed(readings: Readings): boolean {
+  if (readings instanceof PlainReadings) return !readings.timestamps.some(Number.isNaN);
+  for (const { timestampMs } of readings) if (Number.isNaN(timestampMs)) return false;
+  return readings.length > 0;
+}
+
+function addJsonParser(app: FastifyInstance, parse: (body: Buffer, request: FastifyRequest) => unknown): void {
   app.addContentTypeParser('application/json', (request: FastifyRequest, payload: IncomingMessage, done) => {
     const take = (body: Buffer): unknown => {
       assertPlainUtf8(request);
@@ -98,7 +120,7 @@ function addJsonParser(app: FastifyInstance, parse: (body: Buffer) => unknown): 
       // The pieces it was received in.
       reportReleasedBytes(body.length);
       // A DELETE or GET may have the header and no body.
-      return body.length === 0 ? undefined : parse(body);
+      return body.length === 0 ? undefined : parse(body, request);
     };
     readBody(request, payload, { take, done });
   });

@@ -15,7 +15,7 @@ import { scope } from '../../scopes.ts';
 import type { Actor } from '../../users/user.ts';
 import type { PushReceipt } from '../datapoint-batch.ts';
 import type { AppendCallback } from './append.ts';
-import { IdempotencyGuard, type IdempotencyKey, type ReceiptClaims } from './idempotency-guard.ts';
+import { IdempotencyGuard, type IdempotencyKey, type PushedBody, type ReceiptClaims } from './idempotency-guard.ts';
 import { Push, type PushExtras } from './push.ts';
 import type { Readings } from './reading.ts';
 import type { Writer } from './writer.ts';
@@ -45,6 +45,7 @@ export class Ingest {
     readonly clock: Clock;
     readonly clocks: Pick<AgeClocks, 'forAge' | 'forExpiry'>;
     readonly receiptHours: number;
+    readonly repeatMs?: number | undefined;
     readonly charges: PushCharges;
   }) {
     this.#directory = parts.directory;
@@ -99,12 +100,36 @@ export class Ingest {
     const device = await this.#directory.get(push.device);
     // Part of the key's identity: a sensor that was removed and created again has stored nothing yet.
     const part = this.resolve(actor, device, push.sensor).sensor.key;
-    const first = async (receipt: PushReceipt) => {
-      const sensorRef = this.resolve(actor, device, push.sensor);
-      const pushes = [new Push(sensorRef, push.readings, this.#clock.now(), push)];
-      await this.#writer.append({ caller: actor.caller, pushes, receipt });
-    };
-    return this.#idempotencyGuard.run({ caller: actor.caller.key, key, part, first, again: () => {} });
+    const { key: caller } = actor.caller;
+    const first = (receipt: PushReceipt) => this.#store(actor, { device, push, receipt });
+    return this.#idempotencyGuard.run({ caller, key, part, first, again: () => {} });
+  }
+
+  /** Whether pushes without a key are recognised by their body. */
+  get detectsRepeats(): boolean {
+    return this.#idempotencyGuard.detectsRepeats;
+  }
+
+  /**
+   * Stores a push, unless the caller has sent the same body to the same path a short while ago: then its answer was lost.
+   * @throws Refusal as `accept`.
+   */
+  async acceptUnlessRepeated(actor: Actor, push: SensorPush, body: PushedBody): Promise<void> {
+    const device = await this.#directory.get(push.device);
+    const sensor = this.resolve(actor, device, push.sensor).sensor.key;
+    const { key: caller } = actor.caller;
+    const first = (receipt: PushReceipt) => this.#store(actor, { device, push, receipt });
+    return this.#idempotencyGuard.runUnkeyed({ caller, sensor, body, first, again: () => {} });
+  }
+
+  /** Stores a push with its receipt. The sensor is looked for again: it may have gone while the receipt was asked for. */
+  async #store(
+    actor: Actor,
+    { device, push, receipt }: { readonly device: Device; readonly push: SensorPush; readonly receipt: PushReceipt },
+  ): Promise<void> {
+    const sensorRef = this.resolve(actor, device, push.sensor);
+    const pushes = [new Push(sensorRef, push.readings, this.#clock.now(), push)];
+    await this.#writer.append({ caller: actor.caller, pushes, receipt });
   }
 
   #append(actor: Actor, device: Device, push: SensorPush, done: AppendCallback): void {

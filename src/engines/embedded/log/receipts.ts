@@ -1,10 +1,12 @@
-// Receipts of pushes under an `Idempotency-Key`, in the transaction of their push. Bounded for each caller in number and
+// Receipts of pushes under an `Idempotency-Key`, or under their body, in the transaction of their push. Bounded for each caller in number and
 // bytes, and in bytes for all callers without an account together, because they can come from any number of addresses:
 // receipts are charged to nobody's quota (I4). Called by datapoint-writer.ts, in the writer thread.
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { limits } from '../../../config/limits.ts';
 import { addressKeyPrefix } from '../../../domain/callers/caller.ts';
-import type { PushReceipt } from '../../../domain/datapoints/datapoint-batch.ts';
+import { type PushReceipt, repeatIdPrefix } from '../../../domain/datapoints/datapoint-batch.ts';
+import type { SensorKey } from '../../../domain/devices/sensor.ts';
+import type { Statement } from '../database/database-writer.ts';
 
 /** Receipts stored for a caller since they were last trimmed. */
 interface Fresh {
@@ -73,6 +75,15 @@ export class Receipts {
       this.#database.prepare(`SELECT sum(${rowBytes}) AS bytes FROM receipt WHERE ${ofGuests}`).get() ?? {};
     return Number(bytes ?? 0);
   }
+}
+
+/**
+ * Ends what is remembered of the bodies that were pushed to a sensor. Belongs into every commit that deletes datapoints of it:
+ * who sends them again must have them stored.
+ */
+export function endRepeats(sensor: SensorKey): Statement {
+  const prefix = repeatIdPrefix(sensor);
+  return { sql: 'DELETE FROM receipt WHERE id >= ? AND id < ?', parameters: [prefix, `${prefix}\u{10ffff}`] };
 }
 
 /** Approximate bytes of a receipt beside id and answer: hash, caller, time, and its entries in the indexes. */

@@ -1,5 +1,6 @@
 // Pushing datapoints (spec 4.1, contract 5).
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
+import type { FastifyRequest } from 'fastify';
 import { Refusal } from '../../../base/refusal.ts';
 import { limits } from '../../../config/limits.ts';
 import type { Ingest } from '../../../domain/datapoints/ingest/ingest.ts';
@@ -24,7 +25,7 @@ export function registerDatapoints(app: TypedApp, services: Services): void {
   const { ingest } = services;
 
   app.register((pushing, _options, done) => {
-    registerReadingParser(pushing);
+    registerReadingParser(pushing, ingest);
     for (const endpoint of endpoints) registerPush(pushing.withTypeProvider<TypeBoxTypeProvider>(), endpoint, ingest);
     done();
   });
@@ -43,7 +44,7 @@ function registerPush(
         operationId,
         summary,
         description:
-          'One datapoint or an array of up to 30 000, stored all or none. Text (`text/plain`) becomes a string value. **204 means: committed to disk.** `values` and `value` do the same.',
+          'One datapoint or an array of up to 30 000, stored all or none. Text (`text/plain`) becomes a string value. **204 means: committed to disk.** `values` and `value` do the same. Without an `Idempotency-Key`, an array in which each item has a `timestamp` is stored once, however often the same bytes come within ten minutes: an answer that was lost may be asked for again.',
         params: SensorParams,
         headers: PushHeaders,
         body: PushBody,
@@ -63,16 +64,14 @@ function registerPush(
         if (error === undefined) answerDone(reply as never);
         else reply.send((idFaultOf(params) ?? error) as never);
       };
-      if (key === undefined) ingest.submit(request.actor, push, done);
-      else {
-        ingest
-          .acceptOnce(
-            request.actor,
-            push,
-            toIdempotencyKey(key, request, { endpoint: `POST ${endpoint}`, type: typeOf(request.body) }),
-          )
-          .then(() => done(), done);
-      }
+      const { actor, repeatHash } = request;
+      if (key !== undefined) {
+        const identity = { endpoint: `POST ${endpoint}`, type: typeOf(request.body) };
+        ingest.acceptOnce(actor, push, toIdempotencyKey(key, request, identity)).then(() => done(), done);
+      } else if (repeatHash !== undefined) {
+        const body = { endpoint: pathOf(request, push), hash: repeatHash };
+        ingest.acceptUnlessRepeated(actor, push, body).then(() => done(), done);
+      } else ingest.submit(actor, push, done);
     },
   );
 }
@@ -84,6 +83,11 @@ function idFaultOf(params: { readonly device: string; readonly sensor: string })
     return new Refusal('malformed', `/${name} ${idRule}.`, { faults: [{ pointer: `/${name}`, detail: idRule }] });
   }
   return undefined;
+}
+
+/** The path as its route names it, and what else changes what a push does. */
+function pathOf(request: FastifyRequest, { skipsRules }: { readonly skipsRules: boolean }): string {
+  return `POST ${request.routeOptions.url}${skipsRules ? ' without rules' : ''}`;
 }
 
 function typeOf(body: unknown): string {
