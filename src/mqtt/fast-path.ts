@@ -6,7 +6,7 @@ import type { Client } from 'aedes';
 import { entryBytes, textHeapBytes } from '../base/memory/heap-bytes.ts';
 import { LruCache } from '../base/memory/lru-cache.ts';
 import { Refusal } from '../base/refusal.ts';
-import { parseJsonText } from '../base/text/json-text.ts';
+import { parseExactJsonText } from '../base/text/json-text.ts';
 import type { Clock } from '../base/time/clock.ts';
 import { limits } from '../config/limits.ts';
 import type { Caller } from '../domain/callers/caller.ts';
@@ -240,7 +240,7 @@ function readingsOf(bytes: Buffer, { payloadStart, end }: PacketFrame, many: boo
   const plain = parsePlainReading(bytes, payloadStart, end);
   if (plain !== undefined) return [plain];
   try {
-    const body = parseJsonText(bytes.subarray(payloadStart, end), limits.nestingLevelsMax);
+    const body = parseExactJsonText(bytes.subarray(payloadStart, end), limits.nestingLevelsMax);
     const readings = Array.isArray(body) && !many ? [] : parseReadings(body);
     return readings.length === 0 ? undefined : readings;
   } catch {

@@ -7,7 +7,7 @@ import { entryBytes, textHeapBytes } from '../base/memory/heap-bytes.ts';
 import { LruCache } from '../base/memory/lru-cache.ts';
 import { isTransient, Refusal } from '../base/refusal.ts';
 import type { Json } from '../base/text/json.ts';
-import { parseJsonText } from '../base/text/json-text.ts';
+import { parseExactJsonText, parseJsonText } from '../base/text/json-text.ts';
 import { setCurrentWork } from '../base/time/event-loop-monitor.ts';
 import { limits } from '../config/limits.ts';
 import type { Actuators } from '../domain/actuators/actuators.ts';
@@ -284,7 +284,7 @@ function toPush(
   if (isClearing(published)) {
     return { device: topic.device, sensor: topic.sensor, readings: [], isInLine: true, original };
   }
-  const body = parseJsonText(payload, limits.nestingLevelsMax);
+  const body = parseExactJsonText(payload, limits.nestingLevelsMax);
   if (Array.isArray(body) && !topic.many) throw new Refusal('malformed', 'An array goes to the topic …/values.');
   const { device, sensor, many } = topic;
   return { device, sensor, readings: parseReadings(body), original, publish, many };

@@ -5,6 +5,7 @@ import { isUtf8 } from 'node:buffer';
 import { randomInt } from 'node:crypto';
 import { limits } from '../../config/limits.ts';
 import { Refusal } from '../refusal.ts';
+import { isCarriedByDouble, mayExceedDouble, parseExactly } from './exact-number.ts';
 import { assertStorable, type Json } from './json.ts';
 
 /**
@@ -13,6 +14,8 @@ import { assertStorable, type Json } from './json.ts';
  */
 const digitsUnbounded = 200;
 const exponentDigitsUnbounded = 3;
+/** A number without exponent and with no more characters than that is a double for sure. */
+const digitsPlain = 15;
 
 /**
  * Parses JSON bytes.
@@ -24,32 +27,42 @@ export function parseJsonText(bytes: Buffer, levelsMax: number): Json {
   return parseWhole(utf8TextOf(bytes), levelsMax);
 }
 
+/**
+ * The same for values of datapoints: numbers that a double cannot carry keep their digits (exact-number.ts).
+ * @throws Refusal as `parseJsonText`.
+ */
+export function parseExactJsonText(bytes: Buffer, levelsMax: number): Json {
+  return parseWhole(utf8TextOf(bytes), levelsMax, { isExact: true });
+}
+
 /** @throws Refusal `malformed` where the bytes are not UTF-8. */
 export function utf8TextOf(bytes: Buffer): string {
   if (!isUtf8(bytes)) throw new Refusal('malformed', 'The text is not UTF-8.');
   return bytes.toString('utf8');
 }
 
-function parseWhole(text: string, levelsMax: number): Json {
-  const isSuspicious = new Scan(text, levelsMax).run() || hasSuspiciousKeys(text);
-  const value = parse(text);
+function parseWhole(text: string, levelsMax: number, { isExact = false } = {}): Json {
+  const scan = new Scan(text, levelsMax, { isExact });
+  const isSuspicious = scan.run() || hasSuspiciousKeys(text);
+  const value = parse(text, { isExact: scan.hasExactNumbers });
   if (isSuspicious) assertStorable(value, { pointer: '', depthMax: levelsMax });
   return value;
 }
 
 /**
  * Parses the items of a JSON array into `items`, one in each step of the generator, because a long text takes long.
- * Any other text counts as one item.
+ * Any other text counts as one item. Numbers that a double cannot carry keep their digits.
  * @throws Refusal as `parseJsonText`.
  */
 export function* parseJsonItems(text: string, levelsMax: number, items: Json[]): Generator<undefined> {
   const start = indexBehindSpace(text, 0);
   if (text[start] !== '[') {
-    items.push(parseWhole(text, levelsMax));
+    items.push(parseWhole(text, levelsMax, { isExact: true }));
     return;
   }
   const ends: number[] = [];
-  const isSuspicious = new Scan(text, levelsMax, ends).run() || hasSuspiciousKeys(text);
+  const scan = new Scan(text, levelsMax, { itemEnds: ends, isExact: true });
+  const isSuspicious = scan.run() || hasSuspiciousKeys(text);
   const last = ends.find((end) => text[end] !== ',') ?? text.length;
   if (text[last] !== ']') throw notJson(last);
   const behind = indexBehindSpace(text, last + 1);
@@ -58,7 +71,7 @@ export function* parseJsonItems(text: string, levelsMax: number, items: Json[]):
   if (ends.length === 1 && indexBehindSpace(text, start + 1) === last) return;
   let from = start + 1;
   for (const end of ends) {
-    const item = parse(text.slice(from, end), from);
+    const item = parse(text.slice(from, end), { at: from, isExact: scan.hasExactNumbers });
     if (isSuspicious) assertStorable(item, { pointer: `/${items.length}`, depthMax: levelsMax - 1 });
     items.push(item);
     from = end + 1;
@@ -80,10 +93,10 @@ function hasSuspiciousKeys(text: string): boolean {
   return text.includes('__proto__') || text.includes('constructor');
 }
 
-/** @param at where the text begins in the whole text, for the position in a refusal. */
-function parse(text: string, at = 0): Json {
+/** @param options `at`: where the text begins in the whole text, for the position in a refusal. */
+function parse(text: string, { at = 0, isExact }: { readonly at?: number; readonly isExact: boolean }): Json {
   try {
-    return JSON.parse(text) as Json;
+    return isExact ? parseExactly(text) : (JSON.parse(text) as Json);
   } catch (error) {
     const position = /position (\d+)/.exec((error as Error).message)?.[1];
     throw notJson(position === undefined ? undefined : at + Number(position), error);
@@ -141,13 +154,27 @@ class Scan {
   /** Filled with the index of the comma or bracket that ends each outermost item. */
   readonly #itemEnds: number[] | undefined;
 
-  constructor(text: string, levelsMax: number, itemEnds?: number[]) {
+  /** Whether numbers are looked at that a double may not carry. */
+  readonly #isExact: boolean;
+  #hasExactNumbers = false;
+
+  constructor(
+    text: string,
+    levelsMax: number,
+    { itemEnds, isExact }: { readonly itemEnds?: number[]; readonly isExact: boolean },
+  ) {
     this.#text = text;
     this.#levelsMax = levelsMax;
     this.#itemEnds = itemEnds;
+    this.#isExact = isExact;
     if (text.length < censusCharsMin) return;
     keyCounter.clear();
     this.#keyCounter = keyCounter;
+  }
+
+  /** After a run: whether the text has a number that a double cannot carry. */
+  get hasExactNumbers(): boolean {
+    return this.#hasExactNumbers;
   }
 
   /**
@@ -238,12 +265,22 @@ class Scan {
     let end = this.#endOfDigits(start);
     if (end - start >= digitsUnbounded) this.#isSuspicious = true;
     if (text.charCodeAt(end) === 0x2e) end = this.#endOfDigits(end + 1);
-    if ((text.charCodeAt(end) | 0x20) !== 0x65) return end - 1;
+    const digits = end - start;
+    if ((text.charCodeAt(end) | 0x20) !== 0x65) {
+      if (digits > digitsPlain) this.#noteExactNumber(text.slice(start, end), 0);
+      return end - 1;
+    }
     const sign = text.charCodeAt(end + 1);
     const from = sign === 0x2b || sign === 0x2d ? end + 2 : end + 1;
     end = this.#endOfDigits(from);
     if (sign !== 0x2d && end - from >= exponentDigitsUnbounded) this.#isSuspicious = true;
+    this.#noteExactNumber(text.slice(start, end), end - from);
     return end - 1;
+  }
+
+  #noteExactNumber(literal: string, exponentDigits: number): void {
+    if (!this.#isExact || this.#hasExactNumbers || !mayExceedDouble(literal.length, exponentDigits)) return;
+    this.#hasExactNumbers = !isCarriedByDouble(literal);
   }
 
   #endOfDigits(from: number): number {

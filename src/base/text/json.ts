@@ -3,6 +3,13 @@ import { Refusal } from '../refusal.ts';
 
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 
+const { isRawJSON } = JSON as unknown as { isRawJSON(value: unknown): boolean };
+
+/** The literal of a number that keeps its digits (exact-number.ts); undefined for any other value. */
+export function rawNumberOf(value: unknown): string | undefined {
+  return typeof value === 'object' && isRawJSON(value) ? (value as { readonly rawJSON: string }).rawJSON : undefined;
+}
+
 const LONE_SURROGATE = /[\uD800-\uDBFF](?![\uDC00-\uDFFF])|(?<![\uD800-\uDBFF])[\uDC00-\uDFFF]/;
 
 /** True when the text has no lone surrogate and no NUL, so that UTF-8 stores it without loss. */
@@ -42,7 +49,7 @@ function faultIn(value: unknown, depthMax: number): JsonFault | undefined {
     return Number.isFinite(value) ? undefined : faultOf('is a number too large to be kept (beyond ±1.8e308)');
   }
   if (typeof value === 'string') return isStorableText(value) ? undefined : faultOf(textFault(value));
-  if (typeof value !== 'object' || value === null) return undefined;
+  if (typeof value !== 'object' || value === null || isRawJSON(value)) return undefined;
   if (depthMax <= 0) return faultOf('is nested too deeply');
   return Array.isArray(value) ? faultInItems(value, depthMax - 1) : faultInMembers(value, depthMax - 1);
 }

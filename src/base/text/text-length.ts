@@ -1,6 +1,6 @@
 // Lengths of texts, checked before anything else is done with them. Characters are Unicode code points, as in JSON
 // Schema, so that bounds of schemas and of the domain agree.
-import type { Json } from './json.ts';
+import { type Json, rawNumberOf } from './json.ts';
 
 /** Whether the text has at most so many characters; constant time for a text that is far longer. */
 export function hasCharsMax(text: string, charsMax: number): boolean {
@@ -37,6 +37,8 @@ function bytesLeft(value: Json, bytes: number): number {
     for (let index = 0; index < value.length && left >= 0; index++) left = bytesLeft(value[index] as Json, left);
     return left;
   }
+  const raw = rawNumberOf(value);
+  if (raw !== undefined) return bytes - raw.length;
   const keys = Object.keys(value);
   let left = bytes - 1 - 4 * keys.length;
   for (let index = 0; index < keys.length && left >= 0; index++) {

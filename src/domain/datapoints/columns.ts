@@ -1,5 +1,6 @@
 // Datapoints of one sensor in columns. Stores handle so many that an object for each would cost more than everything
 // else done with it. Made by engines, used by readers of history.
+import { doubleOfText } from '../../base/text/exact-number.ts';
 import { type Datapoint, orderOf, type StoredValue } from './datapoint.ts';
 
 /** Datapoints of one sensor in the order (time, arrival), or in reverse order where the read asked for that. */
@@ -17,9 +18,9 @@ export interface Columns {
    * for it.
    */
   readonly stamped: Uint8Array;
-  /** The number; NaN for other values, whose JSON text is in `texts` under the same index. */
+  /** The double; NaN for other values, whose JSON text is in `texts` under the same index. */
   readonly values: Float64Array;
-  /** JSON texts of the values that are not numbers, by index; undefined where all values are numbers. */
+  /** JSON texts of the values that no double carries, by index; undefined where there are none. */
   readonly texts: ReadonlyMap<number, string> | undefined;
   /**
    * Order of arrival over all sensors; 0 where a datapoint's is no longer known, absent where it is unknown for all.
@@ -38,6 +39,12 @@ export interface Slice {
 export function valueAt({ values, texts }: Pick<Columns, 'values' | 'texts'>, index: number): StoredValue {
   const number = values[index] as number;
   return Number.isNaN(number) && texts !== undefined ? (texts.get(index) as string) : number;
+}
+
+/** The double to compute with: also that nearest to a number which is kept as its text; NaN for other values. */
+export function doubleAt({ values, texts }: Pick<Columns, 'values' | 'texts'>, index: number): number {
+  const number = values[index] as number;
+  return Number.isNaN(number) && texts !== undefined ? doubleOfText(texts.get(index)) : number;
 }
 
 /** The datapoint at an index. */

@@ -1,9 +1,10 @@
 // A datapoint (spec 2.3): a value of any JSON type, its timestamp, and the time of receiving.
+import { doubleOfText, parseExactly } from '../../base/text/exact-number.ts';
 import type { Json } from '../../base/text/json.ts';
 
 /**
- * A stored value: a finite number as itself, anything else as JSON text. The JSON text of a number never occurs, so the
- * two cannot be confused.
+ * A stored value: a number as the double that carries it, anything else as JSON text. So is a number that no double
+ * carries, such as an integer of twenty digits: it comes back digit for digit, and computes as its nearest double.
  */
 export type StoredValue = number | string;
 
@@ -40,7 +41,14 @@ export function storedValue(value: Json): StoredValue {
   return typeof value === 'number' ? value : JSON.stringify(value);
 }
 
-/** The JSON value of a stored value. */
+/** The JSON value of a stored value; `JSON.stringify` writes its numbers digit for digit (exact-number.ts). */
 export function jsonValue(stored: StoredValue): Json {
-  return typeof stored === 'number' ? stored : (JSON.parse(stored) as Json);
+  return typeof stored === 'number' ? stored : parseExactly(stored);
+}
+
+/** The double of a value that is a number, or nearest to one; undefined for other values. */
+export function doubleOfStored(stored: StoredValue): number | undefined {
+  if (typeof stored === 'number') return stored;
+  const double = doubleOfText(stored);
+  return Number.isNaN(double) ? undefined : double;
 }

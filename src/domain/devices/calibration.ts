@@ -1,6 +1,7 @@
 // Online calibration (contract 4): a line through two points, applied on reads; stored data stays raw.
 
 import { Refusal } from '../../base/refusal.ts';
+import { doubleOfText } from '../../base/text/exact-number.ts';
 import type { Json } from '../../base/text/json.ts';
 
 /** Reads give `slope * raw + intercept`. */
@@ -41,26 +42,39 @@ export function parseCalibration(calib: Json, pointer: string): Calibration | un
   return enabled ? { slope, intercept } : undefined;
 }
 
-/** The value as reads return it: numbers are calibrated, other values unchanged. */
-export function calibrate<V>(value: V, calibration: Calibration | undefined): V | number {
-  if (calibration === undefined || typeof value !== 'number') return value;
-  const corrected = calibration.slope * value + calibration.intercept;
-  // JSON has no infinity; a value that overflows is returned raw rather than as null.
+/**
+ * The value as reads return it: numbers are calibrated, also those that are kept as their JSON text because no double
+ * carries them; other values are unchanged.
+ */
+export function calibrate<V extends number | string>(value: V, calibration: Calibration | undefined): V | number {
+  if (calibration === undefined) return value;
+  const number = typeof value === 'number' ? value : doubleOfText(value);
+  const corrected = calibration.slope * number + calibration.intercept;
+  // JSON has no infinity; a value that overflows is returned raw rather than as null. So is what is no number (NaN).
   return Number.isFinite(corrected) ? corrected : value;
 }
 
 /**
- * Calibrates the indexes from `from` up to, but without, `to`, into another column. NaN stands for other values and
- * stays.
+ * Calibrates the indexes from `from` up to, but without, `to`, into another column of values. NaN stands for other
+ * values and stays.
  */
 export function calibrateColumn(
-  { values, from, to }: { readonly values: Float64Array; readonly from: number; readonly to: number },
+  {
+    columns: { values, texts },
+    from,
+    to,
+  }: {
+    readonly columns: { readonly values: Float64Array; readonly texts: ReadonlyMap<number, string> | undefined };
+    readonly from: number;
+    readonly to: number;
+  },
   calibration: Calibration,
   into: Float64Array,
 ): void {
   for (let index = from; index < to; index++) {
     const value = values[index] as number;
-    into[index] = Number.isNaN(value) ? value : calibrate(value, calibration);
+    const corrected = calibrate(Number.isNaN(value) ? (texts?.get(index) ?? value) : value, calibration);
+    into[index] = typeof corrected === 'number' ? corrected : Number.NaN;
   }
 }
 

@@ -1,5 +1,6 @@
 // The report of an import: counts everything, and keeps a bounded number of details. Filled by line-reader.ts and
 // import-run.ts.
+import { doubleOf } from '../../base/text/exact-number.ts';
 import type { Json } from '../../base/text/json.ts';
 import { limits } from '../../config/limits.ts';
 import type { ImportLine, RefusedField } from '../../domain/datapoints/import/import-line.ts';
@@ -39,7 +40,7 @@ export class ImportReport {
     if (value === undefined) {
       count.missing += 1;
       this.missing += 1;
-    } else if (typeof value === 'number') count.numbers += 1;
+    } else if (doubleOf(value) !== undefined) count.numbers += 1;
     else count.others += 1;
   }
 

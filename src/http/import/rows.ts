@@ -3,7 +3,7 @@
 
 import { Refusal } from '../../base/refusal.ts';
 import type { Json } from '../../base/text/json.ts';
-import { parseJsonText } from '../../base/text/json-text.ts';
+import { parseExactJsonText } from '../../base/text/json-text.ts';
 import { limits } from '../../config/limits.ts';
 import { type CsvDialect, delimiters, skipLines } from './csv-dialect.ts';
 import { CsvReader } from './csv-records.ts';
@@ -130,7 +130,7 @@ const tooLong = `The line is longer than ${limits.importLineCharsMax} characters
 
 function parseLine(text: string): Json {
   if (text.length > limits.importLineCharsMax) throw new Refusal('too-large', tooLong);
-  return parseJsonText(Buffer.from(text), limits.nestingLevelsMax);
+  return parseExactJsonText(Buffer.from(text), limits.nestingLevelsMax);
 }
 
 function toRow(line: number, keys: KeyColumns, parse: () => Json): Row {

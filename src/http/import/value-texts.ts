@@ -2,8 +2,9 @@
 // line-reader.ts, and by csv-dialect.ts for the form of numbers.
 
 import { Refusal } from '../../base/refusal.ts';
+import { exactNumber } from '../../base/text/exact-number.ts';
 import { isStorableText, type Json, textFault } from '../../base/text/json.ts';
-import { parseJsonText } from '../../base/text/json-text.ts';
+import { parseExactJsonText } from '../../base/text/json-text.ts';
 import { limits } from '../../config/limits.ts';
 
 export const decimals = ['point', 'comma'] as const;
@@ -54,14 +55,21 @@ export function jsonOrText(text: string): Json {
   }
   if (!isJson(text)) return cleanText(text);
   // Parsed inside a datapoint, so that its bounds apply and faults point to /value.
-  return (parseJsonText(Buffer.from(`{"value":${text}}`), limits.nestingLevelsMax) as { readonly value: Json }).value;
+  return (parseExactJsonText(Buffer.from(`{"value":${text}}`), limits.nestingLevelsMax) as { readonly value: Json })
+    .value;
 }
 
-function toNumber(text: string, decimal: Decimal): number {
-  const value = Number(decimal === 'comma' ? text.replaceAll('.', '').replace(',', '.') : text);
+function toNumber(text: string, decimal: Decimal): Json {
+  const plain = decimal === 'comma' ? text.replaceAll('.', '').replace(',', '.') : text;
+  const value = Number(plain);
   if (!Number.isFinite(value)) throw new Refusal('malformed', `${quoted(text)} is too large for a number.`);
-  return value;
+  if (plain.length <= numberCharsPlain && !/e/i.test(plain)) return value;
+  const [, sign = '', whole = '', fraction = '', exponent = ''] = /^([+-]?)0*(\d*)\.?(\d*)(.*)$/.exec(plain) ?? [];
+  return exactNumber(`${sign === '-' ? '-' : ''}${whole || '0'}${fraction && `.${fraction}`}${exponent}`);
 }
+
+/** A double carries a number of so few characters without an exponent. */
+const numberCharsPlain = 15;
 
 function cleanText(text: string): string {
   if (!isStorableText(text)) throw new Refusal('malformed', `value ${textFault(text)}.`);

@@ -1,7 +1,7 @@
 // Formats datapoints and aggregates for lists: records, CSV lines, Parquet columns. Rows of several sensors carry the
 // ids of device and sensor.
 import { formatTimestamp } from '../../base/time/timestamp.ts';
-import type { Datapoint, StoredValue } from '../../domain/datapoints/datapoint.ts';
+import { type Datapoint, doubleOfStored, type StoredValue } from '../../domain/datapoints/datapoint.ts';
 import type { Aggregate } from '../../domain/datapoints/history/aggregate.ts';
 import type { SensorRow } from '../../domain/datapoints/history/history.ts';
 import { toJson } from '../schemas/records.ts';
@@ -69,7 +69,7 @@ const placeColumns: readonly ParquetColumn<SensorRow<unknown>>[] = [
   { name: 'sensor_id', kind: 'text', of: ({ sensor }) => sensor },
 ];
 
-/** Numbers in a column of doubles; other values as JSON in a second column. */
+/** Numbers in a column of doubles; what no double carries as JSON in a second column. */
 function valueColumns<T>(name: string, of: (row: T) => StoredValue | undefined): ParquetColumn<T>[] {
   return [
     { name, kind: 'number', of: (row) => numberOf(of(row)) },
@@ -78,7 +78,7 @@ function valueColumns<T>(name: string, of: (row: T) => StoredValue | undefined):
 }
 
 function numberOf(value: StoredValue | undefined): number | undefined {
-  return typeof value === 'number' ? value : undefined;
+  return value === undefined ? undefined : doubleOfStored(value);
 }
 
 function jsonTextOf(value: StoredValue | undefined): string | undefined {

@@ -7,7 +7,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { reportReleasedBytes } from '../../base/memory/garbage-collection.ts';
 import { Refusal } from '../../base/refusal.ts';
 import { isStorableText, type Json, textFault } from '../../base/text/json.ts';
-import { parseJsonText } from '../../base/text/json-text.ts';
+import { parseExactJsonText, parseJsonText } from '../../base/text/json-text.ts';
 import { limits } from '../../config/limits.ts';
 import type { ByteBudget } from '../../domain/callers/byte-budget.ts';
 import { parsePlainReading, parsePlainReadings } from '../../domain/datapoints/ingest/plain-reading.ts';
@@ -95,7 +95,7 @@ export function registerReadingParser(app: FastifyInstance, { detectsRepeats }: 
     const plain = parsePlainReading(body, 0, body.length);
     if (plain !== undefined) return [plain];
     const many = parsePlainReadings(body);
-    const json = many === undefined ? parseJsonText(body, limits.nestingLevelsMax) : undefined;
+    const json = many === undefined ? parseExactJsonText(body, limits.nestingLevelsMax) : undefined;
     const readings = many ?? parseReadings(json);
     const mayBeRepeat = detectsRepeats && request.headers['idempotency-key'] === undefined;
     if (mayBeRepeat && (many !== undefined || Array.isArray(json)) && isTimed(readings)) {
@@ -103,6 +103,12 @@ export function registerReadingParser(app: FastifyInstance, { detectsRepeats }: 
     }
     return readings;
   });
+}
+
+/** Parses JSON bodies that carry values of datapoints among other fields: numbers keep their digits. */
+export function registerExactJsonParser(app: FastifyInstance): void {
+  app.removeContentTypeParser('application/json');
+  addJsonParser(app, (body) => parseExactJsonText(body, limits.nestingLevelsMax));
 }
 
 /** True where there are readings, and each has a timestamp. */

@@ -1,7 +1,7 @@
 // Aggregates a stream of datapoints by buckets of time (contract 10). Only numbers have min, max, avg and sum; `count`
 // counts all values, and `first` and `last` may be of any type.
 import { lowerBoundNear, lowerBoundNearEnd } from '../../../base/sorted-numbers.ts';
-import { type Slice, valueAt } from '../columns.ts';
+import { doubleAt, type Slice, valueAt } from '../columns.ts';
 import type { StoredValue } from '../datapoint.ts';
 import { type BucketRequest, Buckets } from './buckets.ts';
 
@@ -93,7 +93,7 @@ export class Aggregation {
     } else if (this.#isDescending) open.first = valueAt(columns, from);
     else open.last = valueAt(columns, to - 1);
     open.count += to - from;
-    addNumbers(open, columns.values, { from, to });
+    addNumbers(open, { columns, from, to });
   }
 }
 
@@ -102,16 +102,16 @@ function openBucket(startMs: number, ends: Pick<OpenBucket, 'first' | 'last'>): 
   return { startMs, count: 0, ...ends, numbers: 0, min, max, sum: 0, lost: 0 };
 }
 
-function addNumbers(
-  open: OpenBucket,
-  values: Float64Array,
-  { from, to }: { readonly from: number; readonly to: number },
-): void {
+function addNumbers(open: OpenBucket, { columns, from, to }: Slice): void {
+  const { values } = columns;
   // Local variables are faster: a year has half a million datapoints.
   let { sum, lost, min, max, numbers } = open;
   for (let index = from; index < to; index++) {
-    const value = values[index] as number;
-    if (Number.isNaN(value)) continue;
+    let value = values[index] as number;
+    if (Number.isNaN(value)) {
+      value = doubleAt(columns, index);
+      if (Number.isNaN(value)) continue;
+    }
     numbers += 1;
     if (value < min) min = value;
     if (value > max) max = value;

@@ -4,7 +4,7 @@
 // same pixels of a chart with that many columns, and keeps the extremes and both ends. One pass, constant memory. A
 // value that is not a number is never lowest or highest, but may be first or last. Of equal extremes the earliest is
 // kept.
-import { type Columns, datapointAt, type Slice } from '../columns.ts';
+import { type Columns, datapointAt, doubleAt, type Slice } from '../columns.ts';
 import type { Datapoint } from '../datapoint.ts';
 
 /** Fewer points could not include the extremes and both ends. */
@@ -139,13 +139,13 @@ function openColumn(number: number, { columns, from }: Slice): OpenColumn {
 /** Adds datapoints that follow those of the column. */
 function addBehind(open: OpenColumn, { columns, from, to }: Slice): OpenColumn {
   const chosen = (index: number) => ({ point: datapointAt(columns, index), position: open.count + index - from });
-  const { low, high } = extremesOf(columns.values, { from, to });
-  if (low >= 0 && (columns.values[low] as number) < open.min) {
-    open.min = columns.values[low] as number;
+  const { low, high } = extremesOf({ columns, from, to });
+  if (low >= 0 && doubleAt(columns, low) < open.min) {
+    open.min = doubleAt(columns, low);
     open.lowest = chosen(low);
   }
-  if (high >= 0 && (columns.values[high] as number) > open.max) {
-    open.max = columns.values[high] as number;
+  if (high >= 0 && doubleAt(columns, high) > open.max) {
+    open.max = doubleAt(columns, high);
     open.highest = chosen(high);
   }
   if (open.count === 0) open.first = chosen(from);
@@ -157,13 +157,13 @@ function addBehind(open: OpenColumn, { columns, from, to }: Slice): OpenColumn {
 /** Adds datapoints that precede those of the column. Of equal extremes the new one is kept, because it is earlier. */
 function addBefore(open: OpenColumn, { columns, from, to }: Slice): OpenColumn {
   const chosen = (index: number) => ({ point: datapointAt(columns, index), position: index - to - open.count });
-  const { low, high } = extremesOf(columns.values, { from, to });
-  if (low >= 0 && (columns.values[low] as number) <= open.min) {
-    open.min = columns.values[low] as number;
+  const { low, high } = extremesOf({ columns, from, to });
+  if (low >= 0 && doubleAt(columns, low) <= open.min) {
+    open.min = doubleAt(columns, low);
     open.lowest = chosen(low);
   }
-  if (high >= 0 && (columns.values[high] as number) >= open.max) {
-    open.max = columns.values[high] as number;
+  if (high >= 0 && doubleAt(columns, high) >= open.max) {
+    open.max = doubleAt(columns, high);
     open.highest = chosen(high);
   }
   if (open.count === 0) open.last = chosen(to - 1);
@@ -173,15 +173,13 @@ function addBefore(open: OpenColumn, { columns, from, to }: Slice): OpenColumn {
 }
 
 /** Indexes of the lowest and the highest number, the earliest of each; -1 where there is no number. */
-function extremesOf(
-  values: Float64Array,
-  { from, to }: { readonly from: number; readonly to: number },
-): { readonly low: number; readonly high: number } {
+function extremesOf({ columns, from, to }: Slice): { readonly low: number; readonly high: number } {
+  const { values, texts } = columns;
   let [low, high] = [-1, -1];
   let [min, max] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
   for (let index = from; index < to; index++) {
     // NaN, which stands for other values, compares as neither below nor above.
-    const value = values[index] as number;
+    const value = texts === undefined ? (values[index] as number) : doubleAt(columns, index);
     if (value < min) {
       min = value;
       low = index;

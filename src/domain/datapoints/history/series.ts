@@ -95,6 +95,6 @@ export async function* readSeries(
 
 function corrected(columns: Columns, calibration: Calibration): Columns {
   const values = new Float64Array(columns.count);
-  calibrateColumn({ values: columns.values, from: 0, to: columns.count }, calibration, values);
+  calibrateColumn({ columns, from: 0, to: columns.count }, calibration, values);
   return { ...columns, values };
 }

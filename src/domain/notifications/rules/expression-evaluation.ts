@@ -11,6 +11,7 @@
 //
 // The no-fire range gives the values at which none of a sensor's rules can fire, where a number alone decides. With
 // it a normal datapoint takes one comparison for all rules.
+import { doubleOf } from '../../../base/text/exact-number.ts';
 import type { Json } from '../../../base/text/json.ts';
 import type { ComparedValue, ComparisonOperator, Expression } from './expression.ts';
 
@@ -66,8 +67,9 @@ function compare<T extends number | string>(value: T, operator: Exclude<Comparis
 const decimal = /^[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?$/;
 
 function asNumber(value: Json): number | undefined {
-  if (typeof value === 'number') return value;
   if (typeof value === 'boolean') return value ? 1 : 0;
+  const double = doubleOf(value);
+  if (double !== undefined) return double;
   if (typeof value !== 'string') return undefined;
   const text = value.trim();
   return decimal.test(text) ? Number(text) : undefined;
@@ -75,7 +77,7 @@ function asNumber(value: Json): number | undefined {
 
 function asText(value: Json): string | undefined {
   if (typeof value === 'string') return value;
-  return typeof value === 'number' || typeof value === 'boolean' ? JSON.stringify(value) : undefined;
+  return doubleOf(value) !== undefined || typeof value === 'boolean' ? JSON.stringify(value) : undefined;
 }
 
 /** Bounds of values: no value inside them makes the expression true. */

@@ -112,7 +112,7 @@ function correctionBy(calibration: Calibration | undefined): (slice: Slice) => S
       corrected = { ...columns, values: new Float64Array(columns.count) };
       known.set(columns, corrected);
     }
-    calibrateColumn({ values: columns.values, from, to }, calibration, corrected.values);
+    calibrateColumn({ columns, from, to }, calibration, corrected.values);
     return { columns: corrected, from, to };
   };
 }

@@ -98,6 +98,6 @@ export class SealWriter {
   }
 
   #setLatest({ sensor, at, seq, stamped, received, value }: SealedLatest): void {
-    this.#latest.run(sensor, at, seq, stamped, received, typeof value === 'number' ? toColumn(value) : value);
+    this.#latest.run(sensor, at, seq, stamped, received, toColumn(value));
   }
 }

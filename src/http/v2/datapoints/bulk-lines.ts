@@ -3,7 +3,7 @@
 import { isUtf8 } from 'node:buffer';
 import { Refusal } from '../../../base/refusal.ts';
 import type { Json } from '../../../base/text/json.ts';
-import { parseJsonText } from '../../../base/text/json-text.ts';
+import { parseExactJsonText } from '../../../base/text/json-text.ts';
 import { limits } from '../../../config/limits.ts';
 import type { Caller } from '../../../domain/callers/caller.ts';
 import { loopTurns } from '../../../domain/callers/loop-turns.ts';
@@ -72,7 +72,7 @@ function* readNdjson(bytes: Buffer, parser: BulkLineParser): Iterable<void> {
     const found = bytes.indexOf(lineFeed, at);
     const end = found < 0 ? bytes.length : found;
     const text = bytes.subarray(at, end);
-    yield parser.read(line, () => toLine(parseJsonText(text, limits.nestingLevelsMax)));
+    yield parser.read(line, () => toLine(parseExactJsonText(text, limits.nestingLevelsMax)));
     at = end - 1;
   }
 }

@@ -1,15 +1,24 @@
 // Pushing datapoints of many devices in one request, with a report line by line (contract 10).
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import { Refusal } from '../../../base/refusal.ts';
 import { limits } from '../../../config/limits.ts';
 import { BulkAnswer, BulkBody } from '../../schemas/bulk-schemas.ts';
-import { LinesBody, TextBody } from '../../server/bodies.ts';
+import { LinesBody, registerExactJsonParser, TextBody } from '../../server/bodies.ts';
 import { PushHeaders, toIdempotencyKey } from '../../server/idempotency.ts';
 import { prefersNoNotify } from '../../server/preference.ts';
 import { conflict, overload, refusals, type TypedApp } from '../../server/routes.ts';
 import type { Services } from '../../services.ts';
 import { toBulkRequest } from './bulk-lines.ts';
 
-export function registerBulk(app: TypedApp, { bulk }: Services): void {
+export function registerBulk(app: TypedApp, services: Services): void {
+  app.register((pushing, _options, done) => {
+    registerExactJsonParser(pushing);
+    registerPush(pushing.withTypeProvider<TypeBoxTypeProvider>(), services);
+    done();
+  });
+}
+
+function registerPush(app: TypedApp, { bulk }: Services): void {
   app.post(
     '/datapoints',
     {

@@ -1,6 +1,6 @@
 // The subscriptions of stored sessions, and which sessions get a message. Part of stored-sessions.ts, which writes the
 // tables. Permission to keep a message is asked once for each user, however many sessions and filters they have.
-import type { RoutedMessage, SubscriptionOptions, TopicSubscription } from '../../../../domain/ports/stored-sessions.ts';
+import type { RoutedMessage, SubscriptionOptions, TopicSubscription } from '../../../../domain/ports/mqtt-sessions.ts';
 import type { UserKey } from '../../../../domain/users/user.ts';
 import { MqttFilterIndex } from '../mqtt-filter-index.ts';
 import type { MqttUsage } from '../mqtt-usage.ts';
