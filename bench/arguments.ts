@@ -14,9 +14,12 @@ const sectionNames = [
   'codec',
   'disk',
   'overload',
+  'soak',
   'series',
   'dashboard',
 ] as const;
+/** All but the one that takes an hour. */
+const usualSections = sectionNames.filter((name) => name !== 'soak');
 export type SectionName = (typeof sectionNames)[number];
 
 export interface BenchOptions {
@@ -37,6 +40,10 @@ export interface BenchOptions {
   readonly diskSensors: readonly number[];
   /** For how long the disk section counts what is written to the device, seconds. */
   readonly diskSeconds: number;
+  /** How long the soak section lasts, minutes. */
+  readonly minutes: number;
+  /** Pushes and publishes a second of the soak section; undefined: half of what both reach at once. */
+  readonly rates: readonly [restPerS: number, mqttPerS: number] | undefined;
   /** Where the data folders of the measured servers go. */
   readonly folder: string;
   /** Folder for the CPU profiles of the measured server; undefined: none. */
@@ -53,7 +60,7 @@ the machine meets both alike; for bulk InfluxDB 1.x where influxd is on the PATH
 SQLite table with an index. The dashboard is built and opened in Chromium, where that is on the PATH (Debian: chromium).
 Medians of the rounds count. At the end everything is read back and counted.
 
-  --only rest,mqtt,…    sections to run: ${sectionNames.join(', ')} (all)
+  --only rest,mqtt,…    sections to run: ${sectionNames.join(', ')} (all but soak)
   --seconds 5           length of one round
   --rounds 5            rounds of each side; a shorter one before them warms up
   --connections 400     REST and logins: connections, each with one request outstanding
@@ -64,6 +71,8 @@ Medians of the rounds count. At the end everything is read back and counted.
   --disk-sensors 10000,100000
                         disk: sensors that datapoints come from while writes to the device are counted
   --disk-seconds 60     disk: how long each way of sending lasts
+  --minutes 60          soak: how long it lasts; figures are taken 60 times
+  --rates 4000,20000    soak: pushes over REST and publishes over MQTT a second (half of what both reach at once)
   --folder <path>       where the data goes while it runs (${tmpdir()}); a disk in memory gives flattering figures
   --profile <folder>    write CPU profiles of the server there (slows it by a tenth or so)
   --write <file>        write the report to this file as well, for example docs/performance.md
@@ -82,7 +91,7 @@ export function parseArguments(args: readonly string[]): BenchOptions {
   const { values } = parseArgs({
     args: [...args],
     options: {
-      only: { type: 'string', default: sectionNames.join(',') },
+      only: { type: 'string', default: usualSections.join(',') },
       seconds: { type: 'string', default: '5' },
       rounds: { type: 'string', default: '5' },
       connections: { type: 'string', default: '400' },
@@ -92,6 +101,8 @@ export function parseArguments(args: readonly string[]): BenchOptions {
       datapoints: { type: 'string', default: '49932000' },
       'disk-sensors': { type: 'string', default: '10000,100000' },
       'disk-seconds': { type: 'string', default: '60' },
+      minutes: { type: 'string', default: '60' },
+      rates: { type: 'string' },
       folder: { type: 'string', default: tmpdir() },
       profile: { type: 'string' },
       write: { type: 'string' },
@@ -113,6 +124,8 @@ export function parseArguments(args: readonly string[]): BenchOptions {
     datapoints: parsePositive(values.datapoints, { name: '--datapoints', max: 49_932_000 }),
     diskSensors: parseNumbers(values['disk-sensors'], { name: '--disk-sensors', max: 1_000_000 }),
     diskSeconds: parsePositive(values['disk-seconds'], { name: '--disk-seconds', max: 3_600 }),
+    minutes: parsePositive(values.minutes, { name: '--minutes', max: 1_440 }),
+    rates: values.rates === undefined ? undefined : parseRates(values.rates),
     folder: resolve(values.folder),
     profile: values.profile === undefined ? undefined : resolve(values.profile),
     write: values.write,
@@ -127,6 +140,13 @@ function parseSection(text: string): SectionName {
 
 function parseNumbers(text: string, option: { readonly name: string; readonly max: number }): number[] {
   return text.split(',').map((number) => parsePositive(number, option));
+}
+
+function parseRates(text: string): readonly [number, number] {
+  const [restPerS, mqttPerS, ...more] = parseNumbers(text, { name: '--rates', max: 1_000_000 });
+  if (restPerS === undefined || mqttPerS === undefined || more.length > 0)
+    throw new Error(`--rates takes two numbers, for REST and for MQTT, not ${text}.`);
+  return [restPerS, mqttPerS];
 }
 
 function parsePositive(text: string, { name, max }: { readonly name: string; readonly max: number }): number {

@@ -17,6 +17,7 @@ import { measureNotifications } from './sections/notifications.ts';
 import { measureOverload } from './sections/overload.ts';
 import { measureRest } from './sections/rest.ts';
 import { measureSeries } from './sections/series.ts';
+import { measureSoak } from './sections/soak.ts';
 import { measureStart } from './sections/start.ts';
 import { ServerProcess } from './server-process.ts';
 
@@ -33,6 +34,7 @@ const measures: Readonly<Record<SectionName, Measure>> = {
   codec: measureCodec,
   disk: measureDisk,
   overload: measureOverload,
+  soak: measureSoak,
   series: measureSeries,
   dashboard: measureDashboard,
 };

@@ -1,7 +1,7 @@
 // A process under measurement: started on its core, known by its ready line, watched through /proc, stopped by SIGTERM.
 // Serves for Dundun and for the baselines alike, so that both are treated the same.
 import { type ChildProcess, spawn } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { setTimeout as pause } from 'node:timers/promises';
 import { onServerCore } from './cores.ts';
@@ -112,6 +112,16 @@ export class ServerProcess {
   /** The most memory that was in use at any time so far, MiB. */
   peakMib(): number {
     return Number(/VmHWM:\s+(\d+)/.exec(this.#proc('status'))?.[1] ?? Number.NaN) / 1024;
+  }
+
+  /** Files, sockets and the like that are open now. */
+  descriptors(): number {
+    try {
+      return readdirSync(`/proc/${this.#child.pid}/fd`).length;
+    } catch {
+      // Not Linux.
+      return Number.NaN;
+    }
   }
 
   /** Bytes the process has caused to be written to the device so far. */
