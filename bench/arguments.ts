@@ -2,6 +2,7 @@
 import { tmpdir } from 'node:os';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { doors } from './load/overload-doors.ts';
 
 const sectionNames = [
   'rest',
@@ -40,6 +41,8 @@ export interface BenchOptions {
   readonly diskSensors: readonly number[];
   /** For how long the disk section counts what is written to the device, seconds. */
   readonly diskSeconds: number;
+  /** Doors of the overload section, by name. */
+  readonly doors: readonly string[];
   /** How long the soak section lasts, minutes. */
   readonly minutes: number;
   /** Pushes and publishes a second of the soak section; undefined: half of what both reach at once. */
@@ -51,6 +54,8 @@ export interface BenchOptions {
   /** File for the report; undefined: none. */
   readonly write: string | undefined;
 }
+
+const doorNames = doors.map(({ name }) => name);
 
 const help = `npm run bench -- [options]
 
@@ -71,6 +76,7 @@ Medians of the rounds count. At the end everything is read back and counted.
   --disk-sensors 10000,100000
                         disk: sensors that datapoints come from while writes to the device are counted
   --disk-seconds 60     disk: how long each way of sending lasts
+  --doors rest,mqtt,…   overload: ${doorNames.join(', ')} (all; each takes two minutes or so)
   --minutes 60          soak: how long it lasts; figures are taken 60 times
   --rates 4000,20000    soak: pushes over REST and publishes over MQTT a second (half of what both reach at once)
   --folder <path>       where the data goes while it runs (${tmpdir()}); a disk in memory gives flattering figures
@@ -84,7 +90,7 @@ Examples:
   npm run bench -- --only rest --rounds 3
   npm run bench -- --only rest,mqtt,bulk --sensors 200,100000
   npm run bench -- --only series --datapoints 200000 --rounds 1 --seconds 2
-  npm run bench -- --only overload --seconds 10 --write docs/reliability.md
+  npm run bench -- --only overload --doors mqtt --seconds 10
   npm run bench -- --write docs/performance.md`;
 
 export function parseArguments(args: readonly string[]): BenchOptions {
@@ -101,6 +107,7 @@ export function parseArguments(args: readonly string[]): BenchOptions {
       datapoints: { type: 'string', default: '49932000' },
       'disk-sensors': { type: 'string', default: '10000,100000' },
       'disk-seconds': { type: 'string', default: '60' },
+      doors: { type: 'string', default: doorNames.join(',') },
       minutes: { type: 'string', default: '60' },
       rates: { type: 'string' },
       folder: { type: 'string', default: tmpdir() },
@@ -124,6 +131,7 @@ export function parseArguments(args: readonly string[]): BenchOptions {
     datapoints: parsePositive(values.datapoints, { name: '--datapoints', max: 49_932_000 }),
     diskSensors: parseNumbers(values['disk-sensors'], { name: '--disk-sensors', max: 1_000_000 }),
     diskSeconds: parsePositive(values['disk-seconds'], { name: '--disk-seconds', max: 3_600 }),
+    doors: values.doors.split(',').map(parseDoor),
     minutes: parsePositive(values.minutes, { name: '--minutes', max: 1_440 }),
     rates: values.rates === undefined ? undefined : parseRates(values.rates),
     folder: resolve(values.folder),
@@ -135,6 +143,12 @@ export function parseArguments(args: readonly string[]): BenchOptions {
 function parseSection(text: string): SectionName {
   const found = sectionNames.find((name) => name === text.trim());
   if (found === undefined) throw new Error(`--only takes ${sectionNames.join(', ')}, not ${text}.`);
+  return found;
+}
+
+function parseDoor(text: string): string {
+  const found = doorNames.find((name) => name === text.trim());
+  if (found === undefined) throw new Error(`--doors takes ${doorNames.join(', ')}, not ${text}.`);
   return found;
 }
 

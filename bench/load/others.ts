@@ -1,90 +1,76 @@
-// What others ask for while a load is on: each kind some times a second, timed from asking to the last byte. An answer that is
-// no success, or none, counts as one that never came. Used by the sections overload and soak.
-import { setTimeout as pause } from 'node:timers/promises';
+// What others ask for while a load is on: each question five times a second, timed from asking to the last byte. An answer that
+// is no success, or none, counts as one that never came. Asked by a thread of its own, because whatever else the load
+// generator does would be counted as waiting. Used by the sections overload and soak.
+import { once } from 'node:events';
+import { Worker } from 'node:worker_threads';
 import { Latencies } from '../figures.ts';
 import { Fleet } from '../fleet.ts';
 
-type Ask = () => Promise<Response>;
+export interface Question {
+  readonly name: string;
+  readonly path: string;
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+  /** The path ends with the time so many milliseconds ago. */
+  readonly sinceMs?: number;
+}
 
-/** How one kind of question was answered since it was last asked for. */
+export interface OthersData {
+  readonly base: string;
+  readonly questions: readonly Question[];
+}
+
+export type AnsweredMs = ReadonlyMap<string, { readonly ms: readonly number[]; readonly failed: number }>;
+
+/** How the questions were answered. */
 export interface Answered {
-  readonly latencies: Latencies;
+  /** The 99th percentile of one kind, milliseconds; NaN where none was asked. */
+  readonly p99Ms: (name: string) => number;
   readonly count: number;
   /** Answered with anything but success, or not at all. */
   readonly failed: number;
 }
 
-const everyMs = 200;
-/** Who waits for longer has gone. */
-const waitMsMax = 20_000;
-
 /** Health, a device, a sign-in. */
-export function usualQuestions(fleet: Fleet, key: string): ReadonlyMap<string, Ask> {
-  const base = `http://127.0.0.1:${fleet.server.httpPort}`;
+export const usualNames = ['GET', 'sign-in', 'health'] as const;
+
+export function usualQuestions(fleet: Fleet, key: string): Question[] {
   const device = fleet.sensors[0]?.split('/')[1];
+  const headers = { authorization: `Bearer ${key}` };
   const json = { 'content-type': 'application/json' };
-  const ask = (path: string, init: RequestInit = {}) =>
-    fetch(`${base}${path}`, { ...init, signal: AbortSignal.timeout(waitMsMax) });
-  return new Map<string, Ask>([
-    ['health', () => ask('/health/ready')],
-    ['GET', () => ask(`/api/v2/devices/${device}`, { headers: { authorization: `Bearer ${key}` } })],
-    ['sign-in', () => ask('/api/v2/auth/token', { method: 'POST', headers: json, body: JSON.stringify(Fleet.login) })],
-  ]);
+  return [
+    { name: 'health', path: '/health/ready' },
+    { name: 'GET', path: `/api/v2/devices/${device}`, headers },
+    { name: 'sign-in', path: '/api/v2/auth/token', method: 'POST', headers: json, body: JSON.stringify(Fleet.login) },
+  ];
 }
 
 export class Others {
-  readonly #answered = new Map<string, { latencies: Latencies; count: number; failed: number }>();
-  readonly #asking: Promise<void>[];
-  #isOver = false;
+  readonly #thread: Worker;
 
-  constructor(questions: ReadonlyMap<string, Ask>) {
-    for (const name of questions.keys()) this.#begin(name);
-    this.#asking = [...questions].map(([name, ask]) => this.#askOn(name, ask));
+  constructor(httpPort: number, questions: readonly Question[]) {
+    const workerData: OthersData = { base: `http://127.0.0.1:${httpPort}`, questions };
+    this.#thread = new Worker(new URL('./others-thread.ts', import.meta.url), { workerData });
   }
 
   /** What became of the questions since the last call. */
-  take(): ReadonlyMap<string, Answered> {
-    const taken = new Map(this.#answered);
-    for (const name of taken.keys()) this.#begin(name);
-    return taken;
+  async take(): Promise<Answered> {
+    this.#thread.postMessage('take');
+    const [answered] = (await once(this.#thread, 'message')) as [AnsweredMs];
+    const kinds = [...answered.values()];
+    return {
+      p99Ms: (name) => {
+        const latencies = new Latencies();
+        for (const ms of answered.get(name)?.ms ?? []) latencies.add(ms);
+        return latencies.percentiles(99)[0] ?? Number.NaN;
+      },
+      count: kinds.reduce((sum, { ms }) => sum + ms.length, 0),
+      failed: kinds.reduce((sum, { failed }) => sum + failed, 0),
+    };
   }
 
-  /** Resolves when the last answers have come. */
-  async end(): Promise<void> {
-    this.#isOver = true;
-    await Promise.all(this.#asking);
-  }
-
-  #begin(name: string): void {
-    this.#answered.set(name, { latencies: new Latencies(), count: 0, failed: 0 });
-  }
-
-  async #askOn(name: string, ask: Ask): Promise<void> {
-    while (!this.#isOver) {
-      const startMs = performance.now();
-      const isAnswered = await isWell(ask);
-      const into = this.#answered.get(name);
-      if (into !== undefined && !this.#isOver) {
-        into.count += 1;
-        into.failed += isAnswered ? 0 : 1;
-        into.latencies.add(isAnswered ? performance.now() - startMs : Number.POSITIVE_INFINITY);
-      }
-      await pause(everyMs);
-    }
-  }
-}
-
-/** The 99th percentile of a kind, milliseconds. */
-export function p99Of(answered: ReadonlyMap<string, Answered>, kind: string): number {
-  return answered.get(kind)?.latencies.percentiles(99)[0] ?? Number.NaN;
-}
-
-async function isWell(ask: Ask): Promise<boolean> {
-  try {
-    const answer = await ask();
-    await answer.arrayBuffer();
-    return answer.ok;
-  } catch {
-    return false;
+  async close(): Promise<void> {
+    await this.#thread.terminate();
   }
 }

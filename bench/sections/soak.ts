@@ -9,7 +9,7 @@ import { Fleet } from '../fleet.ts';
 import { HttpLoad } from '../load/http-load.ts';
 import type { LoadResult } from '../load/load.ts';
 import { MqttLoad } from '../load/mqtt-load.ts';
-import { Others, p99Of, usualQuestions } from '../load/others.ts';
+import { Others, type Question, usualQuestions } from '../load/others.ts';
 import { pushHead } from '../load/push-head.ts';
 import { currentReadingText } from '../load/readings.ts';
 import { judgeCounts, type Section, type Verdict } from '../section.ts';
@@ -26,6 +26,8 @@ const bestSeconds = 10;
 /** Sensors with a rule that fires; each rests so long afterwards, seconds. */
 const watched = 20;
 const throttlingS = 10;
+
+const questions = ['health', 'GET', 'sign-in', 'values', 'aggregates'];
 
 interface Interval {
   readonly minute: number;
@@ -63,14 +65,14 @@ export async function measureSoak(options: BenchOptions, dataDir: string): Promi
     const [restPerS, mqttPerS] =
       options.rates ?? (best ?? []).map((result) => result.acknowledgedInTime / bestSeconds / 2);
     const rates = { restPerS: Math.round(restPerS ?? 0), mqttPerS: Math.round(mqttPerS ?? 0) };
-    const others = new Others(questionsOf(fleet, key));
+    const others = new Others(fleet.server.httpPort, questionsOf(fleet, key));
     const seen: Interval[] = [];
     const seconds = Math.max(2, options.minutes);
     for (let n = 0; n < intervals; n++) {
       seen.push(await measureInterval({ fleet, load, others, provider }, { n, seconds, rates }));
       console.error(`soak: ${progressOf(seen.at(-1) as Interval)}`);
     }
-    await others.end();
+    await others.close();
     const all = [...(best ?? []), ...seen];
     const counts = judgeCounts(all, await fleet.count());
     return report(seen, { seconds, rates, isBest: best !== undefined, counts });
@@ -144,32 +146,31 @@ async function measureInterval(
   const [rest, mqtt] = (await load.run({ seconds, rates })) as [LoadResult, LoadResult];
   isOver = true;
   await watching;
-  const answered = others.take();
+  const answered = await others.take();
   return {
     minute: ((n + 1) * seconds) / 60,
     memoryMib: median(memories),
     descriptors: median(descriptors),
     restP99Ms: rest.latencies.percentiles(99)[0] ?? Number.NaN,
     mqttP99Ms: mqtt.latencies.percentiles(99)[0] ?? Number.NaN,
-    readP99Ms: Math.max(...[...answered.keys()].map((kind) => p99Of(answered, kind))),
+    readP99Ms: Math.max(...questions.map((name) => answered.p99Ms(name))),
     acknowledged: rest.acknowledged + mqtt.acknowledged,
     sent: rest.sent + mqtt.sent,
-    unanswered: [...answered.values()].reduce((total, { failed }) => total + failed, 0),
+    unanswered: answered.failed,
     cpu: (fleet.server.cpuS() - cpuBeforeS) / seconds,
     told: provider.told,
   };
 }
 
 /** The usual ones; the last minute of a sensor, and a day of it in hours. */
-function questionsOf(fleet: Fleet, key: string) {
-  const base = `http://127.0.0.1:${fleet.server.httpPort}/api/v2/${fleet.sensors[0]}/values`;
+function questionsOf(fleet: Fleet, key: string): Question[] {
+  const values = `/api/v2/${fleet.sensors[0]}/values`;
   const headers = { authorization: `Bearer ${key}`, connection: 'close' };
-  const since = (ms: number) => new Date(Date.now() - ms).toISOString();
-  return new Map([
+  return [
     ...usualQuestions(fleet, key),
-    ['values', () => fetch(`${base}?dateFrom=${since(60_000)}&limit=1000`, { headers })],
-    ['aggregates', () => fetch(`${base}?dateFrom=${since(86_400_000)}&bucket=1h`, { headers })],
-  ]);
+    { name: 'values', path: `${values}?limit=1000&dateFrom=`, sinceMs: 60_000, headers },
+    { name: 'aggregates', path: `${values}?bucket=1h&dateFrom=`, sinceMs: 86_400_000, headers },
+  ];
 }
 
 async function makeRules(fleet: Fleet, key: string, address: string): Promise<void> {

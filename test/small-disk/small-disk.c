@@ -5,8 +5,11 @@
 //
 // What makes a file longer without writing (fallocate, a mapping) is not looked at: neither SQLite nor the service does so
 // there beyond the 32 KiB of the index of a write-ahead log, and that one it writes a byte to in each page.
+//
+// What has room goes on to the next library (power-loss.c, where it is preloaded behind this one) or to the C library.
 #define _GNU_SOURCE
 #include <dirent.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -83,6 +86,12 @@ static int64_t place_of(int fd) {
   return lseek(fd, 0, SEEK_CUR);
 }
 
+/** The same function as it is without this library. */
+#define NEXT(name)                                                    \
+  static __typeof__(&name) next;                                      \
+  if (next == NULL) *(void **)&next = dlsym(RTLD_NEXT, #name);        \
+  if (next == NULL) abort();
+
 #define WHERE_ROOM(fd, end, call)               \
   pthread_mutex_lock(&mutex);                   \
   long result = -1;                             \
@@ -100,22 +109,29 @@ static bool is_file(int fd) {
 }
 
 ssize_t write(int fd, const void *bytes, size_t length) {
-  if (!is_file(fd)) return syscall(SYS_write, fd, bytes, length);
-  WHERE_ROOM(fd, place_of(fd) + (int64_t)length, syscall(SYS_write, fd, bytes, length))
+  NEXT(write)
+  if (!is_file(fd)) return next(fd, bytes, length);
+  WHERE_ROOM(fd, place_of(fd) + (int64_t)length, next(fd, bytes, length))
 }
 ssize_t writev(int fd, const struct iovec *parts, int count) {
-  if (!is_file(fd)) return syscall(SYS_writev, fd, parts, count);
-  WHERE_ROOM(fd, place_of(fd) + total(parts, count), syscall(SYS_writev, fd, parts, count))
+  NEXT(writev)
+  if (!is_file(fd)) return next(fd, parts, count);
+  WHERE_ROOM(fd, place_of(fd) + total(parts, count), next(fd, parts, count))
 }
 ssize_t pwrite(int fd, const void *bytes, size_t length, off_t at) {
-  WHERE_ROOM(fd, at + (int64_t)length, syscall(SYS_pwrite64, fd, bytes, length, at))
+  NEXT(pwrite)
+  WHERE_ROOM(fd, at + (int64_t)length, next(fd, bytes, length, at))
 }
 ssize_t pwrite64(int fd, const void *bytes, size_t length, off64_t at) { return pwrite(fd, bytes, length, at); }
 ssize_t pwritev(int fd, const struct iovec *parts, int count, off_t at) {
-  WHERE_ROOM(fd, at + total(parts, count), syscall(SYS_pwritev, fd, parts, count, at, 0))
+  NEXT(pwritev)
+  WHERE_ROOM(fd, at + total(parts, count), next(fd, parts, count, at))
 }
 ssize_t pwritev64(int fd, const struct iovec *parts, int count, off64_t at) { return pwritev(fd, parts, count, at); }
-int ftruncate(int fd, off_t size) { WHERE_ROOM(fd, size, syscall(SYS_ftruncate, fd, size)) }
+int ftruncate(int fd, off_t size) {
+  NEXT(ftruncate)
+  WHERE_ROOM(fd, size, next(fd, size))
+}
 int ftruncate64(int fd, off64_t size) { return ftruncate(fd, size); }
 
 int statfs(const char *path, struct statfs *disk) {

@@ -35,8 +35,8 @@ export class Aging {
       const fresh = this.#new.enter(sensor, this.#random.between(1, 101));
       const time = oldTimes[this.#random.between(0, oldTimes.length)] as string;
       const old = this.#old.enter(sensor, this.#random.between(1, 301), time);
-      await push({ server, ledger: this.#new }, fresh);
-      await push({ server, ledger: this.#old }, old);
+      await push({ server, ledger: this.#new }, fresh, [404, 507]);
+      await push({ server, ledger: this.#old }, old, [404, 507]);
       if (old.told === 'open') return;
     }
   }

@@ -52,6 +52,8 @@ export function makeFolder(): string {
 function environment(settings: Settings): Settings {
   return {
     PATH: process.env['PATH'] ?? '',
+    // What Node.js makes of the source is kept, as for the tests themselves: it is two thirds of a start.
+    NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
     DUNDUN_HTTP_HOST: '127.0.0.1',
     DUNDUN_HTTP_PORT: '0',
     DUNDUN_MQTT_PORT: '0',

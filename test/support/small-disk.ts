@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, readdirSync, realpathSync, renameSync, statSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { makeFolder, root, type Settings } from './process.ts';
 
 const compiler = process.env['DUNDUN_TEST_CC'];
@@ -27,10 +27,14 @@ export class SmallDisk {
   /** All that is on the disk is in it: the data folder, or where backups go. */
   readonly folder: string;
   readonly #roomFile = join(makeFolder(), 'room');
+  #room = 0;
 
-  constructor(bytes: number) {
-    this.folder = join(realpathSync(makeFolder()), 'data');
-    mkdirSync(this.folder, { mode: 0o700 });
+  /** @param folder A new one of its own by default; the one above it exists. */
+  constructor(bytes: number, folder?: string) {
+    if (folder === undefined) {
+      this.folder = join(realpathSync(makeFolder()), 'data');
+      mkdirSync(this.folder, { mode: 0o700 });
+    } else this.folder = join(realpathSync(dirname(folder)), basename(folder));
     this.setRoom(bytes);
   }
 
@@ -47,7 +51,12 @@ export class SmallDisk {
   }
 
   /** Bytes that they may take together. */
+  get room(): number {
+    return this.#room;
+  }
+
   setRoom(bytes: number): void {
+    this.#room = bytes;
     // At once, so that nobody reads half of it.
     writeFileSync(`${this.#roomFile}.new`, String(bytes));
     renameSync(`${this.#roomFile}.new`, this.#roomFile);

@@ -1,6 +1,6 @@
 // One data folder through many kills: starts servers on it, half of them with such small limits that background work
 // is nearly always under way, kills them at random or during the work that the test names, sometimes with a power
-// failure. Used by the crash tests.
+// failure, a full disk or a wrong clock. Used by the crash tests.
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -15,7 +15,6 @@ import {
   runVerb,
   type ServeOptions,
   type Settings,
-  startDundun,
   startVerb,
   withImports,
   withLimits,
@@ -24,6 +23,7 @@ import { until } from '../until.ts';
 import { deeds, type KillOrder, type KillPoint } from './kill-trigger.ts';
 import { LossyDisk, withoutPowerCuts } from './lossy-disk.ts';
 import type { Toll } from './power-cut.ts';
+import { RoughMachine } from './rough-machine.ts';
 
 /** Sealing at once and all the time, into small chunks that are put together and cut often; few pages before a checkpoint; purging and retention in many steps. */
 const tight: Partial<Record<keyof typeof limits, number>> = {
@@ -43,6 +43,9 @@ const tight: Partial<Record<keyof typeof limits, number>> = {
   walPagesMax: 100,
 };
 
+/** The reserve is whole soon after a start. */
+const usual: typeof tight = { reserveStepMs: 5 };
+
 interface KillOptions {
   readonly withinMs: number;
   /** Of the disk; some ten for a commit. */
@@ -52,7 +55,9 @@ interface KillOptions {
 }
 
 /** What a kill is to fall into; undefined: any moment. */
-export type Aim = KillPoint | 'backup' | undefined;
+export type Aim = KillPoint | 'backup' | 'full disk' | 'wrong clock' | undefined;
+/** What comes about by itself once it is ordered. */
+export type Ordered = Exclude<Aim, 'full disk' | 'wrong clock' | undefined>;
 
 /** Milliseconds in which it must come to that. */
 const aimMsMax = 60_000;
@@ -73,9 +78,12 @@ export class CrashSite {
   readonly #orderFile = join(makeFolder(), 'order');
   readonly #met = new Map<Exclude<Aim, undefined>, number>();
   #backup: Running | undefined;
+  #hasLostPower = false;
+  #kills = 0;
   readonly #random: SeededRandom;
   readonly #settings: Settings;
   readonly #disk = withoutPowerCuts === false ? new LossyDisk(this.#place) : undefined;
+  readonly machine = new RoughMachine(this.folder);
 
   constructor(random: SeededRandom, settings: Settings = {}) {
     this.#random = random;
@@ -83,12 +91,14 @@ export class CrashSite {
   }
 
   /** `isTight`: with little room; by chance where it is not said. */
-  start(isTight = this.#random.oneIn(2)): Promise<Dundun> {
-    return startDundun(this.#options(isTight));
+  async start(isTight = this.#mayBeTight()): Promise<Dundun> {
+    const dundun = new Dundun(this.#options(isTight));
+    await dundun.ready;
+    return dundun;
   }
 
   async killWhileStarting(): Promise<void> {
-    const dundun = new Dundun(this.#options(this.#random.oneIn(2)));
+    const dundun = new Dundun(this.#options(this.#mayBeTight()));
     await this.kill(dundun, { withinMs: 1500, withinSteps: 350, notAfter: dundun.ready });
   }
 
@@ -106,7 +116,7 @@ export class CrashSite {
   }
 
   /** Kills the server, which must have little room, in the midst of that; how often it came to it is counted. */
-  async killIn(aim: Exclude<Aim, undefined>, server: Dundun): Promise<void> {
+  async killIn(aim: Ordered, server: Dundun): Promise<void> {
     if (aim === 'backup') await this.#untilBackup(server);
     else await this.#untilKilled(aim, server);
     // A backup has names to lose, of files that were made and not brought to the disk.
@@ -160,8 +170,23 @@ export class CrashSite {
   async #endAll(server: Dundun, { losesPower }: { readonly losesPower: boolean }): Promise<void> {
     await Promise.all([server.stop('SIGKILL'), this.#backup?.stop('SIGKILL')]);
     this.#backup = undefined;
+    if (this.machine.isFull) this.#count('full disk');
+    if (this.machine.isMoved) this.#count('wrong clock');
     this.#disk?.killAfter(0);
+    this.#kills += 1;
+    this.#hasLostPower = this.#disk !== undefined && losesPower;
     if (this.#disk !== undefined && losesPower) this.tolls.push(this.#disk.cut(this.#random));
+    this.machine.settle();
+  }
+
+  /** Kills so far, those while it started included. */
+  get kills(): number {
+    return this.#kills;
+  }
+
+  /** Whether the power failed with the last kill. */
+  get hasLostPower(): boolean {
+    return this.#hasLostPower;
   }
 
   /** Has a backup made beside the server; the next kill ends it as well. */
@@ -196,17 +221,31 @@ export class CrashSite {
 
   /** For the report of a test: what kills fell into. */
   describeKills(): string {
-    return `kills inside ${[...deeds, 'backup' as const].map((aim) => `${aim}: ${this.killsIn(aim)}`).join(', ')}`;
+    const aims = [...deeds, 'backup', 'full disk', 'wrong clock'] as const;
+    return `kills inside ${aims.map((aim) => `${aim}: ${this.killsIn(aim)}`).join(', ')}`;
+  }
+
+  /** With little room a clock is trusted at once, and a wrong one must not be. */
+  #mayBeTight(): boolean {
+    return this.#random.oneIn(2) && !this.machine.isMoved;
   }
 
   #options(isTight: boolean): ServeOptions {
-    const settings = { ...this.#settings, ...this.#disk?.settings };
-    if (!isTight) return { folder: this.folder, settings };
-    const watched = { ...settings, DUNDUN_TEST_KILL_ORDER: this.#orderFile };
+    const { machine } = this;
+    const preloaded = [machine.settings['LD_PRELOAD'], this.#disk?.settings['LD_PRELOAD']];
+    const settings: Settings = {
+      // Where the clock is not to be doubted for long, rounds that delete by age come within the test.
+      DUNDUN_CLOCK_STEADY_MINUTES: isTight ? '0' : '5',
+      ...this.#settings,
+      ...this.#disk?.settings,
+      ...machine.settings,
+      LD_PRELOAD: preloaded.filter((library) => library !== undefined).join(':') || undefined,
+      DUNDUN_TEST_KILL_ORDER: isTight ? this.#orderFile : undefined,
+    };
     return {
       folder: this.folder,
-      ...withLimits(tight, watched),
-      command: withImports('tight-limits.ts', 'crash/kill-trigger.ts'),
+      ...withLimits(isTight ? { ...usual, ...tight } : usual, settings),
+      command: withImports('tight-limits.ts', 'crash/moved-clock.ts', ...(isTight ? ['crash/kill-trigger.ts'] : [])),
     };
   }
 }

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 
 /** What a kill can be ordered in: a transaction that writes chunks, replaces small ones, and so on. */
-export const deeds = ['sealing', 'merging', 'clearing', 'retention', 'purging'] as const;
+export const deeds = ['sealing', 'merging', 'clearing', 'retention', 'purging', 'firing'] as const;
 export type KillPoint = (typeof deeds)[number];
 
 /** What the file holds. */
@@ -29,6 +29,7 @@ function deedOf(sql: string): KillPoint | undefined {
   if (/^INSERT INTO chunk .*EXISTS/s.test(sql)) return 'retention';
   if (sql === 'DELETE FROM chunk WHERE id = ?') return isInUnit ? 'retention' : 'merging';
   if (sql.startsWith('DELETE FROM log ')) return 'clearing';
+  if (/^INSERT INTO message\s/.test(sql)) return 'firing';
   return sql.startsWith('DELETE FROM chunk WHERE id IN') ? 'purging' : undefined;
 }
 

@@ -21,6 +21,8 @@ export interface PusherOptions {
   readonly timestamp?: () => string;
   /** Sent as Idempotency-Key with the first value behind it. */
   readonly keyPrefix?: string;
+  /** Statuses beside 503 that mean not stored. */
+  readonly refusals?: readonly number[];
 }
 
 /** Starts a client. */
@@ -29,7 +31,7 @@ export function startPusher(options: PusherOptions): Pusher {
   const run = async () => {
     while (!stopped) {
       const sent = options.ledger.enter(options.sensor, options.size?.() ?? 1, options.timestamp?.());
-      await push(options, sent);
+      await push(options, sent, options.refusals);
       if (sent.told === 'open') return;
     }
   };
