@@ -7,6 +7,7 @@ import { doors } from './load/overload-doors.ts';
 const sectionNames = [
   'rest',
   'mqtt',
+  'fanout',
   'logins',
   'bulk',
   'lists',
@@ -61,7 +62,7 @@ const help = `npm run bench -- [options]
 
 Measures this checkout: a server of its own on one core in a temporary folder, the load generator on another, and for
 REST and MQTT a baseline that stores nothing (a bare Fastify, a bare aedes) on the same core in turns, so that noise of
-the machine meets both alike; for bulk InfluxDB 1.x where influxd is on the PATH (Debian: influxdb), for series a plain
+the machine meets both alike; for fanout a bare aedes, and Mosquitto where it is on the PATH (Debian: mosquitto); for bulk InfluxDB 1.x where influxd is on the PATH (Debian: influxdb), for series a plain
 SQLite table with an index. The dashboard is built and opened in Chromium, where that is on the PATH (Debian: chromium).
 Medians of the rounds count. At the end everything is read back and counted.
 
@@ -91,6 +92,7 @@ Examples:
   npm run bench -- --only rest,mqtt,bulk --sensors 200,100000
   npm run bench -- --only series --datapoints 200000 --rounds 1 --seconds 2
   npm run bench -- --only overload --doors mqtt --seconds 10
+  npm run bench -- --only fanout --rounds 3 --seconds 2
   npm run bench -- --write docs/performance.md`;
 
 export function parseArguments(args: readonly string[]): BenchOptions {

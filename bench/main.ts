@@ -10,6 +10,7 @@ import { measureBulk } from './sections/bulk.ts';
 import { measureCodec } from './sections/codec.ts';
 import { measureDashboard } from './sections/dashboard.ts';
 import { measureDisk } from './sections/disk.ts';
+import { measureFanOut } from './sections/fan-out.ts';
 import { measureLists } from './sections/lists.ts';
 import { measureLogins } from './sections/logins.ts';
 import { measureMqtt } from './sections/mqtt.ts';
@@ -26,6 +27,7 @@ type Measure = (options: BenchOptions, dataDir: string, sensors: number) => Prom
 const measures: Readonly<Record<SectionName, Measure>> = {
   rest: measureRest,
   mqtt: measureMqtt,
+  fanout: measureFanOut,
   logins: measureLogins,
   bulk: measureBulk,
   lists: measureLists,

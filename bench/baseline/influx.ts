@@ -2,10 +2,9 @@
 // the server is, syncing each batch as it does by default, with its data in a temporary folder.
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { freePort } from '../free-port.ts';
 import { ServerProcess } from '../server-process.ts';
 
 const database = 'bench';
@@ -94,13 +93,4 @@ async function isUp(port: number): Promise<boolean> {
   } catch {
     return false;
   }
-}
-
-/** A port that nobody has at this moment. */
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }

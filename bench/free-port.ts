@@ -1,0 +1,11 @@
+// Ports for the programs of others, which take a number and do not say which one they have chosen themselves.
+import { type AddressInfo, createServer } from 'node:net';
+
+/** A port of this machine that nobody has at this moment. */
+export async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
