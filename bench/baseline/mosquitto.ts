@@ -34,7 +34,9 @@ export async function startMosquitto(folder: string): Promise<Mosquitto | undefi
 
 function versionOf(): string | undefined {
   try {
-    return /^mosquitto version (\S+)/m.exec(execFileSync('mosquitto', ['-h'], { encoding: 'utf8', stdio: 'pipe' }))?.[1];
+    return /^mosquitto version (\S+)/m.exec(
+      execFileSync('mosquitto', ['-h'], { encoding: 'utf8', stdio: 'pipe' }),
+    )?.[1];
   } catch (error) {
     // It leaves with a code of its own when it only tells how it is called.
     return /^mosquitto version (\S+)/m.exec((error as { readonly stdout?: string }).stdout ?? '')?.[1];

@@ -100,6 +100,7 @@ function remembered(l: Limits): MemoryPart[] {
         ...(['rememberedBytesMax', 'directoryBytesMax', 'topicsCachedBytesMax', 'rareTopicsCachedBytesMax'] as const),
         ...([
           'wantedTopicsCachedBytesMax',
+          'recipientsCachedBytesMax',
           'usersCachedBytesMax',
           'keysCachedBytesMax',
           'tokensCachedBytesMax',
@@ -273,7 +274,13 @@ export const boundsOfOneThing: readonly { readonly why: string; readonly of: rea
   },
   {
     why: 'a part of the messages on their way to subscribers',
-    of: ['deliveryBytesReserve', 'deliveryBytesEach', 'deliveryBytesEachMin', 'deliveryTurnBytes'],
+    of: [
+      'deliveryBytesReserve',
+      'deliveryBytesEach',
+      'deliveryBytesEachMin',
+      'deliveryTurnBytes',
+      'joinedWriteBytesMax',
+    ],
   },
   {
     why: 'on the disk',

@@ -175,6 +175,15 @@ export class Metrics {
         this.inc(mqtt.slowCut);
       },
     });
+    new Counter({
+      name: 'dundun_mqtt_encoded_messages_total',
+      help: 'Messages encoded for MQTT subscribers: once for each QoS in which any of them gets it.',
+      registers,
+      collect() {
+        this.reset();
+        this.inc(mqtt.encoded);
+      },
+    });
     new Gauge({
       name: 'dundun_receiving_bytes',
       help: 'Bytes of request bodies and MQTT packets that have not come whole.',

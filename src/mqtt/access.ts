@@ -2,12 +2,29 @@
 // made at each delivery, by the same permission function as for HTTP (I6).
 import type { DeviceDirectory } from '../domain/devices/device-directory.ts';
 import type { Gateways } from '../domain/gateways/gateways.ts';
-import type { Permissions } from '../domain/permissions/permission.ts';
+import type { GuestAccess, Permissions, ProtectedRecord } from '../domain/permissions/permission.ts';
 import { scope } from '../domain/scopes.ts';
-import type { UserKey } from '../domain/users/user.ts';
+import type { Actor, UserKey } from '../domain/users/user.ts';
 import type { Users } from '../domain/users/users.ts';
 import type { ClientSession, QoS, Sessions } from './sessions.ts';
 import { matchesFilter, matchesForm, parseTopic, type Topic } from './topics.ts';
+
+/** What decides about a topic's messages, besides the subscriber: the record it belongs to, and whether guests may read. */
+export interface GrantFacts {
+  /** The device or gateway; undefined for topics of users, and where it is not in memory or does not exist. */
+  readonly record: ProtectedRecord | undefined;
+  readonly guestAccess: GuestAccess;
+}
+
+/** In which QoS a subscriber may have the messages of a topic, and all that this was decided by. */
+export interface Grant {
+  readonly session: ClientSession;
+  /** Undefined: not at all. */
+  readonly qos: QoS | undefined;
+  readonly facts: GrantFacts;
+  readonly actor: Actor;
+  readonly filterChanges: number;
+}
 
 export class Access {
   readonly #directory: DeviceDirectory;
@@ -56,6 +73,33 @@ export class Access {
     // have a thousand filters.
     if (topic.startsWith('$') || !this.#mayRead(session, parseTopic(topic))) return undefined;
     return highestQos(session, topic);
+  }
+
+  /** What decides about messages on this topic now. */
+  factsOf(topic: Topic): GrantFacts {
+    const { guestAccess } = this.#permissions;
+    if (topic.kind === 'gateway') return { record: this.#gateways.peek(topic.gateway), guestAccess };
+    const isOfDevice = topic.kind === 'sensor' || topic.kind === 'actuator';
+    return { record: isOfDevice ? this.#directory.peek(topic.device) : undefined, guestAccess };
+  }
+
+  /**
+   * As `grantedQos`, remembered. An earlier grant counts only as long as everything it was decided by is the same
+   * object: devices with their shares, gateways and actors are never changed, but replaced before the change is
+   * acknowledged.
+   */
+  grant(session: ClientSession, topic: string, facts: GrantFacts, earlier: Grant | undefined): Grant {
+    if (
+      earlier !== undefined &&
+      earlier.session === session &&
+      earlier.actor === session.actor &&
+      earlier.filterChanges === session.filterChanges &&
+      earlier.facts.record === facts.record &&
+      earlier.facts.guestAccess === facts.guestAccess
+    )
+      return earlier;
+    const { actor, filterChanges } = session;
+    return { session, qos: this.grantedQos(session, topic), facts, actor, filterChanges };
   }
 
   /**

@@ -12,7 +12,8 @@ import type { MqttSessions } from '../domain/ports/mqtt-sessions.ts';
 import { remembered } from '../domain/remembered.ts';
 import type { Actor } from '../domain/users/user.ts';
 import type { MessageKind, OutgoingPublish, PublishRouter } from './subscribers/delivery.ts';
-import { type Deliver, Subscribers } from './subscribers/subscribers.ts';
+import type { Deliver } from './subscribers/recipients.ts';
+import { type HandOut, Subscribers } from './subscribers/subscribers.ts';
 
 // Otherwise mqtt-packet allocates a buffer for each of 65 536 numbers with the first packet: seven megabytes.
 writeToStream.cacheNumbers = false;
@@ -52,6 +53,7 @@ export class Broker extends Aedes implements PublishRouter {
   readonly #sessionMessages: SessionMessageStore;
   readonly #relay: Relay;
   readonly #subscribers: Subscribers;
+  readonly flush: () => void;
   /** How many subscriptions of connected clients match a topic; cleared with every change of a subscription. */
   readonly #wanted = new LruCache<string, number>({
     weightMax: limits.wantedTopicsCachedBytesMax,
@@ -63,12 +65,22 @@ export class Broker extends Aedes implements PublishRouter {
   #queue: QueuedMessage[] = [];
   #advancing = false;
 
-  constructor(options: AedesOptions, sessionMessages: SessionMessageStore, relay: Relay = () => Promise.resolve()) {
-    const subscribers = new Subscribers();
+  constructor(
+    options: AedesOptions,
+    parts: {
+      readonly sessionMessages: SessionMessageStore;
+      readonly relay: Relay;
+      readonly handOut: HandOut;
+      /** Writes what was handed out. */
+      readonly flush: () => void;
+    },
+  ) {
+    const subscribers = new Subscribers(parts.handOut);
     super({ ...options, mq: subscribers });
     this.#subscribers = subscribers;
-    this.#sessionMessages = sessionMessages;
-    this.#relay = relay;
+    this.#sessionMessages = parts.sessionMessages;
+    this.#relay = parts.relay;
+    this.flush = parts.flush;
   }
 
   /** Connections by client id. */
@@ -105,7 +117,7 @@ export class Broker extends Aedes implements PublishRouter {
   /**
    * Routes a message: stores it where needed, then passes it to its subscribers. Messages leave in the order of the
    * calls, so that none overtakes one that waits for the disk (I3). Resolves when the subscribers have it; callers wait
-   * for that, which bounds the queue (I4).
+   * for that, which bounds the queue (I4). They call `flush` after one or several messages, before they wait.
    * @throws Refusal when it could not be stored; it has been sent nevertheless.
    */
   route(message: OutgoingPublish): Promise<void> {
@@ -175,10 +187,15 @@ export class Broker extends Aedes implements PublishRouter {
 
   async #advance(): Promise<void> {
     this.#advancing = true;
+    let hasWaited = false;
     while (this.#queue.length > 0) {
       const messages = this.#queue;
       this.#queue = [];
       for (const { packet, isSilent, stored, resolve, reject } of messages) {
+        if (stored !== undefined) {
+          this.flush();
+          hasWaited = true;
+        }
         const fault = stored && (await faultOf(stored));
         const done = () => (fault === undefined ? resolve() : reject(fault));
         if (isSilent) done();
@@ -186,6 +203,8 @@ export class Broker extends Aedes implements PublishRouter {
       }
     }
     this.#advancing = false;
+    // Otherwise whoever routed the messages is still there to do it.
+    if (hasWaited) this.flush();
   }
 }
 

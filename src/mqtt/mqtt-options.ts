@@ -20,4 +20,6 @@ export interface MqttPorts {
 export interface MqttCounts {
   connections: number;
   slowCut: number;
+  /** Messages encoded for subscribers: once for each QoS in which anybody gets it. */
+  encoded: number;
 }

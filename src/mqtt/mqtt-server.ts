@@ -41,6 +41,7 @@ import { isUnderWay, placeholder, prepareStored } from './stored-messages.ts';
 import { Delivery } from './subscribers/delivery.ts';
 import { Forwarding } from './subscribers/forwarding.ts';
 import { LiveFilters } from './subscribers/live-filters.ts';
+import { tellsClient } from './subscribers/recipients.ts';
 import { SubscriberBacklog } from './subscribers/subscriber-backlog.ts';
 import { UnreadPackets } from './subscribers/unread-packets.ts';
 import { ownTopicsOf } from './topics.ts';
@@ -83,7 +84,7 @@ export class MqttServer {
   readonly #liveFilters = new LiveFilters();
   readonly #listeners: Listeners;
   readonly #webSockets: WebSockets;
-  readonly counts: MqttCounts = { connections: 0, slowCut: 0 };
+  readonly counts: MqttCounts = { connections: 0, slowCut: 0, encoded: 0 };
   #stopFollowing: () => void = () => {};
   /** Publishes of which it is not known yet whether they are stored, dropped or relayed. */
   readonly #undecided = new Undecided();
@@ -97,6 +98,7 @@ export class MqttServer {
       access: this.access,
       forget: (client, packet) => parts.stored.outgoingClearMessageId(client, packet),
       backlog: new SubscriberBacklog(parts.passing),
+      counts: this.counts,
       onSlow: (session) => this.#onSlow(session),
     });
     this.#publishing = new Publishing({
@@ -233,8 +235,12 @@ export class MqttServer {
         authorizeSubscribe: (client, subscription, done) => done(null, this.#authorizeSubscribe(client, subscription)),
         authorizeForward: (client, packet) => this.#forwarding.forward(client, packet),
       },
-      stored,
-      (packet, publisher) => this.#relay(packet, publisher),
+      {
+        sessionMessages: stored,
+        relay: (packet, publisher) => this.#relay(packet, publisher),
+        handOut: (packet, recipients, done) => this.#forwarding.handOut(packet, recipients, done),
+        flush: () => this.#forwarding.flush(),
+      },
     );
     broker.on('ping', (_packet: unknown, client: Client) => void this.#onPing(client));
     broker.on('unsubscribe', (filters: string[], client: Client) => {
@@ -379,6 +385,7 @@ export class MqttServer {
     boundPacketBytes(client);
     boundFirstPacket(client);
     const { byteBudget } = this.#parts;
+    tellsClient(client);
     this.#unread.watch(client);
     budgetPackets(client, byteBudget, () => this.#callerOf(client));
     this.#fastPath.attach(client);

@@ -13,6 +13,7 @@ import { type Actor, actorOf, type KeyScopes, type User, type UserKey } from '..
 import type { Users } from '../domain/users/users.ts';
 import type { DuplicateDetector } from './repeats/duplicate-detector.ts';
 import type { RememberedSession } from './repeats/remembered-sessions.ts';
+import type { FrameRun } from './subscribers/frame-run.ts';
 import type { SessionReplay } from './subscribers/replay.ts';
 
 export type QoS = 0 | 1 | 2;
@@ -41,6 +42,12 @@ export class ClientSession {
   isReleased = false;
   /** The filters with the QoS granted; they decide in which forms and QoS messages are sent. */
   readonly filters = new Map<string, QoS>();
+  /** Increases with every change of these. */
+  filterChanges = 0;
+  /** What it was handed and is written at the next flush (joined-writes.ts). */
+  unwritten: FrameRun | undefined;
+  /** Messages that the broker is delivering to it: while there are any, others take the same way, and none overtakes. */
+  atBroker = 0;
   /** What is remembered of its publishes; undefined for a will, which has no packet id. */
   repeats: RememberedSession | undefined;
   /** Whether a stored session existed when it connected [MQTT-3.2.2-2]. */
@@ -155,11 +162,16 @@ export class Sessions {
    */
   of(client: Client): ClientSession | undefined {
     const session = this.#byClient.get(client);
-    if (session === undefined || session.isEnded) return undefined;
+    return session !== undefined && this.isOpen(session) ? session : undefined;
+  }
+
+  /** Whether anything may pass to and from the session: as `of`. */
+  isOpen(session: ClientSession): boolean {
+    if (session.isEnded) return false;
     if (this.#clock.elapsedMs() - session.checkedMs >= limits.userFreshMs) this.#recheck(session);
-    if (session.expiresMs === Number.POSITIVE_INFINITY || this.#clock.now() < session.expiresMs) return session;
+    if (session.expiresMs === Number.POSITIVE_INFINITY || this.#clock.now() < session.expiresMs) return true;
     void this.#end(session);
-    return undefined;
+    return false;
   }
 
   /** Whether the client had signed in and its sign-in has ended. */

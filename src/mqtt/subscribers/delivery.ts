@@ -67,8 +67,10 @@ export interface PublishRouter {
   subscribersOf(topic: string): number;
   /** Messages handed to subscribers since the start: one message counts for each of its subscribers. */
   readonly handedOut: number;
-  /** Routes the message; resolves when its subscribers have it, or it is queued for them. */
+  /** Routes the message; resolves when its subscribers have it, or it is queued for them. `flush` is owed then. */
   route(message: OutgoingPublish): Promise<void>;
+  /** Writes to subscribers what was routed to them. */
+  flush(): void;
 }
 
 export interface DeliveryBounds {
@@ -77,6 +79,7 @@ export interface DeliveryBounds {
   readonly deliveryBytesReserve: number;
   readonly deliveryTurnBytes: number;
   readonly deliveryTurnMax: number;
+  readonly deliveryCreditMax: number;
   readonly deliveryBytesEach: number;
   readonly deliveryBytesEachMin: number;
 }
@@ -123,7 +126,7 @@ export class Delivery implements FanOut {
     this.#bounds = parts.bounds;
     const { deliveryBytesMax, deliveryBytesReserve: reserve } = parts.bounds;
     this.#share = new FairShare('deliveryBytes', { aloneMax: deliveryBytesMax - reserve, reserve });
-    this.#order = new DeliveryOrder(parts.bounds.deliveryTurnMax);
+    this.#order = new DeliveryOrder(parts.bounds.deliveryCreditMax);
     this.#onRoom = parts.onRoom;
     this.#unreadBytes = parts.unreadBytes;
   }
@@ -266,20 +269,27 @@ export class Delivery implements FanOut {
    */
   async #run(): Promise<void> {
     this.#running = true;
+    // One microtask later: all messages of a commit are here then, and those who published them are acknowledged.
+    await undefined;
     for (;;) {
       const isRoom = this.#untilRoomInTurn();
       if (isRoom !== undefined) {
         this.#order.takeTurns();
+        this.#router.flush();
         await isRoom;
       }
       const waiting = this.#order.take();
       if (waiting === undefined) break;
       const { deviceId, message } = waiting;
       // The permission check at delivery needs the device in memory.
-      if (deviceId !== undefined && this.#directory.peek(deviceId) === undefined) await this.#directory.find(deviceId);
+      if (deviceId !== undefined && this.#directory.peek(deviceId) === undefined) {
+        this.#router.flush();
+        await this.#directory.find(deviceId);
+      }
       this.#send(waiting);
       this.#turnBytes += bytesOf(message);
     }
+    this.#router.flush();
     this.#running = false;
     this.#ended();
   }

@@ -1,10 +1,14 @@
 // The last step to a subscriber: decides whether a message may be sent to it now, in which QoS, and whether it is its
-// turn. While stored messages are replayed to a session, new ones wait, so that their order is kept (I3). Bounded: a
+// turn. Usual messages are encoded once for all subscribers and written together (joined-writes.ts); those that are also
+// stored for their subscriber go by way of the broker, one by one. While stored messages are replayed to a session, new ones wait, so that their order is kept (I3). Bounded: a
 // subscriber that does not keep up is cut (I4).
 import type { AedesPublishPacket, Client } from 'aedes';
 import { limits } from '../../config/limits.ts';
-import type { Access } from '../access.ts';
-import type { ClientSession, Sessions } from '../sessions.ts';
+import type { Access, GrantFacts } from '../access.ts';
+import type { ClientSession, QoS, Sessions } from '../sessions.ts';
+import { type EncodingCount, Frames } from './frame.ts';
+import { JoinedWrites } from './joined-writes.ts';
+import type { Recipient, Recipients } from './recipients.ts';
 import type { SessionReplay } from './replay.ts';
 import type { SubscriberBacklog } from './subscriber-backlog.ts';
 
@@ -13,6 +17,8 @@ type OutgoingPacket = AedesPublishPacket;
 
 /** Fields of aedes's connection that its types do not declare. */
 interface AedesClient extends Client {
+  /** True from CONNACK on. */
+  readonly connackSent: boolean;
   deliverQoS(packet: object, done: () => void): void;
 }
 
@@ -22,12 +28,15 @@ export interface ForwardingParts {
   /** Removes a stored message that will not be delivered to the session. */
   readonly forget: (client: Client, packet: OutgoingPacket) => Promise<unknown>;
   readonly backlog: SubscriberBacklog;
+  /** Counts how often messages are encoded. */
+  readonly counts: EncodingCount;
   /** Called with a subscriber that is cut because it does not keep up. */
   readonly onSlow: (session: ClientSession) => void;
 }
 
 export class Forwarding {
   readonly #parts: ForwardingParts;
+  readonly #writes: JoinedWrites;
   /**
    * The original of each held message. It is sent as a copy without a number, because the broker would take the number
    * for a repeat.
@@ -36,6 +45,61 @@ export class Forwarding {
 
   constructor(parts: ForwardingParts) {
     this.#parts = parts;
+    this.#writes = new JoinedWrites({ backlog: parts.backlog, cut: (session) => this.#cut(session) });
+  }
+
+  /**
+   * Hands a message to its recipients; calls `done` when each has taken or dropped it. It is written at the next
+   * `flush`, which the caller owes before it waits for anything.
+   */
+  handOut(packet: OutgoingPacket, { topic, all }: Recipients, done: () => void): void {
+    const message = {
+      packet,
+      frames: new Frames(packet, this.#parts.counts),
+      facts: this.#parts.access.factsOf(topic),
+    };
+    // One more than wait, so that `done` is called behind the last.
+    let left = 1;
+    const delivered = () => {
+      left -= 1;
+      if (left === 0) done();
+    };
+    for (const recipient of all) {
+      const session = this.#sessionOf(recipient);
+      if (session === undefined || !this.#isUsual(session, packet)) {
+        left += 1;
+        deliverByBroker(recipient, session, packet, delivered);
+      } else this.#handTo(recipient, session, message);
+    }
+    delivered();
+  }
+
+  /** Writes what was handed out. */
+  flush(): void {
+    this.#writes.flush();
+  }
+
+  #sessionOf({ client, grant }: Recipient): ClientSession | undefined {
+    return grant?.session ?? (client === undefined ? undefined : this.#parts.sessions.of(client));
+  }
+
+  /** Whether nothing but the bytes of the message has to go to the subscriber, and nothing goes before it. */
+  #isUsual(session: ClientSession, { qos }: OutgoingPacket): boolean {
+    const client = session.client as AedesClient;
+    if (session.replay !== undefined || session.atBroker > 0) return false;
+    return client.connackSent && (qos === 0 || client.clean);
+  }
+
+  #handTo(
+    recipient: Recipient,
+    session: ClientSession,
+    { packet, frames, facts }: { readonly packet: OutgoingPacket; readonly frames: Frames; readonly facts: GrantFacts },
+  ): void {
+    if (!this.#parts.sessions.isOpen(session)) return;
+    const grant = this.#parts.access.grant(session, packet.topic, facts, recipient.grant);
+    recipient.grant = grant;
+    if (grant.qos === undefined) return;
+    this.#writes.add(session, frames.of(Math.min(grant.qos, packet.qos) as QoS));
   }
 
   /** The packet to send to the client now, or null. */
@@ -98,4 +162,22 @@ export class Forwarding {
     session.client.conn.destroy();
     return null;
   }
+}
+
+/** The broker asks `forward` about it. */
+function deliverByBroker(
+  { deliver }: Recipient,
+  session: ClientSession | undefined,
+  packet: OutgoingPacket,
+  done: () => void,
+): void {
+  if (session === undefined) {
+    deliver(packet, done);
+    return;
+  }
+  session.atBroker += 1;
+  deliver(packet, () => {
+    session.atBroker -= 1;
+    done();
+  });
 }

@@ -27,11 +27,14 @@ export class LiveFilters {
       this.#bytes.set(session, (this.#bytes.get(session) ?? 0) + weight);
     }
     session.filters.set(filter, qos);
+    session.filterChanges += 1;
     return true;
   }
 
   release(session: ClientSession | undefined, filter: string): void {
-    if (session?.filters.delete(filter)) this.#releaseBytes(session, weightOf(filter));
+    if (!session?.filters.delete(filter)) return;
+    session.filterChanges += 1;
+    this.#releaseBytes(session, weightOf(filter));
   }
 
   /** Call when the client has gone. Its filters stay in the session: messages still on their way are checked by them. */

@@ -1,14 +1,21 @@
 // The filters of all connected clients in one tree; replaces aedes's own emitter. A removed filter gets nothing from
 // that moment on, and is taken out of the tree within a bounded part of each turn of the event loop, so that a thousand
-// clients leaving at once hold up nobody. Used by broker.ts. Bounded by the live filters (live-filters.ts) and as many
-// that are still being taken out: removing may take as much time of each turn as adding (packet-reader.ts).
-import type { AedesPublishPacket } from 'aedes';
+// clients leaving at once hold up nobody. Whom a topic's messages go to is remembered until any filter is added or
+// removed. Used by broker.ts. Bounded by the live filters (live-filters.ts) and as many that are still being taken out:
+// removing may take as much time of each turn as adding (packet-reader.ts).
+import type { AedesPublishPacket, Client } from 'aedes';
 import { Qlobber } from 'qlobber';
+import { LruCache } from '../../base/memory/lru-cache.ts';
 import { limits } from '../../config/limits.ts';
+import { remembered } from '../../domain/remembered.ts';
+import { matchesForm, parseTopic } from '../topics.ts';
+import { clientOf, type Deliver, type Recipient, type Recipients, weightOfRecipients } from './recipients.ts';
 
-export type Deliver = (packet: AedesPublishPacket, done: () => void) => void;
+/** Hands a message to its recipients; calls `done` when each has taken or dropped it. */
+export type HandOut = (packet: AedesPublishPacket, recipients: Recipients, done: () => void) => void;
 
 export class Subscribers {
+  readonly #handOut: HandOut;
   readonly #tree = new Qlobber<Deliver>({
     separator: '/',
     wildcard_one: '+',
@@ -17,6 +24,14 @@ export class Subscribers {
   });
   /** Removed and still in the tree, with the filter. Functions are unique: aedes creates one for each filter. */
   readonly #givenUp = new Map<Deliver, string>();
+  /** Whose function it is, and for which filter. Each has an entry from when it is added until it is removed. */
+  readonly #filters = new Map<Deliver, { readonly client: Client; readonly filter: string }>();
+  /** By topic; cleared with every change of a filter. */
+  readonly #recipients = new LruCache<string, Recipients>({
+    weightMax: limits.recipientsCachedBytesMax,
+    pool: remembered,
+    weigh: weightOfRecipients,
+  });
   /** Milliseconds spent on taking out in this turn. */
   #takenMs = 0;
   #isNextAsked = false;
@@ -24,14 +39,24 @@ export class Subscribers {
   /** Messages handed out since the start, each counted for each of its subscribers. */
   handedOut = 0;
 
+  constructor(handOut: HandOut) {
+    this.#handOut = handOut;
+  }
+
   /** aedes calls this for each added filter. */
   on(filter: string, deliver: Deliver, done?: () => void): void {
+    this.#recipients.clear();
+    // The broker's own functions would take the question for a message.
+    const client = filter.startsWith('$SYS/') ? undefined : clientOf(deliver);
+    if (client !== undefined) this.#filters.set(deliver, { client, filter });
     this.#tree.add(filter, deliver);
     done?.();
   }
 
   /** aedes calls this for each removed filter. */
   removeListener(filter: string, deliver: Deliver, done?: () => void): void {
+    this.#recipients.clear();
+    this.#filters.delete(deliver);
     this.#givenUp.set(deliver, filter);
     this.#takeOut();
     done?.();
@@ -43,15 +68,9 @@ export class Subscribers {
       done(new Error('The broker is closed.'));
       return;
     }
-    const takers = this.#takersOf(packet.topic);
-    let left = takers.length;
-    this.handedOut += left;
-    if (left === 0) done();
-    const delivered = () => {
-      left -= 1;
-      if (left === 0) done();
-    };
-    for (const deliver of takers) deliver(packet, delivered);
+    const recipients = this.#recipientsOf(packet.topic);
+    this.handedOut += recipients.all.length;
+    this.#handOut(packet, recipients, done);
   }
 
   /** aedes calls this when it closes. */
@@ -62,7 +81,29 @@ export class Subscribers {
 
   /** How many subscriptions of connected clients match a topic. */
   count(topic: string): number {
-    return this.#takersOf(topic).length;
+    return this.#recipientsOf(topic).all.length;
+  }
+
+  #recipientsOf(topic: string): Recipients {
+    const known = this.#recipients.get(topic);
+    if (known !== undefined) return known;
+    const found: Recipients = { topic: parseTopic(topic), all: this.#find(topic) };
+    this.#recipients.set(topic, found);
+    return found;
+  }
+
+  /** A client with several filters for the topic is found once; filters that ask for its other form do not count. */
+  #find(topic: string): Recipient[] {
+    const found: Recipient[] = [];
+    const clients = new Set<Client>();
+    for (const deliver of this.#takersOf(topic)) {
+      const { client, filter } = this.#filters.get(deliver) ?? { client: undefined, filter: topic };
+      if (!matchesForm(filter, topic)) continue;
+      if (client !== undefined && clients.has(client)) continue;
+      if (client !== undefined) clients.add(client);
+      found.push({ client, deliver, grant: undefined });
+    }
+    return found;
   }
 
   #takersOf(topic: string): readonly Deliver[] {

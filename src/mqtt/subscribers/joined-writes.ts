@@ -1,0 +1,75 @@
+// What subscribers are handed in a turn of the event loop, written to each of them at once: a write to a socket takes
+// far longer than a message. Written before anything else can happen (`flush`), so that no change of a permission comes
+// between the decision and the write. Asked by forwarding.ts; bounded by what is handed out in a turn, and by what
+// waits for the subscriber's socket: beyond that it is cut (I4).
+import type { Client } from 'aedes';
+import { limits } from '../../config/limits.ts';
+import type { ClientSession } from '../sessions.ts';
+import type { Frame } from './frame.ts';
+import { FrameRun } from './frame-run.ts';
+import type { SubscriberBacklog } from './subscriber-backlog.ts';
+
+/** Fields of aedes's client that its types do not declare. */
+interface AedesClient {
+  readonly closed: boolean;
+  readonly errored: boolean;
+  readonly conn: Client['conn'];
+  /** The packet id of the next message, which aedes counts as well. */
+  _nextId: number;
+  /** Cuts the client where it does not take in time what it has been written. */
+  waitForDrain(done: () => void): void;
+}
+
+export class JoinedWrites {
+  readonly #backlog: SubscriberBacklog;
+  readonly #cut: (session: ClientSession) => void;
+  /** Sessions that were handed something since the last flush. */
+  #sessions: ClientSession[] = [];
+  #begin = new FrameRun();
+
+  /** @param parts.cut is called with a subscriber for which too much waits. */
+  constructor(parts: { readonly backlog: SubscriberBacklog; readonly cut: (session: ClientSession) => void }) {
+    this.#backlog = parts.backlog;
+    this.#cut = parts.cut;
+  }
+
+  /** Adds a message to what the subscriber is written at the next flush. */
+  add(session: ClientSession, frame: Frame): void {
+    if (session.unwritten === undefined) this.#sessions.push(session);
+    session.unwritten = (session.unwritten ?? this.#begin).with(frame);
+  }
+
+  /** Writes what was added. Whoever hands messages out calls it before it waits for anything. */
+  flush(): void {
+    if (this.#sessions.length === 0) return;
+    const sessions = this.#sessions;
+    this.#sessions = [];
+    this.#begin = new FrameRun();
+    for (const session of sessions) {
+      const { unwritten } = session;
+      session.unwritten = undefined;
+      if (unwritten !== undefined) this.#write(session, unwritten);
+    }
+  }
+
+  #write(session: ClientSession, run: FrameRun): void {
+    const client = session.client as unknown as AedesClient;
+    const { conn } = client;
+    if (client.closed || conn.destroyed) return;
+    if (conn.writableLength > limits.subscriberBytesMax || !this.#backlog.add(session, run.bytes)) {
+      this.#cut(session);
+      return;
+    }
+    const isFree = run.writeTo(conn, () => takeId(client));
+    if (!isFree && !client.errored) client.waitForDrain(nothing);
+  }
+}
+
+/** Packet ids go round, without 0 [MQTT-2.3.1-1]. */
+function takeId(client: AedesClient): number {
+  const id = client._nextId;
+  client._nextId = id >= 65_535 ? 1 : id + 1;
+  return id;
+}
+
+function nothing(): void {}
