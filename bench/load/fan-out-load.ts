@@ -58,6 +58,8 @@ class Subscriber {
   #subscribed: () => void = () => {};
   /** The beginning of a packet that goes on in the next piece, with QoS 0 only its first bytes. */
   #rest: Buffer = Buffer.alloc(0);
+  /** Whether it reads no more. */
+  #isDeaf = false;
   /** Bytes of the packet under way that are still to come. */
   #skip = 0;
 
@@ -76,7 +78,7 @@ class Subscriber {
       const socket = connect({ host: '127.0.0.1', port, noDelay: true, onread });
       this.#socket = socket;
       this.#subscribed = () => {
-        if (isDeaf === true) socket.pause();
+        this.#isDeaf = isDeaf === true;
         resolve();
       };
       socket.on('error', reject);
@@ -126,7 +128,7 @@ class Subscriber {
     this.#rest = Buffer.from(bytes.subarray(at));
     if (ids.length > 0) this.#socket?.write(acknowledgementsOf(ids));
     if (this.#counted.deliveries > before) this.#note();
-    return this.#options.isDeaf !== true;
+    return !this.#isDeaf;
   }
 
   #note(): void {
