@@ -241,14 +241,14 @@ export function maintenanceSuite({ name, maintenance, open }: EngineKind): void 
 
     test('what is damaged is forgotten where a person says so, and nothing else', async () => {
       const { device, one, other } = await fill();
-      assert.deepEqual(await maintenance.forgetDamaged(opened.data), { parts: 0, datapoints: 0 });
+      assert.deepEqual(await maintenance.forgetDamaged(opened.data), { parts: 0, datapoints: 0, losses: 0 });
       await opened.damage(one);
       await opened.reopen();
       await assertRefused(valuesOf(opened, one), 'damaged');
       const { parts, datapoints } = await maintenance.forgetDamaged(opened.data);
       assert.deepEqual([parts > 0, datapoints], [true, 10]);
       assert.deepEqual(findingsOf(await maintenance.check(opened.data, onStep)), []);
-      assert.deepEqual(await maintenance.forgetDamaged(opened.data), { parts: 0, datapoints: 0 });
+      assert.deepEqual(await maintenance.forgetDamaged(opened.data), { parts: 0, datapoints: 0, losses: 0 });
       assert.deepEqual(await valuesOf(opened, one), [10]);
       assert.deepEqual(await valuesOf(opened, other), values);
       assert.equal((await records.deviceOf(device.id)).sensors.size, 2);
