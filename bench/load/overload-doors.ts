@@ -9,6 +9,7 @@ import { readingText } from './readings.ts';
 import { openRestFlood } from './rest-flood.ts';
 
 export interface Level {
+  readonly kind: 'rest' | 'arrays' | 'mqtt';
   readonly name: string;
   /** Datapoints that are outstanding at once. */
   readonly outstanding: number;
@@ -28,18 +29,21 @@ export interface Door {
 const arrayDatapoints = 1_000;
 
 const rest = (connections: number, depth = 1): Level => ({
+  kind: 'rest',
   name: depth === 1 ? `${shown(connections)} connections` : `${shown(connections)} connections × ${depth}`,
   outstanding: connections * depth,
   open: (fleet, tally, key) => openRestFlood({ ...restOf(fleet, key, 1), connections, depth }, tally),
 });
 
 const arrays = (connections: number): Level => ({
+  kind: 'arrays',
   name: `${shown(connections)} connections × ${shown(arrayDatapoints)} datapoints`,
   outstanding: connections * arrayDatapoints,
   open: (fleet, tally, key) => openRestFlood({ ...restOf(fleet, key, arrayDatapoints), connections, depth: 1 }, tally),
 });
 
 const mqtt = (clients: number, window: number): Level => ({
+  kind: 'mqtt',
   name: `${shown(clients)} clients × ${shown(window)}`,
   outstanding: clients * window,
   open: (fleet, tally) => {
@@ -89,7 +93,7 @@ export const doors: readonly Door[] = [
     title: `A disk whose syncs take ${syncMs} ms longer`,
     busy: 10_000,
     syncMs,
-    levels: [rest(2_000), rest(2_000, 16), arrays(50), mqtt(100, 100), mqtt(500, 1_000), mqtt(2_000, 100)],
+    levels: [rest(2_000), rest(2_000, 16), arrays(20), arrays(100), mqtt(100, 100), mqtt(500, 1_000), mqtt(2_000, 100)],
   })),
 ];
 

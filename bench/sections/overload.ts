@@ -148,14 +148,13 @@ async function comeBack(fleet: Fleet, tally: FloodTally, perS: number) {
 }
 
 function tableOf(door: Door, measured: readonly Measured[]): string {
-  const groups = measured.map(({ level }) => bestOf(door, measured, level));
   return table(
     [door.title, 'offered, ×', 'goodput/s', 'of the best', 'refused/s', 'p99 ms', 'GET p99', 'sign-in p99', 'health p99', 'cut', 'MiB', 'back after s'], // biome-ignore format: one line
-    measured.map((one, n) => [
+    measured.map((one) => [
       one.level.name,
       shown(one.level.outstanding / door.busy),
       shown(one.perS),
-      shown(one.perS / (groups[n] ?? Number.NaN)),
+      shown(one.perS / bestOf(door, measured, one.level).perS),
       shown(one.refusedPerS),
       shown(one.p99Ms),
       ...usualNames.map((name) => shown(one.others.p99Ms(name))),
@@ -166,18 +165,22 @@ function tableOf(door: Door, measured: readonly Measured[]): string {
   );
 }
 
-/** The best goodput of those that are comparable: on a slow disk the doors differ, and each is shown against its own best. */
-function bestOf(door: Door, measured: readonly Measured[], level: Level): number {
-  const kind = (name: string) => (/clients/.test(name) ? 'mqtt' : /datapoints/.test(name) ? 'arrays' : 'rest');
-  const alike = door.syncMs === 0 ? measured : measured.filter((one) => kind(one.level.name) === kind(level.name));
-  return Math.max(...alike.map(({ perS }) => perS));
+/** The best of those that are comparable: on a slow disk there are several kinds of load, each with a best of its own. */
+function bestOf(door: Door, measured: readonly Measured[], level: Level): Measured {
+  const alike = door.syncMs === 0 ? measured : measured.filter((one) => one.level.kind === level.kind);
+  return alike.reduce((best, one) => (one.perS > best.perS ? one : best));
 }
 
-/** Less than what keeps the service busy says nothing about overload: the levels from once that on count. */
+/** Goodput counts from the load on that it was best at, the answers of others from the one that keeps the service just busy. */
 function judge(door: Door, measured: readonly Measured[]): Verdict[] {
-  const beyond = measured.filter(({ level }) => level.outstanding >= door.busy);
-  const least = Math.min(...beyond.map((one) => one.perS / bestOf(door, measured, one.level)));
-  const others = Math.max(...beyond.flatMap((one) => usualNames.map((name) => one.others.p99Ms(name))));
+  const shares = measured.map((one) => {
+    const best = bestOf(door, measured, one.level);
+    const isBeyond = one.level.outstanding >= best.level.outstanding;
+    return isBeyond ? one.perS / best.perS : Number.POSITIVE_INFINITY;
+  });
+  const least = Math.min(...shares);
+  const busy = measured.filter(({ level }) => level.outstanding >= door.busy);
+  const others = Math.max(...busy.flatMap((one) => usualNames.map((name) => one.others.p99Ms(name))));
   const returnS = Math.max(...measured.map((one) => one.returnS ?? Number.POSITIVE_INFINITY));
   const outcome = (isReached: boolean) => (isReached ? ('reached' as const) : ('missed' as const));
   const goodput = `${door.title}: goodput under overload ${shown(least)} of the best, target at least ${goodputMin}`;

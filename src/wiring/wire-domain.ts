@@ -109,7 +109,8 @@ export async function wireDomain(parts: {
   const directory = new DeviceDirectory({
     store: stores.devices,
     bytesMax: limits.directoryBytesMax,
-    pushesCommitted: () => writer.append({ pushes: [] }),
+    // It shares the outcome of what it waited with: where the disk is full, that is a refusal, which is as final.
+    pushesSettled: () => writer.append({ pushes: [] }).catch(() => {}),
     coordination,
   });
 

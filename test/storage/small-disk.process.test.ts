@@ -103,6 +103,36 @@ suite('a small disk', { timeout: 1_800_000, skip: withoutSmallDisks }, () => {
     await dundun.stop();
   });
 
+  test('that is filled while pushes wait refuses them, and takes the removal that waits behind them', async () => {
+    const disk = new SmallDisk(200 * MB);
+    const dundun = await startDundun({
+      folder: disk.folder,
+      ...withLimits({ ...atOnce, databaseBusyMs: 60_000 }, disk.settings),
+    });
+    await makeDevice(dundun, 'kept', ['s']);
+    await makeDevice(dundun, 'large', ['s']);
+    await until(() => sizeOf(disk, reserveFile) >= limits.reserveFileBytes);
+    // Nothing is committed until all of it waits.
+    const database = openDatabase(disk.folder);
+    database.exec('BEGIN IMMEDIATE');
+    const waiting = async () => figure(dundun, 'dundun_datapoints_waiting');
+    const path = '/api/v2/devices/kept/sensors/s/values';
+    const first = call(dundun, path, { json: largeValues(60) });
+    await until(async () => (await waiting()) === 60);
+    const second = call(dundun, path, { json: largeValues(60) });
+    await until(async () => (await waiting()) === 120);
+    const removal = call(dundun, '/api/v2/devices/large', { method: 'DELETE' });
+    await until(async () => (await waiting()) === 121);
+    disk.fill();
+    database.exec('ROLLBACK');
+    database.close();
+    assert.deepEqual([(await first).status, (await second).status], [507, 507]);
+    const { status } = await removal;
+    assert.equal(status, 204, await (await removal).text());
+    assert.equal((await call(dundun, '/api/v2/devices/large')).status, 404);
+    await dundun.stop();
+  });
+
   test('where the reserve cannot be had is started all the same, and said so', async () => {
     const disk = new SmallDisk(24 * MB);
     const dundun = await start(disk);

@@ -32,7 +32,7 @@ export class DeviceDirectory {
   /** Devices and sensors that other processes are removing. Bounded by their queues. */
   readonly #leavingElsewhere = new Set<string>();
   readonly #coordination: Announcer;
-  readonly #pushesCommitted: () => Promise<void>;
+  readonly #pushesSettled: () => Promise<void>;
   /** Resolves when the latest reload of a large device may begin. */
   #lastTurn: Promise<void> = Promise.resolve();
   /** Growth of devices by changes in progress, in bytes. Bounded by the queue of statements. */
@@ -41,11 +41,11 @@ export class DeviceDirectory {
   constructor(options: {
     readonly store: DeviceStore;
     readonly bytesMax: number;
-    /** Resolves when all datapoints accepted so far are committed. */
-    readonly pushesCommitted: () => Promise<void>;
+    /** Resolves when all datapoints accepted so far are committed or refused. Never rejects. */
+    readonly pushesSettled: () => Promise<void>;
     readonly coordination: Announcer;
   }) {
-    this.#pushesCommitted = options.pushesCommitted;
+    this.#pushesSettled = options.pushesSettled;
     this.#coordination = options.coordination;
     this.#devices = new LoadingCache({
       load: (id) => options.store.find(id),
@@ -171,7 +171,7 @@ export class DeviceDirectory {
     this.#leaving.add(name);
     try {
       // Commits earlier pushes first, so that the removal includes them.
-      await Promise.all([this.#pushesCommitted(), tell(true)]);
+      await Promise.all([this.#pushesSettled(), tell(true)]);
       await removal();
     } finally {
       this.#leaving.delete(name);
@@ -182,12 +182,12 @@ export class DeviceDirectory {
 
   /**
    * Follows a removal by another process. At its beginning, resolves when everything accepted here so far is
-   * committed.
+   * committed or refused.
    */
   async followLeaving(what: DevicePart, isLeaving: boolean): Promise<void> {
     if (isLeaving) {
       this.#leavingElsewhere.add(nameOf(what));
-      await this.#pushesCommitted();
+      await this.#pushesSettled();
     } else {
       this.#leavingElsewhere.delete(nameOf(what));
       await this.#reloadRest(what);

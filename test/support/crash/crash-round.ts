@@ -17,6 +17,8 @@ const sensors = ['one', 'many', 'stamped', 'keyed', 'qos1', 'qos2'];
 const timestamps = ['2026-11-01T00:00:00Z', '2026-11-01T00:00:00.001Z', '2026-11-02T12:00:00Z', '2031-01-01T00:00:00Z'];
 /** A full disk takes no datapoints. */
 const refusals = [507];
+/** How soon work goes on where there is room again. */
+const recoveryMsMax = 30_000;
 
 export interface CrashRoundOptions {
   readonly random: SeededRandom;
@@ -78,7 +80,8 @@ export class CrashRound {
   /** Everybody who has no answer asks again, as the protocols provide: all must be stored then, once. */
   async settleAccounts(server: Dundun): Promise<void> {
     for (const publisher of this.#publishers) {
-      await publisher.connect(server.ports);
+      // A disk that was full until now may have no room for a session at the first try.
+      await until(() => publisher.tryToConnect(server.ports), { everyMs: 100, msMax: recoveryMsMax });
       await publisher.finish();
       publisher.end();
     }

@@ -2,7 +2,7 @@
 // is nearly always under way, kills them at random or during the work that the test names, sometimes with a power
 // failure, a full disk or a wrong clock. Used by the crash tests.
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { limits } from '../../../src/config/limits.ts';
@@ -79,6 +79,8 @@ export class CrashSite {
   readonly #met = new Map<Exclude<Aim, undefined>, number>();
   #backup: Running | undefined;
   #hasLostPower = false;
+  /** When the backup that was found sound was made. */
+  #soundBackupMs: number | undefined;
   #kills = 0;
   readonly #random: SeededRandom;
   readonly #settings: Settings;
@@ -198,8 +200,11 @@ export class CrashSite {
 
   /** `dundun check` finds nothing in the folder, nor in a backup where one came to its end. */
   async assertSound(): Promise<void> {
-    for (const place of [this.folder, this.#backupFile].filter((path) => existsSync(path))) {
+    const backupMs = statSync(this.#backupFile, { throwIfNoEntry: false })?.mtimeMs;
+    const isNewBackup = backupMs !== undefined && backupMs !== this.#soundBackupMs;
+    for (const place of [this.folder, ...(isNewBackup ? [this.#backupFile] : [])].filter((path) => existsSync(path))) {
       const { code, stdout, stderr } = await runVerb(['check', place]);
+      if (place === this.#backupFile) this.#soundBackupMs = backupMs;
       if (code === 0) continue;
       const again = await runVerb(['check', place]);
       const chunks = place === this.folder ? chunksNamedIn(place, stdout) : [];

@@ -30,11 +30,11 @@ export class Remover {
     const doomed: Doomed = { sensor, ledger: new Ledger(this.#device), added: false, removal: 'none' };
     this.#doomed.push(doomed);
     const sensors = `/api/v2/devices/${this.#device}/sensors`;
-    const addition = await statusOf(call(server, sensors, { json: { id: sensor } }));
+    const addition = await answerOf(call(server, sensors, { json: { id: sensor } }));
     if (addition === undefined) return false;
     // A disk without room takes no new sensor, but gives every removal.
-    if (addition === 507) return true;
-    assert.equal(addition, 204);
+    if (addition.status === 507) return true;
+    assert.equal(addition.status, 204, addition.text);
     doomed.added = true;
     // The last two pushes are still on their way when the removal is asked for.
     const pushes = Array.from({ length: 6 }, () =>
@@ -42,9 +42,9 @@ export class Remover {
     );
     await Promise.all(pushes.slice(0, 4));
     doomed.removal = 'open';
-    const removal = await statusOf(call(server, `${sensors}/${sensor}`, { method: 'DELETE' }));
+    const removal = await answerOf(call(server, `${sensors}/${sensor}`, { method: 'DELETE' }));
     if (removal === undefined) return false;
-    assert.equal(removal, 204);
+    assert.equal(removal.status, 204, removal.text);
     doomed.removal = 'done';
     await Promise.all(pushes);
     return true;
@@ -67,9 +67,12 @@ export class Remover {
 }
 
 /** Undefined where no answer came: the server was stopped or killed. */
-async function statusOf(answer: Promise<Response>): Promise<number | undefined> {
+async function answerOf(
+  answer: Promise<Response>,
+): Promise<{ readonly status: number; readonly text: string } | undefined> {
   try {
-    return (await answer).status;
+    const whole = await answer;
+    return { status: whole.status, text: await whole.text() };
   } catch (error) {
     if (error instanceof TypeError) return undefined;
     throw error;

@@ -19,6 +19,17 @@ interface PendingPublish {
   received: boolean;
 }
 
+const serverUnavailable = 3;
+
+class ConnectRefused extends Error {
+  readonly returnCode: number | undefined;
+
+  constructor(clientId: string, returnCode: number | undefined) {
+    super(`${clientId} was refused with ${returnCode}.`);
+    this.returnCode = returnCode;
+  }
+}
+
 export class Publisher {
   readonly #options: PublisherOptions;
   readonly #underWay = new Map<number, PendingPublish>();
@@ -44,7 +55,10 @@ export class Publisher {
   async connect(ports: { readonly mqtt?: number }): Promise<void> {
     const { clientId, window } = this.#options;
     const { connection, connack } = await connectMqtt(ports.mqtt ?? 0, { clientId, clean: false });
-    if (connack.returnCode !== 0) throw new Error(`${clientId} was refused with ${connack.returnCode}.`);
+    if (connack.returnCode !== 0) {
+      connection.end();
+      throw new ConnectRefused(clientId, connack.returnCode);
+    }
     this.#connection = connection;
     connection.onPacket = (packet) => this.#take(packet);
     for (const [id, { received }] of this.#underWay) {
@@ -53,6 +67,17 @@ export class Publisher {
     }
     while (this.#underWay.size < window && this.#publish());
     this.#lookWhetherDone();
+  }
+
+  /** The same, where the server may not be ready for it yet: false when it said so (CONNACK 3). */
+  async tryToConnect(ports: { readonly mqtt?: number }): Promise<boolean> {
+    try {
+      await this.connect(ports);
+      return true;
+    } catch (error) {
+      if (error instanceof ConnectRefused && error.returnCode === serverUnavailable) return false;
+      throw error;
+    }
   }
 
   /** Sends nothing new; resolves when everything sent has its answer. */
