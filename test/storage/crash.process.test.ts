@@ -27,9 +27,9 @@ const aims: readonly Aim[] = [
   'purging',
   'firing',
 ].filter((aim) => aim !== 'full disk' || withoutSmallDisks === false) as Aim[];
-/** Kills of one folder under load; beside them come some twenty of starts. */
-const killsEach = isLong ? 32 : aims.length;
-const folders = isLong ? 20 : 1;
+/** Kills of one folder under load; in the long test about as many come beside them of starts. */
+const killsEach = aims.length;
+const folders = isLong ? 50 : 1;
 /** Starts are killed as well, after one kill in so many. */
 const startsKilledEvery = isLong ? 2 : 4;
 /** How often more is aimed at what has not been met: a busy machine does not come to everything in its time. */
