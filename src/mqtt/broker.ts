@@ -5,6 +5,7 @@
 import { Aedes, type AedesOptions, type AedesPublishPacket, type Client, type PublishPacket } from 'aedes';
 import Packet from 'aedes-packet';
 import { writeToStream } from 'mqtt-packet';
+import type { Log } from '../base/log.ts';
 import { entryBytes, textHeapBytes } from '../base/memory/heap-bytes.ts';
 import { LruCache } from '../base/memory/lru-cache.ts';
 import { limits } from '../config/limits.ts';
@@ -81,6 +82,19 @@ export class Broker extends Aedes implements PublishRouter {
     this.#sessionMessages = parts.sessionMessages;
     this.#relay = parts.relay;
     this.flush = parts.flush;
+  }
+
+  /** Logs what goes wrong with clients, and faults of the broker. */
+  logFaults(log: Log): void {
+    this.on('clientError', (client: Client, error: Error) =>
+      log.debug({ client: client.id, reason: error.message }, 'an MQTT client was disconnected'),
+    );
+    this.on('connectionError', (_client: Client, error: Error) =>
+      log.debug({ reason: error.message }, 'an MQTT connection failed'),
+    );
+    (this as NodeJS.EventEmitter).on('error', (error: Error) =>
+      log.error({ err: error }, 'the MQTT broker reports a fault'),
+    );
   }
 
   /** Connections by client id. */

@@ -247,15 +247,7 @@ export class MqttServer {
       for (const filter of filters) this.#liveFilters.release(this.sessions.of(client), filter);
     });
     broker.on('clientReady', (client: Client) => this.#forwarding.resume(client));
-    broker.on('clientError', (client: Client, error: Error) =>
-      this.#parts.log.debug({ client: client.id, reason: error.message }, 'an MQTT client was disconnected'),
-    );
-    broker.on('connectionError', (_client: Client, error: Error) =>
-      this.#parts.log.debug({ reason: error.message }, 'an MQTT connection failed'),
-    );
-    (broker as NodeJS.EventEmitter).on('error', (error: Error) =>
-      this.#parts.log.error({ err: error }, 'the MQTT broker reports a fault'),
-    );
+    broker.logFaults(this.#parts.log);
     return broker;
   }
 

@@ -19,6 +19,7 @@ type OutgoingPacket = AedesPublishPacket;
 interface AedesClient extends Client {
   /** True from CONNACK on. */
   readonly connackSent: boolean;
+  waitForDrain(done: () => void): void;
   deliverQoS(packet: object, done: () => void): void;
 }
 
@@ -69,7 +70,10 @@ export class Forwarding {
       if (session === undefined || !this.#isUsual(session, packet)) {
         left += 1;
         deliverByBroker(recipient, session, packet, delivered);
-      } else this.#handTo(recipient, session, message);
+      } else if (this.#handTo(recipient, session, message) === 'unread') {
+        left += 1;
+        (session.client as AedesClient).waitForDrain(delivered);
+      }
     }
     delivered();
   }
@@ -90,16 +94,19 @@ export class Forwarding {
     return client.connackSent && (qos === 0 || client.clean);
   }
 
+  /** `unread`: the subscriber's socket is full, so the message waits there until the subscriber has read. */
   #handTo(
     recipient: Recipient,
     session: ClientSession,
     { packet, frames, facts }: { readonly packet: OutgoingPacket; readonly frames: Frames; readonly facts: GrantFacts },
-  ): void {
-    if (!this.#parts.sessions.isOpen(session)) return;
+  ): 'unread' | undefined {
+    if (!this.#parts.sessions.isOpen(session)) return undefined;
     const grant = this.#parts.access.grant(session, packet.topic, facts, recipient.grant);
     recipient.grant = grant;
-    if (grant.qos === undefined) return;
+    if (grant.qos === undefined) return undefined;
     this.#writes.add(session, frames.of(Math.min(grant.qos, packet.qos) as QoS));
+    const { closed, conn } = session.client;
+    return !closed && conn.writableNeedDrain ? 'unread' : undefined;
   }
 
   /** The packet to send to the client now, or null. */
