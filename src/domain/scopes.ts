@@ -53,10 +53,13 @@ export function namesOfScopes(set: ScopeSet): ScopeName[] {
   return scopeNames.filter((_, bit) => (set & (1 << bit)) !== 0);
 }
 
-/** Parses the name of a scope, plural (`devices:view`) or singular (`device:view`); undefined: no such name. */
+/**
+ * Parses the name of a scope, plural (`devices:view`) or singular (`device:view`), also as version 1 calls it
+ * (`sensor:view`, `sensors-data:view`); undefined: no such name.
+ */
 export function parseScopeName(name: string): ScopeSet | undefined {
-  const plural = name.replace(/^device(-data)?:/, 'devices$1:');
-  const bit = scopeNames.findIndex((known) => known === plural);
+  const plural = name.replace(/^(?:device|sensor)s?(-data)?:/, 'devices$1:');
+  const bit = (scopeNames as readonly string[]).indexOf(plural);
   return bit < 0 ? undefined : 1 << bit;
 }
 

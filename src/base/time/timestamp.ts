@@ -1,14 +1,38 @@
-// Parses and formats timestamps of the API: any RFC 3339 in, UTC with `Z` out.
+// Parses and formats timestamps of the API: RFC 3339, and of ISO 8601 what devices and people write beside it, in; UTC
+// with `Z` out.
 
-const RFC_3339 =
-  /^(\d{4})-(\d{2})-(\d{2})[Tt ](\d{2}):(\d{2}):(\d{2})(?:[.,](\d{1,9}))?(?:([Zz])|([+-])(\d{2}):?(\d{2}))?$/;
+const zone = '(?:([Zz])|([+-])(\\d{2})(?::?(\\d{2}))?)?';
+const fraction = '(?:[.,](\\d{1,9}))?';
+/** `2016-06-08T18:20:27.873Z`, without seconds, without a zone, or the date alone. */
+const extended = new RegExp(`^(\\d{4})-(\\d{2})-(\\d{2})(?:[Tt ](\\d{2}):(\\d{2})(?::(\\d{2})${fraction})?${zone})?$`);
+/** `20160608T182027Z` and the same shorter forms. */
+const basic = new RegExp(`^(\\d{4})(\\d{2})(\\d{2})(?:[Tt](\\d{2})(\\d{2})(?:(\\d{2})${fraction})?${zone})?$`);
+
+/** A time as it was written. */
+export interface WrittenTime {
+  /** What the clock and the calendar show, as if it were UTC; milliseconds since 1970. Of a date alone: its first moment. */
+  readonly wallMs: number;
+  /** Offset from UTC in milliseconds; undefined where none is written. */
+  readonly offsetMs: number | undefined;
+  readonly isDateAlone: boolean;
+}
 
 /**
- * Parses a timestamp: RFC 3339 with any offset, or without one (then UTC), with a fraction of up to nanoseconds.
+ * Parses a timestamp: RFC 3339 with any offset, or without one (then UTC), with a fraction of up to nanoseconds; also
+ * without seconds, in the basic format of ISO 8601, and a date alone, which is its first moment.
  * @returns milliseconds since 1970 UTC (the fraction truncated), or undefined for an invalid text.
  */
 export function parseTimestamp(text: string): number | undefined {
-  return parseUsual(text) ?? parseAny(text);
+  const usual = parseUsual(text);
+  if (usual !== undefined) return usual;
+  const written = parseWrittenTime(text);
+  const ms = written === undefined ? Number.NaN : written.wallMs - (written.offsetMs ?? 0);
+  return isWritableTime(ms) ? ms : undefined;
+}
+
+/** Whether the time lies within the years that a timestamp can name. */
+export function isWritableTime(utcMs: number): boolean {
+  return utcMs >= YEAR_0_MS && utcMs <= YEAR_9999_END_MS;
 }
 
 /** Fast path for the form that most devices send, `2016-06-08T18:20:27Z` or with milliseconds. */
@@ -49,27 +73,29 @@ function digits(text: string, from: number, to: number): number {
   return number;
 }
 
-function parseAny(text: string): number | undefined {
-  const parts = RFC_3339.exec(text);
+/** Parses a timestamp as `parseTimestamp` does, and keeps how it was written; not checked by `isWritableTime`. */
+export function parseWrittenTime(text: string): WrittenTime | undefined {
+  const parts = extended.exec(text) ?? basic.exec(text);
   if (parts === null) return undefined;
-  const [, year, month, day, hour, minute, second, fraction, , sign, offsetHour, offsetMinute] = parts;
+  const [, year, month, day, hour, minute, second, decimals, utc, sign, offsetHour, offsetMinute] = parts;
   const y = Number(year);
   const mo = Number(month);
   const d = Number(day);
-  const h = Number(hour);
-  const mi = Number(minute);
-  const s = Number(second);
+  const h = Number(hour ?? 0);
+  const mi = Number(minute ?? 0);
+  const s = Number(second ?? 0);
   // Second 60 is a leap second, which RFC 3339 allows; it is read as the next second.
   if (mo < 1 || mo > 12 || d < 1 || d > daysInMonth(y, mo) || h > 23 || mi > 59 || s > 60) return undefined;
-  const ms = fraction === undefined ? 0 : Number(fraction.padEnd(3, '0').slice(0, 3));
+  const ms = decimals === undefined ? 0 : Number(decimals.padEnd(3, '0').slice(0, 3));
   const date = new Date(0);
   date.setUTCFullYear(y, mo - 1, d);
-  const local = date.setUTCHours(h, mi, s, ms);
+  const wallMs = date.setUTCHours(h, mi, s, ms);
   const oh = Number(offsetHour ?? 0);
   const om = Number(offsetMinute ?? 0);
   if (oh > 23 || om > 59) return undefined;
-  const utc = local - (sign === '-' ? -1 : 1) * (oh * 60 + om) * 60_000;
-  return utc < YEAR_0_MS || utc > YEAR_9999_END_MS ? undefined : utc;
+  const hasOffset = utc !== undefined || sign !== undefined;
+  const offsetMs = hasOffset ? (sign === '-' ? -1 : 1) * (oh * 60 + om) * 60_000 : undefined;
+  return { wallMs, offsetMs, isDateAlone: hour === undefined };
 }
 
 /** Formats a time as RFC 3339 in UTC; with a fraction only where it is not zero. */

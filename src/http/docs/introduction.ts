@@ -1,5 +1,8 @@
 // The texts of the reference around its operations, in /docs and /openapi.json.
 
+/** Stands in the text for an address that the operator has not named; /docs puts the one by which it was reached there. */
+export const addressUnknown = 'http://localhost:8080';
+
 /** The text above the operations; `address` is the service's address. */
 export const introduction = (address: string) => `Dundun keeps what your devices measure, and hands it out again.
 
@@ -37,7 +40,8 @@ narrowed to some devices and rights.
 - **Writes** answer 204 without a body. With \`Prefer: return=representation\` a create answers 201 with the record.
 - **Ids** are chosen by whoever creates the record: 1 to 256 printable ASCII characters without spaces and without
   \`& ? / # + < > " ' = ; ( )\`.
-- **Times** are RFC 3339. In: any offset, none means UTC. Out: UTC, to the millisecond.
+- **Times** are RFC 3339. In: any offset, none means UTC; also ISO 8601 without seconds, in its basic format, and a date alone.
+  Out: UTC, to the millisecond.
 - **Lists** take \`limit\` and \`offset\`; \`Link\` leads to the next page, \`X-Total-Count\` counts all.
 - **Errors** are problem details (RFC 9457) that say what was wrong and what would be right.
 - **Bounds** of a request: a body of 16 MiB where datapoints, devices, projects or files are sent, else 1 MiB, 30 000 datapoints, 64 KiB a value, 32 levels of nesting.

@@ -5,7 +5,7 @@ import { isDeepStrictEqual } from 'node:util';
 import swagger from '@fastify/swagger';
 import type { FastifyInstance, FastifySchema } from 'fastify';
 import packageJson from '../../../package.json' with { type: 'json' };
-import { introduction, tags } from './introduction.ts';
+import { addressUnknown, introduction, tags } from './introduction.ts';
 
 type Tree = { [key: string]: unknown };
 
@@ -33,7 +33,7 @@ export async function registerOpenApi(app: FastifyInstance, options: { readonly 
         title: 'Dundun',
         version: packageJson.version,
         summary: packageJson.description,
-        description: introduction(options.baseUrl || 'http://localhost:8080'),
+        description: introduction(options.baseUrl || addressUnknown),
         license: { name: 'Apache License 2.0', identifier: packageJson.license } as never,
       },
       servers: [

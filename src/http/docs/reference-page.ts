@@ -1,6 +1,8 @@
 // The page of the interactive reference: Scalar, with every feature off that would call another host, under our own
 // header.
 
+import { addressUnknown } from './introduction.ts';
+
 /** A talking drum: two skins, a narrow waist, the cords between. */
 const drum =
   '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><path fill="#d4471c" d="M4 6h24c0 5-8 6-8 10s8 5 8 10H4c0-5 8-6 8-10S4 11 4 6z"/><path fill="none" stroke="#fff" stroke-opacity=".75" stroke-width="1.3" d="M10 8.500c2 3 4 4.500 4 7.500s-2 4.500-4 7.500M22 8.500c-2 3-4 4.500-4 7.500s2 4.500 4 7.500M16 8.500v15"/><rect fill="#8f2c0e" x="3" y="3" width="26" height="4" rx="2"/><rect fill="#8f2c0e" x="3" y="25" width="26" height="4" rx="2"/></svg>';
@@ -34,7 +36,6 @@ body { margin: 0; font-family: ${systemFonts}; }
 
 /** @see docs/decisions/0003-api-reference.md for why each of these is off. */
 const configuration = {
-  url: '/openapi.json',
   // The page calls the service it was loaded from, whatever address the document names.
   servers: [{ url: '/', description: 'This service' }],
   customCss: themeCss,
@@ -53,14 +54,25 @@ const configuration = {
   authentication: { preferredSecurityScheme: 'bearer' },
 };
 
-/** Starts the renderer. Without a token no Authorization header is sent: an empty one would be an invalid token. */
+/**
+ * Starts the renderer. The first lines, which people copy, get the address by which this page was reached, unless the
+ * operator has named one. Without a token no Authorization header is sent: an empty one would be an invalid token.
+ */
 const start = `
-Scalar.createApiReference('#reference', {
-  ...${JSON.stringify(configuration).replaceAll('<', '\\u003c')},
-  onBeforeRequest({ requestBuilder }) {
-    requestBuilder.security = requestBuilder.security.filter(({ value }) => value.trim() !== '');
-  },
-});
+fetch('/openapi.json')
+  .then((answer) => answer.text())
+  .then((text) => {
+    Scalar.createApiReference('#reference', {
+      ...${JSON.stringify(configuration).replaceAll('<', '\\u003c')},
+      content: text.replaceAll(${JSON.stringify(`API=${addressUnknown}/`)}, 'API=' + location.origin + '/'),
+      onBeforeRequest({ requestBuilder }) {
+        requestBuilder.security = requestBuilder.security.filter(({ value }) => value.trim() !== '');
+      },
+    });
+  })
+  .catch(() => {
+    document.getElementById('reference').textContent = 'The reference could not be read. Load this page again.';
+  });
 `;
 
 export function referencePage({ scriptPath, nonce }: { readonly scriptPath: string; readonly nonce: string }): string {

@@ -29,7 +29,7 @@ export const pushedFields = {
   timestamp: Type.Optional(
     Type.Union([boundedText(limits.wordCharsMax), Type.Null()], {
       description:
-        'When it was measured: RFC 3339; UTC if it names no zone. A sender without a clock leaves it out: the datapoint then counts as measured when the service received it.',
+        'When it was measured: RFC 3339, or another form of ISO 8601 (without seconds, basic, a date alone); UTC if it names no zone. A sender without a clock leaves it out: the datapoint then counts as measured when the service received it.',
       examples: ['2016-06-08T18:20:27.873Z'],
     }),
   ),

@@ -23,6 +23,8 @@ declare module 'fastify' {
     takesBasic?: boolean;
     /** True for routes of signing in, which stay open where guests are refused. */
     isOpen?: boolean;
+    /** True where a token is asked for: a token that is sent along, which may be over, is not looked at. */
+    ignoresToken?: boolean;
   }
   interface FastifyRequest {
     /** The actor; set before any handler of the API runs. */
@@ -231,6 +233,7 @@ function forwardedForOf(request: FastifyRequest): string | undefined {
 
 /** The Authorization header, unless the route reads it itself. */
 function tokenHeaderOf(request: FastifyRequest): string | undefined {
+  if (request.routeOptions.config?.ignoresToken === true) return undefined;
   const header = request.headers.authorization;
   const isBasic = header !== undefined && /^Basic /i.test(header);
   return isBasic && request.routeOptions.config?.takesBasic === true ? undefined : header;

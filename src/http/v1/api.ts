@@ -7,6 +7,7 @@ import type { OlderVersion } from '../server/older-versions.ts';
 import type { TypedApp } from '../server/routes.ts';
 import type { Services } from '../services.ts';
 import { registerAuth } from './auth.ts';
+import { domainTag } from './description.ts';
 import { inOlderWords } from './routes.ts';
 import { toOlderProse } from './words.ts';
 
@@ -23,6 +24,7 @@ const version1: OlderVersion = {
     { name: 'v1 Datapoints', description: 'The values of measurements.' },
     { name: 'v1 Notifications', description: 'Rules; what version 2 calls `action` is `notification` here.' },
     { name: 'v1 Messages', description: 'Messages, as in version 2.' },
+    domainTag,
   ],
   securitySchemes: {
     basic: { type: 'http', scheme: 'basic', description: 'Username and password, for `GET /api/v1/auth/token` alone.' },

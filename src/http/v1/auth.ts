@@ -1,14 +1,20 @@
 // Tokens valid for one minute, and permissions, in the terms of version 1 (spec 4.3, contract 2 and 9).
+import type { FastifyRequest, FastifySchema } from 'fastify';
 import { Type } from 'typebox';
+import { Refusal } from '../../base/refusal.ts';
+import { parseJsonText } from '../../base/text/json-text.ts';
 import { limits } from '../../config/limits.ts';
 import { namesOfScopes } from '../../domain/scopes.ts';
+import { describeBody } from '../docs/openapi.ts';
 import { arrayText, sendJsonText } from '../lists/json-array.ts';
 import { setPage } from '../lists/paging.ts';
 import { LoginBody, tokenAnswer } from '../schemas/login-schemas.ts';
+import { assertTextBound, textBounds } from '../schemas/text-bounds.ts';
+import { readBody } from '../server/body-buffers.ts';
 import { AllOrPage, overload, pageOf, refusals, type TypedApp, tooMany } from '../server/routes.ts';
 import type { Services } from '../services.ts';
 import { answerToken, basicLogin } from '../sign-in/logins.ts';
-import { olderErrors } from './description.ts';
+import { describeUnderDomain, olderErrors } from './description.ts';
 import { domainPath } from './routes.ts';
 import { toOlderScope } from './words.ts';
 
@@ -35,20 +41,24 @@ const wrongLogin = {
 };
 
 export function registerAuth(app: TypedApp, services: Services): void {
-  // Under the path of version 1.0 they are the same operations, and hidden in the reference.
-  for (const [path, hidden] of [['', {}] as const, [domainPath, { hide: true }] as const]) {
-    registerTokens(app, path, hidden, services);
-    registerPermissions(app, path, hidden, services);
+  const underDomain = {
+    swaggerTransform: ({ schema, url }: { readonly schema: FastifySchema; readonly url: string }) => ({
+      schema: describeUnderDomain(describeBody(schema)),
+      url,
+    }),
+  };
+  for (const [path, described] of [['', {}] as const, [domainPath, underDomain] as const]) {
+    registerTokens(app, path, described, services);
+    registerPermissions(app, path, described, services);
   }
 }
 
-function registerTokens(app: TypedApp, path: string, hidden: object, services: Services): void {
+function registerTokens(app: TypedApp, path: string, described: object, services: Services): void {
   app.post(
     `${path}/auth/token`,
     {
-      config: { isOpen: true },
+      config: { isOpen: true, ignoresToken: true, ...described },
       schema: {
-        ...hidden,
         tags,
         operationId: 'v1CreateToken',
         summary: 'Get a token',
@@ -67,30 +77,34 @@ function registerTokens(app: TypedApp, path: string, hidden: object, services: S
   app.get(
     `${path}/auth/token`,
     {
-      config: { takesBasic: true, isOpen: true },
+      // A GET has no body for Fastify.
+      preValidation: readLogin,
+      config: { takesBasic: true, isOpen: true, ignoresToken: true, ...described },
       schema: {
-        ...hidden,
         tags,
         operationId: 'v1GetToken',
         summary: 'Get a token by HTTP Basic',
-        description: tokenWords,
+        description: `${tokenWords} Username and password are also taken as a JSON body, as \`POST\` takes them.`,
         security: [{ basic: [] }],
-        response: { 200: tokenAnswer, ...olderErrors({ 401: wrongLogin, 503: overload[503], ...tooMany }) },
+        response: {
+          200: tokenAnswer,
+          ...olderErrors({ 400: refusals[400], 401: wrongLogin, ...overload, ...tooMany }),
+        },
       },
     },
     (request, reply) => {
-      const login = basicLogin(request);
+      const login = loginIn(request.body) ?? basicLogin(request);
       return answerToken(services, request, reply as never, { ...login, lifetimeS }) as never;
     },
   );
 }
 
-function registerPermissions(app: TypedApp, path: string, hidden: object, { permissionQueries }: Services): void {
+function registerPermissions(app: TypedApp, path: string, described: object, { permissionQueries }: Services): void {
   app.get(
     `${path}/auth/permissions`,
     {
+      config: described,
       schema: {
-        ...hidden,
         tags,
         operationId: 'v1ListPermissions',
         summary: 'List what you may do with sensors',
@@ -113,4 +127,29 @@ function registerPermissions(app: TypedApp, path: string, hidden: object, { perm
       return sendJsonText(reply, text);
     },
   );
+}
+
+/** Reads the JSON body of a GET, if there is one. @throws Refusal `malformed`, `too-large` */
+function readLogin(request: FastifyRequest, _reply: unknown, done: (error?: Error) => void): void {
+  const { headers, raw } = request;
+  if (headers['content-length'] === undefined && headers['transfer-encoding'] === undefined) {
+    done();
+    return;
+  }
+  const take = (body: Buffer) => {
+    if (body.length > 0) request.body = parseJsonText(body, limits.nestingLevelsMax);
+  };
+  readBody(request, raw, { take, done: (error) => (error === null ? done() : done(error)) });
+}
+
+/** The login in a body; undefined without a body. @throws Refusal `malformed` */
+function loginIn(body: unknown): { readonly username: string; readonly password: string } | undefined {
+  if (body === undefined || body === null) return undefined;
+  const { username, password } = body as { readonly username?: unknown; readonly password?: unknown };
+  if (typeof username !== 'string' || typeof password !== 'string') {
+    throw new Refusal('malformed', 'The body is {"username": <text>, "password": <text>}.');
+  }
+  assertTextBound(username, '/username', textBounds.username);
+  assertTextBound(password, '/password', textBounds.password);
+  return { username, password };
 }

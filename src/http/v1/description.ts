@@ -36,6 +36,31 @@ export function describeInOlderWords(schema: FastifySchema): FastifySchema {
   } as FastifySchema;
 }
 
+/** The group of the operations under `/domains/{domain}` in the reference. */
+export const domainTag = {
+  name: 'v1.0 Paths with a domain',
+  description:
+    'The paths of version 1.0. They do what the same paths without `/domains/{domain}` do; the domain is ignored, and what is created has the domain `default`.',
+};
+
+/** The description of an operation under a path of version 1.0, made of that of the same operation without a domain. */
+export function describeUnderDomain(schema: FastifySchema): FastifySchema {
+  const { params, operationId } = schema as { readonly params?: Tree; readonly operationId?: string };
+  return {
+    ...schema,
+    tags: [domainTag.name],
+    operationId: `${operationId}UnderDomain`,
+    deprecated: true,
+    params: {
+      type: 'object',
+      properties: { domain: DomainSchema, ...(params?.['properties'] as Tree | undefined) },
+      required: ['domain', ...((params?.['required'] as readonly string[] | undefined) ?? [])],
+    },
+  } as FastifySchema;
+}
+
+const DomainSchema = Type.String({ description: 'Any text; it is ignored.', examples: ['irrigation'] });
+
 /** Notes for version 1 only, by operation of version 2. */
 const notes: { readonly [operationId: string]: string } = {
   createDevice: 'Without a `domain` it has the domain `default`.',

@@ -4,7 +4,7 @@
 import type { FastifyReply, FastifyRequest, FastifySchema, RouteOptions } from 'fastify';
 import { describeBody } from '../docs/openapi.ts';
 import type { TypedApp } from '../server/routes.ts';
-import { describeInOlderWords, describePath } from './description.ts';
+import { describeInOlderWords, describePath, describeUnderDomain } from './description.ts';
 import {
   toNewerDevice,
   toNewerNotification,
@@ -114,7 +114,7 @@ function toOlderRoute(name: string, route: RouteOptions): RouteOptions {
     ...route,
     config: {
       ...route.config,
-      ...describedBy(route, { isHidden: isDomainFixed }),
+      ...describedBy(route, { isUnderDomain: isDomainFixed }),
       ...(name === 'GET /devices' ? { toAnsweredRecord: toOlderDevice } : {}),
       ...(name === 'GET /notifications' ? { toAnsweredRecord: toOlderNotification } : {}),
     } as never,
@@ -159,11 +159,12 @@ function answerAs200(reply: FastifyReply): void {
   reply.header('location', `/api/v1${toOlderPath(location.replace(/^\/api\/v2/, ''))}`);
 }
 
-/** The route's description in the reference. A version 1.0 path is the same operation and is hidden. */
-function describedBy(route: RouteOptions, { isHidden }: { readonly isHidden: boolean }): object {
+/** The route's description in the reference. */
+function describedBy(route: RouteOptions, { isUnderDomain }: { readonly isUnderDomain: boolean }): object {
+  const describe = (schema: FastifySchema) => describeBody(describeInOlderWords(schema));
   return {
     swaggerTransform: ({ schema, url }: { readonly schema: FastifySchema; readonly url: string }) => ({
-      schema: isHidden ? { hide: true } : describeBody(describeInOlderWords(route.schema ?? schema)),
+      schema: isUnderDomain ? describeUnderDomain(describe(route.schema ?? schema)) : describe(route.schema ?? schema),
       url: describePath(url),
     }),
   };

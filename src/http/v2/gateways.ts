@@ -153,17 +153,19 @@ export function registerGateways(app: TypedApp, services: Services): void {
     },
   );
 
-  registerHeartbeats(app, gateways, {
-    schemaOf: (operationId) => ({
-      tags,
-      operationId,
-      summary: 'Say that a gateway is there',
-      description:
-        'A heartbeat: sets `last_seen` to the present time. Any body of any type is accepted and ignored. For the owner and admins, and for everybody if the gateway is public. `PUT` and `POST`, `health` and `heartbeat` do the same, also without `/api/v2` in the path.',
-      params: GatewayParams,
-      response: { 204: writes[204], ...refusals },
-    }),
-  });
+  registerHeartbeats(app, gateways, { schemaOf: heartbeatSchema });
+}
+
+function heartbeatSchema(operationId: string): object {
+  return {
+    tags,
+    operationId,
+    summary: 'Say that a gateway is there',
+    description:
+      'A heartbeat: sets `last_seen` to the present time. Any body of any type is accepted and ignored. For the owner and admins, and for everybody if the gateway is public. `PUT` and `POST`, `health` and `heartbeat`, with and without `/api/v2` before them, do the same.',
+    params: GatewayParams,
+    response: { 204: writes[204], ...refusals },
+  };
 }
 
 /** The heartbeat at all its paths and methods. */
@@ -192,7 +194,7 @@ function registerHeartbeats(
 
 /** The heartbeat at the root, as in spec.md. */
 export function registerRootHeartbeats(app: TypedApp, gateways: Gateways): void {
-  registerHeartbeats(app, gateways, { schemaOf: () => ({ hide: true, params: GatewayParams }) });
+  registerHeartbeats(app, gateways, { schemaOf: (operationId) => heartbeatSchema(`${operationId}AtRoot`) });
 }
 
 /** Reads and drops the body, so that any content type is accepted. */

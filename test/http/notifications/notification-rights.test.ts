@@ -164,8 +164,6 @@ describe('the list', () => {
       ['action.type==ActuationAction', [b]],
       ['action.value.device_id==d9', [b]],
       ['description==Cold', [a]],
-      ['nothing==1', []],
-      ['nothing!=1', [a, b]],
     ];
     for (const [q, expected] of rows) {
       const { body } = await make(server, {
@@ -182,6 +180,7 @@ describe('the list', () => {
     await makeAll(server, [
       { as: 'filterer', call: 'GET /notifications?q=%3D%3D1', expect: 400 },
       { as: 'filterer', call: 'GET /notifications?q=expires%3Esoon', expect: 400 },
+      { as: 'filterer', call: 'GET /notifications?q=nothing!=1', expect: 400 },
       { as: 'filterer', call: 'GET /notifications?limit=1001', expect: 400 },
       { as: 'filterer', call: 'GET /notifications?limit=0', expect: 400 },
       { as: 'filterer', call: 'GET /notifications?offset=-1', expect: 400 },

@@ -35,6 +35,7 @@ describe('in a browser, the reference', { skip }, () => {
       await withPage(browser, options, async (page) => {
         assert.equal(await page.title(), 'Dundun API reference');
         await page.getByText('An acknowledgement means stored.').waitFor();
+        await page.getByText(`API=${server.url}/api/v2`).first().waitFor();
         if (options.isMobile === true) await page.getByRole('button', { name: /menu/i }).first().click();
         await showsEveryOperation(page);
         assert.equal(await page.evaluate('document.documentElement.scrollWidth'), options.viewport?.width);

@@ -9,7 +9,7 @@ export function registerAuth(app: TypedApp, services: Services): void {
   app.post(
     '/auth/token',
     {
-      config: { isOpen: true },
+      config: { isOpen: true, ignoresToken: true },
       schema: {
         tags: ['Authentication'],
         operationId: 'createToken',

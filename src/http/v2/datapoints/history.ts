@@ -5,7 +5,7 @@ import { type Static, Type } from 'typebox';
 import { Refusal } from '../../../base/refusal.ts';
 import { splitAtCommas } from '../../../base/text/comma-list.ts';
 import { TimeZone } from '../../../base/time/time-zone.ts';
-import { parseTimestamp } from '../../../base/time/timestamp.ts';
+import { isWritableTime, parseWrittenTime } from '../../../base/time/timestamp.ts';
 import { limits } from '../../../config/limits.ts';
 import { type BucketRequest, bucketSizeRule, parseBucketSize } from '../../../domain/datapoints/history/buckets.ts';
 import { pointsMin } from '../../../domain/datapoints/history/downsample.ts';
@@ -45,8 +45,8 @@ const historyFields = {
     }),
   ),
   offset: offsetParameter('Rows'),
-  dateFrom: optionalText('Earliest time, inclusive, such as `2016-06-08T18:20:27Z`.'),
-  dateTo: optionalText('Latest time, inclusive, such as `2016-06-08T18:20:27Z`.'),
+  dateFrom: optionalText('Earliest time, inclusive, such as `2016-06-08T18:20:27Z`; of a date alone its first moment.'),
+  dateTo: optionalText('Latest time, inclusive, such as `2016-06-08T18:20:27Z`; of a date alone its last moment.'),
   date_from: optionalText('Another name for `dateFrom`.'),
   date_to: optionalText('Another name for `dateTo`.'),
   sort: Type.Optional(
@@ -221,7 +221,7 @@ async function answer(
   const common = {
     selection,
     fromMs: timestampOf(query.dateFrom ?? query.date_from, 'dateFrom'),
-    toMs: timestampOf(query.dateTo ?? query.date_to, 'dateTo'),
+    toMs: timestampOf(query.dateTo ?? query.date_to, 'dateTo', { isEnd: true }),
     descending: query.sort === 'desc' || query.sort === 'dsc',
     offset,
     calibrated,
@@ -305,12 +305,18 @@ function idsOf(list: string, field: string): string[] {
   return ids;
 }
 
-function timestampOf(text: string | undefined, field: string): number | undefined {
+/** A bound of a range. A date alone is its first moment, as the end of a range (`isEnd`) its last. */
+function timestampOf(text: string | undefined, field: string, { isEnd = false } = {}): number | undefined {
   if (text === undefined) return undefined;
   // An unescaped `+` of an offset arrives as a space.
-  const ms = parseTimestamp(text) ?? parseTimestamp(text.replace(/ (\d{2}:?\d{2})$/, '+$1'));
-  return ms ?? fault(field, 'must be a timestamp such as 2016-06-08T18:20:27Z');
+  const written = parseWrittenTime(text) ?? parseWrittenTime(text.replace(/ (\d{2}:?\d{2})$/, '+$1'));
+  const { wallMs = Number.NaN, offsetMs = 0, isDateAlone = false } = written ?? {};
+  const ms = wallMs - offsetMs + (isDateAlone && isEnd ? dayMs - 1 : 0);
+  if (!isWritableTime(ms)) fault(field, 'must be a timestamp such as 2016-06-08T18:20:27Z, or a date');
+  return ms;
 }
+
+const dayMs = 86_400_000;
 
 function fault(field: string, detail: string): never {
   throw new Refusal('malformed', `${field} ${detail}.`, { faults: [{ pointer: `/${field}`, detail }] });

@@ -9,9 +9,16 @@ import type { JsonValue } from '../sql-dialect.ts';
 type Sql = RawBuilder<SqlBool>;
 type Operator = Condition['operator'];
 
-/** An unknown field: equal to nothing, unequal to everything. */
-export function compareNothing({ operator }: Condition): Sql {
-  return operator === '!=' ? sql`1 = 1` : sql`1 = 0`;
+/**
+ * Refuses a field that no record has, which would match nothing for ever; and one that holds fields of its own.
+ * @param fields those that there are, in words, for the message.
+ */
+export function refuseField({ path: [field = '', ...deeper] }: Condition, fields: string): never {
+  const name = [field, ...deeper].join('.');
+  const known = `The fields are ${fields}.`;
+  throw new Refusal('malformed', `There is no field ${JSON.stringify(name)} to filter by. ${known}`, {
+    faults: [{ pointer: '/q', detail: `must name a field to filter by, not ${JSON.stringify(name)}` }],
+  });
 }
 
 /** Compares a column of texts with each value: one must match; for `!=`, none may. */

@@ -4,7 +4,7 @@ import { Refusal } from '../../../../base/refusal.ts';
 import type { DeviceOrder, DeviceSearch } from '../../../../domain/devices/device-store.ts';
 import type { Condition, Filter } from '../../../../domain/devices/filter.ts';
 import type { SqlDialect } from '../sql-dialect.ts';
-import { compareJson, compareNothing, compareNumber, compareText, compareTime } from './comparison.ts';
+import { compareJson, compareNumber, compareText, compareTime, refuseField } from './comparison.ts';
 import { withinTime } from './time-guard.ts';
 
 type Sql = RawBuilder<SqlBool>;
@@ -93,6 +93,15 @@ const partTables: Record<string, { readonly table: string; readonly columns: Rec
   },
 };
 
+/** The fields of a device that can be filtered by, as messages name them. */
+const fields = `${[
+  ...Object.keys(textColumns),
+  'owner',
+  ...Object.keys(timeColumns),
+  'deployed',
+  'retention_days',
+].join(', ')}, those in location and in meta, and those of its sensors and actuators`;
+
 function conditionOf(condition: Condition, dialect: SqlDialect): Sql {
   const [field = '', ...rest] = condition.path;
   const text = Object.hasOwn(textColumns, field) ? textColumns[field] : undefined;
@@ -105,11 +114,11 @@ function conditionOf(condition: Condition, dialect: SqlDialect): Sql {
     return compareNumber(sql`device.deployed`, { ...condition, values });
   }
   if (field === 'retention_days' && rest.length === 0) return compareNumber(sql`device.retention_days`, condition);
-  if (field === 'location' || field === 'meta') {
+  if ((field === 'location' || field === 'meta') && rest.length > 0) {
     return compareJson(dialect.jsonAt(sql.ref(`device.${field}`), rest), condition);
   }
   if (Object.hasOwn(partTables, field)) return partCondition(condition, dialect);
-  return compareNothing(condition);
+  return refuseField(condition, fields);
 }
 
 /** Evaluated on the users first, because there are fewer users than devices. */
@@ -129,11 +138,12 @@ function partCondition(condition: Condition, dialect: SqlDialect): Sql {
     );
   }
   const column = part !== undefined && Object.hasOwn(part.columns, name) ? part.columns[name] : undefined;
-  if (part === undefined || column === undefined) return compareNothing(condition);
+  const isJson = column === 'meta' || column === 'calib';
+  const isWhole = deeper.length === 0;
+  if (part === undefined || column === undefined || isJson === isWhole) return refuseField(condition, fields);
   const negated = condition.operator === '!=';
   const positive: Condition = negated ? { ...condition, operator: '==' } : condition;
   const ref = sql.ref(`${part.table}.${column}`);
-  const isJson = column === 'meta' || column === 'calib';
   const compare = column === 'retention_days' ? compareNumber : compareText;
   const inner = isJson ? compareJson(dialect.jsonAt(ref, deeper), positive) : compare(ref, positive);
   // A subquery that is run once, not once for each device.

@@ -15,7 +15,7 @@ import type { GatewayListQuery, GatewayStore, LastSeenUpdate } from '../../../..
 import type { Visibility } from '../../../../domain/permissions/visibility.ts';
 import type { UserKey } from '../../../../domain/users/user.ts';
 import { audienceCondition, callerOf } from '../conditions/audience.ts';
-import { compareJson, compareNothing, compareText, compareTime } from '../conditions/comparison.ts';
+import { compareJson, compareText, compareTime, refuseField } from '../conditions/comparison.ts';
 import { withinTime } from '../conditions/time-guard.ts';
 import type { Registry } from '../registry.ts';
 import type { SqlDialect } from '../sql-dialect.ts';
@@ -157,15 +157,19 @@ const timeColumns: Readonly<Record<string, RawBuilder<unknown>>> = {
   date_modified: sql`gateway.date_modified`,
 };
 
+/** The fields of a gateway that can be filtered by, as messages name them. */
+const fields = `${[...Object.keys(textColumns), ...Object.keys(timeColumns), 'last_seen'].join(', ')}, and those in location`;
+
 function conditionOf(condition: Condition, dialect: SqlDialect): RawBuilder<SqlBool> {
   const [field = '', ...rest] = condition.path;
-  if (field === 'location') return compareJson(dialect.jsonAt(sql`gateway.location`, rest), condition);
-  if (rest.length > 0) return compareNothing(condition);
+  if (field === 'location' && rest.length > 0)
+    return compareJson(dialect.jsonAt(sql`gateway.location`, rest), condition);
+  if (rest.length > 0) return refuseField(condition, fields);
   const text = Object.hasOwn(textColumns, field) ? textColumns[field] : undefined;
   if (text !== undefined) return compareText(text, condition);
   const time = Object.hasOwn(timeColumns, field) ? timeColumns[field] : undefined;
   if (time !== undefined) return compareTime(time, condition);
-  if (field !== 'last_seen') return compareNothing(condition);
+  if (field !== 'last_seen') return refuseField(condition, fields);
   const seen = compareTime(sql`gateway.last_seen`, condition);
   return condition.operator === '!=' ? sql`(gateway.last_seen IS NULL OR ${seen})` : seen;
 }

@@ -20,7 +20,7 @@ import type {
 import type { Fence } from '../../../../domain/ports/coordination.ts';
 import type { UserKey } from '../../../../domain/users/user.ts';
 import { callerOfAuthor } from '../conditions/audience.ts';
-import { compareNothing, compareNumber, compareText, compareTime } from '../conditions/comparison.ts';
+import { compareNumber, compareText, compareTime, refuseField } from '../conditions/comparison.ts';
 import { withinTime } from '../conditions/time-guard.ts';
 import { FixedQuery, parameter } from '../fixed-query.ts';
 import type { Registry } from '../registry.ts';
@@ -301,12 +301,15 @@ const columns: Record<string, RawBuilder<unknown>> = {
   notification: sql`(SELECT notification.id FROM notification WHERE notification.key = message.notification)`,
 };
 
+/** The fields of a message that can be filtered by, as messages name them. */
+const fields = [...Object.keys(columns), 'timestamp', 'attempts'].join(', ');
+
 function filterConditions(filter: Filter): Expression<SqlBool>[] {
   return filter.map((condition) => {
     const name = condition.path.join('.');
     if (name === 'timestamp') return compareTime(sql`message.created`, condition);
     if (name === 'attempts') return compareNumber(sql`message.attempts`, condition);
     const column = Object.hasOwn(columns, name) ? columns[name] : undefined;
-    return column === undefined ? compareNothing(condition) : compareText(column, condition);
+    return column === undefined ? refuseField(condition, fields) : compareText(column, condition);
   });
 }

@@ -16,7 +16,7 @@ import type {
 } from '../../../../domain/notifications/rules/notification-store.ts';
 import type { UserKey } from '../../../../domain/users/user.ts';
 import { callerOfAuthor } from '../conditions/audience.ts';
-import { compareJson, compareNothing, compareNumber, compareText, compareTime } from '../conditions/comparison.ts';
+import { compareJson, compareNumber, compareText, compareTime, refuseField } from '../conditions/comparison.ts';
 import { withinTime } from '../conditions/time-guard.ts';
 import type { Registry } from '../registry.ts';
 import type { SqlDialect } from '../sql-dialect.ts';
@@ -202,6 +202,9 @@ const times: Record<string, RawBuilder<unknown>> = {
 
 const lists = new Set(['condition.devices', 'condition.sensors', 'action.usernames', 'action.channels']);
 
+/** The fields of a notification that can be filtered by, as messages name them. */
+const fields = `${[texts, numbers, times].flatMap((columns) => Object.keys(columns)).join(', ')}, and those of its condition and its \`action\``;
+
 function conditionOf(condition: Condition, dialect: SqlDialect): Expression<SqlBool> {
   const [field = '', ...rest] = condition.path;
   const columnOf = (columns: Record<string, RawBuilder<unknown>>) =>
@@ -216,7 +219,7 @@ function conditionOf(condition: Condition, dialect: SqlDialect): Expression<SqlB
     return condition.operator === '!=' ? sql<SqlBool>`(${time} IS NULL OR ${met})` : met;
   }
   if (lists.has(condition.path.join('.'))) return compareEntries(condition, dialect);
-  if (field !== 'condition' && field !== 'action') return compareNothing(condition);
+  if ((field !== 'condition' && field !== 'action') || rest.length === 0) return refuseField(condition, fields);
   return compareJson(dialect.jsonAt(sql.ref(`notification.${field}`), rest), condition);
 }
 
