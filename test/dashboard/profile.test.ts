@@ -5,6 +5,7 @@ import type { Browser } from 'playwright-core';
 import {
   assertAccessible,
   assertFitsScreen,
+  inTimeToUndo,
   launchBrowser,
   phone,
   screens,
@@ -14,6 +15,7 @@ import {
 } from '../support/dashboard.ts';
 import { buildWhereStale } from '../support/dashboard-build.ts';
 import { TestServer } from '../support/test-server.ts';
+import { until } from '../support/until.ts';
 
 const evil = `<img src=x onerror="document.title='broken in'">`;
 
@@ -82,6 +84,46 @@ describe('in a browser, the profile', { skip }, () => {
         .click();
       await page.waitForURL('/devices/field-3');
     });
+  });
+
+  test('signing in says how one gets an account where nobody makes one for oneself', async () => {
+    await visit({ browser, server }, async (page) => {
+      await page.goto('/sign-in');
+      await page.getByText('No account yet? Accounts are made by whoever runs this service.').waitFor();
+      assert.equal(await page.getByRole('link', { name: 'Make an account' }).count(), 0);
+    });
+  });
+
+  test('changes what is shared by me, ends it, takes that back, and shares one more', async () => {
+    const shares = async (device: string) => (await server.call('owner', 'GET', `/devices/${device}/shares`)).body;
+    const scopes = ['device:view', 'device-data:view'];
+    await server.call('owner', 'POST', '/devices', { json: { id: 'well', name: 'Well' } });
+    await visit({ browser, server }, async (page) => {
+      await signIn(page, 'owner', '/profile?tab=shares');
+      const byMe = page.getByRole('list', { name: 'Shared by me' });
+      const rights = byMe.getByRole('group', { name: 'Rights of sharer' });
+      const changed = page.waitForResponse((answer) => answer.url().endsWith('/devices/field-3/shares/sharer'));
+      await rights.getByText('push values').click();
+      assert.equal((await changed).status(), 204);
+      assert.ok((await shares('field-3'))[0].scopes.includes('device-data:create'));
+      await inTimeToUndo(page, async () => {
+        await byMe.getByRole('button', { name: 'Stop sharing with sharer' }).click();
+        await page.getByText('No longer shared with sharer.').waitFor();
+        assert.deepEqual(await shares('field-3'), []);
+        await page.getByRole('button', { name: 'Undo' }).click();
+        await rights.waitFor();
+      });
+      await until(async () => (await shares('field-3')).length === 1);
+      await page.getByLabel('Device', { exact: true }).fill('well');
+      await page.getByLabel('Username').fill('stranger');
+      await page.getByRole('button', { name: 'Share', exact: true }).click();
+      await byMe.getByRole('link', { name: 'Well' }).waitFor();
+      assert.deepEqual(await shares('well'), [{ username: 'stranger', scopes }]);
+      await assertAccessible(page);
+      await assertFitsScreen(page);
+    });
+    await server.call('owner', 'PUT', '/devices/field-3/shares/sharer', { json: { scopes } });
+    await server.call('owner', 'DELETE', '/devices/well');
   });
 
   test('offers a key only where the button will stay, so that who presses it by keys does not lose it', async () => {

@@ -111,17 +111,26 @@ describe('in a browser, the dashboard', { skip }, () => {
       await page.getByText('Choose a username.').waitFor();
       await page.getByLabel('Username').fill('owner');
       await page.getByLabel('Password').first().fill('long enough drum');
-      await page.getByLabel('Phone').fill('not a number');
+      await page.getByRole('textbox', { name: /^Phone/ }).fill('not a number');
       await page.getByRole('button', { name: 'Make account' }).click();
       await page.locator('[id$="-error"]').waitFor();
-      assert.equal(await page.getByLabel('Phone').getAttribute('aria-invalid'), 'true');
-      await page.getByLabel('Phone').fill('');
+      assert.equal(await page.getByRole('textbox', { name: /^Phone/ }).getAttribute('aria-invalid'), 'true');
+      await page.getByRole('textbox', { name: /^Phone/ }).fill('');
       await page.getByRole('button', { name: 'Make account' }).click();
       await page.locator('[id$="-error"]').getByText('There is a user owner already.').waitFor();
       assert.equal(await page.getByLabel('Username').getAttribute('aria-invalid'), 'true');
       await page.getByLabel('Username').fill('awa');
+      await page.getByLabel('First name').fill('Awa');
+      await page.getByRole('textbox', { name: /^Address/ }).fill('12 rue du Fleuve, Saint-Louis');
+      await page.getByRole('textbox', { name: /^Facebook/ }).fill('awa.ndiaye');
+      await page.getByRole('textbox', { name: /^X \(Twitter\)/ }).fill('awa_ndiaye');
       await page.getByRole('button', { name: 'Make account' }).click();
       await page.getByRole('button', { name: 'awa' }).waitFor();
     });
+    const { body } = await server.call('admin', 'GET', '/users?username=awa');
+    assert.deepEqual(
+      [body[0].firstName, body[0].address, body[0].facebook, body[0].twitter],
+      ['Awa', ['12 rue du Fleuve, Saint-Louis'], ['awa.ndiaye'], ['awa_ndiaye']],
+    );
   });
 });

@@ -6,10 +6,10 @@ import { api, call } from '../../api/client.ts';
 import { keys } from '../../api/query-keys.ts';
 import { useUsername } from '../../api/use-session.ts';
 import { UserInput } from '../../shared/account/user-input.tsx';
+import { scopeNames, useScopeWords } from '../../shared/device/scopes.ts';
 import { ProblemNotice } from '../../shared/page/problem-notice.tsx';
 import type { Strings } from '../../strings/catalogue.ts';
 import { useStrings } from '../../strings/strings.ts';
-import { scopeNames, useScopeWords } from './connect/scopes.ts';
 import classes from './explain.module.css';
 
 interface Explanation {

@@ -1,7 +1,7 @@
 // What others handed to me, what they share with me, and what I share with them.
 import { Badge, Group } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { api, call, type Schemas } from '../../api/client.ts';
+import { api, call } from '../../api/client.ts';
 import { keys } from '../../api/query-keys.ts';
 import { RecordLink, RecordList } from '../../shared/list/record-list.tsx';
 import { RowsSkeleton } from '../../shared/list/rows-skeleton.tsx';
@@ -11,9 +11,9 @@ import { Section } from '../../shared/page/section.tsx';
 import type { Strings } from '../../strings/catalogue.ts';
 import { useStrings } from '../../strings/strings.ts';
 import { Received, receivedQuery } from './received.tsx';
+import { SharesByMe } from './shares-by-me.tsx';
 
 export function Shares() {
-  const { profile } = useStrings();
   const { data, error, refetch } = useQuery(receivedQuery);
   // It stands first, since it has an end; what is below waits for it and so does not move.
   if (data === undefined && error === null) return <RowsSkeleton rows={6} />;
@@ -21,40 +21,24 @@ export function Shares() {
     <>
       {error !== null && <ProblemNotice error={error} retry={() => void refetch()} />}
       <Received entries={data ?? []} />
-      <Direction
-        direction="with-me"
-        title={profile.withMe}
-        none={{ title: profile.withMeNone, words: profile.withMeNoneWords }}
-      />
-      <Direction
-        direction="by-me"
-        title={profile.byMe}
-        none={{ title: profile.byMeNone, words: profile.byMeNoneWords }}
-      />
+      <SharesWithMe />
+      <SharesByMe />
     </>
   );
 }
 
-interface DirectionProps {
-  readonly direction: 'with-me' | 'by-me';
-  readonly title: string;
-  readonly none: { readonly title: string; readonly words: string };
-}
-
-function Direction({ direction, title, none }: DirectionProps) {
+function SharesWithMe() {
   const { profile } = useStrings();
-  const query = { direction, limit: 1_000, offset: 0 };
+  const query = { direction: 'with-me', limit: 1_000, offset: 0 } as const;
   const { data, error, refetch } = useQuery({
-    queryKey: keys.shares(direction),
+    queryKey: keys.shares('with-me'),
     queryFn: () => call(api.GET('/api/v2/auth/shares', { params: { query } })),
   });
-  const whom = (share: Schemas['SharedDevice']) =>
-    direction === 'with-me' ? profile.ownedBy(share.owner) : profile.sharedTo(share.username);
   return (
-    <Section title={title}>
+    <Section title={profile.withMe}>
       {error !== null && <ProblemNotice error={error} retry={() => void refetch()} />}
-      {data?.length === 0 && <EmptyState {...none} />}
-      <RecordList label={title}>
+      {data?.length === 0 && <EmptyState title={profile.withMeNone} words={profile.withMeNoneWords} />}
+      <RecordList label={profile.withMe}>
         {data?.map((share) => (
           <RecordLink
             key={`${share.device}/${share.username}`}
@@ -63,7 +47,7 @@ function Direction({ direction, title, none }: DirectionProps) {
             title={share.name || share.device}
             detail={
               <Group gap={6} component="span">
-                {whom(share)}
+                {profile.ownedBy(share.owner)}
                 <Rights scopes={share.scopes} />
               </Group>
             }

@@ -1,11 +1,12 @@
 // Making an account for oneself, where the service is set so; signs in afterwards.
-import { Anchor, Button, Group, PasswordInput, Stack, Text, TextInput } from '@mantine/core';
+import { Anchor, Button, PasswordInput, Stack, Text, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { api, call } from '../../api/client.ts';
 import { factsQuery } from '../../api/facts.ts';
 import { session } from '../../api/session.ts';
-import { useForm } from '../../shared/form/use-form.ts';
+import { firstLists, PersonFields, personBody, personValues } from '../../shared/account/person-fields.tsx';
+import { type Form, useForm } from '../../shared/form/use-form.ts';
 import { ProblemNotice } from '../../shared/page/problem-notice.tsx';
 import { useStrings } from '../../strings/strings.ts';
 import { DoorCard } from './door-card.tsx';
@@ -30,14 +31,14 @@ function Fields({ passwordLengthMin }: { readonly passwordLengthMin: number }) {
   const { signIn } = useStrings();
   const navigate = useNavigate();
   const form = useForm({
-    initial: { username: '', password: '', firstName: '', lastName: '', email: '', phone: '' },
+    initial: { username: '', password: '', ...personValues() },
     check: ({ username, password }) => ({
       ...(username === '' ? { username: signIn.usernameMissing } : {}),
       ...([...password].length < passwordLengthMin ? { password: signIn.passwordMeans(passwordLengthMin) } : {}),
     }),
-    submit: async ({ username, password, phone, ...others }) => {
-      const given = Object.fromEntries(Object.entries(others).filter(([, value]) => value.trim() !== ''));
-      const body = { ...given, username, password, ...(phone.trim() === '' ? {} : { phone: [phone.trim()] }) };
+    submit: async ({ username, password, ...person }) => {
+      const given = Object.fromEntries(Object.entries(personBody(person)).filter(([, value]) => value.length > 0));
+      const body = { ...given, username, password };
       await call(api.POST('/api/v2/users', { body: body as never }));
       await session.signIn({ username, password });
       await navigate({ to: '/devices' });
@@ -62,18 +63,7 @@ function Fields({ passwordLengthMin }: { readonly passwordLengthMin: number }) {
           autoComplete="new-password"
           {...form.field('password')}
         />
-        <Group grow>
-          <TextInput label={signIn.firstName} autoComplete="given-name" {...form.field('firstName')} />
-          <TextInput label={signIn.lastName} autoComplete="family-name" {...form.field('lastName')} />
-        </Group>
-        <TextInput label={signIn.email} type="email" autoComplete="email" {...form.field('email')} />
-        <TextInput
-          label={signIn.phone}
-          description={signIn.phoneMeans}
-          type="tel"
-          autoComplete="tel"
-          {...form.field('phone')}
-        />
+        <PersonFields isOwn form={form as unknown as Form<ReturnType<typeof personValues>>} lists={firstLists} />
         <Button type="submit" loading={form.isSending} fullWidth mt={4}>
           {signIn.registerSubmit}
         </Button>

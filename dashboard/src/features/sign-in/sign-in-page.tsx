@@ -58,6 +58,11 @@ export function SignInPage() {
             {signIn.toRegister}
           </Anchor>
         )}
+        {facts?.selfRegistration === false && (
+          <Text fz="sm" c="dimmed">
+            {signIn.registerClosed}
+          </Text>
+        )}
         {facts?.guestAccess !== 'none' && (
           <Anchor component={Link} to="/devices">
             {signIn.asGuest}

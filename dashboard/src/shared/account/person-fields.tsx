@@ -9,6 +9,8 @@ import { EntryList } from '../list/entry-list.tsx';
 const personTexts = ['firstName', 'lastName', 'email'] as const;
 const personLists = ['phone', 'address', 'twitter', 'facebook', 'telegram', 'webhook'] as const;
 type PersonList = (typeof personLists)[number];
+/** The lists that an account is made with (spec.md 5.1); further channels are added in the profile. */
+export const firstLists: readonly PersonList[] = ['phone', 'address', 'facebook', 'twitter'];
 
 export type PersonValues = { readonly [F in (typeof personTexts)[number]]: string } & {
   readonly [F in PersonList]: readonly string[];
@@ -46,9 +48,11 @@ export interface PersonFieldsProps {
   readonly form: Form<PersonValues>;
   /** Whether they are one's own, so that the browser may fill them in. */
   readonly isOwn?: boolean;
+  /** The lists to show; all where left out. */
+  readonly lists?: readonly PersonList[];
 }
 
-export function PersonFields({ form, isOwn = false }: PersonFieldsProps) {
+export function PersonFields({ form, isOwn = false, lists = personLists }: PersonFieldsProps) {
   const { person } = useStrings();
   const fill = (name: string) => (isOwn ? name : 'off');
   return (
@@ -64,7 +68,7 @@ export function PersonFields({ form, isOwn = false }: PersonFieldsProps) {
         autoComplete={fill('email')}
         {...form.field('email')}
       />
-      {personLists.map((name) => (
+      {lists.map((name) => (
         <EntryList
           key={name}
           label={person[name]}

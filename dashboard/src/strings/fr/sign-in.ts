@@ -12,13 +12,9 @@ export const signIn: Strings['signIn'] = {
   toSignIn: 'J’ai un compte',
   registerTitle: 'Créer un compte',
   registerSubmit: 'Créer le compte',
-  registerClosed: 'Les comptes sont créés par la personne qui gère ce service. Demandez-lui-en un.',
+  registerClosed:
+    'Pas encore de compte ? Les comptes sont créés par la personne qui gère ce service. Demandez-lui-en un.',
   usernameMissing: 'Choisissez un nom d’utilisateur.',
   usernameMeans: 'Pour vous connecter. Il ne peut pas être changé ensuite.',
   passwordMeans: (length) => `Au moins ${length} caractères.`,
-  firstName: 'Prénom',
-  lastName: 'Nom',
-  email: 'E-mail',
-  phone: 'Téléphone',
-  phoneMeans: 'Avec l’indicatif du pays, par exemple +221 77 123 45 67 ; pour les messages par sms et voix.',
 };

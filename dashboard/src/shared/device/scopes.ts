@@ -1,5 +1,5 @@
 // The rights on a device by the names of shares, and what they are called.
-import { useStrings } from '../../../strings/strings.ts';
+import { useStrings } from '../../strings/strings.ts';
 
 export const scopeNames = [
   'device:view',
