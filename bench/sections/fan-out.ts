@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import type { BenchOptions } from '../arguments.ts';
 import { type Mosquitto, startMosquitto } from '../baseline/mosquitto.ts';
 import { type Side, takeTurns } from '../comparison.ts';
-import { shown, table } from '../figures.ts';
+import { median, shown, table } from '../figures.ts';
 import { Fleet } from '../fleet.ts';
 import { type FanOutOptions, runFanOut } from '../load/fan-out-load.ts';
 import { type Rounds, summarise } from '../load/load.ts';
@@ -50,7 +50,12 @@ export async function measureFanOut(options: BenchOptions, dataDir: string): Pro
     return {
       title: 'Fan-out over MQTT',
       how: `Publishers with QoS 1, 100 publishes outstanding (5 each of the 1 000); subscribers with QoS 0 where nothing else is said. The rate is that of deliveries, of publishes where nobody reads; latency from publish to PUBACK. ${mosquitto === undefined ? 'Mosquitto is not installed here.' : 'Mosquitto and aedes acknowledge what they keep nowhere.'} Dundun took ${shown(server.peakMib())} MiB at most.`,
-      tables: [table(['median of the rounds', 'side', 'per s', 'p50 ms', 'p99 ms', 'its core', 'generator'], rows)],
+      tables: [
+        table(
+          ['median of the rounds', 'side', 'per s', 'p50 ms', 'p99 ms', 'its core', 'per CPU s', 'generator'],
+          rows,
+        ),
+      ],
       verdicts,
       faults,
     };
@@ -80,8 +85,18 @@ function sidesOf({ fleet, aedes, mosquitto }: Servers, scenario: Scenario, fault
 
 function rowOf({ name }: Scenario, side: string, rounds: Rounds): string[] {
   const { perS, p50Ms, p99Ms, serverCpu, generatorCpu } = rounds;
+  const perCpuS = median(rounds.rates.map((rate) => rate.perCpuS));
   const percent = (share: number) => `${Math.round(share * 100)} %`;
-  return [name, side, shown(perS), shown(p50Ms), shown(p99Ms), percent(serverCpu), percent(generatorCpu)];
+  return [
+    name,
+    side,
+    shown(perS),
+    shown(p50Ms),
+    shown(p99Ms),
+    percent(serverCpu),
+    shown(perCpuS),
+    percent(generatorCpu),
+  ];
 }
 
 function verdictsOf({ name, isDeaf }: Scenario, [ours, theirs]: readonly Rounds[], sides: readonly Side[]): Verdict[] {
