@@ -48,6 +48,7 @@ export interface Config extends ProviderConfig, QuotaConfig {
   readonly defaultVisibility: 'public' | 'private';
   readonly selfRegistration: boolean;
   readonly repeatMs: number | undefined;
+  readonly refusedInRowMax: number | undefined;
   readonly notifyOldHours: number;
   readonly paidMessagesPerDay: number;
   readonly corsOrigins: readonly string[];
@@ -219,6 +220,13 @@ export const settings: Settings = {
     reason:
       'How long an array that was pushed without an Idempotency-Key is remembered (10m, 1h; 24h at most): the same bytes of the same caller to the same path, every item with a timestamp, are stored once. off: not at all.',
     parse: durationUpToHours(limits.idempotencyHours),
+  },
+  refusedInRowMax: {
+    env: 'DUNDUN_REFUSED_IN_ROW',
+    fallback: '20',
+    reason:
+      'Calls with a token of a user from an address that are refused (403) one after the other before further ones, and logins, are slowed down with 429 and Retry-After. off: never.',
+    parse: orOff(integerBetween(1, 1_000_000)),
   },
   notifyOldHours: {
     env: 'DUNDUN_NOTIFY_OLD_HOURS',

@@ -989,6 +989,19 @@ export const limits = {
   loginFailuresMax: 10,
   /** Milliseconds after which failures are forgotten. Each further failure doubles the wait, up to this time. */
   loginFailureForgetMs: 900_000,
+  /**
+   * Pairs of user and address whose refused calls are counted, and as many whose last accepted call is remembered. Beyond:
+   * the oldest is dropped.
+   */
+  refusedOriginsMax: 5_000,
+  /** Milliseconds that a client is slowed down at most, after calls that were all refused. */
+  refusedWaitMsMax: 60_000,
+  /** Milliseconds after which refused calls are forgotten where no more come. */
+  refusedForgetMs: 900_000,
+  /** Milliseconds after an accepted call for which logins of its user and address are not slowed down. */
+  refusedLoginGraceMs: 60_000,
+  /** Characters that are kept of why a call was refused. */
+  refusedReasonCharsMax: 200,
   /** Pairs of name and address whose failures are counted. Beyond: the oldest is dropped. */
   loginFailuresTrackedMax: 20_000,
   /** A new password, characters. Beyond: 400. */

@@ -167,6 +167,12 @@ function keptInMaps(l: Limits): MemoryPart[] {
       of: [],
       isHeap: true,
     },
+    {
+      what: 'refused calls, and when calls were accepted',
+      bytes: l.refusedOriginsMax * (3 * entryBytes + 2 * l.refusedReasonCharsMax),
+      of: ['refusedReasonCharsMax'],
+      isHeap: true,
+    },
     { what: 'MQTT publishes, to tell repeats', bytes: l.duplicateMemoryMax * 26, of: [] },
   ];
 }

@@ -2,6 +2,7 @@
 import type { Accounts } from '../domain/accounts/accounts.ts';
 import type { RefreshSessions } from '../domain/accounts/refresh-sessions.ts';
 import type { Actuators } from '../domain/actuators/actuators.ts';
+import type { Callers } from '../domain/callers/callers.ts';
 import type { History } from '../domain/datapoints/history/history.ts';
 import type { Imports } from '../domain/datapoints/import/imports.ts';
 import type { Bulk } from '../domain/datapoints/ingest/bulk.ts';
@@ -12,6 +13,7 @@ import type { DropLog } from '../domain/devices/drop-log.ts';
 import type { Handovers } from '../domain/devices/handovers.ts';
 import type { Sharing } from '../domain/devices/sharing.ts';
 import type { Gateways } from '../domain/gateways/gateways.ts';
+import type { RefusedCalls } from '../domain/gateways/refused-calls.ts';
 import type { Keys } from '../domain/keys/keys.ts';
 import type { Live } from '../domain/live/live.ts';
 import type { Messages } from '../domain/notifications/outbox/messages.ts';
@@ -45,6 +47,8 @@ export interface Services {
   readonly notifications: Notifications;
   readonly messages: Messages;
   readonly logins: Logins;
+  readonly callers: Callers;
+  readonly refusedCalls: RefusedCalls;
   readonly tokens: Tokens;
   readonly refreshSessions: RefreshSessions;
   readonly accounts: Accounts;

@@ -26,6 +26,7 @@ import { Sharing } from '../domain/devices/sharing.ts';
 import { ClientIds } from '../domain/gateways/client-ids.ts';
 import { Gateways } from '../domain/gateways/gateways.ts';
 import { Presence } from '../domain/gateways/presence.ts';
+import { RefusedCalls } from '../domain/gateways/refused-calls.ts';
 import { Live } from '../domain/live/live.ts';
 import type { Sender } from '../domain/notifications/outbox/sender.ts';
 import { AnnouncedRuleChanges } from '../domain/notifications/rules/announced-rule-changes.ts';
@@ -141,8 +142,10 @@ export async function wireDomain(parts: {
   live.start();
   const devices = new Devices({ ...known, store: stores.devices, users, defaultVisibility });
   const clientIds = new ClientIds({ coordination });
+  const refusedCalls = new RefusedCalls({ clock, inRowMax: config.refusedInRowMax });
   const gateways = new Gateways({
     ...known,
+    refusedCalls,
     gatewayStore,
     presence,
     clientIds,
@@ -179,7 +182,7 @@ export async function wireDomain(parts: {
     sensors,
     actuators,
     ingest,
-    writer,
+    ...{ writer, callers, refusedCalls },
     bulk: new Bulk({ ...pushing, ingest }),
     imports: new Imports({ ...pushing, series, ingest, sensors }),
     history: new History({ ...known, series }),
@@ -207,7 +210,7 @@ export async function wireDomain(parts: {
   return {
     clocks,
     users,
-    callers,
+    ...{ callers, refusedCalls },
     ...sharedOut,
     revocations,
     guest,

@@ -205,6 +205,8 @@ export class TestServer {
       DUNDUN_HTTP_HOST: '127.0.0.1',
       DUNDUN_HTTP_PORT: '0',
       DUNDUN_MQTT_PORT: '0',
+      // Tables of calls that are refused would be slowed down.
+      DUNDUN_REFUSED_IN_ROW: 'off',
       DUNDUN_DATA_DIR: this.folder,
       ...this.#settings,
       ...settings,

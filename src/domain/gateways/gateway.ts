@@ -2,6 +2,7 @@
 import type { Json } from '../../base/text/json.ts';
 import type { Visibility } from '../permissions/visibility.ts';
 import type { UserKey } from '../users/user.ts';
+import type { RefusedCallsSummary } from './refused-calls.ts';
 
 export type GatewayId = string & { readonly __brand?: 'GatewayId' };
 export type GatewayKey = number & { readonly __brand?: 'GatewayKey' };
@@ -36,6 +37,8 @@ export interface Gateway extends GatewayFields {
 /** A gateway with what presence.ts knows: whether it is connected, and the later time of activity. */
 export interface SeenGateway extends Gateway {
   readonly connected: boolean;
+  /** Who is refused again and again about it; only for those who may change the gateway. */
+  readonly refused?: RefusedCallsSummary;
 }
 
 /** A change of a gateway's own fields; undefined removes a field. */

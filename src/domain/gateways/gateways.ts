@@ -7,7 +7,6 @@ import { LoadingCache } from '../../base/memory/loading-cache.ts';
 import { Refusal } from '../../base/refusal.ts';
 import type { Clock } from '../../base/time/clock.ts';
 import { limits } from '../../config/limits.ts';
-import type { Caller } from '../callers/caller.ts';
 import { loopTurns } from '../callers/loop-turns.ts';
 import { type Filter, parseFilter } from '../devices/filter.ts';
 import type { Permissions } from '../permissions/permission.ts';
@@ -27,6 +26,7 @@ import type { ClientIds } from './client-ids.ts';
 import type { Gateway, GatewayChange, GatewayDraft, GatewayId, SeenGateway } from './gateway.ts';
 import type { GatewayListQuery, GatewayStore } from './gateway-store.ts';
 import type { Presence } from './presence.ts';
+import type { RefusedCalls } from './refused-calls.ts';
 
 export interface GatewayPage {
   /** Gateways that match, on all pages. */
@@ -39,6 +39,7 @@ export class Gateways {
   readonly #permissions: Permissions;
   readonly #shares: GuestShares;
   readonly #presence: Presence;
+  readonly #refusedCalls: RefusedCalls;
   readonly #clientIds: ClientIds;
   readonly #users: Users;
   readonly #coordination: Announcer;
@@ -52,6 +53,7 @@ export class Gateways {
     readonly permissions: Permissions;
     readonly shares: GuestShares;
     readonly presence: Presence;
+    readonly refusedCalls: RefusedCalls;
     readonly clientIds: ClientIds;
     readonly users: Users;
     readonly coordination: Announcer;
@@ -64,6 +66,7 @@ export class Gateways {
     this.#permissions = parts.permissions;
     this.#shares = parts.shares;
     this.#presence = parts.presence;
+    this.#refusedCalls = parts.refusedCalls;
     this.#clientIds = parts.clientIds;
     this.#users = parts.users;
     this.#coordination = parts.coordination;
@@ -126,7 +129,7 @@ export class Gateways {
   }
 
   async get(actor: Actor, id: GatewayId): Promise<SeenGateway> {
-    return this.#seen(await this.#require(actor, id, scope.gatewayView));
+    return this.#seen(actor, await this.#require(actor, id, scope.gatewayView));
   }
 
   /** A page of the gateways that the actor may view, in order of creation. */
@@ -138,7 +141,7 @@ export class Gateways {
     const filter = parseFilter(query.q);
     await this.#makeReadyFor(filter);
     const found = { audience: this.#permissions.audienceOf(actor, scope.gatewayView), filter };
-    const page = { ...found, ...query, caller: actor.caller };
+    const page = { ...found, ...query, actor };
     return { total: await this.#store.count(found), gateways: this.#page(page) };
   }
 
@@ -146,7 +149,7 @@ export class Gateways {
   async listVisible(actor: Actor, ids: readonly GatewayId[]): Promise<SeenGateway[]> {
     const found = new Map((await this.#store.listByIds(ids)).map((gateway) => [gateway.id, gateway]));
     const visible = ids.flatMap((id) => found.get(id) ?? []).filter((gateway) => this.#mayView(actor, gateway));
-    return visible.map((gateway) => this.#seen(gateway));
+    return visible.map((gateway) => this.#seen(actor, gateway));
   }
 
   /** @throws Refusal `forbidden` when guest would make a record private. */
@@ -183,15 +186,15 @@ export class Gateways {
   }
 
   async *#page(
-    query: GatewayListQuery & { readonly caller: Caller; readonly limit: number; readonly offset: number },
+    query: GatewayListQuery & { readonly actor: Actor; readonly limit: number; readonly offset: number },
   ): AsyncGenerator<SeenGateway> {
     const { audience, filter } = query;
     const steps = inBatches((step) => this.#store.list({ audience, filter, ...step }), {
       ...query,
       stepRows: limits.recordStepRows,
-      turn: () => loopTurns.turn(query.caller),
+      turn: () => loopTurns.turn(query.actor.caller),
     });
-    for await (const gateways of steps) for (const gateway of gateways) yield this.#seen(gateway);
+    for await (const gateways of steps) for (const gateway of gateways) yield this.#seen(query.actor, gateway);
   }
 
   /** Filters search the store only, so last-seen times in memory are written before a search by them. */
@@ -204,10 +207,18 @@ export class Gateways {
     if (fields.includes('last_seen')) await this.#presence.flush();
   }
 
-  #seen(gateway: Gateway): SeenGateway {
+  #seen(actor: Actor, gateway: Gateway): SeenGateway {
     const lastSeenMs = this.#presence.lastSeenMs(gateway);
     const connected = this.#presence.isConnected(gateway);
-    return lastSeenMs === undefined ? { ...gateway, connected } : { ...gateway, connected, lastSeenMs };
+    // It names users, and devices that may be private.
+    const mayUpdate = (this.#permissions.scopesOf(actor, gateway) & scope.gatewayUpdate) !== 0;
+    const refused = mayUpdate ? this.#refusedCalls.findOfGateway(gateway.id) : undefined;
+    return {
+      ...gateway,
+      connected,
+      ...(lastSeenMs === undefined ? {} : { lastSeenMs }),
+      ...(refused === undefined ? {} : { refused }),
+    };
   }
 
   #mayView(actor: Actor, gateway: Gateway): boolean {

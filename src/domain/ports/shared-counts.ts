@@ -4,7 +4,7 @@
 // learns what the others have stored. What a user's MQTT sessions and retained messages take together is counted by
 // the engine (mqtt-sessions.ts). Memory, connections, live streams, password hashes at a time, guests' shares, shares
 // of strangers on public devices, what may wait for one MQTT session, and the messages that an author makes in a
-// minute are bounded in each process.
+// minute are bounded in each process; refused calls in a row are counted there.
 
 /** What is counted. Keys are short and reveal neither names nor passwords. */
 export type CountKind = 'failed-logins' | 'registrations' | 'registrations-by-address';

@@ -16,8 +16,10 @@ import type { Ingest } from '../../domain/datapoints/ingest/ingest.ts';
 import { parsePlainReading } from '../../domain/datapoints/ingest/plain-reading.ts';
 import { Push } from '../../domain/datapoints/ingest/push.ts';
 import type { Writer } from '../../domain/datapoints/ingest/writer.ts';
+import type { RefusedCalls } from '../../domain/gateways/refused-calls.ts';
 import type { Actor } from '../../domain/users/user.ts';
 import type { Authentication } from '../sign-in/auth.ts';
+import { originOf } from '../sign-in/refusal-loops.ts';
 import { PushConnection, type PushGroup, type PushHandler } from './push-connection.ts';
 import { HeaderCache, type RequestHead, type RequestHeaders, readHead } from './request-head.ts';
 
@@ -25,6 +27,7 @@ export interface PushFastPathParts {
   readonly ingest: Ingest;
   readonly writer: Pick<Writer, 'mayHaveRoom' | 'onceRoom'>;
   readonly authentication: Authentication;
+  readonly refusedCalls: Pick<RefusedCalls, 'isEmpty' | 'acceptedPush'>;
   readonly securityHeaders: SecurityHeaders;
   readonly clock: Clock;
   /** True once new requests are refused. */
@@ -209,6 +212,12 @@ export class PushFastPath implements PushHandler {
     if (sensorRef === undefined) return undefined;
     const reading = parsePlainReading(bytes, bodyAt, end);
     if (reading === undefined) return undefined;
+    // A push that is taken ends a row of refused calls; nearly always there is none.
+    const { refusedCalls, authentication } = this.#parts;
+    if (!refusedCalls.isEmpty && !actor.guest) {
+      const address = authentication.guestOf(socket, facts.forwardedFor).caller.key;
+      refusedCalls.acceptedPush(originOf(actor, address));
+    }
     into.caller = actor.caller;
     into.securityHeaders = securityHeaders;
     return new Push(sensorRef, [reading], this.#parts.clock.now(), noExtras);

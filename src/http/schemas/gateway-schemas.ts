@@ -52,6 +52,28 @@ export const GatewaySchema = Type.Object(
     last_seen: Type.Optional(
       timestamp('When the gateway sent its last heartbeat or MQTT packet, UTC; absent before the first one.'),
     ),
+    refused: Type.Optional(
+      Type.Object(
+        {
+          times: Type.Integer({
+            minimum: 1,
+            description: 'How many calls were refused, one after the other.',
+            examples: [1065],
+          }),
+          since: timestamp('When the first of them came, UTC.'),
+          last: timestamp('When the last of them came, UTC.'),
+          username: Type.String({ description: 'The user who calls.', examples: ['awa'] }),
+          reason: Type.String({
+            description: 'Why the last one was refused.',
+            examples: ['You need the right devices-data:create on device field-3.'],
+          }),
+        },
+        {
+          description:
+            'While somebody’s calls about the gateway or its devices are all refused, and slowed down with 429; only for those who may change the gateway.',
+        },
+      ),
+    ),
     devices: Type.Optional(
       Type.Array(DeviceSchema, { description: 'With `full=true`: the devices of the gateway that you may view.' }),
     ),

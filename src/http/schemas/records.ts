@@ -150,13 +150,20 @@ export function toDatapointRecord(point: Datapoint): {
 }
 
 export function toGatewayRecord(gateway: SeenGateway): object {
-  const { id, name, owner, visibility, location, connected, lastSeenMs } = gateway;
+  const { id, name, owner, visibility, location, connected, lastSeenMs, refused } = gateway;
   return {
     ...{ id, name, owner, visibility, location },
     date_created: formatTimestamp(gateway.dateCreatedMs),
     date_modified: formatTimestamp(gateway.dateModifiedMs),
     connected,
     last_seen: lastSeenMs === undefined ? undefined : formatTimestamp(lastSeenMs),
+    refused: refused && {
+      times: refused.times,
+      since: formatTimestamp(refused.sinceMs),
+      last: formatTimestamp(refused.lastMs),
+      username: refused.username,
+      reason: refused.reason,
+    },
   };
 }
 

@@ -41,9 +41,15 @@ export interface Problem {
 }
 
 /** Answers a refusal or a fault found by Fastify; anything else is a 500 without its cause. */
-export function makeErrorHandler(log: Log) {
+export function makeErrorHandler(
+  log: Log,
+  /** Called with each refusal that is a 403; returns what is answered instead, if anything. */
+  onForbidden: (request: FastifyRequest, refusal: Refusal) => Refusal | undefined = () => undefined,
+) {
   return (error: FastifyError | Error, request: FastifyRequest, reply: FastifyReply): void => {
-    const refusal = refusalOf(error);
+    const found = refusalOf(error);
+    const isForbidden = found !== undefined && kinds[found.code].status === 403;
+    const refusal = (isForbidden ? onForbidden(request, found) : undefined) ?? found;
     if (refusal === undefined) {
       log.error({ err: error, method: request.method, path: pathOf(request) }, 'a request failed');
       sendProblem(request, reply, {

@@ -43,6 +43,7 @@ export const refusals = {
   }),
   403: problem('You lack a right; or, where `type` is `urn:dundun:problem:quota`, a quota does not allow it.'),
   404: problem('There is no such record.'),
+  429: problem('Your last calls were all refused (403), and this one would be, too: wait.', retryAfter),
 };
 
 /** Further answers of routes that store something. */
@@ -67,7 +68,12 @@ export const dailyBound = {
 };
 
 /** Too many failed logins. */
-export const tooMany = { 429: problem('Too many wrong logins for this user or from this address.', retryAfter) };
+export const tooMany = {
+  429: problem(
+    'Too many wrong logins for this user or from this address; or the last calls of this user from here were all refused (403).',
+    retryAfter,
+  ),
+};
 
 /** More messages than allowed in a minute. */
 export const tooFast = { 429: problem('You send more than one may in a minute.', retryAfter) };

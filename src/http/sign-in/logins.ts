@@ -1,19 +1,33 @@
 // Gives tokens for username and password (contract 2), for every version; login-schemas.ts has body and answer.
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Refusal } from '../../base/refusal.ts';
+import type { Callers } from '../../domain/callers/callers.ts';
+import type { RefusedCalls } from '../../domain/gateways/refused-calls.ts';
 import type { Logins } from '../../domain/users/logins.ts';
 import { answerText } from '../server/preference.ts';
+import { originOf } from './refusal-loops.ts';
 import type { Tokens } from './tokens.ts';
 
 /** Answers with a token of this lifetime. @throws Refusal `unauthenticated`, `too-many`, `busy` */
 export async function answerToken(
-  { logins, tokens }: { readonly logins: Logins; readonly tokens: Tokens },
+  {
+    logins,
+    tokens,
+    refusedCalls,
+    callers,
+  }: {
+    readonly logins: Logins;
+    readonly tokens: Tokens;
+    readonly refusedCalls: RefusedCalls;
+    readonly callers: Callers;
+  },
   request: FastifyRequest,
   reply: FastifyReply,
   login: { readonly username: string; readonly password: string; readonly lifetimeS: number },
 ): Promise<FastifyReply> {
   const { username, password, lifetimeS } = login;
   const user = await logins.verify({ username, password, address: request.ip, isGone: () => reply.raw.destroyed });
+  refusedCalls.requireLoginNotSlowed(originOf(user, callers.ofAddress(request.ip).key));
   const token = await tokens.issue(user, lifetimeS);
   reply.header('cache-control', 'no-store');
   return answerText(request, reply, token);

@@ -105,10 +105,11 @@ function Acts({ gateway }: { readonly gateway: Gateway }) {
 
 function Facts({ gateway }: { readonly gateway: Gateway }) {
   const { gateways, shared } = useStrings();
-  const { owner, visibility, date_created, last_seen } = gateway;
+  const { owner, visibility, date_created, last_seen, refused } = gateway;
   const facts = [
     [gateways.state, <GatewayState key="state" gateway={gateway} />],
     [gateways.lastHeard, <Age key="seen" at={last_seen} />],
+    ...(refused === undefined ? [] : [[gateways.refused, gateways.refusedTimes(refused)] as const]),
     [shared.owner, owner],
     [shared.visibility, visibility === 'public' ? shared.public : shared.private],
     [gateways.declared, <Age key="created" at={date_created} />],

@@ -34,6 +34,9 @@ export const gateways = {
   noDevices: 'None yet. A device is of this gateway when its gateway_id says so.',
   allDevices: (count: number) => `All ${counted(count, 'device', 'devices')}`,
   lastHeard: 'Last heard',
+  refused: 'Refused',
+  refusedTimes: ({ times, username, reason }: { times: number; username: string; reason: string }) =>
+    `${times.toLocaleString('en')} times, as ${username}: ${reason}`,
   declared: 'Declared',
   connect: 'How to connect',
   connectWords: 'The password is that of the account, or better an API key of its own from the profile.',

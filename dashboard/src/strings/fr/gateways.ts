@@ -35,6 +35,9 @@ export const gateways: Strings['gateways'] = {
   noDevices: 'Aucun encore. Un appareil est de cette passerelle quand son gateway_id le dit.',
   allDevices: (count) => `Tous : ${countedInFrench(count, 'appareil', 'appareils')}`,
   lastHeard: 'Dernier signe',
+  refused: 'Refusée',
+  refusedTimes: ({ times, username, reason }) =>
+    `${times.toLocaleString('fr')} fois, sous le nom ${username} : ${reason}`,
   declared: 'Déclarée',
   connect: 'Comment la connecter',
   connectWords: 'Le mot de passe est celui du compte, ou mieux, une clé API à elle, depuis le profil.',
