@@ -4,19 +4,13 @@
 import { spawn } from 'node:child_process';
 import * as module from 'node:module';
 import { Socket } from 'node:net';
-import { availableParallelism, constants } from 'node:os';
+import { constants } from 'node:os';
 import { fileURLToPath } from 'node:url';
+import { heapFlags } from './heap.js';
 import { findPinnedNode, isNewEnough, refusal } from './runtime.js';
 
 /** Of glibc: two pools, and what is larger than 128 KiB goes back when it is freed. */
 const allocator = { MALLOC_ARENA_MAX: '2', MALLOC_MMAP_THRESHOLD_: '131072' };
-
-/**
- * Of the engine: at most so many MiB of young objects twice, an eighth of what it takes by itself under load. On one core
- * nobody helps it to collect: helpers would only take turns with it.
- */
-const heap = ['--max-semi-space-size=8'];
-if (availableParallelism() === 1) heap.push('--single-threaded-gc');
 
 // A hangup ends no service (it has the certificate read anew), not even while its code is being loaded.
 if (process.argv[2] === 'serve') process.on('SIGHUP', () => {});
@@ -60,7 +54,7 @@ function takeLittleMemory() {
   // It is called experimental, which concerns nobody who starts a server.
   process.removeAllListeners('warning');
   const { argv, execArgv, execPath } = process;
-  const args = [execPath, ...heap, ...execArgv, fileURLToPath(import.meta.url), ...argv.slice(2)];
+  const args = [execPath, ...heapFlags(process.env), ...execArgv, fileURLToPath(import.meta.url), ...argv.slice(2)];
   process.execve(execPath, args, { ...process.env, ...allocator });
 }
 
@@ -80,7 +74,7 @@ function endWithParent() {
 function runOn(node) {
   // What takeLittleMemory would see to: it must not be needed there, because the pipe does not outlast its execve.
   const isServer = process.argv[2] === 'serve' && process.env['MALLOC_ARENA_MAX'] === undefined;
-  const args = [...(isServer ? heap : []), fileURLToPath(import.meta.url), ...process.argv.slice(2)];
+  const args = [...(isServer ? heapFlags(process.env) : []), fileURLToPath(import.meta.url), ...process.argv.slice(2)];
   const child = spawn(node, args, {
     stdio: ['inherit', 'inherit', 'inherit', 'pipe'],
     env: { ...process.env, ...(isServer ? allocator : {}), [parentPipe]: '3' },

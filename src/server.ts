@@ -3,7 +3,8 @@ import { fileURLToPath } from 'node:url';
 import pino, { type Logger } from 'pino';
 import { type Ids, randomIds } from './base/ids.ts';
 import type { Log } from './base/log.ts';
-import { collectAfterStart } from './base/memory/garbage-collection.ts';
+import { collectWhenQuiet } from './base/memory/garbage-collection.ts';
+import { MemoryReclaimer } from './base/memory/memory-reclaimer.ts';
 import { Certificates } from './base/network/certificates.ts';
 import { SecurityHeaders } from './base/network/security-headers.ts';
 import { TrustedProxies } from './base/network/trusted-proxies.ts';
@@ -14,6 +15,7 @@ import { EventLoopMonitor } from './base/time/event-loop-monitor.ts';
 import { nextLoopTurn } from './base/time/next-loop-turn.ts';
 import type { Config } from './config/config.ts';
 import { dashboardSettingsOf } from './config/dashboard-settings.ts';
+import type { MemoryCeiling } from './config/memory-ceiling.ts';
 import type { Sender } from './domain/notifications/outbox/sender.ts';
 import type { Channel } from './domain/notifications/rules/notification.ts';
 import type { Engine } from './domain/ports/engine.ts';
@@ -35,6 +37,8 @@ export interface ServerOverrides {
   readonly log?: Logger;
   /** Replaces the senders made from the settings. */
   readonly senders?: ReadonlyMap<Channel, Sender>;
+  /** What determines the ceiling of the memory, for the log; the bounds were set by it before. */
+  readonly memoryCeiling?: MemoryCeiling;
   /** Called once with the password generated for admin at first start. */
   readonly onFirstPassword?: (password: string) => void;
   /** Called with the engine that was opened; the service uses the engine that it returns. */
@@ -77,6 +81,7 @@ export async function startServer(config: Config, overrides: ServerOverrides = {
   const ids = overrides.ids ?? randomIds;
   const sink = overrides.log ?? pino({ level: config.logLevel, base: null }, pino.destination(2));
   const log = new RateLimitedLog({ sink, clock });
+  if (overrides.memoryCeiling !== undefined) logMemoryCeiling(overrides.memoryCeiling, log);
   const opened = await openEngine(config, { clock, log });
   const engine = overrides.replaceEngine?.(opened) ?? opened;
   const closers: (() => Promise<void>)[] = [async () => log.close(), () => engine.close()];
@@ -117,6 +122,8 @@ export async function startServer(config: Config, overrides: ServerOverrides = {
     const { writer, storageQuota, retention, rules, byteBudget } = domain;
     const eventLoop = new EventLoopMonitor(log);
     closers.push(async () => eventLoop.close());
+    const reclaimer = new MemoryReclaimer();
+    closers.push(async () => reclaimer.close());
     const metrics = new Metrics({
       engine,
       writer,
@@ -187,15 +194,26 @@ export async function startServer(config: Config, overrides: ServerOverrides = {
     const finishStart = async () => {
       http.prepareReference();
       await nextLoopTurn();
-      collectAfterStart();
+      collectWhenQuiet();
       await nextLoopTurn();
-      if (closing === undefined) eventLoop.start();
+      if (closing !== undefined) return;
+      eventLoop.start();
+      reclaimer.start();
     };
     return { ports, engine, idle, close, finishStart, reloadCertificate };
   } catch (error) {
     await close();
     throw error;
   }
+}
+
+/** Says where the ceiling of the memory is not the default's, or more than there is. */
+function logMemoryCeiling({ bytes, of, availableBytes }: MemoryCeiling, log: Log): void {
+  const fields = { memoryBytesMax: bytes, availableBytes: Math.floor(availableBytes), of };
+  if (bytes > availableBytes)
+    log.warn(fields, 'the memory that the process may take is more than this machine or container has for it');
+  else if (of === 'machine' || of === 'container')
+    log.info(fields, 'the process takes less memory than by default, because the machine or container has less');
 }
 
 /** Reads the built dashboard; undefined where it is not built. */

@@ -1,19 +1,25 @@
 // `dundun serve`: starts the service, prints the ready line, waits for a signal, and stops within ten seconds.
 import { configureGarbageCollector } from '../base/memory/garbage-collection.ts';
+import { machineMemory } from '../base/memory/machine-memory.ts';
 import { lowerPoolPriority, niceness } from '../base/threads/thread-priority.ts';
 import type { Config } from '../config/config.ts';
 import { limits } from '../config/limits.ts';
+import { memoryCeilingOf } from '../config/memory-ceiling.ts';
+import { applyMemoryMax } from '../config/memory-profile.ts';
 import { tlsFaults } from '../config/tls-files.ts';
 import { startServer } from '../server.ts';
 import { fail, readConfig } from './read-config.ts';
 
 export async function serve(): Promise<void> {
   const { config } = readConfig(tlsFaults);
+  const ceiling = memoryCeilingOf(config.memoryBytesMax, machineMemory());
+  applyMemoryMax(ceiling.bytes);
   configureGarbageCollector();
   // SIGHUP never ends the process, even during the start; once the service runs, it reloads the certificate.
   let reload = () => {};
   process.on('SIGHUP', () => reload());
   const server = await startServer(config, {
+    memoryCeiling: ceiling,
     onFirstPassword: (password) =>
       console.error(
         `dundun: first start. Sign in as admin with the password ${password} (shown this once; change it with \`npm run dundun -- user password admin\`).`,

@@ -2,6 +2,7 @@
 // reported at once, and then frozen.
 import type { Env } from './env.ts';
 import { limits } from './limits.ts';
+import { memoryBytesMin } from './memory-profile.ts';
 import { type ProviderConfig, providerFaults, providerSettings } from './provider-settings.ts';
 import { type QuotaConfig, quotaSettings } from './quota-settings.ts';
 import {
@@ -36,6 +37,7 @@ export interface Config extends ProviderConfig, QuotaConfig {
   readonly baseUrl: string;
   readonly dataDir: string;
   readonly dataBytesMax: number | undefined;
+  readonly memoryBytesMax: number | undefined;
   readonly retentionDays: number | undefined;
   readonly clockSteadyMinutes: number;
   readonly adminPassword: string;
@@ -139,6 +141,13 @@ export const settings: Settings = {
     reason:
       'Size of the data (20GB, 500MB) beyond which new datapoints are refused with 507; all else goes on. Empty: until the disk is nearly full.',
     parse: optional(bytesFrom(limits.dataBytesMin)),
+  },
+  memoryBytesMax: {
+    env: 'DUNDUN_MEMORY_MAX',
+    fallback: '',
+    reason:
+      'Memory that the process may take, with all its threads (256MB, 1GB): caches, queues and heaps are as large as it allows. Empty: 512MiB, or what the machine or its container has for it, if that is less.',
+    parse: optional(bytesFrom(memoryBytesMin)),
   },
   retentionDays: {
     env: 'DUNDUN_RETENTION_DAYS',

@@ -1,5 +1,7 @@
 // Every bound of the service in one place: name, unit, reason, and, after "Beyond:", what happens when it is reached
-// (I4). Constants only, so that any floor may import them.
+// (I4). Any floor may import it. The values are those of the default ceiling of memory; memory-profile.ts has which of them
+// are others under another ceiling (DUNDUN_MEMORY_MAX).
+import { getEnvironmentData } from 'node:worker_threads';
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
@@ -7,18 +9,32 @@ const MIB = 1024 * KIB;
 export const limits = {
   // --- The process --------------------------------------------------------------------------------------------
   /**
-   * Bytes of the whole process when everything that callers can make grow has reached its bound at the same time,
-   * with `connectionsWithin` connections and `sensorsWithin` sensors. The sum of the bounds below is less
-   * (memory-budget.ts and its test). The attacks of test/attacks reach far less.
+   * The ceiling of the process's memory (resident set), bytes: with Node.js, its threads, and all that callers can make
+   * grow at its bound at the same time, with `connectionsWithin` connections and `sensorsWithin` sensors. Parts, about:
+   * the process at rest with all its threads 182 MiB, data on its way in or out 85, what is remembered 120, the log 28,
+   * work in progress 95 (memory-budget.ts has the list, its test the sum).
    */
-  processBytesMax: 1024 * MIB,
+  processBytesMax: 512 * MIB,
   /** Connections included in `processBytesMax`; each further one takes `connectionBytes` more. */
-  connectionsWithin: 250,
+  connectionsWithin: 64,
   /**
    * Sensors with a push since the start that are included in `processBytesMax`; each further one takes 32 bytes more,
    * in four tables.
    */
   sensorsWithin: 100_000,
+
+  /**
+   * Milliseconds between two looks at the memory of the process; share of the time that the main thread works in which it
+   * counts as quiet, and such looks in a row after which memory is given back; bytes by which the process must have grown
+   * since the last time for that.
+   */
+  memoryLookMs: 1_000,
+  memoryQuietShare: 0.2,
+  memoryQuietLooks: 3,
+  memoryReclaimedBytesMin: 16 * MIB,
+  /** Share of `processBytesMax` from which garbage is collected under load; milliseconds between two such collections. */
+  memoryScarceShare: 0.85,
+  memoryScarceMs: 5_000,
 
   // --- What is on its way in or out -------------------------------------------------------------------------------
   /**
@@ -26,15 +42,15 @@ export const limits = {
    * bodies and packets, datapoints and MQTT publishes that wait for their commit, answers, live streams and messages to
    * subscribers that wait for their readers. Each kind has a bound of its own below, which says what happens beyond.
    */
-  passingBytesMax: 78 * MIB,
-  passingBytesReserve: 26 * MIB,
+  passingBytesMax: 30 * MIB,
+  passingBytesReserve: 10 * MIB,
 
   // --- What is remembered -----------------------------------------------------------------------------------------
   /**
    * Bytes of all caches of stored data, about: devices, users, keys, tokens, gateways, topics, rules, filters and
    * sessions. Each has a bound of its own below. Beyond: the fullest cache drops its least recently used entry.
    */
-  rememberedBytesMax: 248 * MIB,
+  rememberedBytesMax: 70 * MIB,
 
   // --- Requests -----------------------------------------------------------------------------------------------
   /** A request body, bytes. Beyond: 413. */
@@ -44,15 +60,15 @@ export const limits = {
    * Beyond: they are not read until there is room. If there is none in time, HTTP answers 503 with Retry-After, and
    * an MQTT connection is cut.
    */
-  receivedBytesMax: 72 * MIB,
-  receivedBytesReserve: 24 * MIB,
+  receivedBytesMax: 30 * MIB,
+  receivedBytesReserve: 10 * MIB,
   /**
    * Milliseconds for which a body or packet waits for room; how many of one caller may wait, each with a piece of
    * some 64 KiB; and how many are reserved for others. Beyond: 503, or a cut, at once.
    */
   receivedWaitMs: 5_000,
-  receivedWaitingMax: 150,
-  receivedWaitingReserve: 50,
+  receivedWaitingMax: 18,
+  receivedWaitingReserve: 6,
   /**
    * Milliseconds after which a body without progress is cut; the same where memory is scarce; milliseconds between
    * two checks.
@@ -70,7 +86,7 @@ export const limits = {
    * get memory of their own.
    */
   bodyBufferBytes: 3 * MIB,
-  bodyBuffersMax: 4,
+  bodyBuffersMax: 1,
   bodyBufferBytesMin: 64 * KIB,
   /** Shorter pieces of a body are joined in blocks of so many bytes, because each piece costs some 100 bytes. */
   bodyPieceBytesMin: 4 * KIB,
@@ -86,8 +102,8 @@ export const limits = {
    * times what 30 000 datapoints have. These numbers, not bytes, determine the time of parsing (up to 1 µs each, 3 µs
    * for a new key). Beyond: 413.
    */
-  jsonContainersMax: 200_000,
-  jsonStringsMax: 400_000,
+  jsonContainersMax: 100_000,
+  jsonStringsMax: 200_000,
   jsonKeysMax: 20_000,
   /**
    * The name of a device, a sensor, an actuator, a gateway, a project or a key, characters. Beyond: 400. Existing
@@ -118,7 +134,7 @@ export const limits = {
    */
   queryTextCharsMax: 16 * KIB,
   /** Entries of arrays and objects of a JSON body. Beyond: 413. */
-  jsonEntriesMax: 1_000_000,
+  jsonEntriesMax: 250_000,
   /** Sensors plus actuators of one device: the device is in memory as one record. Beyond: 413. */
   devicePartsMax: 10_000,
   /** Attempts to change an actuator that other requests change at the same time. Beyond: 503. */
@@ -159,8 +175,8 @@ export const limits = {
    * Concurrent imports of one caller when nobody else has any, and imports reserved for others. Beyond: 503 with
    * Retry-After.
    */
-  importsAtOnceMax: 12,
-  importsReserve: 4,
+  importsAtOnceMax: 3,
+  importsReserve: 1,
   /**
    * The beginning of an imported file from which its format is detected: characters, lines, and keys of its objects
    * (up to 0.5 µs each). Bounded, because it is examined in one go.
@@ -273,7 +289,7 @@ export const limits = {
   olderProseCharsMax: 4 * KIB,
   /**
    * Connections of HTTP and MQTT together, and how many of them are kept from the address that has the most; both
-   * proportionally fewer where the process may open fewer descriptors, or the machine has too little memory. Beyond:
+   * proportionally fewer where the process may open fewer descriptors, or may take less memory (6.4 GB). Beyond:
    * the address with the most connections loses its longest silent one, or is itself refused.
    */
   connectionsMax: 40_000,
@@ -332,18 +348,18 @@ export const limits = {
   /** Datapoints that wait for the watcher of notifications. Beyond: it reads them from the log. */
   watchQueueMax: 20_000,
   /** Bytes of the datapoints that wait for the watcher. Beyond: the same. */
-  watchQueueBytesMax: 6 * MIB,
+  watchQueueBytesMax: 2 * MIB,
   /**
    * Memory for the active rules, bytes, about: some 110 000 rules of one device each. An author may have
    * `ruleBytesMultiple` times what is free, so a single author may have nearly all. Beyond: 503.
    */
-  ruleBytesMax: 112 * MIB,
+  ruleBytesMax: 28 * MIB,
   ruleBytesMultiple: 15,
   /**
    * Memory for what is derived from the rules of a device when a datapoint first concerns them, bytes. Beyond: the
    * derived data of another device is dropped, and derived again when needed.
    */
-  sortedRuleBytesMax: 12 * MIB,
+  sortedRuleBytesMax: 3 * MIB,
   /** Retry-After where there is no memory for more rules, seconds. */
   rulesRetryAfterS: 60,
   /**
@@ -483,7 +499,7 @@ export const limits = {
   foldStepRows: 100_000,
   foldRowsWanted: 5_000,
   /** Bytes of text buffers kept for reuse. Beyond: they are garbage-collected. */
-  textBufferBytesMax: 4 * MIB,
+  textBufferBytesMax: 2 * MIB,
   /** Rows that the main thread reads by itself; longer steps go to the reader thread. */
   mainThreadReadRows: 500,
   /**
@@ -512,20 +528,20 @@ export const limits = {
   readsWaitingReserve: 250,
   readsAtOnceMax: 2,
   /** Bytes of datapoints held for one long read, about; steps have fewer rows where values are large. */
-  readBytes: 4 * MIB,
+  readBytes: 2 * MIB,
   /** Sensors read by one request. Beyond: 400. */
   sensorsReadMax: 1000,
   /**
    * Bytes of a JSON list that is made whole before any of it is sent. Beyond: the list is read a second time and
    * streamed.
    */
-  listBytesMax: 4 * MIB,
+  listBytesMax: 2 * MIB,
   /**
    * Bytes of long answers of one caller that wait for their readers when nobody else's do, and bytes reserved for
    * others; large callers share it. Beyond: they wait, then 503 with Retry-After.
    */
-  answerBytesMax: 48 * MIB,
-  answerBytesReserve: 16 * MIB,
+  answerBytesMax: 24 * MIB,
+  answerBytesReserve: 8 * MIB,
   /**
    * Bytes from which an answer counts in `answerBytesMax`; bytes reserved in advance for each row of a list, and for
    * the first step of a stream.
@@ -558,7 +574,7 @@ export const limits = {
    * Bytes of devices in one step of a list, about (the first step, of `deviceListDefault` devices, may have more);
    * and sensors and actuators in one step, some 5 µs each, unless a single device has more.
    */
-  deviceStepBytes: 4 * MIB,
+  deviceStepBytes: 2 * MIB,
   deviceStepParts: 500,
   /** Ids of devices, and of gateways, that a project names. Beyond: 400. */
   projectIdsMax: 10_000,
@@ -578,8 +594,8 @@ export const limits = {
    * Bytes waiting for the readers of all streams of one caller, and bytes reserved for others. Beyond: the stream is
    * cut, with a reason.
    */
-  liveBytesAllMax: 48 * MIB,
-  liveBytesReserve: 16 * MIB,
+  liveBytesAllMax: 24 * MIB,
+  liveBytesReserve: 8 * MIB,
   /** Datapoints sent again to a reader that returns. Beyond: only the newest, after a `gap` event. */
   liveMissedMax: 1_000,
   /** Milliseconds between heartbeats of a quiet stream; its token and permission are checked then too. */
@@ -595,8 +611,8 @@ export const limits = {
   queueDatapointsMax: 120_000,
   queueDatapointsReserve: 40_000,
   /** Bytes of datapoints waiting for their commit, shared in the same way. Beyond: the same. */
-  queueBytesMax: 48 * MIB,
-  queueBytesReserve: 16 * MIB,
+  queueBytesMax: 24 * MIB,
+  queueBytesReserve: 8 * MIB,
   /**
    * Milliseconds that datapoints should wait for their commit at the rate of the last commits; and datapoints that may
    * wait however low that is: three of the largest requests, because those cannot wait unread and would be refused.
@@ -612,7 +628,7 @@ export const limits = {
    */
   catchUpDatapointsMax: 2_000,
   /** Bytes in one commit, which are copied to the writer thread; a single larger push is still one commit. */
-  commitBytesMax: 8 * MIB,
+  commitBytesMax: 4 * MIB,
   /** Milliseconds for which a commit waits for more pushes, at most. */
   gatherMsMax: 8,
   /** Parameters of pacing the commits of a stream; domain/datapoints/ingest/commit-pacing.ts explains each. */
@@ -631,14 +647,14 @@ export const limits = {
    * Bytes of the statements that wait, about; the writer thread holds a second copy. And bytes up to which a unit of
    * statements is never refused for this bound. Beyond: 503.
    */
-  queueStatementBytesMax: 12 * MIB,
+  queueStatementBytesMax: 3 * MIB,
   smallUnitBytesMax: 4 * KIB,
   /**
    * Bytes of MQTT publishes of one caller that wait for room in the queue, some 75 000 short ones; bytes reserved for
    * others; and bytes that each publish counts besides its own. Beyond: the connection is cut.
    */
-  capacityWaiterBytesMax: 60 * MIB,
-  capacityWaiterBytesReserve: 20 * MIB,
+  capacityWaiterBytesMax: 30 * MIB,
+  capacityWaiterBytesReserve: 10 * MIB,
   capacityWaiterBytes: 800,
   /** Waiting publishes of one caller that try again in a turn of the event loop. Beyond: in the next turn. */
   capacityWokenMax: 256,
@@ -664,8 +680,8 @@ export const limits = {
    * Datapoints in the log at which a pass of sealing begins: ten for each sensor in the log, but at least the minimum
    * and at most the maximum.
    */
-  sealRowsMin: 200_000,
-  sealRowsMax: 800_000,
+  sealRowsMin: 150_000,
+  sealRowsMax: 320_000,
   sealRowsPerSensor: 10,
   /**
    * Datapoints of one pass, as a multiple of the number at which it began, up to `sealRowsMax`. The rest of a longer
@@ -678,7 +694,7 @@ export const limits = {
    */
   sealBehindFactor: 2,
   /** Characters of texts in the log at which a pass begins. */
-  sealTextCharsMax: 8 * MIB,
+  sealTextCharsMax: 1.5 * MIB,
   /** Datapoints in one row of the log; a larger commit takes several. */
   logRowDatapointsMax: 5_000,
   /**
@@ -708,12 +724,12 @@ export const limits = {
    */
   replayBacklogDatapointsMax: 10_000_000,
   /** Datapoints of the log in memory. Beyond: commits wait for sealing. */
-  headRowsMax: 1_000_000,
+  headRowsMax: 400_000,
   /**
    * Characters of texts in these datapoints, of two bytes at most. Beyond: the same. While sealing fails, beyond
    * either bound: 503 for datapoints.
    */
-  headTextCharsMax: 16 * MIB,
+  headTextCharsMax: 3 * MIB,
   /** Damaged log rows that are logged one by one. Beyond: only their number is logged. */
   damagedRowsLogged: 20,
   /**
@@ -733,11 +749,11 @@ export const limits = {
   /** Chunks of a removed sensor deleted in one transaction. */
   purgeChunksMax: 200,
   /** Bytes of decoded chunks cached in each thread that reads. Beyond: the oldest are dropped. */
-  decodedBytesMax: 4 * MIB,
+  decodedBytesMax: 2 * MIB,
   /** The same in the main thread, which reads little at a time. */
-  decodedBytesShortReads: 2 * MIB,
+  decodedBytesShortReads: 1 * MIB,
   /** Bytes of buffers kept for decoding, in each of these threads. Beyond: they are garbage-collected. */
-  decodedBufferBytesMax: 3 * MIB,
+  decodedBufferBytesMax: 2 * MIB,
   /**
    * How free pages (4 KiB each) of the database file are returned to the system. Pages kept free, at least; the same as
    * a share of the file; milliseconds of a time span: pages that stayed free during a whole span are returned; pages
@@ -755,9 +771,11 @@ export const limits = {
   pageCacheBytes: 4 * MIB,
   pageCacheBytesPassing: 2 * MIB,
   /**
-   * MiB of young objects in the writer, sealer and reader threads; the old generation is as large as the main thread's.
+   * MiB of young and of old objects in each thread but the main one, whose are set by the launcher (bin/heap.js). Beyond
+   * the second: the thread ends with an error. V8 lets a heap with a lower bound grow less before it collects.
    */
   threadYoungMib: 4,
+  threadOldMib: 128,
   /**
    * Pages of the write-ahead log that start a checkpoint (4 KiB each): that one moves what no reader still needs and waits
    * for nobody; and the same while the disk has less than `diskTightBytes` free.
@@ -908,7 +926,7 @@ export const limits = {
   /** Milliseconds for which those of a session are kept after its client has gone. */
   duplicateGoneMs: 3_600_000,
   /** Memory for the sessions that have such, bytes, about. Beyond: the longest gone of the user with the most. */
-  duplicateSessionBytesMax: 16 * MIB,
+  duplicateSessionBytesMax: 8 * MIB,
   /** Sessions whose coming or going is stored with one publish. Beyond: with the next. */
   duplicateChangesMax: 100,
   /**
@@ -926,11 +944,11 @@ export const limits = {
    * Devices with their parts, bytes: 100 000 devices with one sensor each (99 MiB), or fewer devices with 300 000
    * sensors together. Beyond: the least recently used is dropped.
    */
-  directoryBytesMax: 112 * MIB,
+  directoryBytesMax: 36 * MIB,
   /** Gateways cached for MQTT, bytes: some 10 000. Beyond: the least recently used is dropped. */
   gatewaysCachedBytesMax: 8 * MIB,
   /** Gateways whose last heartbeat is in memory. Beyond: the oldest is dropped, and its stored time counts. */
-  gatewaysSeenMax: 15_000,
+  gatewaysSeenMax: 5_000,
   /** Milliseconds by which the stored `last_seen` may lag behind; a crash may lose as much. */
   lastSeenLagMsMax: 10_000,
   /** Last-seen times written in one unit. */
@@ -938,23 +956,23 @@ export const limits = {
   /**
    * Known callers (users, and addresses of guests). Beyond: the least recently used one that holds nothing is dropped.
    */
-  callersMax: 20_000,
+  callersMax: 8_000,
   /**
    * Cached users, each under up to three names, and bytes of their records. Beyond: the least recently used is dropped.
    */
-  usersCachedMax: 10_000,
+  usersCachedMax: 3_000,
   usersCachedBytesMax: 8 * MIB,
   /**
    * Cached keys for signing users' webhooks, a KiB each. Beyond: the oldest is dropped, and derived again when
    * needed.
    */
-  webhookKeysCachedMax: 2_000,
+  webhookKeysCachedMax: 800,
   /**
    * Prepared statements of a database connection, and their bytes, about. Beyond: the oldest is dropped, and prepared
    * again when needed.
    */
   statementsCachedMax: 300,
-  statementsCachedBytesMax: 6 * MIB,
+  statementsCachedBytesMax: 3 * MIB,
   /**
    * Milliseconds for which a cached user is used without checking the store. Changes by the command line are seen
    * after this delay.
@@ -970,7 +988,7 @@ export const limits = {
 
   // --- Sign-in ------------------------------------------------------------------------------------------------
   /** Verified logins that are cached. */
-  loginsRememberedMax: 20_000,
+  loginsRememberedMax: 5_000,
   /** Milliseconds for which a login is cached. */
   loginRememberedMs: 600_000,
   /** Concurrent password hashes; each takes some 20 MiB and tens of milliseconds. */
@@ -1003,7 +1021,7 @@ export const limits = {
   /** Characters that are kept of why a call was refused. */
   refusedReasonCharsMax: 200,
   /** Pairs of name and address whose failures are counted. Beyond: the oldest is dropped. */
-  loginFailuresTrackedMax: 20_000,
+  loginFailuresTrackedMax: 5_000,
   /** A new password, characters. Beyond: 400. */
   passwordCharsMax: 256,
   /** A new username, characters. Beyond: 400. */
@@ -1027,7 +1045,7 @@ export const limits = {
   registrationsPerAddressMax: 10,
   registrationsMax: 200,
   /** Addresses whose registrations are counted. Beyond: the oldest is dropped. */
-  registrationAddressesMax: 10_000,
+  registrationAddressesMax: 2_000,
   /** Bytes that each datapoint counts for quotas; a value that is not a number counts its characters besides. */
   datapointBytesCounted: 16,
   /** Milliseconds between two writes of push charges; a crash may lose as much. */
@@ -1039,11 +1057,11 @@ export const limits = {
   /** Users whose charges one device in memory holds. Beyond: all are dropped, and made again with the next pushes. */
   chargesPerDeviceMax: 4,
   /** Devices whose strangers' pushes are counted in memory. Beyond: the count is loaded again with the next push. */
-  strangerAllowancesMax: 20_000,
+  strangerAllowancesMax: 5_000,
   /** Devices that one key names. Beyond: 400. */
   keyDevicesMax: 1_000,
   /** Cached API keys, and their bytes. Beyond: the least recently used is dropped. */
-  keysCachedMax: 10_000,
+  keysCachedMax: 3_000,
   keysCachedBytesMax: 8 * MIB,
   /** Milliseconds between two writes of a key's last use. */
   keyUseNotedMs: 60_000,
@@ -1145,16 +1163,16 @@ export const limits = {
    * others. Beyond: the subscriber is cut, with the reason in the log. `subscriberStallMs`: milliseconds in which a
    * subscriber must take everything that waits for it. Beyond: it is cut.
    */
-  unreadBytesMax: 48 * MIB,
-  unreadBytesReserve: 16 * MIB,
+  unreadBytesMax: 24 * MIB,
+  unreadBytesReserve: 8 * MIB,
   subscriberStallMs: 60_000,
   /**
    * Memory of messages waiting for subscribers of one caller whose sockets are not full (mainly short messages for
    * many subscribers), and memory reserved for others. Beyond: a subscriber for whom more than `backlogBytesEachMin`
    * of it waits is cut.
    */
-  backlogBytesMax: 48 * MIB,
-  backlogBytesReserve: 16 * MIB,
+  backlogBytesMax: 24 * MIB,
+  backlogBytesReserve: 8 * MIB,
   backlogBytesEachMin: 16 * KIB,
   /** Bytes that a message counts besides its own until the socket has taken it; milliseconds between two checks. */
   backlogMessageBytes: 1 * KIB,
@@ -1169,8 +1187,8 @@ export const limits = {
    * leaves to others; bytes that a message counts besides its own for each subscriber; and bytes that a publisher may
    * have in any case. Beyond: the pushes of that publisher wait as for a full queue.
    */
-  deliveryBytesMax: 20 * MIB,
-  deliveryBytesReserve: 5 * MIB,
+  deliveryBytesMax: 3 * MIB,
+  deliveryBytesReserve: 768 * KIB,
   deliveryBytesEach: 256,
   deliveryBytesEachMin: 64 * KIB,
   /**
@@ -1213,8 +1231,8 @@ export const limits = {
    * sessions with their filters of QoS above 0 (26 000 sessions with one filter each). A caller, or user, may have at
    * most as much as is free. Beyond: SUBACK 128 and CONNACK 3, respectively.
    */
-  liveFilterBytesMax: 28 * MIB,
-  storedSessionBytesMax: 44 * MIB,
+  liveFilterBytesMax: 8 * MIB,
+  storedSessionBytesMax: 12 * MIB,
   /** Topics whose matching stored sessions are cached, and their bytes. Beyond: the oldest is matched again. */
   storedMatchesCachedMax: 20_000,
   storedMatchesBytesMax: 8 * MIB,
@@ -1256,7 +1274,7 @@ export const limits = {
   topicsCachedMax: 150_000,
   topicsCachedBytesMax: 34 * MIB,
   rareTopicsCachedBytesMax: 4 * MIB,
-  wantedTopicsCachedBytesMax: 16 * MIB,
+  wantedTopicsCachedBytesMax: 12 * MIB,
   /**
    * Memory of what is remembered of topics' subscribers and of what each was granted. Beyond: the topic that was
    * published to longest ago is looked up again.
@@ -1291,3 +1309,10 @@ export const limits = {
    */
   chunkWindowLogMax: 23,
 } as const;
+
+/** The name of a bound. */
+export type LimitName = keyof typeof limits;
+
+/** Under which the main thread leaves the bounds of its ceiling for the threads that it starts. */
+export const limitsOfThreads = 'dundun limits';
+Object.assign(limits, getEnvironmentData(limitsOfThreads));

@@ -3,4 +3,4 @@
 import { MemoryPool } from '../base/memory/memory-pool.ts';
 import { limits } from '../config/limits.ts';
 
-export const remembered = new MemoryPool(limits.rememberedBytesMax);
+export const remembered = new MemoryPool(() => limits.rememberedBytesMax);

@@ -10,7 +10,7 @@ import { limits } from '../config/limits.ts';
 import { ByteBudget } from '../domain/callers/byte-budget.ts';
 import type { Callers } from '../domain/callers/callers.ts';
 import { ConnectionLimiter } from '../domain/callers/connection-limiter.ts';
-import { connectionsMaxOf } from '../domain/callers/connections-max.ts';
+import { type ConnectionCapacity, connectionsMaxOf } from '../domain/callers/connections-max.ts';
 import { FairShare } from '../domain/callers/fair-share.ts';
 
 export interface SharedBudgets {
@@ -31,10 +31,16 @@ export function wireSharedBudgets(parts: {
     aloneMax: limits.passingBytesMax,
     reserve: limits.passingBytesReserve,
   });
-  const room = { descriptorsMax: descriptorsMax(), memory: machineMemory(), isTls: config.tlsCert !== '' };
+  const room = { descriptorsMax: descriptorsMax(), memory: memoryForConnections(), isTls: config.tlsCert !== '' };
   return {
     passing,
     byteBudget: new ByteBudget({ callers, clock, passing }),
     connections: new ConnectionLimiter({ callers, log, max: connectionsMaxOf(room, log) }),
   };
+}
+
+/** The memory of which connections may take a share: the ceiling of the process, or less where there is less. */
+function memoryForConnections(): ConnectionCapacity['memory'] {
+  const memory = machineMemory();
+  return memory.bytes < limits.processBytesMax ? memory : { bytes: limits.processBytesMax, of: 'setting' };
 }

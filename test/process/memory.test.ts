@@ -1,6 +1,6 @@
-// The maximum of all bounds of memory together fits into the documented memory of the process: strangers at six
-// addresses fill bodies, packets, answers, live streams, subscribers, filters and the log at once
-// (config/memory-budget.ts).
+// The ceiling of the memory is kept, the default one and the least. Strangers at six addresses fill bodies, packets, answers,
+// live streams, subscribers, filters and the log at once (config/memory-budget.ts); then one load after another that once
+// took far more (support/memory/loads.ts). What a load has taken is given back within 20 s.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
@@ -8,7 +8,9 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { generate } from 'mqtt-packet';
 import { limits } from '../../src/config/limits.ts';
-import { call, type Dundun, root, startDundun } from '../support/process.ts';
+import { memoryLoads } from '../support/memory/loads.ts';
+import { adminPassword, call, type Dundun, login, root, startDundun } from '../support/process.ts';
+import { until } from '../support/until.ts';
 
 const addresses = Array.from({ length: 6 }, (_, n) => `127.0.0.${40 + n}`);
 const each = { bodies: 8, answers: 30, streams: 30, subscribers: 30, filterers: 8, connects: 60 };
@@ -98,8 +100,11 @@ function residentBytes({ child }: Dundun): number {
   return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) * 1024;
 }
 
+const launcher = [process.execPath, join(root, 'bin/dundun.js'), 'serve'];
+const mib = (bytes: number) => Math.round(bytes / 2 ** 20);
+
 test('strangers who fill all that is bounded at once stay below the memory of the process', async (t) => {
-  const dundun = await startDundun({ command: [process.execPath, join(root, 'bin/dundun.js'), 'serve'] });
+  const dundun = await startDundun({ command: launcher });
   assert.equal((await call(dundun, '/api/v2/devices', { json: { id: device, sensors: [{ id: 's' }] } })).status, 204);
   const array = Array.from({ length: limits.pushDatapointsMax }, (_, n) => ({
     value: n + 0.123456,
@@ -120,10 +125,45 @@ test('strangers who fill all that is bounded at once stay below the memory of th
     push(dundun),
   ]);
   clearInterval(watch);
-  const mib = (bytes: number) => Math.round(bytes / 2 ** 20);
   t.diagnostic(`${mib(restBytes)} MiB before, ${mib(mostBytes)} MiB at most`);
   assert.ok(mostBytes - restBytes >= filledBytesMin, 'the memory was not filled');
   assert.ok(mostBytes <= limits.processBytesMax, `memory reached ${mib(mostBytes)} MiB`);
   for (const socket of connections) socket.destroy();
   assert.deepEqual(await dundun.stop(), { code: 0, signal: null });
 });
+
+/** What stays of a load is what is remembered of stored data, and what malloc keeps for the next one. */
+const ceilings = [
+  { setting: undefined, bytes: limits.processBytesMax, staysBytesMax: 110 * 2 ** 20 },
+  { setting: '256MB', bytes: 256e6, staysBytesMax: 50 * 2 ** 20 },
+];
+const size = { history: 300_000, sensors: 10_000, ms: 2_500 };
+const givenBackMsMax = 20_000;
+
+for (const { setting, bytes, staysBytesMax } of ceilings) {
+  test(`no load passes a ceiling of ${mib(bytes)} MiB, and what it took is given back`, async (t) => {
+    const dundun = await startDundun({ command: launcher, settings: { DUNDUN_MEMORY_MAX: setting } });
+    const { http, mqtt = 0 } = dundun.ports;
+    const token = await login(dundun);
+    assert.ok(typeof token === 'string');
+    const target = { http, mqtt, token, login: { username: 'admin', password: adminPassword } };
+    const restBytes = residentBytes(dundun);
+    for (const load of memoryLoads) {
+      let mostBytes = 0;
+      const watch = setInterval(() => {
+        mostBytes = Math.max(mostBytes, residentBytes(dundun));
+      }, 10);
+      await load.prepare?.(target, size);
+      await load.run(target, size);
+      clearInterval(watch);
+      const endedMs = performance.now();
+      const isBack = () => residentBytes(dundun) <= restBytes + staysBytesMax;
+      await until(isBack, { msMax: givenBackMsMax }).catch(() => {});
+      const [most, left, seconds] = [mib(mostBytes), mib(residentBytes(dundun)), Math.round((performance.now() - endedMs) / 1_000)]; // biome-ignore format: one line
+      t.diagnostic(`${load.name}: ${most} MiB at most, ${left} MiB after ${seconds} s; ${mib(restBytes)} at rest`);
+      assert.ok(mostBytes <= bytes, `${load.name}: memory reached ${most} MiB`);
+      assert.ok(isBack(), `${load.name}: ${left} MiB stay`);
+    }
+    assert.deepEqual(await dundun.stop(), { code: 0, signal: null });
+  });
+}

@@ -33,6 +33,7 @@ const faulty = {
   DUNDUN_METRICS_PORT: 'nine',
   DUNDUN_LOG_LEVEL: 'loud',
   DUNDUN_DATA_MAX_BYTES: '20 potatoes',
+  DUNDUN_MEMORY_MAX: '128MB',
   DUNDUN_RETENTION_DAYS: '0',
   DUNDUN_TWILIO_ACCOUNT_SID: 'my account',
   DUNDUN_TWILIO_API_KEY: 'AC0',
@@ -57,6 +58,7 @@ suite('settings', { timeout: 1_800_000 }, () => {
       assert.match(stderr, /DUNDUN_HTTP_PORT: "70000" must be a whole number from 0 to 65535/);
       assert.match(stderr, /DUNDUN_DEFAULT_VISIBILITY: "hidden" must be one of private, public/);
       assert.match(stderr, /DUNDUN_DATA_MAX_BYTES: "20 potatoes" must be a size such as 500MB or 20GB/);
+      assert.match(stderr, /DUNDUN_MEMORY_MAX: "128MB" must be a size such as 500MB or 20GB, 256MB or more/);
       assert.match(stderr, /DUNDUN_TRUST_PROXY: .*my-proxy/);
       assert.doesNotMatch(stderr, /short|letmein|at \S+\.ts/);
     }

@@ -55,6 +55,12 @@ export function reportReleasedBytes(bytes: number): void {
   collect({ type: !isMainThread && collections % majorEvery === 0 ? 'major' : 'minor' });
 }
 
+/** Called where memory is scarce: a major collection holds this thread up for some tens of milliseconds. */
+export function collectWhenScarce(): void {
+  spentBytes = 0;
+  collect({ type: 'major' });
+}
+
 /**
  * Called when this thread has nothing to do for a while. Returns its memory to the system if it stays idle, which takes
  * several collections.
@@ -68,15 +74,15 @@ export function collectWhenIdle(): void {
 }
 
 /**
- * Called once this thread has started. Frees the memory of the start-up, which would otherwise stay until a quiet time:
- * a third of the process's memory.
+ * Called once this thread has started, and in a quiet time after a load. Frees what that has left, which would otherwise
+ * stay until V8 needs it: after the start a third of the process's memory.
  */
-export function collectAfterStart(): void {
+export function collectWhenQuiet(): void {
   spentBytes = 0;
   collect({ type: 'major', flavor: 'last-resort' });
 }
 
-/** As `collectAfterStart`, a second later: the start of the service must not wait for it. */
+/** As `collectWhenQuiet`, a second later: the start of the service must not wait for it. */
 export function collectSoonAfterStart(): void {
-  setTimeout(collectAfterStart, restMs).unref();
+  setTimeout(collectWhenQuiet, restMs).unref();
 }

@@ -11,13 +11,13 @@ const fill = (cache: LruCache<number, string>, count: number) => {
 };
 
 test('a cache alone may use all that its own bound allows', () => {
-  const cache = cacheIn(new MemoryPool(100), 80);
+  const cache = cacheIn(new MemoryPool(() => 100), 80);
   fill(cache, 100);
   assert.equal(cache.weight, 80);
 });
 
 test('caches that are too large together shrink, the fullest first, and forget what was used longest ago', () => {
-  const pool = new MemoryPool(100);
+  const pool = new MemoryPool(() => 100);
   const [one, other] = [cacheIn(pool, 80), cacheIn(pool, 80)];
   fill(one, 8);
   fill(other, 8);
@@ -29,7 +29,7 @@ test('caches that are too large together shrink, the fullest first, and forget w
 });
 
 test('what cannot be forgotten takes memory from what can', () => {
-  const pool = new MemoryPool(100);
+  const pool = new MemoryPool(() => 100);
   const cache = cacheIn(pool, 80);
   const index = { weight: 0, weightMax: 90 };
   pool.join(index);

@@ -18,15 +18,16 @@ export interface PoolMember {
 const growthsUnaskedMax = 64;
 
 export class MemoryPool {
-  readonly #bytesMax: number;
+  readonly #boundOf: () => number;
   /** Weak references: a part of the service that was closed no longer counts. */
   readonly #members = new Set<WeakRef<PoolMember>>();
   /** Upper bound of what the members hold: their sum when they were last asked, plus the growth reported since. */
   #heldMax = Number.POSITIVE_INFINITY;
   #growthsUnasked = 0;
 
-  constructor(bytesMax: number) {
-    this.#bytesMax = bytesMax;
+  /** @param boundOf the bytes that all members may hold, asked each time: it depends on a setting. */
+  constructor(boundOf: () => number) {
+    this.#boundOf = boundOf;
   }
 
   join(member: PoolMember): void {
@@ -49,7 +50,7 @@ export class MemoryPool {
   makeRoom(grownBytes = Number.POSITIVE_INFINITY): void {
     this.#heldMax += grownBytes;
     this.#growthsUnasked += 1;
-    if (this.#heldMax <= this.#bytesMax && this.#growthsUnasked < growthsUnaskedMax) return;
+    if (this.#heldMax <= this.#boundOf() && this.#growthsUnasked < growthsUnaskedMax) return;
     this.#growthsUnasked = 0;
     this.#heldMax = this.#dropBeyondBound();
   }
@@ -57,7 +58,7 @@ export class MemoryPool {
   /** @returns the bytes held afterwards. */
   #dropBeyondBound(): number {
     let held = this.held;
-    while (held > this.#bytesMax) {
+    while (held > this.#boundOf()) {
       const fullest = this.#fullest();
       if (fullest === undefined) return held;
       const before = fullest.weight;

@@ -1,5 +1,5 @@
-// Computes how many connections the process may hold: the limit, or fewer where it may open fewer descriptors or the
-// machine has too little memory. Called once at start, by wiring/wire-shared-budgets.ts.
+// Computes how many connections the process may hold: the limit, or fewer where it may open fewer descriptors or
+// take too little memory. Called once at start, by wiring/wire-shared-budgets.ts.
 import type { Log } from '../../base/log.ts';
 import type { MachineMemory } from '../../base/memory/machine-memory.ts';
 import { limits } from '../../config/limits.ts';
@@ -8,7 +8,8 @@ import { limits } from '../../config/limits.ts';
 export interface ConnectionCapacity {
   /** Descriptors that the process may open; undefined where unknown. */
   readonly descriptorsMax: number | undefined;
-  readonly memory: MachineMemory;
+  /** What the process may take: of the machine or its container, or by setting. */
+  readonly memory: { readonly bytes: number; readonly of: MachineMemory['of'] | 'setting' };
   /** Whether TLS is on: encrypted connections take more memory. */
   readonly isTls: boolean;
 }
@@ -32,10 +33,10 @@ export function connectionsMaxWithin({ descriptorsMax, memory, isTls }: Connecti
   return { ...least, max: Math.max(1, least.max) };
 }
 
-/** As `connectionsMaxWithin`, but the number alone; logs a warning where memory determines it. */
+/** As `connectionsMaxWithin`, but the number alone; logs a warning where the machine's memory determines it. */
 export function connectionsMaxOf(room: ConnectionCapacity, log: Log): number {
   const { max, because } = connectionsMaxWithin(room);
-  if (because === 'memory') {
+  if (because === 'memory' && room.memory.of !== 'setting') {
     log.warn(
       { connectionsMax: max, memoryBytes: room.memory.bytes, of: room.memory.of },
       'a quarter of the memory is for connections: there may be fewer of them than on a larger machine',

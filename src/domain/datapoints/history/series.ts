@@ -34,12 +34,12 @@ export class StepBudget {
 
   /** Bytes for the next step of a series that holds `held`: an equal part of the budget, or more if others leave it. */
   bytesFor(held: number): number {
-    return Math.max(limits.readBytes / this.series, Math.min(limits.readBytes - this.#heldBytes + held, stepBytes));
+    return Math.max(limits.readBytes / this.series, Math.min(limits.readBytes - this.#heldBytes + held, stepBytes()));
   }
 }
 
 /** Maximum bytes of a step beyond the equal part, so that other work comes between steps. */
-const stepBytes = limits.readBytes / 4;
+const stepBytes = () => limits.readBytes / 4;
 
 /** Where a step begins, and its maximum of bytes. */
 export interface StepStart {

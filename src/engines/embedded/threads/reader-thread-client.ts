@@ -3,6 +3,7 @@
 // never refused because of others.
 import { Worker } from 'node:worker_threads';
 import { Refusal } from '../../../base/refusal.ts';
+import { threadHeap } from '../../../base/threads/thread-heap.ts';
 import { limits } from '../../../config/limits.ts';
 import { type Asker, assertThere } from '../../../domain/callers/asker.ts';
 import { FairQueue } from '../../../domain/callers/fair-queue.ts';
@@ -99,7 +100,7 @@ export class ReaderThread implements LongReads {
   #start(): Worker {
     const worker = new Worker(new URL('./reader-thread.ts', import.meta.url), {
       workerData: { path: this.#path },
-      resourceLimits: { maxYoungGenerationSizeMb: limits.threadYoungMib },
+      resourceLimits: threadHeap(),
     });
     worker.on('message', (response: ReadResponse) => this.#take(response));
     worker.on('error', (error) => {

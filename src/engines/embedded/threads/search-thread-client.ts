@@ -3,6 +3,7 @@
 // is replaced.
 import { Worker } from 'node:worker_threads';
 import { Refusal } from '../../../base/refusal.ts';
+import { threadHeap } from '../../../base/threads/thread-heap.ts';
 import { limits } from '../../../config/limits.ts';
 import type { SearchOptions } from '../../shared/registry/registry.ts';
 import type { SqlValue } from '../database/database-writer.ts';
@@ -112,7 +113,7 @@ export class SearchThread {
   #start(): Worker {
     const worker = new Worker(new URL('./search-thread.ts', import.meta.url), {
       workerData: { path: this.#path },
-      resourceLimits: { maxYoungGenerationSizeMb: limits.threadYoungMib },
+      resourceLimits: threadHeap(),
     });
     worker.on('message', (response: SearchResponse) => this.#take(response));
     worker.on('error', (error) => {

@@ -3,6 +3,7 @@
 // and deletes chunks of removed sensors, in slices short enough not to hold up ingest.
 import { parentPort, receiveMessageOnPort, Worker, workerData } from 'node:worker_threads';
 import { collectSoonAfterStart, reportReleasedBytes } from '../../../base/memory/garbage-collection.ts';
+import { threadHeap } from '../../../base/threads/thread-heap.ts';
 import { limits } from '../../../config/limits.ts';
 import { countRows } from '../../../domain/datapoints/datapoint-batch.ts';
 import { fenceCheck } from '../coordination/epochs.ts';
@@ -57,7 +58,7 @@ let isAtRest = false;
 function startSealer(): Worker {
   return new Worker(new URL('./sealer-thread.ts', import.meta.url), {
     workerData: { path },
-    resourceLimits: { maxYoungGenerationSizeMb: limits.threadYoungMib },
+    resourceLimits: threadHeap(),
   });
 }
 

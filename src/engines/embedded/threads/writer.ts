@@ -3,6 +3,7 @@
 
 import { Worker } from 'node:worker_threads';
 import { Refusal } from '../../../base/refusal.ts';
+import { threadHeap } from '../../../base/threads/thread-heap.ts';
 import { limits } from '../../../config/limits.ts';
 import type { DatapointBatch } from '../../../domain/datapoints/datapoint-batch.ts';
 import { LeaseLost } from '../../../domain/lease-lost.ts';
@@ -48,7 +49,7 @@ export class SqliteWriter implements DatabaseWriter {
   constructor(options: WriterOptions) {
     this.#worker = new Worker(new URL('./writer-thread.ts', import.meta.url), {
       workerData: options,
-      resourceLimits: { maxYoungGenerationSizeMb: limits.threadYoungMib },
+      resourceLimits: threadHeap(),
     });
     this.#worker.on('message', (report: CommitReport) => this.#take(report));
     this.#worker.on('error', (error) => this.#fail(error as Error));

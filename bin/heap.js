@@ -1,0 +1,53 @@
+// How large the heap of the server's main thread may become: V8 has to know before it starts, so the launcher looks for the
+// ceiling of the memory by itself. Plain JavaScript, because a Node.js that is too old runs it too.
+import { readFileSync } from 'node:fs';
+import { availableParallelism, totalmem } from 'node:os';
+
+const mib = 2 ** 20;
+const usualBytes = 512 * mib;
+const leastBytes = 256e6;
+/** @type {Readonly<Record<string, number>>} */
+const units = { B: 1, KB: 1e3, MB: 1e6, GB: 1e9, TB: 1e12, KIB: 2 ** 10, MIB: 2 ** 20, GIB: 2 ** 30, TIB: 2 ** 40 };
+
+/**
+ * Flags for Node.js. Old objects may take half of the ceiling (the other half is what V8 does not count: its code, buffers,
+ * other threads, the database); close to such a bound V8 lets the heap grow by a third before it collects, and not to
+ * four times what is alive. Young objects take at most so many MiB twice: an eighth of what V8 takes by itself under load. On
+ * one core nobody helps it to collect: helpers would only take turns with it.
+ * @type {(env: NodeJS.ProcessEnv) => string[]}
+ */
+export function heapFlags(env) {
+  const bytes = ceilingOf(env);
+  const flags = [
+    `--max-old-space-size=${Math.floor(bytes / 2 / mib)}`,
+    `--max-semi-space-size=${bytes < usualBytes * 0.75 ? 2 : 8}`,
+  ];
+  if (availableParallelism() === 1) flags.push('--single-threaded-gc');
+  return flags;
+}
+
+/**
+ * The ceiling, as src/config/memory-ceiling.ts has it; a setting that is wrong counts as none here, and is refused there.
+ * @type {(env: NodeJS.ProcessEnv) => number}
+ */
+function ceilingOf(env) {
+  const [, number, unit = 'B'] = /^(\d+(?:\.\d+)?) ?([KMGT]i?B|B)?$/i.exec(settingOf(env)) ?? [];
+  const set = Number(number) * (units[unit.toUpperCase()] ?? Number.NaN);
+  if (set >= leastBytes) return set;
+  const container = process.constrainedMemory?.() ?? 0;
+  const total = totalmem();
+  const room = container > 0 && container < total ? container * 0.9 : total / 2;
+  return Math.max(leastBytes, Math.min(usualBytes, room));
+}
+
+/** @type {(env: NodeJS.ProcessEnv) => string} */
+function settingOf(env) {
+  if (env['DUNDUN_MEMORY_MAX']) return env['DUNDUN_MEMORY_MAX'];
+  try {
+    const file = readFileSync(env['DUNDUN_CONFIG'] ?? '', 'utf8');
+    return /^\s*(?:export\s+)?DUNDUN_MEMORY_MAX\s*=\s*["'`]?([^"'`#\n]*)/m.exec(file)?.[1]?.trim() ?? '';
+  } catch {
+    // No such file: the service says so.
+    return '';
+  }
+}
