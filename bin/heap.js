@@ -18,10 +18,10 @@ const units = { B: 1, KB: 1e3, MB: 1e6, GB: 1e9, TB: 1e12, KIB: 2 ** 10, MIB: 2 
  */
 export function heapFlags(env) {
   const bytes = ceilingOf(env);
-  const flags = [
-    `--max-old-space-size=${Math.floor(bytes / 2 / mib)}`,
-    `--max-semi-space-size=${bytes < usualBytes * 0.75 ? 2 : 8}`,
-  ];
+  const flags = [`--max-semi-space-size=${bytes < usualBytes * 0.75 ? 2 : 8}`];
+  // Who sets it for Node.js has it so.
+  if (!/max[-_]old[-_]space[-_]size/.test(env['NODE_OPTIONS'] ?? ''))
+    flags.push(`--max-old-space-size=${Math.floor(bytes / 2 / mib)}`);
   if (availableParallelism() === 1) flags.push('--single-threaded-gc');
   return flags;
 }

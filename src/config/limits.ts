@@ -88,9 +88,12 @@ export const limits = {
   bodyBufferBytes: 3 * MIB,
   bodyBuffersMax: 1,
   bodyBufferBytesMin: 64 * KIB,
-  /** Shorter pieces of a body are joined in blocks of so many bytes, because each piece costs some 100 bytes. */
-  bodyPieceBytesMin: 4 * KIB,
+  /**
+   * Pieces of a body after its first one are copied into blocks of so many bytes, because each piece costs some 100 bytes; and
+   * blocks of a body that has as many: more than what malloc keeps when it is freed.
+   */
   bodyBlockBytes: 16 * KIB,
+  bodyLargeBlockBytes: 256 * KIB,
   /** Datapoints in one push. Beyond: 413. Gateways in the field send up to 30 000. */
   pushDatapointsMax: 30_000,
   /** One datapoint value or one actuator's value as JSON, bytes. Beyond: 413. */

@@ -3,6 +3,7 @@
 // Used by bodies.ts.
 import type { IncomingMessage } from 'node:http';
 import { errorCodes, type FastifyRequest } from 'fastify';
+import { reportReleasedBytes } from '../../base/memory/garbage-collection.ts';
 import { Refusal } from '../../base/refusal.ts';
 import { limits } from '../../config/limits.ts';
 import type { ByteBudget, ByteReservation } from '../../domain/callers/byte-budget.ts';
@@ -25,7 +26,7 @@ class BodyBuffer {
   readonly #wantsMemory: boolean;
   #memory: Buffer | undefined;
   #pieces: Buffer[] = [];
-  /** The block in which short pieces are joined, and how much of it is filled. */
+  /** The block into which pieces are copied, and how much of it is filled. */
   #block: Buffer | undefined;
   #blockBytes = 0;
   #bytes = 0;
@@ -51,17 +52,25 @@ class BodyBuffer {
     return true;
   }
 
-  /** Joins short pieces, so that a body sent byte by byte takes little more than its bytes. */
+  /**
+   * Copies pieces into blocks: a body sent byte by byte takes little more than its bytes, and a block of a large body goes
+   * back to the system when it is freed, which the pieces, shorter than 128 KiB, would not.
+   */
   #addPiece(piece: Buffer): void {
-    if (this.#pieces.length === 0 || piece.length >= limits.bodyPieceBytesMin) {
-      this.#closeBlock();
+    if (this.#pieces.length === 0) {
       this.#pieces.push(piece);
       return;
     }
-    if (this.#block !== undefined && this.#blockBytes + piece.length > this.#block.length) this.#closeBlock();
-    this.#block ??= Buffer.allocUnsafeSlow(limits.bodyBlockBytes);
-    piece.copy(this.#block, this.#blockBytes);
-    this.#blockBytes += piece.length;
+    for (let at = 0; at < piece.length; ) {
+      this.#block ??= Buffer.allocUnsafeSlow(
+        this.#bytes < limits.bodyLargeBlockBytes ? limits.bodyBlockBytes : limits.bodyLargeBlockBytes,
+      );
+      const copied = piece.copy(this.#block, this.#blockBytes, at);
+      at += copied;
+      this.#blockBytes += copied;
+      if (this.#blockBytes === this.#block.length) this.#closeBlock();
+    }
+    if (piece.length >= limits.bodyBlockBytes) reportReleasedBytes(piece.length);
   }
 
   #closeBlock(): void {
