@@ -54,6 +54,9 @@ const configuration = {
   authentication: { preferredSecurityScheme: 'bearer' },
 };
 
+/** Escaped, because a page that names another address looks as if it called it. */
+const placeholder = JSON.stringify(`API=${addressUnknown}/`).replaceAll('/', '\\/');
+
 /**
  * Starts the renderer. The first lines, which people copy, get the address by which this page was reached, unless the
  * operator has named one. Without a token no Authorization header is sent: an empty one would be an invalid token.
@@ -64,7 +67,7 @@ fetch('/openapi.json')
   .then((text) => {
     Scalar.createApiReference('#reference', {
       ...${JSON.stringify(configuration).replaceAll('<', '\\u003c')},
-      content: text.replaceAll(${JSON.stringify(`API=${addressUnknown}/`)}, 'API=' + location.origin + '/'),
+      content: text.replaceAll(${placeholder}, 'API=' + location.origin + '/'),
       onBeforeRequest({ requestBuilder }) {
         requestBuilder.security = requestBuilder.security.filter(({ value }) => value.trim() !== '');
       },

@@ -85,7 +85,7 @@ suite('a read', () => {
     ...['limit=0', 'limit=-1', 'limit=30001', 'limit=x', 'limit=1.5', 'limit=', 'limit=1&limit=2', 'limit=NaN'],
     ...['lastN=0', 'lastN=-1', 'lastN=30001', 'lastN=all', 'offset=-1', 'offset=x', 'offset=0.5'],
     ...['offset=1e999', 'limit=1e999&format=csv'],
-    ...['dateFrom=yesterday', 'dateTo=2026-13-01T00:00:00Z', 'dateFrom=2026-01-10', 'dateFrom=1768478400', 'dateTo='],
+    ...['dateFrom=yesterday', 'dateTo=2026-13-01T00:00:00Z', 'dateFrom=2026-01', 'dateFrom=1768478400', 'dateTo='],
     ...['date_from=x', 'date_to=10000-01-01T00:00:00Z', 'dateFrom=2026-01-10T24:00:00Z', 'dateFrom=-1'],
     ...['sort=up', 'sort=ASC', 'calibrated=perhaps', 'format=xml', 'dateFrom=2026-01-10T00:00:00Z&dateFrom=x'],
   ];
