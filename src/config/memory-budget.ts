@@ -297,6 +297,7 @@ export const boundsOfOneThing: readonly { readonly why: string; readonly of: rea
     of: [
       'diskReserveBytesMax',
       'backupWalBytesMax',
+      'damagedWalCopyBytesMax',
       'keptAnswerCharsMax',
       'chunkTextBytesMax',
       'idempotencyBytesMax',
