@@ -113,7 +113,7 @@ const scaled = {
 } as const satisfies Partial<Record<LimitName, readonly [small: number, large: number]>>;
 
 type ScaledName = keyof typeof scaled;
-export type ScaledLimits = { readonly [N in ScaledName]: number } & { readonly processBytesMax: number };
+type ScaledLimits = { readonly [N in ScaledName]: number } & { readonly processBytesMax: number };
 
 /** The bounds that depend on the ceiling, for a ceiling of so many bytes. */
 export function limitsFor(memoryBytesMax: number): ScaledLimits {

@@ -5,14 +5,14 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { generate } from 'mqtt-packet';
 
 /** A running service, and a login of one who may make devices there. */
-export interface LoadTarget {
+interface LoadTarget {
   readonly http: number;
   readonly mqtt: number;
   readonly login: { readonly username: string; readonly password: string };
   readonly token: string;
 }
 
-export interface LoadSize {
+interface LoadSize {
   /** Datapoints of the history that is read. */
   readonly history: number;
   /** Sensors that are busy. */
@@ -21,7 +21,7 @@ export interface LoadSize {
   readonly ms: number;
 }
 
-export interface MemoryLoad {
+interface MemoryLoad {
   readonly name: string;
   /** What the load finds in place; not measured. */
   readonly prepare?: (target: LoadTarget, size: LoadSize) => Promise<void>;
