@@ -1,7 +1,6 @@
 // Every bound of the service in one place: name, unit, reason, and, after "Beyond:", what happens when it is reached
-// (I4). Any floor may import it. The values are those of the default ceiling of memory; memory-profile.ts has which of them
+// (I4). Constants only, so that any floor may import them. The values are those of the default ceiling of memory; memory-profile.ts has which of them
 // are others under another ceiling (DUNDUN_MEMORY_MAX).
-import { getEnvironmentData } from 'node:worker_threads';
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
@@ -1315,7 +1314,3 @@ export const limits = {
 
 /** The name of a bound. */
 export type LimitName = keyof typeof limits;
-
-/** Under which the main thread leaves the bounds of its ceiling for the threads that it starts. */
-export const limitsOfThreads = 'dundun limits';
-Object.assign(limits, getEnvironmentData(limitsOfThreads));

@@ -2,9 +2,9 @@
 // for 512 MiB, the default; this table has those for 256 MB and for 1 GB. In between a bound grows in proportion, and
 // beyond 1 GB as it did between 512 MiB and 1 GB, up to 2 GB. Bounds that are not here are the same for every ceiling.
 // memory-budget.ts has what the bounds add up to. Applied once, by cli/serve-command.ts, before anything reads a bound;
-// threads get the bounds of the main thread (limits.ts).
-import { setEnvironmentData } from 'node:worker_threads';
-import { type LimitName, limits, limitsOfThreads } from './limits.ts';
+// threads get the bounds of the main thread (base/threads/thread-limits.ts).
+import { passLimits } from '../base/threads/thread-limits.ts';
+import { type LimitName, limits } from './limits.ts';
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
@@ -144,5 +144,5 @@ export function applyMemoryMax(memoryBytesMax: number): void {
   if (memoryBytesMax === limits.processBytesMax) return;
   const bounds = limitsFor(memoryBytesMax);
   Object.assign(limits, bounds);
-  setEnvironmentData(limitsOfThreads, bounds);
+  passLimits(bounds);
 }

@@ -1,5 +1,6 @@
 // The reader thread: reads long steps on a connection of its own and prepares their answers, so that decoding chunks
 // holds up neither ingest nor other requests.
+import '../../../base/threads/thread-limits.ts';
 import { parentPort, workerData } from 'node:worker_threads';
 import { Refusal } from '../../../base/refusal.ts';
 import { lowerPriority, niceness } from '../../../base/threads/thread-priority.ts';

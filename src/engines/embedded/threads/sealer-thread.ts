@@ -1,5 +1,6 @@
 // The sealer thread: compresses the log into units that the writer thread stores. It only reads the database, and works
 // one unit ahead of the writer, so that ingest waits for neither.
+import '../../../base/threads/thread-limits.ts';
 import { parentPort, workerData } from 'node:worker_threads';
 import { collectWhenIdle } from '../../../base/memory/garbage-collection.ts';
 import { lowerPriority, niceness } from '../../../base/threads/thread-priority.ts';

@@ -1,6 +1,7 @@
 // The search thread: runs the queries of lists and counts, whose time grows with the data, on a connection of its own.
 // Queries call the SQL function `within_time()` repeatedly (engines/shared/registry/conditions/time-guard.ts), which
 // throws when their time is up: node:sqlite cannot interrupt a query from outside. Started by search-thread-client.ts.
+import '../../../base/threads/thread-limits.ts';
 import { parentPort, workerData } from 'node:worker_threads';
 import { Refusal } from '../../../base/refusal.ts';
 import { lowerPriority, niceness } from '../../../base/threads/thread-priority.ts';

@@ -1,6 +1,7 @@
 // The writer thread: while the service runs, only it writes to the database. All that has arrived when a commit begins
 // goes into that commit; answers are sent after it reached the disk (I1). Between commits it stores units of sealing
 // and deletes chunks of removed sensors, in slices short enough not to hold up ingest.
+import '../../../base/threads/thread-limits.ts';
 import { parentPort, receiveMessageOnPort, Worker, workerData } from 'node:worker_threads';
 import { collectSoonAfterStart, reportReleasedBytes } from '../../../base/memory/garbage-collection.ts';
 import { threadHeap } from '../../../base/threads/thread-heap.ts';
