@@ -19,6 +19,7 @@ const bounded: Readonly<Record<string, string>> = {
 
 /** Patterns that are put together, by file, and of what. */
 const putTogether: Readonly<Record<string, string>> = {
+  'src/base/time/timestamp.ts': 'Digits of fixed numbers between constants, and one fraction of at most nine.',
   'src/domain/keys/keys.ts': 'A constant prefix and a class of fixed length.',
   'src/domain/notifications/rules/expression-parser.ts': 'One class of characters, repeated, of constants.',
   'src/domain/users/username.ts': 'One class of characters with a bound, and lookarounds of fixed length.',

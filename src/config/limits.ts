@@ -1013,7 +1013,7 @@ export const limits = {
    * Pairs of user and address whose refused calls are counted, and as many whose last accepted call is remembered. Beyond:
    * the oldest is dropped.
    */
-  refusedOriginsMax: 5_000,
+  refusedOriginsMax: 1_000,
   /** Milliseconds that a client is slowed down at most, after calls that were all refused. */
   refusedWaitMsMax: 60_000,
   /** Milliseconds after which refused calls are forgotten where no more come. */

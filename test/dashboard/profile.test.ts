@@ -114,8 +114,8 @@ describe('in a browser, the profile', { skip }, () => {
         await rights.waitFor();
       });
       await until(async () => (await shares('field-3')).length === 1);
-      await page.getByLabel('Device', { exact: true }).fill('well');
-      await page.getByLabel('Username').fill('stranger');
+      await page.getByRole('combobox', { name: 'Device' }).fill('well');
+      await page.getByRole('combobox', { name: 'Username' }).fill('stranger');
       await page.getByRole('button', { name: 'Share', exact: true }).click();
       await byMe.getByRole('link', { name: 'Well' }).waitFor();
       assert.deepEqual(await shares('well'), [{ username: 'stranger', scopes }]);

@@ -2,7 +2,6 @@
 import type { Json } from '../../base/text/json.ts';
 import type { Visibility } from '../permissions/visibility.ts';
 import type { UserKey } from '../users/user.ts';
-import type { RefusedCallsSummary } from './refused-calls.ts';
 
 export type GatewayId = string & { readonly __brand?: 'GatewayId' };
 export type GatewayKey = number & { readonly __brand?: 'GatewayKey' };
@@ -18,6 +17,18 @@ export interface GatewayFields {
 export interface GatewayDraft extends Omit<GatewayFields, 'visibility'> {
   readonly id: GatewayId;
   readonly visibility?: Visibility;
+}
+
+/** Calls of one origin that were refused without one in between that was not. */
+export interface RefusedCallsSummary {
+  readonly username: string;
+  /** How many, those that were slowed down (429) among them. */
+  readonly times: number;
+  /** When the first of them came, and the last, in milliseconds since 1970 UTC. */
+  readonly sinceMs: number;
+  readonly lastMs: number;
+  /** Why the last one was refused that was judged. */
+  readonly reason: string;
 }
 
 export interface Gateway extends GatewayFields {

@@ -9,7 +9,7 @@ import { Refusal } from '../../base/refusal.ts';
 import type { Clock } from '../../base/time/clock.ts';
 import { limits } from '../../config/limits.ts';
 import type { UserKey } from '../users/user.ts';
-import type { GatewayId } from './gateway.ts';
+import type { GatewayId, RefusedCallsSummary } from './gateway.ts';
 
 /** Who calls: a user, or a key of the user, from an address. */
 export interface CallOrigin {
@@ -17,18 +17,6 @@ export interface CallOrigin {
   readonly username: string;
   /** Key of the caller of that address. */
   readonly address: string;
-}
-
-/** Calls of one origin that were refused without one in between that was not. */
-export interface RefusedCallsSummary {
-  readonly username: string;
-  /** How many, those that were slowed down (429) among them. */
-  readonly times: number;
-  /** When the first of them came, and the last, in milliseconds since 1970 UTC. */
-  readonly sinceMs: number;
-  readonly lastMs: number;
-  /** Why the last one was refused that was judged. */
-  readonly reason: string;
 }
 
 interface Refusals {

@@ -64,8 +64,14 @@ function toNumber(text: string, decimal: Decimal): Json {
   const value = Number(plain);
   if (!Number.isFinite(value)) throw new Refusal('malformed', `${quoted(text)} is too large for a number.`);
   if (plain.length <= numberCharsPlain && !/e/i.test(plain)) return value;
-  const [, sign = '', whole = '', fraction = '', exponent = ''] = /^([+-]?)0*(\d*)\.?(\d*)(.*)$/.exec(plain) ?? [];
-  return exactNumber(`${sign === '-' ? '-' : ''}${whole || '0'}${fraction && `.${fraction}`}${exponent}`);
+  return exactNumber(jsonNumberOf(plain));
+}
+
+/** A number without leading zeros and without a plus, and with a digit before its point, as JSON has it. */
+function jsonNumberOf(plain: string): string {
+  const sign = plain.startsWith('-') ? '-' : '';
+  const unsigned = plain.replace(/^[+-]/, '').replace(/^0+/, '');
+  return `${sign}${/^\d/.test(unsigned) ? '' : '0'}${unsigned}`.replace(/\.(?!\d)/, '');
 }
 
 /** A double carries a number of so few characters without an exponent. */

@@ -2,7 +2,7 @@
 // with 403 are slowed down with 429, logins included; one accepted call ends it, and logins that lead to accepted calls are
 // not slowed down.
 import assert from 'node:assert/strict';
-import { after, afterEach, before, test } from 'node:test';
+import { after, before, beforeEach, test } from 'node:test';
 import { CuttingProxy } from '../../support/cutting-proxy.ts';
 import { password } from '../../support/people.ts';
 import { type Answer, TestServer } from '../../support/test-server.ts';
@@ -18,7 +18,8 @@ before(async () => {
   await server.call('stranger', 'POST', '/devices', { json: { id: 'own', sensors: [{ id: 's' }] } });
 });
 after(() => server.stop());
-afterEach(() => server.clock.advance(16 * 60_000));
+/** Forgets what tests before have done, accepted calls too. */
+beforeEach(() => server.clock.advance(16 * 60_000));
 
 const push = (as: string, path = d, from = '127.0.0.1') => server.call(as, 'POST', path, { json: { value: 1 }, from });
 const login = (username: string, from = '127.0.0.1') =>
@@ -90,6 +91,7 @@ test('one accepted call ends it, also a push that takes the fast path, and also 
       : await server.call('stranger', 'GET', path);
     assert.ok(accepted.status < 300, accepted.text);
     await refuse(19);
+    assert.equal((await server.call('stranger', 'GET', '/devices/own')).status, 200);
   }
 });
 
