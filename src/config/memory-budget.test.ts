@@ -14,7 +14,7 @@ const single = boundsOfOneThing.flatMap(({ of }) => of);
 
 const mib = (bytes: number) => Math.round(bytes / 2 ** 20);
 
-/** Bytes by which the sum may pass the least ceiling: what of it can be reached at once is measured (process/memory). */
+/** Bytes by which the sum passes the least ceiling, which is not kept by every load (process/memory). */
 const beyondLeastBytes = 36 * 2 ** 20;
 
 const ceilings = [
