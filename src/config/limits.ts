@@ -1,6 +1,6 @@
 // Every bound of the service in one place: name, unit, reason, and, after "Beyond:", what happens when it is reached
-// (I4). Constants only, so that any floor may import them. The values are those of the default ceiling of memory; memory-profile.ts has which of them
-// are others under another ceiling (DUNDUN_MEMORY_MAX).
+// (I4). Constants only, so that any floor may import them. The values are those of the default ceiling of the memory;
+// memory-profile.ts has which of them are smaller under another ceiling (DUNDUN_MEMORY_MAX).
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
@@ -10,12 +10,12 @@ export const limits = {
   /**
    * The ceiling of the process's memory (resident set), bytes: with Node.js, its threads, and all that callers can make
    * grow at its bound at the same time, with `connectionsWithin` connections and `sensorsWithin` sensors. Parts, about:
-   * the process at rest with all its threads 182 MiB, data on its way in or out 85, what is remembered 120, the log 28,
-   * work in progress 95 (memory-budget.ts has the list, its test the sum).
+   * the process at rest with all its threads 182 MiB, data on its way in or out 190, what is remembered 370, the log 70,
+   * work in progress 210 (memory-budget.ts has the list, its test the sum).
    */
-  processBytesMax: 512 * MIB,
+  processBytesMax: 1024 * MIB,
   /** Connections included in `processBytesMax`; each further one takes `connectionBytes` more. */
-  connectionsWithin: 64,
+  connectionsWithin: 250,
   /**
    * Sensors with a push since the start that are included in `processBytesMax`; each further one takes 32 bytes more,
    * in four tables.
@@ -41,15 +41,15 @@ export const limits = {
    * bodies and packets, datapoints and MQTT publishes that wait for their commit, answers, live streams and messages to
    * subscribers that wait for their readers. Each kind has a bound of its own below, which says what happens beyond.
    */
-  passingBytesMax: 30 * MIB,
-  passingBytesReserve: 10 * MIB,
+  passingBytesMax: 78 * MIB,
+  passingBytesReserve: 26 * MIB,
 
   // --- What is remembered -----------------------------------------------------------------------------------------
   /**
    * Bytes of all caches of stored data, about: devices, users, keys, tokens, gateways, topics, rules, filters and
    * sessions. Each has a bound of its own below. Beyond: the fullest cache drops its least recently used entry.
    */
-  rememberedBytesMax: 70 * MIB,
+  rememberedBytesMax: 246 * MIB,
 
   // --- Requests -----------------------------------------------------------------------------------------------
   /** A request body, bytes. Beyond: 413. */
@@ -59,15 +59,15 @@ export const limits = {
    * Beyond: they are not read until there is room. If there is none in time, HTTP answers 503 with Retry-After, and
    * an MQTT connection is cut.
    */
-  receivedBytesMax: 30 * MIB,
-  receivedBytesReserve: 10 * MIB,
+  receivedBytesMax: 72 * MIB,
+  receivedBytesReserve: 24 * MIB,
   /**
    * Milliseconds for which a body or packet waits for room; how many of one caller may wait, each with a piece of
    * some 64 KiB; and how many are reserved for others. Beyond: 503, or a cut, at once.
    */
   receivedWaitMs: 5_000,
-  receivedWaitingMax: 18,
-  receivedWaitingReserve: 6,
+  receivedWaitingMax: 150,
+  receivedWaitingReserve: 50,
   /**
    * Milliseconds after which a body without progress is cut; the same where memory is scarce; milliseconds between
    * two checks.
@@ -85,7 +85,7 @@ export const limits = {
    * get memory of their own.
    */
   bodyBufferBytes: 3 * MIB,
-  bodyBuffersMax: 1,
+  bodyBuffersMax: 4,
   bodyBufferBytesMin: 64 * KIB,
   /**
    * Pieces of a body after its first one are copied into blocks of so many bytes, because each piece costs some 100 bytes; and
@@ -104,8 +104,8 @@ export const limits = {
    * times what 30 000 datapoints have. These numbers, not bytes, determine the time of parsing (up to 1 µs each, 3 µs
    * for a new key). Beyond: 413.
    */
-  jsonContainersMax: 100_000,
-  jsonStringsMax: 200_000,
+  jsonContainersMax: 200_000,
+  jsonStringsMax: 400_000,
   jsonKeysMax: 20_000,
   /**
    * The name of a device, a sensor, an actuator, a gateway, a project or a key, characters. Beyond: 400. Existing
@@ -136,7 +136,7 @@ export const limits = {
    */
   queryTextCharsMax: 16 * KIB,
   /** Entries of arrays and objects of a JSON body. Beyond: 413. */
-  jsonEntriesMax: 250_000,
+  jsonEntriesMax: 1_000_000,
   /** Sensors plus actuators of one device: the device is in memory as one record. Beyond: 413. */
   devicePartsMax: 10_000,
   /** Attempts to change an actuator that other requests change at the same time. Beyond: 503. */
@@ -177,8 +177,8 @@ export const limits = {
    * Concurrent imports of one caller when nobody else has any, and imports reserved for others. Beyond: 503 with
    * Retry-After.
    */
-  importsAtOnceMax: 3,
-  importsReserve: 1,
+  importsAtOnceMax: 12,
+  importsReserve: 4,
   /**
    * The beginning of an imported file from which its format is detected: characters, lines, and keys of its objects
    * (up to 0.5 µs each). Bounded, because it is examined in one go.
@@ -350,18 +350,18 @@ export const limits = {
   /** Datapoints that wait for the watcher of notifications. Beyond: it reads them from the log. */
   watchQueueMax: 20_000,
   /** Bytes of the datapoints that wait for the watcher. Beyond: the same. */
-  watchQueueBytesMax: 2 * MIB,
+  watchQueueBytesMax: 6 * MIB,
   /**
    * Memory for the active rules, bytes, about: some 110 000 rules of one device each. An author may have
    * `ruleBytesMultiple` times what is free, so a single author may have nearly all. Beyond: 503.
    */
-  ruleBytesMax: 28 * MIB,
+  ruleBytesMax: 112 * MIB,
   ruleBytesMultiple: 15,
   /**
    * Memory for what is derived from the rules of a device when a datapoint first concerns them, bytes. Beyond: the
    * derived data of another device is dropped, and derived again when needed.
    */
-  sortedRuleBytesMax: 3 * MIB,
+  sortedRuleBytesMax: 12 * MIB,
   /** Retry-After where there is no memory for more rules, seconds. */
   rulesRetryAfterS: 60,
   /**
@@ -501,7 +501,7 @@ export const limits = {
   foldStepRows: 100_000,
   foldRowsWanted: 5_000,
   /** Bytes of text buffers kept for reuse. Beyond: they are garbage-collected. */
-  textBufferBytesMax: 2 * MIB,
+  textBufferBytesMax: 4 * MIB,
   /** Rows that the main thread reads by itself; longer steps go to the reader thread. */
   mainThreadReadRows: 500,
   /**
@@ -530,20 +530,20 @@ export const limits = {
   readsWaitingReserve: 250,
   readsAtOnceMax: 2,
   /** Bytes of datapoints held for one long read, about; steps have fewer rows where values are large. */
-  readBytes: 2 * MIB,
+  readBytes: 4 * MIB,
   /** Sensors read by one request. Beyond: 400. */
   sensorsReadMax: 1000,
   /**
    * Bytes of a JSON list that is made whole before any of it is sent. Beyond: the list is read a second time and
    * streamed.
    */
-  listBytesMax: 2 * MIB,
+  listBytesMax: 4 * MIB,
   /**
    * Bytes of long answers of one caller that wait for their readers when nobody else's do, and bytes reserved for
    * others; large callers share it. Beyond: they wait, then 503 with Retry-After.
    */
-  answerBytesMax: 24 * MIB,
-  answerBytesReserve: 8 * MIB,
+  answerBytesMax: 48 * MIB,
+  answerBytesReserve: 16 * MIB,
   /**
    * Bytes from which an answer counts in `answerBytesMax`; bytes reserved in advance for each row of a list, and for
    * the first step of a stream.
@@ -576,7 +576,7 @@ export const limits = {
    * Bytes of devices in one step of a list, about (the first step, of `deviceListDefault` devices, may have more);
    * and sensors and actuators in one step, some 5 µs each, unless a single device has more.
    */
-  deviceStepBytes: 2 * MIB,
+  deviceStepBytes: 4 * MIB,
   deviceStepParts: 500,
   /** Ids of devices, and of gateways, that a project names. Beyond: 400. */
   projectIdsMax: 10_000,
@@ -596,8 +596,8 @@ export const limits = {
    * Bytes waiting for the readers of all streams of one caller, and bytes reserved for others. Beyond: the stream is
    * cut, with a reason.
    */
-  liveBytesAllMax: 24 * MIB,
-  liveBytesReserve: 8 * MIB,
+  liveBytesAllMax: 48 * MIB,
+  liveBytesReserve: 16 * MIB,
   /** Datapoints sent again to a reader that returns. Beyond: only the newest, after a `gap` event. */
   liveMissedMax: 1_000,
   /** Milliseconds between heartbeats of a quiet stream; its token and permission are checked then too. */
@@ -613,8 +613,8 @@ export const limits = {
   queueDatapointsMax: 120_000,
   queueDatapointsReserve: 40_000,
   /** Bytes of datapoints waiting for their commit, shared in the same way. Beyond: the same. */
-  queueBytesMax: 24 * MIB,
-  queueBytesReserve: 8 * MIB,
+  queueBytesMax: 48 * MIB,
+  queueBytesReserve: 16 * MIB,
   /**
    * Milliseconds that datapoints should wait for their commit at the rate of the last commits; and datapoints that may
    * wait however low that is: three of the largest requests, because those cannot wait unread and would be refused.
@@ -630,7 +630,7 @@ export const limits = {
    */
   catchUpDatapointsMax: 2_000,
   /** Bytes in one commit, which are copied to the writer thread; a single larger push is still one commit. */
-  commitBytesMax: 4 * MIB,
+  commitBytesMax: 8 * MIB,
   /** Milliseconds for which a commit waits for more pushes, at most. */
   gatherMsMax: 8,
   /** Parameters of pacing the commits of a stream; domain/datapoints/ingest/commit-pacing.ts explains each. */
@@ -649,14 +649,14 @@ export const limits = {
    * Bytes of the statements that wait, about; the writer thread holds a second copy. And bytes up to which a unit of
    * statements is never refused for this bound. Beyond: 503.
    */
-  queueStatementBytesMax: 3 * MIB,
+  queueStatementBytesMax: 12 * MIB,
   smallUnitBytesMax: 4 * KIB,
   /**
    * Bytes of MQTT publishes of one caller that wait for room in the queue, some 75 000 short ones; bytes reserved for
    * others; and bytes that each publish counts besides its own. Beyond: the connection is cut.
    */
-  capacityWaiterBytesMax: 30 * MIB,
-  capacityWaiterBytesReserve: 10 * MIB,
+  capacityWaiterBytesMax: 60 * MIB,
+  capacityWaiterBytesReserve: 20 * MIB,
   capacityWaiterBytes: 800,
   /** Waiting publishes of one caller that try again in a turn of the event loop. Beyond: in the next turn. */
   capacityWokenMax: 256,
@@ -682,8 +682,8 @@ export const limits = {
    * Datapoints in the log at which a pass of sealing begins: ten for each sensor in the log, but at least the minimum
    * and at most the maximum.
    */
-  sealRowsMin: 150_000,
-  sealRowsMax: 320_000,
+  sealRowsMin: 200_000,
+  sealRowsMax: 800_000,
   sealRowsPerSensor: 10,
   /**
    * Datapoints of one pass, as a multiple of the number at which it began, up to `sealRowsMax`. The rest of a longer
@@ -696,7 +696,7 @@ export const limits = {
    */
   sealBehindFactor: 2,
   /** Characters of texts in the log at which a pass begins. */
-  sealTextCharsMax: 1.5 * MIB,
+  sealTextCharsMax: 8 * MIB,
   /** Datapoints in one row of the log; a larger commit takes several. */
   logRowDatapointsMax: 5_000,
   /**
@@ -726,12 +726,12 @@ export const limits = {
    */
   replayBacklogDatapointsMax: 10_000_000,
   /** Datapoints of the log in memory. Beyond: commits wait for sealing. */
-  headRowsMax: 400_000,
+  headRowsMax: 1_000_000,
   /**
    * Characters of texts in these datapoints, of two bytes at most. Beyond: the same. While sealing fails, beyond
    * either bound: 503 for datapoints.
    */
-  headTextCharsMax: 3 * MIB,
+  headTextCharsMax: 16 * MIB,
   /** Damaged log rows that are logged one by one. Beyond: only their number is logged. */
   damagedRowsLogged: 20,
   /**
@@ -751,11 +751,11 @@ export const limits = {
   /** Chunks of a removed sensor deleted in one transaction. */
   purgeChunksMax: 200,
   /** Bytes of decoded chunks cached in each thread that reads. Beyond: the oldest are dropped. */
-  decodedBytesMax: 2 * MIB,
+  decodedBytesMax: 4 * MIB,
   /** The same in the main thread, which reads little at a time. */
-  decodedBytesShortReads: 1 * MIB,
+  decodedBytesShortReads: 2 * MIB,
   /** Bytes of buffers kept for decoding, in each of these threads. Beyond: they are garbage-collected. */
-  decodedBufferBytesMax: 2 * MIB,
+  decodedBufferBytesMax: 3 * MIB,
   /**
    * How free pages (4 KiB each) of the database file are returned to the system. Pages kept free, at least; the same as
    * a share of the file; milliseconds of a time span: pages that stayed free during a whole span are returned; pages
@@ -777,7 +777,7 @@ export const limits = {
    * the second: the thread ends with an error. V8 lets a heap with a lower bound grow less before it collects.
    */
   threadYoungMib: 4,
-  threadOldMib: 128,
+  threadOldMib: 256,
   /**
    * Pages of the write-ahead log that start a checkpoint (4 KiB each): that one moves what no reader still needs and waits
    * for nobody; and the same while the disk has less than `diskTightBytes` free.
@@ -928,7 +928,7 @@ export const limits = {
   /** Milliseconds for which those of a session are kept after its client has gone. */
   duplicateGoneMs: 3_600_000,
   /** Memory for the sessions that have such, bytes, about. Beyond: the longest gone of the user with the most. */
-  duplicateSessionBytesMax: 8 * MIB,
+  duplicateSessionBytesMax: 16 * MIB,
   /** Sessions whose coming or going is stored with one publish. Beyond: with the next. */
   duplicateChangesMax: 100,
   /**
@@ -946,11 +946,11 @@ export const limits = {
    * Devices with their parts, bytes: 100 000 devices with one sensor each (99 MiB), or fewer devices with 300 000
    * sensors together. Beyond: the least recently used is dropped.
    */
-  directoryBytesMax: 36 * MIB,
+  directoryBytesMax: 112 * MIB,
   /** Gateways cached for MQTT, bytes: some 10 000. Beyond: the least recently used is dropped. */
   gatewaysCachedBytesMax: 8 * MIB,
   /** Gateways whose last heartbeat is in memory. Beyond: the oldest is dropped, and its stored time counts. */
-  gatewaysSeenMax: 5_000,
+  gatewaysSeenMax: 15_000,
   /** Milliseconds by which the stored `last_seen` may lag behind; a crash may lose as much. */
   lastSeenLagMsMax: 10_000,
   /** Last-seen times written in one unit. */
@@ -958,23 +958,23 @@ export const limits = {
   /**
    * Known callers (users, and addresses of guests). Beyond: the least recently used one that holds nothing is dropped.
    */
-  callersMax: 8_000,
+  callersMax: 20_000,
   /**
    * Cached users, each under up to three names, and bytes of their records. Beyond: the least recently used is dropped.
    */
-  usersCachedMax: 3_000,
+  usersCachedMax: 10_000,
   usersCachedBytesMax: 8 * MIB,
   /**
    * Cached keys for signing users' webhooks, a KiB each. Beyond: the oldest is dropped, and derived again when
    * needed.
    */
-  webhookKeysCachedMax: 800,
+  webhookKeysCachedMax: 2_000,
   /**
    * Prepared statements of a database connection, and their bytes, about. Beyond: the oldest is dropped, and prepared
    * again when needed.
    */
   statementsCachedMax: 300,
-  statementsCachedBytesMax: 3 * MIB,
+  statementsCachedBytesMax: 6 * MIB,
   /**
    * Milliseconds for which a cached user is used without checking the store. Changes by the command line are seen
    * after this delay.
@@ -990,7 +990,7 @@ export const limits = {
 
   // --- Sign-in ------------------------------------------------------------------------------------------------
   /** Verified logins that are cached. */
-  loginsRememberedMax: 5_000,
+  loginsRememberedMax: 20_000,
   /** Milliseconds for which a login is cached. */
   loginRememberedMs: 600_000,
   /** Concurrent password hashes; each takes some 20 MiB and tens of milliseconds. */
@@ -1023,7 +1023,7 @@ export const limits = {
   /** Characters that are kept of why a call was refused. */
   refusedReasonCharsMax: 200,
   /** Pairs of name and address whose failures are counted. Beyond: the oldest is dropped. */
-  loginFailuresTrackedMax: 5_000,
+  loginFailuresTrackedMax: 14_000,
   /** A new password, characters. Beyond: 400. */
   passwordCharsMax: 256,
   /** A new username, characters. Beyond: 400. */
@@ -1047,7 +1047,7 @@ export const limits = {
   registrationsPerAddressMax: 10,
   registrationsMax: 200,
   /** Addresses whose registrations are counted. Beyond: the oldest is dropped. */
-  registrationAddressesMax: 2_000,
+  registrationAddressesMax: 10_000,
   /** Bytes that each datapoint counts for quotas; a value that is not a number counts its characters besides. */
   datapointBytesCounted: 16,
   /** Milliseconds between two writes of push charges; a crash may lose as much. */
@@ -1059,11 +1059,11 @@ export const limits = {
   /** Users whose charges one device in memory holds. Beyond: all are dropped, and made again with the next pushes. */
   chargesPerDeviceMax: 4,
   /** Devices whose strangers' pushes are counted in memory. Beyond: the count is loaded again with the next push. */
-  strangerAllowancesMax: 5_000,
+  strangerAllowancesMax: 20_000,
   /** Devices that one key names. Beyond: 400. */
   keyDevicesMax: 1_000,
   /** Cached API keys, and their bytes. Beyond: the least recently used is dropped. */
-  keysCachedMax: 3_000,
+  keysCachedMax: 10_000,
   keysCachedBytesMax: 8 * MIB,
   /** Milliseconds between two writes of a key's last use. */
   keyUseNotedMs: 60_000,
@@ -1165,16 +1165,16 @@ export const limits = {
    * others. Beyond: the subscriber is cut, with the reason in the log. `subscriberStallMs`: milliseconds in which a
    * subscriber must take everything that waits for it. Beyond: it is cut.
    */
-  unreadBytesMax: 24 * MIB,
-  unreadBytesReserve: 8 * MIB,
+  unreadBytesMax: 48 * MIB,
+  unreadBytesReserve: 16 * MIB,
   subscriberStallMs: 60_000,
   /**
    * Memory of messages waiting for subscribers of one caller whose sockets are not full (mainly short messages for
    * many subscribers), and memory reserved for others. Beyond: a subscriber for whom more than `backlogBytesEachMin`
    * of it waits is cut.
    */
-  backlogBytesMax: 24 * MIB,
-  backlogBytesReserve: 8 * MIB,
+  backlogBytesMax: 48 * MIB,
+  backlogBytesReserve: 16 * MIB,
   backlogBytesEachMin: 16 * KIB,
   /** Bytes that a message counts besides its own until the socket has taken it; milliseconds between two checks. */
   backlogMessageBytes: 1 * KIB,
@@ -1189,8 +1189,8 @@ export const limits = {
    * leaves to others; bytes that a message counts besides its own for each subscriber; and bytes that a publisher may
    * have in any case. Beyond: the pushes of that publisher wait as for a full queue.
    */
-  deliveryBytesMax: 3 * MIB,
-  deliveryBytesReserve: 768 * KIB,
+  deliveryBytesMax: 20 * MIB,
+  deliveryBytesReserve: 5 * MIB,
   deliveryBytesEach: 256,
   deliveryBytesEachMin: 64 * KIB,
   /**
@@ -1233,8 +1233,8 @@ export const limits = {
    * sessions with their filters of QoS above 0 (26 000 sessions with one filter each). A caller, or user, may have at
    * most as much as is free. Beyond: SUBACK 128 and CONNACK 3, respectively.
    */
-  liveFilterBytesMax: 8 * MIB,
-  storedSessionBytesMax: 12 * MIB,
+  liveFilterBytesMax: 28 * MIB,
+  storedSessionBytesMax: 44 * MIB,
   /** Topics whose matching stored sessions are cached, and their bytes. Beyond: the oldest is matched again. */
   storedMatchesCachedMax: 20_000,
   storedMatchesBytesMax: 8 * MIB,
@@ -1276,7 +1276,7 @@ export const limits = {
   topicsCachedMax: 150_000,
   topicsCachedBytesMax: 34 * MIB,
   rareTopicsCachedBytesMax: 4 * MIB,
-  wantedTopicsCachedBytesMax: 12 * MIB,
+  wantedTopicsCachedBytesMax: 16 * MIB,
   /**
    * Memory of what is remembered of topics' subscribers and of what each was granted. Beyond: the topic that was
    * published to longest ago is looked up again.

@@ -19,9 +19,9 @@ const beyondLeastBytes = 36 * 2 ** 20;
 
 const ceilings = [
   { name: '256 MB', bytes: memoryBytesMin, beyondBytes: beyondLeastBytes },
-  { name: '512 MiB', bytes: memoryBytesDefault, beyondBytes: 0 },
-  { name: '1 GB', bytes: 1e9, beyondBytes: 0 },
-  { name: '2 GB', bytes: 2e9, beyondBytes: 0 },
+  { name: '512 MiB', bytes: 512 * 2 ** 20, beyondBytes: 0 },
+  { name: '768 MiB', bytes: 768 * 2 ** 20, beyondBytes: 0 },
+  { name: '1 GiB', bytes: memoryBytesDefault, beyondBytes: 0 },
 ];
 
 for (const { name, bytes, beyondBytes } of ceilings) {
@@ -44,11 +44,12 @@ for (const { name, bytes, beyondBytes } of ceilings) {
 test('bounds are those of the list where nothing is set, and grow with the ceiling', () => {
   const usual = limitsFor(memoryBytesDefault);
   const small = limitsFor(memoryBytesMin);
-  const large = limitsFor(1e9);
+  const middle = limitsFor(512 * 2 ** 20);
   for (const name of Object.keys(usual) as (keyof typeof usual)[]) {
     assert.equal(usual[name], limits[name], name);
-    assert.ok(small[name] <= usual[name] && usual[name] <= large[name], name);
+    assert.ok(small[name] <= middle[name] && middle[name] <= usual[name], name);
   }
+  assert.deepEqual({ ...limitsFor(4e9), processBytesMax: 0 }, { ...usual, processBytesMax: 0 });
 });
 
 test('a bound of memory that is raised raises the sum, or is within one that does', () => {

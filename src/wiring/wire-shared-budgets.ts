@@ -21,7 +21,7 @@ export interface SharedBudgets {
 }
 
 export function wireSharedBudgets(parts: {
-  readonly config: Pick<Config, 'tlsCert'>;
+  readonly config: Pick<Config, 'tlsCert' | 'memoryBytesMax'>;
   readonly callers: Callers;
   readonly clock: Clock;
   readonly log: Log;
@@ -31,7 +31,7 @@ export function wireSharedBudgets(parts: {
     aloneMax: limits.passingBytesMax,
     reserve: limits.passingBytesReserve,
   });
-  const room = { descriptorsMax: descriptorsMax(), memory: memoryForConnections(), isTls: config.tlsCert !== '' };
+  const room = { descriptorsMax: descriptorsMax(), memory: memoryForConnections(config), isTls: config.tlsCert !== '' };
   return {
     passing,
     byteBudget: new ByteBudget({ callers, clock, passing }),
@@ -39,8 +39,9 @@ export function wireSharedBudgets(parts: {
   };
 }
 
-/** The memory of which connections may take a share: the ceiling of the process, or less where there is less. */
-function memoryForConnections(): ConnectionCapacity['memory'] {
+/** The memory of which connections may take a share: the ceiling where one is set, else that of the machine or container. */
+function memoryForConnections({ memoryBytesMax }: Pick<Config, 'memoryBytesMax'>): ConnectionCapacity['memory'] {
   const memory = machineMemory();
-  return memory.bytes < limits.processBytesMax ? memory : { bytes: limits.processBytesMax, of: 'setting' };
+  if (memoryBytesMax === undefined || memory.bytes < memoryBytesMax) return memory;
+  return { bytes: memoryBytesMax, of: 'setting' };
 }

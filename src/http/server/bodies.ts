@@ -89,7 +89,10 @@ export function registerBodyParsers(app: FastifyInstance, byteBudget: ByteBudget
  * Parses JSON bodies into readings, usual ones straight from their bytes.
  * @param detectsRepeats whether arrays whose items all have a timestamp are hashed, while their bytes are here.
  */
-export function registerReadingParser(app: FastifyInstance, { detectsRepeats }: { detectsRepeats: boolean }): void {
+export function registerReadingParser(
+  app: FastifyInstance,
+  { detectsRepeats }: { detectsRepeats: () => boolean },
+): void {
   app.removeContentTypeParser('application/json');
   addJsonParser(app, (body, request) => {
     const plain = parsePlainReading(body, 0, body.length);
@@ -97,7 +100,7 @@ export function registerReadingParser(app: FastifyInstance, { detectsRepeats }: 
     const many = parsePlainReadings(body);
     const json = many === undefined ? parseExactJsonText(body, limits.nestingLevelsMax) : undefined;
     const readings = many ?? parseReadings(json);
-    const mayBeRepeat = detectsRepeats && request.headers['idempotency-key'] === undefined;
+    const mayBeRepeat = detectsRepeats() && request.headers['idempotency-key'] === undefined;
     if (mayBeRepeat && (many !== undefined || Array.isArray(json)) && isTimed(readings)) {
       request.repeatHash = hash('sha256', body, 'base64');
     }

@@ -25,7 +25,7 @@ export function registerDatapoints(app: TypedApp, services: Services): void {
   const { ingest } = services;
 
   app.register((pushing, _options, done) => {
-    registerReadingParser(pushing, ingest);
+    registerReadingParser(pushing, { detectsRepeats: () => ingest.detectsRepeats });
     for (const endpoint of endpoints) registerPush(pushing.withTypeProvider<TypeBoxTypeProvider>(), endpoint, ingest);
     done();
   });
