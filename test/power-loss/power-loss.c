@@ -31,11 +31,11 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { DESCRIPTORS_MAX = 65536, FILES_MAX = 4096, FOLDER = -1, CHANGED = 1, COVERED = 2 };
+enum { DESCRIPTORS_MAX = 65536, FILES_MAX = 4096, FOLDER = -1, CHANGED = 1, COVERED = 2, CUT = 3 };
 
 /** Read by power-cut.ts: eight-byte numbers in the order of the machine. */
 struct change {
-  uint64_t kind;       // CHANGED, or COVERED: all before position `offset` of this file has reached the disk
+  uint64_t kind;       // CHANGED, CUT (made shorter), or COVERED: all before position `offset` of this file has reached the disk
   uint64_t time_ns;    // of one clock for all files
   uint64_t offset;     // the bytes changed
   uint64_t length;
@@ -162,10 +162,10 @@ static void note(struct file *file, struct change change, const void *before) {
   if (syscall(SYS_writev, file->undo, parts, 2) != whole) die("cannot write to the journal");
 }
 
-static void note_change(struct file *file, uint64_t offset, uint64_t length) {
+static void note_change(struct file *file, uint64_t kind, uint64_t offset, uint64_t length) {
   static char *before;
   static size_t before_max;
-  struct change change = {.kind = CHANGED, .offset = offset, .length = length, .size = size_of(file->content)};
+  struct change change = {.kind = kind, .offset = offset, .length = length, .size = size_of(file->content)};
   uint64_t end = offset + length < change.size ? offset + length : change.size;
   change.saved = end > offset ? end - offset : 0;
   if (change.saved > before_max) {
@@ -178,7 +178,7 @@ static void note_change(struct file *file, uint64_t offset, uint64_t length) {
 
 static void note_cut(struct file *file, uint64_t size) {
   uint64_t now = size_of(file->content), left = size < now ? size : now;
-  note_change(file, left, now - left);
+  note_change(file, size < now ? CUT : CHANGED, left, now - left);
 }
 
 static void note_name(const char *what, ino_t inode, const char *path, const char *to) {
@@ -239,7 +239,7 @@ int close(int fd) {
   struct file *file = file_of(fd);               \
   if (file == NULL) return call;                 \
   take_turn();                                   \
-  note_change(file, offset, length);             \
+  note_change(file, CHANGED, offset, length);    \
   ssize_t written = call;                        \
   end_turn();                                    \
   return written;

@@ -104,6 +104,22 @@ suite('a disk that loses power', { skip: withoutPowerCuts, timeout: 1_800_000 },
     assert.ok(torn > 0, 'no write was torn');
   });
 
+  test('a shortening is lost as a whole, with what came behind it, or not at all', async () => {
+    const left = new Set<string>();
+    for (let seed = 0; seed < 24; seed++) {
+      const { folder, disk } = makeDisk();
+      const fill = "write('old', 'a'.repeat(4096)); sync('old')";
+      const cut = "once(f('old'), 'r+', (fd) => { fs.ftruncateSync(fd, 0); fs.writeSync(fd, 'b'.repeat(512), 0); })";
+      await runUntilKilled(disk, folder, `${fill}; ${cut}`);
+      disk.cut(new SeededRandom(seed), { kind: 'sectors', keptPercent: 50, sectorBytes });
+      left.add(
+        readFileSync(join(folder, 'old'), 'latin1').replaceAll(/(.)\1*/gs, (run, [byte]) => `${byte}${run.length}`),
+      );
+    }
+    // Zeros: the file has become longer again, but what was written to it is lost.
+    assert.deepEqual([...left].sort(), ['', '\u0000512', 'a4096', 'b512']);
+  });
+
   test('a service that waits for the disk loses nothing that it acknowledged', async () => {
     const { disk, ledger, folder } = await pushUntilKilled();
     disk.cut(new SeededRandom(), all);

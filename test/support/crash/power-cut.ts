@@ -47,6 +47,8 @@ export interface PowerCut {
 
 interface Change {
   readonly timeNs: bigint;
+  /** The file was made shorter: all from `offset` on went. */
+  readonly isCut: boolean;
   readonly offset: number;
   readonly length: number;
   /** Of the file before the change. */
@@ -67,6 +69,7 @@ type Fate = (change: Change, sector: number) => boolean;
 
 const headBytes = 48;
 const changed = 1;
+const cut = 3;
 
 export function chooseLoss(random: SeededRandom): Loss {
   const kind = (['all', 'late', 'writes', 'sectors', 'sectors'] as const)[random.between(0, 5)];
@@ -100,9 +103,10 @@ function findPending(path: string): Change[] {
     const [kind, offset, length, size, saved] = [read(0), read(2), read(3), read(4), read(5)];
     const start = position + headBytes;
     if (start + saved > bytes.length) break;
-    if (kind === changed) {
+    if (kind === changed || kind === cut) {
       const before = bytes.subarray(start, start + saved);
-      changes.push({ timeNs: bytes.readBigUInt64LE(position + 8), offset, length, size, before, position });
+      const timeNs = bytes.readBigUInt64LE(position + 8);
+      changes.push({ timeNs, isCut: kind === cut, offset, length, size, before, position });
     } else changes = changes.filter((change) => change.position >= offset);
     position = start + saved;
   }
@@ -131,8 +135,9 @@ function takeBackChanges(options: {
   readonly fate: Fate;
   readonly sectorBytes: number;
 }): readonly [sectors: number, lost: number] {
-  const { path, changes, fate, sectorBytes } = options;
+  const { path, changes, sectorBytes } = options;
   if (changes.length === 0) return [0, 0];
+  const fate = withWholeCuts(options);
   const file = openSync(path, 'r+');
   const size = changes[changes.findLastIndex((change) => fate(change, -1)) + 1]?.size ?? fstatSync(file).size;
   const sectors = Map.groupBy(
@@ -149,6 +154,31 @@ function takeBackChanges(options: {
   ftruncateSync(file, size);
   closeSync(file);
   return [sectors.size, lost];
+}
+
+/**
+ * A shortening is a change of the file's form, which file systems with a journal make as a whole and in order: it is lost
+ * as a whole, and then everything that came behind its end later was never part of the file.
+ */
+function withWholeCuts(options: {
+  readonly changes: readonly Change[];
+  readonly fate: Fate;
+  readonly sectorBytes: number;
+}): Fate {
+  const { changes, fate, sectorBytes } = options;
+  /** For each change, from where on it is lost; none of it: infinity. */
+  const lostFrom = new Map<Change, number>();
+  let from = Number.POSITIVE_INFINITY;
+  for (const change of changes) {
+    if (change.isCut && (from < Number.POSITIVE_INFINITY || !fate(change, -1))) from = Math.min(from, change.offset);
+    lostFrom.set(change, from);
+  }
+  return (change, sector) => {
+    const lost = lostFrom.get(change) ?? Number.POSITIVE_INFINITY;
+    const end = sector < 0 ? Number.POSITIVE_INFINITY : (sector + 1) * sectorBytes;
+    if (lost < end) return false;
+    return change.isCut || fate(change, sector);
+  };
 }
 
 function sectorsOf({ offset, length }: Change, sectorBytes: number): number[] {
