@@ -2,9 +2,9 @@
 // the damage is reported, and start, sealing, reads and rules of all others go on.
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
-import { query, tamper } from '../support/database.ts';
-import { call, type Dundun, makeDevice, readValues, runVerb, startDundun, withLimits } from '../support/process.ts';
-import { until } from '../support/until.ts';
+import { query, tamper } from '../../support/database.ts';
+import { call, type Dundun, makeDevice, readValues, runVerb, startDundun, withLimits } from '../../support/process.ts';
+import { until } from '../../support/until.ts';
 
 const never = { sealRowsMin: 1e6, sealQuietRowsMin: 1e6 };
 const always = { sealRowsMin: 1, sealQuietRowsMin: 1, sealQuietMs: 50 };

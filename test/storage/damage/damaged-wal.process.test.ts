@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { cpSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { before, suite, test } from 'node:test';
-import { SeededRandom } from '../support/dice.ts';
+import { SeededRandom } from '../../support/dice.ts';
 import {
   call,
   Dundun,
@@ -14,9 +14,9 @@ import {
   readValues,
   runVerb,
   startDundun,
-} from '../support/process.ts';
-import { until } from '../support/until.ts';
-import { cutBehind, flipBit, frameOffset, framesOf, overwrite, walPath } from '../support/wal.ts';
+} from '../../support/process.ts';
+import { until } from '../../support/until.ts';
+import { cutBehind, flipBit, frameOffset, framesOf, overwrite, walPath } from '../../support/wal.ts';
 
 const isLong = process.env['DUNDUN_TEST_LONG'] === '1';
 const pushes = 40;

@@ -5,13 +5,13 @@ import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
-import { databaseFile } from '../../src/engines/embedded/database/connection.ts';
-import { Ledger } from '../support/crash/ledger.ts';
-import { push } from '../support/crash/pushers.ts';
-import { query, tamper } from '../support/database.ts';
-import { Publisher } from '../support/mqtt/mqtt-publisher.ts';
-import { call, type Dundun, figuresOf, makeDevice, startDundun, withLimits } from '../support/process.ts';
-import { until } from '../support/until.ts';
+import { databaseFile } from '../../../src/engines/embedded/database/connection.ts';
+import { Ledger } from '../../support/crash/ledger.ts';
+import { push } from '../../support/crash/pushers.ts';
+import { query, tamper } from '../../support/database.ts';
+import { Publisher } from '../../support/mqtt/mqtt-publisher.ts';
+import { call, type Dundun, figuresOf, makeDevice, startDundun, withLimits } from '../../support/process.ts';
+import { until } from '../../support/until.ts';
 
 const limits = {
   ...{ sealRowsMin: 500, sealRowsMax: 500, sealRetryMs: 100, headRowsMax: 2_000 },

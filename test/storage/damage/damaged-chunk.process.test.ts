@@ -2,7 +2,7 @@
 // left out until an operator says so.
 import assert from 'node:assert/strict';
 import { before, suite, test } from 'node:test';
-import { query, tamper } from '../support/database.ts';
+import { query, tamper } from '../../support/database.ts';
 import {
   call,
   type Dundun,
@@ -12,8 +12,8 @@ import {
   runVerb,
   startDundun,
   withLimits,
-} from '../support/process.ts';
-import { until } from '../support/until.ts';
+} from '../../support/process.ts';
+import { until } from '../../support/until.ts';
 
 const limits = {
   sealRowsMin: 1,
