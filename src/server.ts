@@ -207,7 +207,7 @@ export async function startServer(config: Config, overrides: ServerOverrides = {
   }
 }
 
-/** Says where the ceiling of the memory is not the default's, or more than there is. */
+/** Logs when the memory ceiling is larger than what the machine or container has for it, or smaller than the default. */
 function logMemoryCeiling({ bytes, of, availableBytes }: MemoryCeiling, log: Log): void {
   const fields = { memoryBytesMax: bytes, availableBytes: Math.floor(availableBytes), of };
   if (bytes > availableBytes)
@@ -272,11 +272,11 @@ function onStorageFailure({
   readonly log: Log;
 }): void {
   if (!fatal) {
-    log.error({ err: error }, 'background maintenance of the store failed; it is tried again');
+    log.error({ err: error }, 'background maintenance of the storage failed; it is tried again');
     return;
   }
   // Without its writer the service can store nothing, so it ends, and its supervisor restarts it.
-  log.fatal({ err: error }, 'the writer thread of the store has ended');
+  log.fatal({ err: error }, 'the writer thread of the storage has ended');
   process.exitCode = 1;
   process.kill(process.pid, 'SIGTERM');
 }

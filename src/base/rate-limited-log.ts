@@ -68,7 +68,7 @@ export class RateLimitedLog implements Log {
     this.#sink.info(fields, message);
   }
 
-  /** Writes the counts that are left. What is logged later, by whoever closes last, is written without a bound. */
+  /** Writes the remaining counts. Lines logged after this call are not bounded. */
   close(): void {
     this.#isClosed = true;
     this.#report(() => true);

@@ -10,7 +10,7 @@ import { type ImportAnswer, printRefused, printSummary, printUnderstood } from '
 import { fail } from './read-config.ts';
 import { Transfer } from './transfer.ts';
 
-export interface ImportOptions extends ServiceOptions {
+export interface FileImportOptions extends ServiceOptions {
   readonly device?: string;
   readonly sensor?: string;
   readonly map?: readonly string[];
@@ -36,7 +36,7 @@ const types: Readonly<Record<string, string>> = {
   json: 'application/json',
 };
 
-export async function importFile(file: string, options: ImportOptions): Promise<void> {
+export async function importFile(file: string, options: FileImportOptions): Promise<void> {
   try {
     const total = await bringIn(file, options);
     process.exitCode = total.stopped !== undefined || total.problems.length > 0 ? 2 : Number(total.refused_count > 0);
@@ -45,7 +45,7 @@ export async function importFile(file: string, options: ImportOptions): Promise<
   }
 }
 
-async function bringIn(file: string, options: ImportOptions): Promise<ImportAnswer> {
+async function bringIn(file: string, options: FileImportOptions): Promise<ImportAnswer> {
   const kind = kindOf(file, options);
   const { stream, bytesAll } = openFile(file);
   if (kind === 'json' && (bytesAll ?? 0) > limits.importArrayBytesMax) {
@@ -84,7 +84,7 @@ async function bringIn(file: string, options: ImportOptions): Promise<ImportAnsw
   return total;
 }
 
-function kindOf(file: string, { format }: ImportOptions): string {
+function kindOf(file: string, { format }: FileImportOptions): string {
   const kind = format ?? (/\.(ndjson|jsonl)$/i.test(file) ? 'ndjson' : /\.json$/i.test(file) ? 'json' : 'csv');
   if (types[kind] === undefined) throw new Error(`--format is csv, ndjson or json, not ${kind}.`);
   return kind;
@@ -133,7 +133,7 @@ const delimiterWords: Readonly<Record<string, string>> = { ',': 'comma', ';': 's
 const decimalWords: Readonly<Record<string, string>> = { ',': 'comma', '.': 'point' };
 
 /** The options as query parameters of the API. */
-function queryOf(options: ImportOptions): Record<string, string> {
+function queryOf(options: FileImportOptions): Record<string, string> {
   const { delimiter, decimal, header } = options;
   const query = {
     device: options.device,

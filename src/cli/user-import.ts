@@ -14,7 +14,7 @@ interface UserImportOutcome {
   readonly note: string;
 }
 
-export interface ImportOptions {
+export interface UserImportOptions {
   readonly users: Users;
   readonly dryRun: boolean;
   readonly print: (line: string) => void;
@@ -24,7 +24,7 @@ export interface ImportOptions {
  * Imports the users of a file; returns how many were refused.
  * @throws Error when the file is not a list of users.
  */
-export async function importUsers(file: string, { users, dryRun, print }: ImportOptions): Promise<number> {
+export async function importUsers(file: string, { users, dryRun, print }: UserImportOptions): Promise<number> {
   const records = readRecords(file);
   const counts = { made: 0, 'there already': 0, refused: 0 };
   const seen = new Set<string>();

@@ -1003,7 +1003,7 @@ export const limits = {
   hashesWaitingMax: 3_000,
   hashesWaitingReserve: 1_000,
   hashesWaitMsMax: 10_000,
-  /** Milliseconds between two looks through a full queue for those that have hung up. */
+  /** Milliseconds between two searches of a full queue for waiting requests whose connection has ended. */
   goneSweptMs: 100,
   /** Failed logins of one name from one address before they are slowed down (429). */
   loginFailuresMax: 10,

@@ -10,8 +10,8 @@ const machineShare = 0.5;
 export interface MemoryCeiling {
   readonly bytes: number;
   /**
-   * What determines it: the setting, the default, or the memory of the machine or its container, because the default is more
-   * than that.
+   * Where the ceiling comes from: the setting, the default, or the memory of the machine or container where that is too
+   * small for the default.
    */
   readonly of: 'setting' | 'default' | MachineMemory['of'];
   /** Bytes that the process may take on this machine beside others. */

@@ -38,7 +38,7 @@ export interface Services {
   readonly permissionQueries: PermissionQueries;
   readonly ingest: Ingest;
   /** The line of those who wait for room in the ingest queue. */
-  readonly writer: Pick<Writer, 'mayHaveRoom' | 'onceRoom'>;
+  readonly writer: Pick<Writer, 'mayHaveCapacity' | 'onceCapacity'>;
   readonly bulk: Bulk;
   readonly imports: Imports;
   readonly history: History;

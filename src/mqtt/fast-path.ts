@@ -88,8 +88,8 @@ export class FastPath {
         return session === undefined ? undefined : new PublishGroup(session, bytes);
       },
       add: (group, frame) => this.#add(group, frame),
-      mayHaveRoom: (client) => parts.writer.mayHaveRoom(parts.callerOf(client)),
-      onceRoom: (client, waiting) => this.#onceRoom(client, waiting),
+      mayHaveCapacity: (client) => parts.writer.mayHaveCapacity(parts.callerOf(client)),
+      onceCapacity: (client, waiting) => this.#onceCapacity(client, waiting),
       submit: (client, group) => this.#submit(client as unknown as AedesConnection, group),
     });
   }
@@ -163,7 +163,7 @@ export class FastPath {
   }
 
   /** Has a connection wait in line, in which the server's lack of room must not count as its silence. */
-  #onceRoom(
+  #onceCapacity(
     client: Client,
     { wasResumed, resume }: { readonly wasResumed: boolean; readonly resume: () => void },
   ): void {
@@ -174,7 +174,7 @@ export class FastPath {
       leaveLine();
       this.#waiting.delete(connection);
     };
-    const leaveLine = this.#parts.writer.onceRoom(this.#parts.callerOf(client), {
+    const leaveLine = this.#parts.writer.onceCapacity(this.#parts.callerOf(client), {
       wasResumed,
       resume: () => {
         conn.removeListener('close', end);

@@ -133,7 +133,7 @@ export class MqttServer {
       passing: parts.passing,
       sessionOf: (client) => this.sessions.of(client),
       onSlow: (session) => this.#onSlow(session),
-      onHeld: () => this.#delivery.lookForRoom(),
+      onHeld: () => this.#delivery.lookForCapacity(),
     });
     this.#listeners = new Listeners({ ...parts, accept: (socket, address) => this.#accept(socket, address) });
     this.#delivery = new Delivery({
@@ -141,7 +141,7 @@ export class MqttServer {
       directory: parts.directory,
       bounds: limits,
       unreadBytes: () => this.#unread.bytes,
-      onRoom: () => parts.writer.capacityReturned(),
+      onCapacity: () => parts.writer.capacityReturned(),
     });
   }
 

@@ -47,11 +47,14 @@ export interface PacketReaderParts<G> {
   /** Adds a packet to the group; false when it is no usual publish. */
   readonly add: (group: G, frame: PacketFrame) => boolean;
   /** Whether usual publishes of the client may find room in the ingest queue. Asked before any object is made of them. */
-  readonly mayHaveRoom: (client: Client) => boolean;
+  readonly mayHaveCapacity: (client: Client) => boolean;
   /**
    * Calls `resume` when they may. `wasResumed`: the client was resumed and nothing of it found room.
    */
-  readonly onceRoom: (client: Client, waiting: { readonly wasResumed: boolean; readonly resume: () => void }) => void;
+  readonly onceCapacity: (
+    client: Client,
+    waiting: { readonly wasResumed: boolean; readonly resume: () => void },
+  ) => void;
   /** Takes a group. `busy`: there is no room for it, and nothing of it was taken. */
   readonly submit: (client: Client, group: G) => 'busy' | undefined;
 }
@@ -70,7 +73,7 @@ interface Source {
   /** Whether it waited for room, and nothing of it was taken since. */
   wasResumed: boolean;
   /** Whether its first publish found room and waits for its turn of the event loop: it does not wait for room again. */
-  hadRoom: boolean;
+  hadCapacity: boolean;
 }
 
 export class PacketReader<G extends { readonly pushes: readonly unknown[] }> {
@@ -103,7 +106,7 @@ export class PacketReader<G extends { readonly pushes: readonly unknown[] }> {
       rest: undefined,
       groupMax: Number.POSITIVE_INFINITY,
       wasResumed: false,
-      hadRoom: false,
+      hadCapacity: false,
     };
     this.#sources.set(client, source);
     // This must not be entered again while it runs. The broker does read on as soon as it has finished a packet, but
@@ -189,7 +192,7 @@ export class PacketReader<G extends { readonly pushes: readonly unknown[] }> {
     const end = this.#fill(source, { group, bytes, from: at });
     if (end > at) {
       if (this.#submit(source, group) !== 'busy') return end;
-      this.#waitForRoom(source, bytes.subarray(at));
+      this.#waitForCapacity(source, bytes.subarray(at));
       return undefined;
     }
     const frame = this.#frame;
@@ -201,13 +204,13 @@ export class PacketReader<G extends { readonly pushes: readonly unknown[] }> {
     }
     const packetEnd = frame.end;
     const { isPublish } = frame;
-    if (isPublish && !source.hadRoom && !this.#parts.mayHaveRoom(client)) {
-      this.#waitForRoom(source, bytes.subarray(at));
+    if (isPublish && !source.hadCapacity && !this.#parts.mayHaveCapacity(client)) {
+      this.#waitForCapacity(source, bytes.subarray(at));
       return undefined;
     }
     const isTaken = this.#handOver(source, bytes.subarray(at), packetEnd - at);
     if (isPublish) {
-      source.hadRoom = !isTaken;
+      source.hadCapacity = !isTaken;
       if (isTaken) source.wasResumed = false;
     }
     return isTaken && !connection.closed ? packetEnd : undefined;
@@ -221,7 +224,7 @@ export class PacketReader<G extends { readonly pushes: readonly unknown[] }> {
     { client, groupMax }: Source,
     { group, bytes, from }: { readonly group: G; readonly bytes: Buffer; readonly from: number },
   ): number {
-    if (!this.#parts.mayHaveRoom(client)) return from;
+    if (!this.#parts.mayHaveCapacity(client)) return from;
     const frame = this.#frame;
     let at = from;
     for (let taken = 0; taken < groupMax && at < bytes.length; taken += 1) {
@@ -251,13 +254,13 @@ export class PacketReader<G extends { readonly pushes: readonly unknown[] }> {
    * it until there may be, so that what waits costs its bytes alone (I4). Packets that the broker has go first: they may
    * wait for room too, and must not be overtaken (I3).
    */
-  #waitForRoom(source: Source, bytes: Buffer): void {
+  #waitForCapacity(source: Source, bytes: Buffer): void {
     const { client, connection, wasResumed } = source;
     holdReading(client);
     connection.conn.unshift(bytes);
     source.wasResumed = true;
     const resume = () => readOn(client);
-    onceDone(client, () => this.#parts.onceRoom(client, { wasResumed, resume }));
+    onceDone(client, () => this.#parts.onceCapacity(client, { wasResumed, resume }));
   }
 
   /**

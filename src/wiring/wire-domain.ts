@@ -110,7 +110,8 @@ export async function wireDomain(parts: {
   const directory = new DeviceDirectory({
     store: stores.devices,
     bytesMax: limits.directoryBytesMax,
-    // It shares the outcome of what it waited with: where the disk is full, that is a refusal, which is as final.
+    // This empty append fails together with the pushes before it (such as when the disk is full). They are settled then
+    // too: none was stored.
     pushesSettled: () => writer.append({ pushes: [] }).catch(() => {}),
     coordination,
   });

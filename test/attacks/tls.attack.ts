@@ -82,7 +82,7 @@ export const attacks: readonly Attack[] = [
   {
     name: 'makes handshakes of TLS and asks for new ones within them, while certificates are read anew',
     against: 'computing',
-    metBy: 'Node.js bounds renegotiation; a certificate is read beside what is open (wiring/certificates.ts)',
+    metBy: 'Node.js bounds renegotiation; a certificate is read beside what is open (base/network/certificates.ts)',
     settings: changing.settings,
     run: async (target) => {
       const change = (async () => {

@@ -1709,6 +1709,14 @@ export interface components {
             username: string;
             reason: string;
         };
+        DryRunFiring: {
+            timestamp: string;
+            kind: "fires" | "recovers";
+            device_id: string;
+            sensor_id: string;
+            message?: string;
+            actuation?: unknown;
+        };
         ExplainedScope: {
             scope: string;
             held: boolean;
@@ -2015,7 +2023,7 @@ export interface components {
             date_to?: string;
         };
         NotificationTestReport: {
-            firings: components["schemas"]["RehearsedFiring"][];
+            firings: components["schemas"]["DryRunFiring"][];
             datapoints: number;
             complete: boolean;
         };
@@ -2148,14 +2156,6 @@ export interface components {
         RefusedLine: {
             line: number;
             detail: string;
-        };
-        RehearsedFiring: {
-            timestamp: string;
-            kind: "fires" | "recovers";
-            device_id: string;
-            sensor_id: string;
-            message?: string;
-            actuation?: unknown;
         };
         Sensor: {
             id: string;

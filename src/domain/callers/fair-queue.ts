@@ -73,7 +73,8 @@ export class FairQueue {
 
   #takePlace(caller: Caller): boolean {
     if (this.#share.take(caller, 1)) return true;
-    // Not for each that comes: who brings many that are refused would have all places examined for each of them.
+    // At most once in goneSweptMs: otherwise a caller with many refused requests would have the whole queue searched for
+    // each of them.
     const nowMs = performance.now();
     if (nowMs - this.#sweptAtMs < limits.goneSweptMs) return false;
     this.#sweptAtMs = nowMs;
@@ -83,7 +84,7 @@ export class FairQueue {
     return this.#share.take(caller, 1);
   }
 
-  /** Turns work away that waits. */
+  /** Removes waiting work from the queue and refuses it. */
   #drop(caller: Caller, waiting: QueuedWork): void {
     const ofCaller = this.#waiting.get(caller);
     const index = ofCaller?.indexOf(waiting) ?? -1;

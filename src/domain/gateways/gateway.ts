@@ -19,15 +19,15 @@ export interface GatewayDraft extends Omit<GatewayFields, 'visibility'> {
   readonly visibility?: Visibility;
 }
 
-/** Calls of one origin that were refused without one in between that was not. */
+/** Consecutive refused calls of one origin; a call that is accepted ends the row. */
 export interface RefusedCallsSummary {
   readonly username: string;
-  /** How many, those that were slowed down (429) among them. */
+  /** Number of refused calls, including those answered with 429. */
   readonly times: number;
   /** When the first of them came, and the last, in milliseconds since 1970 UTC. */
   readonly sinceMs: number;
   readonly lastMs: number;
-  /** Why the last one was refused that was judged. */
+  /** Detail of the last 403; a login that is slowed down does not change it. */
   readonly reason: string;
 }
 

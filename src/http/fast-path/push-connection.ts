@@ -37,7 +37,7 @@ export interface PushHandler {
   /** Stores them, all or none. `busy`: there is no room for them, nothing of them was taken, and `done` is not called. */
   store(group: PushGroup, done: AppendCallback): 'busy' | undefined;
   /** Whether pushes of the caller may find room. Asked before anything is made of them. */
-  mayHaveRoom(caller: Caller): boolean;
+  mayHaveCapacity(caller: Caller): boolean;
   /** Has a connection wait for room: it is called with `goOn`, or with `giveUp` where that takes too long. */
   wait(connection: PushConnection, caller: Caller): void;
   /** The answers to stored pushes. */
@@ -204,7 +204,7 @@ export class PushConnection {
 
   #store(group: PushGroup, bytes: Buffer, end: number): void {
     const caller = group.caller as Caller;
-    if (!this.#handler.mayHaveRoom(caller)) {
+    if (!this.#handler.mayHaveCapacity(caller)) {
       this.#wait(bytes, caller);
       return;
     }

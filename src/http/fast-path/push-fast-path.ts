@@ -25,7 +25,7 @@ import { HeaderCache, type RequestHead, type RequestHeaders, readHead } from './
 
 export interface PushFastPathParts {
   readonly ingest: Ingest;
-  readonly writer: Pick<Writer, 'mayHaveRoom' | 'onceRoom'>;
+  readonly writer: Pick<Writer, 'mayHaveCapacity' | 'onceCapacity'>;
   readonly authentication: Authentication;
   readonly refusedCalls: Pick<RefusedCalls, 'isEmpty' | 'acceptedPush'>;
   readonly securityHeaders: SecurityHeaders;
@@ -136,8 +136,8 @@ export class PushFastPath implements PushHandler {
     return isRefused ? 'busy' : undefined;
   }
 
-  mayHaveRoom(caller: Caller): boolean {
-    return this.#parts.writer.mayHaveRoom(caller);
+  mayHaveCapacity(caller: Caller): boolean {
+    return this.#parts.writer.mayHaveCapacity(caller);
   }
 
   wait(connection: PushConnection, caller: Caller): void {
@@ -147,11 +147,11 @@ export class PushFastPath implements PushHandler {
       this.#waiting.delete(connection);
       connection.goOn();
     };
-    this.#waiting.set(connection, this.#parts.writer.onceRoom(caller, { wasResumed, resume }));
+    this.#waiting.set(connection, this.#parts.writer.onceCapacity(caller, { wasResumed, resume }));
     this.#looks ??= setInterval(() => this.#giveUpOld(limits.pushWaitMsMax), limits.pushWaitLookMs).unref();
   }
 
-  /** Refuses pushes that have waited so long, milliseconds: their clients are about to give up themselves. */
+  /** Refuses pushes that have waited `waitedMs` or longer: their clients are about to give up. */
   #giveUpOld(waitedMs: number): void {
     const sinceMs = performance.now() - waitedMs;
     for (const [connection, leave] of this.#waiting) {

@@ -17,7 +17,7 @@ export type Role = RoleWord | SensorRole;
 
 export interface Column {
   /** From 1. */
-  readonly place: number;
+  readonly number: number;
   /** From the header line, or the key; undefined where there is none. */
   readonly name: string | undefined;
   readonly role: Role;
@@ -110,7 +110,10 @@ export class ColumnGuesses {
     this.#knownFor = sensorsByName(knownSensors);
   }
 
-  /** The id of a column whose own id another column has. @param column from 0. */
+  /**
+   * A unique id for a column whose id is taken by another: `<own>-<number>`, counted from 1.
+   * @param column index from 0.
+   */
   numberedId(own: string, column: number): string {
     const known = this.#numbered[column];
     if (known?.own === own) return known.id;
@@ -164,7 +167,7 @@ export function readColumns(names: readonly (string | undefined)[], guessing: Co
       taken.add(sensor);
       return { device: undefined, sensor };
     };
-    return { place: n + 1, name, role: mapped[n] ?? role(), unit };
+    return { number: n + 1, name, role: mapped[n] ?? role(), unit };
   });
 }
 
@@ -181,10 +184,10 @@ function mappedRoles(mapping: Mapping, names: readonly (string | undefined)[]): 
 
 /** @throws Refusal `malformed` where the mapping names a missing column. */
 export function assertMapped(mapping: Mapping, columns: readonly Column[]): void {
-  const names = new Set(columns.flatMap(({ name, place }) => [String(place), name?.trim()]));
+  const names = new Set(columns.flatMap(({ name, number }) => [String(number), name?.trim()]));
   for (const name of mapping.keys()) {
     if (names.has(name)) continue;
-    const there = columns.map((column) => column.name ?? String(column.place)).slice(0, 20).join(', '); // biome-ignore format: one line
+    const there = columns.map((column) => column.name ?? String(column.number)).slice(0, 20).join(', '); // biome-ignore format: one line
     const detail = `names ${JSON.stringify(name.slice(0, 60))}, which is no column; there are ${there.slice(0, 600)}`;
     throw new Refusal('malformed', `columns ${detail}.`, { faults: [{ pointer: '/columns', detail }] });
   }

@@ -154,11 +154,11 @@ function toFileRecord({ plan, report }: FileImportResult, { timezone }: ImportQu
     header: dialect?.hasHeader,
     timezone,
     columns: plan.columns().map((column) => ({
-      column: column.place,
+      column: column.number,
       name: column.name,
       role: roleText(column.role),
       unit: column.unit,
-      ...report.countOf(column.place),
+      ...report.countOf(column.number),
       examples: plan.examplesOf(column),
     })),
   };

@@ -72,7 +72,7 @@ export function makePlan(query: ImportQuery, file: ImportFile): ImportPlan {
     rows: table.rows,
     dialect: table.dialect,
     columns: remembering(columns, table.names, columnsNow),
-    examplesOf: ({ place }) => table.examples.slice(0, 3).map((cells) => textOf(cells[place - 1])),
+    examplesOf: ({ number }) => table.examples.slice(0, 3).map((cells) => textOf(cells[number - 1])),
     timeFormat: format,
     times: localTimes(query),
     values,
@@ -132,7 +132,7 @@ function timesAmong(columns: readonly Column[], examples: ImportTable['examples'
   const places = ['timestamp', 'date', 'time'].flatMap((role) => columns.filter((column) => column.role === role));
   if (places.length === 0) return [];
   return examples
-    .map((cells) => places.map(({ place }) => textOf(cells[place - 1])).join(' ').trim()) // biome-ignore format: one line
+    .map((cells) => places.map(({ number }) => textOf(cells[number - 1])).join(' ').trim()) // biome-ignore format: one line
     .filter((text) => /\d/.test(text));
 }
 

@@ -61,8 +61,8 @@ export class LineReader {
     if (columns === this.#columns) return;
     this.#columns = columns;
     this.#places = new Map();
-    for (const { role, place } of columns) {
-      if (typeof role === 'string' && !this.#places.has(role)) this.#places.set(role, place - 1);
+    for (const { role, number } of columns) {
+      if (typeof role === 'string' && !this.#places.has(role)) this.#places.set(role, number - 1);
     }
     this.#sensors = columns.filter(({ role }) => typeof role !== 'string') as never;
   }
@@ -86,7 +86,7 @@ export class LineReader {
       // Without a valid time the whole row is refused.
       origin ??= this.#headOf(row, '');
       const { device = origin.device, sensor } = column.role;
-      const words = { column: column.place, name: column.name, unit: column.unit };
+      const words = { column: column.number, name: column.name, unit: column.unit };
       const at = { ...origin, device };
       const line = this.#unlessRefused(row, column, () => this.#toLine(row, at, { sensor, value, ...words }));
       if (line !== undefined) lines.push(line);
@@ -94,12 +94,12 @@ export class LineReader {
     return lines;
   }
 
-  #unlessRefused<T>({ line }: Row, { place }: Column, read: () => T): T | undefined {
+  #unlessRefused<T>({ line }: Row, { number }: Column, read: () => T): T | undefined {
     try {
       return read();
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
-      this.#report.refuse({ line, column: place, detail: error.message });
+      this.#report.refuse({ line, column: number, detail: error.message });
       return undefined;
     }
   }
@@ -149,11 +149,11 @@ export class LineReader {
 
   /** The value, or undefined where there is none; JSON `null` is a value only in a value column. */
   #valueAt(row: Row, column: Column, { isNullValue }: { readonly isNullValue: boolean }): Json | undefined {
-    const cell = row.cells[column.place - 1];
+    const cell = row.cells[column.number - 1];
     const isText = this.#plan.kind === 'csv' && typeof cell === 'string';
     const json = cell === null && !isNullValue ? undefined : cell;
     const value = isText ? parseValueText(cell, this.#plan.values) : json;
-    this.#report.countValue(column.place, value);
+    this.#report.countValue(column.number, value);
     return value;
   }
 }

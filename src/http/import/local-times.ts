@@ -4,7 +4,7 @@ import { Refusal } from '../../base/refusal.ts';
 import type { TimeZone } from '../../base/time/time-zone.ts';
 import { formatTimestamp } from '../../base/time/timestamp.ts';
 import { limits } from '../../config/limits.ts';
-import type { WrittenTime } from './time-format.ts';
+import type { ParsedTime } from './time-format.ts';
 
 /** More than any zone's distance from UTC, on both sides of a change. */
 const reachMs = 26 * 3_600_000;
@@ -38,7 +38,7 @@ export class LocalTimes {
    * @param series a device or sensor, whose times ascend.
    * @throws Refusal `malformed` for a time that the clock skipped.
    */
-  toUtc({ wallMs, offsetMs }: WrittenTime, series: string): number {
+  toUtc({ wallMs, offsetMs }: ParsedTime, series: string): number {
     const utcMs = offsetMs === undefined ? this.#fromWall(wallMs, series) : wallMs - offsetMs;
     if (!(utcMs >= earliestMs && utcMs <= latestMs)) {
       throw new Refusal('malformed', 'The time is none between the years 0 and 9999.');

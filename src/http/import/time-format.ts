@@ -4,7 +4,7 @@ import { limits } from '../../config/limits.ts';
 import { parseTimePattern, type TimeFields } from './time-pattern.ts';
 
 /** A parsed time: the wall clock, and its offset from UTC where given. */
-export interface WrittenTime {
+export interface ParsedTime {
   /** The wall clock as if it were UTC, in milliseconds since 1970. */
   readonly wallMs: number;
   readonly offsetMs: number | undefined;
@@ -14,7 +14,7 @@ export interface TimeFormat {
   /** As requested: `iso`, `s`, `ms`, or the pattern. */
   readonly name: string;
   /** Undefined for a text in another format. */
-  parse(text: string): WrittenTime | undefined;
+  parse(text: string): ParsedTime | undefined;
 }
 
 /** The format of this name. @throws Refusal `malformed` for an unknown one. */
@@ -81,7 +81,7 @@ function patternFormat(name: string): TimeFormat {
 
 const months = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
 
-function toTime(written: TimeFields): WrittenTime | undefined {
+function toTime(written: TimeFields): ParsedTime | undefined {
   const { monthName } = written;
   const month = monthName === undefined ? Number(written.month) : months.indexOf(monthName.slice(0, 3).toLowerCase()) + 1; // biome-ignore format: one line
   const hour = hourOf(Number(written.hour ?? 0), written.half?.toLowerCase());

@@ -83,7 +83,7 @@ function assertUnambiguous(pieces: readonly string[]): void {
   const seen = new Map<string, string>();
   /** The last field of variable width without a delimiter after it. */
   let variable: string | undefined;
-  /** The same for each open bracket, whose content may be missing. */
+  /** For each open bracket: `variable` as it was before the bracket, whose content may be missing. */
   const before: (string | undefined)[] = [];
   for (const piece of pieces) {
     const token = tokenOf(piece);

@@ -15,6 +15,7 @@ function encode(slice: Slice, encoding: RowEncoding): Buffer {
   const writer = new RowWriter(bytes, { at: 1, encoding });
   writer.add(slice, false);
   const text = bytes.subarray(0, writer.at + 1);
-  // An answer waits for its reader: it must not hold much more than it has.
+  // The answer keeps this buffer until its reader has taken it, so a buffer of more than twice the text's size is
+  // replaced by a copy.
   return text.length * 2 < bytes.length ? Buffer.from(text) : text;
 }

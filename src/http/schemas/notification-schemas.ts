@@ -314,7 +314,7 @@ export const DryRunSchema = Type.Object(
             }),
           ),
         },
-        { title: 'RehearsedFiring', description: 'A firing or recovery that would have happened.' },
+        { title: 'DryRunFiring', description: 'A firing or recovery that would have happened.' },
       ),
       { description: `In order of time; at most ${limits.dryRunFiringsMax}.` },
     ),

@@ -15,7 +15,7 @@ interface Connection {
   readonly _parser: { prependListener(event: 'packet', listener: () => void): void };
 }
 
-interface Reading {
+interface PacketFlow {
   readonly next: (error?: Error | null) => void;
   /** How many pauses are active. */
   holds: number;
@@ -25,35 +25,35 @@ interface Reading {
   whenAccepted: (() => void) | undefined;
 }
 
-const readings = new WeakMap<Client, Reading>();
+const flows = new WeakMap<Client, PacketFlow>();
 
 /** Prepares a client from which nothing has been read yet. */
 export function watchReading(client: Client): void {
   const connection = client as unknown as Connection;
-  const reading: Reading = {
+  const flow: PacketFlow = {
     next: connection._nextBatch,
     holds: 0,
     underWay: 0,
     whenDone: [],
     whenAccepted: undefined,
   };
-  readings.set(client, reading);
+  flows.set(client, flow);
   connection._parser.prependListener('packet', () => {
-    reading.underWay += 1;
+    flow.underWay += 1;
   });
   connection._nextBatch = (error) => {
     // aedes calls it once more than there were packets: after the CONNECT.
-    reading.underWay = Math.max(0, reading.underWay - 1);
-    reading.next(error);
-    if (reading.underWay > 0) return;
-    for (const done of reading.whenDone.splice(0)) done();
+    flow.underWay = Math.max(0, flow.underWay - 1);
+    flow.next(error);
+    if (flow.underWay > 0) return;
+    for (const done of flow.whenDone.splice(0)) done();
   };
   const resume = connection.resume.bind(connection);
   connection.resume = () => {
     // Otherwise the part that has paused reading resumes it.
-    if (reading.holds === 0) resume();
-    reading.whenAccepted?.();
-    reading.whenAccepted = undefined;
+    if (flow.holds === 0) resume();
+    flow.whenAccepted?.();
+    flow.whenAccepted = undefined;
   };
 }
 
@@ -61,49 +61,49 @@ export function watchReading(client: Client): void {
  * Reads on after packets that the broker did not get, unless it is processing others; or cuts the client for an error.
  */
 export function readNext(client: Client, error?: Error): void {
-  readings.get(client)?.next(error);
+  flows.get(client)?.next(error);
 }
 
 /** Pauses reading until `readOn` has been called as often. */
 export function holdReading(client: Client): void {
-  const reading = readings.get(client);
-  if (reading === undefined) return;
-  reading.holds += 1;
+  const flow = flows.get(client);
+  if (flow === undefined) return;
+  flow.holds += 1;
   (client as unknown as Connection)._paused = true;
 }
 
 /** Whether any part has paused reading. */
 export function isReadingHeld(client: Client): boolean {
-  return (readings.get(client)?.holds ?? 0) > 0;
+  return (flows.get(client)?.holds ?? 0) > 0;
 }
 
 /** How many packets the broker is processing. */
 export function packetsUnderWay(client: Client): number {
-  return readings.get(client)?.underWay ?? 0;
+  return flows.get(client)?.underWay ?? 0;
 }
 
 /**
  * Calls `done` when the broker has finished all packets it has. The caller must have paused reading.
  */
 export function onceDone(client: Client, done: () => void): void {
-  const reading = readings.get(client);
-  if (reading === undefined || reading.underWay <= 0) done();
-  else reading.whenDone.push(done);
+  const flow = flows.get(client);
+  if (flow === undefined || flow.underWay <= 0) done();
+  else flow.whenDone.push(done);
 }
 
 /** Calls `done` when the CONNECT is answered; never where it is refused. One caller, which must have paused reading. */
 export function onceAccepted(client: Client, done: () => void): void {
-  const reading = readings.get(client);
-  if (reading !== undefined) reading.whenAccepted = done;
+  const flow = flows.get(client);
+  if (flow !== undefined) flow.whenAccepted = done;
 }
 
 /** Ends one pause. */
 export function readOn(client: Client): void {
-  const reading = readings.get(client);
-  if (reading === undefined) return;
-  reading.holds -= 1;
-  if (reading.holds > 0 || client.closed) return;
+  const flow = flows.get(client);
+  if (flow === undefined) return;
+  flow.holds -= 1;
+  if (flow.holds > 0 || client.closed) return;
   // aedes did not count finished packets while it was paused.
   Object.assign(client, { _paused: false, _parsingBatch: 0 });
-  reading.next();
+  flow.next();
 }

@@ -56,9 +56,9 @@ export class FingerprintTable {
   }
 
   /** The entry of a session's last publish under a packet id; -1 where there is none. */
-  find({ slot, place, first }: RememberedSession, packetId: number): number {
+  find({ slot, tableOffset, first }: RememberedSession, packetId: number): number {
     if (slot === 0) return -1;
-    const start = this.#startOf(place, packetId);
+    const start = this.#startOf(tableOffset, packetId);
     for (let at = start; at < start + ways; at++) {
       if (this.#slots[at] !== slot || this.#packetIds[at] !== packetId) continue;
       if (((this.#numbers[at] as number) & numberMask) >= first) return at;
@@ -96,7 +96,7 @@ export class FingerprintTable {
     if (session.slot === 0 || session.last === numberMask) this.#give(session);
     let at = this.find(session, packetId);
     if (at < 0) {
-      at = this.#placeFor(session, packetId);
+      at = this.#entryFor(session, packetId);
       if (at < 0) return at;
       if (this.#slots[at] !== 0) this.remove(at);
       this.#add(session, 1);
@@ -148,7 +148,7 @@ export class FingerprintTable {
     this.#sessions[free.slot] = session;
   }
 
-  /** Forgets the older half of the part that a session has of its user's quota. */
+  /** Keeps only a session's newest publishes: half as many as its part of the user's quota allows. */
   #cut(session: RememberedSession): void {
     const kept = Math.ceil(session.holder.sessionPart / 2);
     session.first = Math.max(session.first, session.last - kept + 1);
@@ -162,8 +162,8 @@ export class FingerprintTable {
   }
 
   /** A free entry for a publish, or the one that it replaces; -1 where it may replace none. */
-  #placeFor(session: RememberedSession, packetId: number): number {
-    const start = this.#startOf(session.place, packetId);
+  #entryFor(session: RememberedSession, packetId: number): number {
+    const start = this.#startOf(session.tableOffset, packetId);
     let found = -1;
     let owner: RememberedSession | undefined;
     for (let at = start; at < start + ways; at++) {
@@ -178,16 +178,22 @@ export class FingerprintTable {
     return owner !== undefined && mayTake(session, owner) ? found : -1;
   }
 
-  /** Whether an entry is replaced rather than another. */
+  /**
+   * True if entry `at` is replaced before entry `other`: first the user with more entries, then the session with more,
+   * then the older publish.
+   */
   #goesBefore(at: number, session: RememberedSession, other: number, owner: RememberedSession): boolean {
     if (session.holder !== owner.holder) return session.holder.count > owner.holder.count;
     if (session !== owner) return session.count > owner.count;
     return (this.#numbers[at] as number) < (this.#numbers[other] as number);
   }
 
-  /** The first of the eight entries where a publish may be. Packet ids in a row are in sets in a row, evenly. */
-  #startOf(place: number, packetId: number): number {
-    return ((place + packetId) & this.#mask) * ways;
+  /**
+   * The first of the eight entries where a publish may be. Consecutive packet ids fall into consecutive sets, so the sets
+   * fill evenly.
+   */
+  #startOf(tableOffset: number, packetId: number): number {
+    return ((tableOffset + packetId) & this.#mask) * ways;
   }
 }
 

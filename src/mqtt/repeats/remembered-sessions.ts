@@ -32,8 +32,8 @@ export class RememberedSession implements PublishSession {
   readonly holder: SessionHolder;
   readonly number: number;
   /** Where its publishes are in the table. */
-  readonly place: number;
-  /** True once it was forgotten: `current` has the one that counts. */
+  readonly tableOffset: number;
+  /** True once the session was forgotten; `current` returns the object that replaces it. */
   isDropped = false;
   /** Connections of its client: two for a moment where one takes over from another. */
   connections = 0;
@@ -42,14 +42,14 @@ export class RememberedSession implements PublishSession {
   count = 0;
   /** The number under which the table knows it; 0 while it has no entry there. */
   slot = 0;
-  /** The number of its last publish, and of the first that counts (fingerprint-table.ts). */
+  /** Numbers of its newest publish, and of the oldest that is still remembered; entries with lower numbers are free. */
   last = 0;
   first = 0;
 
   constructor(holder: SessionHolder, number: number) {
     this.holder = holder;
     this.number = number;
-    this.place = number & 0xffff_ffff;
+    this.tableOffset = number & 0xffff_ffff;
   }
 
   get user(): UserKey {

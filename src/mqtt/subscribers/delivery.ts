@@ -86,7 +86,7 @@ export interface DeliveryBounds {
 
 interface PendingPublish extends OrderedMessage {
   readonly deviceId?: string;
-  /** What it counts in the publisher's share. */
+  /** Bytes charged to the publisher's share. */
   readonly bytes: number;
   readonly message: OutgoingPublish;
   readonly resolve?: () => void;
@@ -97,11 +97,11 @@ export class Delivery implements FanOut {
   readonly #router: PublishRouter;
   readonly #directory: DeviceDirectory;
   readonly #bounds: DeliveryBounds;
-  readonly #onRoom: () => void;
+  readonly #onCapacity: () => void;
   readonly #unreadBytes: () => number;
   /** Bytes of messages taken from the feed and not sent yet, by publisher. */
   readonly #share: FairShare;
-  /** Publishers for whom `isFullFor` was true, until `onRoom` has been called. */
+  /** Publishers for whom `isFullFor` was true, until `onCapacity` has been called. */
   readonly #heldUp = new Set<Caller>();
   readonly #order: DeliveryOrder<PendingPublish>;
   /** Messages taken from the feed and not sent yet. */
@@ -119,7 +119,7 @@ export class Delivery implements FanOut {
     /** Bytes that wait for subscribers whose sockets are full: no publisher waits for these. */
     readonly unreadBytes: () => number;
     /** Called when there is room again for a publisher for whom there was none. */
-    readonly onRoom: () => void;
+    readonly onCapacity: () => void;
   }) {
     this.#router = parts.router;
     this.#directory = parts.directory;
@@ -127,7 +127,7 @@ export class Delivery implements FanOut {
     const { deliveryBytesMax, deliveryBytesReserve: reserve } = parts.bounds;
     this.#share = new FairShare('deliveryBytes', { aloneMax: deliveryBytesMax - reserve, reserve });
     this.#order = new DeliveryOrder(parts.bounds.deliveryCreditMax);
-    this.#onRoom = parts.onRoom;
+    this.#onCapacity = parts.onCapacity;
     this.#unreadBytes = parts.unreadBytes;
   }
 
@@ -164,14 +164,14 @@ export class Delivery implements FanOut {
     this.#share.release(caller, bytes);
   }
 
-  /** Calls `onRoom` if there is some room again for a publisher for whom there was none. */
-  lookForRoom(): void {
+  /** Calls `onCapacity` if there is some room again for a publisher for whom there was none. */
+  lookForCapacity(): void {
     if (this.#heldUp.size === 0) return;
     const share = this.#shareNow();
     for (const caller of this.#heldUp) {
       if (this.#share.heldBy(caller) > share * roomyPart) continue;
       this.#heldUp.clear();
-      this.#onRoom();
+      this.#onCapacity();
       return;
     }
   }
@@ -315,13 +315,13 @@ export class Delivery implements FanOut {
     const ended = () => {
       this.#messages -= 1;
       this.#share.release(caller, own);
-      this.lookForRoom();
+      this.lookForCapacity();
       this.#ended();
     };
     const routed = this.#router.route(message);
     routed.then(ended, ended);
     if (resolve !== undefined) routed.then(resolve, reject);
-    this.lookForRoom();
+    this.lookForCapacity();
   }
 
   #ended(): void {

@@ -1,14 +1,14 @@
 // The last step to a subscriber: decides whether a message may be sent to it now, in which QoS, and whether it is its
 // turn. Usual messages are encoded once for all subscribers and written together (joined-writes.ts); those that are also
-// stored for their subscriber go by way of the broker, one by one. While stored messages are replayed to a session, new ones wait, so that their order is kept (I3). Bounded: a
-// subscriber that does not keep up is cut (I4).
+// stored for their subscriber go by way of the broker, one by one. While stored messages are replayed to a session, new
+// ones wait, so that their order is kept (I3). Bounded: a subscriber that does not keep up is cut (I4).
 import type { AedesPublishPacket, Client } from 'aedes';
 import { limits } from '../../config/limits.ts';
 import type { Access, GrantFacts } from '../access.ts';
 import type { ClientSession, QoS, Sessions } from '../sessions.ts';
 import { type EncodingCount, Frames } from './frame.ts';
 import { JoinedWrites } from './joined-writes.ts';
-import type { Recipient, Recipients } from './recipients.ts';
+import type { Recipients, TopicSubscriber } from './recipients.ts';
 import type { SessionReplay } from './replay.ts';
 import type { SubscriberBacklog } from './subscriber-backlog.ts';
 
@@ -83,7 +83,7 @@ export class Forwarding {
     this.#writes.flush();
   }
 
-  #sessionOf({ client, grant }: Recipient): ClientSession | undefined {
+  #sessionOf({ client, grant }: TopicSubscriber): ClientSession | undefined {
     return grant?.session ?? (client === undefined ? undefined : this.#parts.sessions.of(client));
   }
 
@@ -96,7 +96,7 @@ export class Forwarding {
 
   /** `unread`: the subscriber's socket is full, so the message waits there until the subscriber has read. */
   #handTo(
-    recipient: Recipient,
+    recipient: TopicSubscriber,
     session: ClientSession,
     { packet, frames, facts }: { readonly packet: OutgoingPacket; readonly frames: Frames; readonly facts: GrantFacts },
   ): 'unread' | undefined {
@@ -173,7 +173,7 @@ export class Forwarding {
 
 /** The broker asks `forward` about it. */
 function deliverByBroker(
-  { deliver }: Recipient,
+  { deliver }: TopicSubscriber,
   session: ClientSession | undefined,
   packet: OutgoingPacket,
   done: () => void,

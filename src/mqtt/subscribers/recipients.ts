@@ -9,7 +9,7 @@ import type { Topic } from '../topics.ts';
 export type Deliver = (packet: AedesPublishPacket, done: () => void) => void;
 
 /** A subscriber of a topic. */
-export interface Recipient {
+export interface TopicSubscriber {
   /** Undefined for a function of the broker itself. */
   readonly client: Client | undefined;
   readonly deliver: Deliver;
@@ -19,7 +19,7 @@ export interface Recipient {
 
 export interface Recipients {
   readonly topic: Topic;
-  readonly all: readonly Recipient[];
+  readonly all: readonly TopicSubscriber[];
 }
 
 /** Estimated memory of recipients with their grants, in bytes. */

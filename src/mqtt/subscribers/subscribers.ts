@@ -9,7 +9,7 @@ import { LruCache } from '../../base/memory/lru-cache.ts';
 import { limits } from '../../config/limits.ts';
 import { remembered } from '../../domain/remembered.ts';
 import { matchesForm, parseTopic } from '../topics.ts';
-import { clientOf, type Deliver, type Recipient, type Recipients, weightOfRecipients } from './recipients.ts';
+import { clientOf, type Deliver, type Recipients, type TopicSubscriber, weightOfRecipients } from './recipients.ts';
 
 /** Hands a message to its recipients; calls `done` when each has taken or dropped it. */
 export type HandOut = (packet: AedesPublishPacket, recipients: Recipients, done: () => void) => void;
@@ -98,8 +98,8 @@ export class Subscribers {
   }
 
   /** A client with several filters for the topic is found once; filters that ask for its other form do not count. */
-  #find(topic: string): Recipient[] {
-    const found: Recipient[] = [];
+  #find(topic: string): TopicSubscriber[] {
+    const found: TopicSubscriber[] = [];
     const clients = new Set<Client>();
     for (const deliver of this.#takersOf(topic)) {
       const { client, filter } = this.#filters.get(deliver) ?? { client: undefined, filter: topic };

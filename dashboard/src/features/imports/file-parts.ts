@@ -1,5 +1,5 @@
 // Cuts a file into parts of a bounded size that end at the end of a line; a line break inside quotes ends no line of CSV.
-// Holds one part. Called by import-run.ts.
+// Holds one part. Called by import-job.ts.
 import { limits } from '../../limits.ts';
 import type { ChosenFile } from './chosen-file.ts';
 

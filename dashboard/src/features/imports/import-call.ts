@@ -1,4 +1,4 @@
-// What is said of a file, and the one call that sends some of it. Used by the preview and by import-run.ts.
+// What is said of a file, and the one call that sends some of it. Used by the preview and by import-job.ts.
 import { ApiProblem } from '../../api/api-problem.ts';
 import { fetchWithToken, type Schemas } from '../../api/client.ts';
 import { type ChosenFile, contentTypes, type FileKind } from './chosen-file.ts';

@@ -12,8 +12,8 @@ import { byteSize } from './byte-size.ts';
 import type { ChosenFile, Encoding } from './chosen-file.ts';
 import { ColumnRoles } from './column-roles.tsx';
 import { type Columns, type ImportAnswer, type ImportSettings, queryOf, sendImport } from './import-call.ts';
+import { ImportJob } from './import-job.ts';
 import { ImportProgress } from './import-progress.tsx';
-import { ImportRun } from './import-run.ts';
 import { Samples } from './import-samples.tsx';
 import { ReadingFields } from './reading-fields.tsx';
 
@@ -30,11 +30,11 @@ export function ImportForm({ chosen, device, onEncoding, onAnother }: ImportForm
   const { strings } = useLocale();
   const { imports } = strings;
   const [settings, setSettings] = useState<ImportSettings>(() => initialSettings(device));
-  const [run, setRun] = useState<ImportRun>();
+  const [job, setJob] = useState<ImportJob>();
   const preview = usePreview(chosen, settings);
   const columns = preview.data?.file.columns ?? noColumns;
   const begin = (isDry: boolean) =>
-    setRun(new ImportRun(chosen, queryOf(settings, { kind: chosen.kind, columns }), { isDry }));
+    setJob(new ImportJob(chosen, queryOf(settings, { kind: chosen.kind, columns }), { isDry }));
   const change = (changed: Partial<ImportSettings>) => setSettings((before) => ({ ...before, ...changed }));
   const isTooLarge = chosen.kind === 'json' && chosen.file.size > limits.importArrayBytesMax;
   const isEmpty = chosen.file.size === 0;
@@ -43,17 +43,17 @@ export function ImportForm({ chosen, device, onEncoding, onAnother }: ImportForm
       <FileHead chosen={chosen} onAnother={onAnother} />
       {isEmpty && <Text c="red">{imports.empty}</Text>}
       {isTooLarge && <Text c="red">{imports.tooLargeJson}</Text>}
-      {run !== undefined && (
+      {job !== undefined && (
         <ImportProgress
-          key={runKey(run)}
-          run={run}
+          key={jobKey(job)}
+          job={job}
           chosen={chosen}
           device={settings.device}
-          onBack={() => setRun(undefined)}
+          onBack={() => setJob(undefined)}
           onImport={() => begin(false)}
         />
       )}
-      {run === undefined && !isTooLarge && !isEmpty && (
+      {job === undefined && !isTooLarge && !isEmpty && (
         <>
           <ReadingFields
             chosen={chosen}
@@ -84,12 +84,12 @@ export function ImportForm({ chosen, device, onEncoding, onAnother }: ImportForm
   );
 }
 
-const runKeys = new WeakMap<ImportRun, string>();
+const jobKeys = new WeakMap<ImportJob, string>();
 
-/** A run that follows another begins anew. */
-function runKey(run: ImportRun): string {
-  const known = runKeys.get(run) ?? crypto.randomUUID();
-  runKeys.set(run, known);
+/** A job that follows another begins anew. */
+function jobKey(job: ImportJob): string {
+  const known = jobKeys.get(job) ?? crypto.randomUUID();
+  jobKeys.set(job, known);
   return known;
 }
 

@@ -7,11 +7,11 @@ import { ProblemNotice } from '../../shared/page/problem-notice.tsx';
 import { useLocale } from '../../strings/strings.ts';
 import { byteSize } from './byte-size.ts';
 import type { ChosenFile } from './chosen-file.ts';
+import type { ImportJob } from './import-job.ts';
 import { ImportReport } from './import-report.tsx';
-import type { ImportRun } from './import-run.ts';
 
 export interface ImportProgressProps {
-  readonly run: ImportRun;
+  readonly job: ImportJob;
   readonly chosen: ChosenFile;
   readonly device: string;
   readonly onBack: () => void;
@@ -20,7 +20,7 @@ export interface ImportProgressProps {
 
 type State = 'running' | 'stopped' | 'broken' | 'done';
 
-export function ImportProgress({ run, chosen, device, onBack, onImport }: ImportProgressProps) {
+export function ImportProgress({ job, chosen, device, onBack, onImport }: ImportProgressProps) {
   const { tag, strings } = useLocale();
   const { imports, shared } = strings;
   const queries = useQueryClient();
@@ -32,7 +32,7 @@ export function ImportProgress({ run, chosen, device, onBack, onImport }: Import
     setState('running');
     setError(undefined);
     try {
-      while (!isStopping.current && (await run.advance())) setBytes(run.bytesDone);
+      while (!isStopping.current && (await job.advance())) setBytes(job.bytesDone);
       setState(isStopping.current ? 'stopped' : 'done');
     } catch (fault) {
       setError(fault);
@@ -51,18 +51,18 @@ export function ImportProgress({ run, chosen, device, onBack, onImport }: Import
       isStopping.current = true;
     };
   }, []);
-  const done = state === 'done' ? chosen.file.size : Math.min(run.bytesDone, chosen.file.size);
+  const done = state === 'done' ? chosen.file.size : Math.min(job.bytesDone, chosen.file.size);
   return (
     <Stack gap="md">
       <div>
         <Group justify="space-between" mb={6}>
           <Text fw={600} role="status">
             {{
-              running: run.isDry ? imports.checking : imports.importing,
+              running: job.isDry ? imports.checking : imports.importing,
               stopped: imports.stopped,
               broken: imports.brokeOff,
               done: '',
-            }[state] || headline(run, strings)}
+            }[state] || headline(job, strings)}
           </Text>
           <Text fz="sm" c="dimmed">
             {imports.progress(byteSize(done, tag), byteSize(chosen.file.size, tag))}
@@ -70,13 +70,13 @@ export function ImportProgress({ run, chosen, device, onBack, onImport }: Import
         </Group>
         <Progress
           value={(100 * done) / Math.max(1, chosen.file.size)}
-          aria-label={run.isDry ? imports.checking : imports.importing}
+          aria-label={job.isDry ? imports.checking : imports.importing}
           animated={state === 'running'}
           size="lg"
         />
       </div>
       {error !== undefined && <ProblemNotice error={error} />}
-      {run.total !== undefined && <ImportReport answer={run.total} device={device} />}
+      {job.total !== undefined && <ImportReport answer={job.total} device={device} />}
       <Group>
         {state === 'running' && (
           <Button
@@ -89,7 +89,7 @@ export function ImportProgress({ run, chosen, device, onBack, onImport }: Import
           </Button>
         )}
         {state === 'broken' && <Button onClick={() => void go()}>{imports.goOn}</Button>}
-        {state === 'done' && run.isDry && <Button onClick={onImport}>{imports.start}</Button>}
+        {state === 'done' && job.isDry && <Button onClick={onImport}>{imports.start}</Button>}
         {state !== 'running' && (
           <Button variant="default" onClick={onBack}>
             {shared.back}
@@ -100,7 +100,7 @@ export function ImportProgress({ run, chosen, device, onBack, onImport }: Import
   );
 }
 
-function headline(run: ImportRun, { imports }: ReturnType<typeof useLocale>['strings']): string {
-  const accepted = run.total?.accepted ?? 0;
-  return run.isDry ? imports.checked(accepted) : imports.stored(accepted);
+function headline(job: ImportJob, { imports }: ReturnType<typeof useLocale>['strings']): string {
+  const accepted = job.total?.accepted ?? 0;
+  return job.isDry ? imports.checked(accepted) : imports.stored(accepted);
 }

@@ -1,6 +1,6 @@
-// Runs a push once under an Idempotency-Key, or, where there is none, under its body (contract 5). A repeat stores nothing
-// and gets the first answer, also while the first push is in progress and after a crash. Used by ingest.ts, bulk.ts and
-// imports.ts, which store the receipt in the same commit as the push, so that either both exist or neither.
+// Runs a push once under an Idempotency-Key, or, where there is none, under its body (contract 5, decision 36). A repeat
+// stores nothing and gets the first answer, also while the first push is in progress and after a crash. Used by ingest.ts,
+// bulk.ts and imports.ts, which store the receipt in the same commit as the push, so that either both exist or neither.
 import { createHash } from 'node:crypto';
 import { Refusal } from '../../../base/refusal.ts';
 import type { AgeClocks } from '../../../base/time/clock-watch.ts';

@@ -174,7 +174,7 @@ export class StorageQuota {
       this.#reportedFull = isFull;
     } catch (error) {
       if (!this.#isClosed)
-        this.#log.debug({ err: error }, 'the store was not told whether the storage quota is reached');
+        this.#log.debug({ err: error }, 'the storage was not told whether the storage quota is reached');
     }
   }
 

@@ -189,19 +189,19 @@ export class Writer {
   }
 
   /**
-   * Whether something of the caller may find room: not while it has been refused and no room was returned, nor while
-   * others of it wait in line. Costs nothing, so that a door asks before it makes objects of what it received.
+   * Whether the queue may have capacity for the caller: not while it has been refused and no capacity was returned, nor
+   * while others of it wait in line. Costs nothing, so that a door asks before it makes objects of what it received.
    */
-  mayHaveRoom(caller: Caller): boolean {
+  mayHaveCapacity(caller: Caller): boolean {
     return caller.refusedInRound !== this.#round && !this.#capacityWaiters.isWaiting(caller);
   }
 
   /**
-   * Calls `resume` when there may be room: for a connection, whose messages stay unread until then.
+   * Calls `resume` when the queue may have capacity. For a connection, whose messages stay unread until then.
    * @param connection.wasResumed it was resumed and could do nothing: it keeps its place.
    * @returns what takes it out of the line, for when it ends.
    */
-  onceRoom(caller: Caller, connection: { readonly wasResumed: boolean; readonly resume: () => void }): () => void {
+  onceCapacity(caller: Caller, connection: { readonly wasResumed: boolean; readonly resume: () => void }): () => void {
     return this.#capacityWaiters.wait(caller, connection);
   }
 

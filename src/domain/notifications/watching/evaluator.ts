@@ -248,7 +248,7 @@ export class Evaluator {
   }
 
   /** Evaluates one rule for a datapoint or for time that has passed; adds firings and the new state to the step. */
-  #evaluateRule(step: EvaluationStep, evaluation: Evaluation): void {
+  #evaluateRule(step: EvaluationStep, evaluation: RuleEvaluation): void {
     const { entry, device, watched, datapoint, untilMs = 0 } = evaluation;
     // The step may have loaded the rule again, and goes on with what it began with.
     if (entry.isGone) return;
@@ -327,7 +327,7 @@ export class Evaluator {
 }
 
 /** A rule and a device, evaluated for a datapoint or for the time until `untilMs`. */
-interface Evaluation {
+interface RuleEvaluation {
   readonly entry: RuleEntry;
   readonly device: DeviceId;
   /** Undefined where the device was removed. */

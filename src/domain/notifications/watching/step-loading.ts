@@ -70,7 +70,7 @@ export class StepLoading {
       const missing = this.#addDevice(step, device, rules);
       if (missing.length > 0) await this.#readValues(missing, { upToSeq, pieces: step.pieces });
     }
-    // What is evaluated is a piece of its own: a step with few rules takes one turn.
+    // Loading ends here. Evaluation begins as a new piece of work, so that a step with few rules takes one turn.
     step.pieces.begin();
   }
 

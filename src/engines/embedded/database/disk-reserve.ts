@@ -40,7 +40,7 @@ export class DiskReserve {
     return bavail * bsize;
   }
 
-  /** Gives up a step of it, all but what is kept for a start; false where nothing more was left. */
+  /** Gives up one large step of the reserve, but keeps what a start needs; false when nothing more can be given up. */
   giveUp(): boolean {
     return this.#cut(Math.max(this.#bytes - limits.reserveGivenStep, limits.reserveStartBytes));
   }

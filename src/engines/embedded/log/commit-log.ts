@@ -83,7 +83,10 @@ export class SqliteCommitLog implements CommitLog {
     return this.#lastPosition;
   }
 
-  /** What is sealed may be of a sensor that was removed since; then the newest of the others is meant. */
+  /**
+   * From the head, or if that is empty from `latest`. A removed sensor has no row in `latest`, so this may be an older
+   * datapoint of another sensor.
+   */
   async newestReceivedMs(): Promise<number | undefined> {
     const sealed = this.#reader.prepare('SELECT received, max(seq) FROM latest').get()?.['received'];
     return this.#head.lastReceivedMs ?? (sealed as number | null | undefined) ?? undefined;

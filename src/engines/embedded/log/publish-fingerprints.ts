@@ -96,8 +96,9 @@ class Joined {
 
 /**
  * Deletes records that are not needed any more, where the table takes more than `bytesMax`: takes the oldest rows away,
- * and adds what of them is still needed at the end. The last record of a session or a packet id stays the last by that,
- * because what is needed is the last that there is, and what comes later is in the log, which is read after the table.
+ * and adds what of them is still needed at the end. Records keep their meaning: only the last record of a session or
+ * packet id counts, a record is moved only if it is that last one, and newer records are in the log, which is read after
+ * this table.
  */
 export async function trimFingerprints(
   { reader, writer }: { readonly reader: DatabaseSync; readonly writer: DatabaseWriter },

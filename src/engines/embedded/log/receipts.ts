@@ -78,10 +78,10 @@ export class Receipts {
 }
 
 /**
- * Ends what is remembered of the bodies that were pushed to a sensor. Belongs into every commit that deletes datapoints of it:
- * who sends them again must have them stored.
+ * Deletes the remembered bodies of arrays pushed to a sensor. Every commit that deletes datapoints of the sensor must
+ * include it, so that a client that sends them again has them stored.
  */
-export function endRepeats(sensor: SensorKey): Statement {
+export function forgetRepeatedBodies(sensor: SensorKey): Statement {
   const prefix = repeatIdPrefix(sensor);
   return { sql: 'DELETE FROM receipt WHERE id >= ? AND id < ?', parameters: [prefix, `${prefix}\u{10ffff}`] };
 }

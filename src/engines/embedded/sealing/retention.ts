@@ -11,7 +11,7 @@ import { decodeChunk } from '../../shared/codec/chunk-codec.ts';
 import { gather } from '../../shared/codec/gathering.ts';
 import { writeChunk } from '../../shared/sealing/written-chunk.ts';
 import type { DatabaseWriter, Statement } from '../database/database-writer.ts';
-import { endRepeats } from '../log/receipts.ts';
+import { forgetRepeatedBodies } from '../log/receipts.ts';
 import { chunkColumns, chunkParameters } from './chunk-writer.ts';
 
 interface OldChunk {
@@ -52,7 +52,7 @@ export class Retention implements Pick<Series, 'oldest' | 'removeBefore'> {
     if (damaged > 0) statements.push({ sql: asideSql, parameters: [sensor, beforeMs] });
     if (statements.length === 0) return 0;
     const going = counts.reduce((sum, count) => sum + count, damaged);
-    statements.push({ sql: creditSql, parameters: [going, sensor] }, endRepeats(sensor));
+    statements.push({ sql: creditSql, parameters: [going, sensor] }, forgetRepeatedBodies(sensor));
     // Sealing may have replaced a chunk meanwhile; its old part is then deleted by the next step.
     const removals = (await this.#writer.write(statements)).filter((_, index) => statements[index]?.sql === removalSql);
     return counts.reduce((sum, count, index) => sum + (removals[index] === 1 ? count : 0), damaged);

@@ -68,7 +68,7 @@ export interface ActuatorTable {
 export interface ShareTable {
   device: number;
   user: number;
-  /** Bits of domain/permissions/scopes.ts. */
+  /** Bits of domain/scopes.ts. */
   scopes: number;
   /** The user who gave it; null: not known, or removed since. */
   given_by: number | null;

@@ -80,7 +80,7 @@ function findDamageInUse(folder: string): readonly string[] {
   return told;
 }
 
-/** What is put right among the frames that SQLite will take then, and the header. */
+/** The repaired header and frames, without the frames that SQLite will not accept even after the repair. */
 function neededOf({ mended, acceptedFrames }: WalExamination): (readonly [frame: number, bytes: Buffer])[] {
   return [...mended].filter(([frame]) => frame <= acceptedFrames);
 }

@@ -9,7 +9,6 @@ import {
   type Checksum,
   checksumDue,
   checksumIn,
-  type Frame,
   isCommit,
   isForeign,
   isSame,
@@ -17,6 +16,7 @@ import {
   pageOf,
   parseHeader,
   saltsOf,
+  type WalFrame,
   walHeaderBytes,
 } from './wal-format.ts';
 import { readWalIndexHead, type WalIndexHead } from './wal-index.ts';
@@ -157,7 +157,7 @@ class Examiner {
     return { acceptedFrames, brokenFrame, newest, doubtful: doubtful.filter(({ number }) => number <= acceptedFrames) };
   }
 
-  #taken(frame: Frame, before: Checksum): Frame | MendedFrame | undefined {
+  #taken(frame: WalFrame, before: Checksum): WalFrame | MendedFrame | undefined {
     if (isSound(frame, { salts: this.#salts, before })) return frame;
     this.#mended.delete(frame.number);
     if (this.#refused.has(frame.number)) return undefined;

@@ -1,7 +1,7 @@
 // Reads frames of a write-ahead log and pages of a database file, without SQLite: opening the database would already
 // recover the log, and so drop what is behind a damaged frame.
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
-import { type Frame, frameHeadBytes, walHeaderBytes } from './wal-format.ts';
+import { frameHeadBytes, type WalFrame, walHeaderBytes } from './wal-format.ts';
 
 const framesAtOnce = 128;
 
@@ -28,14 +28,14 @@ export class WalFile {
   }
 
   /** A frame; undefined where the file ends before. */
-  frame(number: number, pageBytes: number): Frame | undefined {
+  frame(number: number, pageBytes: number): WalFrame | undefined {
     const frameBytes = frameHeadBytes + pageBytes;
     const bytes = readAt(this.#file, walHeaderBytes + (number - 1) * frameBytes, frameBytes);
     return bytes.length === frameBytes ? { number, bytes } : undefined;
   }
 
   /** The frames from one on, some hundred kilobytes at a time; their bytes are valid until the next is asked for. */
-  *framesFrom(first: number, pageBytes: number): Generator<Frame> {
+  *framesFrom(first: number, pageBytes: number): Generator<WalFrame> {
     const frameBytes = frameHeadBytes + pageBytes;
     for (let number = first; ; ) {
       const some = readAt(this.#file, walHeaderBytes + (number - 1) * frameBytes, framesAtOnce * frameBytes);

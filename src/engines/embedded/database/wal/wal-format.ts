@@ -19,7 +19,7 @@ export interface WalHeader {
 }
 
 /** One frame as read from the file, aligned to 8 bytes in its buffer. */
-export interface Frame {
+export interface WalFrame {
   /** From 1. */
   readonly number: number;
   readonly bytes: Buffer;
@@ -72,35 +72,35 @@ export function isForeign(bytes: Buffer): boolean {
 }
 
 /** The page whose image the frame has. */
-export function pageOf({ bytes }: Frame): number {
+export function pageOf({ bytes }: WalFrame): number {
   return bytes.readUInt32BE(0);
 }
 
 /** The image in the frame. */
-export function imageIn({ bytes }: Frame): Buffer {
+export function imageIn({ bytes }: WalFrame): Buffer {
   return bytes.subarray(frameHeadBytes);
 }
 
 /** True for the last frame of a transaction. */
-export function isCommit({ bytes }: Frame): boolean {
+export function isCommit({ bytes }: WalFrame): boolean {
   return bytes.readUInt32BE(4) !== 0;
 }
 
-export function saltsOf({ bytes }: Frame): Checksum {
+export function saltsOf({ bytes }: WalFrame): Checksum {
   return pairAt(bytes, 8);
 }
 
-export function checksumIn({ bytes }: Frame): Checksum {
+export function checksumIn({ bytes }: WalFrame): Checksum {
   return pairAt(bytes, 16);
 }
 
 /** The checksum that the frame should have behind one with the checksum `before`. */
-export function checksumDue({ bytes }: Frame, before: Checksum): Checksum {
+export function checksumDue({ bytes }: WalFrame, before: Checksum): Checksum {
   const words = wordsOf(bytes);
   return addToChecksum(addToChecksum(before, words, 0, 2), words, frameHeadBytes / 4);
 }
 
 /** Whether SQLite takes the frame behind one with the checksum `before`. */
-export function isSound(frame: Frame, { salts, before }: { readonly salts: Checksum; readonly before: Checksum }) {
+export function isSound(frame: WalFrame, { salts, before }: { readonly salts: Checksum; readonly before: Checksum }) {
   return isSame(saltsOf(frame), salts) && pageOf(frame) !== 0 && isSame(checksumIn(frame), checksumDue(frame, before));
 }

@@ -1,13 +1,12 @@
-// Puts right what one changed byte has done to the write-ahead log: of a frame, its salts or its checksum, or of the
-// header; and a frame whose image the database file has too. SQLite's checksum of 64 bits is linear, so the place of one
-// changed byte can be reckoned from it. In the high bits of a word it repeats itself, so that there may be several
-// places: then the mended image is doubtful, and good for nothing but to go on to the frames behind it.
+// Repairs one changed byte of the write-ahead log: in a frame's salts, checksum or page image, or in the header. A damaged
+// frame whose page the database file also has is repaired from there. SQLite's 64-bit checksum is linear, so it tells where
+// the changed byte is. For the high bits of a word several positions fit: then the repaired image is doubtful, and is used
+// only to read the frames after it.
 import {
   addToChecksum,
   type Checksum,
   checksumDue,
   checksumIn,
-  type Frame,
   frameHeadBytes,
   isSame,
   isSound,
@@ -15,30 +14,31 @@ import {
   pairAt,
   parseHeader,
   saltsOf,
+  type WalFrame,
   wordsOf,
   writePair,
 } from './wal-format.ts';
 
-interface Surroundings {
+interface FrameContext {
   readonly salts: Checksum;
   /** The checksum of the frame before. */
   readonly before: Checksum;
   /** The frame that follows in the file. */
-  readonly next: Frame | undefined;
+  readonly next: WalFrame | undefined;
   /** The checksum that the index of the log has for this frame. */
   readonly known: Checksum | undefined;
   /** Reads a page of the database file; undefined where it ends before. */
   readonly pageInFile: (page: number) => Buffer | undefined;
 }
 
-export interface MendedFrame extends Frame {
+export interface MendedFrame extends WalFrame {
   /** True where the image may have been another: the frame must not be the last of its page. */
   readonly isDoubtful: boolean;
 }
 
 /** The frame as it was written; undefined where that cannot be told. */
-export function mendFrame(damaged: Frame, surroundings: Surroundings): MendedFrame | undefined {
-  const { salts, before, next, known, pageInFile } = surroundings;
+export function mendFrame(damaged: WalFrame, context: FrameContext): MendedFrame | undefined {
+  const { salts, before, next, known, pageInFile } = context;
   const had = saltsOf(damaged);
   // A frame of another generation has two other salts.
   if (had[0] !== salts[0] && had[1] !== salts[1]) return undefined;
@@ -75,7 +75,7 @@ export function mendFrame(damaged: Frame, surroundings: Surroundings): MendedFra
 }
 
 /** The header as it was written, by what the first frame says; undefined where that cannot be told. */
-export function mendHeader(damaged: Buffer, first: Frame | undefined): Buffer | undefined {
+export function mendHeader(damaged: Buffer, first: WalFrame | undefined): Buffer | undefined {
   const due = addToChecksum([0, 0], wordsOf(damaged), 0, 6);
   const stored = pairAt(damaged, 24);
   const candidates = findByte(damaged.subarray(0, 24), { gap: [24, 24], due, stored }).map(({ at, value }) => {

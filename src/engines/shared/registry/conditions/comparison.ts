@@ -11,7 +11,7 @@ type Operator = Condition['operator'];
 
 /**
  * Refuses a field that no record has, which would match nothing for ever; and one that holds fields of its own.
- * @param fields those that there are, in words, for the message.
+ * @param fields the valid fields, as text for the message.
  */
 export function refuseField({ path: [field = '', ...deeper] }: Condition, fields: string): never {
   const name = [field, ...deeper].join('.');

@@ -5,7 +5,7 @@ import type { ChosenFile } from './chosen-file.ts';
 import { type FilePart, fileParts, firstLines } from './file-parts.ts';
 import { type ImportAnswer, sendImport } from './import-call.ts';
 
-export class ImportRun {
+export class ImportJob {
   readonly #chosen: ChosenFile;
   readonly #query: Readonly<Record<string, string>>;
   readonly #key = crypto.randomUUID();
