@@ -27,6 +27,7 @@ import { Head } from './head/head.ts';
 import { HeadLastSeen } from './head/head-last-seen.ts';
 import { SqliteCommitLog } from './log/commit-log.ts';
 import { LogFollower, sharedFollowedSeq } from './log/log-follower.ts';
+import { forgetAllRepeatedBodies } from './log/receipts.ts';
 import { SqliteSeries } from './reads/series.ts';
 import { Retention } from './sealing/retention.ts';
 import { moveEarlierDatapoints } from './sealing/upgrade.ts';
@@ -86,6 +87,8 @@ async function openOnce(folder: string, { clock = systemClock, log }: OpenOption
     const commitLog = new SqliteCommitLog({ ...stored, isNewest });
     const series = new SqliteSeries({ ...stored, longReads: new ReaderThread(path), retention: new Retention(stored) });
     await commitLog.start();
+    // What a client pushes again because of it must be stored.
+    if (commitLog.damage.length > 0) await writer.write([forgetAllRepeatedBodies]);
     const read = new Kysely<Tables>({ dialect: new NodeSqliteDialect(reader) });
     const search = new SearchThread({ path, lastSeen });
     const registry: Registry = {

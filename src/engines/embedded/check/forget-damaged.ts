@@ -11,6 +11,7 @@ import { formOf } from '../database/migrate.ts';
 import { openFolderForReading } from '../database/open-data.ts';
 import { forgetWalDamages } from '../database/wal/wal-damages.ts';
 import { countInBounds, DamagedRow, type LogRow, logColumns, toPiece } from '../log/log.ts';
+import { forgetAllRepeatedBodies } from '../log/receipts.ts';
 
 interface Forgotten {
   /** Number of chunks and log rows that were deleted. */
@@ -89,6 +90,7 @@ function forget(database: DatabaseSync, damaged: Damaged): Omit<Forgotten, 'loss
   }
   const aside = database.prepare(`DELETE FROM damaged_log RETURNING first_seq, ${countInBounds} AS datapoints`).all();
   for (const { first_seq: firstSeq, datapoints } of aside) rows.set(firstSeq, datapoints);
+  database.prepare(forgetAllRepeatedBodies.sql).run(...forgetAllRepeatedBodies.parameters);
   database.exec('COMMIT');
   const counts = [...chunks.map(({ count }) => count), ...rows.values()].map(Number);
   return { parts: counts.length, datapoints: counts.reduce((sum, count) => sum + count, 0) };

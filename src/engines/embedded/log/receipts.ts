@@ -86,6 +86,15 @@ export function forgetRepeatedBodies(sensor: SensorKey): Statement {
   return { sql: 'DELETE FROM receipt WHERE id >= ? AND id < ?', parameters: [prefix, `${prefix}\u{10ffff}`] };
 }
 
+/**
+ * Deletes the remembered bodies of all arrays. For what was damaged: nobody can say whose datapoints a damaged row had,
+ * and a client that sends them again must have them stored. Ids of receipts of an `Idempotency-Key` begin with no line feed.
+ */
+export const forgetAllRepeatedBodies: Statement = {
+  sql: 'DELETE FROM receipt WHERE id >= ? AND id < ?',
+  parameters: ['\n', '\v'],
+};
+
 /** Approximate bytes of a receipt beside id and answer: hash, caller, time, and its entries in the indexes. */
 const otherBytes = 250;
 /** Most receipts that one statement deletes, so that no commit takes long: of those too old, and of guests' oldest. */

@@ -4,6 +4,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { toColumn } from '../database/value-column.ts';
 import type { DatapointWriter } from '../log/datapoint-writer.ts';
+import { forgetAllRepeatedBodies } from '../log/receipts.ts';
 import { ChunkWriter } from './chunk-writer.ts';
 import type { SealedLatest, SealUnit } from './seal-protocol.ts';
 
@@ -14,6 +15,7 @@ export class SealWriter {
   readonly #remove: StatementSync;
   readonly #setAside: StatementSync;
   readonly #setRowAside: StatementSync;
+  readonly #forgetBodies: StatementSync;
   readonly #latest: StatementSync;
   readonly #begin: StatementSync;
   readonly #isBegun: StatementSync;
@@ -33,6 +35,7 @@ export class SealWriter {
       `INSERT OR IGNORE INTO damaged_log (first_seq, datapoints, rows, texts, checksum)
         SELECT first_seq, datapoints, rows, texts, checksum FROM log WHERE first_seq = ? AND length(rows) > 0`,
     );
+    this.#forgetBodies = database.prepare(forgetAllRepeatedBodies.sql);
     this.#latest = database.prepare(
       'INSERT OR REPLACE INTO latest (sensor, at, seq, stamped, received, value) VALUES (?, ?, ?, ?, ?, ?)',
     );
@@ -61,8 +64,10 @@ export class SealWriter {
 
   #write(unit: SealUnit): boolean {
     if (!this.#goOn(unit)) return false;
-    for (const firstSeq of unit.damage?.firstSeqs ?? []) this.#setRowAside.run(firstSeq);
+    const damagedRows = unit.damage?.firstSeqs ?? [];
+    for (const firstSeq of damagedRows) this.#setRowAside.run(firstSeq);
     for (const id of unit.damaged) this.#setAside.run(id);
+    if (damagedRows.length + unit.damaged.length > 0) this.#forgetBodies.run(...forgetAllRepeatedBodies.parameters);
     for (const id of unit.replaced) if (this.#remove.run(id).changes === 0) return false;
     for (const chunk of unit.chunks) this.#chunks.add(chunk);
     for (const latest of unit.latest) this.#setLatest(latest);
