@@ -15,6 +15,9 @@ const allocator = { MALLOC_ARENA_MAX: '2', MALLOC_MMAP_THRESHOLD_: '131072' };
 // A hangup ends no service (it has the certificate read anew), not even while its code is being loaded.
 if (process.argv[2] === 'serve') process.on('SIGHUP', () => {});
 
+/** Set where the flags and the allocator are as they should be, so that nobody goes round twice. */
+const launchedMark = 'DUNDUN_LAUNCHER_DONE';
+
 /** Set for a child of ours: the descriptor of a pipe that ends with its parent, whatever ended that. */
 const parentPipe = 'DUNDUN_LAUNCHER_PIPE';
 
@@ -46,16 +49,23 @@ function keepCompiled() {
 /**
  * Goes on in the same process with an allocator that gives back what large pushes have taken: a fifth less memory under
  * load. A young heap of half that size would take less again, but slow down whatever holds many small things for a moment.
- * Who sets MALLOC_ARENA_MAX has it as it is.
+ * Who sets MALLOC_ARENA_MAX has the allocator as it is.
  */
 function takeLittleMemory() {
-  if (process.platform !== 'linux' || process.execve === undefined || process.env['MALLOC_ARENA_MAX'] !== undefined)
-    return;
+  const isDone = process.env[launchedMark] !== undefined;
+  delete process.env[launchedMark];
+  if (isDone || process.platform !== 'linux' || process.execve === undefined) return;
   // It is called experimental, which concerns nobody who starts a server.
   process.removeAllListeners('warning');
   const { argv, execArgv, execPath } = process;
   const args = [execPath, ...heapFlags(process.env), ...execArgv, fileURLToPath(import.meta.url), ...argv.slice(2)];
-  process.execve(execPath, args, { ...process.env, ...allocator });
+  process.execve(execPath, args, launchedEnv());
+}
+
+/** @type {() => NodeJS.ProcessEnv} */
+function launchedEnv() {
+  const own = process.env['MALLOC_ARENA_MAX'] !== undefined;
+  return { ...process.env, ...(own ? {} : allocator), [launchedMark]: '1' };
 }
 
 /** A parent that was killed could not pass a signal on: the child would go on holding ports and folder. */
@@ -73,11 +83,11 @@ function endWithParent() {
 /** @type {(node: string) => void} */
 function runOn(node) {
   // What takeLittleMemory would see to: it must not be needed there, because the pipe does not outlast its execve.
-  const isServer = process.argv[2] === 'serve' && process.env['MALLOC_ARENA_MAX'] === undefined;
+  const isServer = process.argv[2] === 'serve';
   const args = [...(isServer ? heapFlags(process.env) : []), fileURLToPath(import.meta.url), ...process.argv.slice(2)];
   const child = spawn(node, args, {
     stdio: ['inherit', 'inherit', 'inherit', 'pipe'],
-    env: { ...process.env, ...(isServer ? allocator : {}), [parentPipe]: '3' },
+    env: { ...(isServer ? launchedEnv() : process.env), [parentPipe]: '3' },
   });
   for (const signal of /** @type {const} */ (['SIGTERM', 'SIGINT', 'SIGHUP']))
     process.on(signal, () => child.kill(signal));

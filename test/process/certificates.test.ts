@@ -151,9 +151,9 @@ suite('SIGHUP', { timeout: 1_800_000 }, () => {
   ] as const) {
     test(`ends the service neither while it runs nor while it starts or stops, ${name}`, async () => {
       const dundun = new Dundun({
-        // With an allocator named the launcher does not execute Node.js once more, which would hear signals for as long
+        // Told so, the launcher does not execute Node.js once more, which would hear signals for as long
         // as it has not come to its first line again.
-        settings: { ...settings, MALLOC_ARENA_MAX: '2' },
+        settings: { ...settings, DUNDUN_LAUNCHER_DONE: '1' },
         command: [process.execPath, join(root, 'bin/dundun.js'), 'serve'],
       });
       let isReady = false;

@@ -85,7 +85,10 @@ export function maintenanceSuite({ name, maintenance, open }: EngineKind): void 
       for (const path of [opened.data, join(place, 'backup')]) {
         const reports = await maintenance.check(path, onStep);
         assert.deepEqual(findingsOf(reports), []);
-        assert.deepEqual(reports.map((report) => report.name), beside.map((report) => report.name)); // biome-ignore format: short
+        // A backup is one file: what a folder has beside it (such as a log of writes) is asked of the folder alone.
+        const names = new Set(beside.map((report) => report.name));
+        assert.ok(reports.length > 0 && reports.every(({ name }) => names.has(name)));
+        if (path === opened.data) assert.equal(reports.length, beside.length);
       }
       await opened.reopen();
     });

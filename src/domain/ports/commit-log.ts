@@ -92,10 +92,15 @@ export interface CommitLog {
    * Claims an `Idempotency-Key` for a push that is about to come, so that it is stored once, whichever processes get
    * its repeats. Where another process has claimed the key, waits for the result of its push. Repeats within one
    * process must wait by themselves (idempotency-guard.ts).
-   * @returns the receipt of a push that was stored under the key after `sinceMs`; then nothing is claimed. undefined:
+   * @param options by the times that receipts carry: after `sinceMs`, and not after `untilMs` (one that a clock made that was
+   * ahead).
+   * @returns the receipt of a push that was stored under the key within these; then nothing is claimed. undefined:
    * the key is claimed until the commit that stores its receipt, or until `releaseClaim`.
    */
-  claimReceipt(id: string, options: { readonly sinceMs: number }): Promise<PushReceipt | undefined>;
+  claimReceipt(
+    id: string,
+    options: { readonly sinceMs: number; readonly untilMs?: number },
+  ): Promise<PushReceipt | undefined>;
   /** Ends the claim of a push that was not stored. */
   releaseClaim(id: string): Promise<void>;
   /** The stored records of MQTT publishes (publish-fingerprint.ts), oldest first; a record may come twice. */

@@ -46,7 +46,6 @@ interface OpenOptions {
  */
 export async function openEmbeddedEngine(folder: string, options: OpenOptions = {}): Promise<EmbeddedEngine> {
   makeFolder(folder);
-  while (isShortToStart(folder) && giveUpToStart(folder));
   for (;;) {
     try {
       return await openOnce(folder, options);
@@ -60,6 +59,8 @@ export async function openEmbeddedEngine(folder: string, options: OpenOptions = 
 async function openOnce(folder: string, { clock = systemClock, log }: OpenOptions): Promise<EmbeddedEngine> {
   const unlock = lockFolder(folder);
   try {
+    // Behind the lock: where another server uses the folder, the reserve is its own.
+    while (isShortToStart(folder) && giveUpToStart(folder));
     const path = join(folder, databaseFile);
     const mended = secureBeforeOpening(folder);
     const database = await openMigrated(folder);

@@ -126,6 +126,8 @@ export function readBody(
   const caller = request.actor?.caller ?? budget.callerAt(request.ip);
   let reservation: ByteReservation | undefined;
   let isOver = false;
+  let isWaiting = false;
+  let hasEnded = false;
   const end = (finish: () => void): void => {
     if (isOver) return;
     isOver = true;
@@ -155,18 +157,21 @@ export function readBody(
   /** Resumes reading when there is room; the sender waits meanwhile. */
   const waitForRoom = async (waiting: ByteReservation, piece: Buffer): Promise<void> => {
     payload.pause();
+    isWaiting = true;
     const isRoom = await budget.wait(waiting, piece.length);
+    isWaiting = false;
     if (isOver) return;
     if (!isRoom) return end(() => done(tooMuchAtOnce()));
     add(piece);
-    payload.resume();
+    if (hasEnded) finishWhole();
+    else payload.resume();
   };
   const add = (piece: Buffer): void => {
     if (gathering.add(piece) && gathering.bytes <= bytesMax) return;
     end(() => done(new errorCodes.FST_ERR_CTP_BODY_TOO_LARGE()));
   };
   payload.on('data', onData);
-  payload.once('end', () =>
+  const finishWhole = (): void =>
     end(() => {
       if (!Number.isNaN(length) && gathering.bytes !== length) {
         done(new errorCodes.FST_ERR_CTP_INVALID_CONTENT_LENGTH());
@@ -181,10 +186,14 @@ export function readBody(
         return;
       }
       done(null, taken);
-    }),
-  );
+    });
+  // A stream whose last piece was taken ends in the next tick, paused or not.
+  payload.once('end', () => {
+    hasEnded = true;
+    if (!isWaiting) finishWhole();
+  });
   payload.once('error', (error: Error) => end(() => done(Object.assign(error, { statusCode: 400 }))));
-  payload.once('close', () => end(() => {}));
+  payload.once('close', () => hasEnded || end(() => {}));
   payload.resume();
 }
 

@@ -13,7 +13,7 @@ import type { CommitLog } from '../../domain/ports/commit-log.ts';
 import type { UserKey } from '../../domain/users/user.ts';
 import { type Fingerprint, sessionNumber } from './fingerprint.ts';
 import { entryBytes, FingerprintTable } from './fingerprint-table.ts';
-import { isExpired, type RememberedSession, RememberedSessions } from './remembered-sessions.ts';
+import { isExpired, type Moment, type RememberedSession, RememberedSessions } from './remembered-sessions.ts';
 
 interface DuplicateWaiter {
   readonly resolve: () => void;
@@ -47,7 +47,7 @@ export class DuplicateDetector {
 
   /** A client connects. `leave` must be called with the result when its connection has closed. */
   arrive(user: { readonly key: UserKey; readonly id: string }, clientId: string): RememberedSession {
-    const session = this.#sessions.arrive(user.key, sessionNumber(user.id, clientId), this.#parts.clock.now());
+    const session = this.#sessions.arrive(user.key, sessionNumber(user.id, clientId), this.#parts.clock.elapsedMs());
     session.holder.countMax = Math.floor(this.#parts.sessionBytesMaxOf(user.key) / entryBytes);
     if (session.count > 0) this.#changed.add(session);
     return session;
@@ -55,13 +55,13 @@ export class DuplicateDetector {
 
   /** The connection of a client has closed: its publishes are remembered for an hour. */
   leave(session: RememberedSession): void {
-    this.#sessions.leave(session, this.#parts.clock.now());
+    this.#sessions.leave(session, this.#now());
     if (session.count > 0) this.#changed.add(session);
   }
 
   /** The session to which a message counts that came by a connection which `arrive` was called for. */
   current(session: RememberedSession): RememberedSession {
-    return session.isDropped ? this.#sessions.current(session, this.#parts.clock.now()) : session;
+    return session.isDropped ? this.#sessions.current(session, this.#now()) : session;
   }
 
   /** Forgets a user who was removed. */
@@ -135,11 +135,12 @@ export class DuplicateDetector {
     };
     // A damaged block is read up to the damage.
     for (const words of await this.#parts.stored.listFingerprints()) readFingerprints(words, reader);
-    const nowMs = this.#parts.clock.now();
+    const { ms: nowMs, elapsedMs } = this.#now();
     const goneMsOf = ({ goneMs = nowMs }: RememberedSession) => Math.min(goneMs, nowMs);
     for (const gone of [...sessions.all()].sort((a, b) => goneMsOf(a) - goneMsOf(b))) {
-      sessions.setGone(gone, goneMsOf(gone));
-      if (isExpired(gone, nowMs)) sessions.drop(gone);
+      const ms = goneMsOf(gone);
+      sessions.setGone(gone, { ms, elapsedMs: elapsedMs - (nowMs - ms) });
+      if (isExpired(gone, elapsedMs)) sessions.drop(gone);
     }
     while (sessions.weight > sessions.weightMax && sessions.shrink());
     void this.trim();
@@ -189,6 +190,11 @@ export class DuplicateDetector {
       },
     });
     return encoder.build();
+  }
+
+  #now(): Moment {
+    const { clock } = this.#parts;
+    return { ms: clock.now(), elapsedMs: clock.elapsedMs() };
   }
 
   #wait(fingerprint: Fingerprint, waiter: DuplicateWaiter): void {

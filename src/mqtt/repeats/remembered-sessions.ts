@@ -28,6 +28,12 @@ export class SessionHolder {
   }
 }
 
+/** A moment by both clocks: milliseconds since 1970 UTC, and monotonic ones. */
+export interface Moment {
+  readonly ms: number;
+  readonly elapsedMs: number;
+}
+
 export class RememberedSession implements PublishSession {
   readonly holder: SessionHolder;
   readonly number: number;
@@ -37,7 +43,10 @@ export class RememberedSession implements PublishSession {
   isDropped = false;
   /** Connections of its client: two for a moment where one takes over from another. */
   connections = 0;
+  /** When its client went, by the wall clock, as it is stored; undefined while it is connected. */
   goneMs: number | undefined = undefined;
+  /** The same by the monotonic clock, by which its hour is measured: no jump of the wall clock ends it. */
+  goneElapsedMs = 0;
   /** Publishes remembered. */
   count = 0;
   /** The number under which the table knows it; 0 while it has no entry there. */
@@ -109,10 +118,10 @@ export class RememberedSessions implements PoolMember {
   }
 
   /** A client connects. */
-  arrive(user: UserKey, number: number, nowMs: number): RememberedSession {
-    this.#removeSomeExpired(this.#holders.get(user), nowMs);
+  arrive(user: UserKey, number: number, elapsedMs: number): RememberedSession {
+    this.#removeSomeExpired(this.#holders.get(user), elapsedMs);
     const known = this.find(user, number);
-    if (known?.goneMs !== undefined && isExpired(known, nowMs)) this.drop(known);
+    if (known !== undefined && isExpired(known, elapsedMs)) this.drop(known);
     const session = this.open(user, number);
     session.connections += 1;
     session.goneMs = undefined;
@@ -121,26 +130,28 @@ export class RememberedSessions implements PoolMember {
   }
 
   /** A client has gone. */
-  leave(session: RememberedSession, nowMs: number): void {
+  leave(session: RememberedSession, now: Moment): void {
     session.connections -= 1;
     if (session.connections > 0) return;
-    this.setGone(session, nowMs);
-    this.#removeSomeExpired(session.holder, nowMs);
+    this.setGone(session, now);
+    this.#removeSomeExpired(session.holder, now.elapsedMs);
   }
 
   /** The session that counts, where a message of a closed connection comes after its session was forgotten. */
-  current(session: RememberedSession, nowMs: number): RememberedSession {
+  current(session: RememberedSession, now: Moment): RememberedSession {
     if (!session.isDropped) return session;
     const current = this.open(session.user, session.number);
     if (current.connections > 0 || current.goneMs !== undefined) return current;
-    current.goneMs = nowMs;
+    current.goneMs = now.ms;
+    current.goneElapsedMs = now.elapsedMs;
     current.holder.gone.add(current);
     return current;
   }
 
-  /** The hour of a session begins; call it in the order of `goneMs`. One without a publish is forgotten at once. */
-  setGone(session: RememberedSession, goneMs: number): void {
-    session.goneMs = goneMs;
+  /** The hour of a session begins; call it in the order of time. One without a publish is forgotten at once. */
+  setGone(session: RememberedSession, gone: Moment): void {
+    session.goneMs = gone.ms;
+    session.goneElapsedMs = gone.elapsedMs;
     if (session.count === 0) this.drop(session);
     else session.holder.gone.add(session);
   }
@@ -179,26 +190,24 @@ export class RememberedSessions implements PoolMember {
   }
 
   /** Looks at one user, and at another who was looked at longest ago. */
-  #removeSomeExpired(holder: SessionHolder | undefined, nowMs: number): void {
-    if (holder !== undefined) this.#removeExpired(holder, nowMs);
+  #removeSomeExpired(holder: SessionHolder | undefined, elapsedMs: number): void {
+    if (holder !== undefined) this.#removeExpired(holder, elapsedMs);
     const [oldest] = this.#holders.values();
     if (oldest === undefined) return;
     this.#holders.delete(oldest.user);
     this.#holders.set(oldest.user, oldest);
-    this.#removeExpired(oldest, nowMs);
+    this.#removeExpired(oldest, elapsedMs);
   }
 
-  #removeExpired({ gone }: SessionHolder, nowMs: number): void {
+  #removeExpired({ gone }: SessionHolder, elapsedMs: number): void {
     let left = expiredAtOnce;
     for (const session of gone) {
-      // One that went while the clock was ahead goes now.
-      if ((session.goneMs as number) > nowMs) session.goneMs = nowMs;
-      if (!isExpired(session, nowMs) || left-- === 0) break;
+      if (!isExpired(session, elapsedMs) || left-- === 0) break;
       this.drop(session);
     }
   }
 }
 
-export function isExpired({ goneMs }: RememberedSession, nowMs: number): boolean {
-  return goneMs !== undefined && nowMs - goneMs >= limits.duplicateGoneMs;
+export function isExpired({ goneMs, goneElapsedMs }: RememberedSession, elapsedMs: number): boolean {
+  return goneMs !== undefined && elapsedMs - goneElapsedMs >= limits.duplicateGoneMs;
 }

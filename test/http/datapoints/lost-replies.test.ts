@@ -103,6 +103,15 @@ test('a clock that was set back makes it known no longer', async () => {
   server.jump(60 * minuteMs);
 });
 
+test('what came while the clock was ahead is known for no longer than ten minutes', async () => {
+  server.jump(365 * 24 * 60 * minuteMs);
+  await push(bodyOf(3));
+  server.jump(-365 * 24 * 60 * minuteMs);
+  server.clock.advance(10 * minuteMs);
+  await push(bodyOf(3));
+  assert.equal(await stored(), 6);
+});
+
 const differences: readonly (readonly [what: string, body: string, where: Where])[] = [
   ['another byte', bodyOf(4).replace(',\n', ', '), {}],
   ['another value', bodyOf(4).replace('"value":0', '"value":9'), {}],

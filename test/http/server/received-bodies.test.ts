@@ -81,6 +81,31 @@ test('a body for which there is no room waits until there is, and so does an MQT
   }
 });
 
+test('a body of unknown length whose last piece waits for room is taken whole', async () => {
+  Object.assign(limits, { receivedWaitMs: 60_000 });
+  try {
+    const first = await begin(6 * mib - 45_000);
+    await until(async () => (await receivedBytes()) >= 6 * mib - 45_000);
+    const second = await begin(25_000);
+    await until(async () => (await receivedBytes()) >= 6 * mib - 20_000);
+    const line = `${JSON.stringify({ device_id: 'd', sensor_id: 's', value: 1 })}\n`;
+    const lines = 600;
+    const body = line.repeat(lines / 2);
+    const piece = `${body.length.toString(16)}\r\n${body}\r\n`;
+    const socket = await open(server.running.ports.http);
+    socket.write(
+      `POST /api/v2/datapoints HTTP/1.1\r\nHost: d\r\nConnection: close\r\nContent-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n\r\n${piece}${piece}0\r\n\r\n`,
+    );
+    const answer = readAll(socket);
+    await isFull();
+    second.destroy();
+    setTimeout(() => first.destroy(), 1_000);
+    assert.match(String(await answer), new RegExp(`"accepted":${lines}`), `${body.length} bytes a piece`);
+  } finally {
+    Object.assign(limits, { receivedWaitMs: waitMs });
+  }
+});
+
 test('before the sign-in an MQTT packet is small, and afterwards one that stands still is cut', async () => {
   const stranger = connect(server.running.ports.mqtt as number, '127.0.0.1').on('error', () => {});
   // A CONNECT of a megabyte.

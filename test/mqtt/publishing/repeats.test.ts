@@ -99,6 +99,23 @@ suite('what is remembered of a session', () => {
     await late.end();
   });
 
+  test('is known for an hour by whatever the wall clock was set to meanwhile', async () => {
+    const first = await publishFirst();
+    await leave(first.client);
+    server.jump(2 * hourMs);
+    for (let look = 0; look < 2; look++) {
+      await server.call('guest', 'GET', '/devices');
+      await server.token('owner');
+      server.clock.advance(hourMs / 6);
+      await server.running.idle();
+    }
+    const again = await RawClient.connect(server, 'owner', { clientId: first.clientId });
+    await publish(again, { ...first.packet, dup: true });
+    assert.deepEqual(await first.values(), [1]);
+    await leave(again);
+    server.jump(-2 * hourMs);
+  });
+
   test('is forgotten after an hour also where the service is started again meanwhile', async () => {
     for (const go of [() => server.restart(), () => server.crash()]) {
       const [gone, there] = [await publishFirst(), await publishFirst()];

@@ -4,6 +4,7 @@
 import { createHash } from 'node:crypto';
 import { Refusal } from '../../../base/refusal.ts';
 import type { AgeClocks } from '../../../base/time/clock-watch.ts';
+import { limits } from '../../../config/limits.ts';
 import type { SensorKey } from '../../devices/sensor.ts';
 import type { CommitLog } from '../../ports/commit-log.ts';
 import { type PushReceipt, repeatIdPrefix } from '../datapoint-batch.ts';
@@ -25,6 +26,9 @@ export interface PushedBody {
 }
 
 /** What the guard needs of the commit log. */
+/** Between which times a receipt counts. */
+type ReceiptTimes = Parameters<CommitLog['claimReceipt']>[1];
+
 export type ReceiptClaims = Pick<CommitLog, 'claimReceipt' | 'releaseClaim'>;
 
 /** A push that must be stored once. */
@@ -84,7 +88,7 @@ export class IdempotencyGuard<Answer> {
     const sinceMs = forAge.now() - this.#receiptMs;
     const id = `${caller}\n${key.endpoint}\n${part}\n${key.key}`;
     const receipt = { id, caller, bodyHash, answer: '', atMs: forExpiry.now(), sinceMs };
-    return this.#runOnce(push, receipt, sinceMs);
+    return this.#runOnce(push, receipt, { sinceMs });
   }
 
   /** Whether bodies are remembered. */
@@ -97,8 +101,8 @@ export class IdempotencyGuard<Answer> {
     const { caller, sensor, body } = push;
     const { forAge, forExpiry } = this.#clocks;
     const id = `${repeatIdPrefix(sensor)}${caller}\n${body.endpoint}\n${body.hash}`;
-    // Dated back, because all receipts go when they are as old as those of keys. `forExpiry` alone decides, so that no
-    // doubt about the clock makes a body be remembered for longer: in doubt it is stored.
+    // Dated back, because all receipts go when they are as old as those of keys. `forExpiry` alone decides, and what came
+    // while the clock was ahead does not count, so that no body is remembered for longer: in doubt it is stored.
     const atMs = forExpiry.now() - this.#receiptMs + this.#repeatMs;
     const receipt = {
       id,
@@ -109,24 +113,29 @@ export class IdempotencyGuard<Answer> {
       atMs,
       sinceMs: forAge.now() - this.#receiptMs,
     };
-    return this.#runOnce(push, receipt, forExpiry.now() - this.#receiptMs);
+    const sinceMs = forExpiry.now() - this.#receiptMs;
+    return this.#runOnce(push, receipt, { sinceMs, untilMs: atMs + limits.clockDifferenceMsMax });
   }
 
-  async #runOnce(push: OncePush<Answer>, receipt: PushReceipt & { sinceMs: number }, sinceMs: number): Promise<Answer> {
+  async #runOnce(
+    push: OncePush<Answer>,
+    receipt: PushReceipt & { sinceMs: number },
+    times: ReceiptTimes,
+  ): Promise<Answer> {
     const { id, bodyHash } = receipt;
     const first = this.#pending.get(id);
     if (first !== undefined) {
       assertSameBody(first.bodyHash, bodyHash);
       return first.done;
     }
-    const done = this.#runFirst(push, receipt, sinceMs).finally(() => this.#pending.delete(id));
+    const done = this.#runFirst(push, receipt, times).finally(() => this.#pending.delete(id));
     this.#pending.set(id, { bodyHash, done });
     return done;
   }
 
-  async #runFirst({ first, again }: OncePush<Answer>, receipt: PushReceipt, sinceMs: number): Promise<Answer> {
+  async #runFirst({ first, again }: OncePush<Answer>, receipt: PushReceipt, times: ReceiptTimes): Promise<Answer> {
     const { id } = receipt;
-    const earlier = await this.#commitLog.claimReceipt(id, { sinceMs });
+    const earlier = await this.#commitLog.claimReceipt(id, times);
     if (earlier !== undefined) {
       assertSameBody(earlier.bodyHash, receipt.bodyHash);
       return again(earlier.answer);

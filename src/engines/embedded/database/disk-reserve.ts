@@ -74,6 +74,8 @@ export class DiskReserve {
     if (step <= 0 || this.freeBytes < step + leftBytes) return false;
     if (this.#file === undefined) this.#open();
     if (this.#file === undefined) return false;
+    // Another may have cut it: what is written behind a file's end leaves a hole, which holds no room.
+    this.#bytes = Math.min(this.#bytes, fstatSync(this.#file).size);
     const written = writeSync(this.#file, noise(), 0, step, this.#bytes);
     this.#bytes += written;
     if (this.#bytes > this.#wholeBytes) this.#note();

@@ -107,9 +107,12 @@ export class SqliteCommitLog implements CommitLog {
   /**
    * Only reads the receipt: one process has the data and joins repeats in memory, so that nothing needs to be claimed.
    */
-  async claimReceipt(id: string, { sinceMs }: { readonly sinceMs: number }): Promise<PushReceipt | undefined> {
+  async claimReceipt(
+    id: string,
+    { sinceMs, untilMs = Number.POSITIVE_INFINITY }: { readonly sinceMs: number; readonly untilMs?: number },
+  ): Promise<PushReceipt | undefined> {
     const receipt = this.#receipt.get(id) as PushReceipt | undefined;
-    return receipt !== undefined && receipt.atMs > sinceMs ? receipt : undefined;
+    return receipt !== undefined && receipt.atMs > sinceMs && receipt.atMs <= untilMs ? receipt : undefined;
   }
 
   async releaseClaim(): Promise<void> {}
