@@ -3,6 +3,8 @@
 // that both versions share a component; any other gets the prefix `V1`.
 import type { FastifySchema } from 'fastify';
 import { Type } from 'typebox';
+import { limits } from '../../config/limits.ts';
+import { boundedText } from '../schemas/text-bounds.ts';
 import { isOlderField, olderName, toOlderFields, toOlderProse } from './words.ts';
 
 type Tree = { readonly [key: string]: unknown };
@@ -59,7 +61,11 @@ export function describeUnderDomain(schema: FastifySchema): FastifySchema {
   } as FastifySchema;
 }
 
-const DomainSchema = Type.String({ description: 'Any text; it is ignored.', examples: ['irrigation'] });
+/** As long as the router takes a part of a path. */
+const DomainSchema = boundedText(limits.idCharsMax * 3, {
+  description: 'Any text; it is ignored.',
+  examples: ['irrigation'],
+});
 
 /** Notes for version 1 only, by operation of version 2. */
 const notes: { readonly [operationId: string]: string } = {
