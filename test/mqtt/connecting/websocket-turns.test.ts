@@ -31,6 +31,14 @@ function frame(kind: number, bytes: Buffer = Buffer.alloc(0)): Buffer {
   return Buffer.concat([Buffer.from([0x80 | kind, ...length, 0, 0, 0, 0]), bytes]);
 }
 
+/** Bytes of a frame of the server, and of its head; they have no mask and fewer than 65 536 bytes. Undefined: not known yet. */
+function sizeOf(bytes: Buffer): { readonly head: number; readonly whole: number } | undefined {
+  if (bytes.length < 4)
+    return bytes.length >= 2 && (bytes[1] ?? 0) < 126 ? { head: 2, whole: 2 + (bytes[1] ?? 0) } : undefined;
+  const length = bytes[1] ?? 0;
+  return length < 126 ? { head: 2, whole: 2 + length } : { head: 4, whole: 4 + bytes.readUInt16BE(2) };
+}
+
 const signIn = generate({
   ...{ cmd: 'connect', protocolId: 'MQTT', protocolVersion: 4, clientId: '', clean: true, keepalive: 600 },
 });
@@ -46,11 +54,13 @@ class RawWebSocket {
     this.socket = socket;
     const incoming = parser({ protocolVersion: 4 });
     incoming.on('packet', (packet: Packet) => this.packets.push(packet));
+    let rest = Buffer.alloc(0);
     socket.on('data', (bytes: Buffer) => {
       this.bytes += bytes.length;
-      // Frames of the server are short here, and have no mask.
-      for (let at = 0; at < bytes.length; at += 2 + (bytes[at + 1] ?? 0)) {
-        if (((bytes[at] ?? 0) & 15) === binary) incoming.parse(bytes.subarray(at + 2, at + 2 + (bytes[at + 1] ?? 0)));
+      rest = Buffer.concat([rest, bytes]);
+      for (let size = sizeOf(rest); size !== undefined && rest.length >= size.whole; size = sizeOf(rest)) {
+        if (((rest[0] ?? 0) & 15) === binary) incoming.parse(rest.subarray(size.head, size.whole));
+        rest = rest.subarray(size.whole);
       }
     });
   }
