@@ -1,8 +1,7 @@
 // Adds up all bounds of memory: every part that callers can make grow, as bounded by `limits`; overhead where a bound
 // counts something other than memory; and the process at rest. The sum must stay below `processBytesMax` (I4), for every
-// ceiling that may be set (memory-profile.ts) but the least: there all bounds at once would be 280 MiB of 244, of which the
-// process at rest is 182, and sixteen long reads at once reached 265 (test/process/memory.test.ts).
-// memory-budget.test.ts checks the sum, and that every bound in bytes or characters is listed here.
+// ceiling that may be set (memory-profile.ts). memory-budget.test.ts checks the sum, and that every bound in bytes or
+// characters is listed here.
 import type { limits as known, LimitName } from './limits.ts';
 
 type Limits = { readonly [N in LimitName]: (typeof known)[N] extends number ? number : (typeof known)[N] };
