@@ -7,7 +7,7 @@ const mib = 2 ** 20;
 const usualBytes = 1024 * mib;
 /** Below it young objects get a quarter of the usual room. */
 const smallBytes = 384 * mib;
-const leastBytes = 320e6;
+const leastBytes = 384e6;
 /** @type {Readonly<Record<string, number>>} */
 const units = { B: 1, KB: 1e3, MB: 1e6, GB: 1e9, TB: 1e12, KIB: 2 ** 10, MIB: 2 ** 20, GIB: 2 ** 30, TIB: 2 ** 40 };
 

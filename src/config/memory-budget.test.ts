@@ -16,7 +16,7 @@ const mib = (bytes: number) => Math.round(bytes / 2 ** 20);
 
 /** Bytes by which the sum passes the least ceiling, which is not kept by every load (process/memory). */
 const ceilings = [
-  { name: '320 MB', bytes: memoryBytesMin },
+  { name: '384 MB', bytes: memoryBytesMin },
   { name: '512 MiB', bytes: 512 * 2 ** 20 },
   { name: '768 MiB', bytes: 768 * 2 ** 20 },
   { name: '1 GiB', bytes: memoryBytesDefault },

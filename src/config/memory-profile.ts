@@ -1,5 +1,5 @@
 // How the bounds of limits.ts follow from the ceiling of the process's memory (DUNDUN_MEMORY_MAX). `limits` has the values
-// for 1 GiB, the default; this table has those for 320 MB and for 512 MiB. In between a bound grows in proportion; beyond
+// for 1 GiB, the default; this table has those for 384 MB and for 512 MiB. In between a bound grows in proportion; beyond
 // 1 GiB, and for bounds that are not here, nothing changes. memory-budget.ts has what the bounds add up to. Applied once, by
 // cli/serve-command.ts, before anything reads a bound; threads get the bounds of the main thread.
 import { passLimits } from '../base/threads/thread-limits.ts';
@@ -9,13 +9,13 @@ const KIB = 1024;
 const MIB = 1024 * KIB;
 
 /** The least ceiling that the service works in, bytes: the values of the first column. */
-export const memoryBytesMin = 320e6;
+export const memoryBytesMin = 384e6;
 /** Bytes to which the second column belongs. */
 const memoryBytesMiddle = 512 * MIB;
 /** The ceiling where nothing is set, bytes: the values of `limits`. */
 export const memoryBytesDefault = 1024 * MIB;
 
-/** Bounds at 320 MB and at 512 MiB. */
+/** Bounds at 384 MB and at 512 MiB. */
 const scaled = {
   connectionsWithin: [24, 64],
   // Data on its way in or out.

@@ -138,7 +138,7 @@ test('strangers who fill all that is bounded at once stay below the memory of th
  */
 const ceilings = [
   { setting: '512MiB', bytes: 512 * 2 ** 20, staysBytesMax: 170 * 2 ** 20 },
-  { setting: '320MB', bytes: 320e6, staysBytesMax: 110 * 2 ** 20 },
+  { setting: '384MB', bytes: 384e6, staysBytesMax: 110 * 2 ** 20 },
 ];
 const size = { history: 300_000, sensors: 10_000, ms: 2_500 };
 const givenBackMsMax = 20_000;
