@@ -82,6 +82,16 @@ suite('the write-ahead log before SQLite opens it', () => {
     assert.ok(losses > 0);
   });
 
+  test('whose header and first frame have changed tells that its commits are lost, with its index and without', () => {
+    for (const hasIndex of [true, false]) {
+      const { folder } = killed(new SeededRandom(1));
+      if (!hasIndex) rmSync(file(folder, '-shm'));
+      change(file(folder, '-wal'), (bytes) => bytes.fill(0x5a, 5, 223));
+      secureWal(folder);
+      assert.equal(listWalDamages(folder).length, 1, hasIndex ? 'with its index' : 'without');
+    }
+  });
+
   test('whose last commit was not synced when the power failed tells nothing', (t) => {
     const random = seeded(t);
     for (let round = 0; round < rounds; round++) {

@@ -37,8 +37,8 @@ export interface WalExamination {
   readonly wholeFrames: ReadonlySet<number>;
   /** Commits after `acceptedFrames` that were certainly acknowledged, as far as their frames can be read. */
   readonly lostCommits: number;
-  /** True where the database file has had all that was acknowledged. */
-  readonly isMoved: boolean;
+  /** Frames that were moved into the database file, by the index; 0 where it says nothing of this log. */
+  readonly movedFrames: number;
 }
 
 const pageBytesUsual = 4096;
@@ -93,7 +93,6 @@ class Examiner {
     const beyond = this.#lookBeyond(walk.brokenFrame);
     const isOfIndex = this.#index !== undefined && isSame(this.#index.salts, this.#salts);
     const committed = isOfIndex ? (this.#index?.committedFrames ?? 0) : 0;
-    const moved = isOfIndex ? (this.#index?.movedFrames ?? 0) : 0;
     const acknowledgedFrames = Math.max(beyond.provenFrames, committed);
     return {
       pageBytes: this.#pageBytes,
@@ -104,7 +103,7 @@ class Examiner {
       acknowledgedFrames,
       wholeFrames: beyond.whole,
       lostCommits: beyond.commits.filter((frame) => frame <= acknowledgedFrames).length,
-      isMoved: acknowledgedFrames > walk.acceptedFrames && moved >= acknowledgedFrames,
+      movedFrames: isOfIndex ? (this.#index?.movedFrames ?? 0) : 0,
     };
   }
 
@@ -119,7 +118,7 @@ class Examiner {
     }
     if (header === undefined) {
       if (first === undefined) return undefined;
-      this.#salts = saltsOf(first);
+      this.#salts = this.#saltsByFrames() ?? saltsOf(first);
       return { acceptedFrames: 0, brokenFrame: 0 };
     }
     this.#salts = header.salts;
@@ -130,6 +129,22 @@ class Examiner {
       if (wrong === undefined) return walk;
       this.#refused.add(wrong.number);
     }
+  }
+
+  /**
+   * The generation of the log where the header does not say it: that of the first frame that is of the index's generation, or
+   * that the next one goes on from. Frames of older generations lie behind it; the very first may be damaged too.
+   */
+  #saltsByFrames(): Checksum | undefined {
+    let before: { readonly salts: Checksum; readonly checksum: Checksum } | undefined;
+    for (const frame of this.#file.framesFrom(1, this.#pageBytes)) {
+      const salts = saltsOf(frame);
+      const goesOn = before !== undefined && isSame(before.salts, salts);
+      if (goesOn && isSame(checksumIn(frame), checksumDue(frame, before?.checksum as Checksum))) return salts;
+      if (this.#index !== undefined && isSame(this.#index.salts, salts)) return salts;
+      before = { salts, checksum: checksumIn(frame) };
+    }
+    return undefined;
   }
 
   /** Goes from frame to frame as SQLite does, and mends them on the way. */

@@ -22,8 +22,8 @@ export interface WalLoss {
 
 /** The loss; undefined where the database file already has all that was acknowledged. */
 export function findLoss(path: string, examination: WalExamination): WalLoss | undefined {
-  const { acceptedFrames, acknowledgedFrames, isMoved, lostCommits, mended, pageBytes } = examination;
-  if (isMoved) return undefined;
+  const { acceptedFrames, acknowledgedFrames, movedFrames, lostCommits, mended, pageBytes } = examination;
+  if (movedFrames >= acknowledgedFrames) return undefined;
   const wal = new WalFile(`${path}-wal`);
   try {
     const kept = new Map<number, number>();
@@ -45,7 +45,9 @@ export function findLoss(path: string, examination: WalExamination): WalLoss | u
     if (isAll && isWhole && moved > 0) return undefined;
     const before: PageSource = (page) => (kept.has(page) ? imageOf(kept.get(page) as number) : inFile(page));
     const after: PageSource = (page) => (beyond.has(page) ? imageOf(beyond.get(page) as number) : before(page));
-    const lost = { commits: Math.max(1, lostCommits), frames: acknowledgedFrames - acceptedFrames, isMixed: moved > 0 };
+    // Of a frame that cannot be read, only the index knows that it was moved.
+    const isMixed = moved > 0 || movedFrames > acceptedFrames;
+    const lost = { commits: Math.max(1, lostCommits), frames: acknowledgedFrames - acceptedFrames, isMixed };
     const [last, lastLost] = [lastSeqIn(before), lastSeqIn(after)];
     if (lastLost === undefined || lastLost <= (last ?? 0)) return lost;
     return { ...lost, fromSeq: (last ?? 0) + 1, toSeq: lastLost };
