@@ -5,30 +5,40 @@ import { globSync } from 'node:fs';
 
 /**
  * Fill queues, shares and lists up to their bounds, call everything with everything, or wait in real time (for a lock, for
- * the end of a search): six seconds and more each, or three with nothing else in them.
+ * the end of a search, for the disk): six seconds and more each, or three with nothing else in them.
  */
 export const heavyFiles: readonly string[] = [
   'src/engines/embedded/mqtt/mqtt-persistence.test.ts',
+  'src/engines/embedded/mqtt/mqtt-retained.test.ts',
   'src/engines/embedded/threads/search-time.test.ts',
   'test/http/accounts/guest-shares.test.ts',
+  'test/http/accounts/socials.test.ts',
   'test/http/datapoints/bulk.test.ts',
   'test/http/datapoints/import-stores.test.ts',
   'test/http/datapoints/list-weight.test.ts',
+  'test/http/datapoints/lost-replies.test.ts',
   'test/http/datapoints/push-fast-path.test.ts',
+  'test/http/datapoints/sensors-data.test.ts',
   'test/http/devices/large-devices.test.ts',
   'test/http/devices/permissions.test.ts',
+  'test/http/server/bad-input.test.ts',
   'test/http/server/fair-connections.test.ts',
   'test/http/server/fair-reads.test.ts',
   'test/http/server/fair-shares.test.ts',
   'test/http/server/openapi.test.ts',
+  'test/http/server/text-bounds.test.ts',
+  'test/http/server/v1-permissions.test.ts',
   'test/mqtt/bounds.test.ts',
-  'test/mqtt/subscribing/fair-deliveries.test.ts',
   'test/mqtt/connecting/reconnects.test.ts',
-  'test/mqtt/publishing/repeats.test.ts',
   'test/mqtt/connecting/sessions.test.ts',
+  'test/mqtt/publishing/duplicates.test.ts',
+  'test/mqtt/publishing/repeats.test.ts',
   'test/mqtt/publishing/turns.test.ts',
+  'test/mqtt/quotas.test.ts',
+  'test/mqtt/subscribing/fair-deliveries.test.ts',
   'test/storage/data-cap.test.ts',
   'test/storage/dialects/portable-sql.test.ts',
+  'test/storage/engines-maintenance.test.ts',
   'test/storage/storage-failure.test.ts',
 ];
 

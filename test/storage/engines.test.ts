@@ -1,8 +1,7 @@
-// Runs the suite of each port on every engine.
+// Runs the suite of each port on every engine; that of Maintenance is in engines-maintenance.test.ts, because it takes longer.
 import { commitLogSuite } from './commit-log.suite.ts';
 import { coordinationSuite } from './coordination.suite.ts';
 import { engines } from './engines.ts';
-import { maintenanceSuite } from './maintenance.suite.ts';
 import { mqttSessionsSuite } from './mqtt-sessions.suite.ts';
 import { registryStoresSuite } from './registry-stores.suite.ts';
 import { seriesSuite } from './series.suite.ts';
@@ -13,5 +12,4 @@ for (const engine of engines) {
   mqttSessionsSuite(engine);
   coordinationSuite(engine);
   registryStoresSuite(engine);
-  maintenanceSuite(engine);
 }

@@ -1,4 +1,4 @@
-// What every engine must do alike with its data as a whole: backup and restore, checks, sizes. Run on each by engines.test.ts.
+// What every engine must do alike with its data as a whole: backup and restore, checks, sizes. Run on each by engines-maintenance.test.ts.
 import assert from 'node:assert/strict';
 import { mkdtemp, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
