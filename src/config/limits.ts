@@ -8,9 +8,9 @@ const MIB = 1024 * KIB;
 export const limits = {
   // --- The process --------------------------------------------------------------------------------------------
   /**
-   * The ceiling of the process's memory (resident set), bytes: with Node.js, its threads, and all that callers can make
+   * The ceiling of the process's memory, without what is mapped from files, bytes: with its threads, and all that callers can make
    * grow at its bound at the same time, with `connectionsWithin` connections and `sensorsWithin` sensors. Parts, about:
-   * the process at rest with all its threads 182 MiB, data on its way in or out 190, what is remembered 370, the log 70,
+   * the process at rest with all its threads 124 MiB, data on its way in or out 190, what is remembered 370, the log 70,
    * work in progress 210 (memory-budget.ts has the list, its test the sum).
    */
   processBytesMax: 1024 * MIB,

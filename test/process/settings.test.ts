@@ -58,7 +58,7 @@ suite('settings', { timeout: 1_800_000 }, () => {
       assert.match(stderr, /DUNDUN_HTTP_PORT: "70000" must be a whole number from 0 to 65535/);
       assert.match(stderr, /DUNDUN_DEFAULT_VISIBILITY: "hidden" must be one of private, public/);
       assert.match(stderr, /DUNDUN_DATA_MAX_BYTES: "20 potatoes" must be a size such as 500MB or 20GB/);
-      assert.match(stderr, /DUNDUN_MEMORY_MAX: "128MB" must be a size such as 500MB or 20GB, 384MB or more/);
+      assert.match(stderr, /DUNDUN_MEMORY_MAX: "128MB" must be a size such as 500MB or 20GB, 256MB or more/);
       assert.match(stderr, /DUNDUN_TRUST_PROXY: .*my-proxy/);
       assert.doesNotMatch(stderr, /short|letmein|at \S+\.ts/);
     }

@@ -4,6 +4,7 @@
 import { performance } from 'node:perf_hooks';
 import { limits } from '../../config/limits.ts';
 import { collectWhenQuiet, collectWhenScarce } from './garbage-collection.ts';
+import { takenBytes } from './taken-memory.ts';
 
 type Utilization = ReturnType<typeof performance.eventLoopUtilization>;
 
@@ -12,13 +13,13 @@ export class MemoryReclaimer {
   #before: Utilization = performance.eventLoopUtilization();
   /** Looks in a row at which the thread had little to do. */
   #quietLooks = 0;
-  /** Resident bytes after the last collection in a quiet time. */
+  /** Bytes that were taken after the last collection in a quiet time. */
   #reclaimedBytes = Number.POSITIVE_INFINITY;
   #collectedMs = Number.NEGATIVE_INFINITY;
 
   /** Call once the garbage of the start has been collected. */
   start(): void {
-    this.#reclaimedBytes = process.memoryUsage.rss();
+    this.#reclaimedBytes = takenBytes();
     this.#timer = setInterval(() => this.#look(), limits.memoryLookMs).unref();
   }
 
@@ -31,20 +32,20 @@ export class MemoryReclaimer {
     const { utilization } = performance.eventLoopUtilization(now, this.#before);
     this.#before = now;
     this.#quietLooks = utilization <= limits.memoryQuietShare ? this.#quietLooks + 1 : 0;
-    const residentBytes = process.memoryUsage.rss();
-    if (this.#quietLooks >= limits.memoryQuietLooks) this.#reclaim(residentBytes);
-    else if (residentBytes >= limits.processBytesMax * limits.memoryScarceShare) this.#collect();
+    const bytes = takenBytes();
+    if (this.#quietLooks >= limits.memoryQuietLooks) this.#reclaim(bytes);
+    else if (bytes >= limits.processBytesMax * limits.memoryScarceShare) this.#collect();
   }
 
   /** In a quiet time nobody waits for a collection; it is made once after each growth. */
-  #reclaim(residentBytes: number): void {
-    if (residentBytes - this.#reclaimedBytes < limits.memoryReclaimedBytesMin) {
-      this.#reclaimedBytes = Math.min(this.#reclaimedBytes, residentBytes);
+  #reclaim(bytes: number): void {
+    if (bytes - this.#reclaimedBytes < limits.memoryReclaimedBytesMin) {
+      this.#reclaimedBytes = Math.min(this.#reclaimedBytes, bytes);
       return;
     }
     this.#quietLooks = 0;
     collectWhenQuiet();
-    this.#reclaimedBytes = process.memoryUsage.rss();
+    this.#reclaimedBytes = takenBytes();
   }
 
   #collect(): void {
