@@ -833,6 +833,20 @@ export const limits = {
   /** Steps for one sensor before the next most overdue sensor has its turn. */
   retentionStepsInTurn: 50,
 
+  // --- Removing and correcting datapoints ----------------------------------------------------------------------
+  /**
+   * Removals and corrections of one caller that wait, and places reserved for others; callers take turns. Beyond: 503
+   * with Retry-After. `editsAtOnceMax`: those that the writer thread has at once.
+   */
+  editsWaitingMax: 75,
+  editsWaitingReserve: 25,
+  editsAtOnceMax: 2,
+  /** Milliseconds after which a step of a removal ends, and chunks or rows of the log that it changes at most. */
+  editStepMs: 8,
+  editStepPieces: 200,
+  /** Milliseconds after which a step that the disk refused is tried again. */
+  editRetryMs: 1_000,
+
   // --- Storage quota ------------------------------------------------------------------------------------------
   /**
    * Bytes of the disk that datapoints leave free, so that everything else continues; on a small disk the share

@@ -3,6 +3,7 @@ import type { Accounts } from '../domain/accounts/accounts.ts';
 import type { RefreshSessions } from '../domain/accounts/refresh-sessions.ts';
 import type { Actuators } from '../domain/actuators/actuators.ts';
 import type { Callers } from '../domain/callers/callers.ts';
+import type { Corrections } from '../domain/datapoints/corrections.ts';
 import type { History } from '../domain/datapoints/history/history.ts';
 import type { Imports } from '../domain/datapoints/import/imports.ts';
 import type { Bulk } from '../domain/datapoints/ingest/bulk.ts';
@@ -42,6 +43,7 @@ export interface Services {
   readonly bulk: Bulk;
   readonly imports: Imports;
   readonly history: History;
+  readonly corrections: Corrections;
   readonly live: Live;
   readonly drops: DropLog;
   readonly notifications: Notifications;

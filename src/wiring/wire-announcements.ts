@@ -6,7 +6,7 @@ import type { Domain } from './wire-domain.ts';
 
 export function followAnnouncements(coordination: Coordination, domain: Domain): void {
   const { users, directory, revocations, clientIds, rules, writer, services } = domain;
-  const { actuators, keys, refreshSessions, gateways, guestAccess, quotas } = services;
+  const { actuators, corrections, keys, refreshSessions, gateways, guestAccess, quotas } = services;
   // A permission check and the append that follows it happen in one turn of the event loop. So whatever was permitted
   // is in the writer's queue by now, and this append resolves behind it.
   const committed = () => writer.append({ pushes: [] });
@@ -35,6 +35,7 @@ export function followAnnouncements(coordination: Coordination, domain: Domain):
       await directory.reload(device);
       await committed();
     },
+    'datapoints-changed': async ({ sensor }) => corrections.follow(sensor),
     'actuator-set': (setting) => actuators.followSetting(setting),
     'device-leaving': ({ isLeaving, ...what }) => directory.followLeaving(what, isLeaving),
     'gateway-changed': async ({ gateway }) => {

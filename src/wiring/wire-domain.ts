@@ -10,6 +10,7 @@ import { providersOf } from '../config/provider-settings.ts';
 import { makeSenders } from '../delivery/senders.ts';
 import { Actuators } from '../domain/actuators/actuators.ts';
 import { Callers } from '../domain/callers/callers.ts';
+import { Corrections } from '../domain/datapoints/corrections.ts';
 import { Feed } from '../domain/datapoints/feed.ts';
 import { publishFollowed } from '../domain/datapoints/followed-pushes.ts';
 import { History } from '../domain/datapoints/history/history.ts';
@@ -187,6 +188,10 @@ export async function wireDomain(parts: {
     bulk: new Bulk({ ...pushing, ingest }),
     imports: new Imports({ ...pushing, series, ingest, sensors }),
     history: new History({ ...known, series }),
+    corrections: new Corrections({
+      ...{ ...known, series, coordination, store: stores.devices, log: parts.log },
+      onChanged: (sensor) => rules.watcher.forgetValue(sensor),
+    }),
     gateways,
     projects: new Projects({ permissions, shares, ids, projectStore: stores.projects }),
     quotas,

@@ -5,10 +5,12 @@ import { engines } from './engines.ts';
 import { mqttSessionsSuite } from './mqtt-sessions.suite.ts';
 import { registryStoresSuite } from './registry-stores.suite.ts';
 import { seriesSuite } from './series.suite.ts';
+import { seriesEditsSuite } from './series-edits.suite.ts';
 
 for (const engine of engines) {
   commitLogSuite(engine);
   seriesSuite(engine);
+  seriesEditsSuite(engine);
   mqttSessionsSuite(engine);
   coordinationSuite(engine);
   registryStoresSuite(engine);

@@ -20,6 +20,8 @@ const sharedResources = [
   'hashes',
   /** Long reads in the queue. */
   'reads',
+  /** Removals and corrections of datapoints in the queue. */
+  'edits',
   /** Bytes of answers that clients have not read yet. */
   'answerBytes',
   /** Bytes for MQTT subscribers whose sockets are full. */

@@ -4,7 +4,7 @@
 import type { OriginalMessage } from '../datapoints/feed.ts';
 import type { ActuatorId } from '../devices/actuator.ts';
 import type { DeviceId } from '../devices/device.ts';
-import type { SensorId } from '../devices/sensor.ts';
+import type { SensorId, SensorKey } from '../devices/sensor.ts';
 import type { GatewayId } from '../gateways/gateway.ts';
 import type { NotificationId } from '../notifications/rules/notification.ts';
 import type { SessionRevocation } from '../users/session-revocation.ts';
@@ -26,6 +26,8 @@ export type Announcement =
   | { readonly kind: 'sign-in-revoked'; readonly revocation: SessionRevocation }
   /** A device, one of its parts or a share of it was changed, or it was handed over. */
   | { readonly kind: 'device-changed'; readonly device: DeviceId }
+  /** Stored datapoints of a sensor were removed or corrected. */
+  | { readonly kind: 'datapoints-changed'; readonly sensor: SensorKey }
   /** An actuator was set; each process delivers this to its subscribers and live streams. */
   | {
       readonly kind: 'actuator-set';

@@ -4,7 +4,7 @@
 // test/storage/series.suite.ts.
 import type { Asker } from '../callers/asker.ts';
 import type { Columns } from '../datapoints/columns.ts';
-import type { ArrivedDatapoint } from '../datapoints/datapoint.ts';
+import type { ArrivedDatapoint, StoredValue } from '../datapoints/datapoint.ts';
 import type { Aggregate, OpenBucket } from '../datapoints/history/aggregate.ts';
 import type { BucketRequest } from '../datapoints/history/buckets.ts';
 import type { OpenColumn, Span } from '../datapoints/history/downsample.ts';
@@ -108,6 +108,26 @@ export interface TextStep {
   readonly next: SeriesCursor | undefined;
 }
 
+/** Datapoints of a sensor that are to be removed. */
+export interface SeriesRemoval {
+  readonly sensor: SensorKey;
+  /** Bounds, inclusive, in milliseconds since 1970 UTC. */
+  readonly fromMs: number;
+  readonly toMs: number;
+  /** Only datapoints with this stored value, compared without calibration; undefined: all. */
+  readonly value?: StoredValue | undefined;
+}
+
+/** A datapoint that gets another value. */
+export interface SeriesCorrection {
+  readonly sensor: SensorKey;
+  /** Its time, in milliseconds since 1970 UTC. */
+  readonly atMs: number;
+  /** When it was received; undefined: whenever. */
+  readonly receivedMs?: number | undefined;
+  readonly value: StoredValue;
+}
+
 export interface Series {
   /**
    * One step of a read by time, equal times in order of arrival.
@@ -144,6 +164,23 @@ export interface Series {
    * @throws Refusal `busy`, `storage`.
    */
   removeBefore(sensor: SensorKey, beforeMs: number): Promise<number>;
+  /**
+   * Removes all datapoints that were committed before the call, sealed or not, in bounded steps among other commits.
+   * After a crash either all of them are there or none is; reads meanwhile may find some of them. Also ends what is
+   * remembered of pushes to the sensor without an `Idempotency-Key`, and sets its last datapoint to one that is left.
+   * A datapoint of the range that is committed during the call may be removed with them.
+   * @returns how many were removed, when they are on disk.
+   * @throws Refusal `damaged` where some cannot be read: the others are removed. `busy` where too many removals wait,
+   * or where the asker has gone before its turn came; `storage`: nothing was removed.
+   */
+  remove(removal: SeriesRemoval, asker: Asker): Promise<number>;
+  /**
+   * Gives the one datapoint of that time another value, everywhere, and ends what is remembered of pushes as `remove`
+   * does.
+   * @returns how many datapoints fit the description: it is done where that is 1, otherwise nothing is changed.
+   * @throws Refusal `damaged`, `busy`, `storage`
+   */
+  correct(correction: SeriesCorrection, asker: Asker): Promise<number>;
   /** The time of the oldest sealed datapoint of each sensor that has one. */
   oldest(sensors: readonly SensorKey[]): Promise<Map<SensorKey, number>>;
 }

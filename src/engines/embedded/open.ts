@@ -29,7 +29,9 @@ import { SqliteCommitLog } from './log/commit-log.ts';
 import { LogFollower, sharedFollowedSeq } from './log/log-follower.ts';
 import { forgetAllRepeatedBodies } from './log/receipts.ts';
 import { SqliteSeries } from './reads/series.ts';
+import { completeRemovals } from './sealing/datapoint-removal.ts';
 import { Retention } from './sealing/retention.ts';
+import { SeriesEdits } from './sealing/series-edits.ts';
 import { moveEarlierDatapoints } from './sealing/upgrade.ts';
 import { ReaderThread } from './threads/reader-thread-client.ts';
 import { SearchThread } from './threads/search-thread-client.ts';
@@ -67,6 +69,7 @@ async function openOnce(folder: string, { clock = systemClock, log }: OpenOption
     let reader: DatabaseSync;
     try {
       moveEarlierDatapoints(database);
+      completeRemovals(database);
       reader = openConnection(path, { readOnly: true });
     } finally {
       // After the reader is open: with its last connection SQLite would remove the files of the write-ahead log.
@@ -86,7 +89,8 @@ async function openOnce(folder: string, { clock = systemClock, log }: OpenOption
     const coordination = new LocalCoordination({ clock, countEpoch: (name) => countEpoch(name, { writer, reader }) });
     const isNewest = coordination.isNewest.bind(coordination);
     const commitLog = new SqliteCommitLog({ ...stored, isNewest });
-    const series = new SqliteSeries({ ...stored, longReads: new ReaderThread(path), retention: new Retention(stored) });
+    const changes = { retention: new Retention(stored), edits: new SeriesEdits(stored) };
+    const series = new SqliteSeries({ ...stored, ...changes, longReads: new ReaderThread(path) });
     await commitLog.start();
     // What a client pushes again because of it must be stored.
     if (commitLog.damage.length > 0) await writer.write([forgetAllRepeatedBodies]);

@@ -81,3 +81,14 @@ export const PushBody = Type.Unsafe<unknown>({
     },
   },
 });
+
+/** The body of a correction. */
+export const CorrectionBody = Type.Object(
+  { value: pushedFields.value },
+  { title: 'Correction', description: 'The new value of a datapoint.' },
+);
+
+export const RemovedSchema = Type.Object(
+  { removed: Type.Integer({ description: 'Number of datapoints that were removed.', examples: [12] }) },
+  { title: 'Removed', description: 'How many datapoints were removed.' },
+);

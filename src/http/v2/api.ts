@@ -11,6 +11,7 @@ import { registerSocials } from './accounts/socials.ts';
 import { registerUsers } from './accounts/users.ts';
 import { registerActuators } from './actuators.ts';
 import { registerBulk } from './datapoints/bulk.ts';
+import { registerCorrections } from './datapoints/corrections.ts';
 import { registerDatapoints } from './datapoints/datapoints.ts';
 import { registerHistory } from './datapoints/history.ts';
 import { registerImports } from './datapoints/imports.ts';
@@ -42,6 +43,7 @@ export function registerV2(app: TypedApp, services: Services): void {
   registerBulk(app, services);
   registerImports(app, services);
   registerHistory(app, services);
+  registerCorrections(app, services);
   registerLive(app, services);
   registerKinds(app);
   registerActuators(app, services);

@@ -9,7 +9,7 @@ import type { Reading } from '../../datapoints/ingest/reading.ts';
 import { calibrate } from '../../devices/calibration.ts';
 import type { Device, DeviceId } from '../../devices/device.ts';
 import type { DeviceDirectory } from '../../devices/device-directory.ts';
-import type { SensorId } from '../../devices/sensor.ts';
+import type { SensorId, SensorKey } from '../../devices/sensor.ts';
 import type { Permissions } from '../../permissions/permission.ts';
 import type { Fence } from '../../ports/coordination.ts';
 import type { Series } from '../../ports/series.ts';
@@ -94,6 +94,11 @@ export class Evaluator {
   /** Drops the last values: call when rules need other sensors, or the position has changed. */
   forgetValues(): void {
     this.#loading.forgetValues();
+  }
+
+  /** Drops the last value of a sensor whose datapoints were removed or corrected. */
+  forgetValue(sensor: SensorKey): void {
+    this.#loading.forgetValue(sensor);
   }
 
   /** Evaluates pushes in order of arrival with the rules of their devices, and stores the results. */

@@ -30,6 +30,9 @@ export class StepLoading {
     weigh: (value) => entryBytes + heapBytes(value),
   });
 
+  /** True where datapoints were removed or corrected since the last step ended: what a step has read may be old. */
+  #isChanged = false;
+
   constructor(parts: {
     readonly index: RuleIndex;
     readonly series: Pick<Series, 'latestUpTo'>;
@@ -42,6 +45,15 @@ export class StepLoading {
     this.#users = parts.users;
   }
 
+  /**
+   * Drops the last value of a sensor whose datapoints were removed or corrected; a step under way does not keep what it
+   * has of it.
+   */
+  forgetValue(sensor: SensorKey): void {
+    this.#values.delete(sensor);
+    this.#isChanged = true;
+  }
+
   /** Drops the last values: call when rules need other sensors, or the position has changed. */
   forgetValues(): void {
     this.#values.clear();
@@ -49,7 +61,9 @@ export class StepLoading {
 
   /** Keeps the values that the step has changed, for later steps, and takes all values from the step. */
   keepValues(step: EvaluationStep): void {
-    for (const { sensor, value } of step.moved) this.#values.set(sensor.key, value as StoredValue);
+    if (this.#isChanged) for (const sensor of step.watches.keys()) this.#values.delete(sensor);
+    else for (const { sensor, value } of step.moved) this.#values.set(sensor.key, value as StoredValue);
+    this.#isChanged = false;
     step.releaseValues();
   }
 

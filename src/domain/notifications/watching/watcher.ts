@@ -10,6 +10,7 @@ import type { ClockWatch } from '../../../base/time/clock-watch.ts';
 import { nextLoopTurn } from '../../../base/time/next-loop-turn.ts';
 import { limits } from '../../../config/limits.ts';
 import type { CommittedPush, Feed } from '../../datapoints/feed.ts';
+import type { SensorKey } from '../../devices/sensor.ts';
 import { LeaseLost } from '../../lease-lost.ts';
 import type { CommitLog } from '../../ports/commit-log.ts';
 import type { Coordination, Fence, Lease } from '../../ports/coordination.ts';
@@ -70,6 +71,11 @@ export class Watcher implements RuleChanges {
     this.#alarms = parts.alarms;
     this.#log = parts.log;
     this.#leadership = new Leadership({ ...parts, name: 'rules/0', onEnded: () => this.#wake() });
+  }
+
+  /** Drops what is remembered of a sensor's last value, because its datapoints were removed or corrected. */
+  forgetValue(sensor: SensorKey): void {
+    this.#evaluator.forgetValue(sensor);
   }
 
   /** Loads the rules and, where no other process evaluates them, continues at the position of the last stop. */

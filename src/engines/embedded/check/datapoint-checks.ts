@@ -1,11 +1,13 @@
 // Checks of the chunks and of the last datapoint of each sensor: can they be decoded, do their summaries agree, does
 // their sensor exist?
+
 import type { DatabaseSync } from 'node:sqlite';
 import { type Columns, valueAt } from '../../../domain/datapoints/columns.ts';
 import { rowNumbers } from '../../../domain/datapoints/datapoint-batch.ts';
 import { CorruptChunk } from '../../shared/codec/bytes/corrupt-chunk.ts';
 import { decodeChunk } from '../../shared/codec/chunk-codec.ts';
 import { summarize } from '../../shared/codec/chunk-summary.ts';
+import { noSensor } from '../../shared/log/no-sensor.ts';
 import { fromColumn, type ValueColumn } from '../database/value-column.ts';
 import type { Check } from './check.ts';
 import { piecesOf } from './log-checks.ts';
@@ -213,5 +215,6 @@ function sensorsOfLog(database: DatabaseSync): Set<number> {
   const sensors = new Set<number>();
   for (const { rows } of piecesOf(database, 'log'))
     for (let at = 0; at < rows.length; at += rowNumbers) sensors.add(rows[at] as number);
+  sensors.delete(noSensor);
   return sensors;
 }

@@ -18,6 +18,26 @@ export function wholeRange({ sensor, fromMs, toMs }: Pick<RangeQuery, 'sensor' |
   return { sensor, fromMs, toMs, descending: false, limit: Number.POSITIVE_INFINITY };
 }
 
+/** Greater than any time that JavaScript dates can have. */
+export const timeEnd = 8.64e15 + 1;
+
+/** The first and last time that a step may need. */
+export interface TimeSpan {
+  readonly firstMs: number;
+  readonly lastMs: number;
+}
+
+export function spanOf({ fromMs = -timeEnd, toMs = timeEnd, after, descending }: NeededPart): TimeSpan {
+  if (after === undefined) return { firstMs: fromMs, lastMs: toMs };
+  return descending
+    ? { firstMs: fromMs, lastMs: Math.min(toMs, after.order) }
+    : { firstMs: Math.max(fromMs, after.order), lastMs: toMs };
+}
+
+export function isWithin(one: TimeSpan, other: TimeSpan): boolean {
+  return one.firstMs >= other.firstMs && one.lastMs <= other.lastMs;
+}
+
 /**
  * Cuts a part down to the datapoints that the next step may return: at most `limit` behind its start position, and one
  * more, which tells that there is a next step. Descending, datapoints of one time are all taken or none, because the

@@ -1,31 +1,18 @@
 // The datapoints of the log in memory, so that reads need not search the log. They lie in order of arrival; each refers
 // back to its sensor's previous one. Bounded by `headRowsMax`, beyond which the writer thread holds commits back until
 // sealing has taken some out.
+
 import { limits } from '../../../config/limits.ts';
 import { makeColumns } from '../../../domain/datapoints/columns.ts';
-import type { ArrivedDatapoint } from '../../../domain/datapoints/datapoint.ts';
+import type { ArrivedDatapoint, StoredValue } from '../../../domain/datapoints/datapoint.ts';
 import { type DatapointBatch, rowNumbers } from '../../../domain/datapoints/datapoint-batch.ts';
 import type { SensorKey } from '../../../domain/devices/sensor.ts';
-import type { HeadPart, NeededPart } from './head-part.ts';
+import type { SeriesRemoval } from '../../../domain/ports/series.ts';
+import { noSensor } from '../../shared/log/no-sensor.ts';
+import { type HeadPart, isWithin, type NeededPart, spanOf, type TimeSpan, timeEnd } from './head-part.ts';
 import { NumberTable } from './number-table.ts';
+import { Segment, segmentRows } from './segment.ts';
 import { SelectedSeqs } from './selected-seqs.ts';
-
-/** Datapoints in one segment. */
-const segmentRows = 32_768;
-
-class Segment {
-  readonly rows = new Float64Array(segmentRows * rowNumbers);
-  /**
-   * Bits 1–31: distance in seqs to this sensor's previous datapoint (0: none). Bit 0: no earlier datapoint of the
-   * sensor has a later time.
-   */
-  readonly back = new Uint32Array(segmentRows);
-
-  /** Frees the memory at once; the garbage collector would keep it for long. The segment must not be used any more. */
-  free(): void {
-    for (const { buffer } of [this.rows, this.back]) (buffer as ArrayBuffer).transfer(0);
-  }
-}
 
 export class Head {
   readonly #segments: Segment[] = [];
@@ -48,6 +35,8 @@ export class Head {
   #turnSeq = 0;
   /** By seq, in ascending order: values that are not numbers, as JSON. */
   readonly #texts = new Map<number, string>();
+  /** The same for datapoints that were corrected, in the order of the corrections. */
+  readonly #correctedTexts = new Map<number, string>();
   #textChars = 0;
   readonly #selected = new SelectedSeqs();
   #sorted:
@@ -121,6 +110,12 @@ export class Head {
     let { text, seq, offset } = at;
     for (let from = 0; from < rows.length; from += rowNumbers) {
       const sensor = rows[from] as number;
+      if (sensor === noSensor) {
+        // The entry of a datapoint that was removed: nothing refers to it.
+        back[offset++] = 0;
+        seq += 1;
+        continue;
+      }
       const before = this.#lastOf.replace(sensor, seq);
       const isInOrder = this.#noteTime(sensor, timeOf(rows, from), before <= this.#sealedSeq);
       back[offset] = (before > this.#sealedSeq ? seq - before : 0) * 2 + isInOrder;
@@ -169,10 +164,62 @@ export class Head {
     const kept = this.rows < segmentRows ? 0 : this.#segments.length;
     for (const segment of this.#spare.splice(kept)) segment.free();
     this.#origin += gone * segmentRows;
-    for (const [one, text] of this.#texts) {
+    for (const [one] of this.#texts) {
       if (one > this.#sealedSeq) break;
-      this.#texts.delete(one);
-      this.#textChars -= text.length;
+      this.#forgetText(one);
+    }
+    for (const [one] of this.#correctedTexts) if (one <= this.#sealedSeq) this.#forgetText(one);
+    this.#sorted = undefined;
+  }
+
+  /** The seqs of the datapoints that fit, latest first; those that were sealed are left out. */
+  *select({ sensor, fromMs, toMs, value }: SeriesRemoval): Generator<number> {
+    for (let [seq, back] = [this.#lastOf.get(sensor), 1]; back > 0 && seq > this.#sealedSeq; seq -= back) {
+      const entry = this.#backAt(seq);
+      back = entry >>> 1;
+      const ms = this.#timeAt(seq);
+      // Bit 0: no earlier datapoint is later than this one.
+      if ((entry & 1) === 1 && ms < fromMs) return;
+      if (ms >= fromMs && ms <= toMs && (value === undefined || this.#valueAt(seq) === value)) yield seq;
+    }
+  }
+
+  /** When a datapoint was received, in milliseconds since 1970 UTC. */
+  receivedMsOf(seq: number): number {
+    return this.#receivedAt(seq);
+  }
+
+  /** Removes the datapoints that fit, up to a seq: they are no longer in the log. */
+  remove(removal: SeriesRemoval, upToSeq: number): void {
+    const { sensor } = removal;
+    const gone = new Set<number>();
+    for (const seq of this.select(removal)) if (seq <= upToSeq) gone.add(seq);
+    let later = 0;
+    for (let [seq, back, left] = [this.#lastOf.get(sensor), 1, gone.size]; left > 0 && back > 0; seq -= back) {
+      back = this.#backAt(seq) >>> 1;
+      if (!gone.has(seq)) {
+        later = seq;
+        continue;
+      }
+      left -= 1;
+      // The datapoint after it refers to the one before it from now on.
+      const before = back > 0 ? seq - back : 0;
+      if (later === 0) this.#lastOf.replace(sensor, before);
+      else this.#setBack(later, before > 0 ? later - before : 0);
+      this.#forgetText(seq);
+    }
+    this.#sorted = undefined;
+  }
+
+  /** Sets the value of a datapoint, because it was corrected in the log; nothing where it was sealed. */
+  correct(seq: number, value: StoredValue): void {
+    if (seq <= this.#sealedSeq) return;
+    const { rows, at } = this.#rowAt(seq);
+    this.#forgetText(seq);
+    rows[at + 3] = typeof value === 'number' ? value : Number.NaN;
+    if (typeof value === 'string') {
+      this.#correctedTexts.set(seq, value);
+      this.#textChars += value.length;
     }
     this.#sorted = undefined;
   }
@@ -268,7 +315,7 @@ export class Head {
       columns.received[index] = rows[at + 2] as number;
       const number = rows[at + 3] as number;
       columns.values[index] = number;
-      if (Number.isNaN(number)) texts.set(index, this.#texts.get(seq) as string);
+      if (Number.isNaN(number)) texts.set(index, this.#textAt(seq));
     }
     return { ...columns, seqs, texts: texts.size === 0 ? undefined : texts };
   }
@@ -277,16 +324,39 @@ export class Head {
     return this.#segmentAt(seq).back[(seq - this.#origin) % segmentRows] as number;
   }
 
+  /** Sets the distance to the sensor's previous datapoint (0: none); bit 0 stays. */
+  #setBack(seq: number, distance: number): void {
+    const { back } = this.#segmentAt(seq);
+    const offset = (seq - this.#origin) % segmentRows;
+    back[offset] = distance * 2 + ((back[offset] as number) & 1);
+  }
+
   #pointAt(seq: number): ArrivedDatapoint {
     const { rows, at } = this.#rowAt(seq);
     const timestampMs = rows[at + 1] as number;
-    const number = rows[at + 3] as number;
     return {
       seq,
       timestampMs: Number.isNaN(timestampMs) ? undefined : timestampMs,
       receivedMs: rows[at + 2] as number,
-      value: Number.isNaN(number) ? (this.#texts.get(seq) as string) : number,
+      value: this.#valueAt(seq),
     };
+  }
+
+  #valueAt(seq: number): StoredValue {
+    const { rows, at } = this.#rowAt(seq);
+    const number = rows[at + 3] as number;
+    return Number.isNaN(number) ? this.#textAt(seq) : number;
+  }
+
+  #textAt(seq: number): string {
+    return (this.#correctedTexts.get(seq) ?? this.#texts.get(seq)) as string;
+  }
+
+  #forgetText(seq: number): void {
+    for (const texts of [this.#texts, this.#correctedTexts]) {
+      this.#textChars -= texts.get(seq)?.length ?? 0;
+      texts.delete(seq);
+    }
   }
 
   #receivedAt(seq: number): number {
@@ -317,26 +387,6 @@ export class Head {
     while (this.#segments.length <= number) this.#segments.push(this.#spare.pop() ?? new Segment());
     return this.#segments[number] as Segment;
   }
-}
-
-/** Greater than any time that JavaScript dates can have. */
-const timeEnd = 8.64e15 + 1;
-
-/** The first and last time that a step may need. */
-interface TimeSpan {
-  readonly firstMs: number;
-  readonly lastMs: number;
-}
-
-function spanOf({ fromMs = -timeEnd, toMs = timeEnd, after, descending }: NeededPart): TimeSpan {
-  if (after === undefined) return { firstMs: fromMs, lastMs: toMs };
-  return descending
-    ? { firstMs: fromMs, lastMs: Math.min(toMs, after.order) }
-    : { firstMs: Math.max(fromMs, after.order), lastMs: toMs };
-}
-
-function isWithin(one: TimeSpan, other: TimeSpan): boolean {
-  return one.firstMs >= other.firstMs && one.lastMs <= other.lastMs;
 }
 
 /** The time of the datapoint whose numbers begin at `at`: its timestamp, or the time of receiving where it has none. */

@@ -1,11 +1,13 @@
 // Reads datapoints of all sensors in order of arrival, for the watcher when it has fallen behind the feed or comes back
 // after a stop: from the log, and from rows that were kept when the log was sealed (replay-backlog.ts). Runs on the
 // main thread, only reads, and publishes its position in shared memory.
+
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { limits } from '../../../config/limits.ts';
 import { rowNumbers } from '../../../domain/datapoints/datapoint-batch.ts';
 import type { SensorKey } from '../../../domain/devices/sensor.ts';
 import type { LogEntry } from '../../../domain/ports/commit-log.ts';
+import { noSensor } from '../../shared/log/no-sensor.ts';
 import { countInBounds, DamagedRow, type LogRow, logColumns, toPiece } from './log.ts';
 
 /** Log rows read in one step; each may hold a single datapoint. */
@@ -127,6 +129,7 @@ export class LogFollower {
       const seq = firstSeq + at / rowNumbers;
       const timestampMs = rows[at + 1] as number;
       const number = rows[at + 3] as number;
+      if (rows[at] === noSensor) continue;
       yield {
         seq,
         sensor: rows[at] as SensorKey,

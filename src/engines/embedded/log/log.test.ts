@@ -51,12 +51,13 @@ test('few datapoints are packed into a third of their bytes, and many, or texts,
 test('the first pass of sealing begins with some datapoints of each sensor there is', async () => {
   const { datapoints, append, sealWriter } = await openWriter();
   const isDueWith = (sensors: number) => {
-    const [onSealed, onFailure, onDamaged] = Array(3).fill(() => {});
+    const [onUnit, onSealed, onFailure, onDamaged] = Array(4).fill(() => {});
     return new SealControl({
       startSealer: () => assert.fail('no pass begins here'),
       datapoints,
       sealWriter,
       countSensors: () => sensors,
+      onUnit,
       onSealed,
       onFailure,
       onDamaged,

@@ -8,6 +8,7 @@ import { reportReleasedBytes } from '../../../base/memory/garbage-collection.ts'
 import { limits } from '../../../config/limits.ts';
 import { type DatapointBatch, rowNumbers } from '../../../domain/datapoints/datapoint-batch.ts';
 import { CorruptChunk } from '../../shared/codec/bytes/corrupt-chunk.ts';
+import { noSensor } from '../../shared/log/no-sensor.ts';
 import { packBatch, unpackBatch } from '../../shared/log/packed-batch.ts';
 
 /** The datapoints of one row of the log. */
@@ -192,7 +193,8 @@ function parseTexts(texts: string): string[] {
 export function faultIn({ rows, texts }: Pick<LogPiece, 'rows' | 'texts'>): string | undefined {
   for (let at = 0; at < rows.length; at += rowNumbers) {
     const [sensor, timestamp, received] = [rows[at] as number, rows[at + 1] as number, rows[at + 2] as number];
-    if (!Number.isSafeInteger(sensor) || sensor < 1) return `has a datapoint of the sensor ${sensor}`;
+    const isRemoved = sensor === noSensor && Number.isNaN(timestamp) && rows[at + 3] === 0;
+    if (!isRemoved && (!Number.isSafeInteger(sensor) || sensor < 1)) return `has a datapoint of the sensor ${sensor}`;
     if (!isDateMs(received) || !(Number.isNaN(timestamp) || isDateMs(timestamp))) return 'has a datapoint of no time';
   }
   const due = countTexts(rows);
@@ -228,6 +230,7 @@ function toNumbers(bytes: Uint8Array): Float64Array {
 /** Writes to the log. Call every method inside a transaction. */
 export class LogWriter {
   readonly #insert: StatementSync;
+  readonly #replace: StatementSync;
   readonly #oldest: StatementSync;
   readonly #remove: StatementSync;
   readonly #rowWith: StatementSync;
@@ -237,6 +240,7 @@ export class LogWriter {
     this.#insert = database.prepare(
       'INSERT INTO log (first_seq, datapoints, rows, texts, fingerprints, checksum) VALUES (?, ?, ?, ?, ?, ?)',
     );
+    this.#replace = database.prepare('UPDATE log SET rows = ?, texts = ?, checksum = ? WHERE first_seq = ?');
     this.#oldest = database.prepare(
       `SELECT first_seq AS firstSeq, ${countInBounds} AS datapoints FROM log WHERE first_seq <= ? ORDER BY first_seq LIMIT ?`,
     );
@@ -251,14 +255,14 @@ export class LogWriter {
 
   /** @param fingerprints of MQTT publishes, stored in the same row (publish-fingerprints.ts). */
   append(piece: LogPiece, fingerprints?: Uint8Array): void {
-    const { buffer, byteOffset, byteLength } = piece.rows;
-    const isFew = countOf(piece) <= limits.logPackedDatapointsMax && piece.texts.length === 0;
-    const rows = (isFew ? packBatch(piece.rows) : undefined) ?? new Uint8Array(buffer, byteOffset, byteLength);
-    const texts = piece.texts.length === 0 ? null : JSON.stringify(piece.texts);
-    const { firstSeq } = piece;
-    const datapoints = countOf(piece);
-    const checksum = checksumOf({ firstSeq, datapoints, rows, texts });
-    this.#insert.run(firstSeq, datapoints, rows, texts, fingerprints ?? null, checksum);
+    const { rows, texts, checksum } = columnsOf(piece);
+    this.#insert.run(piece.firstSeq, countOf(piece), rows, texts, fingerprints ?? null, checksum);
+  }
+
+  /** Writes a row anew, with as many datapoints as it had; its fingerprints stay. */
+  replace(piece: LogPiece): void {
+    const { rows, texts, checksum } = columnsOf(piece);
+    this.#replace.run(rows, texts, checksum, piece.firstSeq);
   }
 
   /**
@@ -286,4 +290,15 @@ export class LogWriter {
   removeUpTo(seq: number): void {
     this.#remove.run(seq);
   }
+}
+
+/** A piece as the row stores it. */
+function columnsOf(piece: LogPiece) {
+  const { firstSeq } = piece;
+  const { buffer, byteOffset, byteLength } = piece.rows;
+  const datapoints = countOf(piece);
+  const isFew = datapoints <= limits.logPackedDatapointsMax && piece.texts.length === 0;
+  const rows = (isFew ? packBatch(piece.rows) : undefined) ?? new Uint8Array(buffer, byteOffset, byteLength);
+  const texts = piece.texts.length === 0 ? null : JSON.stringify(piece.texts);
+  return { rows, texts, checksum: checksumOf({ firstSeq, datapoints, rows, texts }) };
 }

@@ -18,7 +18,9 @@ import type {
   RangeQuery,
   RangeStep,
   Series,
+  SeriesCorrection,
   SeriesRange,
+  SeriesRemoval,
   TextQuery,
   TextStep,
 } from '../../../domain/ports/series.ts';
@@ -45,6 +47,7 @@ export class SqliteSeries implements Series {
   readonly #series: SeriesReader;
   readonly #longReads: LongReads;
   readonly #retention: Pick<Series, 'oldest' | 'removeBefore'>;
+  readonly #edits: Pick<Series, 'remove' | 'correct'>;
 
   constructor(parts: {
     readonly reader: DatabaseSync;
@@ -53,11 +56,14 @@ export class SqliteSeries implements Series {
     readonly longReads: LongReads;
     /** Deletes what is too old. */
     readonly retention: Pick<Series, 'oldest' | 'removeBefore'>;
+    /** Removes and corrects datapoints. */
+    readonly edits: Pick<Series, 'remove' | 'correct'>;
   }) {
     const { reader } = parts;
     this.#head = parts.head;
     this.#follower = parts.follower;
     this.#retention = parts.retention;
+    this.#edits = parts.edits;
     this.#series = new SeriesReader(reader, { decodedBytesMax: limits.decodedBytesShortReads });
     this.#longReads = parts.longReads;
     this.#latest = reader.prepare('SELECT seq, at, stamped, received, value FROM latest WHERE sensor = ?');
@@ -144,6 +150,14 @@ export class SqliteSeries implements Series {
 
   removeBefore(sensor: SensorKey, beforeMs: number): Promise<number> {
     return this.#retention.removeBefore(sensor, beforeMs);
+  }
+
+  remove(removal: SeriesRemoval, asker: Asker): Promise<number> {
+    return this.#edits.remove(removal, asker);
+  }
+
+  correct(correction: SeriesCorrection, asker: Asker): Promise<number> {
+    return this.#edits.correct(correction, asker);
   }
 
   oldest(sensors: readonly SensorKey[]): Promise<Map<SensorKey, number>> {

@@ -100,7 +100,7 @@ export class Retention implements Pick<Series, 'oldest' | 'removeBefore'> {
 const asideSql = 'DELETE FROM damaged_chunk WHERE sensor = ? AND last < ?';
 
 /** Credits the users who are charged for the device with what was deleted, in proportion to their shares. */
-const creditSql = `UPDATE push_charge SET
+export const creditSql = `UPDATE push_charge SET
     bytes = bytes - CAST(bytes * gone.share AS INTEGER), datapoints = datapoints - CAST(datapoints * gone.share AS INTEGER)
   FROM (SELECT sensor.device, min(1.0, ?1 * 1.0 / max(1, (SELECT sum(datapoints) FROM push_charge
     WHERE device = sensor.device))) AS share FROM sensor WHERE sensor.key = ?2) AS gone

@@ -14,6 +14,8 @@ interface SealControlParts {
   readonly sealWriter: SealWriter;
   /** Counts all sensors: an estimate of the active ones, used until a pass has counted those. */
   readonly countSensors: () => number;
+  /** Called when a unit was stored: chunks have been replaced. */
+  readonly onUnit: () => void;
   /** Called when a pass has ended; the log is sealed up to this seq. */
   readonly onSealed: (seq: number) => void;
   /** Called when a pass was interrupted; it is continued later. */
@@ -46,6 +48,11 @@ export class SealControl {
     this.#parts = parts;
     const isShort = parts.datapoints.logRows <= limits.sealRowsMin;
     this.#rowsBehind = isShort ? limits.sealRowsMin * limits.sealBehindFactor : Number.POSITIVE_INFINITY;
+  }
+
+  /** True while a pass may store datapoints that it has read from the log before. */
+  get isUnderWay(): boolean {
+    return this.#isUnderWay;
   }
 
   /** Why the last pass was interrupted; undefined once the next one begins. */
@@ -117,6 +124,7 @@ export class SealControl {
       this.#fail(writeFailureOf(error));
       return;
     }
+    this.#parts.onUnit();
     for (const what of unit.damage?.descriptions ?? []) this.#parts.onDamaged(what);
     if (unit.end === undefined) {
       this.#order({ kind: 'next' });

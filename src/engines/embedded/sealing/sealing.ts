@@ -1,6 +1,7 @@
 // A pass of sealing: reads the log up to a seq, puts each sensor's datapoints together with its chunks, and hands the
 // new chunks to the writer thread in units of whole sensors. After each unit the table `sealing` says which sensors are
 // done, so that an interrupted pass continues there. Runs in the sealer thread; only reads the database.
+
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { reportReleasedBytes } from '../../../base/memory/garbage-collection.ts';
 import { limits } from '../../../config/limits.ts';
@@ -9,6 +10,7 @@ import { rowNumbers } from '../../../domain/datapoints/datapoint-batch.ts';
 import type { SensorKey } from '../../../domain/devices/sensor.ts';
 import { CorruptChunk } from '../../shared/codec/bytes/corrupt-chunk.ts';
 import { gather, mergeUp, pieceUp } from '../../shared/codec/gathering.ts';
+import { noSensor } from '../../shared/log/no-sensor.ts';
 import { type ChunkSpan, cutForChunks, isFull, planPlacement } from '../../shared/sealing/chunk-plan.ts';
 import { writeChunk } from '../../shared/sealing/written-chunk.ts';
 import { countLog, Damage, type LogPiece, readLog } from '../log/log.ts';
@@ -188,7 +190,8 @@ class LogOfPass {
     const offsets = new Map(this.#starts);
     for (let index = 0; index < this.count; index++) {
       const sensor = this.#rows[index * rowNumbers] as number;
-      const offset = offsets.get(sensor) as number;
+      const offset = offsets.get(sensor);
+      if (offset === undefined) continue;
       this.#order[offset] = index;
       offsets.set(sensor, offset + 1);
     }
@@ -204,6 +207,7 @@ class LogOfPass {
       this.#seqs[at + n] = firstSeq + n;
       if (Number.isNaN(rows[n * rowNumbers + 3] as number)) this.#texts.set(at + n, texts[text++] as string);
     }
+    this.#counts.delete(noSensor);
     return at + count;
   }
 

@@ -2,7 +2,7 @@
 import type { DatapointBatch } from '../../../domain/datapoints/datapoint-batch.ts';
 import type { Fence } from '../../../domain/ports/coordination.ts';
 import type { WriteFailure } from '../database/database-error.ts';
-import type { Statement } from '../database/database-writer.ts';
+import type { EditOrder, EditResult, Statement } from '../database/database-writer.ts';
 
 /** To the writer: one unit of work, done as a whole or not at all. */
 export type WriteRequest =
@@ -15,6 +15,7 @@ export type WriteRequest =
       /** Done only where this lease was not taken with a greater epoch. */
       readonly fence?: Fence | undefined;
     }
+  | { readonly id: number; readonly kind: 'edit'; readonly order: EditOrder }
   | { readonly id: number; readonly kind: 'seal' }
   | { readonly id: number; readonly kind: 'close' };
 
@@ -31,6 +32,7 @@ export interface CommitOutcome {
   readonly firstSeq?: number;
   /** For statements: the number of rows each changed. */
   readonly changes?: readonly number[];
+  readonly edited?: EditResult;
   readonly failure?: WriteFailure;
 }
 

@@ -14,6 +14,8 @@ import type { Statement } from '../database/database-writer.ts';
 import { FreeSpace } from '../database/free-space.ts';
 import { StatementCache } from '../database/statement-cache.ts';
 import { DatapointWriter } from '../log/datapoint-writer.ts';
+import { DatapointEdits } from '../sealing/datapoint-edits.ts';
+import { EditStatements } from '../sealing/datapoint-removal.ts';
 import { SealControl } from '../sealing/seal-control.ts';
 import { SealWriter } from '../sealing/seal-writer.ts';
 import { DiskRoom } from './disk-room.ts';
@@ -35,11 +37,18 @@ const sealing = new SealControl({
   datapoints,
   sealWriter: new SealWriter(database, datapoints),
   countSensors,
+  onUnit: () => edits.chunksReplaced(),
   onSealed,
   onFailure: reportSealingFailure,
   onDamaged: (damaged) => report({ outcomes: [], damaged }),
 });
 const state = new WriteState(database, (reason) => report({ outcomes: [], refuses: reason ?? null }));
+const edits = new DatapointEdits({
+  statements: new EditStatements(database),
+  sealing,
+  makeRoom: (failure) => room.make(failure),
+  report: (outcome) => report({ outcomes: [outcome] }),
+});
 const begin = database.prepare('BEGIN IMMEDIATE');
 const commit = database.prepare('COMMIT');
 /** Attempts of one commit: each after the first with more of the reserve given up. */
@@ -100,7 +109,10 @@ function take(works: readonly WriteRequest[]): void {
   report({ outcomes, commitMs: performance.now() - startMs });
   room.committed();
   for (const work of works) if (work.kind === 'datapoints') reportReleasedBytes(work.batch.rows.byteLength);
-  for (const { kind, id } of works) if (kind === 'seal') waitForSeal(id);
+  for (const work of works) {
+    if (work.kind === 'seal') waitForSeal(work.id);
+    else if (work.kind === 'edit') edits.add(work.id, work.order);
+  }
   if (sealing.isDue) sealing.begin();
   if (datapoints.purgeDue) schedulePurge();
   awaitQuiet();
@@ -113,7 +125,7 @@ function commitAll(works: readonly WriteRequest[]): CommitOutcome[] {
     const failure = outcomes;
     if (attempt < fullAttemptsMax && room.make(failure)) continue;
     if (failure.kind === 'storage') state.diskRefused(failure.message);
-    return works.map(({ id }) => ({ id, failure }));
+    return works.filter(({ kind }) => kind !== 'edit').map(({ id }) => ({ id, failure }));
   }
 }
 
@@ -122,8 +134,7 @@ function tryToCommit(works: readonly WriteRequest[]): CommitOutcome[] | WriteFai
     begin.run();
     const outcomes: CommitOutcome[] = [];
     for (const work of works) {
-      // A request to seal is answered when sealing has ended; a request to close by the end of the thread.
-      if (work.kind !== 'seal' && work.kind !== 'close') outcomes.push(execute(work));
+      if (isUnit(work)) outcomes.push(execute(work));
     }
     commit.run();
     datapoints.committed();
@@ -135,7 +146,14 @@ function tryToCommit(works: readonly WriteRequest[]): CommitOutcome[] | WriteFai
   }
 }
 
-function execute(work: Exclude<WriteRequest, { kind: 'seal' | 'close' }>): CommitOutcome {
+type UnitOfWork = Extract<WriteRequest, { kind: 'datapoints' | 'statements' }>;
+
+/** A request to seal, or to edit, is answered when that has ended; a request to close by the end of the thread. */
+function isUnit(work: WriteRequest): work is UnitOfWork {
+  return work.kind === 'datapoints' || work.kind === 'statements';
+}
+
+function execute(work: UnitOfWork): CommitOutcome {
   if (work.kind === 'datapoints') {
     const failure = work.batch.rows.length > 0 ? whyRefused() : undefined;
     if (failure !== undefined) return { id: work.id, failure };
@@ -192,6 +210,7 @@ function answerSealed(): void {
 
 function onSealed(sealedSeq: number): void {
   state.sealed();
+  edits.passEnded();
   report({ outcomes: [], sealedSeq });
   answerSealed();
   if (held.length > 0) take(held.splice(0));
@@ -250,6 +269,7 @@ function reportMaintenanceFailure(error: unknown): void {
 /** Reports a pass of sealing that failed: the log stays as it is, and reads use it. */
 function reportSealingFailure(failure: WriteFailure): void {
   if (datapoints.isHeadFull) state.sealingFails();
+  edits.passEnded();
   report({ outcomes: sealWaiters.map(({ id }) => ({ id, failure })) });
   sealWaiters = [];
   reportFailure(failure);
@@ -268,6 +288,7 @@ async function close(): Promise<void> {
   clearInterval(hourly);
   clearInterval(shrinking);
   state.close();
+  edits.close();
   await sealing.close();
   try {
     room.close();

@@ -9,7 +9,7 @@ import type { DatapointBatch } from '../../../domain/datapoints/datapoint-batch.
 import { LeaseLost } from '../../../domain/lease-lost.ts';
 import type { Fence } from '../../../domain/ports/coordination.ts';
 import type { WriteFailure } from '../database/database-error.ts';
-import type { DatabaseWriter, Statement } from '../database/database-writer.ts';
+import type { DatabaseWriter, EditOrder, EditResult, Statement } from '../database/database-writer.ts';
 import { PendingRequests } from './pending-requests.ts';
 import type { CommitOutcome, CommitReport, ReserveState, WriteRequest, WriterOptions } from './writer-protocol.ts';
 
@@ -19,8 +19,11 @@ interface QueuedWrite {
   readonly statements: number;
   /** Bytes of the statements. */
   readonly bytes: number;
-  readonly committed?: ((firstSeq: number) => void) | undefined;
+  readonly committed?: ((outcome: CommitOutcome) => void) | undefined;
 }
+
+/** How work that has no statements counts against the bounds of the queue. */
+const oneStatement = { statements: 1, bytes: 0 };
 
 export class SqliteWriter implements DatabaseWriter {
   readonly #worker: Worker;
@@ -81,8 +84,15 @@ export class SqliteWriter implements DatabaseWriter {
   }
 
   async append(batch: DatapointBatch, committed: (firstSeq: number) => void): Promise<number> {
-    const outcome = await this.#send({ id: 0, kind: 'datapoints', batch }, { statements: 1, bytes: 0 }, committed);
+    const work: WriteRequest = { id: 0, kind: 'datapoints', batch };
+    const outcome = await this.#send(work, oneStatement, ({ firstSeq = 0 }) => committed(firstSeq));
     return outcome.firstSeq ?? 0;
+  }
+
+  async edit(order: EditOrder, done: (result: EditResult) => void): Promise<EditResult> {
+    const work: WriteRequest = { id: 0, kind: 'edit', order };
+    const outcome = await this.#send(work, oneStatement, ({ edited }) => edited && done(edited));
+    return outcome.edited ?? [0, 0];
   }
 
   async write(
@@ -106,7 +116,7 @@ export class SqliteWriter implements DatabaseWriter {
 
   /** Moves all of the log into chunks now. Used while the storage quota is reached, by tests and by benchmarks. */
   async seal(): Promise<void> {
-    await this.#send({ id: 0, kind: 'seal' }, { statements: 1, bytes: 0 });
+    await this.#send({ id: 0, kind: 'seal' }, oneStatement);
   }
 
   /** Finishes the queued work, then closes the database; new work is refused. */
@@ -119,7 +129,7 @@ export class SqliteWriter implements DatabaseWriter {
   #send(
     work: WriteRequest,
     { statements, bytes }: Pick<QueuedWrite, 'statements' | 'bytes'>,
-    committed?: (firstSeq: number) => void,
+    committed?: (outcome: CommitOutcome) => void,
   ): Promise<CommitOutcome> {
     if (this.#failed !== undefined) return Promise.reject(storageRefusal(this.#failed));
     if (this.#closing) return Promise.reject(stoppingRefusal());
@@ -156,7 +166,7 @@ export class SqliteWriter implements DatabaseWriter {
     this.#statementBytes -= waiting.bytes;
     const { failure } = outcome;
     if (failure === undefined) {
-      waiting.committed?.(outcome.firstSeq ?? 0);
+      waiting.committed?.(outcome);
       waiting.resolve(outcome);
     } else {
       if (failure.kind === 'storage' || failure.kind === 'unsealed') this.#refused += 1;

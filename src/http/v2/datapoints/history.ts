@@ -5,7 +5,6 @@ import { type Static, Type } from 'typebox';
 import { Refusal } from '../../../base/refusal.ts';
 import { splitAtCommas } from '../../../base/text/comma-list.ts';
 import { TimeZone } from '../../../base/time/time-zone.ts';
-import { isWritableTime, parseWrittenTime } from '../../../base/time/timestamp.ts';
 import { limits } from '../../../config/limits.ts';
 import { type BucketRequest, bucketSizeRule, parseBucketSize } from '../../../domain/datapoints/history/buckets.ts';
 import { pointsMin } from '../../../domain/datapoints/history/downsample.ts';
@@ -22,6 +21,7 @@ import { boundedText } from '../../schemas/text-bounds.ts';
 import { damaged, offsetParameter, pageOf, refusals, type TypedApp } from '../../server/routes.ts';
 import type { Services } from '../../services.ts';
 import { actorWhileConnected } from '../../sign-in/connected-actor.ts';
+import { fault, timestampOf } from './query-times.ts';
 
 const tags = ['Datapoints'];
 
@@ -303,21 +303,4 @@ function idsOf(list: string, field: string): string[] {
   if (!ids.every(isId))
     fault(field, 'must be ids separated by commas, without spaces; a comma within an id is written %252C');
   return ids;
-}
-
-/** A bound of a range. A date alone is its first moment, as the end of a range (`isEnd`) its last. */
-function timestampOf(text: string | undefined, field: string, { isEnd = false } = {}): number | undefined {
-  if (text === undefined) return undefined;
-  // An unescaped `+` of an offset arrives as a space.
-  const written = parseWrittenTime(text) ?? parseWrittenTime(text.replace(/ (\d{2}:?\d{2})$/, '+$1'));
-  const { wallMs = Number.NaN, offsetMs = 0, isDateAlone = false } = written ?? {};
-  const ms = wallMs - offsetMs + (isDateAlone && isEnd ? dayMs - 1 : 0);
-  if (!isWritableTime(ms)) fault(field, 'must be a timestamp such as 2016-06-08T18:20:27Z, or a date');
-  return ms;
-}
-
-const dayMs = 86_400_000;
-
-function fault(field: string, detail: string): never {
-  throw new Refusal('malformed', `${field} ${detail}.`, { faults: [{ pointer: `/${field}`, detail }] });
 }

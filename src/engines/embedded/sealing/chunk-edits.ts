@@ -1,0 +1,221 @@
+// Removes and corrects datapoints in chunks, inside the caller's transaction: a chunk is replaced by a new one with what
+// is left, or goes as a whole where nothing is. Chunks of a sensor stay in order and never overlap. Called by
+// datapoint-removal.ts and datapoint-correction.ts, in the writer thread and at start.
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { lowerBound, upperBound } from '../../../base/sorted-numbers.ts';
+import { type Columns, type Slice, valueAt } from '../../../domain/datapoints/columns.ts';
+import type { StoredValue } from '../../../domain/datapoints/datapoint.ts';
+import type { SensorKey } from '../../../domain/devices/sensor.ts';
+import type { SeriesCorrection, SeriesRemoval } from '../../../domain/ports/series.ts';
+import { CorruptChunk } from '../../shared/codec/bytes/corrupt-chunk.ts';
+import { decodeChunk } from '../../shared/codec/chunk-codec.ts';
+import { gather } from '../../shared/codec/gathering.ts';
+import { cutForChunks } from '../../shared/sealing/chunk-plan.ts';
+import { writeChunk } from '../../shared/sealing/written-chunk.ts';
+import { toColumn } from '../database/value-column.ts';
+import { isSameValue } from '../log/log-edits.ts';
+import { ChunkWriter } from './chunk-writer.ts';
+
+/** A place between two chunks of a sensor, in their order. */
+export interface ChunkPlace {
+  readonly first: number;
+  readonly last: number;
+  readonly id: number;
+}
+
+interface Chunk extends ChunkPlace {
+  readonly count: number;
+}
+
+/** What became of one chunk. */
+export interface ChunkRemoval {
+  readonly removed: number;
+  /** Datapoints that may have to be removed, and cannot be read. */
+  readonly unreadable: number;
+  readonly place: ChunkPlace;
+}
+
+const beforeAll: ChunkPlace = { first: Number.MIN_SAFE_INTEGER, last: Number.MIN_SAFE_INTEGER, id: 0 };
+
+export class ChunkEdits {
+  readonly #chunks: ChunkWriter;
+  readonly #next: StatementSync;
+  readonly #bytes: StatementSync;
+  readonly #remove: StatementSync;
+  readonly #aside: StatementSync;
+  readonly #removeAside: StatementSync;
+  readonly #newest: StatementSync;
+  readonly #latest: StatementSync;
+  readonly #setLatest: StatementSync;
+  readonly #forgetLatest: StatementSync;
+
+  constructor(database: DatabaseSync) {
+    this.#chunks = new ChunkWriter(database);
+    // The last chunk that begins before the range may reach into it.
+    this.#next = database.prepare(
+      `SELECT id, first, last, count FROM chunk WHERE sensor = ?1
+        AND first >= coalesce((SELECT max(first) FROM chunk WHERE sensor = ?1 AND first < ?2), ?2) AND first <= ?3
+        AND last >= ?2 AND (first, last, id) > (?4, ?5, ?6) ORDER BY first, last, id LIMIT 1`,
+    );
+    this.#bytes = database.prepare('SELECT bytes FROM chunk WHERE id = ?');
+    this.#remove = database.prepare('DELETE FROM chunk WHERE id = ?');
+    this.#aside = database.prepare(
+      'SELECT total(count) AS count FROM damaged_chunk WHERE sensor = ? AND first <= ? AND last >= ?',
+    );
+    this.#removeAside = database.prepare(
+      'DELETE FROM damaged_chunk WHERE sensor = ? AND first >= ? AND last <= ? RETURNING count',
+    );
+    this.#newest = database.prepare(
+      'SELECT id, first, last, count FROM chunk WHERE sensor = ? ORDER BY first DESC, last DESC, id DESC',
+    );
+    this.#latest = database.prepare('SELECT at, received, value FROM latest WHERE sensor = ?');
+    this.#setLatest = database.prepare(
+      'UPDATE latest SET at = ?, stamped = ?, received = ?, value = ? WHERE sensor = ?',
+    );
+    this.#forgetLatest = database.prepare('DELETE FROM latest WHERE sensor = ?');
+  }
+
+  /**
+   * Removes datapoints from the next chunk of the range.
+   * @param from where to look: chunks that end at or after `fromMs`, behind a place.
+   * @returns undefined where no chunk is left.
+   */
+  removeFromNext(
+    removal: SeriesRemoval,
+    { fromMs, after = beforeAll }: { readonly fromMs: number; readonly after?: ChunkPlace | undefined },
+  ): ChunkRemoval | undefined {
+    const { sensor, toMs } = removal;
+    const chunk = this.#next.get(sensor, fromMs, toMs, after.first, after.last, after.id) as unknown as
+      | Chunk
+      | undefined;
+    if (chunk === undefined) return undefined;
+    if (removal.value === undefined && chunk.first >= removal.fromMs && chunk.last <= toMs) {
+      this.#remove.run(chunk.id);
+      return { removed: chunk.count, unreadable: 0, place: chunk };
+    }
+    const columns = this.#decode(chunk.id);
+    if (columns === undefined) return { removed: 0, unreadable: chunk.count, place: chunk };
+    const kept = keptOf(columns, removal);
+    const left = kept.reduce((sum, { from, to }) => sum + to - from, 0);
+    if (left < columns.count) this.#replace(sensor, chunk.id, left === 0 ? undefined : gather(kept));
+    return { removed: columns.count - left, unreadable: 0, place: chunk };
+  }
+
+  /** Removes what was set aside as damaged and lies wholly in the range. */
+  removeAside({ sensor, fromMs, toMs, value }: SeriesRemoval): Pick<ChunkRemoval, 'removed' | 'unreadable'> {
+    const gone = value === undefined ? this.#removeAside.all(sensor, fromMs, toMs) : [];
+    const removed = gone.reduce((sum, { count }) => sum + Number(count), 0);
+    return { removed, unreadable: Number(this.#aside.get(sensor, toMs, fromMs)?.['count']) };
+  }
+
+  /** Where the sensor's last datapoint was one of those removed, that is now the one received last in its last chunk. */
+  followLatest({ sensor, fromMs, toMs, value }: SeriesRemoval): void {
+    const latest = this.#latest.get(sensor) as { at: number; value: StoredValue } | undefined;
+    if (latest === undefined || latest.at < fromMs || latest.at > toMs) return;
+    if (value !== undefined && !isSameColumn(latest.value, toColumn(value))) return;
+    const last = this.#lastReceived(sensor);
+    if (last === undefined) {
+      this.#forgetLatest.run(sensor);
+      return;
+    }
+    const { columns, index } = last;
+    const stamped = columns.stamped[index] as number;
+    const value_ = toColumn(valueAt(columns, index));
+    this.#setLatest.run(columns.at[index] as number, stamped, columns.received[index] as number, value_, sensor);
+  }
+
+  /** The datapoints that fit the description, in all chunks. @throws CorruptChunk where a chunk cannot be read. */
+  find({
+    sensor,
+    atMs,
+    receivedMs,
+  }: SeriesCorrection): { readonly id: number; readonly columns: Columns; readonly index: number }[] {
+    const found = [];
+    let after = beforeAll;
+    for (;;) {
+      const chunk = this.#next.get(sensor, atMs, atMs, after.first, after.last, after.id) as unknown as
+        | Chunk
+        | undefined;
+      if (chunk === undefined) break;
+      after = chunk;
+      const columns = decodeChunk(this.#bytes.get(chunk.id)?.['bytes'] as Uint8Array);
+      const end = upperBound(columns.at, atMs, 0, columns.count);
+      for (let index = lowerBound(columns.at, atMs, 0, end); index < end; index++) {
+        if (receivedMs === undefined || columns.received[index] === receivedMs)
+          found.push({ id: chunk.id, columns, index });
+      }
+    }
+    if (Number(this.#aside.get(sensor, atMs, atMs)?.['count']) > 0) throw new CorruptChunk('It was set aside.');
+    return found;
+  }
+
+  /** Sets the value of a datapoint that `find` has found, also where it is the sensor's last one. */
+  correct(
+    sensor: SensorKey,
+    { id, columns, index }: { readonly id: number; readonly columns: Columns; readonly index: number },
+    value: StoredValue,
+  ): void {
+    const latest = this.#latest.get(sensor) as { at: number; received: number; value: StoredValue } | undefined;
+    const isOfThen = latest?.at === columns.at[index] && latest?.received === columns.received[index];
+    if (latest !== undefined && isOfThen && isSameColumn(latest.value, toColumn(valueAt(columns, index)))) {
+      const stamped = columns.stamped[index] as number;
+      this.#setLatest.run(latest.at, stamped, latest.received, toColumn(value), sensor);
+    }
+    const values = columns.values.slice();
+    const texts = new Map(columns.texts);
+    texts.delete(index);
+    values[index] = typeof value === 'number' ? value : Number.NaN;
+    if (typeof value === 'string') texts.set(index, value);
+    this.#replace(sensor, id, { ...columns, values, texts: texts.size === 0 ? undefined : texts });
+  }
+
+  #lastReceived(sensor: SensorKey): { readonly columns: Columns; readonly index: number } | undefined {
+    for (const { id } of this.#newest.iterate(sensor)) {
+      const columns = this.#decode(Number(id));
+      if (columns === undefined) continue;
+      let index = 0;
+      for (let n = 1; n < columns.count; n++)
+        if ((columns.received[n] as number) >= (columns.received[index] as number)) index = n;
+      return { columns, index };
+    }
+    return undefined;
+  }
+
+  #replace(sensor: SensorKey, id: number, columns: Columns | undefined): void {
+    this.#remove.run(id);
+    for (const slice of columns === undefined ? [] : cutForChunks(columns))
+      this.#chunks.add({ sensor, ...writeChunk(gather([slice])) });
+  }
+
+  /** Undefined where the chunk is damaged. */
+  #decode(id: number): Columns | undefined {
+    try {
+      return decodeChunk(this.#bytes.get(id)?.['bytes'] as Uint8Array);
+    } catch (error) {
+      if (error instanceof CorruptChunk) return undefined;
+      throw error;
+    }
+  }
+}
+
+/** The datapoints that stay, as slices. */
+function keptOf(columns: Columns, { fromMs, toMs, value }: SeriesRemoval): Slice[] {
+  const { at, count } = columns;
+  const start = lowerBound(at, fromMs, 0, count);
+  const end = upperBound(at, toMs, start, count);
+  const kept: Slice[] = [];
+  let from = 0;
+  for (let index = start; index < end; index++) {
+    if (!isSameValue(valueAt(columns, index), value)) continue;
+    if (index > from) kept.push({ columns, from, to: index });
+    from = index + 1;
+  }
+  if (from < count) kept.push({ columns, from, to: count });
+  return kept;
+}
+
+/** Compares values as a column has them; those that no column type carries are blobs. */
+function isSameColumn(one: StoredValue | Uint8Array, other: StoredValue | Uint8Array): boolean {
+  if (typeof one !== 'object' || typeof other !== 'object') return one === other;
+  return Buffer.compare(one, other) === 0;
+}
