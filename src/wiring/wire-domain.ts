@@ -177,7 +177,7 @@ export async function wireDomain(parts: {
   };
   const actuators = new Actuators({ ...known, store: stores.devices, feed, coordination });
   const rules = wireRules({ ...known, config, ids, engine, users, feed, actuators, senders, log: parts.log });
-  const sensors = new Sensors({ ...known, store: stores.devices });
+  const sensors = new Sensors({ ...known, store: stores.devices, log: parts.log });
   const services = {
     live,
     devices,

@@ -11,6 +11,7 @@ const tiny = {
   chunkBytesFull: 120,
   logRowDatapointsMax: 5,
   retentionChunksMax: 3,
+  editStepPieces: 2,
   mainThreadReadRows: 3,
   decodedBytesMax: 500,
   clearRowsStep: 2,

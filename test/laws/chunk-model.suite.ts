@@ -32,15 +32,25 @@ const query = fc.record({
   descending: fc.boolean(),
   limit: fc.integer({ min: 1, max: 40 }),
 });
+/** `pick` chooses a datapoint there is: its value, or the one to correct; undefined: all of the range. */
+const removal = fc.record({
+  from: time,
+  to: time,
+  pick: fc.option(fc.nat(), { nil: undefined }),
+  whileSealing: fc.boolean(),
+  pushMeanwhile: fc.boolean(),
+});
 const action = fc.oneof(
   { weight: 24, arbitrary: fc.record({ push: times, chars: fc.constantFrom(0, 0, 3, 60) }) },
   { weight: 16, arbitrary: fc.record({ seal: fc.boolean() }) },
   { weight: 24, arbitrary: fc.record({ query, whileSealing: fc.boolean() }) },
   { weight: 4, arbitrary: fc.record({ before: time }) },
+  { weight: 8, arbitrary: fc.record({ removal }) },
+  { weight: 8, arbitrary: fc.record({ correct: fc.nat(), chars: fc.constantFrom(0, 60), whileSealing: fc.boolean() }) },
   { weight: 1, arbitrary: fc.constant({ reopen: true } as const) },
 );
 
-test('many small chunks read as a sorted array does, whatever is sealed, merged and removed meanwhile', async () => {
+test('many small chunks read as a sorted array does, whatever is sealed, merged, removed and corrected meanwhile', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'dundun-chunks-'));
   let opened = await openEmbeddedEngine(folder);
   let sensor = 0;
@@ -50,6 +60,8 @@ test('many small chunks read as a sorted array does, whatever is sealed, merged 
       if ('push' in one) await run.push(one.push, one.chars);
       else if ('seal' in one) await opened.writer.seal();
       else if ('before' in one) await run.removeBefore(one.before);
+      else if ('removal' in one) await run.remove(one.removal);
+      else if ('correct' in one) await run.correct(one.correct, one.chars, one.whileSealing);
       else if ('query' in one) {
         const sealing = one.whileSealing ? opened.writer.seal() : undefined;
         await run.compare(one.query);
@@ -71,6 +83,8 @@ test('many small chunks read as a sorted array does, whatever is sealed, merged 
   }
 });
 
+type RemovalOfModel = typeof removal extends fc.Arbitrary<infer R> ? R : never;
+
 /** What a read tells of a datapoint, for comparison. */
 interface Seen {
   readonly at: number;
@@ -86,6 +100,8 @@ class Run {
   readonly #sensor: number;
   #model: StoredPoint[] = [];
   #last: StoredPoint | undefined;
+  /** True where the last one was removed, and none was pushed since. */
+  #isLastRemoved = false;
   #count = 0;
 
   constructor(opened: EmbeddedEngine, sensor: number) {
@@ -101,6 +117,7 @@ class Run {
     });
     this.#model.push(...points);
     this.#last = points.at(-1) ?? this.#last;
+    this.#isLastRemoved = false;
     await this.opened.commitLog.append(batchOf(points));
   }
 
@@ -112,6 +129,44 @@ class Run {
     await sealing;
     while ((await series.removeBefore(this.#sensor, beforeMs)) > 0);
     this.#model = this.#model.filter((point) => timeOf(point) >= beforeMs);
+  }
+
+  /** Removes a range, perhaps of one value alone; beside sealing, and beside a push of later times. */
+  async remove({ from, to, pick, whileSealing, pushMeanwhile }: RemovalOfModel): Promise<void> {
+    const { series, writer } = this.opened;
+    const picked = pick === undefined ? undefined : this.#model[pick % Math.max(1, this.#model.length)];
+    const range = { fromMs: Math.min(from, to), toMs: Math.max(from, to), value: picked?.value };
+    const isGone = (point: StoredPoint) =>
+      timeOf(point) >= range.fromMs &&
+      timeOf(point) <= range.toMs &&
+      (picked === undefined || point.value === picked.value);
+    const expected = this.#model.filter(isGone).length;
+    this.#model = this.#model.filter((point) => !isGone(point));
+    // Also one that went because of its age, and was told all the same.
+    if (this.#last !== undefined && isGone(this.#last)) this.#isLastRemoved = true;
+    const sealing = whileSealing ? writer.seal() : undefined;
+    const removing = series.remove({ sensor: this.#sensor, ...range }, { caller });
+    // Behind the range: what is pushed into it meanwhile may go or stay.
+    if (pushMeanwhile) await this.push([40, 41], 3);
+    assert.equal(await removing, expected);
+    await sealing;
+  }
+
+  /** Corrects a datapoint, unless others have its time. */
+  async correct(pick: number, chars: number, whileSealing: boolean): Promise<void> {
+    const point = this.#model[pick % Math.max(1, this.#model.length)];
+    if (point === undefined) return;
+    const { series, writer } = this.opened;
+    const value = chars > 0 ? JSON.stringify(`corrected${'y'.repeat(chars)}`) : -pick;
+    const same = this.#model.filter((one) => timeOf(one) === timeOf(point));
+    const sealing = whileSealing ? writer.seal() : undefined;
+    const at = { sensor: this.#sensor, atMs: timeOf(point), value };
+    if (same.length > 1) assert.ok((await series.correct(at, { caller })) > 1);
+    assert.equal(await series.correct({ ...at, receivedMs: point.received }, { caller }), 1);
+    await sealing;
+    const corrected = { ...point, value };
+    this.#model = this.#model.map((one) => (one === point ? corrected : one));
+    if (this.#last === point) this.#last = corrected;
   }
 
   async compare(asked: {
@@ -135,7 +190,12 @@ class Run {
     assert.deepEqual(found, expected);
     assert.equal(await series.count({ sensor: this.#sensor, ...asked }, 10_000), expected.length);
     const latest = (await series.latest([this.#sensor])).get(this.#sensor);
-    assert.deepEqual(latest && { at: orderOf(latest), value: latest.value }, this.#last && seen(this.#last));
+    const told = latest && { at: orderOf(latest), value: latest.value };
+    // Where the last one was removed, it is one of those that are left.
+    const isKept = this.#last === undefined || !this.#isLastRemoved;
+    if (isKept) assert.deepEqual(told, this.#last && seen(this.#last));
+    else if (told === undefined) assert.equal(this.#model.length, 0);
+    else assert.ok(this.#model.some((point) => timeOf(point) === told.at && point.value === told.value));
   }
 
   assertNoOverlap(): void {

@@ -58,7 +58,7 @@ class BreakableRegistry {
 }
 
 const kinds = [
-  ...['device', 'sensor', 'actuator', 'meta', 'unsensor', 'owner', 'undevice', 'describe'],
+  ...['device', 'sensor', 'actuator', 'meta', 'move', 'unsensor', 'owner', 'undevice', 'describe'],
   ...['gateway', 'gatewayName', 'gatewayOwner', 'project', 'projectIds', 'key', 'unkey', 'rule', 'unrule', 'leave'],
 ] as const;
 
@@ -141,6 +141,11 @@ async function take(registry: Registry, users: SqlUserStore, { kind, which, user
       return sensor && devices.updateSensor(mark, sensor.key, { unit: text, meta: null });
     case 'unsensor':
       return sensor && devices.removeSensor(mark, sensor.key);
+    case 'move': {
+      const target = await devices.find(`d${(which + 1) % 3}`);
+      const moved = device?.sensors.get(`s${user}`);
+      return moved && target && void (await devices.moveSensor(mark, moved.key, target.key));
+    }
     case 'owner':
       return device && new SqlHandoverStore(registry).handOver(mark, owner, { forgetBeforeMs: 0 });
     case 'undevice':

@@ -100,11 +100,11 @@ export class Corrections {
     const { device, sensor } = await this.#permit(actor, id, sensorId);
     const found = await this.#series.correct({ sensor: sensor.key, ...correction }, actor);
     const time = new Date(correction.atMs).toISOString();
-    if (found === 0) throw new Refusal('not-found', `Sensor ${sensorId} has no such datapoint at ${time}.`);
+    if (found === 0) throw new Refusal('not-found', `Sensor ${sensorId} has no such datapoint of ${time}.`);
     if (found > 1) {
       throw new Refusal(
         'conflict',
-        `Several datapoints of sensor ${sensorId} share ${time}. Name one by received=, if they were received at different times; or remove them.`,
+        `Several datapoints of sensor ${sensorId} share ${time}. Name one by received=, if their times of receiving differ; or remove them.`,
       );
     }
     const { atMs } = correction;

@@ -103,6 +103,14 @@ export interface DeviceStore {
   putSensor(stamp: ModificationStamp, draft: SensorDraft): Promise<void>;
   updateSensor(stamp: ModificationStamp, sensor: SensorKey, change: SensorChange): Promise<void>;
   removeSensor(stamp: ModificationStamp, sensor: SensorKey): Promise<void>;
+  /**
+   * Makes the sensor, with all its datapoints, one of the device `target`; both devices are marked as changed. In the same
+   * commit, what was charged for its datapoints moves along, and what is remembered of pushes to it without an
+   * `Idempotency-Key` ends.
+   * @returns false, without a change, where it is not (or no longer) a sensor of the device of the stamp.
+   * @throws Refusal `exists` where the target has a sensor of its id; `quota` where the target has another owner.
+   */
+  moveSensor(stamp: ModificationStamp, sensor: SensorKey, target: DeviceKey): Promise<boolean>;
 
   /** Returns false, without a change, where the actuator is no longer as `expected`. */
   putActuator(stamp: ModificationStamp, draft: ActuatorDraft, expected: ExpectedActuator): Promise<boolean>;

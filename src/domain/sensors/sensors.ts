@@ -1,5 +1,6 @@
 // Reading and changing the sensors of a device (contract 4). Changes need `devices:update`.
 
+import type { Log } from '../../base/log.ts';
 import { Refusal } from '../../base/refusal.ts';
 import type { Clock } from '../../base/time/clock.ts';
 import type { Device, DeviceId } from '../devices/device.ts';
@@ -19,6 +20,7 @@ export class Sensors {
   readonly #permissions: Permissions;
   readonly #shares: GuestShares;
   readonly #clock: Clock;
+  readonly #log: Log;
 
   constructor(parts: {
     readonly store: DeviceStore;
@@ -26,12 +28,14 @@ export class Sensors {
     readonly permissions: Permissions;
     readonly shares: GuestShares;
     readonly clock: Clock;
+    readonly log: Log;
   }) {
     this.#store = parts.store;
     this.#directory = parts.directory;
     this.#permissions = parts.permissions;
     this.#shares = parts.shares;
     this.#clock = parts.clock;
+    this.#log = parts.log;
   }
 
   /** One sensor and its device, if the actor may view the device, with the scopes that the actor has. */
@@ -74,6 +78,38 @@ export class Sensors {
     this.#shares.release(actor, { sensors: 1, description_bytes: sizeOfSensor(sensor).descriptions });
   }
 
+  /**
+   * Moves the sensor, with its datapoints, to another device of the same owner; an admin also to one of another owner. Rules
+   * that name the devices stay as they are.
+   * @throws Refusal `not-found`, `forbidden`; `exists` where the target has a sensor of that id; `quota`, `too-large`
+   */
+  async move(actor: Actor, id: DeviceId, sensorId: SensorId, targetId: DeviceId): Promise<void> {
+    const device = await this.#requireUpdate(actor, id);
+    const sensor = sensorOf(device, sensorId);
+    const target = await this.#requireUpdate(actor, targetId);
+    if (target.key === device.key) return;
+    if (target.ownerKey !== device.ownerKey && !actor.admin) {
+      throw new Refusal('forbidden', `Devices ${id} and ${targetId} belong to different users.`);
+    }
+    if (target.sensors.has(sensorId)) throw takenBy(targetId, sensorId);
+    assertPartsMax(target.sensors.size + target.actuators.size + 1);
+    const stamp = { device: device.key, atMs: this.#clock.now() };
+    try {
+      const isMoved = await this.#directory.change(target, sizeOfSensor(sensor), () =>
+        this.#store.moveSensor(stamp, sensor.key, target.key),
+      );
+      if (!isMoved) throw new Refusal('not-found', `Device ${id} has no sensor ${sensorId}.`);
+    } catch (error) {
+      throw error instanceof Refusal && error.code === 'exists' ? takenBy(targetId, sensorId) : error;
+    } finally {
+      await this.#directory.refresh(id);
+    }
+    this.#log.audit(
+      { by: actor.username, device: id, sensor: sensorId, target: targetId },
+      'audit: a sensor was moved',
+    );
+  }
+
   async #requireUpdate(actor: Actor, id: DeviceId): Promise<Device> {
     const device = await this.#directory.get(id);
     this.#permissions.require(actor, device, scope.update);
@@ -83,6 +119,10 @@ export class Sensors {
   #change(device: Device, growth: DeviceSize, write: (stamp: ModificationStamp) => Promise<void>): Promise<void> {
     return this.#directory.change(device, growth, () => write({ device: device.key, atMs: this.#clock.now() }));
   }
+}
+
+function takenBy(target: DeviceId, sensor: SensorId): Refusal {
+  return new Refusal('exists', `Device ${target} has a sensor ${sensor} already.`);
 }
 
 /** @throws Refusal `not-found` */

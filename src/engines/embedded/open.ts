@@ -100,11 +100,12 @@ async function openOnce(folder: string, { clock = systemClock, log }: OpenOption
       dialect: sqliteDialect,
       read,
       search: async (query, options) => (await search.run(toStatement(query.compile()), options)) as never,
-      write: (queries, options) =>
-        writer.write(
-          queries.map((query) => toStatement(query.compile())),
-          options,
-        ),
+      write: async (queries, options) => {
+        const statements = queries.map((query) => toStatement(query.compile()));
+        const changes = await writer.write(statements, options);
+        if (options?.moves === true) search.sensorsMoved();
+        return changes;
+      },
     };
     const close = async () => {
       await writer.close();

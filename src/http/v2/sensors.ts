@@ -12,12 +12,22 @@ import {
   SensorSchema,
 } from '../schemas/device-schemas.ts';
 import { MetaSchema } from '../schemas/field-schemas.ts';
+import { idRule, isId } from '../schemas/ids.ts';
 import { toSensorDraft, toSensorRecord } from '../schemas/records.ts';
 import { type TextBound, textBounds } from '../schemas/text-bounds.ts';
 import { jsonFieldOf, textFieldOf } from '../server/bodies.ts';
-import { answerCreated } from '../server/preference.ts';
+import { answerCreated, answerDone } from '../server/preference.ts';
 import { registerRemoval } from '../server/removal-route.ts';
-import { AllOrPage, creates, PreferHeaders, pageOf, refusals, type TypedApp } from '../server/routes.ts';
+import {
+  AllOrPage,
+  conflict,
+  creates,
+  PreferHeaders,
+  pageOf,
+  refusals,
+  type TypedApp,
+  writes,
+} from '../server/routes.ts';
 import type { Services } from '../services.ts';
 import { dropNulls } from './drop-nulls.ts';
 import { parseMeta, parseRetentionDays } from './field-values.ts';
@@ -104,6 +114,30 @@ export function registerSensors(app: TypedApp, services: Services): void {
     params: SensorParams,
     remove: (actor, { device, sensor }) => sensors.remove(actor, device, sensor),
   });
+
+  app.put(
+    '/devices/:device/sensors/:sensor/device',
+    {
+      schema: {
+        tags,
+        operationId: 'moveSensor',
+        summary: 'Move a sensor to another device',
+        description:
+          'With its datapoints, last value, calibration and retention. Needs `devices:update` on both devices, which must belong to the same user; an admin moves between users too. Rules stay as they are: those for the device that it leaves no longer see it, those for the other one do from its next datapoint on. Pushes to the old path are refused (404) from then on.',
+        params: SensorParams,
+        body: textField('Id of the other device.', 'field-4', textBounds.id),
+        response: { ...writes, ...conflict('The other device has a sensor of that id.') },
+      },
+    },
+    async (request, reply) => {
+      const target = textFieldOf(request.body, 'device', textBounds.id);
+      if (!isId(target)) {
+        throw new Refusal('malformed', `device ${idRule}.`, { faults: [{ pointer: '', detail: idRule }] });
+      }
+      await sensors.move(request.actor, request.params.device, request.params.sensor, target);
+      return answerDone(reply as never) as never;
+    },
+  );
 
   registerFields(app, {
     ...{ tags, path: '/devices/:device/sensors/:sensor', words: 'a sensor', params: SensorParams, fields },

@@ -71,6 +71,15 @@ const endpoints: readonly Endpoint[] = [
   { call: 'GET /sensors/s1/values', ...dataView },
   { call: 'GET /sensors/s1/values?format=csv', ...dataView },
   { call: 'GET /sensors/s1/values?lastN=1&format=ndjson', ...dataView },
+  { call: 'DELETE /sensors/s1/values?timestamp=2020-01-01', ...update, done: 200 },
+  // Who cannot read values does not choose by them.
+  {
+    call: 'DELETE /sensors/s1/values?dateFrom=2020-01-01&dateTo=2021-01-01&value=1',
+    private: '',
+    public: 'updater',
+    done: 200,
+  },
+  { call: 'PUT /sensors/s1/values/2026-01-10', json: { value: 2 }, ...update },
   { call: 'GET /actuators', ...view },
   { call: 'POST /actuators', json: { id: 'a2' }, ...update },
   { call: 'POST /actuators', json: { id: 'a1', value: 'open' }, ...update },
@@ -127,7 +136,8 @@ async function makeDevice(visibility: 'public' | 'private'): Promise<string> {
   const id = `device-${devices}`;
   const device = { id, visibility, sensors: [{ id: 's1' }], actuators: [{ id: 'a1', value: 'closed' }] };
   await server.call('owner', 'POST', '/devices', { json: device });
-  await server.call('owner', 'POST', `/devices/${id}/sensors/s1/value`, { json: { value: 1 } });
+  const json = { value: 1, timestamp: '2026-01-10T00:00:00Z' };
+  await server.call('owner', 'POST', `/devices/${id}/sensors/s1/value`, { json });
   for (const [name, scope] of Object.entries(shares)) {
     await server.call('owner', 'PUT', `/devices/${id}/shares/${name}`, { json: { scopes: [scope] } });
   }

@@ -7,9 +7,9 @@ import { NumberTable } from '../head/number-table.ts';
 
 export class LastSeenIndex {
   readonly #sensors: StatementSync;
-  /** Device by sensor. Never changes: a sensor stays with its device, and keys are not reused. */
-  readonly #deviceOf = new NumberTable();
-  readonly #lastSeenMs = new NumberTable();
+  /** Device by sensor. Keys are not reused; where a sensor is moved to another device, all is read again. */
+  #deviceOf = new NumberTable();
+  #lastSeenMs = new NumberTable();
   #lastSensor = 0;
 
   constructor(reader: DatabaseSync) {
@@ -20,6 +20,13 @@ export class LastSeenIndex {
     this.#sensors.setReturnArrays(true);
     // SQL function for the registry's queries.
     reader.function('device_last_seen', (device) => this.#lastSeenMs.get(device as number));
+  }
+
+  /** Forgets everything; the next update reads it again. */
+  clear(): void {
+    this.#deviceOf = new NumberTable();
+    this.#lastSeenMs = new NumberTable();
+    this.#lastSensor = 0;
   }
 
   /** @param lastSeen pairs of a sensor and the time at which its last datapoint was received (head-last-seen.ts). */

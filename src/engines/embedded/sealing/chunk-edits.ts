@@ -14,7 +14,7 @@ import { cutForChunks } from '../../shared/sealing/chunk-plan.ts';
 import { writeChunk } from '../../shared/sealing/written-chunk.ts';
 import { toColumn } from '../database/value-column.ts';
 import { isSameValue } from '../log/log-edits.ts';
-import { ChunkWriter } from './chunk-writer.ts';
+import { ChunkWriter, chunkColumns, chunkParameters } from './chunk-writer.ts';
 
 /** A place between two chunks of a sensor, in their order. */
 export interface ChunkPlace {
@@ -27,6 +27,13 @@ interface Chunk extends ChunkPlace {
   readonly count: number;
 }
 
+/** A datapoint in a chunk. */
+export interface FoundDatapoint {
+  readonly chunk: ChunkPlace;
+  readonly columns: Columns;
+  readonly index: number;
+}
+
 /** What became of one chunk. */
 export interface ChunkRemoval {
   readonly removed: number;
@@ -34,6 +41,9 @@ export interface ChunkRemoval {
   readonly unreadable: number;
   readonly place: ChunkPlace;
 }
+
+/** A chunk has to keep its id, which a pass of sealing may have read with other bytes: try again when that has ended. */
+export class PassUnderWay extends Error {}
 
 const beforeAll: ChunkPlace = { first: Number.MIN_SAFE_INTEGER, last: Number.MIN_SAFE_INTEGER, id: 0 };
 
@@ -48,8 +58,22 @@ export class ChunkEdits {
   readonly #latest: StatementSync;
   readonly #setLatest: StatementSync;
   readonly #forgetLatest: StatementSync;
+  readonly #followers: StatementSync;
+  readonly #update: StatementSync;
+  readonly #copy: StatementSync;
+  readonly #isSealing: () => boolean;
 
-  constructor(database: DatabaseSync) {
+  /** @param isSealing whether a pass of sealing is under way. */
+  constructor(database: DatabaseSync, isSealing: () => boolean) {
+    this.#isSealing = isSealing;
+    this.#followers = database.prepare(
+      'SELECT id FROM chunk WHERE sensor = ?1 AND first = ?2 AND last = ?2 AND id > ?3 ORDER BY id',
+    );
+    const names = chunkColumns.join(', ');
+    this.#update = database.prepare(
+      `UPDATE chunk SET (${names}) = (${chunkColumns.map(() => '?').join(', ')}) WHERE id = ?`,
+    );
+    this.#copy = database.prepare(`INSERT INTO chunk (${names}) SELECT ${names} FROM chunk WHERE id = ?`);
     this.#chunks = new ChunkWriter(database);
     // The last chunk that begins before the range may reach into it.
     this.#next = database.prepare(
@@ -97,7 +121,7 @@ export class ChunkEdits {
     if (columns === undefined) return { removed: 0, unreadable: chunk.count, place: chunk };
     const kept = keptOf(columns, removal);
     const left = kept.reduce((sum, { from, to }) => sum + to - from, 0);
-    if (left < columns.count) this.#replace(sensor, chunk.id, left === 0 ? undefined : gather(kept));
+    if (left < columns.count) this.#replace(sensor, chunk, left === 0 ? undefined : gather(kept));
     return { removed: columns.count - left, unreadable: 0, place: chunk };
   }
 
@@ -125,11 +149,7 @@ export class ChunkEdits {
   }
 
   /** The datapoints that fit the description, in all chunks. @throws CorruptChunk where a chunk cannot be read. */
-  find({
-    sensor,
-    atMs,
-    receivedMs,
-  }: SeriesCorrection): { readonly id: number; readonly columns: Columns; readonly index: number }[] {
+  find({ sensor, atMs, receivedMs }: SeriesCorrection): FoundDatapoint[] {
     const found = [];
     let after = beforeAll;
     for (;;) {
@@ -141,8 +161,7 @@ export class ChunkEdits {
       const columns = decodeChunk(this.#bytes.get(chunk.id)?.['bytes'] as Uint8Array);
       const end = upperBound(columns.at, atMs, 0, columns.count);
       for (let index = lowerBound(columns.at, atMs, 0, end); index < end; index++) {
-        if (receivedMs === undefined || columns.received[index] === receivedMs)
-          found.push({ id: chunk.id, columns, index });
+        if (receivedMs === undefined || columns.received[index] === receivedMs) found.push({ chunk, columns, index });
       }
     }
     if (Number(this.#aside.get(sensor, atMs, atMs)?.['count']) > 0) throw new CorruptChunk('It was set aside.');
@@ -150,11 +169,7 @@ export class ChunkEdits {
   }
 
   /** Sets the value of a datapoint that `find` has found, also where it is the sensor's last one. */
-  correct(
-    sensor: SensorKey,
-    { id, columns, index }: { readonly id: number; readonly columns: Columns; readonly index: number },
-    value: StoredValue,
-  ): void {
+  correct(sensor: SensorKey, { chunk, columns, index }: FoundDatapoint, value: StoredValue): void {
     const latest = this.#latest.get(sensor) as { at: number; received: number; value: StoredValue } | undefined;
     const isOfThen = latest?.at === columns.at[index] && latest?.received === columns.received[index];
     if (latest !== undefined && isOfThen && isSameColumn(latest.value, toColumn(valueAt(columns, index)))) {
@@ -166,7 +181,7 @@ export class ChunkEdits {
     texts.delete(index);
     values[index] = typeof value === 'number' ? value : Number.NaN;
     if (typeof value === 'string') texts.set(index, value);
-    this.#replace(sensor, id, { ...columns, values, texts: texts.size === 0 ? undefined : texts });
+    this.#replace(sensor, chunk, { ...columns, values, texts: texts.size === 0 ? undefined : texts });
   }
 
   #lastReceived(sensor: SensorKey): { readonly columns: Columns; readonly index: number } | undefined {
@@ -181,10 +196,26 @@ export class ChunkEdits {
     return undefined;
   }
 
-  #replace(sensor: SensorKey, id: number, columns: Columns | undefined): void {
+  /**
+   * Replaces a chunk. Those of a single time are in order of their ids alone: where others follow it, a new one of that
+   * time keeps the id. Reads do not cache such chunks, and no pass of sealing may have read it.
+   */
+  #replace(sensor: SensorKey, { id, last }: Pick<ChunkPlace, 'id' | 'last'>, columns: Columns | undefined): void {
+    const slices = columns === undefined ? [] : cutForChunks(columns);
+    const chunks = slices.map((slice) => ({ sensor, ...writeChunk(gather([slice])) }));
+    const followers = chunks.at(-1)?.summary.first === last ? this.#followers.all(sensor, last, id) : [];
+    if (followers.length > 0 && this.#isSealing()) throw new PassUnderWay();
+    const [only, ...others] = chunks;
+    if (followers.length > 0 && only !== undefined && others.length === 0) {
+      this.#update.run(...chunkParameters(only), id);
+      return;
+    }
     this.#remove.run(id);
-    for (const slice of columns === undefined ? [] : cutForChunks(columns))
-      this.#chunks.add({ sensor, ...writeChunk(gather([slice])) });
+    for (const chunk of chunks) this.#chunks.add(chunk);
+    for (const follower of followers) {
+      this.#copy.run(follower['id'] as number);
+      this.#remove.run(follower['id'] as number);
+    }
   }
 
   /** Undefined where the chunk is damaged. */

@@ -4,6 +4,7 @@
 import { limits } from '../../../config/limits.ts';
 import { type WriteFailure, writeFailureOf } from '../database/database-error.ts';
 import type { EditOrder, EditResult } from '../database/database-writer.ts';
+import { PassUnderWay } from './chunk-edits.ts';
 import { DatapointCorrection } from './datapoint-correction.ts';
 import { DatapointRemoval, type EditStatements } from './datapoint-removal.ts';
 
@@ -26,7 +27,7 @@ interface EditParts {
 export class DatapointEdits {
   readonly #parts: EditParts;
   /** Bounded by the main thread (`editsAtOnceMax`). The first is next. */
-  readonly #edits: { readonly id: number; readonly edit: Edit }[] = [];
+  readonly #edits: { readonly id: number; readonly edit: Edit; waitsForPass?: boolean }[] = [];
   #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
 
@@ -68,7 +69,9 @@ export class DatapointEdits {
 
   #run(): void {
     const { sealing } = this.#parts;
-    const index = this.#edits.findIndex(({ edit }) => !edit.isInLog || !sealing.isUnderWay);
+    const index = this.#edits.findIndex(
+      ({ edit, waitsForPass }) => !sealing.isUnderWay || (!edit.isInLog && waitsForPass !== true),
+    );
     // The others wait for the end of a pass.
     const [next] = index < 0 ? [] : this.#edits.splice(index, 1);
     if (next === undefined) return;
@@ -76,8 +79,13 @@ export class DatapointEdits {
     let waitMs: number | undefined;
     try {
       if (next.edit.step()) this.#parts.report({ id: next.id, edited: next.edit.result });
-      else this.#edits.push(next);
+      else this.#edits.push({ ...next, waitsForPass: false });
     } catch (error) {
+      if (error instanceof PassUnderWay) {
+        this.#edits.push({ ...next, waitsForPass: true });
+        this.#schedule(0);
+        return;
+      }
       const failure = writeFailureOf(error);
       const isRetried = this.#parts.makeRoom(failure) || next.edit.hasBegun;
       if (isRetried) this.#edits.unshift(next);

@@ -23,10 +23,11 @@ export class EditStatements {
   readonly note: StatementSync;
   readonly forget: StatementSync;
 
-  constructor(database: DatabaseSync) {
+  /** @param isSealing whether a pass of sealing is under way. */
+  constructor(database: DatabaseSync, isSealing: () => boolean) {
     this.database = database;
     this.log = new LogEdits(database);
-    this.chunks = new ChunkEdits(database);
+    this.chunks = new ChunkEdits(database, isSealing);
     this.#reader = new ChunkReader(database, { decodedBytesMax: 0 });
     this.#credit = database.prepare(creditSql);
     this.#forgetBodies = database.prepare(forgetRepeatedBodies(0 as SensorKey).sql);
@@ -189,7 +190,7 @@ export function completeRemovals(database: DatabaseSync): number {
     )
     .all() as unknown as (RemovalOrder & { readonly id: number; readonly value: ValueColumn | null })[];
   if (rows.length === 0) return 0;
-  const statements = new EditStatements(database);
+  const statements = new EditStatements(database, () => false);
   for (const { id, value, ...order } of rows) {
     const wanted = value === null ? {} : { value: fromColumn(value) };
     const removal = new DatapointRemoval({ ...order, ...wanted }, statements, id);

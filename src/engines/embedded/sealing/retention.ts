@@ -43,7 +43,7 @@ export class Retention implements Pick<Series, 'oldest' | 'removeBefore'> {
   async removeBefore(sensor: SensorKey, beforeMs: number): Promise<number> {
     const old = this.#old.all(sensor, beforeMs) as unknown as OldChunk[];
     const whole = old.filter(({ last }) => last < beforeMs);
-    const statements = whole.map(({ id }) => removal(id));
+    const statements = whole.map(removal);
     const counts = whole.map(({ count }) => count);
     const cut = old.find(({ last }) => last >= beforeMs);
     const part = cut && this.#cut(sensor, cut, { beforeMs, into: statements });
@@ -73,15 +73,15 @@ export class Retention implements Pick<Series, 'oldest' | 'removeBefore'> {
    */
   #cut(
     sensor: SensorKey,
-    { id }: OldChunk,
+    old: OldChunk,
     { beforeMs, into }: { readonly beforeMs: number; readonly into: Statement[] },
   ): number | undefined {
-    const columns = this.#decode(id);
+    const columns = this.#decode(old.id);
     if (columns === undefined) return undefined;
     const from = lowerBound(columns.at, beforeMs, 0, columns.count);
     const kept = gather([{ columns, from, to: columns.count }]);
     const chunk = { sensor, ...writeChunk(kept) };
-    into.push({ sql: replacementSql, parameters: [...chunkParameters(chunk), id] }, removal(id));
+    into.push({ sql: replacementSql, parameters: [...chunkParameters(chunk), old.id, old.count] }, removal(old));
     return from;
   }
 
@@ -106,10 +106,11 @@ export const creditSql = `UPDATE push_charge SET
     WHERE device = sensor.device))) AS share FROM sensor WHERE sensor.key = ?2) AS gone
   WHERE push_charge.device = gone.device`;
 
-const removalSql = 'DELETE FROM chunk WHERE id = ?';
+/** With its count, because a removal may have taken datapoints out of a chunk that keeps its id. */
+const removalSql = 'DELETE FROM chunk WHERE id = ? AND count = ?';
 const replacementSql = `INSERT INTO chunk (${chunkColumns.join(', ')})
-  SELECT ${chunkColumns.map(() => '?').join(', ')} WHERE EXISTS (SELECT 1 FROM chunk WHERE id = ?)`;
+  SELECT ${chunkColumns.map(() => '?').join(', ')} WHERE EXISTS (SELECT 1 FROM chunk WHERE id = ? AND count = ?)`;
 
-function removal(id: number): Statement {
-  return { sql: removalSql, parameters: [id] };
+function removal({ id, count }: OldChunk): Statement {
+  return { sql: removalSql, parameters: [id, count] };
 }

@@ -9,6 +9,8 @@ export interface SearchRequest {
    * For queries that use the last-seen index: what is new in the head since the last such query (head-last-seen.ts).
    */
   readonly lastSeen: Float64Array | undefined;
+  /** True where sensors were moved to other devices: the index is made anew, and `lastSeen` is all of the head. */
+  readonly isMoved: boolean;
 }
 
 export type SearchResponse =

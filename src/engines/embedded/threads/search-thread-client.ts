@@ -27,6 +27,8 @@ export class SearchThread {
   #worker: Worker | undefined;
   #lastId = 0;
   #isClosed = false;
+  /** True where sensors were moved to other devices since the index was last used. */
+  #hasMoved = false;
 
   constructor(parts: { readonly path: string; readonly lastSeen: HeadLastSeen }) {
     this.#path = parts.path;
@@ -53,6 +55,11 @@ export class SearchThread {
       this.#waitingCount += 1;
       this.#startNext();
     });
+  }
+
+  /** Sensors were moved to other devices: the next search that asks when devices were last seen makes that index anew. */
+  sensorsMoved(): void {
+    this.#hasMoved = true;
   }
 
   /** Refuses the last search of the caller with the most, if that has more than the new search's caller would have. */
@@ -90,11 +97,15 @@ export class SearchThread {
     this.#lastId += 1;
     const id = this.#lastId;
     const { sql, parameters } = search;
-    const lastSeen = sql.includes('device_last_seen(') ? this.#lastSeen.since() : undefined;
+    const usesIndex = sql.includes('device_last_seen(');
+    const isMoved = usesIndex && this.#hasMoved;
+    if (isMoved) this.#lastSeen.forget();
+    if (usesIndex) this.#hasMoved = false;
+    const lastSeen = usesIndex ? this.#lastSeen.since() : undefined;
     // `within_time` is not called while SQLite sorts, or spends all its time on one row: then the thread is ended.
     const timer = setTimeout(() => this.#giveUp(), limits.searchMsMax + limits.searchEndMsMax).unref();
     this.#running = { ...search, id, timer };
-    const request: SearchRequest = { id, sql, parameters, lastSeen };
+    const request: SearchRequest = { id, sql, parameters, lastSeen, isMoved };
     this.#worker.postMessage(request, lastSeen === undefined ? [] : [lastSeen.buffer as ArrayBuffer]);
   }
 

@@ -28,6 +28,7 @@ database.function('within_time', () => {
 port.on('message', (request: SearchRequest) => {
   endMs = performance.now() + limits.searchMsMax;
   try {
+    if (request.isMoved) lastSeen.clear();
     if (request.lastSeen !== undefined) lastSeen.update(request.lastSeen);
     const rows = statements.prepare(request.sql).all(...request.parameters);
     port.postMessage({ id: request.id, rows } satisfies SearchResponse);

@@ -44,7 +44,7 @@ const sealing = new SealControl({
 });
 const state = new WriteState(database, (reason) => report({ outcomes: [], refuses: reason ?? null }));
 const edits = new DatapointEdits({
-  statements: new EditStatements(database),
+  statements: new EditStatements(database, () => sealing.isUnderWay),
   sealing,
   makeRoom: (failure) => room.make(failure),
   report: (outcome) => report({ outcomes: [outcome] }),

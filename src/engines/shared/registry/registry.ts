@@ -24,7 +24,7 @@ export interface Registry {
   /**
    * Runs all statements or none, as if no other unit ran meanwhile (serializable): a condition in a statement still
    * holds at the commit. Resolves after the commit with the number of rows each changed. `purge`: sensors are removed,
-   * so their datapoints have to be deleted. `isWeighed: false`: the caller bounds the bytes, as the service does for
+   * so their datapoints have to be deleted. `moves`: sensors come to belong to other devices. `isWeighed: false`: the caller bounds the bytes, as the service does for
    * its own work, which must continue beside large changes. `fence`: the lease under which the caller writes; compared
    * in the same transaction.
    * @throws Refusal `exists` where a unique id is taken, `busy`, `storage`; LeaseLost where the lease was taken with a
@@ -32,6 +32,11 @@ export interface Registry {
    */
   write(
     queries: readonly Compilable[],
-    options?: { readonly purge?: boolean; readonly isWeighed?: boolean; readonly fence?: Fence | undefined },
+    options?: {
+      readonly purge?: boolean;
+      readonly moves?: boolean;
+      readonly isWeighed?: boolean;
+      readonly fence?: Fence | undefined;
+    },
   ): Promise<readonly number[]>;
 }

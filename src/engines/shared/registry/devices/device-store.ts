@@ -145,6 +145,21 @@ export class SqlDeviceStore implements DeviceStore {
     await this.#registry.write([this.#purge(sensor), remove, this.#mark(stamp)], { purge: true });
   }
 
+  async moveSensor(stamp: ModificationStamp, sensor: SensorKey, target: DeviceKey): Promise<boolean> {
+    const isThere = sql<SqlBool>`EXISTS (SELECT 1 FROM sensor WHERE key = ${sensor} AND device = ${stamp.device})`;
+    const move = this.#db.updateTable('sensor').set({ device: target }).where('key', '=', sensor);
+    // Marked first, because afterwards the sensor is no longer one of the device.
+    const [changed] = await this.#registry.write(
+      [
+        this.#mark(stamp).where(isThere),
+        this.#mark({ ...stamp, device: target }).where(isThere),
+        move.where('device', '=', stamp.device),
+      ],
+      { moves: true },
+    );
+    return changed === 1;
+  }
+
   async putActuator(stamp: ModificationStamp, draft: ActuatorDraft, expected: ExpectedActuator): Promise<boolean> {
     const put = this.#insertActuator(sql.lit(stamp.device), draft, expected);
     const others = sql<SqlBool>`EXISTS (SELECT 1 FROM actuator WHERE device = ${stamp.device} AND id = ${draft.id}
