@@ -26,6 +26,7 @@ const aims: readonly Aim[] = [
   'wrong clock',
   'purging',
   'firing',
+  'removing',
 ].filter((aim) => aim !== 'full disk' || withoutSmallDisks === false) as Aim[];
 /** Kills of one folder under load; in the long test about as many come beside them of starts. */
 const killsEach = aims.length;

@@ -7,6 +7,7 @@ import type { SeededRandom } from '../dice.ts';
 import { Publisher } from '../mqtt/mqtt-publisher.ts';
 import { call, type Dundun, makeDevice, readValues } from '../process.ts';
 import { until } from '../until.ts';
+import { Eraser } from './eraser.ts';
 import type { Firings } from './firings.ts';
 import { Ledger } from './ledger.ts';
 import { push, startPusher } from './pushers.ts';
@@ -35,6 +36,7 @@ export class CrashRound {
   readonly #publishers: Publisher[];
   readonly #remover: Remover;
   readonly #aging: Aging;
+  readonly #eraser: Eraser;
 
   constructor(device: string, options: CrashRoundOptions) {
     const { random } = options;
@@ -44,6 +46,7 @@ export class CrashRound {
     this.#isInOrder = options.isInOrder;
     this.#remover = new Remover(device);
     this.#aging = new Aging(device, random);
+    this.#eraser = new Eraser(device);
     this.#publishers = [1, 1, 2, 2].map((qos, i) => {
       const options = { ledger: this.ledger, clientId: `${device}-${i}`, window: 40 };
       return new Publisher({ ...options, qos: qos as 1 | 2, sensor: `qos${qos}` });
@@ -67,6 +70,7 @@ export class CrashRound {
       ...Array.from({ length: 2 }, () => startPusher({ ...common, sensor: 'keyed', keyPrefix: 'k' }).done),
       this.#remover.run(server),
       this.#aging.run(server),
+      this.#eraser.run(server),
       this.#firings.push(server, ledger.device),
     ];
     // A kill may come before they are connected.
@@ -102,6 +106,7 @@ export class CrashRound {
     await this.ledger.verify(server);
     await this.#remover.verify(server);
     await this.#aging.verify(server);
+    await this.#eraser.verify(server);
     for (const sensor of sensors.filter((sensor) => sensor !== 'stamped')) {
       const answer = await call(server, `/api/v2/devices/${this.ledger.device}/sensors/${sensor}`);
       const { last_value: last } = (await answer.json()) as { last_value?: { value: number } };

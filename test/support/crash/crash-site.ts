@@ -40,6 +40,7 @@ const tight: Partial<Record<keyof typeof limits, number>> = {
   retentionRoundMs: 200,
   retentionRetryMs: 50,
   retentionChunksMax: 2,
+  editStepPieces: 3,
   walPagesMax: 100,
 };
 

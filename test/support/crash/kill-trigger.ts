@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 
 /** What a kill can be ordered in: a transaction that writes chunks, replaces small ones, and so on. */
-export const deeds = ['sealing', 'merging', 'clearing', 'retention', 'purging', 'firing'] as const;
+export const deeds = ['sealing', 'merging', 'clearing', 'retention', 'purging', 'firing', 'removing'] as const;
 export type KillPoint = (typeof deeds)[number];
 
 /** What the file holds. */
@@ -21,13 +21,13 @@ export interface KillOrder {
 const file = process.env['DUNDUN_TEST_KILL_ORDER'];
 const journal = process.env['POWER_LOSS_JOURNAL'];
 let seen = 0;
-/** Retention is a unit among others of a commit, in a savepoint; sealing has its transactions to itself. */
-let isInUnit = false;
 
 function deedOf(sql: string): KillPoint | undefined {
   if (/^INSERT INTO chunk .*VALUES/s.test(sql)) return 'sealing';
   if (/^INSERT INTO chunk .*EXISTS/s.test(sql)) return 'retention';
-  if (sql === 'DELETE FROM chunk WHERE id = ?') return isInUnit ? 'retention' : 'merging';
+  if (sql === 'DELETE FROM chunk WHERE id = ?') return 'merging';
+  if (sql === 'DELETE FROM chunk WHERE id = ? AND count = ?') return 'retention';
+  if (sql.startsWith('UPDATE log SET rows') || sql === 'DELETE FROM chunk WHERE id = ?1') return 'removing';
   if (sql.startsWith('DELETE FROM log ')) return 'clearing';
   if (/^INSERT INTO message\s/.test(sql)) return 'firing';
   return sql.startsWith('DELETE FROM chunk WHERE id IN') ? 'purging' : undefined;
@@ -50,12 +50,7 @@ function startCountdown(folder: string, steps: number): void {
 }
 
 if (file !== undefined) {
-  const { prepare, exec } = DatabaseSync.prototype;
-  DatabaseSync.prototype.exec = function (sql) {
-    if (sql.startsWith('SAVEPOINT work')) isInUnit = true;
-    if (sql.includes('RELEASE work') || sql.startsWith('ROLLBACK')) isInUnit = false;
-    exec.call(this, sql);
-  };
+  const { prepare } = DatabaseSync.prototype;
   DatabaseSync.prototype.prepare = function (sql, ...rest) {
     const statement = prepare.call(this, sql, ...rest);
     const { run } = statement;

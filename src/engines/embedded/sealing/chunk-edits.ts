@@ -82,7 +82,7 @@ export class ChunkEdits {
         AND last >= ?2 AND (first, last, id) > (?4, ?5, ?6) ORDER BY first, last, id LIMIT 1`,
     );
     this.#bytes = database.prepare('SELECT bytes FROM chunk WHERE id = ?');
-    this.#remove = database.prepare('DELETE FROM chunk WHERE id = ?');
+    this.#remove = database.prepare('DELETE FROM chunk WHERE id = ?1');
     this.#aside = database.prepare(
       'SELECT total(count) AS count FROM damaged_chunk WHERE sensor = ? AND first <= ? AND last >= ?',
     );

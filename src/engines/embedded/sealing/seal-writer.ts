@@ -1,5 +1,5 @@
-// Stores units of sealing, each in one transaction. Apart from this, only retention and purges change the table
-// `chunk`. A datapoint is read from one place only: while a pass is under way, the row of `sealing` says which sensors
+// Stores units of sealing, each in one transaction. Apart from this, only retention, purges, removals and corrections
+// change the table `chunk`. A datapoint is read from one place only: while a pass is under way, the row of `sealing` says which sensors
 // are read from chunks already; after the pass, the counter `sealed_seq` says so for all sensors.
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { toColumn } from '../database/value-column.ts';
