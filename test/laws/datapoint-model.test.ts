@@ -1,5 +1,5 @@
-// Pushes and reads over REST compared with a sorted array: whatever is pushed, in whatever order, and whatever is
-// sealed or restarted in between, a read returns what the array has (contract 5).
+// Pushes and reads over REST compared with a sorted array: whatever is pushed, removed and corrected, in whatever order,
+// whatever is sealed, restarted or moved to another device in between, a read returns what the array has (contract 5).
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import fc from 'fast-check';
@@ -11,12 +11,12 @@ let sensors = 0;
 
 before(async () => {
   server = await TestServer.start();
-  await server.call('owner', 'POST', '/devices', { json: { id: 'd' } });
+  for (const id of ['d', 'e']) await server.call('owner', 'POST', '/devices', { json: { id } });
 });
 after(() => server.stop());
 
 interface Modelled {
-  readonly value: number;
+  value: number;
   readonly orderMs: number;
   readonly timestamp: string | undefined;
   readonly received: string;
@@ -40,6 +40,9 @@ const step = fc.oneof(
   { weight: 10, arbitrary: fc.record({ push: fc.array(reading, { minLength: 1, maxLength: 6 }) }) },
   { weight: 10, arbitrary: fc.record({ query }) },
   { weight: 3, arbitrary: fc.record({ advance: fc.integer({ min: 0, max: 2 }) }) },
+  { weight: 3, arbitrary: fc.record({ remove: fc.tuple(second, second) }) },
+  { weight: 3, arbitrary: fc.record({ correct: second }) },
+  { weight: 1, arbitrary: fc.constant({ move: true } as const) },
   { weight: 2, arbitrary: fc.constant({ seal: true } as const) },
   { weight: 1, arbitrary: fc.constant({ restart: true } as const) },
 );
@@ -47,19 +50,35 @@ const step = fc.oneof(
 test('a read gives what a sorted array gives', async () => {
   const property = fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 20 }), async (steps) => {
     sensors += 1;
-    const s = `/devices/d/sensors/s${sensors}`;
+    let device = 'd';
+    let s = `/devices/d/sensors/s${sensors}`;
+    let isLastRemoved = false;
     await server.call('owner', 'POST', '/devices/d/sensors', { json: { id: `s${sensors}` } });
     const baseMs = server.clock.now();
     const model: Modelled[] = [];
     for (const one of steps) {
-      if ('push' in one) await push(s, model, baseMs, one.push);
-      else if ('query' in one) await compare(s, model, baseMs, one.query);
+      if ('push' in one) {
+        await push(s, model, baseMs, one.push);
+        isLastRemoved = false;
+      } else if ('remove' in one) isLastRemoved = (await remove(s, model, baseMs, one.remove)) || isLastRemoved;
+      else if ('correct' in one) await correct(s, model, baseMs + one.correct * 1000);
+      else if ('move' in one) {
+        device = device === 'd' ? 'e' : 'd';
+        const { status } = await server.call('owner', 'PUT', `${s}/device`, { text: device });
+        assert.equal(status, 204);
+        s = `/devices/${device}/sensors/s${sensors}`;
+      } else if ('query' in one) await compare(s, model, baseMs, one.query);
       else if ('advance' in one) server.clock.advance(one.advance * 1000);
       else if ('seal' in one) await server.running.engine.seal();
       else await server.restart();
     }
     const { body } = await server.call('owner', 'GET', s);
-    assert.equal(body.last_value?.value, model.at(-1)?.value);
+    // Where the last one was removed, it is one of those that are left.
+    if (!isLastRemoved) assert.equal(body.last_value?.value, model.at(-1)?.value);
+    else
+      assert.ok(
+        model.length === 0 ? !('last_value' in body) : model.some(({ value }) => value === body.last_value.value),
+      );
   });
   await fc.assert(property, properties({ factor: 0.4 }));
 });
@@ -85,6 +104,38 @@ async function push(
   const { status } = await server.call('owner', 'POST', `${s}/values`, { json });
   assert.equal(status, 204);
   model.push(...added);
+}
+
+/** @returns whether the one that was pushed last is gone. */
+async function remove(
+  s: string,
+  model: Modelled[],
+  baseMs: number,
+  [one, other]: readonly [number, number],
+): Promise<boolean> {
+  const [fromMs, toMs] = [Math.min(one, other), Math.max(one, other)].map((at) => baseMs + at * 1000) as [
+    number,
+    number,
+  ];
+  const isGone = ({ orderMs }: Modelled) => orderMs >= fromMs && orderMs <= toMs;
+  const last = model.at(-1);
+  const removed = model.filter(isGone).length;
+  const query = `dateFrom=${timestamp(fromMs)}&dateTo=${timestamp(toMs)}`;
+  const { body } = await server.call('owner', 'DELETE', `${s}/values?${query}`);
+  assert.deepEqual(body, { removed });
+  model.splice(0, model.length, ...model.filter((point) => !isGone(point)));
+  return last !== undefined && isGone(last);
+}
+
+let corrections = 0;
+
+async function correct(s: string, model: Modelled[], orderMs: number): Promise<void> {
+  const [only, ...others] = model.filter((point) => point.orderMs === orderMs);
+  corrections += 1;
+  const json = { value: -corrections };
+  const { status } = await server.call('owner', 'PUT', `${s}/values/${timestamp(orderMs)}`, { json });
+  assert.equal(status, only === undefined ? 404 : others.length > 0 ? 422 : 204);
+  if (only !== undefined && others.length === 0) only.value = json.value;
 }
 
 async function compare(s: string, model: readonly Modelled[], baseMs: number, asked: Query): Promise<void> {

@@ -83,8 +83,8 @@ export class Corrections {
       if (removed > 0) this.#log.audit({ ...what, datapoints: removed }, 'audit: datapoints were removed');
       return removed;
     } catch (error) {
-      // Where some are damaged, the others were removed.
-      this.#log.audit({ ...what, err: error }, 'audit: datapoints were removed in part, or not at all');
+      if (error instanceof Refusal && error.code === 'damaged')
+        this.#log.audit({ ...what, detail: error.message }, 'audit: datapoints were removed, but for damaged ones');
       throw error;
     } finally {
       await this.#changed(device, sensor.key);

@@ -304,6 +304,31 @@ export function devicePartsSuite({ name, open }: EngineKind): void {
       assert.deepEqual([...refs].map(([key, ref]) => [key, { ...ref }]), [[other.key, { device: device.id, sensor: 'other' }]]); // biome-ignore format: short
     });
 
+    test('a sensor that is moved keeps its key and description, and is refused where its id is taken', async () => {
+      const { devices } = opened.stores;
+      const [from, to] = [
+        await records.device(owner, {
+          sensors: [
+            { ...plain, name: 'soil', retentionDays: 7 },
+            { ...plain, id: 'other' },
+          ],
+        }),
+        await records.device(owner),
+      ];
+      const sensor = await sensorOf(from);
+      assert.equal(await devices.moveSensor(stampOf(from), sensor.key, to.key), true);
+      // It is no longer a sensor of that device.
+      assert.equal(await devices.moveSensor(stampOf(from), sensor.key, to.key), false);
+      await opened.reopen();
+      assert.deepEqual(await sensorOf(await records.deviceOf(to.id)), sensor);
+      assert.deepEqual([...(await records.deviceOf(from.id)).sensors.keys()], ['other']);
+      const refs = await opened.stores.watch.sensorRefsOf([sensor.key]);
+      assert.deepEqual({ ...refs.get(sensor.key) }, { device: to.id, sensor: sensor.id });
+      await opened.stores.devices.putSensor(stampOf(from), plain);
+      await assertRefused(opened.stores.devices.moveSensor(stampOf(to), sensor.key, from.key), 'exists');
+      assert.deepEqual(await sensorOf(await records.deviceOf(to.id)), sensor);
+    });
+
     test('a part of a device that is gone is refused', async () => {
       const { devices } = opened.stores;
       const device = await records.device(owner);
