@@ -119,7 +119,7 @@ export async function startServer(config: Config, overrides: ServerOverrides = {
     const certificates = Certificates.open(config, { clock, log });
     closers.push(async () => certificates?.close());
     const mqtt = await makeMqtt({ config, clock, log, engine, domain, proxies, securityHeaders, certificates });
-    const { writer, storageQuota, retention, rules, byteBudget } = domain;
+    const { writer, storageQuota, retention, rules, byteBudget, futureDated } = domain;
     const eventLoop = new EventLoopMonitor(log);
     closers.push(async () => eventLoop.close());
     const reclaimer = new MemoryReclaimer();
@@ -129,6 +129,7 @@ export async function startServer(config: Config, overrides: ServerOverrides = {
       writer,
       storageQuota,
       retention,
+      futureDated,
       byteBudget,
       mqtt: mqtt.counts,
       rules,
@@ -162,7 +163,11 @@ export async function startServer(config: Config, overrides: ServerOverrides = {
       restriction,
       dashboard: {
         files,
-        facts: () => dashboardSettingsOf(config, { guestAccess: domain.permissions.guestAccess, ports }),
+        facts: () => {
+          clocks.look();
+          const timeMs = clocks.isInDoubt ? undefined : clock.now();
+          return dashboardSettingsOf(config, { guestAccess: domain.permissions.guestAccess, ports, timeMs });
+        },
       },
     });
     // Together, because MQTT over WebSocket holds connections of the HTTP server.

@@ -3,6 +3,8 @@ import type { Config } from './config.ts';
 
 /** What the dashboard must know before sign-in. */
 export interface DashboardSettings {
+  /** What the clock of the service shows, milliseconds since 1970 UTC; absent while it is in doubt. */
+  readonly time?: number;
   readonly selfRegistration: boolean;
   readonly guestAccess: string;
   readonly defaultVisibility: string;
@@ -12,18 +14,23 @@ export interface DashboardSettings {
   readonly mqtt: { readonly port?: number; readonly tlsPort?: number };
 }
 
-/** @param now.ports the open ports; undefined while the service starts. */
+/**
+ * @param now.ports the open ports; undefined while the service starts.
+ * @param now.timeMs what the clock shows; undefined while it is in doubt.
+ */
 export function dashboardSettingsOf(
   config: Config,
   now: {
     readonly guestAccess: string;
+    readonly timeMs: number | undefined;
     readonly ports: { readonly mqtt?: number; readonly mqtts?: number } | undefined;
   },
 ): DashboardSettings {
-  const { guestAccess, ports } = now;
+  const { guestAccess, ports, timeMs } = now;
   const { selfRegistration, defaultVisibility, passwordLengthMin, tileUrl, tileAttribution } = config;
   return {
     ...{ selfRegistration, guestAccess, defaultVisibility, passwordLengthMin },
+    ...(timeMs === undefined ? {} : { time: timeMs }),
     ...(tileUrl === '' ? {} : { tiles: { url: tileUrl, attribution: tileAttribution } }),
     mqtt: {
       ...(ports?.mqtt === undefined ? {} : { port: ports.mqtt }),

@@ -810,6 +810,10 @@ export const limits = {
   clockDifferenceMsMax: 60_000,
   /** Milliseconds between two comparisons of the wall clock with the monotonic one. */
   clockLookMs: 1_000,
+  /** Milliseconds by which a datapoint may be dated later than now: clocks differ. Beyond: it lies in the future. */
+  futureMsMin: 5 * 60_000,
+  /** Milliseconds between two lines of the log that datapoints are dated in the future. Beyond: they are counted. */
+  futureLogMs: 600_000,
   /** Milliseconds after which the comparison begins anew: less than the difference above is then drift, and no jump. */
   clockReferenceMs: 3_600_000,
   /**

@@ -4,6 +4,7 @@ import type { RefreshSessions } from '../domain/accounts/refresh-sessions.ts';
 import type { Actuators } from '../domain/actuators/actuators.ts';
 import type { Callers } from '../domain/callers/callers.ts';
 import type { Corrections } from '../domain/datapoints/corrections.ts';
+import type { FutureDatapoints } from '../domain/datapoints/history/future-datapoints.ts';
 import type { History } from '../domain/datapoints/history/history.ts';
 import type { Imports } from '../domain/datapoints/import/imports.ts';
 import type { Bulk } from '../domain/datapoints/ingest/bulk.ts';
@@ -44,6 +45,7 @@ export interface Services {
   readonly imports: Imports;
   readonly history: History;
   readonly corrections: Corrections;
+  readonly future: FutureDatapoints;
   readonly live: Live;
   readonly drops: DropLog;
   readonly notifications: Notifications;

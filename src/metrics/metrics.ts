@@ -4,6 +4,7 @@ import type { RateLimitedLog } from '../base/rate-limited-log.ts';
 import type { ClockWatch } from '../base/time/clock-watch.ts';
 import type { EventLoopMonitor } from '../base/time/event-loop-monitor.ts';
 import type { ByteBudget } from '../domain/callers/byte-budget.ts';
+import type { FutureDated } from '../domain/datapoints/ingest/future-dated.ts';
 import type { StorageQuota } from '../domain/datapoints/ingest/storage-quota.ts';
 import type { Writer } from '../domain/datapoints/ingest/writer.ts';
 import type { RetentionJob } from '../domain/datapoints/retention-job.ts';
@@ -104,6 +105,7 @@ export class Metrics {
     readonly writer: Writer;
     readonly storageQuota: StorageQuota;
     readonly retention: RetentionJob;
+    readonly futureDated: FutureDated;
     readonly mqtt: MqttCounts;
     readonly byteBudget: ByteBudget;
     readonly rules: RuleParts;
@@ -115,7 +117,7 @@ export class Metrics {
     this.#addStorageQuota(parts.storageQuota);
     watchStorage(engine.figures, [this.registry]);
     watchReads(engine.figures.reads, [this.registry]);
-    const { retention } = parts;
+    const { retention, futureDated } = parts;
     const registers = [this.registry];
     const commits = new Histogram({
       name: 'dundun_commit_seconds',
@@ -140,6 +142,15 @@ export class Metrics {
       collect() {
         this.reset();
         this.inc(retention.removedDatapoints);
+      },
+    });
+    new Counter({
+      name: 'dundun_datapoints_future_total',
+      help: 'Datapoints committed since the start that were dated more than five minutes later than they were received; not counted while the clock is in doubt.',
+      registers,
+      collect() {
+        this.reset();
+        this.inc(futureDated.datapoints);
       },
     });
     new Gauge({

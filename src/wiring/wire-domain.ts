@@ -13,9 +13,11 @@ import { Callers } from '../domain/callers/callers.ts';
 import { Corrections } from '../domain/datapoints/corrections.ts';
 import { Feed } from '../domain/datapoints/feed.ts';
 import { publishFollowed } from '../domain/datapoints/followed-pushes.ts';
+import { FutureDatapoints } from '../domain/datapoints/history/future-datapoints.ts';
 import { History } from '../domain/datapoints/history/history.ts';
 import { Imports } from '../domain/datapoints/import/imports.ts';
 import { Bulk } from '../domain/datapoints/ingest/bulk.ts';
+import { FutureDated } from '../domain/datapoints/ingest/future-dated.ts';
 import { Ingest } from '../domain/datapoints/ingest/ingest.ts';
 import { StorageQuota } from '../domain/datapoints/ingest/storage-quota.ts';
 import { Writer } from '../domain/datapoints/ingest/writer.ts';
@@ -177,7 +179,10 @@ export async function wireDomain(parts: {
   };
   const actuators = new Actuators({ ...known, store: stores.devices, feed, coordination });
   const rules = wireRules({ ...known, config, ids, engine, users, feed, actuators, senders, log: parts.log });
-  const sensors = new Sensors({ ...known, store: stores.devices, log: parts.log });
+const sensors = new Sensors({ ...known, store: stores.devices, log: parts.log });
+  const history = new History({ ...known, series });
+  const futureDated = new FutureDated({ clocks, log: parts.log });
+  feed.subscribe((committed) => futureDated.note(committed));
   const services = {
     live,
     devices,
@@ -187,11 +192,12 @@ export async function wireDomain(parts: {
     ...{ writer, callers, refusedCalls },
     bulk: new Bulk({ ...pushing, ingest }),
     imports: new Imports({ ...pushing, series, ingest, sensors }),
-    history: new History({ ...known, series }),
     corrections: new Corrections({
       ...{ ...known, series, coordination, store: stores.devices, log: parts.log },
       onChanged: (sensor) => rules.watcher.forgetValue(sensor),
     }),
+    history,
+    future: new FutureDatapoints({ history, clocks }),
     gateways,
     projects: new Projects({ permissions, shares, ids, projectStore: stores.projects }),
     quotas,
@@ -229,6 +235,7 @@ export async function wireDomain(parts: {
     writer,
     storageQuota,
     retention,
+    futureDated,
     drops,
     rules,
     senders,

@@ -1024,6 +1024,22 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v2/devices/{device}/future": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["findFutureDatapoints"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v2/devices/{device}/live": {
         parameters: {
             query?: never;
@@ -1722,6 +1738,12 @@ export interface components {
             date_created: string;
             date_modified: string;
         };
+        DeviceFuture: {
+            now: string;
+            after: string;
+            clock_in_doubt: boolean;
+            sensors: components["schemas"]["SensorFuture"][];
+        };
         Drop: {
             timestamp: string;
             topic: string;
@@ -2191,6 +2213,12 @@ export interface components {
             retention_days?: number;
             last_value?: components["schemas"]["Datapoint"];
             value?: components["schemas"]["Datapoint"];
+        };
+        SensorFuture: {
+            sensor_id: string;
+            count: number;
+            first: string;
+            last: string;
         };
         SensorKind: {
             id: string;
@@ -9652,6 +9680,79 @@ export interface operations {
                     "text/csv": string;
                     "application/vnd.apache.parquet": string;
                     "application/x-ndjson": string;
+                };
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            401: {
+                headers: {
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            429: {
+                headers: {
+                    "Retry-After"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    findFutureDatapoints: {
+        parameters: {
+            query?: {
+                sensor_id?: string;
+            };
+            header?: never;
+            path: {
+                device: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeviceFuture"];
                 };
             };
             400: {

@@ -13,6 +13,7 @@ import { registerActuators } from './actuators.ts';
 import { registerBulk } from './datapoints/bulk.ts';
 import { registerCorrections } from './datapoints/corrections.ts';
 import { registerDatapoints } from './datapoints/datapoints.ts';
+import { registerFuture } from './datapoints/future.ts';
 import { registerHistory } from './datapoints/history.ts';
 import { registerImports } from './datapoints/imports.ts';
 import { registerLive } from './datapoints/live.ts';
@@ -44,6 +45,7 @@ export function registerV2(app: TypedApp, services: Services): void {
   registerImports(app, services);
   registerHistory(app, services);
   registerCorrections(app, services);
+  registerFuture(app, services);
   registerLive(app, services);
   registerKinds(app);
   registerActuators(app, services);

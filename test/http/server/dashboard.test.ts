@@ -115,7 +115,8 @@ describe('the dashboard is served', () => {
 
   test('with what it must know before anybody signs in, and no secret', async () => {
     const { body } = await server.send('GET', '/dashboard.json');
-    const { version, mqtt, ...facts } = body;
+    const { version, mqtt, time, ...facts } = body;
+    assert.equal(time, server.clock.now());
     assert.match(version, /^\d+\.\d+\.\d+/);
     assert.equal(mqtt.port, server.running.ports.mqtt);
     assert.deepEqual(facts, {
