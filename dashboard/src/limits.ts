@@ -87,6 +87,18 @@ export const limits = {
   /** Milliseconds between two tries of a stream that broke; doubled each time up to the second. */
   streamRetryMsMin: 1_000,
   streamRetryMsMax: 30_000,
+  /** Milliseconds by which a datapoint may be dated later than now, as the server has it. Beyond: it lies in the future. */
+  futureMsMin: 5 * 60_000,
+  /** Milliseconds for which it counts what was found there. */
+  futureStaleMs: 60_000,
+  /** Sensors of a device for which it is looked for at once, the most that the server takes. Beyond: on the page of each. */
+  futureSensorsMax: 1_000,
+  /** Sensors with such datapoints that the page of a device names. Beyond: their number. */
+  futureShownMax: 10,
+  /** Milliseconds by which the clocks of browser and server may differ. Beyond: that of the server counts. */
+  clockDifferenceMs: 60_000,
+  /** Milliseconds by which the end of a span moves on, so that the same question is asked for a while. */
+  spanEndStepMs: 300_000,
   /** Milliseconds between two looks at the clock for ages in words. */
   ageTickMs: 10_000,
   /** Milliseconds after which what was read counts as stale and is read again when looked at. */

@@ -3,8 +3,10 @@ import '@mantine/core/styles.layer.css';
 import './theme/theme.css';
 import './theme/global.css';
 import { createRoot } from 'react-dom/client';
+import { factsQuery } from './api/facts.ts';
 import { session } from './api/session.ts';
 import { App } from './app/app.tsx';
+import { queryClient } from './app/query-client.ts';
 import { fetchPage } from './app/router.tsx';
 import { loadStrings, preferredLanguage } from './strings/strings.ts';
 
@@ -16,7 +18,9 @@ Object.assign(globalThis, { __webpack_nonce__: nonce });
 async function start(): Promise<void> {
   fetchPage();
   const language = preferredLanguage();
-  const [strings] = await Promise.all([loadStrings(language), session.start()]);
+  // The server tells its time with the facts; without it the browser's clock counts.
+  const facts = queryClient.prefetchQuery({ ...factsQuery, retry: false });
+  const [strings] = await Promise.all([loadStrings(language), session.start(), facts]);
   const root = document.getElementById('root');
   if (root !== null) createRoot(root).render(<App nonce={nonce} language={language} strings={strings} />);
 }

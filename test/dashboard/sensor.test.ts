@@ -47,6 +47,8 @@ describe('in a browser, the page of a sensor', { skip }, () => {
       { id: 'old', unit: 'm' },
       { id: 'long' },
       { id: 'none' },
+      { id: 'mixed', unit: 'm' },
+      { id: 'words' },
     ];
     await server.call('owner', 'POST', '/devices', { json: { id: 'field-3', name: 'Field 3', sensors } });
     await server.call('owner', 'POST', '/devices', {
@@ -71,6 +73,12 @@ describe('in a browser, the page of a sensor', { skip }, () => {
     );
     await push('field-3', 'note', { value: evil });
     await push('field-3', 'old', { value: 3, timestamp: at(60 * 24 * 20) });
+    const mixed = [1.5, 'dry, "very"', true, { wet: [1] }, null, '=1+1', '-4', -4, 'same', 2].map((value, n) => {
+      return { value, timestamp: n < 8 ? at(100 - n) : '2026-01-15T11:30:00Z' };
+    });
+    await push('field-3', 'mixed', mixed);
+    const words = Array.from({ length: 3_000 }, (_, n) => ({ value: `word ${n}`, timestamp: at((3_000 - n) / 10) }));
+    await push('field-3', 'words', words);
     const year = Array.from({ length: 20_000 }, (_, n) => ({ value: n % 100, timestamp: at((20_000 - n) * 25) }));
     await push('field-3', 'long', year);
     await push('field-3', 'TC', { value: 28, timestamp: at(1) });
@@ -209,6 +217,37 @@ describe('in a browser, the page of a sensor', { skip }, () => {
       assert.equal(all.trim().split('\n').length, 82);
       const picture = await readFile(await (await take(/Image/)).path());
       assert.equal(picture.subarray(1, 4).toString(), 'PNG');
+    });
+  });
+
+  test('gives what is shown as CSV with values that are no numbers, each as the CSV of the server has it', async () => {
+    await visit({ browser, server }, async (page) => {
+      const take = async () => {
+        await page.getByRole('button', { name: 'Download' }).click();
+        const item = page.getByRole('menuitem', { name: /What is shown/ });
+        const [download] = await Promise.all([page.waitForEvent('download'), item.click()]);
+        return (await readFile(await download.path(), 'utf8')).trimEnd().split('\r\n');
+      };
+      await signIn(page, 'owner', '/devices/field-3/sensors/mixed?span=24h');
+      await chart(page).waitFor();
+      const [head, ...lines] = await take();
+      assert.equal(head, 'timestamp,mixed (m)');
+      const query = 'format=csv&csv=spreadsheet';
+      const { text } = await server.call('owner', 'GET', `/devices/field-3/sensors/mixed/values?${query}`);
+      const written = text.trimEnd().split('\r\n').slice(1); // biome-ignore format: one line
+      // The same moments and values; the server has the time of receiving between them.
+      const ofServer = written.map((line) => line.replace(/^([^,]+),[^,]+,/, '$1,'));
+      assert.deepEqual(
+        lines.map((line) => line.replace('.000Z', 'Z')),
+        ofServer,
+      );
+      assert.equal(lines.length, 10);
+      // Too many to be read one by one: the newest are listed, and those are in the file.
+      await page.goto('/devices/field-3/sensors/words?span=24h');
+      await page.getByText('word 2999').waitFor();
+      const many = await take();
+      assert.match(many.at(-1) ?? '', /,word 2999$/);
+      assert.equal(many.length, 2_501);
     });
   });
 

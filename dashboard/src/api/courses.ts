@@ -24,12 +24,13 @@ export interface CourseQuestion {
   readonly devices: readonly string[];
   readonly sensors: readonly string[];
   readonly fromMs: number;
+  readonly toMs: number;
 }
 
 /** The courses of those sensors, by device and sensor; those without a datapoint in the span are not among them. */
-export function courseQuery({ devices, sensors, fromMs }: CourseQuestion) {
+export function courseQuery({ devices, sensors, fromMs, toMs }: CourseQuestion) {
   return queryOptions({
-    queryKey: keys.courses({ devices, sensors, fromMs }),
+    queryKey: keys.courses({ devices, sensors, fromMs, toMs }),
     enabled: devices.length > 0 && sensors.length > 0,
     staleTime: 60_000,
     queryFn: async (): Promise<readonly Course[]> => {
@@ -37,6 +38,7 @@ export function courseQuery({ devices, sensors, fromMs }: CourseQuestion) {
         device_id: devices.map(escapeComma).join(','),
         sensor_id: sensors.map(escapeComma).join(','),
         dateFrom: new Date(fromMs).toISOString(),
+        dateTo: new Date(toMs).toISOString(),
         points: limits.coursePoints,
       };
       const params = { query: query as never };

@@ -3,6 +3,7 @@ import { queryOptions } from '@tanstack/react-query';
 import { limits } from '../limits.ts';
 import { api, call, type Device } from './client.ts';
 import { keys } from './query-keys.ts';
+import { serverNow } from './server-time.ts';
 import { Slots } from './slots.ts';
 
 export function deviceQuery(device: string) {
@@ -38,7 +39,7 @@ export function dayKey(device: string, sensor: string): string {
 }
 
 async function readDay(ids: readonly string[], signal: AbortSignal): Promise<ReadonlyMap<string, SensorDay>> {
-  const endMs = Math.ceil(Date.now() / stepMs) * stepMs;
+  const endMs = Math.ceil(serverNow() / stepMs) * stepMs;
   const fromMs = endMs - dayMs;
   const rows = (await call(
     api.GET('/api/v2/sensors_data', {
@@ -47,6 +48,7 @@ async function readDay(ids: readonly string[], signal: AbortSignal): Promise<Rea
         query: {
           device_id: ids.map(escapeComma).join(','),
           dateFrom: new Date(fromMs).toISOString(),
+          dateTo: new Date(endMs).toISOString(),
           bucket: `${stepMs / 60_000}m`,
           aggregate: 'avg,count',
         } as never,
@@ -92,6 +94,11 @@ export function escapeComma(id: string): string {
 
 function hasValues({ sensors }: Device): boolean {
   return sensors.some(({ last_value }) => last_value !== undefined);
+}
+
+/** When a datapoint was heard: one that is dated later than it was received was not measured then. */
+export function heardAt(point: { readonly timestamp?: string; readonly date_received: string }): number {
+  return Math.min(timeOfPoint(point), Date.parse(point.date_received));
 }
 
 /** When a datapoint counts: where it has no time of its own, when it was received. */

@@ -2,9 +2,12 @@
 import { queryOptions } from '@tanstack/react-query';
 import { ApiProblem } from './api-problem.ts';
 import { keys } from './query-keys.ts';
+import { setServerTime } from './server-time.ts';
 
 export interface Facts {
   readonly version: string;
+  /** What the clock of the server shows, milliseconds since 1970 UTC; absent while it is in doubt. */
+  readonly time?: number;
   readonly selfRegistration: boolean;
   readonly guestAccess: 'full' | 'push' | 'none';
   readonly defaultVisibility: 'public' | 'private';
@@ -37,11 +40,16 @@ export const factsQuery = queryOptions({
   queryKey: keys.facts,
   staleTime: Number.POSITIVE_INFINITY,
   gcTime: Number.POSITIVE_INFINITY,
-  queryFn: async (): Promise<Facts> => {
-    const answer = await fetch('/dashboard.json').catch((error: unknown) => {
-      throw ApiProblem.unreachable(error);
-    });
-    if (!answer.ok) throw await ApiProblem.of(answer);
-    return (await answer.json()) as Facts;
-  },
+  queryFn: readFacts,
 });
+
+/** Reads them, and takes the time from them. @throws ApiProblem */
+export async function readFacts(): Promise<Facts> {
+  const answer = await fetch('/dashboard.json').catch((error: unknown) => {
+    throw ApiProblem.unreachable(error);
+  });
+  if (!answer.ok) throw await ApiProblem.of(answer);
+  const facts = (await answer.json()) as Facts;
+  setServerTime(facts.time);
+  return facts;
+}

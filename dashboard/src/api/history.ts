@@ -5,6 +5,7 @@ import { limits } from '../limits.ts';
 import { api, call, type Datapoint } from './client.ts';
 import { timeOfPoint } from './devices.ts';
 import { keys } from './query-keys.ts';
+import { serverNow } from './server-time.ts';
 
 export interface HistoryPoint {
   readonly atMs: number;
@@ -12,6 +13,8 @@ export interface HistoryPoint {
   readonly value: number | null;
   readonly min?: number | null;
   readonly max?: number | null;
+  /** What it is where it is no number, any JSON. */
+  readonly other?: unknown;
 }
 
 export interface HistoryCount {
@@ -27,7 +30,7 @@ export interface SensorHistory {
   readonly device: string;
   readonly sensor: string;
   readonly points: readonly HistoryPoint[];
-  /** Those that are no numbers, as they are; only where every datapoint was read. */
+  /** Those that are no numbers, as they are; where not every datapoint was read, those among the newest. */
   readonly others: readonly Datapoint[];
   readonly counted: HistoryCount;
   /** How long a step is; undefined where every datapoint is there. */
@@ -57,7 +60,7 @@ async function readHistory(question: HistoryQuestion): Promise<SensorHistory> {
   if (fromMs === undefined) {
     return { device, sensor, points: [], others: [], counted: { count: 0 }, stepMs: undefined };
   }
-  const toMs = Math.max(question.toMs ?? Date.now(), fromMs + 1);
+  const toMs = Math.max(question.toMs ?? serverNow(), fromMs + 1);
   const step = stepFor(toMs - fromMs);
   const rows = (await readValues(question, {
     dateFrom: new Date(fromMs).toISOString(),
@@ -72,7 +75,8 @@ async function readHistory(question: HistoryQuestion): Promise<SensorHistory> {
       min: row.min ?? null,
       max: row.max ?? null,
     }));
-    return { device, sensor, points, others: [], counted, stepMs: step.ms };
+    const others = rows.some(hasOthers) ? await readNewestOthers(question, fromMs) : [];
+    return { device, sensor, points, others, counted, stepMs: step.ms };
   }
   const all = (await readValues(question, {
     dateFrom: new Date(fromMs).toISOString(),
@@ -80,7 +84,7 @@ async function readHistory(question: HistoryQuestion): Promise<SensorHistory> {
   })) as readonly Datapoint[];
   const points = all.map((point) => ({
     atMs: timeOfPoint(point),
-    value: typeof point.value === 'number' ? point.value : null,
+    ...(typeof point.value === 'number' ? { value: point.value } : { value: null, other: point.value }),
   }));
   const last = all.at(-1);
   return {
@@ -88,6 +92,25 @@ async function readHistory(question: HistoryQuestion): Promise<SensorHistory> {
     others: all.filter(({ value }) => typeof value !== 'number'),
     counted: { ...counted, last: last?.value, lastMs: last === undefined ? undefined : timeOfPoint(last) },
   };
+}
+
+/** Whether some values of a step are no numbers: `count` is of all values, sum and mean tell how many are numbers. */
+function hasOthers(row: AggregateRow): boolean {
+  return row.avg === undefined || numbersOf(row) !== row.count;
+}
+
+function numbersOf({ avg = 0, sum = 0, count }: AggregateRow): number {
+  return avg === 0 ? count : Math.round(sum / avg);
+}
+
+async function readNewestOthers(question: HistoryQuestion, fromMs: number): Promise<readonly Datapoint[]> {
+  const asked = {
+    dateFrom: new Date(fromMs).toISOString(),
+    lastN: limits.chartPointsMax,
+    limit: limits.chartPointsMax,
+  };
+  const newest = (await readValues(question, asked)) as readonly Datapoint[];
+  return newest.filter(({ value }) => typeof value !== 'number').toReversed();
 }
 
 async function findFirstMs(question: HistoryQuestion): Promise<number | undefined> {
@@ -121,8 +144,7 @@ function countRows(rows: readonly AggregateRow[]): HistoryCount {
   const last = rows.at(-1);
   const around = { count, last: last?.last, lastMs: last === undefined ? undefined : Date.parse(last.timestamp) };
   if (numbers.length === 0) return around;
-  // `count` is of all values; how many of them are numbers is told by sum and mean.
-  const weights = numbers.map(({ avg = 0, sum = 0, count: all }) => (avg === 0 ? all : Math.round(sum / avg)));
+  const weights = numbers.map(numbersOf);
   const weight = weights.reduce((sum, one) => sum + one, 0);
   return {
     ...around,

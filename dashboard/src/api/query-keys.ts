@@ -16,6 +16,7 @@ export const keys = {
   device: (device: string) => ['device', device],
   deviceRecord: (device: string) => ['device', device, 'record'],
   values: (device: string, sensor: string, query: object) => ['device', device, 'values', sensor, query],
+  future: (device: string, sensor: string) => ['device', device, 'future', sensor],
   courses: (question: object) => ['courses', question],
   deviceShares: (device: string) => ['device', device, 'shares'],
   rights: (device: string) => ['device', device, 'rights'],

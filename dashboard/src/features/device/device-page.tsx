@@ -8,6 +8,7 @@ import { unlessGone } from '../../api/api-problem.ts';
 import type { Device } from '../../api/client.ts';
 import { deviceQuery } from '../../api/devices.ts';
 import { noRights, type Rights, rightsQuery } from '../../api/rights.ts';
+import { serverNow } from '../../api/server-time.ts';
 import type { LiveDatapoint } from '../../api/use-live.ts';
 import { limits } from '../../limits.ts';
 import { useLiveDevice } from '../../shared/device/use-live-device.ts';
@@ -59,7 +60,7 @@ function Page({ device, rights }: { readonly device: Device; readonly rights: Ri
   useLiveDevice(device.id, {
     onArrival: setArrived,
     onSetting: ({ actuator_id: actuator, value }) =>
-      setSettings((before) => [{ actuator, value, atMs: Date.now() }, ...before].slice(0, limits.activitySettingsMax)),
+      setSettings((before) => [{ actuator, value, atMs: serverNow() }, ...before].slice(0, limits.activitySettingsMax)),
   });
   const change = (changed: DeviceSearch) =>
     void navigate({

@@ -1,16 +1,17 @@
 // Chosen sensors of a device in one chart; which ones, and the span, stand in the address.
 import { Chip, Group, Text } from '@mantine/core';
 import type { Device } from '../../api/client.ts';
-import { timeOfPoint } from '../../api/devices.ts';
+import { heardAt } from '../../api/devices.ts';
 import { limits } from '../../limits.ts';
 import { Chart, ChartSkeleton } from '../../shared/chart/chart.tsx';
-import { spanOf, zoomTo } from '../../shared/chart/span.ts';
+import { endOf, spanOf, zoomTo } from '../../shared/chart/span.ts';
 import { SpanPicker } from '../../shared/chart/span-picker.tsx';
 import { useHistories } from '../../shared/chart/use-histories.ts';
 import { ProblemNotice } from '../../shared/page/problem-notice.tsx';
 import { useNow } from '../../shared/page/use-now.ts';
 import { useStrings } from '../../strings/strings.ts';
 import type { DeviceSearch } from './device-search.ts';
+import { FutureSensors } from './future-sensors.tsx';
 import classes from './section.module.css';
 
 const height = 300;
@@ -32,7 +33,7 @@ export function JointChart({ device, search, onChange }: JointChartProps) {
   const shown = drawable.filter(({ id }) => chosen.includes(id));
   const lastMs = shown.reduce(
     (newest: number | undefined, { last_value: last }) =>
-      last === undefined ? newest : Math.max(newest ?? 0, timeOfPoint(last)),
+      last === undefined ? newest : Math.max(newest ?? 0, heardAt(last)),
     undefined,
   );
   const span = spanOf(search, { nowMs, lastMs });
@@ -66,11 +67,12 @@ export function JointChart({ device, search, onChange }: JointChartProps) {
           series={series}
           height={height}
           fromMs={fromMs}
-          toMs={Math.max(span.toMs ?? nowMs, span.toMs === undefined ? (lastMs ?? 0) : 0)}
+          toMs={endOf(span, { nowMs, lastMs: Math.max(...histories.map((one) => one?.points.at(-1)?.atMs ?? 0)) })}
           onZoom={(from, to) => onChange(zoomTo(from, to))}
           onReset={() => onChange({ from: undefined, to: undefined })}
         />
       )}
+      <FutureSensors device={device} />
     </section>
   );
 }

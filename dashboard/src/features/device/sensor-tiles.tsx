@@ -5,12 +5,12 @@ import { useDisclosure } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import type { Device, Sensor } from '../../api/client.ts';
-import { dayKey, dayQuery, type SensorDay, timeOfPoint } from '../../api/devices.ts';
+import { dayKey, dayQuery, heardAt, type SensorDay } from '../../api/devices.ts';
 import type { Rights } from '../../api/rights.ts';
 import { limits } from '../../limits.ts';
 import { Sparkline } from '../../shared/chart/sparkline.tsx';
-import { Age } from '../../shared/device/age.tsx';
 import { freshnessOf } from '../../shared/device/freshness.ts';
+import { PointAge } from '../../shared/device/point-age.tsx';
 import { SensorForm } from '../../shared/device/sensor-form.tsx';
 import { StateDot } from '../../shared/device/state-dot.tsx';
 import { formatNumber, isLongUnit, Value } from '../../shared/device/value.tsx';
@@ -70,7 +70,7 @@ interface TileProps {
 function Tile({ device, sensor, day }: TileProps) {
   const nowMs = useNow();
   const { id, name, unit, last_value: last } = sensor;
-  const lastMs = last === undefined ? undefined : timeOfPoint(last);
+  const lastMs = last === undefined ? undefined : heardAt(last);
   return (
     <Link to="/devices/$device/sensors/$sensor" params={{ device, sensor: id }} className={classes.tile}>
       <span className={classes.head}>
@@ -81,7 +81,7 @@ function Tile({ device, sensor, day }: TileProps) {
         <Value value={last?.value} unit={unit} size="tile" />
       </span>
       <span className={classes.foot}>
-        {lastMs === undefined ? <span /> : <Age at={new Date(lastMs).toISOString()} quiet />}
+        {last === undefined ? <span /> : <PointAge point={last} />}
         <Trend value={last?.value} unit={unit} day={day} />
       </span>
       <Sparkline values={day?.means ?? []} width={200} height={36} />

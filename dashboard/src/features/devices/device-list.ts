@@ -4,6 +4,7 @@ import { useState } from 'react';
 import { api, callPage, type Device } from '../../api/client.ts';
 import { filterValue } from '../../api/filter-value.ts';
 import { keys } from '../../api/query-keys.ts';
+import { serverNow } from '../../api/server-time.ts';
 import { limits } from '../../limits.ts';
 import type { DevicesQuestion } from '../../shared/map/placed-devices.ts';
 import type { DevicesSearch } from './devices-search.ts';
@@ -14,7 +15,7 @@ const orders = { name: 'name', created: '-created', heard: '-heard', silent: 'he
 /** The question to the server; times are rounded, so that it is the same for a while. */
 export function questionOf(search: DevicesSearch): DevicesQuestion {
   const { find, owner, shared, visibility, domain, gateway, silent, sort = 'created' } = search;
-  const before = new Date(Math.floor((Date.now() - dayMs) / 600_000) * 600_000).toISOString();
+  const before = new Date(Math.floor((serverNow() - dayMs) / 600_000) * 600_000).toISOString();
   const conditions = [
     owner === undefined ? '' : `owner==${filterValue(owner)}`,
     visibility === undefined ? '' : `visibility==${visibility}`,

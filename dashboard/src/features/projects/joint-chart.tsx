@@ -5,6 +5,7 @@ import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import type { Device } from '../../api/client.ts';
 import { courseQuery } from '../../api/courses.ts';
+import { serverNow } from '../../api/server-time.ts';
 import { limits } from '../../limits.ts';
 import { Chart, ChartSkeleton } from '../../shared/chart/chart.tsx';
 import type { ChartSeries } from '../../shared/chart/chart-series.ts';
@@ -26,12 +27,16 @@ const height = 320;
 export function JointChart({ project, devices, search }: JointChartProps) {
   const { projects } = useStrings();
   const navigate = useNavigate();
-  const [openedMs] = useState(() => Math.ceil(Date.now() / 60_000) * 60_000);
+  const [openedMs] = useState(() => Math.ceil(serverNow() / 60_000) * 60_000);
   const [zoom, setZoom] = useState<{ readonly fromMs: number; readonly toMs: number }>();
   const { days = 7, sensors = firstSensors(devices) } = search;
   const fromMs = openedMs - days * dayMs;
   const shown = sensors.filter(([device]) => devices.some(({ id }) => id === device)).slice(0, limits.chartSeriesMax);
-  const { data = [], error, isPending } = useQuery(courseQuery(questionOf(shown, fromMs)));
+  const {
+    data = [],
+    error,
+    isPending,
+  } = useQuery(courseQuery({ ...placesOf(shown), fromMs, toMs: openedMs + limits.futureMsMin }));
   const change = (changed: ProjectSearch) => {
     setZoom(undefined);
     const next = { ...search, ...changed };
@@ -85,11 +90,10 @@ export function JointChart({ project, devices, search }: JointChartProps) {
   );
 }
 
-function questionOf(places: readonly SensorRef[], fromMs: number) {
+function placesOf(places: readonly SensorRef[]) {
   return {
     devices: [...new Set(places.map(([device]) => device))],
     sensors: [...new Set(places.map(([, sensor]) => sensor))],
-    fromMs,
   };
 }
 

@@ -6,6 +6,7 @@ import { useMemo } from 'react';
 import { api, call, type Sensor } from '../../api/client.ts';
 import { historyQuery } from '../../api/history.ts';
 import { keys } from '../../api/query-keys.ts';
+import { serverNow } from '../../api/server-time.ts';
 import { Chart } from '../../shared/chart/chart.tsx';
 import { withGaps } from '../../shared/chart/gaps.ts';
 import { type Span, spanOf } from '../../shared/chart/span.ts';
@@ -133,8 +134,10 @@ interface PreviewProps {
 function Preview({ device, sensor, lastMs, values }: PreviewProps) {
   const { tag, strings } = useLocale();
   const words = strings.sensor;
-  const span = useMemo((): Span => spanOf({}, { nowMs: Date.now(), lastMs }), [lastMs]);
-  const { data } = useQuery(historyQuery({ device, sensor: sensor.id, fromMs: span.fromMs, isRaw: true }));
+  const span = useMemo((): Span => spanOf({}, { nowMs: serverNow(), lastMs }), [lastMs]);
+  const { data } = useQuery(
+    historyQuery({ device, sensor: sensor.id, fromMs: span.fromMs, toMs: span.toMs, isRaw: true }),
+  );
   const { enabled, lowReads, lowTrue, highReads, highTrue } = values;
   const series = useMemo(() => {
     const correct = correction({ enabled, lowReads, lowTrue, highReads, highTrue });

@@ -2,41 +2,64 @@
 // server.
 import type uPlot from 'uplot';
 import { ApiProblem } from '../../api/api-problem.ts';
-import { fetchWithToken } from '../../api/client.ts';
+import { type Datapoint, fetchWithToken } from '../../api/client.ts';
+import { timeOfPoint } from '../../api/devices.ts';
 import { type ChartSeries, hasBand } from '../../shared/chart/chart-series.ts';
 import type { ColorTokens } from '../../shared/chart/color-tokens.ts';
 import type { Span } from '../../shared/chart/span.ts';
 
-/** A row a time, UTC; a column a line, and where it has a band, its lowest and highest. */
-export function csvOf(
-  series: readonly ChartSeries[],
-  span: { readonly fromMs?: number; readonly toMs?: number },
-): string {
-  const columns = series.flatMap(({ label, unit = '', points }) => {
+export interface ShownLine extends Pick<ChartSeries, 'label' | 'unit' | 'points'> {
+  /** Values that are no numbers and that are not among the points. */
+  readonly others?: readonly Datapoint[];
+}
+
+/**
+ * A row a time, UTC, and one more for each further value of the same time; a column a line, and where it has a band, its
+ * lowest and highest. Values that are no numbers are written as the server writes them.
+ */
+export function csvOf(lines: readonly ShownLine[], span: { readonly fromMs?: number; readonly toMs?: number }): string {
+  const columns = lines.flatMap(({ label, unit = '', points }) => {
     const name = unit === '' ? label : `${label} (${unit})`;
     return hasBand(points) ? [`${name} mean`, `${name} min`, `${name} max`] : [name];
   });
-  const rows = new Map<number, string[]>();
+  const rows = new Map<number, string[][]>();
   let at = 0;
-  for (const { points } of series) {
+  for (const { points, others = [] } of lines) {
     const isBand = hasBand(points);
-    for (const { atMs, value, min, max } of points) {
-      if (value === null || atMs < (span.fromMs ?? -Infinity) || atMs > (span.toMs ?? Infinity)) continue;
-      const row = rows.get(atMs) ?? Array.from({ length: columns.length }, () => '');
-      for (const [place, one] of (isBand ? [value, min, max] : [value]).entries()) row[at + place] = String(one ?? '');
-      rows.set(atMs, row);
+    const counts = new Map<number, number>();
+    const put = (atMs: number, values: readonly unknown[]) => {
+      if (atMs < (span.fromMs ?? -Infinity) || atMs > (span.toMs ?? Infinity)) return;
+      const place = counts.get(atMs) ?? 0;
+      counts.set(atMs, place + 1);
+      const same = rows.get(atMs) ?? [];
+      rows.set(atMs, same);
+      same[place] ??= Array.from({ length: columns.length }, () => '');
+      for (const [index, value] of values.entries()) (same[place] as string[])[at + index] = cellOf(value);
+    };
+    for (const { atMs, value, min, max, ...rest } of points) {
+      if (value !== null) put(atMs, isBand ? [value, min, max] : [value]);
+      else if ('other' in rest) put(atMs, [rest.other]);
     }
+    for (const point of others) put(timeOfPoint(point), [point.value]);
     at += isBand ? 3 : 1;
   }
-  const lines = [...rows]
+  const written = [...rows]
     .sort(([a], [b]) => a - b)
-    .map(([atMs, row]) => [new Date(atMs).toISOString(), ...row].join(','));
-  return [['timestamp', ...columns].map(quoted).join(','), ...lines, ''].join('\r\n');
+    .flatMap(([atMs, same]) => same.map((row) => [new Date(atMs).toISOString(), ...row].join(',')));
+  return [['timestamp', ...columns].map(quoted).join(','), ...written, ''].join('\r\n');
 }
 
-/** A name is a stranger's word: quoted, and never a formula of a spreadsheet. */
+/** As the CSV of the API: texts and booleans bare, null empty, what is compound as JSON. */
+function cellOf(value: unknown): string {
+  if (value === undefined || value === null) return '';
+  return quoted(typeof value === 'object' ? JSON.stringify(value) : String(value));
+}
+
+/** A name or a text is a stranger's word: quoted, and never a formula of a spreadsheet. Numbers stay numbers. */
 function quoted(text: string): string {
-  const harmless = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
+  const isFormula =
+    /^[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/.test(text) && !/^[+-]?\d+(?:\.\d+)?(?:e[+-]?\d+)?$/i.test(text);
+  const harmless = isFormula ? `'${text}` : text;
   return /[",\r\n]/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless;
 }
 

@@ -1,6 +1,7 @@
 // What is shown, to keep: CSV of the lines as drawn, every datapoint of the span, an image of the chart.
 import { Button, Menu } from '@mantine/core';
 import type uPlot from 'uplot';
+import type { SensorHistory } from '../../api/history.ts';
 import type { ChartSeries } from '../../shared/chart/chart-series.ts';
 import { useColorTokens } from '../../shared/chart/color-tokens.ts';
 import type { Span } from '../../shared/chart/span.ts';
@@ -14,19 +15,26 @@ import { csvOf, pictureOf, readAllAsCsv, saveFile } from './download.ts';
 export interface DownloadsProps {
   readonly place: SensorChoice | undefined;
   readonly series: readonly ChartSeries[];
+  /** Each at the place of its line; undefined until it is there. */
+  readonly histories: readonly (SensorHistory | undefined)[];
   readonly span: Span;
   readonly plot: uPlot | undefined;
 }
 
-export function Downloads({ place, series, span, plot }: DownloadsProps) {
+export function Downloads({ place, series, histories, span, plot }: DownloadsProps) {
   const strings = useStrings();
   const { sensor: words } = strings;
   const tokens = useColorTokens();
   if (place === undefined) return null;
   const name = `${place.device}-${place.sensor}`.replaceAll(/[^\w.-]+/g, '_');
   const saveShown = () => {
-    const bounds = { ...(span.fromMs === undefined ? {} : { fromMs: span.fromMs }) };
-    const text = csvOf(series, { ...bounds, ...(span.toMs === undefined ? {} : { toMs: span.toMs }) });
+    const { fromMs, toMs } = span;
+    // Where every datapoint was read, those that are no numbers are among the points.
+    const lines = series.map((one, index) => {
+      const { stepMs, others = [] } = histories[index] ?? {};
+      return { ...one, others: stepMs === undefined ? [] : others };
+    });
+    const text = csvOf(lines, { ...(fromMs === undefined ? {} : { fromMs }), toMs });
     saveFile(new Blob([text], { type: 'text/csv' }), `${name}.csv`);
   };
   const saveAll = async () => {

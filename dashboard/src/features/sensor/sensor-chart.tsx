@@ -1,14 +1,15 @@
 // The chart of a sensor with its span, the sensors beside it, thresholds with their firings, figures, and downloads.
 import { Text } from '@mantine/core';
 import { useMediaQuery, useViewportSize } from '@mantine/hooks';
-import { useQueries } from '@tanstack/react-query';
+import { useQueries, useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useMemo, useState } from 'react';
 import type uPlot from 'uplot';
 import type { Device, Sensor } from '../../api/client.ts';
 import { deviceQuery } from '../../api/devices.ts';
+import { futureQuery } from '../../api/future.ts';
 import { Chart, ChartSkeleton } from '../../shared/chart/chart.tsx';
-import { spanOf, zoomTo } from '../../shared/chart/span.ts';
+import { endOf, spanOf, zoomTo } from '../../shared/chart/span.ts';
 import { SpanPicker } from '../../shared/chart/span-picker.tsx';
 import { type SensorChoice, useHistories } from '../../shared/chart/use-histories.ts';
 import { EmptyState } from '../../shared/page/empty-state.tsx';
@@ -16,6 +17,7 @@ import { ProblemNotice } from '../../shared/page/problem-notice.tsx';
 import { useNow } from '../../shared/page/use-now.ts';
 import { useLocale, useStrings } from '../../strings/strings.ts';
 import { Downloads } from './downloads.tsx';
+import { FutureNotice, spanOfFuture } from './future-notice.tsx';
 import { OtherValues } from './other-values.tsx';
 import classes from './sensor-chart.module.css';
 import { type SensorSearch, splitPlace } from './sensor-search.ts';
@@ -44,7 +46,8 @@ export function SensorChart({ device, sensor, lastMs, search, onChange }: Sensor
   const height = useChartHeight();
   const main = histories[0];
   const shownFromMs = span.fromMs ?? main?.points[0]?.atMs;
-  const shownToMs = Math.max(span.toMs ?? nowMs, span.toMs === undefined ? (lastMs ?? 0) : 0);
+  const shownToMs = endOf(span, { nowMs, lastMs: main?.points.at(-1)?.atMs });
+  const { data: future = [] } = useQuery(futureQuery(device, sensor.id));
   const marksMs = useMemo(
     () => firingsMs.filter((atMs) => atMs >= (shownFromMs ?? 0) && atMs <= shownToMs),
     [firingsMs, shownFromMs, shownToMs],
@@ -61,7 +64,13 @@ export function SensorChart({ device, sensor, lastMs, search, onChange }: Sensor
           chosen={choices.slice(1).map((one) => ({ place: `${one.device}/${one.sensor}`, label: one.label }))}
           onChange={(places) => onChange({ with: places.length === 0 ? undefined : places })}
         />
-        <Downloads place={choices[0]} series={series} span={{ ...span, fromMs: shownFromMs }} plot={plot} />
+        <Downloads
+          place={choices[0]}
+          series={series}
+          histories={histories}
+          span={{ ...span, fromMs: shownFromMs }}
+          plot={plot}
+        />
       </div>
       {error !== undefined && <ProblemNotice error={error} retry={retry} />}
       {main === undefined && error === undefined && <ChartSkeleton height={height + legendHeight} />}
@@ -80,6 +89,9 @@ export function SensorChart({ device, sensor, lastMs, search, onChange }: Sensor
         />
       )}
       {main !== undefined && hasNumbers && <Legend stepMs={main.stepMs} />}
+      {future.map((found) => (
+        <FutureNotice key={found.sensor_id} found={found} onLook={() => onChange(spanOfFuture(found))} />
+      ))}
       {main !== undefined && main.others.length > 0 && <OtherValues points={main.others} hasNumbers={hasNumbers} />}
       <Statistics counted={main?.counted} unit={sensor.unit} />
       <Rules rules={rules} count={marksMs.length} />

@@ -4,9 +4,9 @@ import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
 import { useMemo } from 'react';
 import { unlessGone } from '../../api/api-problem.ts';
 import type { Device, Sensor } from '../../api/client.ts';
-import { deviceQuery, timeOfPoint } from '../../api/devices.ts';
+import { deviceQuery, heardAt } from '../../api/devices.ts';
 import { noRights, type Rights, rightsQuery } from '../../api/rights.ts';
-import { Age } from '../../shared/device/age.tsx';
+import { PointAge } from '../../shared/device/point-age.tsx';
 import { useLiveDevice } from '../../shared/device/use-live-device.ts';
 import { Value } from '../../shared/device/value.tsx';
 import { EditableName } from '../../shared/form/editable-name.tsx';
@@ -67,7 +67,7 @@ function Page({ device, sensor, rights }: PageProps) {
       // A zoom can be gone back from.
       replace: changed.from === undefined,
     });
-  const lastMs = useMemo(() => (last === undefined ? undefined : timeOfPoint(last)), [last]);
+  const lastMs = useMemo(() => (last === undefined ? undefined : heardAt(last)), [last]);
   // What may be pressed is known before anything can be, so that nothing moves away from under a finger.
   if (rights === undefined) return <PageHeader title={title} subtitle={device.id} />;
   return (
@@ -90,7 +90,7 @@ function Page({ device, sensor, rights }: PageProps) {
         <span key={last?.date_received} className="d-fade-in">
           <Value value={last?.value} unit={sensor.unit} size="page" />
         </span>
-        {lastMs !== undefined && <Age at={new Date(lastMs).toISOString()} quiet />}
+        {last !== undefined && <PointAge point={last} />}
       </div>
       <SensorChart device={device} sensor={sensor} lastMs={lastMs} search={search} onChange={change} />
     </>

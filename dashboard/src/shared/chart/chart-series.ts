@@ -7,6 +7,8 @@ export interface ChartPoint {
   /** Where the point stands for many: the lowest and highest of them. */
   readonly min?: number | null;
   readonly max?: number | null;
+  /** What it is where it is no number, any JSON; no line can draw it. */
+  readonly other?: unknown;
 }
 
 export interface ChartSeries {

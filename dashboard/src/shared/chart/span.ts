@@ -1,5 +1,7 @@
 // The span of time a chart shows, as it stands in an address: a preset that ends now (`?span=7d`), or two times
-// (`?from=…&to=…`) after zooming. Without either, the shortest preset that holds the last value.
+// (`?from=…&to=…`) after zooming. Without either, the shortest preset that holds the last value. What is dated in the
+// future is in no preset.
+import { limits } from '../../limits.ts';
 
 export const presets = ['1h', '24h', '7d', '30d', '1y', 'all'] as const;
 export type Preset = (typeof presets)[number];
@@ -15,8 +17,8 @@ export interface Span {
   readonly preset: Preset | undefined;
   /** Undefined: from the first datapoint. */
   readonly fromMs: number | undefined;
-  /** Undefined: to now. */
-  readonly toMs: number | undefined;
+  /** Of a preset a little later than now, because clocks differ. */
+  readonly toMs: number;
 }
 
 const hourMs = 3_600_000;
@@ -32,17 +34,25 @@ export function parseSpan(raw: Record<string, unknown>): SpanSearch {
   };
 }
 
-/** `lastMs` is when the newest value of what is shown was measured. */
+/** `lastMs` is when the newest value of what is shown was heard. */
 export function spanOf(search: SpanSearch, { nowMs, lastMs }: { nowMs: number; lastMs: number | undefined }): Span {
   const { from, to } = search;
   if (from !== undefined && to !== undefined) {
     return { preset: undefined, fromMs: Date.parse(from), toMs: Date.parse(to) };
   }
   const preset = search.span ?? presetFor(nowMs, lastMs);
-  if (preset === 'all') return { preset, fromMs: undefined, toMs: undefined };
   // Rounded, so that the same question is asked for a while.
-  const stepMs = Math.max(10_000, lengthsMs[preset] / 1_440);
-  return { preset, fromMs: Math.floor(nowMs / stepMs) * stepMs - lengthsMs[preset], toMs: undefined };
+  const stepMs = preset === 'all' ? limits.spanEndStepMs : Math.max(10_000, lengthsMs[preset] / 1_440);
+  const endStepMs = Math.min(stepMs, limits.spanEndStepMs);
+  const toMs = Math.ceil(nowMs / endStepMs) * endStepMs + limits.futureMsMin;
+  const fromMs = preset === 'all' ? undefined : Math.floor(nowMs / stepMs) * stepMs - lengthsMs[preset];
+  return { preset, fromMs, toMs };
+}
+
+/** Where a chart of the span ends: now, or with a last value that is dated a little later. */
+export function endOf({ preset, toMs }: Span, { nowMs, lastMs = 0 }: { nowMs: number; lastMs: number | undefined }) {
+  if (preset === undefined) return toMs;
+  return lastMs - nowMs > limits.futureMsMin ? nowMs : Math.max(nowMs, lastMs);
 }
 
 function presetFor(nowMs: number, lastMs: number | undefined): Preset {

@@ -4,6 +4,7 @@ import { useQueries } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import type { Device } from '../../api/client.ts';
 import { dayQuery, type SensorDay } from '../../api/devices.ts';
+import { serverNow } from '../../api/server-time.ts';
 import { limits } from '../../limits.ts';
 import { lastHeard } from '../device/device-state.ts';
 
@@ -27,5 +28,5 @@ function joinDays(answers: Answers): ReadonlyMap<string, SensorDay> {
 }
 
 function isWithinDay(at: string | undefined): boolean {
-  return at !== undefined && Date.now() - Date.parse(at) < limits.silentMs;
+  return at !== undefined && serverNow() - Date.parse(at) < limits.silentMs;
 }

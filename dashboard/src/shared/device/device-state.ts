@@ -1,20 +1,20 @@
 // How a device is and when it was last heard, by the last values of its sensors; with their day, by their usual interval.
 import type { Device, Sensor } from '../../api/client.ts';
-import { dayKey, type SensorDay, timeOfPoint } from '../../api/devices.ts';
+import { dayKey, heardAt, type SensorDay } from '../../api/devices.ts';
 import { type Freshness, freshest, freshnessOf } from './freshness.ts';
 
 type Days = ReadonlyMap<string, SensorDay>;
 
 export function deviceState({ id, sensors }: Device, nowMs: number, days: Days): Freshness {
   const states = sensors.map(({ id: sensor, last_value: last }) => {
-    const lastMs = last === undefined ? undefined : timeOfPoint(last);
+    const lastMs = last === undefined ? undefined : heardAt(last);
     return freshnessOf(lastMs, { nowMs, intervalMs: days.get(dayKey(id, sensor))?.intervalMs });
   });
   return freshest(states);
 }
 
-/** When the last value of any sensor was measured. */
+/** When the last value of any sensor was measured, or received where it is dated later than that. */
 export function lastHeard(sensors: readonly Sensor[]): string | undefined {
-  const times = sensors.flatMap(({ last_value }) => (last_value === undefined ? [] : [timeOfPoint(last_value)]));
+  const times = sensors.flatMap(({ last_value }) => (last_value === undefined ? [] : [heardAt(last_value)]));
   return times.length === 0 ? undefined : new Date(Math.max(...times)).toISOString();
 }

@@ -5,6 +5,7 @@ import { useEffect, useRef } from 'react';
 import type { Device } from '../../api/client.ts';
 import { deviceQuery, timeOfPoint } from '../../api/devices.ts';
 import { keys } from '../../api/query-keys.ts';
+import { serverNow } from '../../api/server-time.ts';
 import { type LiveDatapoint, type LiveSetting, useLive } from '../../api/use-live.ts';
 import { limits } from '../../limits.ts';
 
@@ -32,6 +33,9 @@ export function useLiveDevice(device: string, { onArrival, onSetting }: Listener
       void queries.invalidateQueries({ queryKey });
     }
     queries.setQueryData(queryKey, (record) => (record === undefined ? record : withDatapoint(record, point)));
+    if (timeOfPoint(point) - serverNow() > limits.futureMsMin) {
+      void queries.invalidateQueries({ queryKey: [...keys.device(device), 'future'] });
+    }
     readCharts();
     onArrival?.(point);
   };
@@ -47,8 +51,8 @@ function withDatapoint(device: Device, { sensor_id: id, value, timestamp, date_r
   const point = { value, date_received, ...(timestamp === undefined ? {} : { timestamp }) };
   const sensors = device.sensors.map((sensor) => {
     const known = sensor.last_value;
-    // What is told late is no last value.
-    const isNewer = known === undefined || timeOfPoint(point) >= timeOfPoint(known);
+    // The last value is the one that came last, whatever time it is dated.
+    const isNewer = known === undefined || Date.parse(point.date_received) >= Date.parse(known.date_received);
     return sensor.id === id && isNewer ? { ...sensor, last_value: point, value: point } : sensor;
   });
   return { ...device, sensors };

@@ -53,6 +53,8 @@ export const device = {
   jointChoose: 'Sensors in the chart',
   jointNothing: 'Choose a sensor to draw it.',
   jointEmpty: 'No number in this span.',
+  future: 'Dated in the future, so in no span that ends now; a clock or a time zone is probably wrong:',
+  futureOf: (sensor: string, count: number) => `${sensor} (${counted(count, 'datapoint', 'datapoints')})`,
   place: 'Place',
   placeNone: 'It has no place on the map yet.',
   placeSet: 'Set the place',

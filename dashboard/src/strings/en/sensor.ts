@@ -35,6 +35,13 @@ export const sensor = {
   statistics: 'The span in figures',
   means: (step: string) => `Means of ${step} each; the band reaches from the lowest to the highest value.`,
   every: 'Every datapoint.',
+  future: (count: number, last: string) =>
+    count === 1
+      ? `1 datapoint lies in the future, at ${last}.`
+      : `${counted(count, 'datapoint lies', 'datapoints lie')} in the future, up to ${last}.`,
+  futureTitle: 'Dated in the future',
+  futureWords: 'Spans end now and leave that out. The clock or the time zone of the device is probably wrong.',
+  futureLook: 'Show',
   nothingHere: 'No datapoint in this span.',
   nothingYet: 'No datapoint yet.',
   nothingYetWords: 'When the first one arrives, its course is drawn here.',

@@ -36,6 +36,7 @@ export const shared = {
   more: (count: number) => `+${count}`,
   never: 'never',
   now: 'just now',
+  datedAhead: 'Dated in the future: the clock or the time zone of the device is wrong.',
   noValue: 'no value yet',
   fresh: 'fresh',
   late: 'late',

@@ -53,6 +53,9 @@ export const device: Strings['device'] = {
   jointChoose: 'Capteurs sur la courbe',
   jointNothing: 'Choisissez un capteur pour le tracer.',
   jointEmpty: 'Aucun nombre dans cette période.',
+  future:
+    'Daté dans le futur, donc dans aucune période qui finit maintenant ; une horloge ou un fuseau horaire est sans doute faux :',
+  futureOf: (sensor, count) => `${sensor} (${countedInFrench(count, 'mesure', 'mesures')})`,
   place: 'Lieu',
   placeNone: 'Il n’est pas encore sur la carte.',
   placeSet: 'Indiquer le lieu',

@@ -36,6 +36,14 @@ export const sensor: Strings['sensor'] = {
   statistics: 'La période en chiffres',
   means: (step) => `Moyennes de ${step} ; la bande va de la plus basse à la plus haute valeur.`,
   every: 'Toutes les mesures.',
+  future: (count, last) =>
+    count < 2
+      ? `1 mesure est datée dans le futur, du ${last}.`
+      : `${countedInFrench(count, 'mesure est datée', 'mesures sont datées')} dans le futur, jusqu’au ${last}.`,
+  futureTitle: 'Daté dans le futur',
+  futureWords:
+    'Les périodes finissent maintenant et ne le montrent pas. L’horloge ou le fuseau horaire de l’appareil est sans doute faux.',
+  futureLook: 'Montrer',
   nothingHere: 'Aucune mesure dans cette période.',
   nothingYet: 'Aucune mesure pour l’instant.',
   nothingYetWords: 'Dès que la première arrive, sa courbe est tracée ici.',

@@ -37,6 +37,7 @@ export const shared: Strings['shared'] = {
   more: (count) => `+${count}`,
   never: 'jamais',
   now: 'à l’instant',
+  datedAhead: 'Daté dans le futur : l’horloge ou le fuseau horaire de l’appareil est faux.',
   noValue: 'aucune valeur',
   fresh: 'à jour',
   late: 'en retard',

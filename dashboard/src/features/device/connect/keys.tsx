@@ -4,6 +4,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, call } from '../../../api/client.ts';
 import { keys } from '../../../api/query-keys.ts';
+import { serverNow } from '../../../api/server-time.ts';
 import { limits } from '../../../limits.ts';
 import { Age } from '../../../shared/device/age.tsx';
 import { ConfirmDanger } from '../../../shared/form/confirm-danger.tsx';
@@ -140,5 +141,5 @@ function MakeKey({ device, onMade }: { readonly device: string; readonly onMade:
 }
 
 function inDays(days: number): string {
-  return new Date(Date.now() + days * 86_400_000).toISOString();
+  return new Date(serverNow() + days * 86_400_000).toISOString();
 }

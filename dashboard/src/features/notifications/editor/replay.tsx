@@ -79,7 +79,9 @@ function Course({ draft, replay }: ReplayProps) {
   const sensors = sensorsOf(draft);
   const { data: named = [] } = useQuery(namedDevicesQuery(devices));
   const known = named.filter(({ id }) => devices.includes(id)).map(({ id }) => id);
-  const { data: courses = [], isLoading } = useQuery(courseQuery({ devices: known, sensors, fromMs }));
+  const toMs = fromMs + days * 86_400_000;
+  const span = { fromMs, toMs: toMs + limits.futureMsMin };
+  const { data: courses = [], isLoading } = useQuery(courseQuery({ devices: known, sensors, ...span }));
   const series = courses.slice(0, limits.chartSeriesMax).map((course): ChartSeries => {
     const device = named.find(({ id }) => id === course.device);
     const sensor = device?.sensors.find(({ id }) => id === course.sensor);
@@ -93,7 +95,7 @@ function Course({ draft, replay }: ReplayProps) {
       series={series}
       height={height}
       fromMs={fromMs}
-      toMs={fromMs + days * 86_400_000}
+      toMs={toMs}
       lines={linesOf(draft, courses[0]?.sensor, notifications.operators)}
       marksMs={(report?.firings ?? [])
         .filter(({ kind }) => kind === 'fires')

@@ -5,6 +5,7 @@ import { useState } from 'react';
 import { api, call } from '../../../api/client.ts';
 import { keys } from '../../../api/query-keys.ts';
 import type { components } from '../../../api/schema.generated.ts';
+import { serverNow } from '../../../api/server-time.ts';
 import { limits } from '../../../limits.ts';
 import { type Draft, isReady, toDryRun } from './draft.ts';
 
@@ -25,7 +26,7 @@ export interface ReplayState {
 
 export function useReplay(draft: Draft): ReplayState {
   const [days, setDays] = useState<number>(30);
-  const [openedMs] = useState(() => Math.ceil(Date.now() / 60_000) * 60_000);
+  const [openedMs] = useState(() => Math.ceil(serverNow() / 60_000) * 60_000);
   const fromMs = openedMs - days * dayMs;
   const ready = isReady(draft);
   const text = ready ? JSON.stringify({ ...toDryRun(draft), date_from: new Date(fromMs).toISOString() }) : '';
