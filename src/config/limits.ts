@@ -845,6 +845,8 @@ export const limits = {
   editsWaitingMax: 75,
   editsWaitingReserve: 25,
   editsAtOnceMax: 2,
+  /** Characters of the reason for a removal or correction, which is kept in the audit log. Beyond: 400. */
+  reasonCharsMax: 256,
   /** Milliseconds after which a step of a removal ends, and chunks or rows of the log that it changes at most. */
   editStepMs: 8,
   editStepPieces: 200,

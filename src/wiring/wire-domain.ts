@@ -179,7 +179,7 @@ export async function wireDomain(parts: {
   };
   const actuators = new Actuators({ ...known, store: stores.devices, feed, coordination });
   const rules = wireRules({ ...known, config, ids, engine, users, feed, actuators, senders, log: parts.log });
-const sensors = new Sensors({ ...known, store: stores.devices, log: parts.log });
+  const sensors = new Sensors({ ...known, store: stores.devices, log: parts.log });
   const history = new History({ ...known, series });
   const futureDated = new FutureDated({ clocks, log: parts.log });
   feed.subscribe((committed) => futureDated.note(committed));

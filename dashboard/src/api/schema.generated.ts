@@ -9554,6 +9554,7 @@ export interface operations {
                 date_to?: string;
                 timestamp?: string;
                 value?: string;
+                reason?: string;
             };
             header?: never;
             path: {
@@ -14407,6 +14408,7 @@ export interface operations {
         parameters: {
             query?: {
                 received?: string;
+                reason?: string;
             };
             header?: never;
             path: {

@@ -20,6 +20,8 @@ export interface RemovedRange {
   readonly toMs: number;
   /** Only those with this value, as it is stored: without calibration. */
   readonly value?: StoredValue | undefined;
+  /** Why, as the one who does it says, for the audit log. */
+  readonly reason?: string | undefined;
 }
 
 export interface Correction {
@@ -29,6 +31,8 @@ export interface Correction {
   readonly receivedMs?: number | undefined;
   /** The new value, as it is stored: without calibration. */
   readonly value: StoredValue;
+  /** Why, as the one who does it says, for the audit log. */
+  readonly reason?: string | undefined;
 }
 
 interface ChangedSensor {
@@ -75,9 +79,11 @@ export class Corrections {
   async remove(actor: Actor, id: DeviceId, sensorId: SensorId, range: RemovedRange): Promise<number> {
     const { device, sensor } = await this.#permit(actor, id, sensorId);
     if (range.value !== undefined) this.#permissions.require(actor, device, scope.dataView);
-    const { fromMs, toMs, value } = range;
+    const { fromMs, toMs, value, reason } = range;
     if (fromMs > toMs) return 0;
-    const what = { by: actor.username, device: id, sensor: sensorId, fromMs, toMs, isByValue: value !== undefined };
+    const why = reason === undefined ? {} : { reason };
+    const isByValue = value !== undefined;
+    const what = { by: actor.username, device: id, sensor: sensorId, fromMs, toMs, isByValue, ...why };
     try {
       const removed = await this.#series.remove({ sensor: sensor.key, fromMs, toMs, value }, actor);
       if (removed > 0) this.#log.audit({ ...what, datapoints: removed }, 'audit: datapoints were removed');
@@ -98,8 +104,9 @@ export class Corrections {
    */
   async correct(actor: Actor, id: DeviceId, sensorId: SensorId, correction: Correction): Promise<void> {
     const { device, sensor } = await this.#permit(actor, id, sensorId);
-    const found = await this.#series.correct({ sensor: sensor.key, ...correction }, actor);
-    const time = new Date(correction.atMs).toISOString();
+    const { atMs, receivedMs, value, reason } = correction;
+    const found = await this.#series.correct({ sensor: sensor.key, atMs, receivedMs, value }, actor);
+    const time = new Date(atMs).toISOString();
     if (found === 0) throw new Refusal('not-found', `Sensor ${sensorId} has no such datapoint of ${time}.`);
     if (found > 1) {
       throw new Refusal(
@@ -107,8 +114,14 @@ export class Corrections {
         `Several datapoints of sensor ${sensorId} share ${time}. Name one by received=, if their times of receiving differ; or remove them.`,
       );
     }
-    const { atMs } = correction;
-    this.#log.audit({ by: actor.username, device: id, sensor: sensorId, atMs }, 'audit: a datapoint was corrected');
+    const what = {
+      by: actor.username,
+      device: id,
+      sensor: sensorId,
+      atMs,
+      ...(reason === undefined ? {} : { reason }),
+    };
+    this.#log.audit(what, 'audit: a datapoint was corrected');
     await this.#changed(device, sensor.key);
   }
 

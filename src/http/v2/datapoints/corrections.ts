@@ -21,6 +21,13 @@ const tags = ['Datapoints'];
 
 const time = (description: string) => boundedText(limits.headerTextCharsMax, { description });
 
+const reason = Type.Optional(
+  boundedText(limits.reasonCharsMax, {
+    description: 'Why, in a few words; it is kept in the audit log.',
+    examples: ['The sensor was out of the ground'],
+  }),
+);
+
 const RemovalQueryString = Type.Object({
   dateFrom: Type.Optional(time('Earliest time, inclusive, such as `2016-06-08T18:20:27Z`. Needs `dateTo`.')),
   dateTo: Type.Optional(time('Latest time, inclusive; of a date alone its last moment. Needs `dateFrom`.')),
@@ -34,6 +41,7 @@ const RemovalQueryString = Type.Object({
       examples: ['-127'],
     }),
   ),
+  reason,
 });
 type RemovalQueryString = Static<typeof RemovalQueryString>;
 
@@ -45,6 +53,7 @@ const CorrectedParams = Type.Object({
 
 const CorrectionQueryString = Type.Object({
   received: Type.Optional(time('When it was received (`date_received`), where several share the time.')),
+  reason,
 });
 
 export function registerCorrections(app: TypedApp, services: Services): void {
@@ -79,7 +88,8 @@ function registerRemovalOfRange(app: TypedApp, { corrections }: Services): void 
     async (request, reply) => {
       const { device, sensor } = request.params;
       const actor = actorWhileConnected(request, reply);
-      const removed = await corrections.remove(actor, device, sensor, rangeOf(request.query));
+      const range = { ...rangeOf(request.query), reason: request.query.reason };
+      const removed = await corrections.remove(actor, device, sensor, range);
       return { removed } as never;
     },
   );
@@ -107,11 +117,12 @@ function registerCorrection(app: TypedApp, { corrections }: Services): void {
     },
     async (request, reply) => {
       const { device, sensor, timestamp } = request.params;
-      const { received } = request.query;
+      const { received, reason: why } = request.query;
       const correction = {
         atMs: momentOf(timestamp, 'timestamp'),
         receivedMs: received === undefined ? undefined : momentOf(received, 'received'),
         value: newValueOf(request.body),
+        reason: why,
       };
       await corrections.correct(actorWhileConnected(request, reply), device, sensor, correction);
       return answerDone(reply as never) as never;
