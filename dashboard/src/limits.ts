@@ -40,6 +40,10 @@ export const limits = {
   chartStepsMax: 750,
   /** Usual distances between two datapoints after which nothing was heard: the line breaks. */
   gapSteps: 5,
+  /** Values that are listed where some are chosen to be deleted or corrected. Beyond: how many there are. */
+  editedRowsMax: 50,
+  /** Characters of the reason for it, the most that the server takes. */
+  reasonCharsMax: 256,
   /** Values that are no numbers which are listed under a chart, newest first. */
   otherValuesMax: 100,
   /** Rows of a device's activity. Beyond: the older ones are left out. */

@@ -89,6 +89,10 @@ function recordsOf(house: House): Readonly<Record<string, Scene>> {
     'device-actuator-new': { path, act: press('Add actuator') },
     sensor: { path: `${path}/sensors/${sensor}?span=7d` },
     'sensor-edit': { path: `${path}/sensors/${sensor}`, act: choose('More about this sensor', 'Edit sensor') },
+    'sensor-values': {
+      path: `${path}/sensors/${sensor}?span=24h&edit=true`,
+      act: press('All that is shown'),
+    },
     'sensor-calibrate': { path: `${path}/sensors/${sensor}`, act: choose('More about this sensor', 'Calibrate') },
     ...(house === 'many' ? {} : namedOnce(gateway)),
     'import-device': {

@@ -170,11 +170,18 @@ function stepFor(spanMs: number): { readonly text: string; readonly ms: number }
   return steps.find(({ ms }) => spanMs / ms <= limits.chartStepsMax) ?? longest;
 }
 
-/** How many datapoints a device has altogether, for what goes with it. */
-export async function countDatapoints(device: string, sensor?: string): Promise<number> {
+/** How many datapoints a device or a sensor has, altogether or within a span, for what goes with it. */
+export async function countDatapoints(
+  device: string,
+  sensor?: string,
+  span?: { readonly fromMs: number; readonly toMs: number },
+): Promise<number> {
   const query = {
     device_id: device.replaceAll(',', '%2C'),
     ...(sensor === undefined ? {} : { sensor_id: sensor.replaceAll(',', '%2C') }),
+    ...(span === undefined
+      ? {}
+      : { dateFrom: new Date(span.fromMs).toISOString(), dateTo: new Date(span.toMs).toISOString() }),
     bucket: '1000y',
     aggregate: 'count',
   };

@@ -1,6 +1,7 @@
 // The English catalogue, a file for each noun. It says which strings there are: strings.ts takes its type from here,
 // and the other languages fail to compile where they lack one.
 
+import { datapoints } from './en/datapoints.ts';
 import { device } from './en/device.ts';
 import { devices } from './en/devices.ts';
 import { firstRun } from './en/first-run.ts';
@@ -22,6 +23,7 @@ import { strangers } from './en/strangers.ts';
 import { users } from './en/users.ts';
 
 export const en = {
+  datapoints,
   devices,
   firstRun,
   gateways,

@@ -1,6 +1,7 @@
 // The French catalogue, a file for each noun; loaded when French is chosen.
 
 import type { Strings } from './catalogue.ts';
+import { datapoints } from './fr/datapoints.ts';
 import { device } from './fr/device.ts';
 import { devices } from './fr/devices.ts';
 import { firstRun } from './fr/first-run.ts';
@@ -22,6 +23,7 @@ import { strangers } from './fr/strangers.ts';
 import { users } from './fr/users.ts';
 
 export const fr: Strings = {
+  datapoints,
   devices,
   firstRun,
   gateways,

@@ -11,9 +11,11 @@ import classes from './future-notice.module.css';
 export interface FutureNoticeProps {
   readonly found: SensorFuture;
   readonly onLook: () => void;
+  /** Left out where the user may not. */
+  readonly onRemove: (() => void) | undefined;
 }
 
-export function FutureNotice({ found: { count, last }, onLook }: FutureNoticeProps) {
+export function FutureNotice({ found: { count, last }, onLook, onRemove }: FutureNoticeProps) {
   const { tag, strings } = useLocale();
   const { sensor } = strings;
   return (
@@ -28,6 +30,11 @@ export function FutureNotice({ found: { count, last }, onLook }: FutureNoticePro
         <Button variant="default" size="xs" onClick={onLook}>
           {sensor.futureLook}
         </Button>
+        {onRemove !== undefined && (
+          <Button variant="default" size="xs" onClick={onRemove}>
+            {sensor.futureRemove}
+          </Button>
+        )}
       </Group>
     </aside>
   );

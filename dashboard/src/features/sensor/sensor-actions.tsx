@@ -21,12 +21,14 @@ export interface SensorActionsProps {
   readonly sensor: Sensor;
   readonly rights: Rights;
   readonly lastMs: number | undefined;
+  /** Begins to choose stored values. */
+  readonly onEdit: () => void;
 }
 
 type Dialog = 'calibrate' | 'edit' | 'remove';
 
-export function SensorActions({ device, sensor, rights, lastMs }: SensorActionsProps) {
-  const { sensor: words } = useStrings();
+export function SensorActions({ device, sensor, rights, lastMs, onEdit }: SensorActionsProps) {
+  const { sensor: words, datapoints } = useStrings();
   const isUser = useSession().status === 'user';
   const [dialog, setDialog] = useState<Dialog>();
   // One that closes late must not take the next one with it.
@@ -57,6 +59,11 @@ export function SensorActions({ device, sensor, rights, lastMs }: SensorActionsP
             <Menu.Item leftSection={<Icon name="edit" size={16} />} onClick={() => setDialog('edit')}>
               {words.edit}
             </Menu.Item>
+            {rights.mayReadData && lastMs !== undefined && (
+              <Menu.Item leftSection={<Icon name="sensor" size={16} />} onClick={onEdit}>
+                {datapoints.menu}
+              </Menu.Item>
+            )}
             <Menu.Item
               color="var(--d-bad)"
               leftSection={<Icon name="trash" size={16} />}

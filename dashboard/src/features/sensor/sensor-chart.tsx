@@ -6,6 +6,7 @@ import { Link } from '@tanstack/react-router';
 import { useMemo, useState } from 'react';
 import type uPlot from 'uplot';
 import type { Device, Sensor } from '../../api/client.ts';
+import type { EditedSpan } from '../../api/datapoint-edits.ts';
 import { deviceQuery } from '../../api/devices.ts';
 import { futureQuery } from '../../api/future.ts';
 import { Chart, ChartSkeleton } from '../../shared/chart/chart.tsx';
@@ -17,6 +18,8 @@ import { ProblemNotice } from '../../shared/page/problem-notice.tsx';
 import { useNow } from '../../shared/page/use-now.ts';
 import { useLocale, useStrings } from '../../strings/strings.ts';
 import { Downloads } from './downloads.tsx';
+import { EditPanel } from './edit/edit-panel.tsx';
+import { wholeSeconds } from './edit/span-fields.tsx';
 import { FutureNotice, spanOfFuture } from './future-notice.tsx';
 import { OtherValues } from './other-values.tsx';
 import classes from './sensor-chart.module.css';
@@ -33,16 +36,20 @@ export interface SensorChartProps {
   readonly sensor: Sensor;
   readonly lastMs: number | undefined;
   readonly search: SensorSearch;
+  /** Whether the user may delete and correct stored values, and see them. */
+  readonly mayEdit: boolean;
   readonly onChange: (changed: SensorSearch) => void;
 }
 
-export function SensorChart({ device, sensor, lastMs, search, onChange }: SensorChartProps) {
+export function SensorChart({ device, sensor, lastMs, search, mayEdit, onChange }: SensorChartProps) {
   const nowMs = useNow();
   const span = spanOf(search, { nowMs, lastMs });
   const choices = useChoices(device, sensor, search.with ?? []);
   const { series, histories, error, retry } = useHistories(choices, span);
   const { lines, firingsMs, rules } = useThresholds(device.id, sensor.id);
   const [plot, setPlot] = useState<uPlot>();
+  const [chosen, setChosen] = useState<EditedSpan>();
+  const isEditing = mayEdit && search.edit === true;
   const height = useChartHeight();
   const main = histories[0];
   const shownFromMs = span.fromMs ?? main?.points[0]?.atMs;
@@ -83,14 +90,47 @@ export function SensorChart({ device, sensor, lastMs, search, onChange }: Sensor
           toMs={shownToMs}
           lines={lines}
           marksMs={marksMs}
+          chosen={isEditing ? chosen : undefined}
+          choosing={
+            isEditing
+              ? {
+                  onSpan: (fromMs, toMs) => setChosen(wholeSeconds({ fromMs, toMs })),
+                  onMoment: (atMs) => setChosen(spanAt(atMs, main.stepMs)),
+                }
+              : undefined
+          }
           onZoom={(from, to) => onChange(zoomTo(from, to))}
           onReset={() => onChange({ from: undefined, to: undefined })}
           onPlot={setPlot}
         />
       )}
-      {main !== undefined && hasNumbers && <Legend stepMs={main.stepMs} />}
+      {main !== undefined && hasNumbers && <Legend stepMs={main.stepMs} isEditing={isEditing} />}
+      {isEditing && (
+        <EditPanel
+          {...{ device, sensor, chosen }}
+          ruleCount={rules.length}
+          shown={shownFromMs === undefined ? undefined : { fromMs: shownFromMs, toMs: shownToMs }}
+          onChoose={setChosen}
+          onClose={() => {
+            setChosen(undefined);
+            onChange({ edit: undefined });
+          }}
+        />
+      )}
       {future.map((found) => (
-        <FutureNotice key={found.sensor_id} found={found} onLook={() => onChange(spanOfFuture(found))} />
+        <FutureNotice
+          key={found.sensor_id}
+          found={found}
+          onLook={() => onChange(spanOfFuture(found))}
+          onRemove={
+            mayEdit
+              ? () => {
+                  setChosen({ fromMs: Date.parse(found.first), toMs: Date.parse(found.last) });
+                  onChange({ ...spanOfFuture(found), edit: true });
+                }
+              : undefined
+          }
+        />
       ))}
       {main !== undefined && main.others.length > 0 && <OtherValues points={main.others} hasNumbers={hasNumbers} />}
       <Statistics counted={main?.counted} unit={sensor.unit} />
@@ -124,14 +164,19 @@ function useChartHeight(): number {
   return Math.round(Math.min(620, Math.max(260, height - 470)));
 }
 
-function Legend({ stepMs }: { readonly stepMs: number | undefined }) {
+/** A moment; where the chart draws steps, the step around it. */
+function spanAt(atMs: number, stepMs = 0): EditedSpan {
+  return { fromMs: atMs - stepMs / 2, toMs: atMs + Math.max(0, stepMs / 2 - 1) };
+}
+
+function Legend({ stepMs, isEditing }: { readonly stepMs: number | undefined; readonly isEditing: boolean }) {
   const { sensor } = useStrings();
   const { tag } = useLocale();
   const hasTouch = useMediaQuery('(pointer: coarse)', undefined, { getInitialValueInEffect: false });
   return (
     <Text fz="xs" c="dimmed" mt={6}>
       {stepMs === undefined ? sensor.every : sensor.means(durationOf(stepMs, tag))}{' '}
-      {hasTouch === true ? sensor.zoomHintTouch : sensor.zoomHint}
+      {hasTouch === true ? sensor.zoomHintTouch : !isEditing && sensor.zoomHint}
     </Text>
   );
 }

@@ -84,7 +84,15 @@ function Page({ device, sensor, rights }: PageProps) {
             {![title, sensor.id, undefined].includes(sensor.quantity_kind) && <span>{sensor.quantity_kind}</span>}
           </span>
         }
-        actions={<SensorActions device={device} sensor={sensor} rights={rights} lastMs={lastMs} />}
+        actions={
+          <SensorActions
+            device={device}
+            sensor={sensor}
+            rights={rights}
+            lastMs={lastMs}
+            onEdit={() => change({ edit: true })}
+          />
+        }
       />
       <div className={classes.now}>
         <span key={last?.date_received} className="d-fade-in">
@@ -92,7 +100,11 @@ function Page({ device, sensor, rights }: PageProps) {
         </span>
         {last !== undefined && <PointAge point={last} />}
       </div>
-      <SensorChart device={device} sensor={sensor} lastMs={lastMs} search={search} onChange={change} />
+      <SensorChart
+        {...{ device, sensor, lastMs, search }}
+        mayEdit={rights.mayUpdate && rights.mayReadData}
+        onChange={change}
+      />
     </>
   );
 }

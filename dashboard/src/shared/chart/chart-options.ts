@@ -3,13 +3,18 @@
 import uPlot from 'uplot';
 import { formatNumber, isLongUnit } from '../device/value.tsx';
 import { type ChartLine, type ChartSeries, hasBand } from './chart-series.ts';
-import { touchZoom } from './chart-touch.ts';
+import { touches } from './chart-touch.ts';
 import type { ColorTokens } from './color-tokens.ts';
 
 interface ChartParts {
   readonly series: readonly ChartSeries[];
   /** Level lines and marked moments as they are when it is drawn. */
-  readonly over: () => { readonly lines: readonly ChartLine[]; readonly marksMs: readonly number[] };
+  readonly over: () => {
+    readonly lines: readonly ChartLine[];
+    readonly marksMs: readonly number[];
+    readonly chosen: { readonly fromMs: number; readonly toMs: number } | undefined;
+    readonly isChoosing: boolean;
+  };
   readonly tokens: ColorTokens;
   readonly tag: string;
   readonly timeLabel: string;
@@ -19,6 +24,9 @@ interface ChartParts {
   readonly height: number;
   readonly onZoom: (fromMs: number, toMs: number) => void;
   readonly onReset: () => void;
+  /** Called instead of `onZoom` while something is being chosen, but for two fingers. */
+  readonly onSpan: (fromMs: number, toMs: number) => void;
+  readonly onMoment: (atMs: number) => void;
 }
 
 const axisFont = '12px system-ui, sans-serif';
@@ -52,10 +60,35 @@ export function chartOptions(parts: ChartParts): uPlot.Options {
       { label: parts.timeLabel, value: (_plot, seconds) => (seconds === null ? '' : parts.writeTime(seconds * 1000)) },
       ...series.flatMap((one, at) => linesOf(one, at, parts)),
     ],
-    plugins: [touchZoom(parts.onZoom)],
+    plugins: [touches(parts), presses(parts)],
     bands: bandsOf(series, tokens),
-    hooks: { setSelect: [(plot) => zoom(plot, parts.onZoom)], draw: [(plot) => drawOver(plot, parts), sayDrawn] },
+    hooks: { setSelect: [(plot) => zoom(plot, parts)], draw: [(plot) => drawOver(plot, parts), sayDrawn] },
   };
+}
+
+/** A press on the plot tells the time of what is nearest to it. */
+function presses({ over, onMoment }: ChartParts): uPlot.Plugin {
+  return {
+    hooks: {
+      ready: (plot) =>
+        plot.over.addEventListener('click', ({ clientX }) => {
+          if (!over().isChoosing) return;
+          const index = plot.posToIdx(clientX - plot.over.getBoundingClientRect().left);
+          const seconds = plot.data[0][nearestNumber(plot, index)];
+          if (seconds !== undefined) onMoment(Math.round(seconds * 1000));
+        }),
+    },
+  };
+}
+
+/** The place of the number of the first line that is nearest to a place; gaps and values that are no numbers are none. */
+function nearestNumber(plot: uPlot, index: number): number {
+  const [times, values = []] = plot.data;
+  const distance = (at: number) => Math.abs((times[at] ?? Number.POSITIVE_INFINITY) - (times[index] ?? 0));
+  let [left, right] = [index, index];
+  while (left >= 0 && values[left] == null) left -= 1;
+  while (right < values.length && values[right] == null) right += 1;
+  return distance(left) <= distance(right) ? left : right;
 }
 
 function colourOf(plot: uPlot, at: number): string {
@@ -178,10 +211,11 @@ function reset({ onReset }: ChartParts) {
   };
 }
 
-function zoom(plot: uPlot, onZoom: ChartParts['onZoom']): void {
+function zoom(plot: uPlot, { over, onSpan, onZoom }: ChartParts): void {
   const { left, width } = plot.select;
   if (width < 4) return;
-  onZoom(Math.round(plot.posToVal(left, 'x') * 1000), Math.round(plot.posToVal(left + width, 'x') * 1000));
+  const tell = over().isChoosing ? onSpan : onZoom;
+  tell(Math.round(plot.posToVal(left, 'x') * 1000), Math.round(plot.posToVal(left + width, 'x') * 1000));
   plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
 }
 
@@ -192,7 +226,8 @@ function sayDrawn({ root, data }: uPlot): void {
 
 function drawOver(plot: uPlot, { series, over, tokens }: ChartParts): void {
   const { ctx, bbox } = plot;
-  const { lines, marksMs } = over();
+  const { lines, marksMs, chosen } = over();
+  if (chosen !== undefined) drawChosen(plot, chosen, tokens);
   const scale = scaleOf(series[0]?.unit ?? '');
   ctx.save();
   ctx.strokeStyle = tokens.bad;
@@ -223,6 +258,26 @@ function drawOver(plot: uPlot, { series, over, tokens }: ChartParts): void {
     ctx.lineTo(x - size, foot);
     ctx.fill();
   }
+  ctx.restore();
+}
+
+/** A span as a tint of the accent between two edges; a moment as an edge alone. */
+function drawChosen(
+  plot: uPlot,
+  { fromMs, toMs }: { readonly fromMs: number; readonly toMs: number },
+  { accent }: ColorTokens,
+): void {
+  const { ctx, bbox } = plot;
+  const xOf = (ms: number) =>
+    Math.min(Math.max(plot.valToPos(ms / 1000, 'x', true), bbox.left), bbox.left + bbox.width);
+  const [from, to] = [xOf(fromMs), xOf(toMs)];
+  const edge = 2 * devicePixelRatio;
+  ctx.save();
+  ctx.fillStyle = accent;
+  ctx.fillRect(from - edge / 2, bbox.top, edge, bbox.height);
+  ctx.fillRect(to - edge / 2, bbox.top, edge, bbox.height);
+  ctx.globalAlpha = 0.15;
+  ctx.fillRect(from, bbox.top, to - from, bbox.height);
   ctx.restore();
 }
 

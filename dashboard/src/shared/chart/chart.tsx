@@ -13,6 +13,13 @@ import { alignSeries, chartOptions } from './chart-options.ts';
 import { type ChartLine, type ChartSeries, hasBand } from './chart-series.ts';
 import { useColorTokens } from './color-tokens.ts';
 
+export interface Choosing {
+  /** A span was drawn, by dragging or with a finger. */
+  readonly onSpan: (fromMs: number, toMs: number) => void;
+  /** The plot was pressed: the moment of the value that is nearest. */
+  readonly onMoment: (atMs: number) => void;
+}
+
 export interface ChartProps {
   readonly series: readonly ChartSeries[];
   /** What is shown whatever the data says. */
@@ -23,6 +30,10 @@ export interface ChartProps {
   readonly lines?: readonly ChartLine[];
   /** Moments, such as firings, marked at the foot. */
   readonly marksMs?: readonly number[];
+  /** A span that is chosen in it, drawn as such. */
+  readonly chosen?: { readonly fromMs: number; readonly toMs: number } | undefined;
+  /** Where given, something is being chosen instead of zooming, but for two fingers, which still zoom. */
+  readonly choosing?: Choosing | undefined;
   readonly onZoom?: (fromMs: number, toMs: number) => void;
   readonly onReset?: () => void;
   /** The plot itself, for what is beyond this wrapper (an image of it). */
@@ -40,7 +51,8 @@ export function ChartSkeleton({ height }: { readonly height: number }) {
 }
 
 export function Chart(props: ChartProps) {
-  const { series, fromMs, toMs, height = 280, lines = nothing, marksMs = nothing } = props;
+  const { series, fromMs, toMs, height = 280, lines = nothing, marksMs = nothing, chosen } = props;
+  const isChoosing = props.choosing !== undefined;
   const { tag, strings } = useLocale();
   const { shared } = strings;
   const tokens = useColorTokens();
@@ -50,7 +62,9 @@ export function Chart(props: ChartProps) {
   const onZoom = useEffectEvent((from: number, to: number) => props.onZoom?.(from, to));
   const onReset = useEffectEvent(() => props.onReset?.());
   const onPlot = useEffectEvent((made: uPlot) => props.onPlot?.(made));
-  const over = useEffectEvent(() => ({ lines, marksMs }));
+  const onSpan = useEffectEvent((from: number, to: number) => props.choosing?.onSpan(from, to));
+  const onMoment = useEffectEvent((atMs: number) => props.choosing?.onMoment(atMs));
+  const over = useEffectEvent(() => ({ lines, marksMs, chosen, isChoosing }));
   const hasWidth = width > 0;
   // The plot is made anew with these only: new datapoints, thresholds and firings go into the one that stands, under a
   // drag that has begun.
@@ -60,7 +74,7 @@ export function Chart(props: ChartProps) {
   useEffect(() => {
     if (!hasWidth || host.current === null) return;
     const options = chartOptions({
-      ...{ series, over, tokens, tag, onZoom, onReset },
+      ...{ series, over, tokens, tag, onZoom, onReset, onSpan, onMoment },
       timeLabel: shared.time,
       writeTime: (atMs) => absoluteTime(atMs, tag, strings),
       ...{ width: host.current.clientWidth, height },
@@ -84,10 +98,15 @@ export function Chart(props: ChartProps) {
   }, [series, fromMs, toMs, hasWidth, shape, tokens, tag, height]);
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: what is drawn over the plot has changed, by what it says.
-  useEffect(() => plot.current?.redraw(false, true), [JSON.stringify([lines, marksMs])]);
+  useEffect(() => plot.current?.redraw(false, true), [JSON.stringify([lines, marksMs, chosen])]);
 
   return (
-    <div ref={frame} className={classes.frame} style={{ minHeight: height + legendHeight }}>
+    <div
+      ref={frame}
+      className={classes.frame}
+      data-choosing={isChoosing || undefined}
+      style={{ minHeight: height + legendHeight }}
+    >
       <div ref={host} role="img" aria-label={shared.chart(series.map(({ label }) => label).join(', '))} />
     </div>
   );

@@ -8,6 +8,7 @@ export interface ColorTokens {
   readonly quiet: string;
   readonly line: string;
   readonly ground: string;
+  readonly accent: string;
   readonly good: string;
   readonly bad: string;
   readonly series: readonly string[];
@@ -24,7 +25,7 @@ function readTokens(): ColorTokens {
   const read = (name: string) => style.getPropertyValue(`--d-${name}`).trim();
   return {
     ...{ text: read('text'), quiet: read('quiet'), line: read('line'), ground: read('ground') },
-    ...{ good: read('good'), bad: read('bad') },
+    ...{ accent: read('accent'), good: read('good'), bad: read('bad') },
     series: Array.from({ length: limits.chartSeriesMax }, (_, index) => read(`series-${index + 1}`)),
   };
 }

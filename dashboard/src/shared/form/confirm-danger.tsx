@@ -12,13 +12,26 @@ export interface ConfirmDangerProps {
   readonly words?: string;
   /** What goes with it, such as "12 sensors", "84 210 datapoints". */
   readonly losses?: readonly string[];
+  /** What else is to be known before, a paragraph each. */
+  readonly notes?: readonly string[];
+  /** A question that must be answered first, such as why. */
+  readonly asks?: ConfirmQuestion | undefined;
   /** Where given, this must be typed first. */
   readonly typedId?: string | undefined;
   readonly action: string;
   /** Where the act takes nothing away, its button is not red. */
   readonly isHarmless?: boolean;
-  /** The act; the dialog closes when it succeeds and shows why where it fails. */
-  readonly onConfirm: () => Promise<void>;
+  /** The act, with the answer to what is asked; the dialog closes when it succeeds and shows why where it fails. */
+  readonly onConfirm: (answer: string) => Promise<void>;
+}
+
+export interface ConfirmQuestion {
+  readonly label: string;
+  readonly description: string;
+  readonly placeholder: string;
+  /** What is said where there is no answer. */
+  readonly missing: string;
+  readonly maxLength: number;
 }
 
 export function ConfirmDanger(props: ConfirmDangerProps) {
@@ -30,9 +43,12 @@ export function ConfirmDanger(props: ConfirmDangerProps) {
   );
 }
 
-function Question({ words, losses = [], typedId, action, isHarmless = false, onConfirm, onClose }: ConfirmDangerProps) {
+function Question(props: ConfirmDangerProps) {
+  const { words, losses = [], notes = [], asks, typedId, action, isHarmless = false, onConfirm, onClose } = props;
   const { shared } = useStrings();
   const [typed, setTyped] = useState('');
+  const [answer, setAnswer] = useState('');
+  const [isMissing, setMissing] = useState(false);
   const [error, setError] = useState<unknown>();
   const [isActing, setActing] = useState(false);
   // Who left meanwhile may have opened another, which stays.
@@ -44,10 +60,14 @@ function Question({ words, losses = [], typedId, action, isHarmless = false, onC
     };
   }, []);
   const act = async () => {
+    if (asks !== undefined && answer.trim() === '') {
+      setMissing(true);
+      return;
+    }
     setActing(true);
     setError(undefined);
     try {
-      await onConfirm();
+      await onConfirm(answer.trim());
       if (isOpen.current) onClose();
     } catch (fault) {
       setError(fault);
@@ -73,6 +93,25 @@ function Question({ words, losses = [], typedId, action, isHarmless = false, onC
           </List>
         </>
       )}
+      {notes.map((note) => (
+        <Text key={note} mt="xs">
+          {note}
+        </Text>
+      ))}
+      {asks !== undefined && (
+        <TextInput
+          mt="md"
+          label={asks.label}
+          description={asks.description}
+          placeholder={asks.placeholder}
+          maxLength={asks.maxLength}
+          value={answer}
+          error={isMissing && answer.trim() === '' ? asks.missing : undefined}
+          onChange={(event) => setAnswer(event.currentTarget.value)}
+          autoComplete="off"
+          data-autofocus
+        />
+      )}
       {typedId !== undefined && (
         <TextInput
           mt="md"
@@ -80,7 +119,7 @@ function Question({ words, losses = [], typedId, action, isHarmless = false, onC
           value={typed}
           onChange={(event) => setTyped(event.currentTarget.value)}
           autoComplete="off"
-          data-autofocus
+          data-autofocus={asks === undefined}
         />
       )}
       {error !== undefined && <ProblemNotice error={error} />}

@@ -42,6 +42,7 @@ export const sensor = {
   futureTitle: 'Dated in the future',
   futureWords: 'Spans end now and leave that out. The clock or the time zone of the device is probably wrong.',
   futureLook: 'Show',
+  futureRemove: 'Delete or correct',
   nothingHere: 'No datapoint in this span.',
   nothingYet: 'No datapoint yet.',
   nothingYetWords: 'When the first one arrives, its course is drawn here.',

@@ -44,6 +44,7 @@ export const sensor: Strings['sensor'] = {
   futureWords:
     'Les périodes finissent maintenant et ne le montrent pas. L’horloge ou le fuseau horaire de l’appareil est sans doute faux.',
   futureLook: 'Montrer',
+  futureRemove: 'Supprimer ou corriger',
   nothingHere: 'Aucune mesure dans cette période.',
   nothingYet: 'Aucune mesure pour l’instant.',
   nothingYetWords: 'Dès que la première arrive, sa courbe est tracée ici.',
