@@ -15,7 +15,6 @@ export const datapoints = {
   first: (count: number) => `The first ${count} of them:`,
   time: 'Time',
   value: 'Value',
-  received: 'Received',
   acts: 'Change',
   raw: 'As they were sent, before the calibration.',
   correct: 'Correct',
@@ -29,6 +28,8 @@ export const datapoints = {
   forGood: 'They are gone for good: this cannot be undone.',
   rules: (count: number) =>
     `${counted(count, 'notification watches', 'notifications watch')} this sensor. What was sent stays sent, and nothing is sent because of this; from the next value on they go by what is left.`,
+  rulesCorrected: (count: number) =>
+    `${counted(count, 'notification watches', 'notifications watch')} this sensor. What was sent stays sent, and nothing is sent because of this; from the next value on they go by the right one.`,
   noRules: 'Notifications that were sent because of them stay sent.',
   reason: 'Why',
   reasonMeans: 'It is kept in the audit log with your name.',

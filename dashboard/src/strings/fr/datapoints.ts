@@ -16,7 +16,6 @@ export const datapoints: Strings['datapoints'] = {
   first: (count) => `Les ${count} premières :`,
   time: 'Heure',
   value: 'Valeur',
-  received: 'Reçue',
   acts: 'Modifier',
   raw: 'Telles qu’elles ont été envoyées, avant l’étalonnage.',
   correct: 'Corriger',
@@ -30,6 +29,8 @@ export const datapoints: Strings['datapoints'] = {
   forGood: 'C’est définitif : il n’y a pas de retour.',
   rules: (count) =>
     `${countedInFrench(count, 'notification suit', 'notifications suivent')} ce capteur. Ce qui a été envoyé le reste, et rien n’est envoyé à cause de cette suppression ; dès la prochaine valeur, c’est ce qui reste qui compte.`,
+  rulesCorrected: (count) =>
+    `${countedInFrench(count, 'notification suit', 'notifications suivent')} ce capteur. Ce qui a été envoyé le reste, et rien n’est envoyé à cause de cette correction ; dès la prochaine valeur, c’est la valeur juste qui compte.`,
   noRules: 'Les notifications déjà envoyées à cause d’elles le restent.',
   reason: 'Pourquoi',
   reasonMeans: 'Gardé dans le journal d’audit avec votre nom.',

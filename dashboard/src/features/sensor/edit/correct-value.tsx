@@ -83,7 +83,7 @@ function Fields({ place, sensor, ruleCount, point, onClose }: CorrectValueProps)
           {...form.field('reason')}
         />
         <Text fz="sm" c="dimmed">
-          {words.correctForGood} {ruleCount > 0 && words.rules(ruleCount)}
+          {words.correctForGood} {ruleCount > 0 && words.rulesCorrected(ruleCount)}
         </Text>
         <FormButtons submit={words.correctAct} isSending={form.isSending} onCancel={onClose} />
       </Stack>

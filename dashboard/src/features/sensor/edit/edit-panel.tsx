@@ -11,6 +11,7 @@ import { ProblemNotice } from '../../../shared/page/problem-notice.tsx';
 import { Section } from '../../../shared/page/section.tsx';
 import { useStrings } from '../../../strings/strings.ts';
 import { CorrectValue } from './correct-value.tsx';
+import classes from './edit.module.css';
 import { RemoveValues } from './remove-values.tsx';
 import { SpanFields } from './span-fields.tsx';
 import { ValuesTable } from './values-table.tsx';
@@ -53,53 +54,55 @@ export function EditPanel({ device, sensor, ruleCount, chosen, shown, onChoose, 
   const close = () => setOpen(false);
   const found = chosen === undefined ? undefined : data;
   return (
-    <Section
-      title={words.title}
-      words={hasTouch === true ? words.wordsTouch : words.words}
-      actions={
-        <Button variant="default" size="xs" onClick={onClose}>
-          {words.done}
-        </Button>
-      }
-    >
-      <SpanFields chosen={chosen} shown={shown} onChoose={onChoose} />
-      {error !== null && <ProblemNotice error={error} />}
-      {found !== undefined && (
-        <Group justify="space-between" my="sm" gap="sm">
-          <Text fw={600} role="status">
-            {found.count === 0 ? words.nothing : words.here(found.count)}
-          </Text>
-          {found.count > 0 && (
-            <Button
-              color="red"
-              size="sm"
-              disabled={isPlaceholderData}
-              leftSection={<Icon name="trash" size={16} />}
-              onClick={() => open({ kind: 'span', span: chosen ?? nothing, count: found.count })}
-            >
-              {words.removeAll(found.count)}
-            </Button>
-          )}
-        </Group>
-      )}
-      {found !== undefined && found.count > 0 && (
-        <ValuesTable
-          sensor={sensor}
-          points={found.points}
-          count={found.count}
-          onAct={(kind, choice) => open({ kind, choice })}
-        />
-      )}
-      {act !== undefined && act.kind !== 'correct' && (
-        <RemoveValues
-          {...{ place, sensor, ruleCount, isOpen }}
-          what={act.kind === 'span' ? act : act.choice}
-          onClose={close}
-        />
-      )}
-      {act?.kind === 'correct' && (
-        <CorrectValue {...{ place, sensor, ruleCount, isOpen }} point={act.choice.point} onClose={close} />
-      )}
-    </Section>
+    <div className={classes.panel}>
+      <Section
+        title={words.title}
+        words={hasTouch === true ? words.wordsTouch : words.words}
+        actions={
+          <Button variant="default" size="xs" onClick={onClose}>
+            {words.done}
+          </Button>
+        }
+      >
+        <SpanFields chosen={chosen} shown={shown} onChoose={onChoose} />
+        {error !== null && <ProblemNotice error={error} />}
+        {found !== undefined && (
+          <Group justify="space-between" my="sm" gap="sm">
+            <Text fw={600} role="status">
+              {found.count === 0 ? words.nothing : words.here(found.count)}
+            </Text>
+            {found.count > 0 && (
+              <Button
+                color="red"
+                size="sm"
+                disabled={isPlaceholderData}
+                leftSection={<Icon name="trash" size={16} />}
+                onClick={() => open({ kind: 'span', span: chosen ?? nothing, count: found.count })}
+              >
+                {words.removeAll(found.count)}
+              </Button>
+            )}
+          </Group>
+        )}
+        {found !== undefined && found.count > 0 && (
+          <ValuesTable
+            sensor={sensor}
+            points={found.points}
+            count={found.count}
+            onAct={(kind, choice) => open({ kind, choice })}
+          />
+        )}
+        {act !== undefined && act.kind !== 'correct' && (
+          <RemoveValues
+            {...{ place, sensor, ruleCount, isOpen }}
+            what={act.kind === 'span' ? act : act.choice}
+            onClose={close}
+          />
+        )}
+        {act?.kind === 'correct' && (
+          <CorrectValue {...{ place, sensor, ruleCount, isOpen }} point={act.choice.point} onClose={close} />
+        )}
+      </Section>
+    </div>
   );
 }

@@ -59,6 +59,7 @@ export function ValuesTable({ sensor, points, count, onAct }: ValuesTableProps) 
                   <td>
                     <Group gap={4} justify="flex-end" wrap="nowrap">
                       <ActionIcon
+                        size={36}
                         variant="subtle"
                         aria-label={words.correctOne(value, time)}
                         title={words.correct}
@@ -67,6 +68,7 @@ export function ValuesTable({ sensor, points, count, onAct }: ValuesTableProps) 
                         <Icon name="edit" size={16} />
                       </ActionIcon>
                       <ActionIcon
+                        size={36}
                         variant="subtle"
                         color="red"
                         aria-label={words.removeOne(value, time)}
