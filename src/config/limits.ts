@@ -580,6 +580,15 @@ export const limits = {
   deviceStepParts: 500,
   /** Ids of devices, and of gateways, that a project names. Beyond: 400. */
   projectIdsMax: 10_000,
+  /**
+   * Shares of an owner's gateways and projects that give rights on devices, together: each device that is loaded takes
+   * in those that reach it. Beyond: 403.
+   */
+  reachingSharesMax: 1_000,
+  /** Devices reloaded in one turn of the event loop after such a share has changed, about 200 µs each. */
+  devicesReloadedInTurn: 20,
+  /** Attempts at a change of a project that others change meanwhile. Beyond: 503 with Retry-After. */
+  outdatedAttemptsMax: 5,
   /** Projects read in one step of a long list; each may name many ids. */
   projectStepRows: 10,
 

@@ -54,16 +54,16 @@ export function namesOfScopes(set: ScopeSet): ScopeName[] {
 }
 
 /**
- * Parses the name of a scope, plural (`devices:view`) or singular (`device:view`), also as version 1 calls it
+ * Parses the name of a scope, plural (`devices:view`) or singular (`device:view`), for devices also as version 1 calls it
  * (`sensor:view`, `sensors-data:view`); undefined: no such name.
  */
 export function parseScopeName(name: string): ScopeSet | undefined {
-  const plural = name.replace(/^(?:device|sensor)s?(-data)?:/, 'devices$1:');
+  const plural = name.replace(/^(?:device|sensor)s?(-data)?:/, 'devices$1:').replace(/^(gateway|project):/, '$1s:');
   const bit = (scopeNames as readonly string[]).indexOf(plural);
   return bit < 0 ? undefined : 1 << bit;
 }
 
-/** The names that shares show, in the singular for devices (`device:view`, spec 2.7). */
+/** The names that shares show, in the singular (`device:view`, spec 2.7). */
 export function grantNamesOfScopes(set: ScopeSet): string[] {
-  return namesOfScopes(set).map((name) => name.replace(/^devices/, 'device'));
+  return namesOfScopes(set).map((name) => name.replace(/^(device|gateway|project)s/, '$1'));
 }

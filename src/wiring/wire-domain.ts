@@ -25,6 +25,7 @@ import { RetentionJob } from '../domain/datapoints/retention-job.ts';
 import { DeviceDirectory } from '../domain/devices/device-directory.ts';
 import { Devices } from '../domain/devices/devices.ts';
 import { DropLog } from '../domain/devices/drop-log.ts';
+import { RecordSharing } from '../domain/devices/record-sharing.ts';
 import { Sharing } from '../domain/devices/sharing.ts';
 import { ClientIds } from '../domain/gateways/client-ids.ts';
 import { Gateways } from '../domain/gateways/gateways.ts';
@@ -147,8 +148,10 @@ export async function wireDomain(parts: {
   const devices = new Devices({ ...known, store: stores.devices, users, defaultVisibility });
   const clientIds = new ClientIds({ coordination });
   const refusedCalls = new RefusedCalls({ clock, inRowMax: config.refusedInRowMax });
+  const recordSharing = new RecordSharing({ directory, permissions, users, recordShares: stores.recordShares });
   const gateways = new Gateways({
     ...known,
+    recordSharing,
     refusedCalls,
     gatewayStore,
     presence,
@@ -199,9 +202,9 @@ export async function wireDomain(parts: {
     history,
     future: new FutureDatapoints({ history, clocks }),
     gateways,
-    projects: new Projects({ permissions, shares, ids, projectStore: stores.projects }),
+    projects: new Projects({ permissions, shares, ids, recordSharing, projectStore: stores.projects }),
     quotas,
-    sharing: new Sharing({ ...known, store: stores.devices, users }),
+    sharing: new Sharing({ ...known, store: stores.devices, recordShares: stores.recordShares, users }),
     permissionQueries: new PermissionQueries({
       permissions,
       protectedRecordStore: stores.protectedRecords,

@@ -136,7 +136,7 @@ async function take(registry: Registry, users: SqlUserStore, { kind, which, user
     case 'actuator':
       return device && void (await devices.putActuator(mark, { id: `a${which}`, name: text, valueJson: '1' }, {}));
     case 'meta':
-      return device && devices.update(mark, { meta: which === 0 ? undefined : { text }, name: text });
+      return device && void (await devices.update(mark, { meta: which === 0 ? undefined : { text }, name: text }));
     case 'describe':
       return sensor && devices.updateSensor(mark, sensor.key, { unit: text, meta: null });
     case 'unsensor':
@@ -155,12 +155,12 @@ async function take(registry: Registry, users: SqlUserStore, { kind, which, user
     case 'gatewayName':
       return gateway && gateways.update(gateway.key, { name: text, location: { text } }, 1);
     case 'gatewayOwner':
-      return gateway && gateways.setOwner(gateway.key, owner, 1);
+      return gateway && void (await gateways.setOwner(gateway.key, owner, 1));
     case 'project':
       return projects.create({ id: `p${which}`, name: text, deviceIds: [text], gatewayIds: [] }, owner);
     case 'projectIds': {
       const project = await projects.find(`p${which}`);
-      return project && projects.update(project.key, { deviceIds: [text, text] });
+      return project && void (await projects.update(project.key, { deviceIds: [text, text] }));
     }
     case 'key': {
       const fields = {

@@ -92,7 +92,15 @@ export interface DeviceStore {
   count(query: Pick<DeviceListQuery, 'audience' | 'filter' | 'search'>): Promise<number>;
   /** @throws Refusal `exists` when the id is taken. */
   create(draft: DeviceDraft & { visibility: Visibility }, owner: UserKey, atMs: number): Promise<void>;
-  update(stamp: ModificationStamp, change: DeviceChange): Promise<void>;
+  /**
+   * Changes the device's own fields. With `onlyUnshared`, it comes under another gateway only where no share of that
+   * gateway would give rights on it. Returns false, without a change, where one does.
+   */
+  update(
+    stamp: ModificationStamp,
+    change: DeviceChange,
+    options?: { readonly onlyUnshared?: boolean },
+  ): Promise<boolean>;
   /**
    * Removes the device with its parts and shares. Its datapoints become unreachable at once; they are deleted in the
    * background.
@@ -130,8 +138,6 @@ export interface DeviceStore {
     page: { readonly limit: number; readonly offset: number },
   ): Promise<ShareOfDevice[]>;
   countSharesOf(direction: ShareDirection): Promise<number>;
-  /** Who gave the user the share on the device, where that is known. */
-  findGiver(device: DeviceKey, user: UserKey): Promise<string | undefined>;
   putShare(device: DeviceKey, user: UserKey, share: { scopes: ScopeSet; givenBy: UserKey }): Promise<void>;
   removeShare(device: DeviceKey, user: UserKey): Promise<void>;
 }

@@ -44,7 +44,7 @@ export interface Device extends DeviceFields {
   readonly dateModifiedMs: number;
   readonly sensors: ReadonlyMap<SensorId, Sensor>;
   readonly actuators: ReadonlyMap<ActuatorId, Actuator>;
-  /** Scopes of each user with whom the device is shared. */
+  /** Scopes that users have by shares of the device, of its gateway, and of projects that name it. */
   readonly shares: ReadonlyMap<UserKey, ScopeSet>;
   /**
    * The charge that was used last, cached by quotas/push-charges.ts so that a push needs no look-up; and charges by

@@ -170,8 +170,16 @@ export class Devices {
     const device = await this.#require(actor, id, scope.update);
     assertMayChangeVisibility(change.visibility, { actor, owner: device.owner });
     const growth = growthOf(sizeOfFields(device), sizeOfFields({ ...device, ...change } as Partial<Device>));
+    const onlyUnshared = !this.#permissions.mayShare(actor, device);
+    const write = async (stamp: ModificationStamp) => {
+      if (await this.#store.update(stamp, change, { onlyUnshared })) return;
+      throw new Refusal(
+        'forbidden',
+        `Gateway ${change.gatewayId} is shared with its devices. Only the owner of ${id} and admins, without an API key, bring it under that gateway.`,
+      );
+    };
     await this.#shares.take(actor, { description_bytes: growth.descriptions }, () =>
-      this.#change(device, (stamp) => this.#store.update(stamp, change), growth),
+      this.#change(device, write, growth),
     );
   }
 

@@ -5,12 +5,26 @@ import type { Actor } from '../users/user.ts';
 import type { Users } from '../users/users.ts';
 import type { Device, DeviceId } from './device.ts';
 import type { DeviceDirectory } from './device-directory.ts';
-import type { DeviceStore, ShareOfDevice } from './device-store.ts';
+import type { DeviceStore, ShareDirection, ShareOfDevice } from './device-store.ts';
+import type { RecordShareStore, SharedRecordKind, ShareOfRecord, ShareSource } from './record-share-store.ts';
 
 export interface SharePage {
   readonly shares: readonly ShareOfDevice[];
   /** Shares on all pages. */
   readonly total: number;
+}
+
+export interface RecordSharePage {
+  readonly shares: readonly ShareOfRecord[];
+  /** Shares on all pages. */
+  readonly total: number;
+}
+
+/** Which page of which shares: what others share with the actor, or what the actor shares. */
+export interface ShareQuery {
+  readonly direction: 'with-me' | 'by-me';
+  readonly limit: number;
+  readonly offset: number;
 }
 
 /** A user's rights on a device, and where they come from. */
@@ -21,40 +35,53 @@ export interface Explanation {
   readonly reasons: readonly PermissionReason[];
   /** Setting actuators is a right of its own (contract 4). */
   readonly maySetActuators: boolean;
-  /** Who gave the share; undefined where there is none or it is not known. */
-  readonly sharedBy: string | undefined;
+  /** The shares by which the user has rights on the device; empty for guest. */
+  readonly sources: readonly ShareSource[];
 }
 
 export class Sharing {
   readonly #store: DeviceStore;
+  readonly #recordShares: RecordShareStore;
   readonly #directory: DeviceDirectory;
   readonly #permissions: Permissions;
   readonly #users: Users;
 
   constructor(parts: {
     readonly store: DeviceStore;
+    readonly recordShares: RecordShareStore;
     readonly directory: DeviceDirectory;
     readonly permissions: Permissions;
     readonly users: Users;
   }) {
     this.#store = parts.store;
+    this.#recordShares = parts.recordShares;
     this.#directory = parts.directory;
     this.#permissions = parts.permissions;
     this.#users = parts.users;
   }
 
-  /** A page of the shares that the actor has, or of those on what the actor owns. */
-  async list(
-    actor: Actor,
-    query: { readonly direction: 'with-me' | 'by-me'; readonly limit: number; readonly offset: number },
-  ): Promise<SharePage> {
-    this.#permissions.requireGuestAllowed(actor);
-    this.#permissions.requireNoKey(actor, 'shares');
-    // Guests who may not act as owners see no shares.
-    if (!this.#permissions.mayOwn(actor)) return { shares: [], total: 0 };
-    const direction = query.direction === 'with-me' ? { sharedWith: actor.key } : { ownedBy: actor.key };
+  /** A page of the shares of devices that the actor has, or of those on devices that the actor owns. */
+  async list(actor: Actor, query: ShareQuery): Promise<SharePage> {
+    const direction = this.#directionOf(actor, query);
+    if (direction === undefined) return { shares: [], total: 0 };
     const total = await this.#store.countSharesOf(direction);
     return { shares: total <= query.offset ? [] : await this.#store.listSharesOf(direction, query), total };
+  }
+
+  /** The same for gateways or projects. */
+  async listOfRecords(actor: Actor, kind: SharedRecordKind, query: ShareQuery): Promise<RecordSharePage> {
+    const direction = this.#directionOf(actor, query);
+    if (direction === undefined) return { shares: [], total: 0 };
+    const total = await this.#recordShares.countOf(kind, direction);
+    return { shares: total <= query.offset ? [] : await this.#recordShares.listOf(kind, direction, query), total };
+  }
+
+  /** Undefined for guests who may not act as owners: they see no shares. */
+  #directionOf(actor: Actor, { direction }: ShareQuery): ShareDirection | undefined {
+    this.#permissions.requireGuestAllowed(actor);
+    this.#permissions.requireNoKey(actor, 'shares');
+    if (!this.#permissions.mayOwn(actor)) return undefined;
+    return direction === 'with-me' ? { sharedWith: actor.key } : { ownedBy: actor.key };
   }
 
   /**
@@ -76,7 +103,7 @@ export class Sharing {
       scopes: this.#permissions.scopesOf(asked, device),
       reasons: this.#permissions.reasonsOf(asked, device),
       maySetActuators: this.#permissions.maySetActuators(asked, device),
-      sharedBy: await this.#store.findGiver(device.key, asked.key),
+      sources: asked.guest ? [] : await this.#recordShares.listSources(device.key, asked.key),
     };
   }
 }

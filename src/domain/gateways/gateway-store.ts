@@ -29,8 +29,10 @@ export interface GatewayStore {
   /** @throws Refusal `exists` when the id is taken. */
   create(draft: GatewayDraft & { visibility: Visibility }, owner: UserKey, atMs: number): Promise<void>;
   update(gateway: GatewayKey, change: GatewayChange, atMs: number): Promise<void>;
-  setOwner(gateway: GatewayKey, owner: UserKey, atMs: number, options?: HandoverOptions): Promise<void>;
-  remove(gateway: GatewayKey): Promise<void>;
+  /** Also ends the shares that others than the new owner gave; returns whether one of these gave rights on devices. */
+  setOwner(gateway: GatewayKey, owner: UserKey, atMs: number, options?: HandoverOptions): Promise<boolean>;
+  /** Also ends its shares; returns whether one of them gave rights on devices. */
+  remove(gateway: GatewayKey): Promise<boolean>;
   /** Stores last-seen times. Removed gateways are ignored, and so are times before the stored one. */
   saveLastSeen(updates: readonly LastSeenUpdate[]): Promise<void>;
 }

@@ -1,6 +1,7 @@
 // A gateway (spec 2.4, contract 6), which transports readings of devices to the service.
 import type { Json } from '../../base/text/json.ts';
 import type { Visibility } from '../permissions/visibility.ts';
+import type { ScopeSet } from '../scopes.ts';
 import type { UserKey } from '../users/user.ts';
 
 export type GatewayId = string & { readonly __brand?: 'GatewayId' };
@@ -43,6 +44,8 @@ export interface Gateway extends GatewayFields {
   readonly dateModifiedMs: number;
   /** When it was last active, as stored; presence.ts may know a later time. */
   readonly lastSeenMs?: number;
+  /** Scopes on the gateway that users have by shares; absent without shares. */
+  readonly shares?: ReadonlyMap<UserKey, ScopeSet>;
 }
 
 /** A gateway with what presence.ts knows: whether it is connected, and the later time of activity. */

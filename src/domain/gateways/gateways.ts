@@ -8,7 +8,9 @@ import { Refusal } from '../../base/refusal.ts';
 import type { Clock } from '../../base/time/clock.ts';
 import { limits } from '../../config/limits.ts';
 import { loopTurns } from '../callers/loop-turns.ts';
+import type { Share } from '../devices/device-store.ts';
 import { type Filter, parseFilter } from '../devices/filter.ts';
+import type { RecordSharing } from '../devices/record-sharing.ts';
 import type { Permissions } from '../permissions/permission.ts';
 import {
   assertMayChangeVisibility,
@@ -42,6 +44,7 @@ export class Gateways {
   readonly #refusedCalls: RefusedCalls;
   readonly #clientIds: ClientIds;
   readonly #users: Users;
+  readonly #sharing: RecordSharing;
   readonly #coordination: Announcer;
   readonly #clock: Clock;
   readonly #ages: Clock;
@@ -56,6 +59,7 @@ export class Gateways {
     readonly refusedCalls: RefusedCalls;
     readonly clientIds: ClientIds;
     readonly users: Users;
+    readonly recordSharing: RecordSharing;
     readonly coordination: Announcer;
     readonly clock: Clock;
     /** The clock by which a handover counts no longer. */
@@ -69,6 +73,7 @@ export class Gateways {
     this.#refusedCalls = parts.refusedCalls;
     this.#clientIds = parts.clientIds;
     this.#users = parts.users;
+    this.#sharing = parts.recordSharing;
     this.#coordination = parts.coordination;
     this.#clock = parts.clock;
     this.#ages = parts.ages;
@@ -169,13 +174,34 @@ export class Gateways {
     const nowMs = this.#clock.now();
     const forgetBeforeMs = this.#ages.now() - limits.handoverDays * dayMs;
     const options = { forgetBeforeMs, isCounted: !actor.admin };
-    await this.#change(id, () => this.#store.setOwner(gateway.key, owner.key, nowMs, options));
+    await this.#change(id, async () => {
+      await this.#reloading(actor, gateway, () => this.#store.setOwner(gateway.key, owner.key, nowMs, options));
+      // Shares that the new owner gave stay, and reach the devices of the new owner from now on.
+      if (await this.#sharing.reachesDevices(gateway)) await this.#sharing.reloadDevices(actor, gateway);
+    });
   }
 
   async remove(actor: Actor, id: GatewayId): Promise<void> {
     const gateway = await this.#require(actor, id, scope.gatewayDelete);
-    await this.#change(id, () => this.#store.remove(gateway.key));
+    await this.#change(id, () => this.#reloading(actor, gateway, () => this.#store.remove(gateway.key)));
     this.#presence.forget(gateway.key);
+  }
+
+  /** @throws Refusal `not-found`, `forbidden` */
+  async listShares(actor: Actor, id: GatewayId): Promise<Share[]> {
+    return this.#sharing.list(actor, await this.#get(id));
+  }
+
+  /**
+   * Gives the user exactly these scopes on the gateway, and those on devices on its devices. No scopes: removes the
+   * share. @throws Refusal `not-found`, `forbidden`, `quota`
+   */
+  async share(
+    actor: Actor,
+    id: GatewayId,
+    share: { readonly username: string; readonly scopes: ScopeSet },
+  ): Promise<void> {
+    await this.#change(id, () => this.#sharing.share(actor, () => this.#get(id), share));
   }
 
   /** Notes a heartbeat of the gateway. @throws Refusal `not-found`, `forbidden` */
@@ -236,6 +262,16 @@ export class Gateways {
     const gateway = await this.#get(id);
     this.#permissions.require(actor, gateway, needed);
     return gateway;
+  }
+
+  /** Makes a change that may end shares, and reloads the devices on which these gave rights. */
+  async #reloading(actor: Actor, gateway: Gateway, write: () => Promise<boolean>): Promise<void> {
+    let hasReached = true;
+    try {
+      hasReached = await write();
+    } finally {
+      if (hasReached) await this.#sharing.reloadDevices(actor, gateway);
+    }
   }
 
   async #change(id: GatewayId, write: () => Promise<void>): Promise<void> {

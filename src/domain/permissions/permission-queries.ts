@@ -12,7 +12,7 @@ export type OrderedRecord = ProtectedRecord & { readonly key: number };
 
 export interface ProtectedRecordStore {
   count(kind: RecordKind, audience: Audience): Promise<number>;
-  /** Records after `after` in order of creation. Of their shares, each has only the one with the audience's user. */
+  /** Records after `after` in order of creation. Their shares have only the scopes of the audience's user. */
   list(kind: RecordKind, query: BatchRange & { readonly audience: Audience }): Promise<OrderedRecord[]>;
 }
 

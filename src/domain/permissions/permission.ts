@@ -19,12 +19,16 @@ import type { Visibility } from './visibility.ts';
 /** What callers without a token may do: `full` (act as owner of what guest owns), `push` (create and push), `none`. */
 export type GuestAccess = 'full' | 'push' | 'none';
 
-/** The fields of a record that decide permission. A project is always private; gateways and projects have no shares. */
+/** The fields of a record that decide permission. A project is always private. */
 export interface ProtectedRecord {
   readonly kind: RecordKind;
   readonly id: string;
   readonly ownerKey: UserKey;
   readonly visibility: Visibility;
+  /**
+   * The scopes on this record that users have by shares. Those of a device include what shares of its gateway and of
+   * projects give on it (contract 3).
+   */
   readonly shares?: ReadonlyMap<UserKey, ScopeSet>;
 }
 
@@ -130,6 +134,11 @@ export class Permissions {
     if (this.#ownsOrAdministers(actor, record) && this.scopesOf(actor, record) !== noScopes) return;
     this.requireGuestAllowed(actor);
     throw new Refusal('forbidden', `Only the owner of ${record.kind} ${record.id} or an admin may do this.`);
+  }
+
+  /** Whether the actor may give rights on the record: its owner and admins may, and never by an API key. */
+  mayShare(actor: Actor, record: ProtectedRecord): boolean {
+    return actor.keyScopes === undefined && this.#ownsOrAdministers(actor, record);
   }
 
   /**

@@ -5,6 +5,7 @@ import type { RetentionStore } from '../datapoints/retention-job.ts';
 import type { DeviceStore } from '../devices/device-store.ts';
 import type { DropStore } from '../devices/drop-log.ts';
 import type { HandoverStore } from '../devices/handover-store.ts';
+import type { RecordShareStore } from '../devices/record-share-store.ts';
 import type { GatewayStore } from '../gateways/gateway-store.ts';
 import type { KeyStore } from '../keys/key-store.ts';
 import type { MessageStore } from '../notifications/outbox/message-store.ts';
@@ -28,6 +29,7 @@ export interface RegistryStores {
   readonly projects: ProjectStore;
   readonly protectedRecords: ProtectedRecordStore;
   readonly quotas: QuotaStore;
+  readonly recordShares: RecordShareStore;
   readonly refreshSessions: RefreshSessionStore;
   readonly retention: RetentionStore;
   readonly secrets: SecretStore;

@@ -5,7 +5,7 @@ import { DeviceSchema } from './device-schemas.ts';
 import { id, LocationSchema, timestamp, visibilityOf } from './field-schemas.ts';
 import { asStored, nameText } from './text-bounds.ts';
 
-const GatewayIdSchema = id(
+export const GatewayIdSchema = id(
   'Id of the gateway, unique among all gateways. Whoever declares the gateway chooses it.',
   'gateway-1',
 );
@@ -81,7 +81,7 @@ export const GatewaySchema = Type.Object(
   { title: 'Gateway', description: 'A gateway: it transmits the readings of devices to the service.' },
 );
 
-const ProjectIdSchema = id('Id of the project, unique among all projects.', 'project-1');
+export const ProjectIdSchema = id('Id of the project, unique among all projects.', 'project-1');
 export const ProjectParams = Type.Object({ project: ProjectIdSchema });
 
 const idList = (of: string, example: string) =>

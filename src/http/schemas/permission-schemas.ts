@@ -1,8 +1,10 @@
 // Shares of devices, devices handed over, and rights on records (spec 2.7, contract 3). How schemas are used: field-schemas.ts.
 import { Type } from 'typebox';
 import { limits } from '../../config/limits.ts';
+import type { SharedRecordKind } from '../../domain/devices/record-share-store.ts';
 import { DeviceIdSchema } from './device-schemas.ts';
 import { UsernameSchema } from './field-schemas.ts';
+import { GatewayIdSchema, ProjectIdSchema } from './gateway-schemas.ts';
 import { boundedText } from './text-bounds.ts';
 
 const grantable = '`device:view`, `device:update`, `device:delete`, `device-data:view`, `device-data:create`';
@@ -30,6 +32,59 @@ export const ShareBody = Type.Object(
     examples: [{ scopes: ['device:view', 'device-data:view'] }],
   },
 );
+
+const recordGrantable = (kind: SharedRecordKind) =>
+  [`${kind}:view`, `${kind}:update`, `${kind}:delete`].map((name) => `\`${name}\``).join(', ');
+
+const devicesOf: Readonly<Record<SharedRecordKind, string>> = {
+  gateway:
+    'the devices whose `gateway_id` is the gateway, later ones included, where they belong to the owner of the gateway',
+  project:
+    'the devices that `device_ids` names, later ones included, where they belong to the owner of the project; not those of its gateways',
+};
+
+/** The body of `PUT …/shares/{username}` of a gateway or a project. */
+export const recordShareBody = (kind: SharedRecordKind) =>
+  Type.Object(
+    {
+      scopes: Type.Array(boundedText(limits.wordCharsMax, { examples: [`${kind}:view`] }), {
+        maxItems: 10,
+        description: `The rights that the user gets, of ${recordGrantable(kind)}; \`with_devices\` also ${grantable}. The plural names mean the same.`,
+      }),
+      with_devices: Type.Optional(
+        Type.Boolean({
+          default: false,
+          description: `\`true\`: the scopes on devices hold on ${devicesOf[kind]}.`,
+        }),
+      ),
+    },
+    {
+      title: kind === 'gateway' ? 'NewGatewayShare' : 'NewProjectShare',
+      description: 'What the user may do from now on.',
+      examples: [{ scopes: [`${kind}:view`, 'device:view', 'device-data:view'], with_devices: true }],
+    },
+  );
+
+const withDevices = Type.Boolean({
+  description: 'Whether scopes on devices are among them.',
+  examples: [true],
+});
+
+/** A share in the list of a gateway or a project. */
+export const recordShareSchema = (kind: SharedRecordKind) =>
+  Type.Object(
+    {
+      username: Type.String({ description: `The user whom the ${kind} is shared with.`, examples: ['awa'] }),
+      scopes: Type.Array(Type.String({ examples: [`${kind}:view`] }), {
+        description: `The rights that the user has, of ${recordGrantable(kind)} and, on its devices, ${grantable}.`,
+      }),
+      with_devices: withDevices,
+    },
+    {
+      title: kind === 'gateway' ? 'GatewayShare' : 'ProjectShare',
+      description: `The rights of a user on a ${kind} of somebody else, and on devices of it.`,
+    },
+  );
 
 const time = (description: string) =>
   Type.String({ format: 'date-time', description, examples: ['2016-06-08T18:20:27Z'] });
@@ -76,20 +131,27 @@ export const PermissionSchema = Type.Object(
   { title: 'Permission', description: 'The rights of the caller on a record.' },
 );
 
-export const SharedDevice = Type.Object(
+export const SharedThing = Type.Object(
   {
-    device: DeviceIdSchema,
-    name: Type.Optional(Type.String({ description: 'Name of the device.', examples: ['Field 3'] })),
+    device: Type.Optional(DeviceIdSchema),
+    gateway: Type.Optional(GatewayIdSchema),
+    project: Type.Optional(ProjectIdSchema),
+    name: Type.Optional(Type.String({ description: 'Its name.', examples: ['Field 3'] })),
     owner: Type.String({ description: 'Username of its owner.', examples: ['admin'] }),
     username: Type.String({ description: 'Who it is shared with.', examples: ['awa'] }),
     scopes: Type.Array(Type.String({ examples: ['device:view'] }), {
-      description: 'What they may do, by the names of `PUT /devices/{device}/shares/{username}`.',
+      description: 'What they may do, by the names of `PUT …/shares/{username}`.',
     }),
+    with_devices: Type.Optional(withDevices),
     given_by: Type.Optional(
       Type.String({ description: 'Who shared it; absent when that is not known.', examples: ['admin'] }),
     ),
   },
-  { title: 'SharedDevice', description: 'A device, who it is shared with, and what they may do.' },
+  {
+    title: 'SharedDevice',
+    description:
+      'A device (or a gateway, or a project, by `kind`), who it is shared with, and what they may do. `with_devices` stands with gateways and projects.',
+  },
 );
 
 const ReasonSchema = Type.Object(
@@ -99,6 +161,12 @@ const ReasonSchema = Type.Object(
       examples: ['share'],
     }),
     by: Type.Optional(Type.String({ description: 'Of a share: who gave it.', examples: ['admin'] })),
+    gateway: Type.Optional(
+      Type.String({ description: 'Of a share of its gateway: the id of that.', examples: ['gateway-1'] }),
+    ),
+    project: Type.Optional(
+      Type.String({ description: 'Of a share of a project: the id of that.', examples: ['project-1'] }),
+    ),
   },
   { title: 'Reason', description: 'What a right comes from.' },
 );

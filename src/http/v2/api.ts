@@ -26,7 +26,7 @@ import { registerPermissions } from './permissions.ts';
 import { registerProjects } from './projects.ts';
 import { registerSensors } from './sensors.ts';
 import { registerSettings } from './settings.ts';
-import { registerShares } from './shares.ts';
+import { registerRecordShares, registerShares } from './shares.ts';
 
 export function registerV2(app: TypedApp, services: Services): void {
   registerAuth(app, services);
@@ -53,5 +53,6 @@ export function registerV2(app: TypedApp, services: Services): void {
   registerSocials(app, services);
   registerGateways(app, services);
   registerProjects(app, services);
+  registerRecordShares(app, services);
   registerSettings(app, services);
 }

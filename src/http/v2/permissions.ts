@@ -1,12 +1,20 @@
 // Permissions of a caller, their reasons, and shares (spec 4.1, contract 3 and 10).
 import { Type } from 'typebox';
 import { limits } from '../../config/limits.ts';
+import type { SharedRecordKind, ShareOfRecord, ShareSource } from '../../domain/devices/record-share-store.ts';
 import type { Explanation } from '../../domain/devices/sharing.ts';
-import { grantNamesOfScopes, namesOfScopes, type RecordKind, scopesOn } from '../../domain/scopes.ts';
+import {
+  grantNamesOfScopes,
+  namesOfScopes,
+  noScopes,
+  type RecordKind,
+  type ScopeName,
+  scopesOn,
+} from '../../domain/scopes.ts';
 import { arrayText, sendJsonText } from '../lists/json-array.ts';
 import { setPage } from '../lists/paging.ts';
 import { DeviceParams } from '../schemas/device-schemas.ts';
-import { ExplanationSchema, PermissionSchema, SharedDevice } from '../schemas/permission-schemas.ts';
+import { ExplanationSchema, PermissionSchema, SharedThing } from '../schemas/permission-schemas.ts';
 import { boundedText } from '../schemas/text-bounds.ts';
 import { AllOrPage, pageOf, recordPage, refusals, type TypedApp } from '../server/routes.ts';
 import type { Services } from '../services.ts';
@@ -60,21 +68,33 @@ export function registerPermissions(app: TypedApp, services: Services): void {
         operationId: 'listShares',
         summary: 'List what is shared with you, or by you',
         description:
-          'Shares by device, in order of creation. Of what you own you change them at `/devices/{device}/shares/{username}`.',
+          'Shares by device, or by gateway or project, in order of creation. Of what you own you change them at `/devices/{device}/shares/{username}`, and for gateways and projects alike.',
         querystring: Type.Object({
+          kind: Type.Unsafe<RecordKind>({
+            type: 'string',
+            enum: ['device', 'gateway', 'project'],
+            default: 'device',
+            description: 'Shares of devices, of gateways, or of projects.',
+          }),
           direction: Type.Unsafe<'with-me' | 'by-me'>({
             type: 'string',
             enum: ['with-me', 'by-me'],
             default: 'with-me',
-            description: '`with-me`: devices of others that you may use; `by-me`: your devices that others may use.',
+            description: '`with-me`: what others own and you may use; `by-me`: what you own and others may use.',
           }),
           ...recordPage('Shares'),
         }),
-        response: { 200: pageOf(SharedDevice, { description: 'A page of shares.', counted: true }), ...refusals },
+        response: { 200: pageOf(SharedThing, { description: 'A page of shares.', counted: true }), ...refusals },
       },
     },
     async (request, reply) => {
-      const { shares, total } = await sharing.list(request.actor, request.query);
+      const { kind, ...query } = request.query;
+      if (kind !== 'device') {
+        const { shares, total } = await sharing.listOfRecords(request.actor, kind, query);
+        setPage(request, reply, { ...request.query, total });
+        return shares.map((share) => toRecordShare(kind, share)) as never;
+      }
+      const { shares, total } = await sharing.list(request.actor, query);
       setPage(request, reply, { ...request.query, total });
       return shares.map(({ device, deviceName, owner, username, scopes, givenBy }) => ({
         device,
@@ -109,13 +129,13 @@ export function registerPermissions(app: TypedApp, services: Services): void {
     },
     async (request) => {
       const { device } = request.params;
-      return toExplanationRecord(await sharing.explain(request.actor, device, request.query.username));
+      return toExplanationRecord(await sharing.explain(request.actor, device, request.query.username)) as never;
     },
   );
 }
 
 function toExplanationRecord(explanation: Explanation) {
-  const { device, username, scopes, reasons, maySetActuators, sharedBy } = explanation;
+  const { device, username, scopes, reasons, maySetActuators } = explanation;
   return {
     device: device.id,
     username,
@@ -124,22 +144,49 @@ function toExplanationRecord(explanation: Explanation) {
       held: namesOfScopes(scopes).includes(name),
       from: reasons
         .filter((reason) => namesOfScopes(reason.scopes).includes(name))
-        .map(({ reason }) => (reason === 'share' && sharedBy !== undefined ? { reason, by: sharedBy } : { reason })),
+        .flatMap((reason) => (reason.reason === 'share' ? sharesOf(explanation, name) : [{ reason: reason.reason }])),
     })),
     may_set_actuators: maySetActuators,
     detail: sentenceOf(explanation),
   };
 }
 
-function sentenceOf({ device, username, reasons, sharedBy }: Explanation): string {
+/** The shares that give the right. */
+function sharesOf({ sources }: Explanation, name: ScopeName): readonly object[] {
+  return sources
+    .filter(({ scopes }) => namesOfScopes(scopes).includes(name))
+    .map(({ kind, record, givenBy }) => ({
+      reason: 'share',
+      ...(givenBy === undefined ? {} : { by: givenBy }),
+      ...(kind === 'device' ? {} : { [kind]: record }),
+    }));
+}
+
+function toRecordShare(kind: SharedRecordKind, share: ShareOfRecord) {
+  const { id, name, owner, username, scopes, givenBy } = share;
+  return {
+    [kind]: id,
+    name,
+    ...{ owner, username },
+    scopes: grantNamesOfScopes(scopes),
+    with_devices: (scopes & scopesOn.device) !== noScopes,
+    given_by: givenBy,
+  };
+}
+
+function sentenceOf({ device, username, reasons, sources }: Explanation): string {
   const { visibility } = device;
   const all = reasons.map(({ reason }) => reason);
   if (all.includes('owner')) return `${username} owns the device and may do everything.`;
   if (all.includes('admin')) return `${username} is an admin and may do everything.`;
   const from = [
     ...(all.includes('public') ? ['what that gives everyone'] : []),
-    ...(all.includes('share') ? [`what ${sharedBy ?? 'the owner'} gave by a share`] : []),
+    ...(all.includes('share') ? sources.map(wordsOfShare) : []),
   ];
   if (from.length > 0) return `The device is ${visibility}; ${username} holds ${from.join(', and ')}.`;
   return `The device is ${visibility}; ${username} neither owns it nor is an admin, and nothing is shared with ${username}.`;
+}
+
+function wordsOfShare({ kind, record, givenBy = 'the owner' }: ShareSource): string {
+  return `what ${givenBy} gave by a share${kind === 'device' ? '' : ` of ${kind} ${record}`}`;
 }

@@ -1,4 +1,4 @@
-// Projects (contract 6); for their owner and admins.
+// Projects (contract 6).
 import { type Static, Type } from 'typebox';
 import { Refusal } from '../../base/refusal.ts';
 import type { Json } from '../../base/text/json.ts';
@@ -70,7 +70,8 @@ export function registerProjects(app: TypedApp, services: Services): void {
         tags,
         operationId: 'listProjects',
         summary: 'List projects',
-        description: 'Your projects (an admin: all), in order of creation.',
+        description:
+          'The projects you may view: your own and those shared with you (an admin: all), in order of creation.',
         querystring: Type.Object({ full: Full, ...recordPage('Projects') }),
         response: { 200: pageOf(ProjectSchema, { description: 'A page of projects.', counted: true }), ...refusals },
       },

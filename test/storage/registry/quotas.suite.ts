@@ -245,9 +245,9 @@ interface Owned {
   readonly what: string;
   readonly counts: Partial<Record<Counted, number>>;
   owner: User;
-  remove(): Promise<void>;
-  change?(): Promise<void>;
-  move?(to: User): Promise<void>;
+  remove(): Promise<unknown>;
+  change?(): Promise<unknown>;
+  move?(to: User): Promise<unknown>;
 }
 
 /** What two users have, told by what was done. */

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { isDeepStrictEqual } from 'node:util';
 import { Refusal, type RefusalCode } from '../../../src/base/refusal.ts';
+import type { DeviceKey } from '../../../src/domain/device-key.ts';
 import type { Device, DeviceDraft } from '../../../src/domain/devices/device.ts';
 import type { ModificationStamp } from '../../../src/domain/devices/device-store.ts';
 import type { Gateway, GatewayDraft } from '../../../src/domain/gateways/gateway.ts';
@@ -12,7 +13,7 @@ import type { Notification, NotificationFields } from '../../../src/domain/notif
 import type { Fence } from '../../../src/domain/ports/coordination.ts';
 import type { RegistryStores } from '../../../src/domain/ports/registry-stores.ts';
 import type { Project, ProjectFields } from '../../../src/domain/projects/project.ts';
-import type { User } from '../../../src/domain/users/user.ts';
+import type { User, UserKey } from '../../../src/domain/users/user.ts';
 import type { NewUser } from '../../../src/domain/users/user-store.ts';
 import { nowMs } from '../../support/points.ts';
 import type { OpenedEngine } from '../engines.ts';
@@ -113,6 +114,12 @@ export class Records {
     return family;
   }
 
+  /** Who gave the user the share of the device itself. */
+  async giverOf(device: DeviceKey, user: UserKey): Promise<string | undefined> {
+    const sources = await this.stores.recordShares.listSources(device, user);
+    return sources.find(({ kind }) => kind === 'device')?.givenBy;
+  }
+
   message(fields: Partial<NewMessage> = {}): NewMessage {
     const id = this.hexId();
     return { id, username: 'awa', channel: 'sms', text: 'nii', state: 'queued', createdMs: nowMs, ...fields };
@@ -143,6 +150,10 @@ export class Records {
       for (const one of await stores.handovers.listReceived(key, 0)) records.set(`handover ${one.device}`, one);
       for (const one of await stores.devices.listSharesOf({ ownedBy: key }, page))
         records.set(`share ${one.device} ${one.username}`, one);
+      for (const kind of ['gateway', 'project'] as const) {
+        for (const one of await stores.recordShares.listOf(kind, { ownedBy: key }, page))
+          records.set(`share of ${kind} ${one.id} ${one.username}`, one);
+      }
     }
     const keys = await stores.devices.listKeys({ audience: everybody, filter: [], offset: 0 });
     for (const device of await stores.devices.listByKeys(keys)) {
@@ -152,7 +163,8 @@ export class Records {
       records.set(`drops of ${device.id}`, await stores.drops.list(device.key));
     }
     const lists = { audience: everybody, filter: [], after: 0, ...page };
-    for (const gateway of await stores.gateways.list(lists)) records.set(`gateway ${gateway.id}`, gateway);
+    for (const { shares: _, ...gateway } of await stores.gateways.list(lists))
+      records.set(`gateway ${gateway.id}`, gateway);
     for (const project of await stores.projects.list(lists)) records.set(`project ${project.id}`, project);
     const ofAll = { author: undefined, filter: [], ...page };
     for (const rule of await stores.notifications.list(ofAll)) records.set(`rule ${rule.id}`, rule);

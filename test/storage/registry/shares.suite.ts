@@ -37,11 +37,11 @@ export function sharesSuite({ name, open }: EngineKind): void {
         const give = () => devices.putShare(device.key, friend.key, { scopes, givenBy: givenBy.key });
         assert.deepEqual(await records.changedBy(give), [label]);
         assert.deepEqual((await records.deviceOf(device.id)).shares, new Map([[friend.key, scopes]]));
-        assert.equal(await devices.findGiver(device.key, friend.key), givenBy.username);
+        assert.equal(await records.giverOf(device.key, friend.key), givenBy.username);
         const [share] = await devices.listShares(device.key);
         assert.deepEqual({ ...share }, { username: friend.username, scopes });
       }
-      assert.equal(await devices.findGiver(device.key, admin.key), undefined);
+      assert.equal(await records.giverOf(device.key, admin.key), undefined);
       assert.deepEqual(await records.changedBy(() => devices.removeShare(device.key, friend.key)), [label]);
       assert.deepEqual(await records.changedBy(() => devices.removeShare(device.key, friend.key)), []);
       assert.deepEqual(await devices.listShares(device.key), []);
@@ -197,7 +197,7 @@ export function handoversSuite({ name, open }: EngineKind): void {
       const changed = await records.changedBy(() => handovers.keepShares(handover));
       assert.deepEqual(changed, [`handover ${device.id}`, `share ${device.id} ${friend.username}`]);
       assert.deepEqual(await sharesOf(device.id), new Map([[friend.key, 3]]));
-      assert.equal(await devices.findGiver(device.key, friend.key), receiver.username);
+      assert.equal(await records.giverOf(device.key, friend.key), receiver.username);
       assert.equal(await handovers.find(device.key), undefined);
     });
 

@@ -13,6 +13,7 @@ import { SqlGatewayStore } from './devices/gateway-store.ts';
 import { SqlHandoverStore } from './devices/handover-store.ts';
 import { SqlProjectStore } from './devices/project-store.ts';
 import { SqlProtectedRecordStore } from './devices/protected-record-store.ts';
+import { SqlRecordShareStore } from './devices/record-share-store.ts';
 import { SqlRetentionStore } from './devices/retention-store.ts';
 import { SqlMessageStore } from './notifications/message-store.ts';
 import { SqlNotificationStore } from './notifications/notification-store.ts';
@@ -31,6 +32,7 @@ export function sqlStores(registry: Registry, clock: Clock): RegistryStores {
     projects: new SqlProjectStore(registry),
     protectedRecords: new SqlProtectedRecordStore(registry),
     quotas: new SqlQuotaStore(registry, clock),
+    recordShares: new SqlRecordShareStore(registry),
     refreshSessions: new SqlRefreshSessionStore(registry),
     retention: new SqlRetentionStore(registry),
     secrets: new SqlSecretStore(registry),

@@ -74,6 +74,23 @@ export interface ShareTable {
   given_by: number | null;
 }
 
+/** A share of a gateway or a project: a table for each. */
+export interface RecordShareTable {
+  /** The key of the gateway or project. */
+  record: number;
+  user: number;
+  /** Bits of domain/scopes.ts. Those of devices count on devices of the record that have the same owner. */
+  scopes: number;
+  given_by: number | null;
+}
+
+/** A device that a project names, with the project's owner. Triggers derive it from `project.device_ids`. */
+export interface ProjectDeviceTable {
+  device_id: string;
+  owner: number;
+  project: number;
+}
+
 export interface GatewayTable {
   key: Generated<number>;
   id: string;
@@ -303,6 +320,9 @@ export interface Tables {
   sensor: SensorTable;
   actuator: ActuatorTable;
   share: ShareTable;
+  gateway_share: RecordShareTable;
+  project_share: RecordShareTable;
+  project_device: ProjectDeviceTable;
   gateway: GatewayTable;
   project: ProjectTable;
   drop_log: DropTable;

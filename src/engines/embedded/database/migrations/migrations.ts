@@ -14,6 +14,7 @@ import * as formerRecipients from './0026-former-recipients.ts';
 import * as fingerprintsOfSessions from './0027-fingerprints-of-sessions.ts';
 import * as deletions from './0028-deletions.ts';
 import * as movedSensors from './0029-moved-sensors.ts';
+import * as sharesOfRecords from './0032-shares-of-records.ts';
 import * as ground from './earlier/0001-ground.ts';
 import * as mqttSessions from './earlier/0002-mqtt-sessions.ts';
 import * as usersAndKeys from './earlier/0003-users-and-keys.ts';
@@ -59,4 +60,5 @@ export const migrations: Record<string, Migration> = {
   '0027-fingerprints-of-sessions': fingerprintsOfSessions,
   '0028-deletions': deletions,
   '0029-moved-sensors': movedSensors,
+  '0032-shares-of-records': sharesOfRecords,
 };

@@ -124,6 +124,13 @@ export class SqlUserStore implements UserStore {
             this.#db.deleteFrom(table).where('owner', '=', key).where(isRemovable),
           )
         : [
+            // Handing over ends the shares. Of what is removed they go with it.
+            ...(['gateway', 'project'] as const).map((table) =>
+              this.#db
+                .deleteFrom(`${table}_share`)
+                .where('record', 'in', this.#db.selectFrom(table).select(`${table}.key`).where('owner', '=', key))
+                .where(isRemovable),
+            ),
             this.#db
               .updateTable('gateway')
               .set({ owner: newOwner, date_modified: atMs })
@@ -133,7 +140,9 @@ export class SqlUserStore implements UserStore {
           ];
     const removed = await this.#registry.write([
       ...inherited,
-      this.#db.deleteFrom('share').where('user', '=', key).where(isRemovable),
+      ...(['share', 'gateway_share', 'project_share'] as const).map((table) =>
+        this.#db.deleteFrom(table).where('user', '=', key).where(isRemovable),
+      ),
       this.#db.deleteFrom('handover').where('receiver', '=', key).where(isRemovable),
       this.#db.updateTable('handover').set({ former: null }).where('former', '=', key).where(isRemovable),
       ...this.#removeKeys(key).map((statement) => statement.where(isRemovable)),

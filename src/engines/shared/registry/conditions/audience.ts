@@ -3,6 +3,7 @@ import { type RawBuilder, type SqlBool, sql } from 'kysely';
 import type { Audience } from '../../../../domain/permissions/permission.ts';
 import type { RecordKind } from '../../../../domain/scopes.ts';
 import type { UserKey } from '../../../../domain/users/user.ts';
+import { isDeviceSharedWith } from './inherited-shares.ts';
 
 /** The caller of a search: callers take turns, and no search runs for a caller who has gone. */
 export function callerOf({ caller = '', isGone }: Audience): {
@@ -31,12 +32,12 @@ function whoseCondition(kind: RecordKind, audience: Audience): RawBuilder<SqlBoo
   if (audience.public && kind !== 'project') conditions.push(sql`${sql.ref(`${kind}.visibility`)} = 'public'`);
   if (audience.user !== undefined) {
     conditions.push(sql`${sql.ref(`${kind}.owner`)} = ${audience.user}`);
-    // Only devices have shares.
-    if (kind === 'device') {
-      conditions.push(
-        sql`device.key IN (SELECT share.device FROM share WHERE share.user = ${audience.user} AND (share.scopes & ${audience.shared}) <> 0)`,
-      );
-    }
+    conditions.push(
+      kind === 'device'
+        ? isDeviceSharedWith(audience.user, audience.shared)
+        : sql`${sql.ref(`${kind}.key`)} IN (SELECT given.record FROM ${sql.table(`${kind}_share`)} AS given
+            WHERE given."user" = ${audience.user} AND (given.scopes & ${audience.shared}) <> 0)`,
+    );
   }
   return conditions.length === 0 ? sql`1 = 0` : sql`(${sql.join(conditions, sql` OR `)})`;
 }

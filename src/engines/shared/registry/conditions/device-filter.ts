@@ -5,6 +5,7 @@ import type { DeviceOrder, DeviceSearch } from '../../../../domain/devices/devic
 import type { Condition, Filter } from '../../../../domain/devices/filter.ts';
 import type { SqlDialect } from '../sql-dialect.ts';
 import { compareJson, compareNumber, compareText, compareTime, refuseField } from './comparison.ts';
+import { deviceScopes, isDeviceSharedWith } from './inherited-shares.ts';
 import { withinTime } from './time-guard.ts';
 
 type Sql = RawBuilder<SqlBool>;
@@ -46,7 +47,7 @@ export function searchConditions(
     conditions.push(sql`device.key IN (SELECT sensor.device FROM sensor WHERE ${withinTime('sensor')} AND (${found}))`);
   }
   if (sharedWith !== undefined) {
-    conditions.push(sql`device.key IN (SELECT share.device FROM share WHERE share.user = ${sharedWith})`);
+    conditions.push(isDeviceSharedWith(sharedWith, deviceScopes));
   }
   return conditions;
 }

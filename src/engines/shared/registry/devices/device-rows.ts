@@ -6,13 +6,14 @@ import { parseCalibration } from '../../../../domain/devices/calibration.ts';
 import type { Device } from '../../../../domain/devices/device.ts';
 import type { KindName, Sensor, SensorChange, SensorDraft } from '../../../../domain/devices/sensor.ts';
 import type { Visibility } from '../../../../domain/permissions/visibility.ts';
+import { noScopes, type ScopeSet, scopesOn } from '../../../../domain/scopes.ts';
 import type { ActuatorTable, DeviceTable, SensorTable, ShareTable } from '../tables.ts';
 
 export function toDevice(
   row: Selectable<DeviceTable> & { readonly owner_name: string },
   sensors: readonly Selectable<SensorTable>[],
   actuators: readonly Selectable<ActuatorTable>[],
-  shares: readonly Selectable<ShareTable>[],
+  shares: readonly GivenScopes[],
 ): Device {
   return {
     kind: 'device',
@@ -34,10 +35,20 @@ export function toDevice(
     dateModifiedMs: row.date_modified,
     sensors: new Map(sensors.map((sensor) => [sensor.id, toSensor(sensor)])),
     actuators: new Map(actuators.map((actuator) => [actuator.id, toActuator(actuator)])),
-    shares: new Map(shares.map((share) => [share.user, share.scopes])),
+    shares: scopesByUser(shares, scopesOn.device),
     lastCharge: undefined,
     charges: undefined,
   };
+}
+
+/** Scopes that a user has by one share. */
+export type GivenScopes = Pick<ShareTable, 'user' | 'scopes'>;
+
+/** What each user has by all shares together, of the scopes that count. */
+export function scopesByUser(shares: readonly GivenScopes[], counted: ScopeSet): Map<number, ScopeSet> {
+  const byUser = new Map<number, ScopeSet>();
+  for (const { user, scopes } of shares) byUser.set(user, (byUser.get(user) ?? noScopes) | (scopes & counted));
+  return byUser;
 }
 
 function toSensor(row: Selectable<SensorTable>): Sensor {

@@ -21,6 +21,7 @@ import type { ScopeSet } from '../../../../domain/scopes.ts';
 import type { UserKey } from '../../../../domain/users/user.ts';
 import { audienceCondition, callerOf } from '../conditions/audience.ts';
 import { deviceConditions, orderOf, searchConditions } from '../conditions/device-filter.ts';
+import { inheritedShares, isSharedGateway } from '../conditions/inherited-shares.ts';
 import { withinTime } from '../conditions/time-guard.ts';
 import type { Registry } from '../registry.ts';
 import type { EntryType } from '../sql-dialect.ts';
@@ -115,8 +116,16 @@ export class SqlDeviceStore implements DeviceStore {
     ]);
   }
 
-  async update(stamp: ModificationStamp, change: DeviceChange): Promise<void> {
-    await this.#registry.write([this.#mark(stamp, toColumns(change))]);
+  async update(
+    stamp: ModificationStamp,
+    change: DeviceChange,
+    { onlyUnshared = false }: { readonly onlyUnshared?: boolean } = {},
+  ): Promise<boolean> {
+    const mark = this.#mark(stamp, toColumns(change));
+    const isConditional = onlyUnshared && change.gatewayId !== undefined;
+    const condition = isSharedGateway(change.gatewayId ?? '');
+    const [changed] = await this.#registry.write([isConditional ? mark.where(sql<SqlBool>`NOT ${condition}`) : mark]);
+    return changed === 1 || !isConditional;
   }
 
   async remove(device: DeviceKey): Promise<void> {
@@ -227,12 +236,6 @@ export class SqlDeviceStore implements DeviceStore {
     return (await counted.executeTakeFirstOrThrow()).count;
   }
 
-  async findGiver(device: DeviceKey, user: UserKey): Promise<string | undefined> {
-    const share = this.#db.selectFrom('share').innerJoin('user', 'user.key', 'share.given_by').select('user.username');
-    const row = await share.where('share.device', '=', device).where('share.user', '=', user).executeTakeFirst();
-    return row?.username;
-  }
-
   async putShare(device: DeviceKey, user: UserKey, share: { scopes: ScopeSet; givenBy: UserKey }): Promise<void> {
     const columns = { scopes: share.scopes, given_by: share.givenBy };
     const insert = this.#db.insertInto('share').values({ device, user, ...columns });
@@ -289,7 +292,11 @@ export class SqlDeviceStore implements DeviceStore {
     const actuators = of(
       await this.#db.selectFrom('actuator').selectAll().where('device', 'in', keys).orderBy('key').execute(),
     );
-    const shares = of(await this.#db.selectFrom('share').selectAll().where('device', 'in', keys).execute());
+    const given = this.#db.selectFrom('share').select(['device', 'user', 'scopes']).where('device', 'in', keys);
+    const isOfThese = sql<SqlBool>`reached.key IN (${sql.join(keys)})`;
+    const inherited = sql<{ device: number; user: number; scopes: number }>`SELECT device, "user", scopes
+      FROM ${inheritedShares(isOfThese)} AS inherited`;
+    const shares = of([...(await given.execute()), ...(await inherited.execute(this.#db)).rows]);
     return rows.map((row) =>
       toDevice(row, sensors.get(row.key) ?? [], actuators.get(row.key) ?? [], shares.get(row.key) ?? []),
     );

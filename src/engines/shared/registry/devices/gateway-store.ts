@@ -13,13 +13,16 @@ import type {
 } from '../../../../domain/gateways/gateway.ts';
 import type { GatewayListQuery, GatewayStore, LastSeenUpdate } from '../../../../domain/gateways/gateway-store.ts';
 import type { Visibility } from '../../../../domain/permissions/visibility.ts';
+import { scopesOn } from '../../../../domain/scopes.ts';
 import type { UserKey } from '../../../../domain/users/user.ts';
 import { audienceCondition, callerOf } from '../conditions/audience.ts';
 import { compareJson, compareText, compareTime, refuseField } from '../conditions/comparison.ts';
+import { deviceScopes } from '../conditions/inherited-shares.ts';
 import { withinTime } from '../conditions/time-guard.ts';
 import type { Registry } from '../registry.ts';
 import type { SqlDialect } from '../sql-dialect.ts';
 import type { GatewayTable } from '../tables.ts';
+import { type GivenScopes, scopesByUser } from './device-rows.ts';
 import { chargeStatements } from './handover-charges.ts';
 
 export class SqlGatewayStore implements GatewayStore {
@@ -30,14 +33,13 @@ export class SqlGatewayStore implements GatewayStore {
   }
 
   async find(id: GatewayId): Promise<Gateway | undefined> {
-    const row = await this.#gateways().where('gateway.id', '=', id).executeTakeFirst();
-    return row && toGateway(row);
+    return (await this.#withShares(await this.#gateways().where('gateway.id', '=', id).execute()))[0];
   }
 
   async list({ after, limit, offset, ...found }: GatewayListQuery & BatchRange): Promise<Gateway[]> {
     const behind = this.#gateways().where('gateway.key', '>', after).where(this.#conditions(found));
     const page = behind.orderBy('gateway.key').limit(limit).offset(offset);
-    return (await this.#registry.search(page, callerOf(found.audience))).map(toGateway);
+    return this.#withShares(await this.#registry.search(page, callerOf(found.audience)));
   }
 
   async count(found: GatewayListQuery): Promise<number> {
@@ -51,7 +53,7 @@ export class SqlGatewayStore implements GatewayStore {
 
   async listByIds(ids: readonly GatewayId[]): Promise<Gateway[]> {
     if (ids.length === 0) return [];
-    return (await this.#gateways().where('gateway.id', 'in', ids).execute()).map(toGateway);
+    return this.#withShares(await this.#gateways().where('gateway.id', 'in', ids).execute());
   }
 
   async create(draft: GatewayDraft & { visibility: Visibility }, owner: UserKey, atMs: number): Promise<void> {
@@ -71,14 +73,28 @@ export class SqlGatewayStore implements GatewayStore {
     owner: UserKey,
     atMs: number,
     options: HandoverOptions = { forgetBeforeMs: 0 },
-  ): Promise<void> {
+  ): Promise<boolean> {
     const charges = chargeStatements({ kind: 'gateway', key: gateway, receiver: owner, atMs }, options);
-    const statements = charges.map((statement) => ({ compile: () => statement.compile(this.#db) }));
-    await this.#registry.write([...statements, this.#mark(gateway, { owner }, atMs)]);
+    // A share with the new owner would be without meaning. Nothing is handed over where that is the owner already.
+    const isEnding = sql<SqlBool>`record = ${gateway} AND ("user" = ${owner} OR given_by IS DISTINCT FROM ${owner})
+      AND EXISTS (SELECT 1 FROM gateway WHERE gateway.key = ${gateway} AND gateway.owner <> ${owner})`;
+    const [reaching = 0] = await this.#registry.write([
+      this.#db.deleteFrom('gateway_share').where(isEnding).where(reachesDevices),
+      this.#db.deleteFrom('gateway_share').where(isEnding),
+      ...charges.map((statement) => ({ compile: () => statement.compile(this.#db) })),
+      this.#mark(gateway, { owner }, atMs),
+    ]);
+    return reaching > 0;
   }
 
-  async remove(gateway: GatewayKey): Promise<void> {
-    await this.#registry.write([this.#db.deleteFrom('gateway').where('key', '=', gateway)]);
+  async remove(gateway: GatewayKey): Promise<boolean> {
+    const shares = this.#db.deleteFrom('gateway_share').where('record', '=', gateway);
+    const [reaching = 0] = await this.#registry.write([
+      shares.where(reachesDevices),
+      shares,
+      this.#db.deleteFrom('gateway').where('key', '=', gateway),
+    ]);
+    return reaching > 0;
   }
 
   async saveLastSeen(updates: readonly LastSeenUpdate[]): Promise<void> {
@@ -106,6 +122,14 @@ export class SqlGatewayStore implements GatewayStore {
       .select('user.username as owner_name');
   }
 
+  async #withShares(rows: readonly GatewayRow[]): Promise<Gateway[]> {
+    if (rows.length === 0) return [];
+    const keys = rows.map(({ key }) => key);
+    const shares = await this.#db.selectFrom('gateway_share').selectAll().where('record', 'in', keys).execute();
+    const byGateway = Map.groupBy(shares, ({ record }) => record);
+    return rows.map((row) => toGateway(row, byGateway.get(row.key) ?? []));
+  }
+
   #conditions({ audience, filter }: GatewayListQuery): Expression<SqlBool> {
     const met = filter.map((condition) => conditionOf(condition, this.#registry.dialect));
     const conditions = [withinTime('gateway'), audienceCondition('gateway', audience), ...met];
@@ -120,7 +144,12 @@ export class SqlGatewayStore implements GatewayStore {
   }
 }
 
-function toGateway(row: Selectable<GatewayTable> & { readonly owner_name: string }): Gateway {
+type GatewayRow = Selectable<GatewayTable> & { readonly owner_name: string };
+
+/** Whether a row of `gateway_share` gives rights on devices. */
+const reachesDevices = sql<SqlBool>`(scopes & ${deviceScopes}) <> 0`;
+
+function toGateway(row: GatewayRow, shares: readonly GivenScopes[]): Gateway {
   return {
     kind: 'gateway',
     key: row.key,
@@ -133,6 +162,7 @@ function toGateway(row: Selectable<GatewayTable> & { readonly owner_name: string
     dateCreatedMs: row.date_created,
     dateModifiedMs: row.date_modified,
     ...(row.last_seen === null ? {} : { lastSeenMs: row.last_seen }),
+    ...(shares.length === 0 ? {} : { shares: scopesByUser(shares, scopesOn.gateway) }),
   };
 }
 

@@ -9,12 +9,15 @@ import type {
   ProjectId,
   ProjectKey,
 } from '../../../../domain/projects/project.ts';
-import type { ProjectStore } from '../../../../domain/projects/project-store.ts';
+import type { ProjectCondition, ProjectOutcome, ProjectStore } from '../../../../domain/projects/project-store.ts';
+import { scopesOn } from '../../../../domain/scopes.ts';
 import type { UserKey } from '../../../../domain/users/user.ts';
 import { audienceCondition, callerOf } from '../conditions/audience.ts';
+import { deviceScopes } from '../conditions/inherited-shares.ts';
 import { withinTime } from '../conditions/time-guard.ts';
 import type { Registry } from '../registry.ts';
 import type { ProjectTable } from '../tables.ts';
+import { scopesByUser } from './device-rows.ts';
 
 export class SqlProjectStore implements ProjectStore {
   readonly #registry: Registry;
@@ -25,7 +28,10 @@ export class SqlProjectStore implements ProjectStore {
 
   async find(id: ProjectId): Promise<Project | undefined> {
     const row = await this.#projects().where('project.id', '=', id).executeTakeFirst();
-    return row && toProject(row);
+    if (row === undefined) return undefined;
+    const shares = await this.#db.selectFrom('project_share').selectAll().where('record', '=', row.key).execute();
+    const byUser = scopesByUser(shares, scopesOn.project);
+    return { ...toProject(row), ...(shares.length === 0 ? {} : { shares: byUser }) };
   }
 
   async list({ audience, after, limit, offset }: BatchRange & { readonly audience: Audience }): Promise<Project[]> {
@@ -49,19 +55,41 @@ export class SqlProjectStore implements ProjectStore {
     await this.#registry.write([this.#db.insertInto('project').values({ id, owner, name: name ?? null, ...ids })]);
   }
 
-  async update(project: ProjectKey, { name, deviceIds, gatewayIds }: ProjectChange): Promise<void> {
+  async update(
+    project: ProjectKey,
+    { name, deviceIds, gatewayIds }: ProjectChange,
+    { deviceIds: asRead, onlyUnshared = false }: ProjectCondition = {},
+  ): Promise<ProjectOutcome> {
     const columns = {
       ...(name === undefined ? {} : { name }),
       ...(deviceIds === undefined ? {} : { device_ids: JSON.stringify(deviceIds) }),
       ...(gatewayIds === undefined ? {} : { gateway_ids: JSON.stringify(gatewayIds) }),
     };
     // SQL has no update without columns.
-    if (Object.keys(columns).length === 0) return;
-    await this.#registry.write([this.#db.updateTable('project').set(columns).where('key', '=', project)]);
+    if (Object.keys(columns).length === 0) return { isDone: true, reachesDevices: false };
+    const change = this.#db.updateTable('project').set(columns).where('key', '=', project);
+    if (deviceIds === undefined) {
+      const [changed] = await this.#registry.write([change]);
+      return { isDone: changed === 1, reachesDevices: false };
+    }
+    // Which of the two conditions is met tells whether the project is shared at the moment of the change.
+    const conditional = change.where(namesStill(asRead));
+    const [unshared = 0, shared = 0] = await this.#registry.write([
+      conditional.where(sql<SqlBool>`NOT ${reachesDevices}`),
+      ...(onlyUnshared ? [] : [conditional.where(reachesDevices)]),
+    ]);
+    return { isDone: unshared + shared > 0, reachesDevices: shared > 0 };
   }
 
-  async remove(project: ProjectKey): Promise<void> {
-    await this.#registry.write([this.#db.deleteFrom('project').where('key', '=', project)]);
+  async remove(project: ProjectKey, { deviceIds }: ProjectCondition = {}): Promise<ProjectOutcome> {
+    const isAsRead = sql<SqlBool>`EXISTS (SELECT 1 FROM project WHERE project.key = ${project} AND ${namesStill(deviceIds)})`;
+    const shares = this.#db.deleteFrom('project_share').where('record', '=', project).where(isAsRead);
+    const [reaching = 0, , removed = 0] = await this.#registry.write([
+      shares.where(sql<SqlBool>`(scopes & ${deviceScopes}) <> 0`),
+      shares,
+      this.#db.deleteFrom('project').where('key', '=', project).where(namesStill(deviceIds)),
+    ]);
+    return { isDone: removed > 0, reachesDevices: reaching > 0 };
   }
 
   get #db() {
@@ -75,6 +103,16 @@ export class SqlProjectStore implements ProjectStore {
       .selectAll('project')
       .select('user.username as owner_name');
   }
+}
+
+/** Whether a share of the project gives rights on devices. */
+const reachesDevices = sql<SqlBool>`EXISTS (SELECT 1 FROM project_share AS given
+  WHERE given.record = project.key AND (given.scopes & ${deviceScopes}) <> 0)`;
+
+function namesStill(deviceIds: readonly string[] | undefined) {
+  return deviceIds === undefined
+    ? sql<SqlBool>`1 = 1`
+    : sql<SqlBool>`project.device_ids = ${JSON.stringify(deviceIds)}`;
 }
 
 function conditionOf(audience: Audience) {

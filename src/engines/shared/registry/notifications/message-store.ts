@@ -21,6 +21,7 @@ import type { Fence } from '../../../../domain/ports/coordination.ts';
 import type { UserKey } from '../../../../domain/users/user.ts';
 import { callerOfAuthor } from '../conditions/audience.ts';
 import { compareNumber, compareText, compareTime, refuseField } from '../conditions/comparison.ts';
+import { inheritedShares } from '../conditions/inherited-shares.ts';
 import { withinTime } from '../conditions/time-guard.ts';
 import { FixedQuery, parameter } from '../fixed-query.ts';
 import type { Registry } from '../registry.ts';
@@ -171,7 +172,11 @@ export class SqlMessageStore implements MessageStore {
   async shareDevice(one: UserKey, other: UserKey): Promise<boolean> {
     const query = sql`SELECT 1 FROM share INNER JOIN device ON device.key = share.device
       WHERE (share.user = ${one} AND device.owner = ${other}) OR (share.user = ${other} AND device.owner = ${one}) LIMIT 1`;
-    return (await query.execute(this.#registry.read)).rows.length > 0;
+    if ((await query.execute(this.#registry.read)).rows.length > 0) return true;
+    const reaches = (holder: UserKey, owner: UserKey) =>
+      sql`SELECT 1 FROM ${inheritedShares(sql<SqlBool>`given."user" = ${holder} AND reached.owner = ${owner}`)} AS inherited`;
+    const inherited = sql`SELECT 1 WHERE EXISTS (${reaches(one, other)}) OR EXISTS (${reaches(other, one)})`;
+    return (await inherited.execute(this.#registry.read)).rows.length > 0;
   }
 
   #messages() {
