@@ -17,13 +17,40 @@ interface World {
   readonly owner: (typeof users)[number] | 'guest' | 'admin';
   readonly isPublic: boolean;
   readonly shares: readonly { readonly user: (typeof users)[number]; readonly scopes: readonly string[] }[];
-  /** A later owner, if any. */
+  /** A later owner of the device and its gateway, if any. */
   readonly heir?: (typeof users)[number] | undefined;
+  /** Shares of the gateway, which may reach its devices. */
+  readonly gatewayShares: readonly RecordShare[];
+  /** Whether the device has another gateway, of the same owner or of a stranger, and not its own. */
+  readonly strayTo?: 'own' | 'foreign' | undefined;
+  /** Shares of a project that names the device; whose project that is; whether it names the device from the start. */
+  readonly projectShares: readonly RecordShare[];
+  readonly projectOf: 'owner' | 'other';
+  readonly named: 'first' | 'later' | 'no more';
+}
+
+interface RecordShare {
+  readonly user: (typeof users)[number];
+  /** Which of view, update and delete the share gives on the record. */
+  readonly own: readonly ('view' | 'update' | 'delete')[];
+  readonly onDevices: readonly string[];
 }
 
 const scopes = fc.subarray([...names], { minLength: 1 });
 const share = fc.record({ user: fc.constantFrom(...users), scopes });
+const recordShare: fc.Arbitrary<RecordShare> = fc
+  .record({
+    user: fc.constantFrom(...users),
+    own: fc.subarray(['view', 'update', 'delete'] as const),
+    onDevices: fc.subarray([...names]),
+  })
+  .filter(({ own, onDevices }) => own.length + onDevices.length > 0);
 const world: fc.Arbitrary<World> = fc.record({
+  gatewayShares: fc.array(recordShare, { maxLength: 2 }),
+  strayTo: fc.option(fc.constantFrom('own' as const, 'foreign' as const), { nil: undefined, freq: 3 }),
+  projectShares: fc.array(recordShare, { maxLength: 2 }),
+  projectOf: fc.constantFrom('owner' as const, 'owner' as const, 'other' as const),
+  named: fc.constantFrom('first' as const, 'later' as const, 'no more' as const),
   owner: fc.constantFrom(...users, 'guest' as const, 'admin' as const),
   isPublic: fc.boolean(),
   shares: fc.array(share, { maxLength: 3 }),
@@ -35,11 +62,29 @@ function sharesOf(device: World): World['shares'] {
   return device.heir === undefined || device.heir === device.owner ? device.shares : [];
 }
 
-/** The law. The last share with somebody counts. */
+/** The shares that still count of the gateway, and of the project. Handing the gateway over ends all of them. */
+const gatewaySharesOf = (device: World) =>
+  device.heir === undefined || device.heir === device.owner ? device.gatewayShares : [];
+const projectOwnerOf = (device: World) => (device.projectOf === 'owner' ? device.owner : otherThan(device));
+const otherThan = (device: World) => (device.owner === 'fourth' ? 'stranger' : 'fourth');
+
+/** What the actor has on the device by shares: of itself, of its gateway, of a project of its owner that names it. */
+function sharedWith(actor: string, device: World): readonly string[] {
+  const last = (shares: readonly RecordShare[]) => shares.findLast(({ user }) => user === actor)?.onDevices ?? [];
+  const own = sharesOf(device).findLast(({ user }) => user === actor)?.scopes ?? [];
+  const byGateway = device.strayTo === undefined ? last(gatewaySharesOf(device)) : [];
+  const isReached = device.named !== 'no more' && projectOwnerOf(device) === (device.heir ?? device.owner);
+  // The stranger whose gateway it names, and who shares that with everybody, may have become its owner.
+  const isOfStranger = device.strayTo === 'foreign' && device.heir === otherThan(device);
+  const byStranger = isOfStranger && (users as readonly string[]).includes(actor) ? names : [];
+  return [...own, ...byGateway, ...(isReached ? last(device.projectShares) : []), ...byStranger];
+}
+
+/** The law. Of each record, the last share with somebody counts. */
 function lawOf(actor: string, device: World, guestMayAll: boolean): readonly string[] {
   const owner = device.heir ?? device.owner;
   if (actor === 'admin' || (actor === owner && (actor !== 'guest' || guestMayAll))) return names;
-  const shared = sharesOf(device).findLast(({ user }) => user === actor)?.scopes ?? [];
+  const shared = sharedWith(actor, device);
   const open = device.isPublic || device.owner === 'guest' ? everyones : [];
   return names.filter((name) => open.includes(name) || shared.includes(name));
 }
@@ -71,7 +116,10 @@ for (const mode of ['full', 'push'] as const) {
           await Promise.all(actors.map((actor) => check(actor, ids, worlds, mode === 'full')));
           await checkValues(clients, ids, worlds, mode === 'full');
         } finally {
-          const paths = ids.flatMap((id) => [`/devices/${id}`, `/gateways/${id}`]);
+          const paths = ids.flatMap((id) => [
+            ...[`/devices/${id}`, `/gateways/${id}`, `/projects/${id}`],
+            ...[`/gateways/${id}-own`, `/gateways/${id}-foreign`],
+          ]);
           await Promise.all(paths.map((path) => server.call('admin', 'DELETE', path)));
         }
       });
@@ -80,21 +128,57 @@ for (const mode of ['full', 'push'] as const) {
   });
 }
 
-/** Devices, and gateways of the same ids, owners and visibilities. */
+/** Devices, gateways of the same ids, owners and visibilities, and projects of the same ids. */
 async function create(worlds: readonly World[]): Promise<string[]> {
   runs += 1;
   const ids = worlds.map((_, n) => `run-${runs}-${n}`);
   for (const [n, { owner, isPublic, shares, heir }] of worlds.entries()) {
     const named = { id: ids[n], visibility: isPublic ? 'public' : 'private' };
     const path = `/devices/${ids[n]}`;
-    await done(owner, 'POST', '/devices', { ...named, sensors: [{ id: 's' }], actuators: [{ id: 'a' }] });
     await done(owner, 'POST', '/gateways', named, 200);
+    await createReaching(worlds[n] as World, ids[n] as string);
+    const parts = { sensors: [{ id: 's' }], actuators: [{ id: 'a' }] };
+    await done(owner, 'POST', '/devices', { ...named, ...parts, gateway_id: ids[n] });
     for (const { user, scopes: given } of shares)
       await done('admin', 'PUT', `${path}/shares/${user}`, { scopes: given });
+    await rearrange(worlds[n] as World, ids[n] as string);
     if (heir === undefined) continue;
     for (const kind of ['devices', 'gateways']) await done('admin', 'PUT', `/${kind}/${ids[n]}/owner`, heir);
   }
   return ids;
+}
+
+/** Shares the gateway, and a project, before there is the device. */
+async function createReaching(device: World, id: string): Promise<void> {
+  const { named, gatewayShares, projectShares } = device;
+  const project = { id, device_ids: named === 'later' ? [] : [id] };
+  await done(projectOwnerOf(device), 'POST', '/projects', project, 200);
+  for (const [kind, shares] of [
+    ['gateway', gatewayShares],
+    ['project', projectShares],
+  ] as const) {
+    for (const { user, own, onDevices } of shares) {
+      const scopes = [...own.map((name) => `${kind}:${name}`), ...onDevices];
+      await done('admin', 'PUT', `/${kind}s/${id}/shares/${user}`, { scopes, with_devices: onDevices.length > 0 });
+    }
+  }
+}
+
+/** Moves the device, once everybody may have asked for it, to another gateway; the project takes it in or leaves it out. */
+async function rearrange(device: World, id: string): Promise<void> {
+  const { named, strayTo } = device;
+  for (const actor of actors) await server.call(actor, 'GET', `/devices/${id}/sensors/s/values`);
+  if (named !== 'first') await done('admin', 'PUT', `/projects/${id}/device_ids`, named === 'later' ? [id] : []);
+  if (strayTo === undefined) return;
+  const gateway = `${id}-${strayTo}`;
+  const owner = strayTo === 'own' ? device.owner : otherThan(device);
+  await done(owner, 'POST', '/gateways', { id: gateway, visibility: 'private' }, 200);
+  if (strayTo === 'foreign') {
+    for (const user of users) {
+      await done('admin', 'PUT', `/gateways/${gateway}/shares/${user}`, { scopes: names, with_devices: true });
+    }
+  }
+  await done('admin', 'PUT', `/devices/${id}/gateway_id`, gateway);
 }
 
 async function done(as: string, method: string, path: string, json: unknown, expected = 204): Promise<void> {
@@ -107,17 +191,24 @@ function gatewayLawOf(actor: string, gateway: World, guestMayAll: boolean): read
   const all = ['gateways:view', 'gateways:update', 'gateways:delete'];
   const owner = gateway.heir ?? gateway.owner;
   if (actor === 'admin' || (actor === owner && (actor !== 'guest' || guestMayAll))) return all;
-  return gateway.isPublic || gateway.owner === 'guest' ? ['gateways:view'] : [];
+  const own = gatewaySharesOf(gateway).findLast(({ user }) => user === actor)?.own ?? [];
+  const shared = own.map((name) => `gateways:${name}`);
+  const isOpen = gateway.isPublic || gateway.owner === 'guest';
+  return all.filter((name) => shared.includes(name) || (isOpen && name === 'gateways:view'));
+}
+
+/** The law for projects: their owner and admins do everything, and others what a share says. */
+function projectLawOf(actor: string, world: World, guestMayAll: boolean): readonly string[] {
+  const all = ['view', 'update', 'delete'] as const;
+  const isOwner = actor === projectOwnerOf(world) && (actor !== 'guest' || guestMayAll);
+  const own = world.projectShares.findLast(({ user }) => user === actor)?.own ?? [];
+  return all.filter((name) => actor === 'admin' || isOwner || own.includes(name)).map((name) => `projects:${name}`);
 }
 
 /** The law for actuators: who may change the device, and whom a share lets push. */
 function maySet(actor: string, device: World, guestMayAll: boolean): boolean {
   if (lawOf(actor, device, guestMayAll).includes('devices:update')) return true;
-  return (
-    sharesOf(device)
-      .findLast(({ user }) => user === actor)
-      ?.scopes.includes('devices-data:create') ?? false
-  );
+  return sharedWith(actor, device).includes('devices-data:create');
 }
 
 async function check(
@@ -129,21 +220,27 @@ async function check(
   const laws = {
     devices: worlds.map((device) => lawOf(actor, device, guestMayAll)),
     gateways: worlds.map((gateway) => gatewayLawOf(actor, gateway, guestMayAll)),
+    projects: worlds.map((project) => projectLawOf(actor, project, guestMayAll)),
   };
+  const isOurs = (id: string) => ids.includes(id);
   for (const [kind, held] of Object.entries(laws)) {
     const expected = ids.flatMap((resource, n) => (held[n]?.length ? [{ resource, scopes: held[n] }] : []));
     const permissions = await server.call(actor, 'GET', `/auth/permissions/${kind}`);
-    assert.deepEqual(permissions.body, expected, `permissions of ${actor}`);
+    const ofOurs = permissions.body.filter(({ resource }: { resource: string }) => isOurs(resource));
+    assert.deepEqual(ofOurs, expected, `permissions of ${actor}`);
     const list = await server.call(actor, 'GET', `/${kind}?limit=1000`);
     assert.deepEqual(
-      list.body.map(({ id }: { id: string }) => id),
+      list.body.map(({ id }: { id: string }) => id).filter(isOurs),
       ids.filter((_, n) => held[n]?.includes(`${kind}:view`)),
       `the list of ${kind} of ${actor}`,
     );
   }
   for (const [n, id] of ids.entries()) {
     const mayAct = maySet(actor, worlds[n] as World, guestMayAll);
-    const held = [...(laws.devices[n] ?? []), ...(laws.gateways[n] ?? []), ...(mayAct ? ['actuators'] : [])];
+    const ofRecords = [...(laws.devices[n] ?? []), ...(laws.gateways[n] ?? []), ...(laws.projects[n] ?? [])];
+    const mayBeat =
+      worlds[n]?.isPublic || worlds[n]?.owner === 'guest' || laws.gateways[n]?.includes('gateways:update');
+    const held = [...ofRecords, ...(mayAct ? ['actuators'] : []), ...(mayBeat ? ['heartbeat'] : [])];
     for (const [method, path, carries, scope, status] of doorsOf(id)) {
       const answer = await server.request(actor, method, path.startsWith('/api/') ? path : `/api/v2${path}`, carries);
       assert.equal(answer.status, held.includes(scope) ? status : 403, `${method} ${path} of ${actor}`);
@@ -162,7 +259,7 @@ type Door = readonly [method: string, path: string, carries: Carries, scope: str
 
 /** What tells who may by its status alone. */
 function doorsOf(id: string): readonly Door[] {
-  const [device, gateway] = [`/devices/${id}`, `/gateways/${id}`];
+  const [device, gateway, project] = [`/devices/${id}`, `/gateways/${id}`, `/projects/${id}`];
   const older = `/api/v1/sensors/${id}`;
   return [
     ['GET', older, {}, 'devices:view', 200],
@@ -178,8 +275,10 @@ function doorsOf(id: string): readonly Door[] {
     ['PUT', `${device}/name`, { json: 'named' }, 'devices:update', 204],
     ['GET', gateway, {}, 'gateways:view', 200],
     ['PUT', `${gateway}/name`, { json: 'named' }, 'gateways:update', 204],
-    // A heartbeat is for everybody where the gateway is public, so for whoever sees it.
-    ['PUT', `${gateway}/health`, {}, 'gateways:view', 204],
+    // A heartbeat is for everybody where the gateway is public, and otherwise for whoever may change it.
+    ['PUT', `${gateway}/health`, {}, 'heartbeat', 204],
+    ['GET', project, {}, 'projects:view', 200],
+    ['PUT', `${project}/name`, { json: 'named' }, 'projects:update', 204],
   ];
 }
 
