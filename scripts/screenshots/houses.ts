@@ -30,7 +30,14 @@ async function fillMotes(address: ServerAddress): Promise<void> {
   await fillPeople(rest);
   await fillField(rest);
   const device_ids = ['field-3', 'mote-1', 'mote-2'];
-  await rest.post('projects', { name: 'Onion fields', device_ids, gateway_ids: ['mast-north'] });
+  const project = { id: 'onion-fields', name: 'Onion fields', device_ids, gateway_ids: ['mast-north'] };
+  await rest.post('projects', project);
+  for (const [path, scopes] of [
+    ['gateways/mast-north', ['gateway:view', 'device:view', 'device-data:view']],
+    ['projects/onion-fields', ['project:view', 'project:update', 'device:view']],
+  ] as const) {
+    await rest.put(`${path}/shares/awa`, JSON.stringify({ scopes, with_devices: true }));
+  }
 }
 
 async function fillPeople(rest: Rest): Promise<void> {

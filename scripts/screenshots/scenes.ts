@@ -115,6 +115,18 @@ function namedOnce(gateway: string): Readonly<Record<string, Scene>> {
       },
     },
     gateway: { path: `/gateways/${gateway}` },
+    'gateway-sharing': { path: `/gateways/${gateway}`, act: toSharing },
+    'project-sharing': { path: '/projects', act: openFirstSharing },
     project: { path: '/projects', act: (page) => page.locator('main li a').first().click() },
   };
+}
+
+/** Brings the section that says whom the record is shared with into view. */
+async function toSharing(page: Page): Promise<void> {
+  await page.getByRole('region', { name: 'Sharing' }).getByLabel('Username').scrollIntoViewIfNeeded();
+}
+
+async function openFirstSharing(page: Page): Promise<void> {
+  await page.locator('main li a').first().click();
+  await toSharing(page);
 }

@@ -76,6 +76,55 @@ describe('in a browser, gateways, projects and the map', { skip }, () => {
     });
   });
 
+  test('a gateway and a project are shared with their devices, on their pages and on the profile', async () => {
+    const json = { id: 'onions', name: 'Onions', device_ids: ['field-3'] };
+    await server.call('owner', 'POST', '/projects', { json });
+    for (const [path, name, own] of [
+      ['/gateways/mast', 'see the gateway', 'gateway:view'],
+      ['/projects/onions', 'see the project', 'project:view'],
+    ] as const) {
+      const shares = async () => (await server.call('owner', 'GET', `${path}/shares`)).body;
+      await visit({ browser, server }, async (page) => {
+        await signIn(page, 'owner', path);
+        const section = page.getByRole('region', { name: 'Sharing' });
+        await section.getByText('It is shared with nobody.').waitFor();
+        await section.getByLabel('Username').fill('sharer');
+        await section.getByRole('button', { name: 'Share', exact: true }).click();
+        const rights = section.getByRole('group', { name: 'Rights of sharer' });
+        await rights.getByLabel(name).waitFor();
+        assert.ok(await rights.getByLabel('read values').isChecked());
+        await assertAccessible(page);
+        const scopes = [own, 'device:view', 'device-data:view'];
+        assert.deepEqual(await shares(), [{ username: 'sharer', scopes, with_devices: true }]);
+        for (const word of ['see the device', 'read values']) {
+          const saved = page.waitForResponse((answer) => answer.request().method() === 'PUT');
+          await rights.getByText(word).click();
+          await saved;
+        }
+        assert.deepEqual(await shares(), [{ username: 'sharer', scopes: [own], with_devices: false }]);
+      });
+    }
+    await visit({ browser, server }, async (page) => {
+      await signIn(page, 'owner', '/profile?tab=shares');
+      const byMe = page.getByRole('list', { name: 'Shared by me' });
+      await byMe.getByRole('link', { name: 'North mast' }).waitFor();
+      const row = byMe.getByRole('listitem').filter({ hasText: 'Onions' });
+      await row.getByRole('button', { name: 'Stop sharing with sharer' }).click();
+      await page.getByText('No longer shared with sharer.').waitFor();
+      assert.deepEqual((await server.call('owner', 'GET', '/projects/onions/shares')).body, []);
+    });
+    await visit({ browser, server }, async (page) => {
+      await signIn(page, 'sharer', '/profile?tab=shares');
+      const withMe = page.getByRole('list', { name: 'Shared with me' });
+      await withMe.getByRole('link', { name: /North mast.*Gateway/ }).click();
+      await page.waitForURL('/gateways/mast');
+      await page.getByText('How to connect').waitFor();
+      assert.equal(await page.getByRole('region', { name: 'Sharing' }).count(), 0);
+    });
+    await server.call('owner', 'DELETE', '/projects/onions');
+    await server.call('owner', 'DELETE', '/gateways/mast/shares/sharer');
+  });
+
   test('a gateway with a comma in its id has its own devices', async () => {
     await visit({ browser, server }, async (page) => {
       await signIn(page, 'stranger', '/gateways');

@@ -83,7 +83,7 @@ describe('in a browser, the whole dashboard', { skip }, () => {
       ['/nowhere', 'Il n’y a rien ici.'],
       ['/profile', 'Prénom'],
       ['/profile?tab=messages', 'Essayer chaque canal'],
-      ['/profile?tab=shares', 'Vous ne partagez encore aucun appareil.'],
+      ['/profile?tab=shares', 'Vous ne partagez encore rien.'],
       ['/profile?tab=keys', 'Pas encore de clé.'],
       ['/profile?tab=access', 'Langue et couleurs'],
     ];

@@ -12,12 +12,19 @@ import type { Strings } from '../../strings/catalogue.ts';
 import { useStrings } from '../../strings/strings.ts';
 import classes from './explain.module.css';
 
+interface Reason {
+  readonly reason: string;
+  readonly by?: string;
+  readonly gateway?: string;
+  readonly project?: string;
+}
+
 interface Explanation {
   readonly username: string;
   readonly scopes: readonly {
     readonly scope: string;
     readonly held: boolean;
-    readonly from: readonly { readonly reason: string; readonly by?: string }[];
+    readonly from: readonly Reason[];
   }[];
 }
 
@@ -83,7 +90,12 @@ function sentenceOf({ username, scopes }: Explanation, words: Strings['device'])
   const has = (reason: string) => from.some((one) => one.reason === reason);
   if (has('owner')) return words.explainOwner(username);
   if (has('admin')) return words.explainAdmin(username);
-  const by = from.find(({ reason }) => reason === 'share')?.by ?? words.explainOwnerWord;
+  // What the device itself shares is named first.
+  const shares = from.filter(({ reason }) => reason === 'share');
+  const share = shares.find(({ gateway, project }) => gateway === undefined && project === undefined) ?? shares[0];
+  const by = share?.by ?? words.explainOwnerWord;
+  if (share?.gateway !== undefined) return words.explainReached(username, by, words.explainGateway(share.gateway));
+  if (share?.project !== undefined) return words.explainReached(username, by, words.explainProject(share.project));
   if (has('share')) return has('public') ? words.explainBoth(username, by) : words.explainShare(username, by);
   return has('public') ? words.explainPublic(username) : words.explainNothing(username);
 }

@@ -11,6 +11,7 @@ import { limits } from '../../limits.ts';
 import { Age } from '../../shared/device/age.tsx';
 import { DeviceList } from '../../shared/device/device-list.tsx';
 import { removeWithUndo } from '../../shared/device/removals.ts';
+import { SharingSection } from '../../shared/device/sharing-section.tsx';
 import { RowsSkeleton } from '../../shared/list/rows-skeleton.tsx';
 import { MapView } from '../../shared/map/map-view.tsx';
 import { CopyButton } from '../../shared/page/copy-button.tsx';
@@ -65,6 +66,7 @@ export function GatewayPage() {
               <Place gateway={data} />
             </div>
           </div>
+          <SharingSection of={{ kind: 'gateway', id: data.id }} owner={data.owner} />
         </>
       )}
     </>

@@ -1,9 +1,8 @@
 // What I share, with whom, and what they may do, to be changed here; and sharing one more device (spec.md 2.7: sharing is
 // done in the user's profile).
 import { Anchor, Button, Group, Text } from '@mantine/core';
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { api, call, type Schemas } from '../../api/client.ts';
 import { keys } from '../../api/query-keys.ts';
 import { UserInput } from '../../shared/account/user-input.tsx';
 import { DeviceInput } from '../../shared/device/device-input.tsx';
@@ -16,22 +15,19 @@ import { Section } from '../../shared/page/section.tsx';
 import { toasts } from '../../shared/page/toasts.tsx';
 import { useStrings } from '../../strings/strings.ts';
 import classes from './shares-by-me.module.css';
+import { pageOf, type SharedShare, useShares } from './use-shares.ts';
 
 export function SharesByMe() {
   const { profile } = useStrings();
-  const query = { direction: 'by-me', limit: 1_000, offset: 0 } as const;
-  const { data, error, refetch } = useQuery({
-    queryKey: keys.shares('by-me'),
-    queryFn: () => call(api.GET('/api/v2/auth/shares', { params: { query } })),
-  });
+  const { data, error, refetch } = useShares('by-me');
   return (
     <Section title={profile.byMe}>
       {error !== null && <ProblemNotice error={error} retry={() => void refetch()} />}
       {data?.length === 0 && <EmptyState title={profile.byMeNone} words={profile.byMeNoneWords} />}
       <ul className={classes.list} aria-label={profile.byMe}>
-        {data?.map((share) => (
-          <li key={`${share.device}/${share.username}`}>
-            <Row share={share} />
+        {data?.map(({ of, share }) => (
+          <li key={`${of.kind}/${of.id}/${share.username}`}>
+            <Row of={of} share={share} />
           </li>
         ))}
       </ul>
@@ -40,21 +36,23 @@ export function SharesByMe() {
   );
 }
 
-function Row({ share }: { readonly share: Schemas['SharedDevice'] }) {
+function Row({ of, share }: SharedShare) {
   const { profile } = useStrings();
-  const { device, name, username, scopes } = share;
-  const change = useShareChange(device);
+  const { name, username, scopes } = share;
+  const change = useShareChange(of);
+  const { to, params } = pageOf(of);
   const title = (
     <>
-      <Anchor component={Link} to="/devices/$device" params={{ device } as never} fw={600}>
-        {name || device}
+      <Anchor component={Link} to={to} params={params as never} fw={600}>
+        {name || of.id}
       </Anchor>{' '}
       <Text component="span" c="dimmed" fz="sm">
+        {of.kind === 'device' ? '' : `${profile.kindOf[of.kind]}, `}
         {profile.sharedTo(username)}
       </Text>
     </>
   );
-  return <ShareRow share={{ username, scopes }} title={title} onChange={change} />;
+  return <ShareRow kind={of.kind} share={{ username, scopes }} title={title} onChange={change} />;
 }
 
 function Add() {
@@ -65,11 +63,10 @@ function Add() {
     submit: async (values) => {
       const device = values.device.trim();
       const username = values.username.trim();
-      await sendShare(device, { username, scopes: firstScopes });
+      await sendShare({ kind: 'device', id: device }, { username, scopes: firstScopes('device') });
       toasts.show({ text: words.shareAdded(username) });
       form.set('device', '');
       form.set('username', '');
-      await queries.invalidateQueries({ queryKey: keys.deviceShares(device) });
       await queries.invalidateQueries({ queryKey: keys.allShares });
     },
   });

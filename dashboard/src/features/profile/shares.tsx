@@ -1,8 +1,7 @@
 // What others handed to me, what they share with me, and what I share with them.
 import { Badge, Group } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { api, call } from '../../api/client.ts';
-import { keys } from '../../api/query-keys.ts';
+import { type SharedKind, scopesOf } from '../../shared/device/scopes.ts';
 import { RecordLink, RecordList } from '../../shared/list/record-list.tsx';
 import { RowsSkeleton } from '../../shared/list/rows-skeleton.tsx';
 import { EmptyState } from '../../shared/page/empty-state.tsx';
@@ -12,6 +11,7 @@ import type { Strings } from '../../strings/catalogue.ts';
 import { useStrings } from '../../strings/strings.ts';
 import { Received, receivedQuery } from './received.tsx';
 import { SharesByMe } from './shares-by-me.tsx';
+import { pageOf, useShares } from './use-shares.ts';
 
 export function Shares() {
   const { data, error, refetch } = useQuery(receivedQuery);
@@ -29,26 +29,22 @@ export function Shares() {
 
 function SharesWithMe() {
   const { profile } = useStrings();
-  const query = { direction: 'with-me', limit: 1_000, offset: 0 } as const;
-  const { data, error, refetch } = useQuery({
-    queryKey: keys.shares('with-me'),
-    queryFn: () => call(api.GET('/api/v2/auth/shares', { params: { query } })),
-  });
+  const { data, error, refetch } = useShares('with-me');
   return (
     <Section title={profile.withMe}>
       {error !== null && <ProblemNotice error={error} retry={() => void refetch()} />}
       {data?.length === 0 && <EmptyState title={profile.withMeNone} words={profile.withMeNoneWords} />}
       <RecordList label={profile.withMe}>
-        {data?.map((share) => (
+        {data?.map(({ of, share }) => (
           <RecordLink
-            key={`${share.device}/${share.username}`}
-            to="/devices/$device"
-            params={{ device: share.device }}
-            title={share.name || share.device}
+            key={`${of.kind}/${of.id}`}
+            {...(pageOf(of) as { to: '/devices/$device'; params: { device: string } })}
+            title={share.name || of.id}
             detail={
               <Group gap={6} component="span">
+                {of.kind === 'device' ? '' : `${profile.kindOf[of.kind]}, `}
                 {profile.ownedBy(share.owner)}
-                <Rights scopes={share.scopes} />
+                <Rights kind={of.kind} scopes={share.scopes} />
               </Group>
             }
           />
@@ -58,7 +54,20 @@ function SharesWithMe() {
   );
 }
 
-function Rights({ scopes }: { readonly scopes: readonly string[] }) {
+function Rights({ kind, scopes }: { readonly kind: SharedKind; readonly scopes: readonly string[] }) {
+  const { profile } = useStrings();
+  const { ofDevices } = scopesOf(kind);
+  const onDevices = scopes.filter((scope) => ofDevices.includes(scope));
+  return (
+    <>
+      <Badges scopes={scopes.filter((scope) => !onDevices.includes(scope))} />
+      {onDevices.length > 0 && profile.onDevices}
+      <Badges scopes={onDevices} />
+    </>
+  );
+}
+
+function Badges({ scopes }: { readonly scopes: readonly string[] }) {
   const { profile } = useStrings();
   return scopes.map((scope) => (
     <Badge key={scope} component="span" size="sm" variant="light" color="gray" tt="none">
@@ -67,6 +76,8 @@ function Rights({ scopes }: { readonly scopes: readonly string[] }) {
   ));
 }
 
+/** Gateways and projects are seen, changed and deleted as devices are. */
 function wordsOf(scope: string, profile: Strings['profile']): string {
-  return Object.hasOwn(profile, scope) ? (profile[scope as 'device:view'] ?? scope) : scope;
+  const name = scope.replace(/^(?:gateway|project):/, 'device:');
+  return Object.hasOwn(profile, name) ? (profile[name as 'device:view'] ?? scope) : scope;
 }

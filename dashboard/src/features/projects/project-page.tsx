@@ -8,6 +8,7 @@ import { api, call, type Device } from '../../api/client.ts';
 import { keys } from '../../api/query-keys.ts';
 import { DeviceList } from '../../shared/device/device-list.tsx';
 import { removeWithUndo } from '../../shared/device/removals.ts';
+import { SharingSection } from '../../shared/device/sharing-section.tsx';
 import { DeviceMap } from '../../shared/map/device-map.tsx';
 import { EmptyState } from '../../shared/page/empty-state.tsx';
 import { Icon } from '../../shared/page/icon.tsx';
@@ -69,6 +70,11 @@ export function ProjectPage() {
         </>
       )}
       {data !== undefined && <Gateways project={data} />}
+      {data !== undefined && (
+        <div className={classes.gatewayPart}>
+          <SharingSection of={{ kind: 'project', id: data.id }} owner={data.owner} />
+        </div>
+      )}
       {data !== undefined && <ProjectForm isOpen={isEditing} onClose={close} project={data} />}
     </>
   );

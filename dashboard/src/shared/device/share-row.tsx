@@ -1,22 +1,24 @@
-// A share as a row: a chip for each right, to give or to take, and a button that ends it.
-import { ActionIcon, Chip, Group, Text } from '@mantine/core';
+// A share as a row: a chip for each right, to give or to take, and a button that ends it. Of a gateway or project, the
+// rights on its devices stand in a line of their own.
+import { ActionIcon, Chip, Group, Stack, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { useStrings } from '../../strings/strings.ts';
 import { Icon } from '../page/icon.tsx';
-import { scopeNames, useScopeWords } from './scopes.ts';
+import { type SharedKind, scopesOf, scopeWord, useScopeWords } from './scopes.ts';
 import type { Share } from './use-share-change.ts';
 
 interface ShareRowProps {
+  readonly kind?: SharedKind;
   readonly share: Share;
-  /** What stands before the chips: the user, and the device where shares of several are listed. */
+  /** What stands before the chips: the user, and the record where shares of several are listed. */
   readonly title: ReactNode;
   readonly onChange: (share: Share, before: Share) => void;
 }
 
-export function ShareRow({ share, title, onChange }: ShareRowProps) {
+export function ShareRow({ kind = 'device', share, title, onChange }: ShareRowProps) {
   const { device: words } = useStrings();
-  const scopeWords = useScopeWords();
   const { username, scopes } = share;
+  const { own, ofDevices } = scopesOf(kind);
   return (
     <Group justify="space-between" gap="sm" wrap="nowrap">
       <Group gap="sm">
@@ -24,13 +26,17 @@ export function ShareRow({ share, title, onChange }: ShareRowProps) {
           {title}
         </Text>
         <Chip.Group multiple value={[...scopes]} onChange={(chosen) => onChange({ username, scopes: chosen }, share)}>
-          <Group gap={6} role="group" aria-label={words.shareRights(username)}>
-            {scopeNames.map((scope) => (
-              <Chip key={scope} value={scope} size="xs" variant="outline">
-                {scopeWords[scope]}
-              </Chip>
-            ))}
-          </Group>
+          <Stack gap={6} role="group" aria-label={words.shareRights(username)}>
+            <Chips names={own} />
+            {ofDevices.length > 0 && (
+              <>
+                <Text fz="sm" c="dimmed">
+                  {words.shareOnDevices}
+                </Text>
+                <Chips names={ofDevices} />
+              </>
+            )}
+          </Stack>
         </Chip.Group>
       </Group>
       <ActionIcon
@@ -41,6 +47,19 @@ export function ShareRow({ share, title, onChange }: ShareRowProps) {
       >
         <Icon name="close" />
       </ActionIcon>
+    </Group>
+  );
+}
+
+function Chips({ names }: { readonly names: readonly string[] }) {
+  const scopeWords = useScopeWords();
+  return (
+    <Group gap={6}>
+      {names.map((scope) => (
+        <Chip key={scope} value={scope} size="xs" variant="outline">
+          {scopeWord(scopeWords, scope)}
+        </Chip>
+      ))}
     </Group>
   );
 }

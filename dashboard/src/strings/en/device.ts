@@ -109,6 +109,12 @@ export const device = {
   scopeDataCreate: 'push values, set actuators',
   scopeUpdate: 'change it',
   scopeDelete: 'delete it',
+  shareWithDevices: 'Rights on its devices hold on those that belong to the same owner, later ones included.',
+  shareOnDevices: 'On its devices, later ones too',
+  scopeGatewayView: 'see the gateway',
+  scopeGatewayUpdate: 'change it, connect as it',
+  scopeGatewayDelete: 'delete it',
+  scopeProjectView: 'see the project',
   explain: 'Why can somebody see this?',
   explainMe: 'Why can I see this?',
   explainWho: 'Username, or guest for everybody',
@@ -117,6 +123,10 @@ export const device = {
   explainAdmin: (username: string) => `${username} is an admin and may do everything.`,
   explainPublic: (username: string) => `The device is public, so ${username} may, as everybody:`,
   explainShare: (username: string, by: string) => `${by} shared it with ${username}, who may:`,
+  explainReached: (username: string, by: string, record: string) =>
+    `${by} shared ${record} and its devices with ${username}, who may:`,
+  explainGateway: (id: string) => `the gateway ${id}`,
+  explainProject: (id: string) => `the project ${id}`,
   explainOwnerWord: 'The owner',
   explainBoth: (username: string, by: string) => `The device is public, and ${by} shared it with ${username}, who may:`,
   explainNothing: (username: string) =>
