@@ -139,8 +139,6 @@ export const limits = {
   jsonEntriesMax: 1_000_000,
   /** Sensors plus actuators of one device: the device is in memory as one record. Beyond: 413. */
   devicePartsMax: 10_000,
-  /** Attempts to change an actuator that other requests change at the same time. Beyond: 503. */
-  actuatorAttemptsMax: 5,
   /** An id of a device, sensor, actuator or gateway, characters. Beyond: 400. */
   idCharsMax: 256,
   /** An `Idempotency-Key`, characters. Beyond: 400. */

@@ -139,6 +139,11 @@ describe('in a browser, the page of a device', { skip }, () => {
       await live;
       await server.call('owner', 'PUT', '/devices/field-3/actuators/sign/value', { json: 'from afar' });
       await becomes(page, `document.querySelector('[aria-label="sign"]').value === 'from afar'`);
+      // The value is of another type than the actuator says: the value decides.
+      await server.call('owner', 'PUT', '/devices/field-3/actuators/sign/value', { json: true });
+      await actuators.getByRole('switch', { name: 'sign' }).waitFor();
+      await server.call('owner', 'PUT', '/devices/field-3/actuators/valve/value', { json: 'half' });
+      await becomes(page, `document.querySelector('[aria-label="valve"]').value === 'half'`);
     });
   });
 

@@ -134,7 +134,7 @@ async function take(registry: Registry, users: SqlUserStore, { kind, which, user
     case 'sensor':
       return device && devices.putSensor(mark, sensorDraft);
     case 'actuator':
-      return device && void (await devices.putActuator(mark, { id: `a${which}`, name: text, valueJson: '1' }, {}));
+      return device && void (await devices.putActuator(mark, { id: `a${which}`, name: text, valueJson: '1' }));
     case 'meta':
       return device && void (await devices.update(mark, { meta: which === 0 ? undefined : { text }, name: text }));
     case 'describe':

@@ -234,7 +234,7 @@ export function coordinationSuite({ name, open }: EngineKind): void {
       const actuator = device?.actuators.get('V')?.key as number;
       const [early, late] = await takenOver('outbox');
       const set = (valueJson: string, fence: Lease) =>
-        devices.updateActuator({ device: device?.key as number, atMs: 2, fence }, actuator, { valueJson }, {});
+        devices.updateActuator({ device: device?.key as number, atMs: 2, fence }, actuator, { valueJson });
       assert.equal(await set('"open"', late), true);
       await assert.rejects(set('"shut"', early), { name: 'LeaseLost' });
       assert.equal((await devices.find('valve'))?.actuators.get('V')?.valueJson, '"open"');

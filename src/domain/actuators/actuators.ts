@@ -7,15 +7,7 @@ import type { Clock } from '../../base/time/clock.ts';
 import { limits } from '../../config/limits.ts';
 import type { CommittedSetting, Feed, OriginalMessage } from '../datapoints/feed.ts';
 import { serviceCaller } from '../datapoints/ingest/writer-queue.ts';
-import {
-  type Actuator,
-  type ActuatorChange,
-  type ActuatorDraft,
-  type ActuatorId,
-  assertDraft,
-  assertKeepsValue,
-  assertValueType,
-} from '../devices/actuator.ts';
+import type { Actuator, ActuatorChange, ActuatorDraft, ActuatorId } from '../devices/actuator.ts';
 import type { Device, DeviceId } from '../devices/device.ts';
 import type { DeviceDirectory } from '../devices/device-directory.ts';
 import { type DeviceSize, emptyDevice, growthOf, sizeOfActuator } from '../devices/device-size.ts';
@@ -66,47 +58,31 @@ export class Actuators {
   /**
    * Adds an actuator, or replaces the description of the existing one with that id. A value in the draft is set as by
    * `setValue`.
-   * @throws Refusal `conflict` when the stored value does not fit the new value type.
    */
   async put(actor: Actor, id: DeviceId, draft: ActuatorDraft): Promise<void> {
-    assertDraft(draft);
-    await this.#untilDone(async () => {
-      const device = await this.#requireUpdate(actor, id);
-      const actuator = device.actuators.get(draft.id);
-      const { valueJson } = draft;
-      if (actuator === undefined) assertPartsMax(device.sensors.size + device.actuators.size + 1);
-      else if (valueJson === undefined) assertKeepsValue(actuator, draft.valueType);
-      const seen = valueJson === undefined ? { valueJson: actuator?.valueJson ?? null } : {};
-      const growth = growthOf(sizeOfActuator(actuator), sizeOfActuator({ ...seen, ...draft } as ActuatorDraft));
-      const write = async (stamp: ModificationStamp) => {
-        const isDone = await this.#store.putActuator(stamp, draft, seen);
-        if (isDone && actuator !== undefined && valueJson !== undefined) {
-          await this.#tell({
-            kind: 'actuator',
-            device,
-            actuator,
-            valueJson,
-            caller: actor.caller,
-            original: undefined,
-          });
-        }
-        return isDone;
-      };
-      return this.#shares.take(actor, amountsOf(growth), () => this.#change(device, growth, write));
-    });
+    const device = await this.#requireUpdate(actor, id);
+    const actuator = device.actuators.get(draft.id);
+    const { valueJson = actuator?.valueJson } = draft;
+    if (actuator === undefined) assertPartsMax(device.sensors.size + device.actuators.size + 1);
+    const growth = growthOf(sizeOfActuator(actuator), sizeOfActuator({ ...draft, ...(valueJson && { valueJson }) }));
+    const write = async (stamp: ModificationStamp) => {
+      await this.#store.putActuator(stamp, draft);
+      if (actuator === undefined || draft.valueJson === undefined) return;
+      const setting = { kind: 'actuator', device, actuator, valueJson: draft.valueJson, original: undefined } as const;
+      await this.#tell({ ...setting, caller: actor.caller });
+    };
+    await this.#shares.take(actor, amountsOf(growth), () => this.#change(device, growth, write));
   }
 
-  /** Changes the description of an actuator. @throws Refusal `not-found`, `forbidden`; `conflict` as `put`. */
+  /** Changes the description of an actuator. @throws Refusal `not-found`, `forbidden`. */
   async update(actor: Actor, id: DeviceId, actuatorId: ActuatorId, change: ActuatorChange): Promise<void> {
-    await this.#untilDone(async () => {
-      const device = await this.#requireUpdate(actor, id);
-      const actuator = actuatorOf(device, actuatorId);
-      assertKeepsValue(actuator, change.valueType);
-      const seen = change.valueType === undefined ? {} : { valueJson: actuator.valueJson ?? null };
-      const growth = growthOf(sizeOfActuator(actuator), sizeOfActuator({ ...actuator, ...change }));
-      const write = (stamp: ModificationStamp) => this.#store.updateActuator(stamp, actuator.key, change, seen);
-      return this.#shares.take(actor, amountsOf(growth), () => this.#change(device, growth, write));
-    });
+    const device = await this.#requireUpdate(actor, id);
+    const actuator = actuatorOf(device, actuatorId);
+    const growth = growthOf(sizeOfActuator(actuator), sizeOfActuator({ ...actuator, ...change }));
+    const write = async (stamp: ModificationStamp) => {
+      if (!(await this.#store.updateActuator(stamp, actuator.key, change))) throw noActuator(device, actuatorId);
+    };
+    await this.#shares.take(actor, amountsOf(growth), () => this.#change(device, growth, write));
   }
 
   async remove(actor: Actor, id: DeviceId, actuatorId: ActuatorId): Promise<void> {
@@ -118,7 +94,7 @@ export class Actuators {
   /**
    * Stores a value and, after the commit, hands it to the feed.
    * @param options `original`: the MQTT message that set the value; `fence`: the lease under which a rule sets it.
-   * @throws Refusal `malformed` when the value is not of the actuator's value type.
+   * @throws Refusal `not-found`, `forbidden`; `too-large`.
    */
   async setValue(
     actor: Actor,
@@ -128,17 +104,13 @@ export class Actuators {
     { original, fence }: { readonly original?: OriginalMessage | undefined; readonly fence?: Fence } = {},
   ): Promise<void> {
     const valueJson = JSON.stringify(value);
-    await this.#untilDone(async () => {
-      const { device, actuator } = await this.requireSet(actor, id, actuatorId);
-      assertValueType(actuator, value);
-      assertValueBytes(actuator, valueJson);
-      const seen = { valueType: actuator.valueType ?? null };
-      const growth = growthOf(sizeOfActuator(actuator), sizeOfActuator({ ...actuator, valueJson }));
-      return this.#change(device, growth, async (stamp) => {
-        const isDone = await this.#store.updateActuator({ ...stamp, fence }, actuator.key, { valueJson }, seen);
-        if (isDone) await this.#tell({ kind: 'actuator', device, actuator, valueJson, caller: actor.caller, original });
-        return isDone;
-      });
+    const { device, actuator } = await this.requireSet(actor, id, actuatorId);
+    assertValueBytes(actuator, valueJson);
+    const growth = growthOf(sizeOfActuator(actuator), sizeOfActuator({ ...actuator, valueJson }));
+    await this.#change(device, growth, async (stamp) => {
+      const isThere = await this.#store.updateActuator({ ...stamp, fence }, actuator.key, { valueJson });
+      if (!isThere) throw noActuator(device, actuatorId);
+      await this.#tell({ kind: 'actuator', device, actuator, valueJson, caller: actor.caller, original });
     });
   }
 
@@ -178,15 +150,6 @@ export class Actuators {
     return device;
   }
 
-  /**
-   * Repeats check and write where another request changed the actuator in between: a value must never contradict its
-   * value type. `attempt` returns false in that case.
-   */
-  async #untilDone(attempt: () => Promise<boolean>): Promise<void> {
-    for (let attempts = 0; attempts < limits.actuatorAttemptsMax; attempts++) if (await attempt()) return;
-    throw new Refusal('busy', 'Others change this actuator at the same time. Try again.', { retryAfterS: 1 });
-  }
-
   #change<T>(device: Device, growth: DeviceSize, write: (stamp: ModificationStamp) => Promise<T>): Promise<T> {
     return this.#directory.change(device, growth, () => write({ device: device.key, atMs: this.#clock.now() }));
   }
@@ -197,8 +160,12 @@ const amountsOf = ({ descriptions, values }: DeviceSize) => ({ description_bytes
 /** @throws Refusal `not-found` */
 function actuatorOf(device: Device, id: ActuatorId): Actuator {
   const actuator = device.actuators.get(id);
-  if (actuator === undefined) throw new Refusal('not-found', `Device ${device.id} has no actuator ${id}.`);
+  if (actuator === undefined) throw noActuator(device, id);
   return actuator;
+}
+
+function noActuator(device: Device, id: ActuatorId): Refusal {
+  return new Refusal('not-found', `Device ${device.id} has no actuator ${id}.`);
 }
 
 /** @throws Refusal `too-large` */

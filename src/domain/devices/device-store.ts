@@ -62,15 +62,6 @@ export interface ModificationStamp {
   readonly atMs: number;
 }
 
-/**
- * The fields of an actuator that a change was checked against (null: absent). They must be unchanged when the change
- * is written, because a value depends on the value type and vice versa.
- */
-export interface ExpectedActuator {
-  readonly valueType?: string | null;
-  readonly valueJson?: string | null;
-}
-
 export interface DeviceStore {
   find(id: DeviceId): Promise<Device | undefined>;
   /** Keys of devices that the audience may see and that match filter and search; by default in order of creation. */
@@ -120,15 +111,10 @@ export interface DeviceStore {
    */
   moveSensor(stamp: ModificationStamp, sensor: SensorKey, target: DeviceKey): Promise<boolean>;
 
-  /** Returns false, without a change, where the actuator is no longer as `expected`. */
-  putActuator(stamp: ModificationStamp, draft: ActuatorDraft, expected: ExpectedActuator): Promise<boolean>;
-  /** Changes an actuator. Returns false as `putActuator`, and also where the actuator does not exist. */
-  updateActuator(
-    stamp: ModificationStamp,
-    actuator: number,
-    change: ActuatorChange,
-    expected: ExpectedActuator,
-  ): Promise<boolean>;
+  /** Adds an actuator, or replaces the description of the one with its id; a value in the draft replaces its value. */
+  putActuator(stamp: ModificationStamp, draft: ActuatorDraft): Promise<void>;
+  /** Changes an actuator. Returns false, without a change, where it does not exist. */
+  updateActuator(stamp: ModificationStamp, actuator: number, change: ActuatorChange): Promise<boolean>;
   removeActuator(stamp: ModificationStamp, actuator: number): Promise<void>;
 
   listShares(device: DeviceKey): Promise<Share[]>;

@@ -14,7 +14,6 @@ import type { GuestShares } from '../quotas/guest-shares.ts';
 import { noScopes, type ScopeSet, scope } from '../scopes.ts';
 import type { Actor, UserKey } from '../users/user.ts';
 import type { Users } from '../users/users.ts';
-import { assertDraft } from './actuator.ts';
 import type { Device, DeviceChange, DeviceDraft, DeviceId } from './device.ts';
 import type { DeviceDirectory } from './device-directory.ts';
 import { deviceHeapBytes } from './device-heap-bytes.ts';
@@ -70,7 +69,6 @@ export class Devices {
     assertDeviceSize(emptyDevice, size);
     const description_bytes = size.descriptions + size.values;
     const amounts = { devices: 1, sensors: draft.sensors.length, description_bytes };
-    for (const [index, actuator] of draft.actuators.entries()) assertDraft(actuator, `/actuators/${index}`);
     const visibility = visibilityOfNew(actor, draft.visibility, this.#defaultVisibility);
     try {
       await this.#shares.take(actor, amounts, () =>

@@ -101,7 +101,8 @@ export const SensorBody = Type.Object(sensorFields, {
 const ValueTypeSchema = Type.Unsafe<string>({
   type: 'string',
   enum: ['string', 'number', 'bool', 'null', 'object', 'array'],
-  description: 'The JSON type that values of the actuator must have.',
+  description:
+    'The JSON type that values of the actuator are meant to have. It describes: a value of another type is taken all the same.',
   examples: ['bool'],
 });
 

@@ -10,23 +10,13 @@ import { textBounds } from '../schemas/text-bounds.ts';
 import { jsonFieldOf, textFieldOf } from '../server/bodies.ts';
 import { answerCreated, answerDone } from '../server/preference.ts';
 import { registerRemoval } from '../server/removal-route.ts';
-import {
-  AllOrPage,
-  conflict,
-  creates,
-  PreferHeaders,
-  pageOf,
-  refusals,
-  type TypedApp,
-  writes,
-} from '../server/routes.ts';
+import { AllOrPage, creates, PreferHeaders, pageOf, refusals, type TypedApp, writes } from '../server/routes.ts';
 import type { Services } from '../services.ts';
 import { dropNulls } from './drop-nulls.ts';
 import { parseMeta } from './field-values.ts';
 import { jsonField, registerFields, type SingleField, textField } from './single-fields.ts';
 
 const tags = ['Actuators'];
-const unfit = conflict('The value that the actuator has is not of the new value type.');
 
 export function registerActuators(app: TypedApp, services: Services): void {
   const { devices, actuators } = services;
@@ -63,7 +53,7 @@ export function registerActuators(app: TypedApp, services: Services): void {
         params: DeviceParams,
         headers: PreferHeaders,
         body: ActuatorBody,
-        response: { ...creates(ActuatorSchema), ...unfit },
+        response: creates(ActuatorSchema),
       },
     },
     async (request, reply) => {
@@ -118,7 +108,7 @@ export function registerActuators(app: TypedApp, services: Services): void {
           'Stores the value and publishes it on the MQTT topic `devices/{device}/actuators/{actuator}/value`. Needs the right to update the device, or `device-data:create` given by a share.',
         params: ActuatorParams,
         body: jsonField(
-          { description: 'The new value: any JSON of the value type of the actuator.' },
+          { description: 'The new value: any JSON. The value type of the actuator describes it, and refuses none.' },
           true,
           limits.valueBytesMax,
         ),
@@ -157,7 +147,6 @@ const fields: readonly SingleField<ActuatorChange>[] = [
     operationId: 'setActuatorValueType',
     words: 'value type',
     body: textField(`One of ${valueTypes.map((type) => `\`${type}\``).join(', ')}.`, 'bool', textBounds.word),
-    refusals: unfit,
     change: valueTypeChange,
   },
   {

@@ -88,59 +88,38 @@ test('a null value counts as one however the actuator is created', async () => {
 
 const samples = { string: 'a', number: 1, bool: true, null: null, object: { a: 1 }, array: [1] };
 
-test('a value of another type than the actuator takes is refused at every door', async () => {
+test('a value type describes and refuses no value, at any door and in any order', async () => {
   for (const type of Object.keys(samples)) {
     await make(server, { as, call: `POST ${d}/actuators`, json: { id: type, value_type: type }, expect: 204 });
     for (const [given, value] of Object.entries(samples)) {
-      const expect = given === type ? 204 : 400;
       const json = { id: `${type}-${given}`, value_type: type, value };
       const device = { id: `typed-${count}-${type}-${given}`, actuators: [{ id: 'first' }, json] };
-      const answers = await makeAll(server, [
-        { as, call: `PUT ${d}/actuators/${type}/value`, json: value, expect },
-        { as, call: `POST ${d}/actuators`, json, expect },
-        { as, call: 'POST /devices', json: device, expect },
+      await makeAll(server, [
+        { as, call: `PUT ${d}/actuators/${type}/value`, json: value, expect: 204 },
+        { as, call: `POST ${d}/actuators`, json, expect: 204 },
+        { as, call: 'POST /devices', json: device, expect: 204 },
+        { as, call: `PUT ${d}/actuators/${type}/value_type`, text: given, expect: 204 },
+        { as, call: `PUT ${d}/actuators/${type}/value_type`, text: type, expect: 204 },
       ]);
-      const pointers = answers.map(({ body }) => body?.errors?.[0]?.pointer);
-      assert.deepEqual(pointers, given === type ? [undefined, undefined, undefined] : ['', '/value', '/actuators/1/value']); // biome-ignore format: one line
+      const places = [`${d}/actuators/${type}`, `${d}/actuators/${json.id}`, `/devices/${device.id}/actuators/${json.id}`]; // biome-ignore format: one line
+      for (const place of places) {
+        const { body } = await server.call(as, 'GET', place);
+        assert.deepEqual([body.actuator_value_type, body.value], [type, value]);
+      }
     }
   }
 });
 
-test('a value type that the present value does not have is refused, and the way out is told', async () => {
-  const refused = [
-    { as, call: `PUT ${d}/actuators/v/value_type`, text: 'number', expect: 422 },
-    { as, call: `POST ${d}/actuators`, json: { id: 'v', value_type: 'number' }, expect: 422 },
-  ];
-  for (const { body } of await makeAll(server, refused)) assert.match(body.detail, /of type bool, not number\. POST/);
+test('a value type is changed whatever value is there, and the value stays', async () => {
   await makeAll(server, [
-    { as, call: `PUT ${d}/actuators/v/value_type`, text: 'bool', expect: 204 },
-    { as, call: `POST ${d}/actuators`, json: { id: 'v', value_type: 'number', value: 5 }, expect: 204 },
-    { as, call: `PUT ${d}/actuators/v/value`, json: true, expect: 400 },
-    { as, call: `PUT ${d}/actuators/any/value_type`, text: 'array', expect: 204 },
-    { as, call: `PUT ${d}/actuators/any/value`, json: 'x', expect: 400 },
-    { as, call: `PUT ${d}/actuators/any/value_type`, text: 'integer', expect: 400 },
+    { as, call: `PUT ${d}/actuators/v/value_type`, text: 'number', expect: 204 },
+    { as, call: `PUT ${d}/actuators/v/value_type`, text: 'integer', expect: 400 },
   ]);
   const { body } = await make(server, { as, call: `GET ${d}/actuators/v`, expect: 200 });
-  assert.deepEqual(body, { actuator_value_type: 'number', value: 5, id: 'v' });
-});
-
-test('a value and a value type that come at the same time never contradict each other', async () => {
-  for (let round = 0; round < 20; round++) {
-    const id = `race-${round}`;
-    await server.call(as, 'POST', `${d}/actuators`, { json: { id } });
-    const path = `${d}/actuators/${id}`;
-    const answers = await Promise.all([
-      server.call(as, 'PUT', `${path}/value`, { json: 5 }),
-      server.call(as, 'PUT', `${path}/value_type`, { text: 'bool' }),
-      server.call(as, 'PUT', `${path}/value`, { json: true }),
-      server.call(as, 'POST', `${d}/actuators`, { json: { id, value_type: 'number' } }),
-      server.call(as, 'PUT', `${path}/value`, { json: 'x' }),
-    ]);
-    for (const { status, text } of answers) assert.ok([204, 400, 422].includes(status), text);
-    const { body } = await server.call(as, 'GET', path);
-    const type = { number: 'number', boolean: 'bool', string: 'string' }[typeof body.value as 'string'];
-    if (body.actuator_value_type !== undefined && 'value' in body) assert.equal(type, body.actuator_value_type);
-  }
+  assert.deepEqual([body.actuator_value_type, body.value], ['number', true]);
+  await make(server, { as, call: `POST ${d}/actuators`, json: { id: 'v', value_type: 'array' }, expect: 204 });
+  const { body: replaced } = await make(server, { as, call: `GET ${d}/actuators/v`, expect: 200 });
+  assert.deepEqual(replaced, { actuator_value_type: 'array', value: true, id: 'v' });
 });
 
 test('strangers open no valves: neither public visibility nor any other share sets a value', async () => {

@@ -72,21 +72,13 @@ suite('the value', () => {
   for (const type of [...valueTypes, undefined]) {
     test(`of an actuator of ${type ?? 'no value type'}`, async () => {
       const id = await makeDevice({ value_type: type });
-      for (const [name, payload] of Object.entries(payloads)) {
-        const before = await rowsButDrops();
+      for (const payload of Object.values(payloads)) {
         await as['owner']?.publish(`devices/${id}/actuators/a1/value`, payload, { qos: 1 });
         const seen = (await takeAll(server, witness))[0]?.map((message) => message.payload);
-        if (type === undefined || type === name) {
-          assert.deepEqual(seen, [payload, payload]);
-          assert.deepEqual(await readValue(id), JSON.parse(payload));
-        } else {
-          assert.deepEqual(seen, []);
-          assert.deepEqual(await rowsButDrops(), before);
-        }
+        assert.deepEqual(seen, [payload, payload]);
+        assert.deepEqual(await readValue(id), JSON.parse(payload));
       }
-      const drops = await readDrops(id);
-      assert.equal(drops.length, type === undefined ? 0 : valueTypes.length - 1);
-      for (const { reason } of drops) assert.match(reason, new RegExp(`of type ${type}, not`));
+      assert.deepEqual(await readDrops(id), []);
     });
   }
 

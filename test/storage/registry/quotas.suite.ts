@@ -98,7 +98,7 @@ export function quotasSuite({ name, open }: EngineKind): void {
       const empty = await bytesOf(user);
       await opened.stores.devices.update(stampOf(device), { name: '🥁é' });
       assert.equal(await bytesOf(user), empty + 6);
-      await opened.stores.devices.putActuator(stampOf(device), { id: 'ab', valueJson: '"x"' }, {});
+      await opened.stores.devices.putActuator(stampOf(device), { id: 'ab', valueJson: '"x"' });
       assert.equal(await bytesOf(user), empty + 6 + 5);
       await opened.stores.handovers.handOver(stampOf(device), other.key, { forgetBeforeMs: 0 });
       assert.deepEqual([await bytesOf(user), await bytesOf(other)], [0, empty + 11]);
@@ -340,7 +340,7 @@ class QuotaModel {
         const [first] = parts;
         if (parts.length > 1 && first !== undefined) await stores.devices.removeSensor(stamp, first.key);
         await stores.devices.putSensor(stamp, { ...plain, id: 't', unit: '°C', meta: { a: [1] } });
-        await stores.devices.putActuator(stamp, { id: 'b', name: 'b' }, {});
+        await stores.devices.putActuator(stamp, { id: 'b', name: 'b' });
         counts.sensors = 1;
       },
       move: (to) => stores.handovers.handOver(stamp, to.key, { forgetBeforeMs: 0 }),

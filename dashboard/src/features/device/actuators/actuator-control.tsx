@@ -1,4 +1,4 @@
-// Sets an actuator: a switch for what is on or off, a slider where its `meta` names `min` and `max`, fields for numbers,
+// Sets an actuator, by the type of its value (of the one it is meant to have before the first): a switch for what is on or off, a slider where its `meta` names `min` and `max`, fields for numbers,
 // texts and JSON. Shown as set at once; taken back where the server refuses.
 import { Button, Group, NumberInput, Slider, Switch, Textarea, TextInput } from '@mantine/core';
 import { type FormEvent, useEffect, useState } from 'react';
@@ -31,7 +31,7 @@ export function ActuatorControl({ device, actuator }: ActuatorControlProps) {
       said: words.setDone(label, typeof next === 'boolean' ? (next ? words.on : words.off) : formatValue(next, tag)),
     });
   };
-  const type = actuator.value_type ?? actuator.actuator_value_type ?? typeOf(value);
+  const type = value === undefined ? (actuator.value_type ?? actuator.actuator_value_type) : typeOf(value);
   if (type === 'bool') {
     return (
       <Switch

@@ -8,7 +8,6 @@ import type { Device, DeviceChange, DeviceDraft, DeviceId } from '../../../../do
 import type {
   DeviceListQuery,
   DeviceStore,
-  ExpectedActuator,
   ModificationStamp,
   Share,
   ShareDirection,
@@ -169,25 +168,14 @@ export class SqlDeviceStore implements DeviceStore {
     return changed === 1;
   }
 
-  async putActuator(stamp: ModificationStamp, draft: ActuatorDraft, expected: ExpectedActuator): Promise<boolean> {
-    const put = this.#insertActuator(sql.lit(stamp.device), draft, expected);
-    const others = sql<SqlBool>`EXISTS (SELECT 1 FROM actuator WHERE device = ${stamp.device} AND id = ${draft.id}
-      AND NOT ${isAsSeen(expected)})`;
-    // Marked first, because afterwards the actuator is no longer as expected.
-    const [, changed] = await this.#registry.write([this.#mark(stamp).where(sql<SqlBool>`NOT ${others}`), put]);
-    return changed === 1;
+  async putActuator(stamp: ModificationStamp, draft: ActuatorDraft): Promise<void> {
+    await this.#registry.write([this.#insertActuator(sql.lit(stamp.device), draft), this.#mark(stamp)]);
   }
 
-  async updateActuator(
-    stamp: ModificationStamp,
-    actuator: number,
-    change: ActuatorChange,
-    expected: ExpectedActuator,
-  ): Promise<boolean> {
+  async updateActuator(stamp: ModificationStamp, actuator: number, change: ActuatorChange): Promise<boolean> {
     const columns = actuatorColumns(change);
-    const update = this.#db.updateTable('actuator').set(columns).where('key', '=', actuator).where(isAsSeen(expected));
-    const isThere = sql<SqlBool>`EXISTS (SELECT 1 FROM actuator WHERE key = ${actuator} AND ${isAsSeen(expected)})`;
-    // Marked first, because afterwards the actuator is no longer as expected.
+    const update = this.#db.updateTable('actuator').set(columns).where('key', '=', actuator);
+    const isThere = sql<SqlBool>`EXISTS (SELECT 1 FROM actuator WHERE key = ${actuator})`;
     const marked = this.#mark(stamp).where(isThere);
     const [changed] = await this.#registry.write([marked, ...(isEmpty(columns) ? [] : [update])], {
       fence: stamp.fence,
@@ -334,14 +322,11 @@ export class SqlDeviceStore implements DeviceStore {
     );
   }
 
-  #insertActuator(device: Expression<number>, draft: ActuatorDraft, expected: ExpectedActuator = {}): Compilable {
+  #insertActuator(device: Expression<number>, draft: ActuatorDraft): Compilable {
     const columns = actuatorColumns(draft);
     const insert = this.#db.insertInto('actuator').values({ ...columns, device, id: draft.id });
     return insert.onConflict((conflict) =>
-      conflict
-        .columns(['device', 'id'])
-        .doUpdateSet({ ...noDescription.actuator, ...columns })
-        .where(isAsSeen(expected)),
+      conflict.columns(['device', 'id']).doUpdateSet({ ...noDescription.actuator, ...columns }),
     );
   }
 
@@ -386,12 +371,4 @@ function toColumns(change: DeviceChange): Record<string, unknown> {
 /** SQL has no update without columns. */
 function isEmpty(columns: object): boolean {
   return Object.keys(columns).length === 0;
-}
-
-/** True while the actuator has the value and type that the caller has seen. */
-function isAsSeen({ valueType, valueJson }: ExpectedActuator): Expression<SqlBool> {
-  const conditions = [sql<SqlBool>`1 = 1`];
-  if (valueType !== undefined) conditions.push(sql`actuator.value_type IS NOT DISTINCT FROM ${valueType}`);
-  if (valueJson !== undefined) conditions.push(sql`actuator.value IS NOT DISTINCT FROM ${valueJson}`);
-  return sql`(${sql.join(conditions, sql` AND `)})`;
 }
