@@ -1053,6 +1053,8 @@ export const limits = {
   loginFailuresTrackedMax: 14_000,
   /** A new password, characters. Beyond: 400. */
   passwordCharsMax: 256,
+  /** The highest `sms_credit` of a user: paid messages a day. Beyond: 400. */
+  smsCreditMax: 1_000_000_000,
   /** A new username, characters. Beyond: 400. */
   usernameCharsMax: 64,
   /**

@@ -21,6 +21,29 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
+test('codes of rules become numbers, and what was no code of a provider goes', async () => {
+  const codes = [['201', 'ECONNRESET'], [null, '550'], ['', '9'.repeat(10)]] as const; // biome-ignore format: one line
+  await makeEarlierFolder('0027', (database) => {
+    database.exec("INSERT INTO user (key, id, username, folded, profile, admin, created_time) VALUES (1, 'u', 'u', 'u', '{}', 0, 0)"); // biome-ignore format: one line
+    const insert = database.prepare(`INSERT INTO notification
+      (id, author, condition, action, status, throttling, last_success_code, last_failure_code)
+      VALUES (?, 1, '{}', '{}', 'active', 0, ?, ?)`);
+    for (const [n, [success, failure]] of codes.entries()) insert.run(`n${n}`, success, failure);
+  });
+  const opened = await openEmbeddedEngine(folder);
+  const rules = await Promise.all(codes.map((_, n) => opened.stores.notifications.find(`n${n}`)));
+  assert.deepEqual(
+    rules.map((rule) => [rule?.lastSuccessCode, rule?.lastFailureCode]),
+    [
+      [201, undefined],
+      [undefined, 550],
+      [undefined, undefined],
+    ],
+  );
+  assert.equal((await opened.stores.users.findById('u'))?.smsCredit, undefined);
+  await opened.close();
+});
+
 test('datapoints of a log of single rows are read in their order, and seqs go on', async () => {
   await makeEarlierFolder('0003', (database) => {
     const insert = database.prepare(

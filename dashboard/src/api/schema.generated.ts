@@ -448,6 +448,22 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v2/users/{user}/sms_credit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put: operations["setUserSmsCredit"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v2/users/{user}/password": {
         parameters: {
             query?: never;
@@ -2106,9 +2122,9 @@ export interface components {
             last_notification?: string;
             last_notif?: string;
             last_success?: string;
-            last_success_code?: string;
+            last_success_code?: number;
             last_failure?: string;
-            last_failure_code?: string;
+            last_failure_code?: number;
             last_failure_reason?: string;
         };
         NotificationChange: {
@@ -2176,6 +2192,7 @@ export interface components {
             id: string;
             label: string;
             broader: string[];
+            units: string[];
             iri: string;
         };
         QuotaBreach: {
@@ -2308,6 +2325,8 @@ export interface components {
             id: string;
             label: string;
             quantity_kinds: string[];
+            qk: string[];
+            units: string[];
         };
         Session: {
             id: string;
@@ -2359,6 +2378,7 @@ export interface components {
             label: string;
             symbol: string;
             quantity_kinds: string[];
+            qk: string[];
             iri: string;
         };
         User: {
@@ -2377,6 +2397,7 @@ export interface components {
             messages_from?: "everyone" | "sharers" | "self";
             webhook_key?: string;
             admin?: boolean;
+            smsCredit?: number;
             quota?: {
                 kind: string;
                 used: number;
@@ -2524,9 +2545,9 @@ export interface components {
             last_notification?: string;
             last_notif?: string;
             last_success?: string;
-            last_success_code?: string;
+            last_success_code?: number;
             last_failure?: string;
-            last_failure_code?: string;
+            last_failure_code?: number;
             last_failure_reason?: string;
         };
         V1NotificationChange: {
@@ -2597,6 +2618,7 @@ export interface components {
             messages_from?: "everyone" | "sharers" | "self";
             webhook_key?: string;
             admin?: boolean;
+            smsCredit?: number;
             quota?: {
                 kind: string;
                 used: number;
@@ -5485,6 +5507,106 @@ export interface operations {
                 };
             };
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            429: {
+                headers: {
+                    "Retry-After"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            503: {
+                headers: {
+                    "Retry-After"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            507: {
+                headers: {
+                    "Retry-After"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    setUserSmsCredit: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                user: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": number;
+                "text/plain": string;
+            };
+        };
+        responses: {
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            401: {
+                headers: {
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            415: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -10395,14 +10517,6 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
             429: {
                 headers: {
                     "Retry-After"?: string;
@@ -10960,14 +11074,6 @@ export interface operations {
                 };
             };
             415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            422: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -27,6 +27,8 @@ export type UserView = 'all' | 'person' | 'name';
 
 export interface AccountChange extends ProfileChange {
   readonly admin?: boolean | undefined;
+  /** Paid messages a day; null takes the credit away. Admins change it alone. */
+  readonly smsCredit?: number | null | undefined;
   /** Must equal the present name; usernames cannot be changed. */
   readonly username?: string | undefined;
 }
@@ -177,13 +179,16 @@ export class Accounts {
   /** @throws Refusal `forbidden` unless the user or an admin asks; `conflict` for the last admin. */
   async update(actor: Actor, id: string, change: AccountChange): Promise<void> {
     const user = await this.#requireSelfOrAdmin(actor, id);
-    const { admin, username } = change;
+    const { admin, username, smsCredit } = change;
     if (username !== undefined && username !== user.username) {
       const detail = `stays ${user.username}: devices, topics and sessions go by it`;
       throw new Refusal('malformed', `/username ${detail}.`, { faults: [{ pointer: '/username', detail }] });
     }
     if (admin !== undefined && admin !== user.admin && !actor.admin) {
       throw new Refusal('forbidden', 'Only an admin says who is an admin.');
+    }
+    if (smsCredit !== undefined && !actor.admin) {
+      throw new Refusal('forbidden', 'Only an admin says how many paid messages a user may send.');
     }
     if (admin === true && user.username === guestUsername) {
       throw new Refusal('conflict', 'Guest is no admin: it stands for callers who do not sign in.');
@@ -194,6 +199,7 @@ export class Accounts {
         profile: changedProfile(now, change),
         // An actor who may not change the field may only repeat its present value.
         admin: actor.admin ? (admin ?? now.admin) : now.admin,
+        smsCredit: smsCredit === undefined ? now.smsCredit : (smsCredit ?? undefined),
       }));
     });
   }

@@ -42,9 +42,31 @@ export function listKinds(vocabulary: Vocabulary, { text, quantityKind }: KindQu
 
 /** The quantity kind and all broader ones. Atmospheric pressure, for example, is measured in units of pressure. */
 function withBroader(quantityKind: string): ReadonlySet<string> {
-  const kinds = new Map(kindsOf('quantity_kinds').map((kind) => [kind.id, kind]));
+  quantityKindsById ??= new Map(kindsOf('quantity_kinds').map((kind) => [kind.id, kind]));
   const found = new Set([quantityKind]);
-  for (const id of found) for (const broader of kinds.get(id)?.broader ?? []) found.add(broader);
+  for (const id of found) for (const broader of quantityKindsById.get(id)?.broader ?? []) found.add(broader);
+  return found;
+}
+
+let quantityKindsById: ReadonlyMap<string, Kind> | undefined;
+
+/** Ids of the units in which these quantity kinds are measured, those of broader kinds among them. */
+export function unitsOf(quantityKinds: readonly string[]): readonly string[] {
+  unitsByKind ??= gatherUnits();
+  const found = new Set<string>();
+  for (const quantityKind of quantityKinds) {
+    for (const kind of withBroader(quantityKind)) for (const unit of unitsByKind.get(kind) ?? []) found.add(unit);
+  }
+  return [...found];
+}
+
+let unitsByKind: ReadonlyMap<string, readonly string[]> | undefined;
+
+function gatherUnits(): ReadonlyMap<string, readonly string[]> {
+  const found = new Map<string, string[]>();
+  for (const { id, quantityKinds = [] } of kindsOf('units')) {
+    for (const kind of quantityKinds) found.set(kind, [...(found.get(kind) ?? []), id]);
+  }
   return found;
 }
 

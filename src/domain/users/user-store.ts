@@ -11,6 +11,14 @@ export interface NewUser extends UserProfile {
   readonly passwordVersion?: number;
 }
 
+/** The fields of an account that change together; they replace the stored ones. */
+export interface UserUpdate {
+  readonly profile: UserProfile;
+  readonly admin: boolean;
+  /** Paid messages a day; undefined: only the setting caps them. */
+  readonly smsCredit?: number | undefined;
+}
+
 export interface UserQuery {
   /** A part of the username, regardless of case. */
   readonly username?: string | undefined;
@@ -35,7 +43,7 @@ export interface UserStore {
    */
   create(user: NewUser, options?: { readonly unlikeOthers?: boolean }): Promise<void>;
   /** @throws Refusal `conflict` where no admin who can sign in would be left. */
-  update(key: UserKey, user: { readonly profile: UserProfile; readonly admin: boolean }): Promise<void>;
+  update(key: UserKey, user: UserUpdate): Promise<void>;
   /**
    * Sets the hash and increases the password version. That ends all earlier tokens and refresh sessions, and with
    * `endKeys` also all API keys.

@@ -34,6 +34,8 @@ export interface User extends UserProfile {
   readonly id: string;
   readonly username: string;
   readonly admin: boolean;
+  /** Paid messages that may be counted for the user on a day; absent: as many as the setting allows. */
+  readonly smsCredit?: number;
   /** Milliseconds since 1970 UTC. */
   readonly createdTime: number;
   /** PHC string of an argon2id hash; absent: nobody can sign in with this name (guest). */

@@ -22,7 +22,7 @@ import {
   type UserKey,
   type UserProfile,
 } from './user.ts';
-import type { NewUser, UserQuery, UserStore } from './user-store.ts';
+import type { NewUser, UserQuery, UserStore, UserUpdate } from './user-store.ts';
 import { assertUsername } from './username.ts';
 
 interface Cached {
@@ -176,10 +176,7 @@ export class Users {
   }
 
   /** Changes profile and admin right; `change` computes both from the stored user. */
-  async update(
-    key: UserKey,
-    change: (user: User) => { readonly profile: UserProfile; readonly admin: boolean },
-  ): Promise<void> {
+  async update(key: UserKey, change: (user: User) => UserUpdate): Promise<void> {
     const user = await this.#store.findByKey(key);
     if (user === undefined) throw new Refusal('not-found', 'The user was removed meanwhile.');
     try {

@@ -61,12 +61,15 @@ export async function registerOpenApi(app: FastifyInstance, options: { readonly 
     }
     return document;
   });
-  app.get(
-    '/openapi.json',
-    { schema: { hide: true } as never, config: { isReference: true, takesBasic: true } },
-    (_request, reply) =>
-      reply.type('application/json; charset=utf-8').header('cache-control', 'no-cache').send(app.openApiDocument()),
-  );
+  // Deployed clients know it under the second name.
+  for (const path of ['/openapi.json', '/swagger.json']) {
+    app.get(
+      path,
+      { schema: { hide: true } as never, config: { isReference: true, takesBasic: true } },
+      (_request, reply) =>
+        reply.type('application/json; charset=utf-8').header('cache-control', 'no-cache').send(app.openApiDocument()),
+    );
+  }
 }
 
 /** A body with several content types lists them in `x-content`; the rest of its schema only validates. */

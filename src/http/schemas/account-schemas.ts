@@ -70,6 +70,14 @@ export const AdminSchema = Type.Boolean({
   examples: [false],
 });
 
+export const SmsCreditSchema = Type.Integer({
+  minimum: 0,
+  maximum: limits.smsCreditMax,
+  description:
+    'Paid messages (`sms`, `voice`, `twitter`) that may be counted for the user on a day, as their author or their recipient. Absent: as many as the service allows everybody (`DUNDUN_PAID_MESSAGES_PER_DAY`), which is never exceeded either.',
+  examples: [50],
+});
+
 const optionalProfile = {
   firstName: Type.Optional(profileFields.firstName),
   lastName: Type.Optional(profileFields.lastName),
@@ -104,6 +112,7 @@ export const UserSchema = Type.Object(
       }),
     ),
     admin: Type.Optional(AdminSchema),
+    smsCredit: Type.Optional(SmsCreditSchema),
     quota: Type.Optional(
       Type.Array(
         Type.Object({

@@ -8,6 +8,8 @@ import { boundedText, descriptionText, jsonBytes, tooLargeKeyword } from './text
 const timestamp = (description: string) =>
   boundedText(limits.wordCharsMax, { description, format: 'date-time', examples: ['2016-06-08T18:20:27Z'] });
 const code = (description: string, example: string) => Type.Optional(Type.String({ description, examples: [example] }));
+const status = (description: string, example: number) =>
+  Type.Optional(Type.Integer({ description, examples: [example] }));
 const texts = (description: string, examples: readonly string[]) =>
   Type.Array(boundedText(limits.idCharsMax, { examples: [...examples] }), {
     maxItems: limits.notificationEntriesMax,
@@ -250,9 +252,12 @@ export const NotificationSchema = Type.Object(
     last_notification: Type.Optional(timestamp('When it fired last, UTC; absent before the first firing.')),
     last_notif: Type.Optional(timestamp('Another name for `last_notification`.')),
     last_success: Type.Optional(timestamp('When a provider accepted a message last, UTC.')),
-    last_success_code: code('The code that the provider answered then.', '201'),
+    last_success_code: status(
+      'The status that the provider answered then; 204 for an actuator that was set, 200 for the channel `none`.',
+      201,
+    ),
     last_failure: Type.Optional(timestamp('When a message failed last, UTC.')),
-    last_failure_code: code('The code that the provider answered then.', '401'),
+    last_failure_code: status('The status that the provider answered then; absent where none came.', 401),
     last_failure_reason: code('Why the message failed.', 'no such user'),
   },
   { title: 'Notification', description: 'A rule: when its condition holds, it sends a message or sets an actuator.' },

@@ -1,6 +1,6 @@
 // Vocabularies for describing sensors and actuators. Public, because they are the same for everybody.
 import { Type } from 'typebox';
-import { type Kind, listKinds, type Vocabulary } from '../../domain/kinds/kinds.ts';
+import { type Kind, listKinds, unitsOf, type Vocabulary } from '../../domain/kinds/kinds.ts';
 import { pageFrom } from '../lists/paging.ts';
 import { AllOrPage, pageOf, refusals, type TypedApp } from '../server/routes.ts';
 
@@ -12,6 +12,9 @@ const iri = (name: string) =>
   Type.String({ description: 'The address that names it in QUDT.', examples: [`http://qudt.org/vocab/${name}`] });
 const quantityKinds = (description: string, example: string) =>
   Type.Array(Type.String({ examples: [example] }), { description });
+
+const unitIds = (description: string) => Type.Array(Type.String({ examples: ['DEG_C'] }), { description });
+const qk = (example: string) => quantityKinds('Another name for `quantity_kinds`.', example);
 
 const lists: readonly {
   readonly vocabulary: Vocabulary;
@@ -29,6 +32,8 @@ const lists: readonly {
       {
         ...shared('SoilTemperatureSensor', 'Soil thermometer'),
         quantity_kinds: quantityKinds('Ids of the quantity kinds that it usually measures.', 'Temperature'),
+        qk: qk('Temperature'),
+        units: unitIds('Ids of the units of these quantity kinds.'),
       },
       { title: 'SensorKind', description: 'A kind of sensor.' },
     ),
@@ -42,6 +47,7 @@ const lists: readonly {
       {
         ...shared('AtmosphericPressure', 'Atmospheric Pressure'),
         broader: quantityKinds('Ids of the broader quantity kinds, whose units it shares.', 'Pressure'),
+        units: unitIds('Ids of the units in which it is measured, those of broader kinds among them.'),
         iri: iri('quantitykind/AtmosphericPressure'),
       },
       { title: 'QuantityKind', description: 'A kind of quantity: what can be measured.' },
@@ -57,6 +63,7 @@ const lists: readonly {
         ...shared('DEG_C', 'Degree Celsius'),
         symbol: Type.String({ description: 'How it is written beside values.', examples: ['°C'] }),
         quantity_kinds: quantityKinds('Ids of the quantity kinds that it measures.', 'Temperature'),
+        qk: qk('Temperature'),
         iri: iri('unit/DEG_C'),
       },
       { title: 'Unit', description: 'A unit of measurement.' },
@@ -107,13 +114,15 @@ export function registerKinds(app: TypedApp): void {
       (request, reply) => {
         const { label, quantity_kind: quantityKind, ...page } = request.query;
         const kinds = listKinds(vocabulary, { text: label, quantityKind });
-        return pageFrom(request, reply as never, kinds, page).map(toRecord) as never;
+        return pageFrom(request, reply as never, kinds, page).map((kind) => toRecord(vocabulary, kind)) as never;
       },
     );
   }
 }
 
-function toRecord(kind: Kind): object {
+function toRecord(vocabulary: Vocabulary, kind: Kind): object {
   const { id, label, symbol, quantityKinds: kinds, valueType, broader, iri: address } = kind;
-  return { id, label, symbol, quantity_kinds: kinds, broader, value_type: valueType, iri: address };
+  const units = { sensor_kinds: kinds, quantity_kinds: [id], units: undefined, actuator_kinds: undefined }[vocabulary];
+  const words = { id, label, symbol, quantity_kinds: kinds, qk: kinds, broader, value_type: valueType, iri: address };
+  return units === undefined ? words : { ...words, units: unitsOf(units) };
 }

@@ -148,6 +148,15 @@ describe('a message by hand', () => {
     assert.match(reason, /DUNDUN_TELEGRAM_TOKEN/);
   });
 
+  test('that is only recorded fails as well where nobody has the name', async () => {
+    for (const name of ['nobody', 'guest']) {
+      const { status, reason } = await read(await send('owner', name, 'none'));
+      assert.deepEqual([status, reason], ['failed', 'no such user']);
+    }
+    const { status, reason } = await read(await send('owner', 'sharer', 'none'));
+    assert.deepEqual([status, reason], ['sent', undefined]);
+  });
+
   test('goes to those alone who want it', async () => {
     const told = async (as: string) => (await read(await send(as, 'sharer'))).status;
     await setProfile('sharer', { messages_from: 'self' });
@@ -218,7 +227,7 @@ describe('a rule', () => {
     assert.deepEqual(
       body.map(({ username, channel, status }: Record<string, string>) => [username, channel, status]).sort(),
       [
-        ['nobody', 'none', 'sent'],
+        ['nobody', 'none', 'failed'],
         ['nobody', 'webhook', 'failed'],
         ['sharer', 'none', 'sent'],
         ['sharer', 'webhook', 'sent'],
@@ -227,8 +236,38 @@ describe('a rule', () => {
     const record = (await make(server, { as: 'owner', call: `GET /notifications/${rule}`, expect: 200 })).body;
     assert.equal(record.times_sent, 1);
     assert.equal(record.last_failure_reason, 'no such user');
-    assert.equal(record.last_success_code, '204');
+    assert.ok([200, 204].includes(record.last_success_code), String(record.last_success_code));
     assert.ok(record.last_success !== undefined && record.last_failure !== undefined);
+  });
+
+  test('tells codes as numbers, in both versions: of a provider, of an actuator, of what is only recorded', async () => {
+    const codes = async (rule: string) => {
+      const { body } = await make(server, { as: 'owner', call: `GET /notifications/${rule}`, expect: 200 });
+      const v1 = await server.request('owner', 'GET', `/api/v1/notifications/${rule}`);
+      const { body: listed } = await server.call('owner', 'GET', `/notifications?q=id==${rule}`);
+      const seen = [body, v1.body, listed[0]].map((one) => [one.last_success_code, one.last_failure_code]);
+      assert.deepEqual(new Set(seen.map((pair) => JSON.stringify(pair))).size, 1);
+      return seen[0];
+    };
+    const social = (usernames: string[], channels: string[]) => ({ usernames, channels, message: 'x' });
+    const webhook = await addRule('owner', social(['sharer'], ['webhook']));
+    const recorded = await addRule('owner', social(['sharer'], ['none']));
+    const unknown = await addRule('owner', social(['nobody'], ['none']));
+    const value = { device_id: d, actuator_id: 'valve', actuator_value: 1 };
+    const actuation = await addRule('owner', { type: 'ActuationAction', value });
+    await push(1);
+    assert.deepEqual(await codes(webhook), [204, undefined]);
+    assert.deepEqual(await codes(recorded), [200, undefined]);
+    assert.deepEqual(await codes(unknown), [undefined, undefined]);
+    assert.deepEqual(await codes(actuation), [204, undefined]);
+    provider.reply = { status: 410 };
+    await push(2);
+    assert.deepEqual(await codes(webhook), [204, 410]);
+    const q = 'last_failure_code>=400;last_success_code==204';
+    const { body } = await make(server, { as: 'owner', call: `GET /notifications?q=${q}`, expect: 200 });
+    assert.ok(body.some(({ id }: { id: string }) => id === webhook));
+    const { body: silent } = await make(server, { as: 'owner', call: `GET /notifications/${unknown}`, expect: 200 });
+    assert.equal(silent.last_failure_reason, 'no such user');
   });
 
   test('keeps its distance though the provider fails', async () => {

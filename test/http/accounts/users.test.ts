@@ -40,6 +40,32 @@ const everybody = ['guest', 'stranger', 'self', 'admin'] as const;
 const table = (call: Omit<Call, 'as' | 'expect'>, expects: readonly [number, number, number, number]): Call[] =>
   everybody.map((as, n) => ({ ...call, as, expect: expects[n] as number }));
 
+suite('the credit of paid messages', () => {
+  test('is set by an admin alone, as a number or as text, and shown to them and the user', async () => {
+    const call = `PUT /users/${ids['self']}/sms_credit`;
+    await makeAll(server, table({ call, json: 7 }, [403, 403, 403, 204]));
+    const creditFor = async (as: string) => (await server.call(as, 'GET', `/users/${ids['self']}`)).body.smsCredit;
+    assert.deepEqual(await Promise.all(everybody.map(creditFor)), [undefined, undefined, 7, 7]);
+    await make(server, { as: 'admin', call, text: '12', expect: 204 });
+    assert.equal(await creditFor('self'), 12);
+    for (const json of [-1, 1.5, 'many', true, {}, [], 1e12]) {
+      await make(server, { as: 'admin', call, json, expect: 400 });
+    }
+    await make(server, { as: 'admin', call, expect: 400 });
+    // What clients send back of a record does not change it.
+    await make(server, { as: 'self', call: `PUT /users/${ids['self']}`, json: { smsCredit: 99 }, expect: 204 });
+    assert.equal(await creditFor('self'), 12);
+    await server.restart();
+    assert.equal(await creditFor('self'), 12);
+    await make(server, { as: 'admin', call, json: null, expect: 204 });
+    assert.equal(await creditFor('self'), undefined);
+    await make(server, { as: 'admin', call, json: 3, expect: 204 });
+    await make(server, { as: 'admin', call, text: '', expect: 204 });
+    assert.equal(await creditFor('admin'), undefined);
+    await make(server, { as: 'admin', call: 'PUT /users/no-such-user/sms_credit', json: 3, expect: 404 });
+  });
+});
+
 suite('a user is read', () => {
   const seen: Readonly<Record<string, readonly string[]>> = {
     guest: ['id', 'username'],

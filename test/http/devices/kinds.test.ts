@@ -32,6 +32,22 @@ test('what a sensor of a kind measures, and the units of that, are known', async
   }
 });
 
+test('the names of deployed clients stand beside: qk for quantity kinds, and the units of each kind', async () => {
+  const units = new Set(await ids('units'));
+  const sensorKinds = await list('sensor_kinds');
+  for (const { quantity_kinds, qk } of [...sensorKinds, ...(await list('units'))]) assert.deepEqual(qk, quantity_kinds);
+  const quantityKinds = await list('quantity_kinds');
+  for (const kind of [...sensorKinds, ...quantityKinds])
+    for (const unit of kind.units) assert.ok(units.has(unit), `${kind.id}: ${unit}`);
+  const unitsOf = (kinds: { id: string; units: string[] }[], id: string) => kinds.find((kind) => kind.id === id)?.units;
+  for (const id of ['Temperature', 'AtmosphericPressure']) {
+    const asked = await ids(`units?quantity_kind=${id}`);
+    assert.deepEqual(unitsOf(quantityKinds, id)?.toSorted(), asked.toSorted());
+  }
+  assert.ok(unitsOf(sensorKinds, 'SoilTemperatureSensor')?.includes('DEG_C'));
+  assert.deepEqual(unitsOf(sensorKinds, 'SmokeDetector'), []);
+});
+
 test('text is looked for in label, id and symbol, in whatever case', async () => {
   assert.deepEqual(
     await list('units?label=degree%20celsius&limit=1&offset=0'),

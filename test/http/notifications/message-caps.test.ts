@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { OutgoingMessage, Sender, SendOutcome } from '../../../src/domain/notifications/outbox/sender.ts';
 import type { Channel } from '../../../src/domain/notifications/rules/notification.ts';
+import { make } from '../../support/api/calls.ts';
 import { TestServer } from '../../support/test-server.ts';
 
 const tried: OutgoingMessage[] = [];
@@ -70,6 +71,29 @@ test('what could not go is not counted, and a try again counts once', async () =
   assert.equal(tried.length, before + 1);
   assert.equal(tried.at(-1)?.id, tried.at(-2)?.id);
   assert.deepEqual(await send('owner', ['sharer', 'admin', 'stranger'], 'sms'), ['sent', 'sent', capped('owner')]);
+});
+
+test('a credit that an admin gives a user caps below the setting, and never above it', async () => {
+  nextDay();
+  const { body: users } = await server.call('admin', 'GET', '/users');
+  const idOf = (name: string) => users.find((user: { username: string }) => user.username === name).id as string;
+  const give = (credit: unknown, expect = 204) =>
+    make(server, { as: 'admin', call: `PUT /users/${idOf('owner')}/sms_credit`, json: credit, expect });
+  await give(1);
+  assert.deepEqual(await send('owner', ['sharer', 'stranger'], 'sms'), [
+    'sent',
+    'undelivered: owner has reached the cap of 1 paid messages a day',
+  ]);
+  // It counts for the recipient as well.
+  assert.deepEqual(await send('admin', ['owner'], 'sms'), ['undelivered: owner has reached the cap of 1 paid messages a day']); // biome-ignore format: one line
+  assert.deepEqual(await send('owner', ['sharer'], 'email'), ['sent']);
+  await give(100);
+  assert.deepEqual(await send('owner', ['admin', 'stranger', 'sharer'], 'sms'), ['sent', 'sent', capped('owner')]);
+  await give(0);
+  nextDay();
+  assert.deepEqual(await send('owner', ['sharer'], 'sms'), ['undelivered: owner has reached the cap of 0 paid messages a day']); // biome-ignore format: one line
+  await give(null);
+  assert.deepEqual(await send('owner', ['sharer'], 'sms'), ['sent']);
 });
 
 test('where no provider is set up that is the reason, and no cap', async (t) => {

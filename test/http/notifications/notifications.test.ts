@@ -101,6 +101,16 @@ describe('a notification', () => {
     }
   });
 
+  test('with a malformed id is 400 to a read and 404 to a removal, in both versions', async () => {
+    for (const id of ['1', 'x'.repeat(24), 'undefined']) {
+      for (const base of ['/api/v2', '/api/v1']) {
+        assert.equal((await server.request(as, 'GET', `${base}/notifications/${id}`)).status, 400);
+        for (const who of ['guest', as, 'admin'])
+          assert.equal((await server.request(who, 'DELETE', `${base}/notifications/${id}`)).status, 404, who);
+      }
+    }
+  });
+
   test('past its expiry keeps its status and says that it has expired', async () => {
     const expires = new Date(server.clock.now() + 1000).toISOString();
     const made = `/notifications/${await add(as, { ...rule, expires })}`;
@@ -114,8 +124,8 @@ describe('a notification', () => {
 
   test('shows what became of its last sendings, once there were some', async () => {
     const { registry, close } = await openRegistryAlone(server.folder);
-    const facts = { times_sent: 3, last_notification: 1000, last_success: 2000, last_success_code: '201' };
-    const failure = { last_failure: 1500, last_failure_code: '401', last_failure_reason: 'bad login' };
+    const facts = { times_sent: 3, last_notification: 1000, last_success: 2000, last_success_code: 201 };
+    const failure = { last_failure: 1500, last_failure_code: 401, last_failure_reason: 'bad login' };
     await registry.write([
       registry.read
         .updateTable('notification')
@@ -125,11 +135,11 @@ describe('a notification', () => {
     close();
     const { times_sent, last_notification, last_notif, last_success, last_success_code, ...rest } = await read();
     assert.deepEqual([times_sent, last_notification, last_notif], [3, '1970-01-01T00:00:01Z', '1970-01-01T00:00:01Z']);
-    assert.deepEqual([last_success, last_success_code], ['1970-01-01T00:00:02Z', '201']);
+    assert.deepEqual([last_success, last_success_code], ['1970-01-01T00:00:02Z', 201]);
     const { last_failure, last_failure_code, last_failure_reason } = rest;
     assert.deepEqual(
       [last_failure, last_failure_code, last_failure_reason],
-      ['1970-01-01T00:00:01.500Z', '401', 'bad login'],
+      ['1970-01-01T00:00:01.500Z', 401, 'bad login'],
     );
   });
 

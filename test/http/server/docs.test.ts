@@ -14,6 +14,15 @@ before(async () => {
 });
 after(() => server.stop());
 
+test('the document is at /swagger.json as well', async () => {
+  const [document, other] = await Promise.all(
+    ['/openapi.json', '/swagger.json'].map((path) => server.request('guest', 'GET', path)),
+  );
+  assert.equal(other?.status, 200);
+  assert.equal(other?.text, document?.text);
+  assert.equal(other?.headers['content-type'], document?.headers['content-type']);
+});
+
 describe('the page of the reference', () => {
   test('lets one script run, by a nonce of its own each time, and lets it call this service alone', async () => {
     const policies = await Promise.all([policyOf('/docs'), policyOf('/docs/')]);

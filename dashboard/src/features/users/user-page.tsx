@@ -12,6 +12,7 @@ import { ProblemNotice } from '../../shared/page/problem-notice.tsx';
 import { useStrings } from '../../strings/strings.ts';
 import { RemoveUser } from './remove-user.tsx';
 import { ResetPassword } from './reset-password.tsx';
+import { UserCredit } from './user-credit.tsx';
 import { UserForm } from './user-form.tsx';
 import { UserKeys, userKeysQuery } from './user-keys.tsx';
 import { UserQuotas } from './user-quotas.tsx';
@@ -58,6 +59,7 @@ function Sections({ user }: { readonly user: Schemas['User'] }) {
       <UserForm user={user} />
       <UserRole user={user} />
       <UserQuotas user={user} />
+      <UserCredit user={user} />
       <ResetPassword user={user} />
       <SignIns user={user} />
       <UserKeys user={user} />

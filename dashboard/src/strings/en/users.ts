@@ -23,6 +23,11 @@ export const users = {
   roleWords: 'There is always one admin: the last one stays one.',
   roleGiven: (name: string) => `${name} is an admin now.`,
   roleTaken: (name: string) => `${name} is no admin any more.`,
+  credit: 'Paid messages',
+  creditWords: 'Text messages, calls and messages on X cost money. Whoever sends or gets one has it counted.',
+  creditLabel: 'At most a day',
+  creditMeans: 'Empty: as many as the service allows everybody.',
+  creditWrong: 'A whole number, or nothing.',
   passwordTitle: 'Password',
   passwordWords:
     'Forgotten passwords cannot be read by anybody; set a new one and tell it to them. It ends every sign-in of theirs, API keys among them.',

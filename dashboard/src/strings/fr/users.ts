@@ -24,6 +24,12 @@ export const users: Strings['users'] = {
   roleWords: 'Il y a toujours un admin : le dernier le reste.',
   roleGiven: (name) => `${name} est maintenant admin.`,
   roleTaken: (name) => `${name} n’est plus admin.`,
+  credit: 'Messages payants',
+  creditWords:
+    'Les SMS, les appels et les messages sur X coûtent. Chacun compte pour qui l’envoie et pour qui le reçoit.',
+  creditLabel: 'Au plus par jour',
+  creditMeans: 'Vide : autant que le service permet à tous.',
+  creditWrong: 'Un nombre entier, ou rien.',
   passwordTitle: 'Mot de passe',
   passwordWords:
     'Un mot de passe oublié ne peut être lu par personne ; donnez-en un nouveau et communiquez-le. Toutes les connexions faites avec l’ancien se terminent, clés d’API comprises.',

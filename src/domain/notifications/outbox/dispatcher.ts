@@ -11,7 +11,7 @@ import { guestUsername, type User, type UserKey } from '../../users/user.ts';
 import type { Users } from '../../users/users.ts';
 import type { ActuatorSetting } from '../rules/message-text.ts';
 import type { Channel } from '../rules/notification.ts';
-import { actuatorChannel } from './message.ts';
+import { actuationStatus, actuatorChannel } from './message.ts';
 import type { CapCharge, DueMessage, MessageOutcome, MessageStore } from './message-store.ts';
 import type { NotificationCounters } from './notification-counters.ts';
 import type { Sender, SendOutcome } from './sender.ts';
@@ -86,11 +86,10 @@ export class Dispatcher {
       return { kind: 'envelope', message, author, recipient, charge: undefined };
     }
     const charge = { day: Math.floor(this.#clock.now() / dayMs), users: [...new Set([author.key, recipient.key])] };
-    const capped = await this.#capped(charge, charged);
+    const capped = await this.#capped(charge, [author, recipient], charged);
     if (capped !== undefined) {
       this.#counters.capped += 1;
-      const whose = capped === recipient.key ? recipient.username : author.username;
-      const reason = `${whose} has reached the cap of ${this.#paidPerDayMax} paid messages a day`;
+      const reason = `${capped.username} has reached the cap of ${this.#paidMaxOf(capped)} paid messages a day`;
       return outcome(message, 'undelivered', reason);
     }
     return { kind: 'envelope', message, author, recipient, charge };
@@ -124,7 +123,7 @@ export class Dispatcher {
     const { device_id, actuator_id, actuator_value } = JSON.parse(text) as ActuatorSetting;
     try {
       await this.#actuators.setValue(this.#users.actorOf(author), device_id, actuator_id, actuator_value, { fence });
-      return { kind: 'sent' };
+      return { kind: 'sent', code: String(actuationStatus) };
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       return { kind: isTransient(error) ? 'retry' : 'failed', reason: error.message };
@@ -149,13 +148,22 @@ export class Dispatcher {
    * Counts the message for its users in `charged`. Returns the user whose cap is reached, if any; then nothing is
    * counted.
    */
-  async #capped({ day, users }: CapCharge, charged: Map<string, number>): Promise<UserKey | undefined> {
+  async #capped(
+    { day, users }: CapCharge,
+    people: readonly User[],
+    charged: Map<string, number>,
+  ): Promise<User | undefined> {
     const counts = await this.#store.countPaid(day, users);
     const countOf = (user: UserKey) => (counts.get(user) ?? 0) + (charged.get(`${day} ${user}`) ?? 0);
-    const capped = users.find((user) => countOf(user) >= this.#paidPerDayMax);
+    const capped = people.find((user) => countOf(user.key) >= this.#paidMaxOf(user));
     if (capped === undefined)
       for (const user of users) charged.set(`${day} ${user}`, (charged.get(`${day} ${user}`) ?? 0) + 1);
     return capped;
+  }
+
+  /** Paid messages that may be counted for the user on a day: the setting, or the credit that an admin gave if that is less. */
+  #paidMaxOf({ smsCredit = Number.POSITIVE_INFINITY }: User): number {
+    return Math.min(this.#paidPerDayMax, smsCredit);
   }
 }
 

@@ -6,9 +6,10 @@ import type { Ids } from '../../../base/ids.ts';
 import { LruCache } from '../../../base/memory/lru-cache.ts';
 import type { Clock } from '../../../base/time/clock.ts';
 import { limits } from '../../../config/limits.ts';
-import type { Actor, UserKey } from '../../users/user.ts';
+import { type Actor, guestUsername, type UserKey } from '../../users/user.ts';
+import type { Users } from '../../users/users.ts';
 import { messageTextOf, type TextSource } from '../rules/message-text.ts';
-import { actuatorChannel, type NewMessage } from './message.ts';
+import { actuatorChannel, type NewMessage, recordChannel } from './message.ts';
 
 export interface MessageContext extends TextSource {
   readonly author: Actor;
@@ -23,6 +24,7 @@ export interface MessageRecipient {
 export class MessageBuilder {
   readonly #ids: Ids;
   readonly #clock: Clock;
+  readonly #users: Pick<Users, 'findByName'>;
   /**
    * KiB that authors have sent in the present minute of the monotonic clock. Counted in this process alone, because the evaluation of rules
    * must not wait.
@@ -31,9 +33,10 @@ export class MessageBuilder {
     weightMax: limits.usersCachedMax,
   });
 
-  constructor(parts: { readonly ids: Ids; readonly clock: Clock }) {
+  constructor(parts: { readonly ids: Ids; readonly clock: Clock; readonly users: Pick<Users, 'findByName'> }) {
     this.#ids = parts.ids;
     this.#clock = parts.clock;
+    this.#users = parts.users;
   }
 
   /** The messages of a rule that fires or recovers; beyond a bound, a single failed one that says so. */
@@ -74,6 +77,23 @@ export class MessageBuilder {
     }));
   }
 
+  /**
+   * The messages in the state to be stored: those that are only recorded fail here where nobody has the name, as the
+   * outbox has the others fail. Call it right before they are stored.
+   */
+  async settle(messages: readonly NewMessage[]): Promise<NewMessage[]> {
+    const settled: NewMessage[] = [];
+    for (const message of messages) {
+      const isKnown = message.state !== 'sent' || (await this.#hasUser(message.username));
+      settled.push(isKnown ? message : { ...message, state: 'failed', reason: 'no such user' });
+    }
+    return settled;
+  }
+
+  async #hasUser(username: string): Promise<boolean> {
+    return username !== guestUsername && (await this.#users.findByName(username)) !== undefined;
+  }
+
   /** Counts the KiB that an author is about to send; returns false beyond the bound of a minute. */
   mayMake({ key }: Actor, kib: number): boolean {
     const minute = Math.floor(this.#clock.elapsedMs() / 60_000);
@@ -89,7 +109,7 @@ export class MessageBuilder {
  * can be held responsible for them.
  */
 function firstState(channel: string, author: { readonly guest: boolean }): Pick<NewMessage, 'state' | 'reason'> {
-  if (channel === 'none') return { state: 'sent' };
+  if (channel === recordChannel) return { state: 'sent' };
   if (author.guest && channel !== actuatorChannel) return { state: 'undelivered', reason: 'sign in to send' };
   return { state: 'queued' };
 }

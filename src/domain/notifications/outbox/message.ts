@@ -12,6 +12,18 @@ export type MessageState = (typeof messageStates)[number];
 /** The channel of actuator settings. */
 export const actuatorChannel = 'actuator';
 
+/** The channel whose messages are recorded and go nowhere. */
+export const recordChannel = 'none';
+
+/** Statuses that rules show where there is no provider (contract 7): an actuator was set, a message was recorded. */
+export const actuationStatus = 204;
+export const recordedStatus = 200;
+
+/** The code of a provider as the number that rules show; undefined where there was no answer, or no number in it. */
+export function statusOfCode(code: string | undefined): number | undefined {
+  return code !== undefined && /^\d{1,9}$/.test(code) ? Number(code) : undefined;
+}
+
 export interface NewMessage {
   readonly id: MessageId;
   readonly username: string;

@@ -60,7 +60,7 @@ export class Messages {
     if (!this.#builder.mayMake(actor, recipients.length * (1 + text.length / 1024))) {
       throw new Refusal('too-many', 'You send more messages than one may in a minute.', { retryAfterS: 60 });
     }
-    const messages = this.#builder.address(recipients, { author: actor, text });
+    const messages = await this.#builder.settle(this.#builder.address(recipients, { author: actor, text }));
     if (messages.length > 0) await this.#store.create(actor.key, messages);
     for (const { channel, state } of messages) this.#counters.end(channel, state);
     this.#outbox.wakeFor(new Set(channels));

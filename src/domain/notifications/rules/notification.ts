@@ -53,16 +53,21 @@ export interface Notification extends NotificationFields {
   readonly timesSent: number;
   readonly lastNotificationMs?: number;
   readonly lastSuccessMs?: number;
-  readonly lastSuccessCode?: string;
+  readonly lastSuccessCode?: number;
   readonly lastFailureMs?: number;
-  readonly lastFailureCode?: string;
+  readonly lastFailureCode?: number;
   readonly lastFailureReason?: string;
 }
 
 /** @throws Refusal `malformed` when the text cannot be the id of a notification. */
 export function parseNotificationId(text: string): NotificationId {
-  if (/^[0-9a-f]{24}$/i.test(text)) return text.toLowerCase();
+  if (isNotificationId(text)) return text.toLowerCase();
   return fault('/notification', 'must be the id of a notification: 24 hex digits');
+}
+
+/** Whether a text can be the id of a notification. */
+export function isNotificationId(text: string): boolean {
+  return /^[0-9a-f]{24}$/i.test(text);
 }
 
 /** Checks the fields of a rule, from whatever source. @throws Refusal `malformed`, `too-large` */

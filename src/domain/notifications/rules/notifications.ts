@@ -16,6 +16,7 @@ import type { DryRun, DryRunQuery, DryRunReport } from './dry-run.ts';
 import {
   assertFields,
   isJsonObject,
+  isNotificationId,
   isWrapped,
   type JsonObject,
   type Notification,
@@ -169,6 +170,8 @@ export class Notifications {
   }
 
   async remove(actor: Actor, id: string): Promise<void> {
+    // To a removal a malformed id is one that nothing has (contract 7).
+    if (!isNotificationId(id)) throw new Refusal('not-found', 'There is no notification with this id.');
     const notification = await this.get(actor, id);
     await this.#ruleChanges.change(notification.id, () => this.#store.remove(notification.id));
   }

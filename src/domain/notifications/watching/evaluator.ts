@@ -310,10 +310,11 @@ export class Evaluator {
   }
 
   async #record(step: EvaluationStep, followedSeq: number | undefined): Promise<void> {
-    const { firings, memories } = step;
+    const { firings: decided, memories } = step;
     step.firings = [];
     step.memories = new Map();
     step.resultChars = 0;
+    const firings = await this.#settled(decided);
     const record = { firings: firings.map(({ firing }) => firing), memories: [...memories.values()], followedSeq };
     const unrecorded = new Set(await this.#watchStore.record(record, step.fence));
     for (const { entry, firing } of firings) {
@@ -323,6 +324,15 @@ export class Evaluator {
     }
     const queued = firings.flatMap(({ firing }) => firing.messages.filter(({ state }) => state === 'queued'));
     if (queued.length > 0) this.#outbox.wakeFor(new Set(queued.map(({ channel }) => channel)));
+  }
+
+  /** The firings with their messages in the state to be stored. */
+  async #settled(firings: EvaluationStep['firings']): Promise<EvaluationStep['firings']> {
+    const settled: EvaluationStep['firings'] = [];
+    for (const { entry, firing } of firings) {
+      settled.push({ entry, firing: { ...firing, messages: await this.#messages.settle(firing.messages) } });
+    }
+    return settled;
   }
 
   #count({ isCounted, messages }: RecordedFiring): void {

@@ -1,5 +1,5 @@
 // The tables of the registry for Kysely's types. JSON columns are text; times are milliseconds since 1970 UTC.
-import type { Generated } from 'kysely';
+import type { ColumnType, Generated } from 'kysely';
 
 export interface UserTable {
   key: Generated<number>;
@@ -21,6 +21,8 @@ export interface UserTable {
   webhook_version: Generated<number>;
   /** When that key was last rotated, in milliseconds since 1970 UTC. */
   webhook_rotated: number | null;
+  /** Paid messages a day; null: only the setting caps them. */
+  sms_credit: ColumnType<number | null, number | null | undefined, number | null>;
 }
 
 export interface DeviceTable {
@@ -203,9 +205,9 @@ export interface NotificationTable {
   times_sent: Generated<number>;
   last_notification: number | null;
   last_success: number | null;
-  last_success_code: string | null;
+  last_success_code: number | null;
   last_failure: number | null;
-  last_failure_code: string | null;
+  last_failure_code: number | null;
   last_failure_reason: string | null;
   /** Datapoints up to this seq are ignored. */
   after_seq: Generated<number>;

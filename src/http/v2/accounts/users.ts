@@ -15,6 +15,7 @@ import {
   PasswordBody,
   profileExamples,
   profileFields,
+  SmsCreditSchema,
   UserBody,
   UserChangeBody,
   UserParams,
@@ -327,6 +328,14 @@ const fields: readonly ProfileField[] = [
     refusals: conflict('The last admin stays one.'),
     change: (body) => ({ admin: toBoolean(jsonFieldOf(body, 'admin')) }),
   },
+  {
+    name: 'sms_credit',
+    operationId: 'setUserSmsCredit',
+    words: 'paid messages a day',
+    note: 'Shown as `smsCredit`. `null` or an empty text takes it away. For admins.',
+    body: jsonField(SmsCreditSchema, 50),
+    change: (body) => ({ smsCredit: toCredit(body) }),
+  },
 ];
 
 /** The user with the fields of the actor's view (contract 2), in the order of spec.md. */
@@ -335,14 +344,16 @@ function toUserRecord(accounts: Services['accounts'], actor: Actor, user: User):
   const { id, username, createdTime, firstName, lastName } = user;
   if (view === 'name') return { id, username };
   if (view === 'person') return { id, createdTime, username, firstName, lastName };
-  const { email, phone, address, facebook, twitter, telegram, webhook, messages_from, admin } = user;
+  const { email, phone, address, facebook, twitter, telegram, webhook, messages_from, admin, smsCredit } = user;
   const webhook_key = accounts.findWebhookKey(actor, user);
   const reached = { email, phone, address, facebook, twitter, telegram, webhook, webhook_key, messages_from };
-  return { id, createdTime, username, firstName, lastName, ...reached, admin };
+  return { id, createdTime, username, firstName, lastName, ...reached, admin, smsCredit };
 }
 
 function toAccountChange(body: Static<typeof UserChangeBody>): AccountChange {
-  if (!Object.hasOwn(body, 'password') && !Object.hasOwn(body, 'passwordHash')) return body;
+  // Not among the fields of this body: it has a path of its own, and a record that is sent back carries it.
+  const { smsCredit: _, ...change } = body as AccountChange;
+  if (!Object.hasOwn(body, 'password') && !Object.hasOwn(body, 'passwordHash')) return change;
   throw new Refusal('malformed', 'A password is changed at …/password.', {
     faults: [{ pointer: '/password', detail: 'is changed at …/password' }],
   });
@@ -385,6 +396,17 @@ function toBoolean(json: Json): boolean {
   if (json === true || json === 'true') return true;
   if (json === false || json === 'false') return false;
   throw new Refusal('malformed', 'admin is true or false.');
+}
+
+/** A number of messages, as JSON or as text; null for `null` and an empty text. */
+function toCredit(body: unknown): number | null {
+  if (body instanceof TextBody && body.text.trim() === '') return null;
+  const json = jsonFieldOf(body, 'sms_credit');
+  const credit = typeof json === 'string' && /^\d{1,10}$/.test(json.trim()) ? Number(json) : json;
+  if (credit === null || credit === '') return null;
+  if (Number.isInteger(credit) && Number(credit) >= 0 && Number(credit) <= limits.smsCreditMax) return Number(credit);
+  const detail = `must be a whole number from 0 to ${limits.smsCreditMax}, or null`;
+  throw new Refusal('malformed', `/sms_credit ${detail}.`, { faults: [{ pointer: '/sms_credit', detail }] });
 }
 
 function capital(name: string): string {

@@ -47,7 +47,7 @@ export function NextPossible({ rule }: { readonly rule: Rule }) {
 export function Failure({ rule }: { readonly rule: Rule }) {
   const { notifications } = useStrings();
   if (!isFailing(rule)) return null;
-  const reason = rule.last_failure_reason ?? rule.last_failure_code ?? '';
+  const reason = rule.last_failure_reason ?? String(rule.last_failure_code ?? '');
   return (
     <Text className={classes.failure} component="div">
       {notifications.failed} <Age at={rule.last_failure} />: {reason}. <b>{adviceOn(reason, notifications)}</b>

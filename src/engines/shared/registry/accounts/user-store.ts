@@ -3,7 +3,7 @@ import type { Selectable } from 'kysely';
 import { type SqlBool, sql } from 'kysely';
 import { Refusal } from '../../../../base/refusal.ts';
 import type { User, UserKey, UserProfile } from '../../../../domain/users/user.ts';
-import type { NewUser, UserQuery, UserStore } from '../../../../domain/users/user-store.ts';
+import type { NewUser, UserQuery, UserStore, UserUpdate } from '../../../../domain/users/user-store.ts';
 import { foldName, likenessOf } from '../../../../domain/users/username.ts';
 import { withinTime } from '../conditions/time-guard.ts';
 import type { Registry } from '../registry.ts';
@@ -73,11 +73,8 @@ export class SqlUserStore implements UserStore {
     if (inserted === 0) throw new Refusal('exists', `There is a user whose name looks like ${username}.`);
   }
 
-  async update(
-    key: UserKey,
-    { profile, admin }: { readonly profile: UserProfile; readonly admin: boolean },
-  ): Promise<void> {
-    const columns = { profile: JSON.stringify(profile), admin: admin ? 1 : 0 };
+  async update(key: UserKey, { profile, admin, smsCredit }: UserUpdate): Promise<void> {
+    const columns = { profile: JSON.stringify(profile), admin: admin ? 1 : 0, sms_credit: smsCredit ?? null };
     const change = this.#db.updateTable('user').set(columns).where('key', '=', key);
     const [changed] = await this.#registry.write([admin ? change : change.where(isNotLastAdmin(key))]);
     if (changed === 0 && !admin) await this.#refuseLastAdmin(key);
@@ -210,6 +207,7 @@ function toUser(row: Selectable<UserTable> | undefined): User | undefined {
     ...(row.password_hash === null ? {} : { passwordHash: row.password_hash }),
     passwordVersion: row.password_version,
     webhookVersion: row.webhook_version,
+    ...(row.sms_credit === null ? {} : { smsCredit: row.sms_credit }),
     ...(row.webhook_rotated === null ? {} : { webhookRotatedMs: row.webhook_rotated }),
   };
 }

@@ -8,6 +8,7 @@ import {
   type MessageId,
   type MessageState,
   type NewMessage,
+  statusOfCode,
 } from '../../../../domain/notifications/outbox/message.ts';
 import type {
   CapCharge,
@@ -219,11 +220,13 @@ const claimedMessages = ({ values }: SqlDialect) => sql<Claim>`SELECT id FROM me
   WHERE id IN ${values(parameter(0), 'text')} AND state = 'sending'`;
 
 function outcomeRow({ id, state, reason, code, dueMs }: MessageOutcome): unknown[] {
-  return [id, state, reason ?? null, code ?? null, dueMs ?? null];
+  return [id, state, reason ?? null, code ?? null, statusOfCode(code) ?? null, dueMs ?? null];
 }
 
 const atMs = parameter(1);
-const outcomeColumns = { id: 'text', state: 'text', reason: 'text', code: 'text', due: 'integer' } as const;
+const outcomeColumns = {
+  ...({ id: 'text', state: 'text', reason: 'text', code: 'text', status: 'integer', due: 'integer' } as const),
+};
 
 /**
  * Writes outcomes to the rules first, then to the messages: a message that was removed meanwhile can no longer name its
@@ -233,9 +236,9 @@ function outcomeQueries({ rows }: SqlDialect): RawBuilder<unknown>[] {
   const outcome = sql`${rows(parameter(0), outcomeColumns)} AS outcome`;
   const ofRule = sql`${outcome} INNER JOIN message ON message.id = outcome.id WHERE notification.key = message.notification`;
   return [
-    sql`UPDATE notification SET last_success = ${atMs}, last_success_code = outcome.code
+    sql`UPDATE notification SET last_success = ${atMs}, last_success_code = outcome.status
       FROM ${ofRule} AND outcome.state = 'sent'`,
-    sql`UPDATE notification SET last_failure = ${atMs}, last_failure_code = outcome.code, last_failure_reason = outcome.reason
+    sql`UPDATE notification SET last_failure = ${atMs}, last_failure_code = outcome.status, last_failure_reason = outcome.reason
       FROM ${ofRule} AND outcome.state <> 'sent'`,
     sql`UPDATE message SET state = outcome.state, reason = outcome.reason, code = outcome.code,
         due = coalesce(outcome.due, message.due),

@@ -180,12 +180,12 @@ const texts: Record<string, RawBuilder<unknown>> = {
   hysteresis: sql`notification.hysteresis`,
   recovery_message: sql`notification.recovery_message`,
   owner: sql`(SELECT "user".username FROM "user" WHERE "user".key = notification.author)`,
-  last_success_code: sql`notification.last_success_code`,
-  last_failure_code: sql`notification.last_failure_code`,
   last_failure_reason: sql`notification.last_failure_reason`,
 };
 
 const numbers: Record<string, RawBuilder<unknown>> = {
+  last_success_code: sql`notification.last_success_code`,
+  last_failure_code: sql`notification.last_failure_code`,
   throttling: sql`notification.throttling`,
   for: sql`notification.hold`,
   silence: sql`notification.silence`,

@@ -3,6 +3,7 @@
 import { type Compilable, sql } from 'kysely';
 import type { DeviceId } from '../../../../domain/devices/device.ts';
 import type { SensorKey } from '../../../../domain/devices/sensor.ts';
+import { recordedStatus } from '../../../../domain/notifications/outbox/message.ts';
 import type { NotificationFields, NotificationId } from '../../../../domain/notifications/rules/notification.ts';
 import { textsOf } from '../../../../domain/notifications/rules/rule.ts';
 import type { RuleExtras } from '../../../../domain/notifications/rules/rule-changes.ts';
@@ -236,6 +237,7 @@ const updateRules = ({ rows, greater }: SqlDialect) => sql`UPDATE notification S
     last_notification = coalesce(summary.last, last_notification),
     after_seq = ${greater(sql`after_seq`, sql`summary.seq`)},
     last_success = coalesce(summary.success, last_success),
+    last_success_code = CASE WHEN summary.success IS NULL THEN last_success_code ELSE ${sql.lit(recordedStatus)} END,
     last_failure = coalesce(summary.failure, last_failure),
     last_failure_code = CASE WHEN summary.failure IS NULL THEN last_failure_code END,
     last_failure_reason = coalesce(summary.reason, last_failure_reason)
