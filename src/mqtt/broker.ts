@@ -12,6 +12,7 @@ import { limits } from '../config/limits.ts';
 import type { MqttSessions } from '../domain/ports/mqtt-sessions.ts';
 import { remembered } from '../domain/remembered.ts';
 import type { Actor } from '../domain/users/user.ts';
+import type { AnswerOrder } from './answer-order.ts';
 import type { MessageKind, OutgoingPublish, PublishRouter } from './subscribers/delivery.ts';
 import type { Deliver } from './subscribers/recipients.ts';
 import { type HandOut, Subscribers } from './subscribers/subscribers.ts';
@@ -53,6 +54,7 @@ export class Broker extends Aedes implements PublishRouter {
   readonly #publishers = new WeakMap<object, Actor>();
   readonly #sessionMessages: SessionMessageStore;
   readonly #relay: Relay;
+  readonly #answers: AnswerOrder;
   readonly #subscribers: Subscribers;
   readonly flush: () => void;
   /** How many subscriptions of connected clients match a topic; cleared with every change of a subscription. */
@@ -71,6 +73,7 @@ export class Broker extends Aedes implements PublishRouter {
     parts: {
       readonly sessionMessages: SessionMessageStore;
       readonly relay: Relay;
+      readonly answers: AnswerOrder;
       readonly handOut: HandOut;
       /** Writes what was handed out. */
       readonly flush: () => void;
@@ -81,6 +84,7 @@ export class Broker extends Aedes implements PublishRouter {
     this.#subscribers = subscribers;
     this.#sessionMessages = parts.sessionMessages;
     this.#relay = parts.relay;
+    this.#answers = parts.answers;
     this.flush = parts.flush;
   }
 
@@ -159,7 +163,10 @@ export class Broker extends Aedes implements PublishRouter {
 
   /** aedes calls this for messages of clients, for wills, and for its own `$SYS` messages. */
   override publish(packet: PublishPacket, clientOrDone: Client | BrokerCallback, doneOrNothing?: BrokerCallback): void {
-    const done = (typeof clientOrDone === 'function' ? clientOrDone : doneOrNothing) as BrokerCallback;
+    const called = (typeof clientOrDone === 'function' ? clientOrDone : doneOrNothing) as BrokerCallback;
+    // For QoS 2 the callback writes the PUBREC. A failure ends the connection, at once.
+    const done = (error?: Error) =>
+      error === undefined ? this.#answers.answer(packet, () => called()) : called(error);
     if (this.#taken.has(packet)) setImmediate(done);
     else if (packet.topic.startsWith('$SYS/')) super.publish(packet, done);
     else this.#relay(packet, this.#publishers.get(packet)).then(() => done(), done);

@@ -17,6 +17,7 @@ import { parseReadings, type Reading } from '../domain/datapoints/ingest/reading
 import type { Writer } from '../domain/datapoints/ingest/writer.ts';
 import type { ContentHash } from '../domain/datapoints/publish-fingerprint.ts';
 import { remembered } from '../domain/remembered.ts';
+import type { AnswerOrder, AnswerPlace } from './answer-order.ts';
 import { PacketReader } from './packet-reader.ts';
 import type { PacketFrame } from './packets/packet-frame.ts';
 import { readNext } from './packets/reading.ts';
@@ -55,6 +56,7 @@ export interface FastPathParts {
   readonly writer: Writer;
   readonly duplicates: DuplicateDetector;
   readonly clock: Clock;
+  readonly answers: AnswerOrder;
   readonly sessionOf: (client: Client) => ClientSession | undefined;
   /** The caller whose packets these are: that of the session, before the sign-in that of the address. */
   readonly callerOf: (client: Client) => Caller;
@@ -140,6 +142,8 @@ export class FastPath {
     connection._parsingBatch += length;
     stayAlive(connection);
     this.#parts.begun();
+    const { pubacks } = this.#parts.answers.of(connection as unknown as Client);
+    const place = group.packetIds.length === 0 ? undefined : pubacks.open();
     // Only a refusal at once means that nothing of it is in the queue.
     let isAtOnce = true;
     let isRefused = false;
@@ -149,7 +153,8 @@ export class FastPath {
       if (isRefused) {
         connection._parsingBatch -= length;
         this.#parts.ended();
-      } else if (failure === undefined) this.#acknowledge(connection, group);
+        place?.end();
+      } else if (failure === undefined) this.#acknowledge(connection, group, place);
       else this.#fail(connection, group, failure as Error);
     });
     isAtOnce = false;
@@ -195,12 +200,18 @@ export class FastPath {
   }
 
   /** One write for all messages of this connection in the commit; reads on when the client has read enough. */
-  #acknowledge(connection: AedesConnection, group: PublishGroup): void {
+  #acknowledge(connection: AedesConnection, group: PublishGroup, place: AnswerPlace | undefined): void {
     this.#parts.ended();
     if (connection.closed || connection.conn.destroyed) return;
     const next = () => this.#goOn(connection, group);
-    if (group.packetIds.length === 0 || connection.conn.write(acknowledgements(group.packetIds))) next();
-    else connection.waitForDrain((error) => (error ? undefined : next()));
+    if (place === undefined) next();
+    else {
+      place.end(() => {
+        if (connection.closed || connection.conn.destroyed) return;
+        if (connection.conn.write(acknowledgements(group.packetIds))) next();
+        else connection.waitForDrain((error) => (error ? undefined : next()));
+      });
+    }
   }
 
   #goOn(connection: AedesConnection, group: PublishGroup): void {

@@ -25,6 +25,7 @@ import type { SessionRevocations } from '../domain/users/session-revocations.ts'
 import type { Actor, UserKey } from '../domain/users/user.ts';
 import type { Users } from '../domain/users/users.ts';
 import { Access } from './access.ts';
+import { AnswerOrder } from './answer-order.ts';
 import { Broker } from './broker.ts';
 import { FastPath } from './fast-path.ts';
 import { Listeners } from './listeners.ts';
@@ -37,7 +38,7 @@ import { addressOf, noteAddress } from './proxy/client-address.ts';
 import { Publishing, type PublishingParts } from './publishing.ts';
 import { type ClientSession, Sessions } from './sessions.ts';
 import { SignIn, type SignInParts, type Will } from './sign-in.ts';
-import { isUnderWay, placeholder, prepareStored } from './stored-messages.ts';
+import { isReceived, isUnderWay, placeholder, prepareStored } from './stored-messages.ts';
 import { Delivery } from './subscribers/delivery.ts';
 import { Forwarding } from './subscribers/forwarding.ts';
 import { LiveFilters } from './subscribers/live-filters.ts';
@@ -86,11 +87,13 @@ export class MqttServer {
   readonly #webSockets: WebSockets;
   readonly counts: MqttCounts = { connections: 0, slowCut: 0, encoded: 0 };
   #stopFollowing: () => void = () => {};
+  readonly #answers: AnswerOrder;
   /** Publishes of which it is not known yet whether they are stored, dropped or relayed. */
   readonly #undecided = new Undecided();
 
   constructor(parts: MqttParts) {
     this.#parts = parts;
+    this.#answers = new AnswerOrder((client, packet) => isReceived(parts.stored, client, packet));
     this.sessions = new Sessions({ ...parts, clock: parts.clocks.forExpiry });
     this.access = new Access({ ...parts, sessions: this.sessions });
     this.#forwarding = new Forwarding({
@@ -238,6 +241,7 @@ export class MqttServer {
       {
         sessionMessages: stored,
         relay: (packet, publisher) => this.#relay(packet, publisher),
+        answers: this.#answers,
         handOut: (packet, recipients, done) => this.#forwarding.handOut(packet, recipients, done),
         flush: () => this.#forwarding.flush(),
       },
@@ -254,6 +258,7 @@ export class MqttServer {
   #makeFastPath(): FastPath {
     return new FastPath({
       ...this.#parts,
+      answers: this.#answers,
       sessionOf: (client) => this.sessions.of(client),
       callerOf: (client) => this.#callerOf(client),
       begun: () => this.#undecided.begin(),
@@ -301,9 +306,10 @@ export class MqttServer {
     this.#undecided.begin();
     // A will arrives after its connection has closed, when its client id may belong to another client.
     const isWill = session === undefined || (packet as Will).user !== undefined;
+    const answer = isWill || client === null ? done : this.#answers.inOrder(client, packet, done);
     (isWill ? this.#publishWill(packet, session) : this.#publish(session, packet)).then(
       () => {
-        done();
+        answer();
         this.#undecided.end();
       },
       (error: Error) => {

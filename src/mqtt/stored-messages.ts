@@ -1,7 +1,8 @@
 // Stored messages (retained, or queued for an absent client) pass the same permission check at delivery as others. The
 // check needs the device in memory, so it is loaded before the message is handed out.
 import { Readable } from 'node:stream';
-import type { MqttSessions, PacketClient } from '../domain/ports/mqtt-sessions.ts';
+import type { PublishPacket } from 'aedes';
+import type { MqttSessions, PacketClient, StoredPacket } from '../domain/ports/mqtt-sessions.ts';
 import type { Published } from './publishing.ts';
 import type { ClientSession } from './sessions.ts';
 
@@ -79,4 +80,12 @@ export async function isUnderWay(stored: MqttSessions, client: PacketClient, pub
   const first = await stored.incomingGetPacket(client, published).catch(() => undefined);
   if (first?.topic !== published.topic || first.payload === undefined) return false;
   return Buffer.from(published.payload).equals(Buffer.from(first.payload));
+}
+
+/** Whether a QoS 2 packet of this id was stored and awaits its PUBREL. */
+export function isReceived(stored: MqttSessions, client: PacketClient, packet: PublishPacket): Promise<boolean> {
+  return stored.incomingGetPacket(client, packet as StoredPacket).then(
+    () => true,
+    () => false,
+  );
 }
