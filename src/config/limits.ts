@@ -1175,6 +1175,13 @@ export const limits = {
    * request.
    */
   fastPathHeadBytesMax: 4 * KIB,
+  /**
+   * Head of a request with bare line feeds, bytes: as much as Node.js's server takes of any head. Held until it is complete.
+   * Beyond: 400.
+   */
+  bareHeadBytesMax: 16 * KIB,
+  /** A payload that may be a bare number, bytes. Beyond: it is no reading. */
+  bareNumberBytesMax: 1_024,
   /** Distinct header texts that the fast path caches, and their characters. Beyond: the cache is cleared. */
   fastPathHeadersMax: 1_024,
   fastPathHeaderCharsMax: 256 * KIB,

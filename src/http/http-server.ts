@@ -106,7 +106,7 @@ export class HttpServer {
     knowClients(app, parts.proxies);
     trackRequests(app);
     prepareOlderVersions(app);
-    registerBodyParsers(app, parts.byteBudget);
+    registerBodyParsers(app, { byteBudget: parts.byteBudget, corsOrigins: parts.options.corsOrigins });
     registerAnswerBudget(app, parts.passing);
     app.setValidatorCompiler(makeValidatorCompiler());
     app.setSerializerCompiler(() => JSON.stringify);
@@ -266,6 +266,8 @@ function makeFastify(parts: HttpParts): FastifyInstance {
     http: ofNode,
     // Proxies whose X-Forwarded-Proto and -Host are used; addresses are handled in knowClients.
     trustProxy: proxies.isEmpty ? false : (address: string) => proxies.trusts(address),
+    // Deployed clients join addresses into `//api/…`.
+    rewriteUrl: ({ url = '/' }) => (url.startsWith('//') ? url.replace(/^\/+/, '/') : url),
     genReqId: () => '',
     // Failures before a route is found are answered in the same form.
     frameworkErrors: handleError,

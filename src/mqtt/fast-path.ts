@@ -6,7 +6,6 @@ import type { Client } from 'aedes';
 import { entryBytes, textHeapBytes } from '../base/memory/heap-bytes.ts';
 import { LruCache } from '../base/memory/lru-cache.ts';
 import { Refusal } from '../base/refusal.ts';
-import { parseExactJsonText } from '../base/text/json-text.ts';
 import type { Clock } from '../base/time/clock.ts';
 import { limits } from '../config/limits.ts';
 import type { Caller } from '../domain/callers/caller.ts';
@@ -21,6 +20,7 @@ import type { AnswerOrder, AnswerPlace } from './answer-order.ts';
 import { PacketReader } from './packet-reader.ts';
 import type { PacketFrame } from './packets/packet-frame.ts';
 import { readNext } from './packets/reading.ts';
+import { jsonOfPayload, messageOfBareNumber, withoutNuls } from './payload.ts';
 import { acknowledgements, BufferedMessage, PublishGroup } from './publish-group.ts';
 import type { DuplicateDetector } from './repeats/duplicate-detector.ts';
 import { type Fingerprint, publishFingerprint, topicHash } from './repeats/fingerprint.ts';
@@ -117,9 +117,15 @@ export class FastPath {
     if (topic === 'unusual') return false;
     const sensorRef = this.#parts.ingest.peekSensor(session.actor, topic.device, topic.sensor);
     if (sensorRef === undefined) return false;
-    const readings = readingsOf(bytes, frame, topic.many);
-    if (readings === undefined) return false;
     const { payloadStart: start, end, packetId } = frame;
+    let readings = readingsOf(bytes, frame, topic.many);
+    let original: BufferedMessage | undefined;
+    if (readings === undefined && !topic.many) {
+      const message = messageOfBareNumber(withoutNuls(bytes.subarray(start, end)));
+      readings = message && readingsOf(message, { payloadStart: 0, end: message.length }, false);
+      original = message && new BufferedMessage(message, 0, message.length, frame.qos as 0 | 1);
+    }
+    if (readings === undefined) return false;
     let publish: Fingerprint | undefined;
     if (frame.qos === 1) {
       const { duplicates } = this.#parts;
@@ -131,7 +137,7 @@ export class FastPath {
       }
       group.packetIds.push(packetId);
     }
-    const original = new BufferedMessage(bytes, start, end, frame.qos as 0 | 1);
+    original ??= new BufferedMessage(bytes, start, end, frame.qos as 0 | 1);
     const extras = { original, publish, many: topic.many };
     group.pushes.push(new Push(sensorRef, readings, this.#parts.clock.now(), extras));
     return true;
@@ -247,11 +253,15 @@ function toSensorTopic(text: string): SensorTopic | 'unusual' {
   return { device, sensor, many, hash: topicHash(withoutSlash(text)) };
 }
 
-function readingsOf(bytes: Buffer, { payloadStart, end }: PacketFrame, many: boolean): readonly Reading[] | undefined {
+function readingsOf(
+  bytes: Buffer,
+  { payloadStart, end }: Pick<PacketFrame, 'payloadStart' | 'end'>,
+  many: boolean,
+): readonly Reading[] | undefined {
   const plain = parsePlainReading(bytes, payloadStart, end);
   if (plain !== undefined) return [plain];
   try {
-    const body = parseExactJsonText(bytes.subarray(payloadStart, end), limits.nestingLevelsMax);
+    const body = jsonOfPayload(bytes.subarray(payloadStart, end));
     const readings = Array.isArray(body) && !many ? [] : parseReadings(body);
     return readings.length === 0 ? undefined : readings;
   } catch {

@@ -7,7 +7,7 @@ import { entryBytes, textHeapBytes } from '../base/memory/heap-bytes.ts';
 import { LruCache } from '../base/memory/lru-cache.ts';
 import { isTransient, Refusal } from '../base/refusal.ts';
 import type { Json } from '../base/text/json.ts';
-import { parseExactJsonText, parseJsonText } from '../base/text/json-text.ts';
+import { parseJsonText } from '../base/text/json-text.ts';
 import { setCurrentWork } from '../base/time/event-loop-monitor.ts';
 import { limits } from '../config/limits.ts';
 import type { Actuators } from '../domain/actuators/actuators.ts';
@@ -23,6 +23,7 @@ import type { GuestShares } from '../domain/quotas/guest-shares.ts';
 import { remembered } from '../domain/remembered.ts';
 import type { Actor } from '../domain/users/user.ts';
 import type { Access } from './access.ts';
+import { jsonOfPayload, messageOfBareNumber, withoutNuls } from './payload.ts';
 import type { DuplicateDetector } from './repeats/duplicate-detector.ts';
 import { type Fingerprint, publishFingerprint, topicHash } from './repeats/fingerprint.ts';
 import type { ClientSession } from './sessions.ts';
@@ -160,7 +161,7 @@ export class Publishing {
         if (await this.#parts.isUnderWay(session.client, published)) return;
         const payload = bytesOf(published.payload);
         assertActuatorBytes(payload);
-        const value = parseJsonText(payload, limits.nestingLevelsMax) as Json;
+        const value = parseJsonText(withoutNuls(payload), limits.nestingLevelsMax) as Json;
         const original = toOriginal(payload, published, actor);
         const set = () => this.#parts.actuators.setValue(actor, device, actuator, value, { original });
         await set().catch((error: unknown) => this.#again(actor, { error, bytes: payload.length }, set));
@@ -279,12 +280,13 @@ function toPush(
   actor: Actor,
   publish: Fingerprint | undefined,
 ): SensorPush {
-  const payload = bytesOf(published.payload);
+  const received = bytesOf(published.payload);
+  const payload = (topic.many ? undefined : messageOfBareNumber(withoutNuls(received))) ?? received;
   const original = toOriginal(payload, published, actor);
   if (isClearing(published)) {
     return { device: topic.device, sensor: topic.sensor, readings: [], isInLine: true, original };
   }
-  const body = parseExactJsonText(payload, limits.nestingLevelsMax);
+  const body = jsonOfPayload(payload);
   if (Array.isArray(body) && !topic.many) throw new Refusal('malformed', 'An array goes to the topic …/values.');
   const { device, sensor, many } = topic;
   return { device, sensor, readings: parseReadings(body), original, publish, many };

@@ -4,45 +4,12 @@
 // Node.js gets the connection for good. Used by push-fast-path.ts.
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import type { SecurityHeaderSet } from '../../base/network/security-headers.ts';
 import { limits } from '../../config/limits.ts';
 import type { Caller } from '../../domain/callers/caller.ts';
 import { loopTurns } from '../../domain/callers/loop-turns.ts';
-import type { AppendCallback } from '../../domain/datapoints/ingest/append.ts';
-import type { Push } from '../../domain/datapoints/ingest/push.ts';
-import { type HeaderCache, isHeadCut, type RequestHead, readHead } from './request-head.ts';
-
-/** Pushes of one caller that are stored together, and whose answers are the same. */
-export class PushGroup {
-  readonly pushes: Push[] = [];
-  /** How many it may have. */
-  readonly pushesMax: number;
-  caller: Caller | undefined;
-  securityHeaders: SecurityHeaderSet | undefined;
-
-  constructor(pushesMax: number) {
-    this.pushesMax = pushesMax;
-  }
-}
-
-/** Finds and stores pushes for connections. */
-export interface PushHandler {
-  readonly headers: HeaderCache;
-  /** True once the service is closing and takes nothing more. */
-  readonly isClosing: boolean;
-  /** Adds the usual pushes of one caller at the beginning of the bytes to `into`; returns the index after the last. */
-  takeFrom(bytes: Buffer, socket: Socket, into: PushGroup): number;
-  /** The caller in whose turns Node.js parses the connection's bytes. */
-  callerOf(socket: Socket): Caller;
-  /** Stores them, all or none. `busy`: there is no room for them, nothing of them was taken, and `done` is not called. */
-  store(group: PushGroup, done: AppendCallback): 'busy' | undefined;
-  /** Whether pushes of the caller may find room. Asked before anything is made of them. */
-  mayHaveCapacity(caller: Caller): boolean;
-  /** Has a connection wait for room: it is called with `goOn`, or with `giveUp` where that takes too long. */
-  wait(connection: PushConnection, caller: Caller): void;
-  /** The answers to stored pushes. */
-  answerOf(group: PushGroup): string;
-}
+import { type MendedRequest, mendBareLines } from './bare-lines.ts';
+import { PushGroup, type PushHandler, type WaitingConnection } from './push-handler.ts';
+import { isHeadCut, type RequestHead, readHead } from './request-head.ts';
 
 /** A socket of Node.js's server, with a private field: true while Node.js must not be given anything. */
 type ServedSocket = Socket & { readonly _paused?: boolean };
@@ -60,7 +27,7 @@ type State = 'free' | 'storing' | 'waiting' | 'node' | 'full' | 'over';
 /** Name of Node.js's listener for the end of input. */
 const endListener = 'bound socketOnEnd';
 
-export class PushConnection {
+export class PushConnection implements WaitingConnection {
   readonly #socket: ServedSocket;
   readonly #handler: PushHandler;
   /** Pass bytes, and the end of input, to Node.js. */
@@ -76,6 +43,8 @@ export class PushConnection {
   #isAnswered = false;
   /** A push whose body is missing: many clients send it separately. */
   #begun: Buffer | undefined;
+  /** Since when a head with bare line feeds is held, by the clock of the event loop. */
+  #headHeldSinceMs = Number.NaN;
   /** Pushes that wait for room; how many may be taken at once; and since when they wait, by the clock of the event loop. */
   #waiting: Buffer | undefined;
   /** What could not be put back into the socket. */
@@ -191,8 +160,38 @@ export class PushConnection {
       return;
     }
     const head = readHead(bytes, 0, this.#handler.headers);
+    if (head === undefined && this.#mend(bytes)) return;
+    this.#headHeldSinceMs = Number.NaN;
     if (begun === undefined && this.#isBeginning(head, bytes)) this.#begun = bytes;
     else this.#give(bytes, head);
+  }
+
+  /**
+   * Takes a request with bare line feeds in its head, or what may become one: the bytes are held until the head is there.
+   * Node.js has not seen them, so for a later request of a connection the time of the head is measured here, as each piece
+   * comes; the first one has Node.js's time-out. False: the request is not of this kind.
+   */
+  #mend(bytes: Buffer): boolean {
+    if (this.#handler.isClosing || this.#handler.isOfProxy(this.#socket)) return false;
+    const mended = mendBareLines(bytes);
+    if (mended === undefined) return false;
+    if (mended !== 'begun') {
+      this.#headHeldSinceMs = Number.NaN;
+      this.#beginMended(mended);
+      return true;
+    }
+    const nowMs = performance.now();
+    if (Number.isNaN(this.#headHeldSinceMs)) this.#headHeldSinceMs = nowMs;
+    if (nowMs - this.#headHeldSinceMs > limits.headMsMax) return false;
+    this.#begun = bytes;
+    return true;
+  }
+
+  #beginMended({ bytes, end }: MendedRequest): void {
+    const group = new PushGroup(this.pushesMax);
+    const taken = this.#isKnown ? this.#handler.takeFrom(bytes, this.#socket, group) : 0;
+    if (taken > 0) this.#store(group, bytes, taken);
+    else this.#give(bytes, { end });
   }
 
   /** True for a push without its complete body, and for an incomplete head: the next bytes decide. */
@@ -300,7 +299,7 @@ export class PushConnection {
   }
 
   /** Gives the first request to Node.js, with everything where its end is unknown. */
-  #give(bytes: Buffer, head = readHead(bytes, 0, this.#handler.headers)): void {
+  #give(bytes: Buffer, head: Pick<RequestHead, 'end'> | undefined = readHead(bytes, 0, this.#handler.headers)): void {
     this.waitingSinceMs = Number.NaN;
     if (head === undefined) {
       this.#leave();

@@ -7,6 +7,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { Server as TlsServer } from 'node:tls';
 import type { SecurityHeaderSet, SecurityHeaders } from '../../base/network/security-headers.ts';
+import type { TrustedProxies } from '../../base/network/trusted-proxies.ts';
 import { Refusal } from '../../base/refusal.ts';
 import type { Clock } from '../../base/time/clock.ts';
 import { limits } from '../../config/limits.ts';
@@ -20,7 +21,8 @@ import type { RefusedCalls } from '../../domain/gateways/refused-calls.ts';
 import type { Actor } from '../../domain/users/user.ts';
 import type { Authentication } from '../sign-in/auth.ts';
 import { originOf } from '../sign-in/refusal-loops.ts';
-import { PushConnection, type PushGroup, type PushHandler } from './push-connection.ts';
+import { PushConnection } from './push-connection.ts';
+import type { PushGroup, PushHandler, WaitingConnection } from './push-handler.ts';
 import { HeaderCache, type RequestHead, type RequestHeaders, readHead } from './request-head.ts';
 
 export interface PushFastPathParts {
@@ -29,6 +31,7 @@ export interface PushFastPathParts {
   readonly authentication: Authentication;
   readonly refusedCalls: Pick<RefusedCalls, 'isEmpty' | 'acceptedPush'>;
   readonly securityHeaders: SecurityHeaders;
+  readonly proxies: TrustedProxies;
   readonly clock: Clock;
   /** True once new requests are refused. */
   readonly isClosing: () => boolean;
@@ -46,7 +49,7 @@ export class PushFastPath implements PushHandler {
   readonly #connections = new Map<Socket, PushConnection>();
   #storing = 0;
   /** Connections that wait for room, with what takes them out of the line. */
-  readonly #waiting = new Map<PushConnection, () => void>();
+  readonly #waiting = new Map<WaitingConnection, () => void>();
   #looks: NodeJS.Timeout | undefined;
   #whenDrained: (() => void) | undefined;
   readonly #answers = new Map<SecurityHeaderSet, string>();
@@ -117,6 +120,11 @@ export class PushFastPath implements PushHandler {
     return end;
   }
 
+  isOfProxy({ remoteAddress }: Socket): boolean {
+    const { proxies } = this.#parts;
+    return !proxies.isEmpty && proxies.trusts(remoteAddress ?? '');
+  }
+
   callerOf(socket: Socket): Caller {
     return this.#parts.authentication.guestOf(socket, undefined).caller;
   }
@@ -140,7 +148,7 @@ export class PushFastPath implements PushHandler {
     return this.#parts.writer.mayHaveCapacity(caller);
   }
 
-  wait(connection: PushConnection, caller: Caller): void {
+  wait(connection: WaitingConnection, caller: Caller): void {
     const wasResumed = !Number.isNaN(connection.waitingSinceMs);
     if (!wasResumed) connection.waitingSinceMs = performance.now();
     const resume = () => {

@@ -75,7 +75,9 @@ export function readHead(bytes: Buffer, start: number, memory: HeaderCache): Req
 
 /** True for bytes that may be the beginning of a usual head. */
 export function isHeadCut(bytes: Buffer): boolean {
-  return bytes.length < limits.fastPathHeadBytesMax && bytes.indexOf(headEnd) < 0;
+  if (bytes.length >= limits.fastPathHeadBytesMax || bytes.indexOf(headEnd) >= 0) return false;
+  const lineEnd = bytes.indexOf(0x0a);
+  return lineEnd < 0 || bytes[lineEnd - 1] === 0x0d;
 }
 
 function readHeaders(text: string): RequestHeaders | undefined {

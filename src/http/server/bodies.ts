@@ -20,6 +20,12 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** True where NDJSON and CSV are accepted. */
     takesLines?: boolean;
+    /** True where a page signs in: JSON has to be `application/json`, which other sites cannot send unasked. */
+    isForPages?: boolean;
+  }
+  interface FastifyInstance {
+    /** Whether a page of this origin may send JSON as a form; without an origin it is no page. */
+    takesFormsOf(origin: string | undefined): boolean;
   }
   interface FastifyRequest {
     /** The raw body, kept only where an Idempotency-Key needs it. */
@@ -49,6 +55,9 @@ export class LinesBody {
   }
 }
 
+/** Microcontrollers, and `curl -d`, send JSON under the second type. */
+const jsonTypes = ['application/json', 'application/x-www-form-urlencoded'] as const;
+
 const lineTypes = {
   'text/csv': 'csv',
   'application/x-ndjson': 'ndjson',
@@ -56,8 +65,13 @@ const lineTypes = {
   'application/jsonl': 'ndjson',
 } as const;
 
-export function registerBodyParsers(app: FastifyInstance, byteBudget: ByteBudget): void {
+export function registerBodyParsers(
+  app: FastifyInstance,
+  { byteBudget, corsOrigins }: { readonly byteBudget: ByteBudget; readonly corsOrigins: readonly string[] },
+): void {
   app.decorate('byteBudget', byteBudget);
+  const origins = new Set(corsOrigins);
+  app.decorate('takesFormsOf', (origin) => origin === undefined || origins.has('*') || origins.has(origin));
   app.removeAllContentTypeParsers();
   app.decorateRequest('rawBody');
   app.decorateRequest('repeatHash');
@@ -93,7 +107,6 @@ export function registerReadingParser(
   app: FastifyInstance,
   { detectsRepeats }: { detectsRepeats: () => boolean },
 ): void {
-  app.removeContentTypeParser('application/json');
   addJsonParser(app, (body, request) => {
     const plain = parsePlainReading(body, 0, body.length);
     if (plain !== undefined) return [plain];
@@ -110,7 +123,6 @@ export function registerReadingParser(
 
 /** Parses JSON bodies that carry values of datapoints among other fields: numbers keep their digits. */
 export function registerExactJsonParser(app: FastifyInstance): void {
-  app.removeContentTypeParser('application/json');
   addJsonParser(app, (body) => parseExactJsonText(body, limits.nestingLevelsMax));
 }
 
@@ -122,17 +134,37 @@ function isTimed(readings: Readings): boolean {
 }
 
 function addJsonParser(app: FastifyInstance, parse: (body: Buffer, request: FastifyRequest) => unknown): void {
-  app.addContentTypeParser('application/json', (request: FastifyRequest, payload: IncomingMessage, done) => {
+  for (const type of jsonTypes) app.removeContentTypeParser(type);
+  app.addContentTypeParser([...jsonTypes], (request: FastifyRequest, payload: IncomingMessage, done) => {
     const take = (body: Buffer): unknown => {
       assertPlainUtf8(request);
+      assertNoForeignForm(request);
       if (request.headers['idempotency-key'] !== undefined) request.rawBody = Buffer.from(body);
       // The pieces it was received in.
       reportReleasedBytes(body.length);
       // A DELETE or GET may have the header and no body.
-      return body.length === 0 ? undefined : parse(body, request);
+      return body.length === 0 ? undefined : parse(withoutNuls(body), request);
     };
     readBody(request, payload, { take, done });
   });
+}
+
+/** The text without the NULs that clients written in C send behind it. */
+function withoutNuls(body: Buffer): Buffer {
+  let end = body.length;
+  while (end > 0 && body[end - 1] === 0) end -= 1;
+  return end === body.length ? body : body.subarray(0, end);
+}
+
+/**
+ * A browser sends a form to another site without asking it first, unlike `application/json`. So forms are taken only of
+ * pages that may call the service anyway (CORS), and never where they would sign a page in.
+ */
+function assertNoForeignForm(request: FastifyRequest): void {
+  const { 'content-type': type = '', origin } = request.headers;
+  if (!/^application\/x-www-form-urlencoded/i.test(type)) return;
+  if (request.routeOptions.config.isForPages !== true && request.server.takesFormsOf(origin)) return;
+  throw new Refusal('unsupported', 'JSON is taken here as application/json alone. Set Content-Type.');
 }
 
 /** A text may be empty, which differs from no body at all (RFC 9112 section 6). */

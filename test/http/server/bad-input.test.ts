@@ -53,7 +53,7 @@ const malformed: Readonly<Record<string, string | Uint8Array>> = {
   NaN: 'NaN',
   'a number with a leading zero': '{"id":"x","value":01}',
   'a control character in a string': '{"id":"x","name":"a\u0001b"}',
-  'a NUL byte': '{"id":"x"}\u0000',
+  'a NUL byte': '{"id":"x"\u0000}',
   'an escaped NUL': '{"id":"x","value":"a\\u0000b","username":"x","password":"\\u0000"}',
   'an escaped NUL in a key': '{"id":"x","value":{"\\u0000":1}}',
   'half a surrogate pair, escaped': '{"id":"x","value":"\\ud83e"}',

@@ -76,6 +76,61 @@ suite('who may publish to a sensor', () => {
   });
 });
 
+suite('what microcontrollers send', () => {
+  const good: readonly (readonly [payload: string, value: string])[] = [
+    ['23.5', '23.5'],
+    [' -0.25\r\n', '-0.25'],
+    ['1e3', '1e3'],
+    ['12345678901234567890', '12345678901234567890'],
+    ['7\0', '7'],
+    ['8 \0\0', '8'],
+    ['{"value":9}\0', '9'],
+    ['{"value":"x"}\0\0', '"x"'],
+  ];
+  const bad = [
+    '',
+    '01',
+    '.5',
+    '5.',
+    '+5',
+    '0x10',
+    'NaN',
+    '1 2',
+    '1,5',
+    '5\0 5',
+    '\0',
+    '"5"',
+    'true',
+    '1e400',
+    `1${'0'.repeat(2000)}`,
+  ];
+
+  for (const qos of [0, 1, 2] as const) {
+    test(`a bare number is a value, and NULs behind a payload are none of it, with QoS ${qos}`, async () => {
+      const id = await makeDevice({ visibility: 'private' });
+      await server.call('owner', 'GET', `/devices/${id}/sensors/s1`);
+      const topic = `devices/${id}/sensors/s1/value`;
+      for (const [payload] of good) await as['owner']?.publish(topic, payload, { qos });
+      for (const payload of bad) await as['owner']?.publish(topic, payload, { qos });
+      for (const [payload] of good) await as['owner']?.publish(`${topic}s`, payload.replace('{', '[{'), { qos });
+      await as['owner']?.roundTrip();
+      await server.running.idle();
+      const { text } = await server.call('owner', 'GET', `/devices/${id}/sensors/s1/values`);
+      const stored = [...text.matchAll(/"value":("x"|[^,}]+)/g)].map(([, value]) => value);
+      assert.deepEqual(
+        stored.map(Number),
+        good.map(([, value]) => Number(value)),
+      );
+      assert.ok(text.includes('12345678901234567890'));
+      // Subscribers get the form that they expect; what was sent as it was otherwise.
+      const [seen = []] = await takeAll(server, witness);
+      const payloads = good.map(([payload, value]) => (payload.startsWith('{') ? payload : `{"value":${value}}`));
+      assert.deepEqual(seen.map(({ payload }) => payload), payloads.flatMap((payload) => [payload, payload])); // biome-ignore format: one line
+      assert.equal((await readDrops(id)).length, bad.length + good.length);
+    });
+  }
+});
+
 suite('what is stored', () => {
   const at = '2026-01-02T03:04:05.678Z';
   const rows: Record<string, { to?: 'values'; payload: string; stored: { value: unknown; timestamp?: string }[] }> = {
@@ -135,7 +190,7 @@ suite('what is dropped', () => {
     'no JSON': { payload: 'warm', reason: /JSON/ },
     'half a JSON': { payload: '{"value":', reason: /JSON/ },
     'two JSON texts': { payload: '{"value":1}{"value":2}', reason: /JSON/ },
-    'a bare number': { payload: '21.5', reason: /object/ },
+    'a bare number where an array may be': { to: 'values', payload: '21.5', reason: /object/ },
     'a bare null': { payload: 'null', reason: /object/ },
     'an object without a value': { payload: '{"timestamp":"2026-01-01T00:00:00Z"}', reason: /value/ },
     'a value under another case': { payload: '{"Value":1}', reason: /value/ },

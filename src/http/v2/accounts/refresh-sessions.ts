@@ -28,7 +28,7 @@ export function registerRefreshSessions(app: TypedApp, { logins, refreshSessions
   app.post(
     path,
     {
-      config: { isOpen: true },
+      config: { isOpen: true, isForPages: true },
       preHandler: refuseOtherSites,
       schema: {
         tags,
