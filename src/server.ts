@@ -109,6 +109,7 @@ export async function startServer(config: Config, overrides: ServerOverrides = {
     await domain.storageQuota.start();
     closers.push(() => domain.rules.outbox.close());
     closers.push(() => domain.rules.watcher.close());
+    closers.push(() => domain.services.passwordResets.idle());
     closers.push(() => domain.charges.flush());
     closers.push(() => domain.writer.idle());
     closers.push(() => domain.presence.flush());
@@ -187,6 +188,7 @@ export async function startServer(config: Config, overrides: ServerOverrides = {
       await domain.writer.idle();
       await mqtt.idle();
       await domain.rules.watcher.idle();
+      await domain.services.passwordResets.idle();
       await domain.rules.outbox.idle();
       // Delivers the actuator settings that the outbox made.
       await mqtt.idle();

@@ -126,7 +126,8 @@ export const settings: Settings = {
   baseUrl: {
     env: 'DUNDUN_BASE_URL',
     fallback: '',
-    reason: 'Address under which users reach the service, for links; empty: the address of the request.',
+    reason:
+      'Address under which users reach the service, for links; empty: the address of the request, and no links are mailed (forgotten passwords, confirmed addresses).',
     parse: url,
   },
   dataDir: {

@@ -1,11 +1,14 @@
 // The settings that the dashboard reads before anybody has signed in. Called by server.ts for each such request.
 import type { Config } from './config.ts';
+import { mailsLinks } from './provider-settings.ts';
 
 /** What the dashboard must know before sign-in. */
 export interface DashboardSettings {
   /** What the clock of the service shows, milliseconds since 1970 UTC; absent while it is in doubt. */
   readonly time?: number;
   readonly selfRegistration: boolean;
+  /** Whether links are mailed: for forgotten passwords, and to confirm addresses. */
+  readonly mailsLinks: boolean;
   readonly guestAccess: string;
   readonly defaultVisibility: string;
   readonly passwordLengthMin: number;
@@ -29,6 +32,7 @@ export function dashboardSettingsOf(
   const { guestAccess, ports, timeMs } = now;
   const { selfRegistration, defaultVisibility, passwordLengthMin, tileUrl, tileAttribution } = config;
   return {
+    mailsLinks: mailsLinks(config),
     ...{ selfRegistration, guestAccess, defaultVisibility, passwordLengthMin },
     ...(timeMs === undefined ? {} : { time: timeMs }),
     ...(tileUrl === '' ? {} : { tiles: { url: tileUrl, attribution: tileAttribution } }),

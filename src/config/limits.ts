@@ -1076,7 +1076,25 @@ export const limits = {
   registrationsPerAddressMax: 10,
   registrationsMax: 200,
   /** Addresses whose registrations are counted. Beyond: the oldest is dropped. */
-  registrationAddressesMax: 10_000,
+  registrationAddressesMax: 5_000,
+  /** How long a mailed link is good, and the window in which such mails are counted, milliseconds. */
+  accountLinkMs: 30 * 60_000,
+  /** Mailed links of one purpose that are good for one user. Beyond: the oldest ends. */
+  accountLinksPerUserMax: 5,
+  /** Mails of one kind to one user in a window. Beyond: none is sent, or 429 where its own user asks. */
+  accountMailsPerUserMax: 3,
+  /** Mails of all kinds and accounts to one mailbox in a window. Beyond: as above. */
+  accountMailsPerMailboxMax: 10,
+  /** Requests for a new password from one address in a window. Beyond: the same answer, and no mail. */
+  accountMailsPerAddressMax: 20,
+  /** Users, mailboxes and addresses for which they are counted, each. Beyond: the oldest is dropped. */
+  accountMailsTrackedMax: 2_000,
+  /** Accounts of one confirmed address that are mailed a link each, where the address is given instead of a name. */
+  accountsPerMailboxMax: 5,
+  /** Requests for a new password that wait to be looked at. Beyond: 503. */
+  resetRequestsWaitingMax: 200,
+  /** The secret of a mailed link, characters; ours have 43. Beyond: 400. */
+  linkSecretCharsMax: 128,
   /** Bytes that each datapoint counts for quotas; a value that is not a number counts its characters besides. */
   datapointBytesCounted: 16,
   /** Milliseconds between two writes of push charges; a crash may lose as much. */

@@ -161,7 +161,18 @@ function keptInMaps(l: Limits): MemoryPart[] {
     { what: 'keys of webhooks', bytes: l.webhookKeysCachedMax * 1_200, of: [] },
     {
       what: 'sign-ins',
-      bytes: (l.loginsRememberedMax + l.loginFailuresTrackedMax + l.registrationAddressesMax) * entryBytes,
+      bytes:
+        (l.loginsRememberedMax +
+          l.loginFailuresTrackedMax +
+          l.registrationAddressesMax +
+          2 * l.accountMailsTrackedMax) *
+        entryBytes,
+      of: [],
+      isHeap: true,
+    },
+    {
+      what: 'requests for a new password',
+      bytes: l.resetRequestsWaitingMax * (entryBytes + bytesOfChar * l.profileTextCharsMax),
       of: [],
       isHeap: true,
     },
@@ -228,7 +239,13 @@ export const boundsOfOneThing: readonly { readonly why: string; readonly of: rea
       ...(['valueBytesMax', 'nameCharsMax', 'descriptionBytesMax', 'deviceDescriptionBytesMax'] as const),
       ...(['deviceValueBytesMax', 'wordCharsMax', 'idCharsMax', 'idempotencyKeyCharsMax', 'messageCharsMax'] as const),
       ...(['notificationBytesMax', 'passwordCharsMax', 'usernameCharsMax', 'knownUsernameCharsMax'] as const),
-      ...(['knownPasswordCharsMax', 'passwordHashCharsMax', 'tokenCharsMax', 'profileTextCharsMax'] as const),
+      ...([
+        'knownPasswordCharsMax',
+        'passwordHashCharsMax',
+        'tokenCharsMax',
+        'profileTextCharsMax',
+        'linkSecretCharsMax',
+      ] as const),
       ...(['profileListBytesMax', 'sessionAgentCharsMax', 'clientIdCharsMax', 'topicFilterBytesMax'] as const),
       ...(['topicBytesMax', 'willBytesMax', 'dropCharsMax', 'smallUnitBytesMax'] as const),
     ],

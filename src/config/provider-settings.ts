@@ -151,6 +151,11 @@ export function providerFaults(config: ProviderConfig): string[] {
   });
 }
 
+/** Whether the service can mail links to its users: it has a mail server, and knows its own address. */
+export function mailsLinks({ smtpUrl, baseUrl }: { readonly smtpUrl: string; readonly baseUrl: string }): boolean {
+  return smtpUrl !== '' && baseUrl !== '';
+}
+
 /** The settings of each provider; undefined for a provider that is not configured. */
 export function providersOf(config: ProviderConfig) {
   const { twilioAccountSid, twilioFrom, xAppKey, smtpUrl, telegramToken } = config;

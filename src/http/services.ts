@@ -1,5 +1,7 @@
 // The services that the routes of all versions call; server.ts of src gives them to http-server.ts.
 import type { Accounts } from '../domain/accounts/accounts.ts';
+import type { EmailConfirmations } from '../domain/accounts/email-confirmations.ts';
+import type { PasswordResets } from '../domain/accounts/password-resets.ts';
 import type { RefreshSessions } from '../domain/accounts/refresh-sessions.ts';
 import type { Actuators } from '../domain/actuators/actuators.ts';
 import type { Callers } from '../domain/callers/callers.ts';
@@ -56,6 +58,8 @@ export interface Services {
   readonly tokens: Tokens;
   readonly refreshSessions: RefreshSessions;
   readonly accounts: Accounts;
+  readonly passwordResets: PasswordResets;
+  readonly confirmations: EmailConfirmations;
   readonly keys: Keys;
   readonly guestAccess: GuestAccessSetting;
   readonly clockConfirmation: ClockConfirmation;

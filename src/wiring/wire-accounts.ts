@@ -5,7 +5,13 @@ import type { Log } from '../base/log.ts';
 import type { Clock } from '../base/time/clock.ts';
 import type { ClockWatch } from '../base/time/clock-watch.ts';
 import type { Config } from '../config/config.ts';
+import { mailsLinks } from '../config/provider-settings.ts';
+import type { AccountLinks } from '../domain/accounts/account-links.ts';
+import type { AccountMailOutbox } from '../domain/accounts/account-mail.ts';
+import { AccountMailLimits } from '../domain/accounts/account-mail-limits.ts';
 import { Accounts } from '../domain/accounts/accounts.ts';
+import { EmailConfirmations } from '../domain/accounts/email-confirmations.ts';
+import { PasswordResets } from '../domain/accounts/password-resets.ts';
 import { RefreshSessions } from '../domain/accounts/refresh-sessions.ts';
 import { Registrations } from '../domain/accounts/registrations.ts';
 import type { Callers } from '../domain/callers/callers.ts';
@@ -43,6 +49,8 @@ export function wireAccounts(parts: {
   readonly webhookKeys: WebhookKeys;
   readonly guest: User;
   readonly log: Log;
+  readonly links: AccountLinks;
+  readonly mails: AccountMailOutbox;
 }) {
   const { config, clock, permissions, clocks } = parts;
   const expiring = { ...parts, clock: clocks.forExpiry };
@@ -53,11 +61,21 @@ export function wireAccounts(parts: {
   const keys = new Keys({ ...expiring, coordination, store: stores.keys });
   const onKeysChanged = () => keys.changed();
   const handovers = new Handovers({ ...parts, ages: clocks.forAge, store: stores.handovers, onKeysChanged });
+  const mailing = {
+    ...parts,
+    mailLimits: new AccountMailLimits({ clock, counts: coordination.counts }),
+    mailsAreOn: mailsLinks(config),
+    clock: clocks.forExpiry,
+  };
+  const confirmations = new EmailConfirmations(mailing);
+  const managing = { ...parts, store: stores.users, logins, keys, handovers, registrations, confirmations };
   return {
+    confirmations,
+    passwordResets: new PasswordResets({ ...mailing, store: stores.users, keys }),
     logins,
     keys,
     handovers,
-    accounts: new Accounts({ ...parts, store: stores.users, logins, keys, handovers, registrations, selfRegistration }),
+    accounts: new Accounts({ ...managing, selfRegistration }),
     guestAccess: new GuestAccessSetting({
       ...parts,
       coordination,

@@ -53,6 +53,7 @@ import { Users } from '../domain/users/users.ts';
 import { WebhookKeys } from '../domain/users/webhook-keys.ts';
 import { TokenKeys } from '../http/sign-in/token-keys.ts';
 import { Tokens } from '../http/sign-in/tokens.ts';
+import { wireAccountMails } from './wire-account-mails.ts';
 import { wireAccounts } from './wire-accounts.ts';
 import { wireRules } from './wire-rules.ts';
 import { wireSharedBudgets } from './wire-shared-budgets.ts';
@@ -181,7 +182,19 @@ export async function wireDomain(parts: {
     ...{ directory, rotationKey },
   };
   const actuators = new Actuators({ ...known, store: stores.devices, feed, coordination });
-  const rules = wireRules({ ...known, config, ids, engine, users, feed, actuators, senders, log: parts.log });
+  const { links, accountMails } = wireAccountMails({ config, clock, clocks, ids, engine, users });
+  const rules = wireRules({
+    ...known,
+    accountMails,
+    config,
+    ids,
+    engine,
+    users,
+    feed,
+    actuators,
+    senders,
+    log: parts.log,
+  });
   const sensors = new Sensors({ ...known, store: stores.devices, log: parts.log });
   const history = new History({ ...known, series });
   const futureDated = new FutureDated({ clocks, log: parts.log });
@@ -220,7 +233,7 @@ export async function wireDomain(parts: {
       dryRun: new DryRun({ ...known, series }),
     }),
     tokens: new Tokens({ keys: tokenKeys, clock: clocks.forExpiry }),
-    ...wireAccounts(accounts),
+    ...wireAccounts({ ...accounts, links, mails: rules.accountOutbox }),
   };
   return {
     clocks,

@@ -5,9 +5,11 @@ import type { Log } from '../base/log.ts';
 import type { Clock } from '../base/time/clock.ts';
 import type { ClockWatch } from '../base/time/clock-watch.ts';
 import type { Config } from '../config/config.ts';
+import type { AccountMails } from '../domain/accounts/account-mails.ts';
 import type { Actuators } from '../domain/actuators/actuators.ts';
 import type { Feed } from '../domain/datapoints/feed.ts';
 import type { DeviceDirectory } from '../domain/devices/device-directory.ts';
+import { AccountOutbox } from '../domain/notifications/outbox/account-outbox.ts';
 import { Dispatcher } from '../domain/notifications/outbox/dispatcher.ts';
 import { MessageBuilder } from '../domain/notifications/outbox/message-builder.ts';
 import { Messages } from '../domain/notifications/outbox/messages.ts';
@@ -35,6 +37,7 @@ export function wireRules(parts: {
   readonly users: Users;
   readonly feed: Feed;
   readonly actuators: Actuators;
+  readonly accountMails: AccountMails;
   readonly senders: ReadonlyMap<Channel, Sender>;
 }) {
   const { config, engine } = parts;
@@ -62,5 +65,6 @@ export function wireRules(parts: {
     watcher.clockChanged();
     outbox.clockChanged();
   });
-  return { watcher, outbox, counters, messages: new Messages({ ...watching, messageStore }) };
+  const accountOutbox = new AccountOutbox({ ...parts, messageStore, outbox });
+  return { watcher, outbox, counters, accountOutbox, messages: new Messages({ ...watching, messageStore }) };
 }

@@ -186,9 +186,10 @@ test('while one process declares a gateway, nobody else connects under its id at
 test('of the last two admins, demoted at two processes at once, one stays', async () => {
   await first.services.accounts.create(first.admin, { username: 'ana', password, admin: true }, address);
   const ana = await actorIn(second, 'ana');
+  const origin = { address, language: 'en' } as const;
   const demotions = await Promise.allSettled([
-    first.services.accounts.update(first.admin, ana.userId, { admin: false }),
-    second.services.accounts.update(ana, first.admin.userId, { admin: false }),
+    first.services.accounts.update(first.admin, ana.userId, { admin: false }, origin),
+    second.services.accounts.update(ana, first.admin.userId, { admin: false }, origin),
   ]);
   assert.equal(demotions.filter(({ status }) => status === 'fulfilled').length, 1);
 });

@@ -1,6 +1,7 @@
 // What every engine must do alike with the registry: the suites of its stores, a noun each. Run on each engine by
 // engines.test.ts.
 import type { EngineKind } from './engines.ts';
+import { accountLinksSuite } from './registry/account-links.suite.ts';
 import { keysSuite, refreshSessionsSuite, settingsSuite } from './registry/accounts.suite.ts';
 import { devicePartsSuite, devicesSuite } from './registry/devices.suite.ts';
 import { gatewaysSuite, projectsSuite } from './registry/gateways-projects.suite.ts';
@@ -17,6 +18,7 @@ export function registryStoresSuite(engine: EngineKind): void {
   lastAdminSuite(engine);
   keysSuite(engine);
   refreshSessionsSuite(engine);
+  accountLinksSuite(engine);
   settingsSuite(engine);
   devicesSuite(engine);
   devicePartsSuite(engine);

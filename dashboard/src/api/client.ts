@@ -51,6 +51,8 @@ export async function fetchWithToken(request: Request): Promise<Response> {
 }
 
 async function send(request: Request, token: string | undefined): Promise<Response> {
+  // What is mailed because of a call is written in the language chosen.
+  request.headers.set('accept-language', document.documentElement.lang || 'en');
   if (token !== undefined) request.headers.set('authorization', `Bearer ${token}`);
   try {
     return await fetch(request);

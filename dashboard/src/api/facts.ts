@@ -9,6 +9,8 @@ export interface Facts {
   /** What the clock of the server shows, milliseconds since 1970 UTC; absent while it is in doubt. */
   readonly time?: number;
   readonly selfRegistration: boolean;
+  /** Whether links are mailed: for forgotten passwords, and to confirm addresses. */
+  readonly mailsLinks: boolean;
   readonly guestAccess: 'full' | 'push' | 'none';
   readonly defaultVisibility: 'public' | 'private';
   readonly passwordLengthMin: number;

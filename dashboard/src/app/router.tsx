@@ -160,6 +160,27 @@ const routeTree = root.addChildren([
       'RegisterPage',
     ),
   }),
+  createRoute({
+    ...at('/forgotten-password'),
+    component: lazyRouteComponent(
+      loaded(() => import('../features/sign-in/forgotten-page.tsx')),
+      'ForgottenPage',
+    ),
+  }),
+  createRoute({
+    ...at('/new-password'),
+    component: lazyRouteComponent(
+      loaded(() => import('../features/sign-in/new-password-page.tsx')),
+      'NewPasswordPage',
+    ),
+  }),
+  createRoute({
+    ...at('/confirm-email'),
+    component: lazyRouteComponent(
+      loaded(() => import('../features/sign-in/confirm-email-page.tsx')),
+      'ConfirmEmailPage',
+    ),
+  }),
 ]);
 
 /** Leads guests to the sign-in, and back here afterwards. */

@@ -11,10 +11,13 @@ import { Rail } from './rail.tsx';
 import { Search } from './search.tsx';
 import classes from './shell.module.css';
 
+/** Pages that stand before the dashboard. */
+const barePages = ['/sign-in', '/register', '/forgotten-password', '/new-password', '/confirm-email'];
+
 export function Shell() {
   const { shell } = useStrings();
   const { pathname } = useLocation();
-  const isBare = pathname === '/sign-in' || pathname === '/register';
+  const isBare = barePages.includes(pathname);
   useFocusOnNavigation(pathname);
   useWordOnEnd();
   return (

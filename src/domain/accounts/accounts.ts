@@ -20,6 +20,8 @@ import type { UserQuery, UserStore } from '../users/user-store.ts';
 import { assertOneScript, isLikeReserved } from '../users/username.ts';
 import type { UserDraft, Users } from '../users/users.ts';
 import { previousGoodUntilMs, type WebhookKeys } from '../users/webhook-keys.ts';
+import type { MailLanguage } from './account-mail.ts';
+import type { EmailConfirmations } from './email-confirmations.ts';
 import type { Registrations } from './registrations.ts';
 
 /** How much of a user an actor sees: everything, identity, or the name alone. */
@@ -29,6 +31,8 @@ export interface AccountChange extends ProfileChange {
   readonly admin?: boolean | undefined;
   /** Paid messages a day; null takes the credit away. Admins change it alone. */
   readonly smsCredit?: number | null | undefined;
+  /** The present password; required where the e-mail address of one's own account changes. */
+  readonly current?: string | undefined;
   /** Must equal the present name; usernames cannot be changed. */
   readonly username?: string | undefined;
 }
@@ -37,6 +41,12 @@ export interface NewPassword {
   /** The present password; required for one's own account, not when an admin changes another user's. */
   readonly current?: string | undefined;
   readonly password: string;
+}
+
+/** From where a change comes: the address, and the language of a mail about it. */
+export interface ChangeOrigin {
+  readonly address: string;
+  readonly language: MailLanguage;
 }
 
 /** What happens to the devices, gateways and projects of a removed user. */
@@ -62,6 +72,7 @@ export class Accounts {
   readonly #clock: Clock;
   readonly #revocations: SessionRevocations;
   readonly #registrations: Registrations;
+  readonly #confirmations: EmailConfirmations;
   readonly #selfRegistration: boolean;
   readonly #webhookKeys: WebhookKeys;
   /** The change in progress; the next one waits for it. */
@@ -79,6 +90,7 @@ export class Accounts {
     readonly clock: Clock;
     readonly revocations: SessionRevocations;
     readonly registrations: Registrations;
+    readonly confirmations: EmailConfirmations;
     readonly selfRegistration: boolean;
     readonly webhookKeys: WebhookKeys;
   }) {
@@ -93,6 +105,7 @@ export class Accounts {
     this.#clock = parts.clock;
     this.#revocations = parts.revocations;
     this.#registrations = parts.registrations;
+    this.#confirmations = parts.confirmations;
     this.#selfRegistration = parts.selfRegistration;
     this.#webhookKeys = parts.webhookKeys;
   }
@@ -176,8 +189,12 @@ export class Accounts {
     return this.#users.create(whole, { unlikeOthers: true, caller: actor.caller });
   }
 
-  /** @throws Refusal `forbidden` unless the user or an admin asks; `conflict` for the last admin. */
-  async update(actor: Actor, id: string, change: AccountChange): Promise<void> {
+  /**
+   * Changes fields. Another e-mail address is not confirmed, and the one before is told.
+   * @throws Refusal `forbidden` unless the user or an admin asks, or where the given current password is wrong;
+   * `malformed` where one's own e-mail address changes without it; `conflict` for the last admin.
+   */
+  async update(actor: Actor, id: string, change: AccountChange, origin: ChangeOrigin): Promise<void> {
     const user = await this.#requireSelfOrAdmin(actor, id);
     const { admin, username, smsCredit } = change;
     if (username !== undefined && username !== user.username) {
@@ -193,6 +210,9 @@ export class Accounts {
     if (admin === true && user.username === guestUsername) {
       throw new Refusal('conflict', 'Guest is no admin: it stands for callers who do not sign in.');
     }
+    const hasNewEmail = change.email !== undefined && change.email.trim() !== (user.email ?? '');
+    if (hasNewEmail && actor.key === user.key)
+      await this.#requireCurrent(user, { current: change.current, address: origin.address, what: 'e-mail address' });
     await this.#inTurn(async () => {
       if (admin === false) await this.#requireOtherAdmin(user);
       await this.#users.update(user.key, (now) => ({
@@ -202,6 +222,7 @@ export class Accounts {
         smsCredit: smsCredit === undefined ? now.smsCredit : (smsCredit ?? undefined),
       }));
     });
+    if (hasNewEmail) await this.#confirmations.tellChange(user, origin.language);
   }
 
   /**
@@ -211,13 +232,8 @@ export class Accounts {
    */
   async setPassword(actor: Actor, id: string, { current, password }: NewPassword, address: string): Promise<void> {
     const user = await this.#requireSelfOrAdmin(actor, id);
-    if (current !== undefined) await this.#requireCurrent(user, current, address);
-    // Admins too need their current password: an open page or a stolen token must not be enough to take over the
-    // account.
-    else if (actor.key === user.key) {
-      const detail = 'is missing: send {"current": …, "password": …} to change your own password';
-      throw new Refusal('malformed', `/current ${detail}.`, { faults: [{ pointer: '/current', detail }] });
-    }
+    if (current !== undefined || actor.key === user.key)
+      await this.#requireCurrent(user, { current, address, what: 'password' });
     const isReset = actor.key !== user.key;
     await this.#users.setPassword(user.username, password, { caller: actor.caller, endKeys: isReset });
     if (isReset) await this.#keys.changed();
@@ -337,8 +353,22 @@ export class Accounts {
     throw new Refusal('forbidden', 'Only an admin makes admins, or brings along ids and password hashes.');
   }
 
-  /** Checks the current password as a sign-in does, so that guessing is slowed down. */
-  async #requireCurrent(user: User, current: string, address: string): Promise<void> {
+  /**
+   * Checks the current password as a sign-in does, so that guessing is slowed down. Admins too need it for their own
+   * account: an open page or a stolen token must not be enough to take it over.
+   */
+  async #requireCurrent(
+    user: User,
+    {
+      current,
+      address,
+      what,
+    }: { readonly current: string | undefined; readonly address: string; readonly what: string },
+  ): Promise<void> {
+    if (current === undefined) {
+      const detail = `is missing: send your present password with it to change your own ${what}`;
+      throw new Refusal('malformed', `/current ${detail}.`, { faults: [{ pointer: '/current', detail }] });
+    }
     try {
       await this.#logins.verify({ username: user.username, password: current, address });
     } catch (error) {

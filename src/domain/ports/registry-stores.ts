@@ -1,5 +1,6 @@
 // The stores of the registry, one for each noun of the domain. Each interface is in the folder of its noun; an engine
 // provides one store for each. Their SQL is the same text for every engine (engines/shared/registry).
+import type { AccountLinkStore } from '../accounts/account-link-store.ts';
 import type { RefreshSessionStore } from '../accounts/refresh-session-store.ts';
 import type { RetentionStore } from '../datapoints/retention-job.ts';
 import type { DeviceStore } from '../devices/device-store.ts';
@@ -19,6 +20,7 @@ import type { SettingStore } from '../settings/setting-store.ts';
 import type { UserStore } from '../users/user-store.ts';
 
 export interface RegistryStores {
+  readonly accountLinks: AccountLinkStore;
   readonly devices: DeviceStore;
   readonly drops: DropStore;
   readonly gateways: GatewayStore;

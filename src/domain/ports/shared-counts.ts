@@ -7,7 +7,12 @@
 // minute are bounded in each process; refused calls in a row are counted there.
 
 /** What is counted. Keys are short and reveal neither names nor passwords. */
-export type CountKind = 'failed-logins' | 'registrations' | 'registrations-by-address';
+export type CountKind =
+  | 'failed-logins'
+  | 'registrations'
+  | 'registrations-by-address'
+  | 'account-mails'
+  | 'account-mails-by-address';
 
 export interface CountKey {
   readonly kind: CountKind;

@@ -32,6 +32,8 @@ export interface UserStore {
   findByName(username: string): Promise<User | undefined>;
   /** Whether any user's name looks like this one (`likenessOf`). */
   hasLookalike(username: string): Promise<boolean>;
+  /** Users who have confirmed this e-mail address, regardless of the case of ASCII letters; at most `limit`. */
+  listByConfirmedEmail(email: string, limit: number): Promise<User[]>;
   /** Users in order of name, from `offset` on, at most `limit`. */
   list(query: UserQuery): Promise<User[]>;
   count(query: Pick<UserQuery, 'username'>): Promise<number>;
@@ -42,11 +44,15 @@ export interface UserStore {
    * @throws Refusal `exists` when the name or the id is taken, or a name looks like it.
    */
   create(user: NewUser, options?: { readonly unlikeOthers?: boolean }): Promise<void>;
-  /** @throws Refusal `conflict` where no admin who can sign in would be left. */
+  /**
+   * Sets profile and admin right. Where the e-mail address is another one, it is not confirmed, and links sent to the one
+   * before end.
+   * @throws Refusal `conflict` where no admin who can sign in would be left.
+   */
   update(key: UserKey, user: UserUpdate): Promise<void>;
   /**
-   * Sets the hash and increases the password version. That ends all earlier tokens and refresh sessions, and with
-   * `endKeys` also all API keys.
+   * Sets the hash and increases the password version. That ends all earlier tokens, refresh sessions and mailed links to
+   * set a new password, and with `endKeys` also all API keys.
    */
   setPassword(key: UserKey, passwordHash: string, options: { readonly endKeys: boolean }): Promise<void>;
   /** Increases the version of the user's webhook key. */

@@ -44,6 +44,8 @@ export interface User extends UserProfile {
   readonly passwordVersion: number;
   /** The version of the key that signs messages to the user's webhooks (webhook-keys.ts). */
   readonly webhookVersion: number;
+  /** The e-mail address, where the user has confirmed it by a link that was mailed there. */
+  readonly confirmedEmail?: string;
   /** When that key was last rotated, in milliseconds since 1970 UTC. */
   readonly webhookRotatedMs?: number;
 }

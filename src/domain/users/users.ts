@@ -212,10 +212,25 @@ export class Users {
     const user = await this.getByName(username);
     if (user.username === guestUsername)
       throw new Refusal('malformed', 'Guest has no password: it stands for callers who do not sign in.');
+    const save = (hash: string) => this.#store.setPassword(user.key, hash, { endKeys });
+    await this.replacePassword(user, password, { caller, save });
+  }
+
+  /** Checks and hashes a new password, and has it saved. @throws Refusal `malformed`, `busy` */
+  async replacePassword(
+    user: User,
+    password: string,
+    { caller, save }: { readonly caller: Caller | undefined; readonly save: (hash: string) => Promise<void> },
+  ): Promise<void> {
     this.#passwords.assertGood(password);
     const hash = await this.#passwords.hash(password, caller);
+    await this.change(user, () => save(hash));
+  }
+
+  /** Makes a change of the user's record in the store, which this and all other processes then read anew. */
+  async change(user: User, change: () => Promise<void>): Promise<void> {
     try {
-      await this.#store.setPassword(user.key, hash, { endKeys });
+      await change();
     } finally {
       await this.#changed(user);
     }

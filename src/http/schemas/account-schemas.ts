@@ -104,6 +104,12 @@ export const UserSchema = Type.Object(
     createdTime: Type.Optional(createdTime),
     username: UsernameSchema,
     ...optionalProfile,
+    email_confirmed: Type.Optional(
+      Type.Boolean({
+        description: 'True once the user has confirmed the e-mail address, by a link that was mailed there.',
+        examples: [true],
+      }),
+    ),
     webhook_key: Type.Optional(
       Type.String({
         description:
@@ -203,7 +209,17 @@ export const UserBody = Type.Object(
 export type UserBody = Static<typeof UserBody>;
 
 export const UserChangeBody = Type.Object(
-  { username: Type.Optional(UsernameSchema), ...optionalProfile, admin: Type.Optional(AdminSchema) },
+  {
+    username: Type.Optional(UsernameSchema),
+    ...optionalProfile,
+    admin: Type.Optional(AdminSchema),
+    current: Type.Optional(
+      boundedText(limits.knownPasswordCharsMax, {
+        description: 'Your present password; required where your own e-mail address changes.',
+        examples: ['talking drum'],
+      }),
+    ),
+  },
   {
     title: 'UserChange',
     description:
@@ -251,6 +267,36 @@ export const PasswordBody = Type.Unsafe<unknown>({
         examples: ['another drum'],
       }),
     },
+  },
+});
+
+const NewEmail = Type.Object(
+  {
+    current: Type.Optional(
+      boundedText(limits.knownPasswordCharsMax, {
+        description: 'The current password; required to change your own address.',
+        examples: ['talking drum'],
+      }),
+    ),
+    email: text('The new address; an empty text removes it.', profileExamples.email),
+  },
+  { title: 'NewEmail', description: 'A new e-mail address, and the current password where it is your own.' },
+);
+
+/** The schema describes the body; the route parses it: an object for one's own address, bare text from an admin. */
+export const EmailBody = Type.Unsafe<unknown>({
+  'x-content': {
+    'application/json': {
+      schema: {
+        anyOf: [NewEmail, text('The new address, from an admin.', profileExamples.email)],
+        description: 'The address with the current password, or from an admin only the address.',
+        'x-examples': {
+          own: { summary: 'Your own', value: { current: 'talking drum', email: profileExamples.email } },
+          others: { summary: 'As an admin', value: profileExamples.email },
+        },
+      },
+    },
+    'text/plain': { schema: text('The new address as bare text, from an admin.', profileExamples.email) },
   },
 });
 

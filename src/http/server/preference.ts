@@ -6,6 +6,11 @@ export function answerDone(reply: { code(status: 204): unknown }): FastifyReply 
   return (reply as unknown as FastifyReply).code(204).send();
 }
 
+/** Ends a call that is worked on after its answer. */
+export function answerAccepted(reply: { code(status: 202): unknown }): FastifyReply {
+  return (reply as unknown as FastifyReply).code(202).send();
+}
+
 /**
  * Ends a create with 204, or 201 with the record where the caller prefers that; always with `Location` (contract 1).
  */

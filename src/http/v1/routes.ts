@@ -46,7 +46,7 @@ const known = [
 ];
 
 /** Groups of routes that need no translation, without those new in version 2. */
-const asTheyAre = /^\/(users|socials)(?!.*\/(quota|keys|sessions|received)(\/|$))(\/|$)/;
+const asTheyAre = /^\/(users|socials)(?!.*\/(quota|keys|sessions|received|confirmation|removal|export)(\/|$))(\/|$)/;
 
 /** The prefix of version 1.0 paths; the domain in it is ignored (contract 9). */
 export const domainPath = '/domains/:domain';

@@ -124,7 +124,7 @@ export function registerActuators(app: TypedApp, services: Services): void {
 
   registerFields(app, {
     ...{ tags, path: '/devices/:device/actuators/:actuator', words: 'an actuator', params: ActuatorParams, fields },
-    update: (actor, { device, actuator }, change) => actuators.update(actor, device, actuator, change),
+    update: ({ actor }, { device, actuator }, change) => actuators.update(actor, device, actuator, change),
   });
 }
 

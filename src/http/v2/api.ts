@@ -2,6 +2,7 @@
 
 import type { TypedApp } from '../server/routes.ts';
 import type { Services } from '../services.ts';
+import { registerAccountMails } from './accounts/account-mails.ts';
 import { registerAuth } from './accounts/auth.ts';
 import { registerKeys } from './accounts/keys.ts';
 import { registerQuotas } from './accounts/quotas.ts';
@@ -30,6 +31,7 @@ import { registerRecordShares, registerShares } from './shares.ts';
 
 export function registerV2(app: TypedApp, services: Services): void {
   registerAuth(app, services);
+  registerAccountMails(app, services);
   registerPermissions(app, services);
   registerRefreshSessions(app, services);
   registerKeys(app, services);

@@ -156,7 +156,7 @@ export function registerDevices(app: TypedApp, services: Services): void {
 
   registerFields(app, {
     ...{ tags, path: '/devices/:device', words: 'a device', params: DeviceParams, fields },
-    update: (actor, { device }, change) => devices.update(actor, device, change),
+    update: ({ actor }, { device }, change) => devices.update(actor, device, change),
   });
 
   app.put(

@@ -127,7 +127,7 @@ export function registerGateways(app: TypedApp, services: Services): void {
 
   registerFields(app, {
     ...{ tags, path: '/gateways/:gateway', words: 'a gateway', params: GatewayParams, fields },
-    update: (actor, { gateway }, change) => gateways.update(actor, gateway, change),
+    update: ({ actor }, { gateway }, change) => gateways.update(actor, gateway, change),
   });
 
   app.put(

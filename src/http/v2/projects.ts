@@ -118,7 +118,7 @@ export function registerProjects(app: TypedApp, services: Services): void {
 
   registerFields(app, {
     ...{ tags, path: '/projects/:project', words: 'a project', params: ProjectParams, fields },
-    update: (actor, { project }, change) => projects.update(actor, project, change),
+    update: ({ actor }, { project }, change) => projects.update(actor, project, change),
   });
 }
 

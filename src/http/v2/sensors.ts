@@ -141,7 +141,7 @@ export function registerSensors(app: TypedApp, services: Services): void {
 
   registerFields(app, {
     ...{ tags, path: '/devices/:device/sensors/:sensor', words: 'a sensor', params: SensorParams, fields },
-    update: (actor, { device, sensor }, change) => sensors.update(actor, device, sensor, change),
+    update: ({ actor }, { device, sensor }, change) => sensors.update(actor, device, sensor, change),
   });
 }
 

@@ -1,9 +1,9 @@
 // Routes that change one field of a record: `PUT <record>/<field>` with the new value as text or as JSON (spec 4.1,
 // contract 1). Every kind of record registers its fields here.
+import type { FastifyRequest } from 'fastify';
 import type { Static, TSchema } from 'typebox';
 import { Type } from 'typebox';
 import { limits } from '../../config/limits.ts';
-import type { Actor } from '../../domain/users/user.ts';
 import { boundedText, jsonBytes, type TextBound } from '../schemas/text-bounds.ts';
 import { answerDone } from '../server/preference.ts';
 import { type TypedApp, writes } from '../server/routes.ts';
@@ -81,7 +81,7 @@ export function registerFields<Change, Params extends TSchema>(
     readonly words: string;
     readonly params: Params;
     readonly fields: readonly SingleField<Change>[];
-    readonly update: (actor: Actor, params: Static<Params>, change: Change) => Promise<unknown>;
+    readonly update: (request: FastifyRequest, params: Static<Params>, change: Change) => Promise<unknown>;
   },
 ): void {
   for (const { name, operationId, words = name, note, body, bodyBytesMax, refusals, change } of record.fields) {
@@ -100,7 +100,7 @@ export function registerFields<Change, Params extends TSchema>(
         },
       },
       async (request, reply) => {
-        await record.update(request.actor, request.params as Static<Params>, change(request.body));
+        await record.update(request as never, request.params as Static<Params>, change(request.body));
         return answerDone(reply as never) as never;
       },
     );

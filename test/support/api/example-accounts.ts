@@ -1,6 +1,9 @@
 // Creates through the API the account, the API key and the session that the examples of the OpenAPI document name,
 // before each example that needs them.
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { limits } from '../../../src/config/limits.ts';
+import { openDatabase } from '../database.ts';
 import { password } from '../people.ts';
 import type { TestServer } from '../test-server.ts';
 import type { Operation } from './documented-answers.ts';
@@ -28,6 +31,7 @@ export async function prepareAccounts(
   if (operation.operationId === 'keepReceived' || operation.operationId === 'giveBackReceived') {
     await handOverExample(server);
   }
+  await prepareLinks(server, operation, assigned.get('user') ?? '');
   if (operation.operationId !== 'renewSession') return {};
   const json = { username: 'admin', password };
   const { headers } = await server.call('guest', 'POST', '/auth/session', { json });
@@ -46,6 +50,28 @@ async function makeAwa(server: TestServer, { operationId, tags }: Operation): Pr
   const { status, text } = await server.call('admin', 'POST', '/users', { json: { username: 'awa', password } });
   assert.equal(status, 200, text);
   return text;
+}
+
+/** The secret of the examples of mailed links: 32 bytes that are 0. */
+const linkSecret = 'A'.repeat(43);
+
+/** Gives awa an address, and a link whose secret is that of the example. */
+async function prepareLinks(server: TestServer, { operationId }: Operation, id: string): Promise<void> {
+  const purpose = { setPasswordByLink: 'reset', confirmEmail: 'confirm' }[operationId];
+  if (/requestEmailConfirmation$/i.test(operationId) || purpose !== undefined)
+    await server.call('admin', 'PUT', `/users/${id}/email`, { text: 'awa@dundun.example' });
+  if (purpose === undefined) return;
+  await server.running.idle();
+  const database = openDatabase(server.folder);
+  const hash = createHash('sha256').update(linkSecret).digest('base64');
+  database.prepare('UPDATE user SET email_confirmed = ? WHERE id = ?').run('awa@dundun.example', id);
+  database
+    .prepare(
+      `INSERT INTO account_link (hash, user, purpose, email, date_created, expires)
+        SELECT ?, key, ?, 'awa@dundun.example', ?, ? FROM user WHERE id = ?`,
+    )
+    .run(hash, purpose, server.clock.now(), server.clock.now() + limits.accountLinkMs, id);
+  database.close();
 }
 
 /** Makes the device of the examples one that admin was handed by awa. */

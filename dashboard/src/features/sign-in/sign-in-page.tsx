@@ -68,9 +68,15 @@ export function SignInPage() {
             {signIn.asGuest}
           </Anchor>
         )}
-        <Text fz="sm" c="dimmed">
-          {signIn.forgotten}
-        </Text>
+        {facts?.mailsLinks === true ? (
+          <Anchor component={Link} to="/forgotten-password">
+            {signIn.toForgotten}
+          </Anchor>
+        ) : (
+          <Text fz="sm" c="dimmed">
+            {signIn.forgotten}
+          </Text>
+        )}
       </Stack>
     </DoorCard>
   );

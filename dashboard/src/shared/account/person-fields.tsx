@@ -1,6 +1,7 @@
 // The fields of a person (spec.md 5.1 and the further channels), for the account that an admin makes or changes and for
 // one's own profile. Whether a phone number is one of its country is for the server to say: its word stands beside it.
 import { SimpleGrid, Stack, TextInput } from '@mantine/core';
+import type { ReactNode } from 'react';
 import type { Schemas } from '../../api/client.ts';
 import { useStrings } from '../../strings/strings.ts';
 import type { Form } from '../form/use-form.ts';
@@ -50,9 +51,11 @@ export interface PersonFieldsProps {
   readonly isOwn?: boolean;
   /** The lists to show; all where left out. */
   readonly lists?: readonly PersonList[];
+  /** What stands below the e-mail address. */
+  readonly belowEmail?: ReactNode;
 }
 
-export function PersonFields({ form, isOwn = false, lists = personLists }: PersonFieldsProps) {
+export function PersonFields({ form, isOwn = false, lists = personLists, belowEmail }: PersonFieldsProps) {
   const { person } = useStrings();
   const fill = (name: string) => (isOwn ? name : 'off');
   return (
@@ -68,6 +71,7 @@ export function PersonFields({ form, isOwn = false, lists = personLists }: Perso
         autoComplete={fill('email')}
         {...form.field('email')}
       />
+      {belowEmail}
       {lists.map((name) => (
         <EntryList
           key={name}

@@ -5,13 +5,15 @@
 import { isTransient, Refusal } from '../../../base/refusal.ts';
 import type { Clock } from '../../../base/time/clock.ts';
 import { limits } from '../../../config/limits.ts';
+import type { AccountMail } from '../../accounts/account-mail.ts';
+import type { AccountMails } from '../../accounts/account-mails.ts';
 import type { Actuators } from '../../actuators/actuators.ts';
 import type { Fence } from '../../ports/coordination.ts';
 import { guestUsername, type User, type UserKey } from '../../users/user.ts';
 import type { Users } from '../../users/users.ts';
 import type { ActuatorSetting } from '../rules/message-text.ts';
 import type { Channel } from '../rules/notification.ts';
-import { actuationStatus, actuatorChannel } from './message.ts';
+import { accountChannel, actuationStatus, actuatorChannel, hiddenChannels } from './message.ts';
 import type { CapCharge, DueMessage, MessageOutcome, MessageStore } from './message-store.ts';
 import type { NotificationCounters } from './notification-counters.ts';
 import type { Sender, SendOutcome } from './sender.ts';
@@ -36,6 +38,7 @@ export class Dispatcher {
   readonly #store: MessageStore;
   readonly #users: Users;
   readonly #actuators: Actuators;
+  readonly #accountMails: AccountMails;
   readonly #counters: NotificationCounters;
   readonly #clock: Clock;
   readonly #paidPerDayMax: number;
@@ -44,6 +47,7 @@ export class Dispatcher {
     readonly messageStore: MessageStore;
     readonly users: Users;
     readonly actuators: Actuators;
+    readonly accountMails: AccountMails;
     readonly counters: NotificationCounters;
     readonly clock: Clock;
     /** Paid messages that may be counted for one user on a day. */
@@ -52,6 +56,7 @@ export class Dispatcher {
     this.#store = parts.messageStore;
     this.#users = parts.users;
     this.#actuators = parts.actuators;
+    this.#accountMails = parts.accountMails;
     this.#counters = parts.counters;
     this.#clock = parts.clock;
     this.#paidPerDayMax = parts.paidPerDayMax;
@@ -68,7 +73,7 @@ export class Dispatcher {
   ): Promise<DispatchDecision> {
     const author = await this.#users.findByKey(message.author);
     if (author === undefined) return outcome(message, 'failed', 'its author has gone');
-    if (message.channel === actuatorChannel) {
+    if (hiddenChannels.includes(message.channel)) {
       return { kind: 'envelope', message, author, recipient: author, charge: undefined };
     }
     const recipient = await this.#users.findByName(message.username);
@@ -103,6 +108,9 @@ export class Dispatcher {
   ): Promise<SendOutcome> {
     if (message.channel === actuatorChannel) return this.#set(author, message.text, fence);
     if (sender === undefined) return { kind: 'undelivered', reason: `nothing sends by ${message.channel}` };
+    // Senders have their own time-outs; this one is for a sender that fails to keep its own.
+    const signal = AbortSignal.any([stop, AbortSignal.timeout(limits.sendMsMax)]);
+    if (message.channel === accountChannel) return this.#mail(author, message, { sender, signal });
     const { phone, email, twitter, telegram, webhook, webhookRotatedMs } = recipient;
     const to = {
       ...{ id: recipient.id, username: recipient.username, webhookVersion: recipient.webhookVersion },
@@ -114,9 +122,20 @@ export class Dispatcher {
       ...(webhook === undefined ? {} : { webhook }),
     };
     const { id, text } = message;
-    // Senders have their own time-outs; this one is for a sender that fails to keep its own.
-    const signal = AbortSignal.any([stop, AbortSignal.timeout(limits.sendMsMax)]);
     return sender.send({ id, channel: message.channel as Channel, to, text }, signal);
+  }
+
+  /** Sends a mail of the service itself, whose text and link are made now. */
+  async #mail(
+    user: User,
+    { id, text }: DueMessage,
+    { sender, signal }: { readonly sender: Sender; readonly signal: AbortSignal },
+  ): Promise<SendOutcome> {
+    const mail = JSON.parse(text) as AccountMail;
+    const composed = await this.#accountMails.compose(user, mail);
+    if ('reason' in composed) return { kind: 'undelivered', reason: composed.reason };
+    const to = { id: user.id, username: user.username, webhookVersion: user.webhookVersion, email: mail.to };
+    return sender.send({ id, channel: 'email', to, text: composed.text }, signal);
   }
 
   async #set(author: User, text: string, fence: Fence): Promise<SendOutcome> {

@@ -11,6 +11,9 @@ import type { Users } from '../../users/users.ts';
 import { messageTextOf, type TextSource } from '../rules/message-text.ts';
 import { actuatorChannel, type NewMessage, recordChannel } from './message.ts';
 
+/** Random bytes of the id of a message. */
+export const messageIdBytes = 12;
+
 export interface MessageContext extends TextSource {
   readonly author: Actor;
 }
@@ -69,7 +72,7 @@ export class MessageBuilder {
   ): NewMessage[] {
     const createdMs = this.#clock.now();
     return recipients.map((recipient) => ({
-      id: Buffer.from(this.#ids.bytes(12)).toString('hex'),
+      id: Buffer.from(this.#ids.bytes(messageIdBytes)).toString('hex'),
       ...recipient,
       text,
       ...firstState(recipient.channel, author),

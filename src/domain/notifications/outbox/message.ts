@@ -1,5 +1,5 @@
 // A message in the outbox (contract 7), from a rule or a person to a user, and its state. Settings of actuators wait
-// in the outbox too, on a channel of their own that lists do not show.
+// in the outbox too, and mails that the service itself writes to its users, on channels of their own that lists do not show.
 import type { UserKey } from '../../users/user.ts';
 import type { NotificationId } from '../rules/notification.ts';
 
@@ -24,12 +24,18 @@ export function statusOfCode(code: string | undefined): number | undefined {
   return code !== undefined && /^\d{1,9}$/.test(code) ? Number(code) : undefined;
 }
 
+/** The channel of mails that the service itself writes to its users. */
+export const accountChannel = 'account';
+
+/** Channels that lists do not show. */
+export const hiddenChannels: readonly string[] = [actuatorChannel, accountChannel];
+
 export interface NewMessage {
   readonly id: MessageId;
   readonly username: string;
-  /** One of `channels`, or `actuator`. */
+  /** One of `channels`, `actuator`, or `account`. */
   readonly channel: string;
-  /** The text to send; for an actuator, the setting as JSON. */
+  /** The text to send; for an actuator the setting as JSON, for a mail of the service an `AccountMail`. */
   readonly text: string;
   readonly state: MessageState;
   readonly reason?: string;

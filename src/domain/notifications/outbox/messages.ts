@@ -7,7 +7,7 @@ import { limits } from '../../../config/limits.ts';
 import { parseFilter } from '../../devices/filter.ts';
 import type { Permissions } from '../../permissions/permission.ts';
 import type { Actor } from '../../users/user.ts';
-import { actuatorChannel, type Message, type MessageId } from './message.ts';
+import { hiddenChannels, type Message, type MessageId } from './message.ts';
 import type { MessageBuilder } from './message-builder.ts';
 import type { MessageStore } from './message-store.ts';
 import type { NotificationCounters } from './notification-counters.ts';
@@ -71,7 +71,7 @@ export class Messages {
   async get(actor: Actor, text: string): Promise<Message> {
     const id = parseMessageId(text);
     const message = await this.#store.find(id);
-    if (message === undefined || message.channel === actuatorChannel) {
+    if (message === undefined || hiddenChannels.includes(message.channel)) {
       this.#permissions.requireRules(actor);
       throw new Refusal('not-found', `There is no message ${id}.`);
     }

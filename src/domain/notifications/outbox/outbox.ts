@@ -14,7 +14,7 @@ import { Leadership } from '../leadership.ts';
 import type { Channel } from '../rules/notification.ts';
 import { ChannelQueue } from './channel-queue.ts';
 import type { Dispatcher, Envelope } from './dispatcher.ts';
-import { actuatorChannel } from './message.ts';
+import { accountChannel, actuatorChannel } from './message.ts';
 import type { DueMessage, MessageOutcome, MessageStore } from './message-store.ts';
 import type { NotificationCounters } from './notification-counters.ts';
 import type { Sender, SendOutcome } from './sender.ts';
@@ -65,6 +65,7 @@ export class Outbox {
     this.#log = parts.log;
     this.#queues = [
       new ChannelQueue(actuatorChannel, undefined),
+      new ChannelQueue(accountChannel, parts.senders.get('email')),
       ...[...parts.senders].map(([name, sender]) => new ChannelQueue(name, sender)),
     ];
   }

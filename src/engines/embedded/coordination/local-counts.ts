@@ -13,6 +13,8 @@ export class LocalCounts implements SharedCounts {
     'failed-logins': new LruCache({ weightMax: limits.loginFailuresTrackedMax }),
     registrations: new LruCache({ weightMax: 1 }),
     'registrations-by-address': new LruCache({ weightMax: limits.registrationAddressesMax }),
+    'account-mails': new LruCache({ weightMax: limits.accountMailsTrackedMax }),
+    'account-mails-by-address': new LruCache({ weightMax: limits.accountMailsTrackedMax }),
   };
 
   constructor(clock: Clock) {

@@ -1,6 +1,7 @@
 // Makes all stores of the registry over one `Registry`, for every engine that has SQL.
 import type { Clock } from '../../../base/time/clock.ts';
 import type { RegistryStores } from '../../../domain/ports/registry-stores.ts';
+import { SqlAccountLinkStore } from './accounts/account-link-store.ts';
 import { SqlKeyStore } from './accounts/key-store.ts';
 import { SqlQuotaStore } from './accounts/quota-store.ts';
 import { SqlRefreshSessionStore } from './accounts/refresh-session-store.ts';
@@ -22,6 +23,7 @@ import type { Registry } from './registry.ts';
 
 export function sqlStores(registry: Registry, clock: Clock): RegistryStores {
   return {
+    accountLinks: new SqlAccountLinkStore(registry),
     devices: new SqlDeviceStore(registry),
     drops: new SqlDropStore(registry),
     gateways: new SqlGatewayStore(registry),

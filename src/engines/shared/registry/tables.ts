@@ -23,6 +23,8 @@ export interface UserTable {
   webhook_rotated: number | null;
   /** Paid messages a day; null: only the setting caps them. */
   sms_credit: ColumnType<number | null, number | null | undefined, number | null>;
+  /** The e-mail address that the user has confirmed. */
+  email_confirmed: string | null;
 }
 
 export interface DeviceTable {
@@ -172,6 +174,19 @@ export interface RefreshSessionTable {
   ends: number;
   agent: string | null;
   address: string | null;
+}
+
+export interface AccountLinkTable {
+  key: Generated<number>;
+  /** Hash of the secret, which itself is not stored. */
+  hash: string;
+  user: number;
+  /** `reset` or `confirm`. */
+  purpose: string;
+  /** Where it was sent. */
+  email: string;
+  date_created: number;
+  expires: number;
 }
 
 export interface HandoverTable {
@@ -333,6 +348,7 @@ export interface Tables {
   api_key: ApiKeyTable;
   api_key_use: ApiKeyUseTable;
   refresh_session: RefreshSessionTable;
+  account_link: AccountLinkTable;
   handover: HandoverTable;
   purge: PurgeTable;
   notification: NotificationTable;

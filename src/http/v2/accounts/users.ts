@@ -1,17 +1,19 @@
 // Users (spec 4.1, contract 2): listing, creating, changing and removing accounts. domain/accounts/accounts.ts decides
 // who may see and change what.
+import type { FastifyRequest } from 'fastify';
 import { type Static, Type } from 'typebox';
 import { Refusal } from '../../../base/refusal.ts';
 import type { Json } from '../../../base/text/json.ts';
 import { formatTimestamp } from '../../../base/time/timestamp.ts';
 import { limits } from '../../../config/limits.ts';
-import type { AccountChange, NewPassword } from '../../../domain/accounts/accounts.ts';
-import { type ProfileChange, profileListFields, profileTextFields } from '../../../domain/users/profile.ts';
+import type { AccountChange, ChangeOrigin, NewPassword } from '../../../domain/accounts/accounts.ts';
+import { type ProfileChange, profileListFields } from '../../../domain/users/profile.ts';
 import { type Actor, messagesFrom, type User } from '../../../domain/users/user.ts';
 import { sendRecords } from '../../lists/json-array.ts';
 import { setPage } from '../../lists/paging.ts';
 import {
   AdminSchema,
+  EmailBody,
   PasswordBody,
   profileExamples,
   profileFields,
@@ -24,6 +26,7 @@ import {
 } from '../../schemas/account-schemas.ts';
 import { assertTextBound, boundedText, textBounds } from '../../schemas/text-bounds.ts';
 import { jsonFieldOf, TextBody, textFieldOf } from '../../server/bodies.ts';
+import { languageOf } from '../../server/language.ts';
 import { answerDeclared, answerDone } from '../../server/preference.ts';
 import {
   conflict,
@@ -171,7 +174,8 @@ function registerChanges(app: TypedApp, { accounts }: Services): void {
         tags,
         operationId: 'updateUser',
         summary: 'Change fields of an account',
-        description: 'For the user and admins; only admins may change `admin`.',
+        description:
+          'For the user and admins; only admins may change `admin`. Another e-mail address of your own requires your password (`current`); the address before is told.',
         params: UserParams,
         body: UserChangeBody,
         response: { ...writes, ...conflict('The last admin stays one.') },
@@ -179,14 +183,15 @@ function registerChanges(app: TypedApp, { accounts }: Services): void {
     },
     async (request, reply) => {
       const id = request.params.user.toLowerCase();
-      await accounts.update(request.actor, id, toAccountChange(request.body));
+      await accounts.update(request.actor, id, toAccountChange(request.body), changeOriginOf(request));
       return answerDone(reply) as never;
     },
   );
 
   registerFields(app, {
     ...{ tags, path: '/users/:user', words: 'an account', params: UserParams, fields },
-    update: (actor, { user }, change) => accounts.update(actor, user.toLowerCase(), change),
+    update: (request, { user }, change) =>
+      accounts.update(request.actor, user.toLowerCase(), change, changeOriginOf(request)),
   });
 
   app.put(
@@ -277,11 +282,11 @@ type ProfileField = SingleField<AccountChange>;
 
 const emptied = 'An empty one takes it away. For the user and admins.';
 
-const textFields = profileTextFields.map(
+const textFields = (['firstName', 'lastName'] as const).map(
   (name): ProfileField => ({
     name,
     operationId: `setUser${capital(name)}`,
-    words: { firstName: 'first name', lastName: 'last name', email: 'e-mail address' }[name],
+    words: { firstName: 'first name', lastName: 'last name' }[name],
     note: emptied,
     body: textField(emptied, profileExamples[name], textBounds.profileEntry),
     change: (body): ProfileChange => ({ [name]: textFieldOf(body, name, textBounds.profileEntry) }),
@@ -310,6 +315,15 @@ const listFields = profileListFields.map(
 
 const fields: readonly ProfileField[] = [
   ...textFields,
+  {
+    name: 'email',
+    operationId: 'setUserEmail',
+    words: 'e-mail address',
+    note: `Your own address requires your password: send {"current": …, "email": …}. The new one is not confirmed, and the one before is told. ${emptied}`,
+    body: EmailBody as never,
+    refusals: tooMany,
+    change: (body) => toNewEmail(body),
+  },
   ...listFields,
   {
     name: 'messages_from',
@@ -345,8 +359,20 @@ function toUserRecord(accounts: Services['accounts'], actor: Actor, user: User):
   if (view === 'name') return { id, username };
   if (view === 'person') return { id, createdTime, username, firstName, lastName };
   const { email, phone, address, facebook, twitter, telegram, webhook, messages_from, admin, smsCredit } = user;
+  const email_confirmed = email !== undefined && user.confirmedEmail === email ? true : undefined;
   const webhook_key = accounts.findWebhookKey(actor, user);
-  const reached = { email, phone, address, facebook, twitter, telegram, webhook, webhook_key, messages_from };
+  const reached = {
+    email,
+    email_confirmed,
+    phone,
+    address,
+    facebook,
+    twitter,
+    telegram,
+    webhook,
+    webhook_key,
+    messages_from,
+  };
   return { id, createdTime, username, firstName, lastName, ...reached, admin, smsCredit };
 }
 
@@ -371,8 +397,24 @@ function toNewPassword(body: unknown): NewPassword {
   return { current, password };
 }
 
+function toNewEmail(body: unknown): AccountChange {
+  if (body instanceof TextBody || typeof body === 'string')
+    return { email: textFieldOf(body, 'email', textBounds.profileEntry) };
+  const { current, email } = (body ?? {}) as { readonly current?: unknown; readonly email?: unknown };
+  if (typeof email !== 'string') throw notText('email');
+  assertTextBound(email, '/email', textBounds.profileEntry);
+  if (current === undefined || current === null) return { email };
+  if (typeof current !== 'string') throw notText('current');
+  assertTextBound(current, '/current', textBounds.password);
+  return { current, email };
+}
+
+function changeOriginOf(request: FastifyRequest): ChangeOrigin {
+  return { address: request.ip, language: languageOf(request) };
+}
+
 function notText(field: string): Refusal {
-  const detail = 'must be a text: send {"current": …, "password": …}, or as an admin the bare new password';
+  const detail = `must be a text: send {"current": …, "${field === 'current' ? 'password' : field}": …}, or as an admin the bare new value`;
   return new Refusal('malformed', `/${field} ${detail}.`, { faults: [{ pointer: `/${field}`, detail }] });
 }
 

@@ -98,3 +98,12 @@ function toKey(row: Row): ApiKey {
     lastUsedMs: row.last_used ?? undefined,
   };
 }
+
+/** The statements that remove all keys of a user. */
+export function removalOfKeys(db: Registry['read'], owner: UserKey) {
+  const keys = db.selectFrom('api_key').select('api_key.key').where('user', '=', owner);
+  return [
+    db.deleteFrom('api_key_use').where('api_key', 'in', keys),
+    db.deleteFrom('api_key').where('user', '=', owner),
+  ];
+}

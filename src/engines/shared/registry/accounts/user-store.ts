@@ -8,6 +8,7 @@ import { foldName, likenessOf } from '../../../../domain/users/username.ts';
 import { withinTime } from '../conditions/time-guard.ts';
 import type { Registry } from '../registry.ts';
 import type { UserTable } from '../tables.ts';
+import { removalOfKeys } from './key-store.ts';
 
 export class SqlUserStore implements UserStore {
   readonly #registry: Registry;
@@ -30,6 +31,13 @@ export class SqlUserStore implements UserStore {
 
   async hasLookalike(username: string): Promise<boolean> {
     return (await this.#users().where(likeCondition(username)).limit(1).executeTakeFirst()) !== undefined;
+  }
+
+  async listByConfirmedEmail(email: string, limit: number): Promise<User[]> {
+    // `lower` folds ASCII alone in SQLite, and more in other engines: so does nothing that is compared with it.
+    const folded = email.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
+    const rows = this.#users().where(sql<SqlBool>`lower(email_confirmed) = ${folded}`);
+    return (await rows.orderBy('key').limit(limit).execute()).flatMap((row) => toUser(row) ?? []);
   }
 
   async list({ username, limit, offset }: UserQuery): Promise<User[]> {
@@ -74,9 +82,18 @@ export class SqlUserStore implements UserStore {
   }
 
   async update(key: UserKey, { profile, admin, smsCredit }: UserUpdate): Promise<void> {
-    const columns = { profile: JSON.stringify(profile), admin: admin ? 1 : 0, sms_credit: smsCredit ?? null };
+    const email = profile.email ?? '';
+    // Another address is not confirmed, and links that were sent to the one before end.
+    const confirmed = sql<string | null>`CASE WHEN email_confirmed = ${email} THEN email_confirmed END`;
+    const columns = {
+      profile: JSON.stringify(profile),
+      admin: admin ? 1 : 0,
+      sms_credit: smsCredit ?? null,
+      email_confirmed: confirmed,
+    };
     const change = this.#db.updateTable('user').set(columns).where('key', '=', key);
-    const [changed] = await this.#registry.write([admin ? change : change.where(isNotLastAdmin(key))]);
+    const links = this.#db.deleteFrom('account_link').where('user', '=', key).where('email', '<>', email);
+    const [changed] = await this.#registry.write([admin ? change : change.where(isNotLastAdmin(key)), links]);
     if (changed === 0 && !admin) await this.#refuseLastAdmin(key);
   }
 
@@ -87,21 +104,14 @@ export class SqlUserStore implements UserStore {
         .set({ password_hash: passwordHash, password_version: sql`password_version + 1` })
         .where('key', '=', key),
       this.#db.deleteFrom('refresh_session').where('user', '=', key),
-      ...(endKeys ? this.#removeKeys(key) : []),
+      this.#db.deleteFrom('account_link').where('user', '=', key).where('purpose', '=', 'reset'),
+      ...(endKeys ? removalOfKeys(this.#db, key) : []),
     ]);
   }
 
   async rotateWebhookKey(key: UserKey, atMs: number): Promise<void> {
     const columns = { webhook_version: sql<number>`webhook_version + 1`, webhook_rotated: atMs };
     await this.#registry.write([this.#db.updateTable('user').set(columns).where('key', '=', key)]);
-  }
-
-  #removeKeys(owner: UserKey) {
-    const keys = this.#db.selectFrom('api_key').select('api_key.key').where('user', '=', owner);
-    return [
-      this.#db.deleteFrom('api_key_use').where('api_key', 'in', keys),
-      this.#db.deleteFrom('api_key').where('user', '=', owner),
-    ];
   }
 
   async listGateways(key: UserKey, limit: number): Promise<string[]> {
@@ -142,8 +152,9 @@ export class SqlUserStore implements UserStore {
       ),
       this.#db.deleteFrom('handover').where('receiver', '=', key).where(isRemovable),
       this.#db.updateTable('handover').set({ former: null }).where('former', '=', key).where(isRemovable),
-      ...this.#removeKeys(key).map((statement) => statement.where(isRemovable)),
+      ...removalOfKeys(this.#db, key).map((statement) => statement.where(isRemovable)),
       this.#db.deleteFrom('refresh_session').where('user', '=', key).where(isRemovable),
+      this.#db.deleteFrom('account_link').where('user', '=', key).where(isRemovable),
       this.#db.deleteFrom('user').where('key', '=', key).where(isRemovable),
     ]);
     if (removed.at(-1) === 0) await this.#refuseLastAdmin(key);
@@ -209,5 +220,6 @@ function toUser(row: Selectable<UserTable> | undefined): User | undefined {
     webhookVersion: row.webhook_version,
     ...(row.sms_credit === null ? {} : { smsCredit: row.sms_credit }),
     ...(row.webhook_rotated === null ? {} : { webhookRotatedMs: row.webhook_rotated }),
+    ...(row.email_confirmed === null ? {} : { confirmedEmail: row.email_confirmed }),
   };
 }

@@ -3,7 +3,7 @@
 import { type Compilable, type Expression, type RawBuilder, type SqlBool, sql } from 'kysely';
 import type { Filter } from '../../../../domain/devices/filter.ts';
 import {
-  actuatorChannel,
+  hiddenChannels,
   type Message,
   type MessageId,
   type MessageState,
@@ -290,7 +290,7 @@ function toMessage(row: Row): Message {
   };
 }
 
-const shown = sql<SqlBool>`message.channel <> ${sql.lit(actuatorChannel)}`;
+const shown = sql<SqlBool>`message.channel NOT IN (${sql.join(hiddenChannels.map((channel) => sql.lit(channel)))})`;
 
 function conditionsOf({ author, filter }: MessageQuery): Expression<SqlBool>[] {
   const own = author === undefined ? [] : [sql<SqlBool>`message.author = ${author}`];
