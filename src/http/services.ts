@@ -1,4 +1,5 @@
 // The services that the routes of all versions call; server.ts of src gives them to http-server.ts.
+import type { AccountRemovals } from '../domain/accounts/account-removals.ts';
 import type { Accounts } from '../domain/accounts/accounts.ts';
 import type { EmailConfirmations } from '../domain/accounts/email-confirmations.ts';
 import type { PasswordResets } from '../domain/accounts/password-resets.ts';
@@ -58,6 +59,7 @@ export interface Services {
   readonly tokens: Tokens;
   readonly refreshSessions: RefreshSessions;
   readonly accounts: Accounts;
+  readonly removals: AccountRemovals;
   readonly passwordResets: PasswordResets;
   readonly confirmations: EmailConfirmations;
   readonly keys: Keys;

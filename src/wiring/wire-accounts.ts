@@ -9,8 +9,11 @@ import { mailsLinks } from '../config/provider-settings.ts';
 import type { AccountLinks } from '../domain/accounts/account-links.ts';
 import type { AccountMailOutbox } from '../domain/accounts/account-mail.ts';
 import { AccountMailLimits } from '../domain/accounts/account-mail-limits.ts';
+import { AccountRemovals } from '../domain/accounts/account-removals.ts';
 import { Accounts } from '../domain/accounts/accounts.ts';
+import { CurrentPassword } from '../domain/accounts/current-password.ts';
 import { EmailConfirmations } from '../domain/accounts/email-confirmations.ts';
+import { LastAdmin } from '../domain/accounts/last-admin.ts';
 import { PasswordResets } from '../domain/accounts/password-resets.ts';
 import { RefreshSessions } from '../domain/accounts/refresh-sessions.ts';
 import { Registrations } from '../domain/accounts/registrations.ts';
@@ -68,7 +71,8 @@ export function wireAccounts(parts: {
     clock: clocks.forExpiry,
   };
   const confirmations = new EmailConfirmations(mailing);
-  const managing = { ...parts, store: stores.users, logins, keys, handovers, registrations, confirmations };
+  const guards = { lastAdmin: new LastAdmin({ store: stores.users }), current: new CurrentPassword({ logins }) };
+  const managing = { ...parts, ...guards, store: stores.users, keys, handovers, registrations, confirmations };
   return {
     confirmations,
     passwordResets: new PasswordResets({ ...mailing, store: stores.users, keys }),
@@ -76,6 +80,7 @@ export function wireAccounts(parts: {
     keys,
     handovers,
     accounts: new Accounts({ ...managing, selfRegistration }),
+    removals: new AccountRemovals(managing),
     guestAccess: new GuestAccessSetting({
       ...parts,
       coordination,

@@ -101,7 +101,7 @@ test('a user who was removed is found nowhere, and one who was created everywher
   assert.equal(await second.users.findByName('ana'), undefined);
   const ana = await makeUser('ana');
   assert.equal(ana.username, 'ana');
-  await first.services.accounts.remove(first.admin, ana.userId, {});
+  await first.services.removals.remove(first.admin, ana.userId, {});
   assert.equal(await second.users.findByName('ana'), undefined);
 });
 

@@ -1,18 +1,12 @@
-// Reading, creating, changing and removing accounts (contract 2). Methods take the actor first. The store refuses to
-// leave the service without an admin. This class checks that before as well, and makes one change at a time, so that
-// a removal that the store refuses at its end has not taken the user's devices by then.
+// Reading, creating and changing accounts (contract 2); account-removals.ts removes them. Methods take the actor first. The
+// store refuses to leave the service without an admin; last-admin.ts checks that before.
 
 import { inOffsetSteps } from '../../base/in-batches.ts';
 import { Refusal } from '../../base/refusal.ts';
-import type { Clock } from '../../base/time/clock.ts';
 import { limits } from '../../config/limits.ts';
 import { loopTurns } from '../callers/loop-turns.ts';
-import type { Devices } from '../devices/devices.ts';
-import type { Handovers } from '../devices/handovers.ts';
-import type { Gateways } from '../gateways/gateways.ts';
 import type { Keys } from '../keys/keys.ts';
 import type { Permissions } from '../permissions/permission.ts';
-import type { Logins } from '../users/logins.ts';
 import { changedProfile, type ProfileChange } from '../users/profile.ts';
 import type { SessionRevocations } from '../users/session-revocations.ts';
 import { type Actor, guestUsername, type User } from '../users/user.ts';
@@ -21,7 +15,9 @@ import { assertOneScript, isLikeReserved } from '../users/username.ts';
 import type { UserDraft, Users } from '../users/users.ts';
 import { previousGoodUntilMs, type WebhookKeys } from '../users/webhook-keys.ts';
 import type { MailLanguage } from './account-mail.ts';
+import type { CurrentPassword } from './current-password.ts';
 import type { EmailConfirmations } from './email-confirmations.ts';
+import type { LastAdmin } from './last-admin.ts';
 import type { Registrations } from './registrations.ts';
 
 /** How much of a user an actor sees: everything, identity, or the name alone. */
@@ -49,62 +45,40 @@ export interface ChangeOrigin {
   readonly language: MailLanguage;
 }
 
-/** What happens to the devices, gateways and projects of a removed user. */
-export interface DeviceDisposition {
-  readonly devices?: 'delete' | 'transfer' | undefined;
-  /** Username of the new owner. */
-  readonly to?: string | undefined;
-}
-
-/** Devices handled in one step of a removal; and devices named in a refusal. */
-const devicesAtOnce = 50;
-const devicesNamed = 20;
-
 export class Accounts {
   readonly #store: UserStore;
   readonly #users: Users;
-  readonly #logins: Logins;
   readonly #permissions: Permissions;
-  readonly #devices: Devices;
-  readonly #handovers: Handovers;
-  readonly #gateways: Gateways;
   readonly #keys: Keys;
-  readonly #clock: Clock;
   readonly #revocations: SessionRevocations;
   readonly #registrations: Registrations;
+  readonly #lastAdmin: LastAdmin;
+  readonly #current: CurrentPassword;
   readonly #confirmations: EmailConfirmations;
   readonly #selfRegistration: boolean;
   readonly #webhookKeys: WebhookKeys;
-  /** The change in progress; the next one waits for it. */
-  #turn: Promise<unknown> = Promise.resolve();
 
   constructor(parts: {
     readonly store: UserStore;
     readonly users: Users;
-    readonly logins: Logins;
     readonly permissions: Permissions;
-    readonly devices: Devices;
-    readonly handovers: Handovers;
-    readonly gateways: Gateways;
     readonly keys: Keys;
-    readonly clock: Clock;
     readonly revocations: SessionRevocations;
     readonly registrations: Registrations;
+    readonly lastAdmin: LastAdmin;
+    readonly current: CurrentPassword;
     readonly confirmations: EmailConfirmations;
     readonly selfRegistration: boolean;
     readonly webhookKeys: WebhookKeys;
   }) {
     this.#store = parts.store;
     this.#users = parts.users;
-    this.#logins = parts.logins;
     this.#permissions = parts.permissions;
-    this.#devices = parts.devices;
-    this.#handovers = parts.handovers;
-    this.#gateways = parts.gateways;
     this.#keys = parts.keys;
-    this.#clock = parts.clock;
     this.#revocations = parts.revocations;
     this.#registrations = parts.registrations;
+    this.#lastAdmin = parts.lastAdmin;
+    this.#current = parts.current;
     this.#confirmations = parts.confirmations;
     this.#selfRegistration = parts.selfRegistration;
     this.#webhookKeys = parts.webhookKeys;
@@ -212,9 +186,12 @@ export class Accounts {
     }
     const hasNewEmail = change.email !== undefined && change.email.trim() !== (user.email ?? '');
     if (hasNewEmail && actor.key === user.key)
-      await this.#requireCurrent(user, { current: change.current, address: origin.address, what: 'e-mail address' });
-    await this.#inTurn(async () => {
-      if (admin === false) await this.#requireOtherAdmin(user);
+      await this.#current.require(user, {
+        ...{ current: change.current, address: origin.address },
+        what: 'change your own e-mail address',
+      });
+    await this.#lastAdmin.inTurn(async () => {
+      if (admin === false) await this.#lastAdmin.requireOther(user);
       await this.#users.update(user.key, (now) => ({
         profile: changedProfile(now, change),
         // An actor who may not change the field may only repeat its present value.
@@ -233,7 +210,7 @@ export class Accounts {
   async setPassword(actor: Actor, id: string, { current, password }: NewPassword, address: string): Promise<void> {
     const user = await this.#requireSelfOrAdmin(actor, id);
     if (current !== undefined || actor.key === user.key)
-      await this.#requireCurrent(user, { current, address, what: 'password' });
+      await this.#current.require(user, { current, address, what: 'change your own password' });
     const isReset = actor.key !== user.key;
     await this.#users.setPassword(user.username, password, { caller: actor.caller, endKeys: isReset });
     if (isReset) await this.#keys.changed();
@@ -241,98 +218,6 @@ export class Accounts {
       ...{ userKey: user.key, userId: user.id, username: user.username },
       ...(isReset ? { withKeys: true } : {}),
     });
-  }
-
-  /**
-   * Removes a user with keys, sessions and shares; devices are handed over or removed, by `disposition`.
-   * @throws Refusal `conflict` for guest, for the last admin, and where devices exist and `disposition` is missing.
-   */
-  async remove(actor: Actor, id: string, disposition: DeviceDisposition): Promise<void> {
-    this.#permissions.requireNoKey(actor, 'users');
-    this.#permissions.requireGuestAllowed(actor);
-    const user = await this.#users.getById(id);
-    if (!actor.admin) throw new Refusal('forbidden', 'Only an admin removes users.');
-    if (user.username === guestUsername) {
-      throw new Refusal('conflict', 'Guest stays: it stands for callers who do not sign in.');
-    }
-    const newOwner = await this.#newOwnerOf(user, disposition);
-    await this.#inTurn(async () => {
-      await this.#requireOtherAdmin(user);
-      if (disposition.devices === undefined) await this.#requireNoDevices(user);
-      await this.#users.leave(user, async () => {
-        const { key: userKey, id: userId, username } = user;
-        await this.#revocations.announce({ userKey, userId, username, isRemoval: true });
-        await this.#removeWithDevices(actor, user, newOwner);
-      });
-    });
-  }
-
-  /** Removes or hands over devices, a few at a time, each in a unit of its own; then removes the user. */
-  async #removeWithDevices(actor: Actor, user: User, newOwner: User | undefined): Promise<void> {
-    for (;;) {
-      const { devices } = await this.#devices.ownedBy(user.key, devicesAtOnce);
-      await Promise.all(devices.map((device) => this.#giveAway(actor, device.id, newOwner)));
-      if (devices.length > 0) continue;
-      try {
-        await this.#store.remove(user.key, { newOwner: newOwner?.key, atMs: this.#clock.now() });
-        await this.#gateways.anyChanged();
-        return;
-      } catch (error) {
-        // A device was added meanwhile, because its creation had begun before the removal.
-        if (!(error instanceof Refusal) || error.code !== 'not-found') throw error;
-        if ((await this.#devices.ownedBy(user.key, 1)).total === 0) throw error;
-      }
-    }
-  }
-
-  async #giveAway(actor: Actor, device: string, newOwner: User | undefined): Promise<void> {
-    try {
-      if (newOwner === undefined) await this.#devices.remove(actor, device);
-      else await this.#handovers.handOver(actor, device, newOwner.username);
-    } catch (error) {
-      // Another request has just removed it.
-      if (!(error instanceof Refusal) || error.code !== 'not-found') throw error;
-      if (newOwner !== undefined) await this.#users.getByName(newOwner.username);
-    }
-  }
-
-  async #newOwnerOf(user: User, { devices, to }: DeviceDisposition): Promise<User | undefined> {
-    if (devices !== 'transfer') {
-      if (to === undefined) return undefined;
-      throw new Refusal('malformed', 'Name `to` together with devices=transfer.', {
-        faults: [{ pointer: '/to', detail: 'belongs to devices=transfer' }],
-      });
-    }
-    if (to === undefined) {
-      throw new Refusal('malformed', 'Say who gets the devices: devices=transfer&to=<username>.', {
-        faults: [{ pointer: '/to', detail: 'is missing' }],
-      });
-    }
-    const newOwner = await this.#users.getByName(to);
-    if (newOwner.key !== user.key && newOwner.username !== guestUsername) return newOwner;
-    throw new Refusal('conflict', `The devices cannot go to ${to}. Name another user who can sign in.`);
-  }
-
-  async #requireNoDevices(user: User): Promise<void> {
-    const { devices, total } = await this.#devices.ownedBy(user.key, devicesNamed);
-    const gateways = await this.#store.listGateways(user.key, devicesNamed);
-    if (total === 0 && gateways.length === 0) return;
-    const names = devices.map((device) => device.id).join(', ');
-    const more = total > devices.length ? ` and ${total - devices.length} more` : '';
-    const owned = [
-      ...(total === 0 ? [] : [`devices (${total}): ${names}${more}`]),
-      ...(gateways.length === 0 ? [] : [`gateways: ${gateways.join(', ')}`]),
-    ].join('; ');
-    throw new Refusal(
-      'conflict',
-      `${user.username} owns ${owned}. Say what becomes of them: devices=delete, or devices=transfer&to=<username>.`,
-    );
-  }
-
-  async #requireOtherAdmin(user: User): Promise<void> {
-    const isOne = (await this.#store.findByKey(user.key))?.admin === true && user.passwordHash !== undefined;
-    if (!isOne || (await this.#store.countAdmins()) > 1) return;
-    throw new Refusal('conflict', `${user.username} is the last admin. Make another one first.`);
   }
 
   async #requireSelfOrAdmin(actor: Actor, id: string): Promise<User> {
@@ -351,38 +236,6 @@ export class Accounts {
     }
     if (!admin && id === undefined && passwordHash === undefined) return;
     throw new Refusal('forbidden', 'Only an admin makes admins, or brings along ids and password hashes.');
-  }
-
-  /**
-   * Checks the current password as a sign-in does, so that guessing is slowed down. Admins too need it for their own
-   * account: an open page or a stolen token must not be enough to take it over.
-   */
-  async #requireCurrent(
-    user: User,
-    {
-      current,
-      address,
-      what,
-    }: { readonly current: string | undefined; readonly address: string; readonly what: string },
-  ): Promise<void> {
-    if (current === undefined) {
-      const detail = `is missing: send your present password with it to change your own ${what}`;
-      throw new Refusal('malformed', `/current ${detail}.`, { faults: [{ pointer: '/current', detail }] });
-    }
-    try {
-      await this.#logins.verify({ username: user.username, password: current, address });
-    } catch (error) {
-      if (!(error instanceof Refusal) || error.code !== 'unauthenticated') throw error;
-      throw new Refusal('forbidden', 'The current password is wrong.', {
-        faults: [{ pointer: '/current', detail: 'is not the present password' }],
-      });
-    }
-  }
-
-  #inTurn(work: () => Promise<void>): Promise<void> {
-    const done = this.#turn.then(work);
-    this.#turn = done.catch(() => {});
-    return done;
   }
 }
 

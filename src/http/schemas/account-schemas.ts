@@ -300,6 +300,33 @@ export const EmailBody = Type.Unsafe<unknown>({
   },
 });
 
+export const OwnRemovalBody = Type.Object(
+  {
+    current: Type.Optional(
+      boundedText(limits.knownPasswordCharsMax, { description: 'Your present password.', examples: ['talking drum'] }),
+    ),
+    devices: Type.Optional(
+      Type.Unsafe<'delete' | 'transfer'>({
+        type: 'string',
+        enum: ['delete', 'transfer'],
+        description: 'What happens to your devices and gateways: they are removed, or handed over.',
+        examples: ['delete'],
+      }),
+    ),
+    to: Type.Optional(
+      boundedText(limits.knownUsernameCharsMax, {
+        description: 'Username of the user who gets what is handed over.',
+        examples: ['binta'],
+      }),
+    ),
+  },
+  {
+    title: 'OwnRemoval',
+    description: 'The removal of your own account; `current` is required.',
+    examples: [{ current: 'talking drum', devices: 'delete' }],
+  },
+);
+
 const scopeNames = keyScopeNames.map((name) => `\`${name}\``).join(', ');
 const keyFields = {
   name: Type.String({

@@ -24,7 +24,7 @@ import {
   UserSchema,
   WebhookKeySchema,
 } from '../../schemas/account-schemas.ts';
-import { assertTextBound, boundedText, textBounds } from '../../schemas/text-bounds.ts';
+import { assertTextBound, textBounds } from '../../schemas/text-bounds.ts';
 import { jsonFieldOf, TextBody, textFieldOf } from '../../server/bodies.ts';
 import { languageOf } from '../../server/language.ts';
 import { answerDeclared, answerDone } from '../../server/preference.ts';
@@ -43,6 +43,7 @@ import type { Services } from '../../services.ts';
 import { dropNulls } from '../drop-nulls.ts';
 import { jsonField, listField, registerFields, type SingleField, textField } from '../single-fields.ts';
 import { toBoundedQuotas } from './quotas.ts';
+import { registerRemovals } from './removals.ts';
 
 const tags = ['Users'];
 
@@ -51,7 +52,7 @@ export function registerUsers(app: TypedApp, services: Services): void {
   registerCreate(app, services);
   registerChanges(app, services);
   registerWebhookKey(app, services);
-  registerRemoval(app, services);
+  registerRemovals(app, services);
 }
 
 function registerReads(app: TypedApp, { accounts, quotas }: Services): void {
@@ -237,43 +238,6 @@ function registerWebhookKey(app: TypedApp, { accounts }: Services): void {
       );
       const previous_until = formatTimestamp(previousUntilMs);
       return (key === undefined ? { previous_until } : { webhook_key: key, previous_until }) as never;
-    },
-  );
-}
-
-function registerRemoval(app: TypedApp, { accounts }: Services): void {
-  app.delete(
-    '/users/:user',
-    {
-      schema: {
-        tags,
-        operationId: 'deleteUser',
-        summary: 'Remove an account',
-        description:
-          'For admins. Tokens, API keys, MQTT sessions and shares of the user are removed too. A user who owns devices or gateways is removed only if `devices` says what happens to them; projects are treated likewise.',
-        params: UserParams,
-        querystring: Type.Object({
-          devices: Type.Optional(
-            Type.Unsafe<'delete' | 'transfer'>({
-              type: 'string',
-              enum: ['delete', 'transfer'],
-              description: 'What happens to the devices of the user: they are removed, or handed over.',
-              examples: ['transfer'],
-            }),
-          ),
-          to: Type.Optional(
-            boundedText(limits.knownUsernameCharsMax, {
-              description: 'Username of the user who gets the devices that are handed over.',
-              examples: ['binta'],
-            }),
-          ),
-        }),
-        response: { ...writes, ...conflict('The user owns devices, is guest, or is the last admin.') },
-      },
-    },
-    async (request, reply) => {
-      await accounts.remove(request.actor, request.params.user.toLowerCase(), request.query);
-      return answerDone(reply) as never;
     },
   );
 }
