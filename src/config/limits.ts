@@ -1349,6 +1349,24 @@ export const limits = {
   /** Drops waiting to be written. Beyond: only counted. */
   dropsWaitingMax: 1_000,
 
+  /** Settings kept in the history of an actuator. Beyond: the oldest is deleted. */
+  settingsPerActuatorMax: 500,
+  /**
+   * Bytes of the settings of all actuators of a device. Beyond: the oldest are deleted, but none that a gateway is still
+   * to be given.
+   */
+  settingHistoryBytesMax: 256 * 1024,
+  /** For how many seconds a value may be handed to a gateway that was not connected, where its actuator says nothing. */
+  actuatorValidForS: 3_600,
+  /** The most that an actuator may say: 30 days. */
+  actuatorValidForSMax: 30 * 86_400,
+  /** A device's answer to a setting, bytes of JSON. Beyond: 413; over MQTT dropped. */
+  settingAckBytesMax: 4_096,
+  /** Deliveries of settings that wait to be noted. Beyond: shown as not delivered. */
+  settingMarksWaitingMax: 1_000,
+  /** Settings that are handed to a gateway at a time; those of one gateway alone are in memory. */
+  downlinkBatchMax: 4,
+
   // --- Chunks -------------------------------------------------------------------------------------------------
   /** Datapoints of one chunk; sealing makes far smaller ones. Beyond: encoding throws, decoding reports corruption. */
   chunkDatapointsMax: 65_536,

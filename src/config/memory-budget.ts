@@ -188,6 +188,11 @@ function keptInMaps(l: Limits): MemoryPart[] {
       of: ['refusedReasonCharsMax'],
       isHeap: true,
     },
+    {
+      what: 'deliveries of settings to be noted, and those that are handed to a gateway',
+      bytes: l.settingMarksWaitingMax * 2 * entryBytes + l.downlinkBatchMax * bytesOfChar * l.valueBytesMax,
+      of: [],
+    },
     { what: 'MQTT publishes, to tell repeats', bytes: l.duplicateMemoryMax * 26, of: [] },
   ];
 }
@@ -248,6 +253,7 @@ export const boundsOfOneThing: readonly { readonly why: string; readonly of: rea
       ] as const),
       ...(['profileListBytesMax', 'sessionAgentCharsMax', 'clientIdCharsMax', 'topicFilterBytesMax'] as const),
       ...(['topicBytesMax', 'willBytesMax', 'dropCharsMax', 'smallUnitBytesMax'] as const),
+      'settingAckBytesMax',
     ],
   },
   {
@@ -263,6 +269,7 @@ export const boundsOfOneThing: readonly { readonly why: string; readonly of: rea
       ] as const),
     ],
   },
+  { why: 'on disk; one request has one history, which is read at once', of: ['settingHistoryBytesMax'] },
   {
     why: 'a body or a packet, which counts among what is received until it is whole',
     of: [

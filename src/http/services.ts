@@ -4,6 +4,7 @@ import type { Accounts } from '../domain/accounts/accounts.ts';
 import type { EmailConfirmations } from '../domain/accounts/email-confirmations.ts';
 import type { PasswordResets } from '../domain/accounts/password-resets.ts';
 import type { RefreshSessions } from '../domain/accounts/refresh-sessions.ts';
+import type { ActuatorHistory } from '../domain/actuators/actuator-history.ts';
 import type { Actuators } from '../domain/actuators/actuators.ts';
 import type { Callers } from '../domain/callers/callers.ts';
 import type { Corrections } from '../domain/datapoints/corrections.ts';
@@ -37,6 +38,7 @@ export interface Services {
   readonly handovers: Handovers;
   readonly sensors: Sensors;
   readonly actuators: Actuators;
+  readonly actuatorHistory: ActuatorHistory;
   readonly gateways: Gateways;
   readonly projects: Projects;
   readonly sharing: Sharing;

@@ -140,10 +140,11 @@ export class Broker extends Aedes implements PublishRouter {
    */
   route(message: OutgoingPublish): Promise<void> {
     const packet = new BrokerPacket({ cmd: 'publish', dup: false, ...message }, this);
-    const { device, part, user, isOfGuest } = message;
+    const { device, part, user, isOfGuest, setting } = message;
     if (device !== undefined) Object.assign(packet, part === undefined ? { device } : { device, part });
     if (user !== undefined) Object.assign(packet, { user });
     if (isOfGuest === true) Object.assign(packet, { isOfGuest });
+    if (setting !== undefined) Object.assign(packet, { setting });
     const stored = this.#store(packet);
     // `#advance` handles the error; this handler only prevents an unhandled rejection until then.
     stored?.catch(() => {});

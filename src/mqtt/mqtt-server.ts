@@ -6,41 +6,30 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Server as TlsServer } from 'node:tls';
 import type { AuthenticateError, Client, PublishPacket, Subscription } from 'aedes';
-import type { Log } from '../base/log.ts';
-import type { SecurityHeaders } from '../base/network/security-headers.ts';
-import type { ConnectionAdmission } from '../base/network/sockets.ts';
-import type { TrustedProxies } from '../base/network/trusted-proxies.ts';
 import { Refusal } from '../base/refusal.ts';
-import type { Clock } from '../base/time/clock.ts';
-import type { ClockWatch } from '../base/time/clock-watch.ts';
 import { limits } from '../config/limits.ts';
-import type { ByteBudget } from '../domain/callers/byte-budget.ts';
 import type { Caller } from '../domain/callers/caller.ts';
-import type { FairShare } from '../domain/callers/fair-share.ts';
-import type { Feed } from '../domain/datapoints/feed.ts';
-import type { Writer } from '../domain/datapoints/ingest/writer.ts';
-import type { MqttSessions } from '../domain/ports/mqtt-sessions.ts';
 import type { SessionRevocation } from '../domain/users/session-revocation.ts';
-import type { SessionRevocations } from '../domain/users/session-revocations.ts';
-import type { Actor, UserKey } from '../domain/users/user.ts';
-import type { Users } from '../domain/users/users.ts';
+import type { Actor } from '../domain/users/user.ts';
 import { Access } from './access.ts';
 import { AnswerOrder } from './answer-order.ts';
 import { Broker } from './broker.ts';
 import { FastPath } from './fast-path.ts';
 import { Listeners } from './listeners.ts';
-import type { MqttCounts, MqttOptions, MqttPorts } from './mqtt-options.ts';
+import type { MqttCounts, MqttPorts } from './mqtt-options.ts';
+import type { MqttParts } from './mqtt-parts.ts';
 import { boundFirstPacket } from './packets/first-packet.ts';
 import { boundPacketBytes, budgetPackets } from './packets/packet-bound.ts';
 import { holdReading } from './packets/reading.ts';
 import { StalledPackets } from './packets/stalled-packets.ts';
 import { addressOf, noteAddress } from './proxy/client-address.ts';
-import { Publishing, type PublishingParts } from './publishing.ts';
+import { Publishing } from './publishing.ts';
 import { type ClientSession, Sessions } from './sessions.ts';
-import { SignIn, type SignInParts, type Will } from './sign-in.ts';
+import { SignIn, type Will } from './sign-in.ts';
 import { isReceived, isUnderWay, placeholder, prepareStored } from './stored-messages.ts';
 import { Delivery } from './subscribers/delivery.ts';
 import { Forwarding } from './subscribers/forwarding.ts';
+import { GatewayDownlinks } from './subscribers/gateway-downlinks.ts';
 import { LiveFilters } from './subscribers/live-filters.ts';
 import { tellsClient } from './subscribers/recipients.ts';
 import { SubscriberBacklog } from './subscribers/subscriber-backlog.ts';
@@ -48,26 +37,6 @@ import { UnreadPackets } from './subscribers/unread-packets.ts';
 import { ownTopicsOf } from './topics.ts';
 import { Undecided } from './undecided.ts';
 import { WebSockets } from './websockets.ts';
-
-export interface MqttParts
-  extends Omit<PublishingParts, 'access' | 'clear' | 'isUnderWay' | 'retained'>,
-    Omit<SignInParts, 'sessions' | 'onGone'> {
-  readonly options: MqttOptions;
-  readonly proxies: TrustedProxies;
-  readonly securityHeaders: SecurityHeaders;
-  readonly stored: MqttSessions;
-  readonly feed: Feed;
-  readonly byteBudget: ByteBudget;
-  readonly passing: FairShare;
-  readonly connections: ConnectionAdmission;
-  readonly writer: Writer;
-  readonly users: Users;
-  readonly revocations: SessionRevocations;
-  readonly guest: { readonly key: UserKey };
-  readonly clock: Clock;
-  readonly clocks: ClockWatch;
-  readonly log: Log;
-}
 
 export class MqttServer {
   readonly #parts: MqttParts;
@@ -79,6 +48,7 @@ export class MqttServer {
   readonly access: Access;
   readonly #fastPath: FastPath;
   readonly #forwarding: Forwarding;
+  readonly #downlinks: GatewayDownlinks;
   readonly #unread: UnreadPackets;
   readonly #stalled: StalledPackets;
   readonly #signIn: SignIn;
@@ -103,7 +73,17 @@ export class MqttServer {
       backlog: new SubscriberBacklog(parts.passing),
       counts: this.counts,
       onSlow: (session) => this.#onSlow(session),
+      settings: () => this.#downlinks,
     });
+    this.#downlinks = new GatewayDownlinks({
+      ...parts,
+      sessions: this.sessions,
+      access: this.access,
+      isUnderWay: (setting) => this.#delivery.isUnderWay(setting),
+      send: (session, message) => this.#forwarding.send(session, message),
+      flush: () => this.#forwarding.flush(),
+    });
+    parts.downlinks.setConnections(this.#downlinks);
     this.#publishing = new Publishing({
       ...parts,
       retained: parts.stored,
@@ -121,7 +101,10 @@ export class MqttServer {
     this.#signIn = new SignIn({
       ...parts,
       sessions: this.sessions,
-      onGone: (session) => this.#liveFilters.releaseAll(session),
+      onGone: (session) => {
+        this.#liveFilters.releaseAll(session);
+        this.#downlinks.released(session);
+      },
     });
     parts.clientIds.follow(this.#signIn);
     this.#broker = this.#makeBroker();
@@ -153,17 +136,20 @@ export class MqttServer {
     const { stored, writer, feed } = this.#parts;
     prepareStored(stored, {
       prepare: (message) => this.access.prepare(message),
+      mayReplay: (session, topic) => this.#downlinks.mayReplay(session, topic),
       sessionOf: (clientId) => this.sessions.holderOf(clientId),
       isHeld: (clientId, packet) => this.#forwarding.isHeld(clientId, packet),
     });
     await this.#broker.listen();
     this.#stalled.start();
     await this.sessions.learn(this.#parts.stored.sessionUsers());
-    const unfollow = this.#delivery.follow(feed);
-    const unsubscribe = this.#parts.revocations.subscribe((revocation) => this.#endSignIns(revocation));
+    const stops = [
+      this.#delivery.follow(feed),
+      this.#downlinks.follow(feed),
+      this.#parts.revocations.subscribe((revocation) => this.#endSignIns(revocation)),
+    ];
     this.#stopFollowing = () => {
-      unfollow();
-      unsubscribe();
+      for (const stop of stops) stop();
     };
     writer.setFanOut(this.#delivery);
     http.on('upgrade', (request, socket, head) => this.#webSockets.upgrade(request, socket, head));
@@ -180,6 +166,7 @@ export class MqttServer {
     await this.#undecided.idle();
     await this.#parts.writer.idle();
     await this.#delivery.idle();
+    await this.#downlinks.idle();
     await this.#parts.drops.idle();
     // A will is deleted one turn after it was published.
     await new Promise<void>((resolve) => setImmediate(resolve));
@@ -250,7 +237,13 @@ export class MqttServer {
     broker.on('unsubscribe', (filters: string[], client: Client) => {
       for (const filter of filters) this.#liveFilters.release(this.sessions.of(client), filter);
     });
-    broker.on('clientReady', (client: Client) => this.#forwarding.resume(client));
+    broker.on('clientReady', (client: Client) => {
+      const session = this.sessions.of(client);
+      const replayed = session?.replay?.actuators ?? [];
+      this.#forwarding.resume(client);
+      void this.#downlinks.resumed(session, [...replayed]);
+    });
+    broker.on('subscribe', (_, client: Client) => this.#downlinks.subscribed(this.sessions.of(client)));
     broker.logFaults(this.#parts.log);
     return broker;
   }

@@ -10,6 +10,7 @@ import type { Json } from '../base/text/json.ts';
 import { parseJsonText } from '../base/text/json-text.ts';
 import { setCurrentWork } from '../base/time/event-loop-monitor.ts';
 import { limits } from '../config/limits.ts';
+import type { ActuatorHistory } from '../domain/actuators/actuator-history.ts';
 import type { Actuators } from '../domain/actuators/actuators.ts';
 import type { OriginalMessage } from '../domain/datapoints/feed.ts';
 import type { Ingest, SensorPush } from '../domain/datapoints/ingest/ingest.ts';
@@ -81,6 +82,7 @@ export class Publishing {
     const topic = this.#topicOf(published.topic);
     if (topic.kind === 'sensor') return this.#toSensor(session, topic, published);
     if (topic.kind === 'actuator') return this.#toActuator(session, topic, published);
+    if (topic.kind === 'gateway' && topic.acks !== undefined) return this.#toAck(session, topic, published);
     return this.#toOthers(session, topic, published);
   }
 
@@ -163,13 +165,40 @@ export class Publishing {
         assertActuatorBytes(payload);
         const value = parseJsonText(withoutNuls(payload), limits.nestingLevelsMax) as Json;
         const original = toOriginal(payload, published, actor);
-        const set = () => this.#parts.actuators.setValue(actor, device, actuator, value, { original });
+        const set = () =>
+          this.#parts.actuators.setValue(actor, device, actuator, value, { origin: mqttOrigin, original });
         await set().catch((error: unknown) => this.#again(actor, { error, bytes: payload.length }, set));
       });
       session.setting = done.catch(() => {});
       await done;
     } catch (error) {
       await this.#drop(error, device, actor, published.topic);
+    }
+    return 'taken';
+  }
+
+  /**
+   * The device's answer to a setting. A repeat needs no fingerprint: a setting that is confirmed is not confirmed again.
+   * Where there is no such actuator, the topic may be a gateway's own.
+   */
+  async #toAck(
+    session: ClientSession,
+    topic: Topic & { kind: 'gateway' },
+    published: Published,
+  ): Promise<PublishDecision> {
+    const { gateway: id, acks: actuator = '' } = topic;
+    const { actor } = session;
+    const device = this.#peek(id) ?? (await this.#parts.directory.find(id));
+    if (device?.actuators.get(actuator) === undefined) return this.#toOthers(session, topic, published);
+    try {
+      // The settings that this session has made itself are stored before.
+      await session.setting;
+      const payload = bytesOf(published.payload);
+      assertActuatorBytes(payload);
+      const answer = payload.length === 0 ? undefined : (parseJsonText(payload, limits.nestingLevelsMax) as Json);
+      await this.#parts.actuatorHistory.acknowledge(actor, id, actuator, answer);
+    } catch (error) {
+      await this.#drop(error, id, actor, published.topic);
     }
     return 'taken';
   }
@@ -308,6 +337,8 @@ function isClearing({ retain, payload }: Published): boolean {
   return retain && payload.length === 0;
 }
 
+const mqttOrigin = { door: 'mqtt' } as const;
+
 // Longer topics belong to no device, and would fill the cache.
 const topicCharsCached = 2 * limits.idCharsMax + 64;
 
@@ -323,6 +354,7 @@ export interface PublishingParts {
   readonly shares: GuestShares;
   readonly ingest: Ingest;
   readonly actuators: Actuators;
+  readonly actuatorHistory: ActuatorHistory;
   readonly writer: Writer;
   readonly directory: DeviceDirectory;
   readonly drops: DropLog;

@@ -26,13 +26,15 @@ export interface StoredRules {
     readonly part?: number;
     readonly user?: number;
   }) => Promise<boolean>;
+  /** Whether a message that waits may still be given to the session. */
+  readonly mayReplay: (session: ClientSession | undefined, topic: string) => Promise<boolean>;
   readonly sessionOf: (clientId: string) => ClientSession | undefined;
   /** Whether the message is held, and must stay stored. */
   readonly isHeld: (clientId: string, packet: object) => boolean;
 }
 
 /** Wraps the store for aedes, which reads streams of Node.js: each message is prepared before it is returned. */
-export function prepareStored(stored: MqttSessions, { prepare, sessionOf, isHeld }: StoredRules): void {
+export function prepareStored(stored: MqttSessions, { prepare, mayReplay, sessionOf, isHeld }: StoredRules): void {
   const outgoing = stored.outgoingStream.bind(stored);
   const retained = stored.createRetainedStreamCombi.bind(stored);
   const update = stored.outgoingUpdate.bind(stored);
@@ -41,11 +43,14 @@ export function prepareStored(stored: MqttSessions, { prepare, sessionOf, isHeld
   const wills = stored.streamWill.bind(stored);
   stored.streamWill = (brokers) => Readable.from(wills(brokers));
   stored.outgoingStream = (client) => {
-    const numbers = sessionOf(client.id)?.replay?.numbers;
+    const session = sessionOf(client.id);
+    const numbers = session?.replay?.numbers;
     const take = async (message: Stored) => {
       if (message.brokerCounter !== undefined) numbers?.add(message.brokerCounter);
       // A PUBREL is sent whatever became of its message.
-      if (message.topic === undefined || (await prepare(message as { topic: string }))) return true;
+      if (message.topic === undefined) return true;
+      const waiting = message as { topic: string };
+      if ((await prepare(waiting)) && (await mayReplay(session, waiting.topic))) return true;
       await clear(client, message);
       return false;
     };

@@ -11,7 +11,12 @@ export type Topic =
   /** `users/{username}/…`: between connections of one user. */
   | { readonly kind: 'user'; readonly username: string }
   /** `devices/{gateway id}/…`: between clients that may act for the gateway. */
-  | { readonly kind: 'gateway'; readonly gateway: string }
+  | {
+      readonly kind: 'gateway';
+      readonly gateway: string;
+      /** Set on `…/actuators/{a}/ack`: the actuator, where a device has this id and such an actuator. */
+      readonly acks?: string;
+    }
   | { readonly kind: 'none' };
 
 const none: Topic = { kind: 'none' };
@@ -28,6 +33,7 @@ export function parseTopic(topic: string): Topic {
       return { kind: 'sensor', device: id, sensor: partId, many: leaf === 'values' };
     }
     if (part === 'actuators' && leaf === 'value') return { kind: 'actuator', device: id, actuator: partId };
+    if (part === 'actuators' && leaf === 'ack') return { kind: 'gateway', gateway: id, acks: partId };
   }
   return levels.length > 2 ? { kind: 'gateway', gateway: id } : none;
 }

@@ -8,7 +8,11 @@ import type { Config } from '../config/config.ts';
 import { limits } from '../config/limits.ts';
 import { providersOf } from '../config/provider-settings.ts';
 import { makeSenders } from '../delivery/senders.ts';
+import { ActuatorHistory } from '../domain/actuators/actuator-history.ts';
 import { Actuators } from '../domain/actuators/actuators.ts';
+import { DeliveryMarks } from '../domain/actuators/delivery-marks.ts';
+import { Downlinks } from '../domain/actuators/downlinks.ts';
+
 import { Callers } from '../domain/callers/callers.ts';
 import { Corrections } from '../domain/datapoints/corrections.ts';
 import { Feed } from '../domain/datapoints/feed.ts';
@@ -181,7 +185,10 @@ export async function wireDomain(parts: {
     callers,
     ...{ directory, rotationKey },
   };
-  const actuators = new Actuators({ ...known, store: stores.devices, feed, coordination });
+  const settingStore = stores.actuatorSettings;
+  const marks = new DeliveryMarks(settingStore);
+  const downlinks = new Downlinks({ ...known, settingStore, marks });
+  const actuators = new Actuators({ ...known, store: stores.devices, feed, downlinks, ids, coordination });
   const { links, accountMails } = wireAccountMails({ config, clock, clocks, ids, engine, users });
   const rules = wireRules({
     ...known,
@@ -204,6 +211,7 @@ export async function wireDomain(parts: {
     devices,
     sensors,
     actuators,
+    actuatorHistory: new ActuatorHistory({ ...known, settingStore, marks }),
     ingest,
     ...{ writer, callers, refusedCalls },
     bulk: new Bulk({ ...pushing, ingest }),
@@ -253,6 +261,7 @@ export async function wireDomain(parts: {
     retention,
     futureDated,
     drops,
+    downlinks,
     rules,
     senders,
     services,

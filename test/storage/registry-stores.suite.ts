@@ -3,6 +3,7 @@
 import type { EngineKind } from './engines.ts';
 import { accountLinksSuite } from './registry/account-links.suite.ts';
 import { keysSuite, refreshSessionsSuite, settingsSuite } from './registry/accounts.suite.ts';
+import { actuatorSettingsSuite } from './registry/actuator-settings.suite.ts';
 import { devicePartsSuite, devicesSuite } from './registry/devices.suite.ts';
 import { gatewaysSuite, projectsSuite } from './registry/gateways-projects.suite.ts';
 import { filtersSuite, listsSuite } from './registry/lists.suite.ts';
@@ -22,6 +23,7 @@ export function registryStoresSuite(engine: EngineKind): void {
   settingsSuite(engine);
   devicesSuite(engine);
   devicePartsSuite(engine);
+  actuatorSettingsSuite(engine);
   listsSuite(engine);
   filtersSuite(engine);
   sharesSuite(engine);

@@ -1,13 +1,21 @@
 // Reading and changing the actuators of a device (contract 4). Setting a value needs a right of its own: a public
 // device lets strangers push readings, but not open valves.
 
+import type { Ids } from '../../base/ids.ts';
 import { Refusal } from '../../base/refusal.ts';
 import type { Json } from '../../base/text/json.ts';
 import type { Clock } from '../../base/time/clock.ts';
 import { limits } from '../../config/limits.ts';
 import type { CommittedSetting, Feed, OriginalMessage } from '../datapoints/feed.ts';
 import { serviceCaller } from '../datapoints/ingest/writer-queue.ts';
-import type { Actuator, ActuatorChange, ActuatorDraft, ActuatorId } from '../devices/actuator.ts';
+import {
+  type Actuator,
+  type ActuatorChange,
+  type ActuatorDraft,
+  type ActuatorId,
+  actuatorOf,
+  noActuator,
+} from '../devices/actuator.ts';
 import type { Device, DeviceId } from '../devices/device.ts';
 import type { DeviceDirectory } from '../devices/device-directory.ts';
 import { type DeviceSize, emptyDevice, growthOf, sizeOfActuator } from '../devices/device-size.ts';
@@ -19,6 +27,8 @@ import type { Announcer, Fence } from '../ports/coordination.ts';
 import type { GuestShares } from '../quotas/guest-shares.ts';
 import { type ScopeSet, scope } from '../scopes.ts';
 import type { Actor } from '../users/user.ts';
+import type { Downlinks } from './downlinks.ts';
+import type { NewSetting, SettingOrigin } from './setting.ts';
 
 type FollowedSetting = Extract<Announcement, { readonly kind: 'actuator-set' }>;
 
@@ -28,6 +38,8 @@ export class Actuators {
   readonly #permissions: Permissions;
   readonly #shares: GuestShares;
   readonly #feed: Feed;
+  readonly #downlinks: Downlinks;
+  readonly #ids: Ids;
   readonly #coordination: Announcer;
   readonly #clock: Clock;
 
@@ -37,6 +49,8 @@ export class Actuators {
     readonly permissions: Permissions;
     readonly shares: GuestShares;
     readonly feed: Feed;
+    readonly downlinks: Downlinks;
+    readonly ids: Ids;
     readonly coordination: Announcer;
     readonly clock: Clock;
   }) {
@@ -45,6 +59,8 @@ export class Actuators {
     this.#permissions = parts.permissions;
     this.#shares = parts.shares;
     this.#feed = parts.feed;
+    this.#downlinks = parts.downlinks;
+    this.#ids = parts.ids;
     this.#coordination = parts.coordination;
     this.#clock = parts.clock;
   }
@@ -62,14 +78,17 @@ export class Actuators {
   async put(actor: Actor, id: DeviceId, draft: ActuatorDraft): Promise<void> {
     const device = await this.#requireUpdate(actor, id);
     const actuator = device.actuators.get(draft.id);
-    const { valueJson = actuator?.valueJson } = draft;
+    const { valueJson } = draft;
     if (actuator === undefined) assertPartsMax(device.sensors.size + device.actuators.size + 1);
-    const growth = growthOf(sizeOfActuator(actuator), sizeOfActuator({ ...draft, ...(valueJson && { valueJson }) }));
+    const kept = valueJson ?? actuator?.valueJson;
+    const growth = growthOf(sizeOfActuator(actuator), sizeOfActuator({ ...draft, ...(kept && { valueJson: kept }) }));
     const write = async (stamp: ModificationStamp) => {
-      await this.#store.putActuator(stamp, draft);
-      if (actuator === undefined || draft.valueJson === undefined) return;
-      const setting = { kind: 'actuator', device, actuator, valueJson: draft.valueJson, original: undefined } as const;
-      await this.#tell({ ...setting, caller: actor.caller });
+      const origin = originOf(actor);
+      const setting = valueJson && this.#newSetting(actor, { device, actuator, valueJson, atMs: stamp.atMs, origin });
+      await this.#store.putActuator(stamp, draft, setting || undefined);
+      if (actuator === undefined || !setting || valueJson === undefined) return;
+      const told = { kind: 'actuator', device, actuator, valueJson, setting: setting.id, original: undefined } as const;
+      await this.#tell({ ...told, caller: actor.caller });
     };
     await this.#shares.take(actor, amountsOf(growth), () => this.#change(device, growth, write));
   }
@@ -78,7 +97,7 @@ export class Actuators {
   async update(actor: Actor, id: DeviceId, actuatorId: ActuatorId, change: ActuatorChange): Promise<void> {
     const device = await this.#requireUpdate(actor, id);
     const actuator = actuatorOf(device, actuatorId);
-    const growth = growthOf(sizeOfActuator(actuator), sizeOfActuator({ ...actuator, ...change }));
+    const growth = growthOf(sizeOfActuator(actuator), sizeOfActuator({ ...actuator, ...change } as ActuatorDraft));
     const write = async (stamp: ModificationStamp) => {
       if (!(await this.#store.updateActuator(stamp, actuator.key, change))) throw noActuator(device, actuatorId);
     };
@@ -93,7 +112,8 @@ export class Actuators {
 
   /**
    * Stores a value and, after the commit, hands it to the feed.
-   * @param options `original`: the MQTT message that set the value; `fence`: the lease under which a rule sets it.
+   * @param options `origin`: by which door it came, by default REST; `original`: the MQTT message that set the value;
+   * `fence`: the lease under which a rule sets it.
    * @throws Refusal `not-found`, `forbidden`; `too-large`.
    */
   async setValue(
@@ -101,36 +121,67 @@ export class Actuators {
     id: DeviceId,
     actuatorId: ActuatorId,
     value: Json,
-    { original, fence }: { readonly original?: OriginalMessage | undefined; readonly fence?: Fence } = {},
+    {
+      origin = originOf(actor),
+      original,
+      fence,
+    }: {
+      readonly origin?: SettingOrigin;
+      readonly original?: OriginalMessage | undefined;
+      readonly fence?: Fence;
+    } = {},
   ): Promise<void> {
     const valueJson = JSON.stringify(value);
     const { device, actuator } = await this.requireSet(actor, id, actuatorId);
     assertValueBytes(actuator, valueJson);
     const growth = growthOf(sizeOfActuator(actuator), sizeOfActuator({ ...actuator, valueJson }));
     await this.#change(device, growth, async (stamp) => {
-      const isThere = await this.#store.updateActuator({ ...stamp, fence }, actuator.key, { valueJson });
+      const { atMs } = stamp;
+      const setting = this.#newSetting(actor, { device, actuator, valueJson, atMs, origin, qos: original?.qos });
+      const isThere = await this.#store.updateActuator({ ...stamp, fence }, actuator.key, { valueJson }, setting);
       if (!isThere) throw noActuator(device, actuatorId);
-      await this.#tell({ kind: 'actuator', device, actuator, valueJson, caller: actor.caller, original });
+      const { caller } = actor;
+      await this.#tell({ kind: 'actuator', device, actuator, valueJson, caller, setting: setting.id, original });
     });
+  }
+
+  /** The entry of the history; `actuator` undefined: one that is added with its value, which is not published. */
+  #newSetting(
+    actor: Actor,
+    set: {
+      readonly device: Device;
+      readonly actuator: Actuator | undefined;
+      readonly valueJson: string;
+      readonly atMs: number;
+      readonly origin: SettingOrigin;
+      readonly qos?: 0 | 1 | 2 | undefined;
+    },
+  ): NewSetting {
+    const { device, actuator, valueJson, atMs, origin, qos = 0 } = set;
+    const downlink = actuator === undefined ? 'none' : this.#downlinks.downlinkOf(device, actuator, qos);
+    const id = Buffer.from(this.#ids.bytes(16)).toString('hex');
+    const keyId = actor.keyScopes?.keyId;
+    return { id, atMs, valueJson, user: actor.key, keyId, ...origin, downlink };
   }
 
   /** Publishes a committed setting to subscribers, here and in other processes. */
   #tell(setting: CommittedSetting): Promise<void> {
     // Synchronously after the commit, so that the feed keeps the order of the commits (I3).
     this.#feed.publish(setting);
-    const { device, actuator, valueJson, original } = setting;
+    const { device, actuator, valueJson, original, setting: id } = setting;
     return this.#coordination.announce({
-      ...{ kind: 'actuator-set', device: device.id, actuator: actuator.id, valueJson, original },
+      ...{ kind: 'actuator-set', device: device.id, actuator: actuator.id, valueJson, setting: id, original },
     });
   }
 
   /** Publishes a setting by another process to this process's subscribers. */
-  async followSetting({ device: id, actuator: actuatorId, valueJson, original }: FollowedSetting): Promise<void> {
+  async followSetting({ device: id, actuator: actuatorId, setting, ...told }: FollowedSetting): Promise<void> {
+    const { valueJson, original } = told;
     const device = await this.#directory.find(id);
     const actuator = device?.actuators.get(actuatorId);
     if (device === undefined || actuator === undefined) return;
     // The process that received the setting has counted its caller.
-    this.#feed.publish({ kind: 'actuator', device, actuator, valueJson, caller: serviceCaller, original });
+    this.#feed.publish({ kind: 'actuator', device, actuator, valueJson, caller: serviceCaller, setting, original });
   }
 
   /** Finds the actuator. @throws Refusal `not-found`; `forbidden` when the actor may not set it. */
@@ -155,18 +206,12 @@ export class Actuators {
   }
 }
 
+/** A token that the dashboard's session was given comes from the dashboard. */
+function originOf(actor: Actor): SettingOrigin {
+  return { door: actor.sessionId === undefined ? 'rest' : 'dashboard' };
+}
+
 const amountsOf = ({ descriptions, values }: DeviceSize) => ({ description_bytes: descriptions + values });
-
-/** @throws Refusal `not-found` */
-function actuatorOf(device: Device, id: ActuatorId): Actuator {
-  const actuator = device.actuators.get(id);
-  if (actuator === undefined) throw noActuator(device, id);
-  return actuator;
-}
-
-function noActuator(device: Device, id: ActuatorId): Refusal {
-  return new Refusal('not-found', `Device ${device.id} has no actuator ${id}.`);
-}
 
 /** @throws Refusal `too-large` */
 function assertValueBytes(actuator: Actuator, valueJson: string): void {

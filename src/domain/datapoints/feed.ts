@@ -1,6 +1,7 @@
 // The feed: every committed push and setting, in commit order (I3). Publishing calls readers, which only enqueue
 // (I4). A reader that cannot keep up handles that itself and never delays a commit.
 
+import type { SettingId } from '../actuators/setting.ts';
 import type { Caller } from '../callers/caller.ts';
 import type { Actuator } from '../devices/actuator.ts';
 import type { Device } from '../devices/device.ts';
@@ -46,6 +47,8 @@ export interface CommittedSetting {
   readonly device: Device;
   readonly actuator: Actuator;
   readonly valueJson: string;
+  /** Its entry in the actuator's history. */
+  readonly setting: SettingId | undefined;
   readonly caller: Caller;
   readonly original: OriginalMessage | undefined;
 }

@@ -1,5 +1,6 @@
 // An actuator of a device (contract 4), to which values can be sent.
 
+import { Refusal } from '../../base/refusal.ts';
 import type { Json } from '../../base/text/json.ts';
 
 export type ActuatorId = string & { readonly __brand?: 'ActuatorId' };
@@ -16,10 +17,30 @@ export interface ActuatorDraft {
   readonly meta?: Json;
   /** The last value set, as JSON text; absent before the first. */
   readonly valueJson?: string;
+  /**
+   * For how many seconds a value that is set may be handed to a gateway that was not connected; 0: never. Absent:
+   * limits.actuatorValidForS.
+   */
+  readonly validFor?: number;
 }
 
 export interface Actuator extends ActuatorDraft {
   readonly key: number;
 }
 
-export type ActuatorChange = Partial<Omit<ActuatorDraft, 'id'>>;
+/** A change of an actuator; null removes the field. */
+export type ActuatorChange = Partial<Omit<ActuatorDraft, 'id' | 'validFor'>> & { readonly validFor?: number | null };
+
+/** The actuator of the device. @throws Refusal `not-found` */
+export function actuatorOf(
+  device: { readonly id: string; readonly actuators: ReadonlyMap<ActuatorId, Actuator> },
+  id: ActuatorId,
+): Actuator {
+  const actuator = device.actuators.get(id);
+  if (actuator === undefined) throw noActuator(device, id);
+  return actuator;
+}
+
+export function noActuator(device: { readonly id: string }, id: ActuatorId): Refusal {
+  return new Refusal('not-found', `Device ${device.id} has no actuator ${id}.`);
+}

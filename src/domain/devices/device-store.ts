@@ -1,6 +1,7 @@
 // The store of devices, as the domain needs it; engines implement it.
 
 import type { BatchRange } from '../../base/in-batches.ts';
+import type { NewSetting } from '../actuators/setting.ts';
 import type { DeviceKey } from '../device-key.ts';
 import type { Audience } from '../permissions/permission.ts';
 import type { Visibility } from '../permissions/visibility.ts';
@@ -111,10 +112,18 @@ export interface DeviceStore {
    */
   moveSensor(stamp: ModificationStamp, sensor: SensorKey, target: DeviceKey): Promise<boolean>;
 
-  /** Adds an actuator, or replaces the description of the one with its id; a value in the draft replaces its value. */
-  putActuator(stamp: ModificationStamp, draft: ActuatorDraft): Promise<void>;
+  /**
+   * Adds an actuator, or replaces the description of the one with its id; a value in the draft replaces its value.
+   * `setting`: how the value of the draft was set; it is added to the history.
+   */
+  putActuator(stamp: ModificationStamp, draft: ActuatorDraft, setting?: NewSetting): Promise<void>;
   /** Changes an actuator. Returns false, without a change, where it does not exist. */
-  updateActuator(stamp: ModificationStamp, actuator: number, change: ActuatorChange): Promise<boolean>;
+  updateActuator(
+    stamp: ModificationStamp,
+    actuator: number,
+    change: ActuatorChange,
+    setting?: NewSetting,
+  ): Promise<boolean>;
   removeActuator(stamp: ModificationStamp, actuator: number): Promise<void>;
 
   listShares(device: DeviceKey): Promise<Share[]>;

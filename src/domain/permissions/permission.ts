@@ -126,6 +126,24 @@ export class Permissions {
     );
   }
 
+  /** Whether the actor sees who has set the device's actuators: its owner and admins do. */
+  seesWhoSet(actor: Actor, device: ProtectedRecord): boolean {
+    return this.#ownsOrAdministers(actor, device) && this.scopesOf(actor, device) !== noScopes;
+  }
+
+  /**
+   * Requires the right to answer for the device that it took a setting: who may push to it as its owner, an admin or by
+   * a share. A public device gives nobody this right. @throws Refusal `forbidden`, `unauthenticated`
+   */
+  requireAcknowledge(actor: Actor, device: ProtectedRecord): void {
+    if (!this.isStranger(actor, device) && (this.scopesOf(actor, device) & scope.dataCreate) !== 0) return;
+    this.requireGuestAllowed(actor);
+    throw new Refusal(
+      'forbidden',
+      `Confirming a setting of device ${device.id} needs the right devices-data:create as its owner or given by a share.`,
+    );
+  }
+
   /**
    * Requires the owner or an admin. An API key must have a right on the record, too. @throws Refusal `forbidden`,
    * `unauthenticated`

@@ -1,6 +1,7 @@
 // Everything that one process tells the other processes on the same data. Each kind is a change of records that they
 // hold in memory, or a message that their subscribers must get. Plain values, because another engine may send them
 // over a network. What each process does on them is in wiring/wire-announcements.ts.
+import type { SettingId } from '../actuators/setting.ts';
 import type { OriginalMessage } from '../datapoints/feed.ts';
 import type { ActuatorId } from '../devices/actuator.ts';
 import type { DeviceId } from '../devices/device.ts';
@@ -34,6 +35,7 @@ export type Announcement =
       readonly device: DeviceId;
       readonly actuator: ActuatorId;
       readonly valueJson: string;
+      readonly setting: SettingId | undefined;
       readonly original: OriginalMessage | undefined;
     }
   /** The removal of a device or a sensor begins (nothing is accepted for it) or has ended. */

@@ -140,6 +140,8 @@ export interface MqttSessions {
   sessionOwner(clientId: string): UserKey | undefined;
   /** Whether any stored session subscribes to this message and may receive it. Called for every message. */
   hasSubscribers(message: RoutedMessage): boolean;
+  /** As `hasSubscribers`, of the stored session under this client id. */
+  takes(clientId: string, message: RoutedMessage): boolean;
   /**
    * Whether the bounds of the stored session, and the user's quota as far as this process knows it, allow one more filter.
    */

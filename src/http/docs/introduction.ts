@@ -51,6 +51,11 @@ narrowed to some devices and rights.
 The same values travel over MQTT 3.1.1: publish \`{"value": 21.5}\` to \`devices/field-3/sensors/TC/value\`, subscribe to
 \`devices/field-3/sensors/+/value\`. Sign in with your username and password, or an API key in place of
 the password; without them you are \`guest\`.
+
+An actuator's values come on \`devices/field-3/actuators/valve-1/value\`. What was set while the gateway of the device was away, a
+client under the gateway's id is given once when it subscribes, unless it is older than the actuator's \`valid_for\`. A device says that it
+has taken a value by publishing to \`devices/field-3/actuators/valve-1/ack\`: nothing, or any JSON; \`{"value": true}\` says
+which setting is meant.
 `;
 
 /** The groups of operations in their order; each tag of a route must be one of them. */

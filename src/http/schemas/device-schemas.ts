@@ -106,6 +106,13 @@ const ValueTypeSchema = Type.Unsafe<string>({
   examples: ['bool'],
 });
 
+export const ValidForSchema = Type.Integer({
+  minimum: 0,
+  maximum: limits.actuatorValidForSMax,
+  description: `For how many seconds a value that is set may still be handed to the gateway of the device when that was not connected; 0: never. Left out: ${limits.actuatorValidForS}.`,
+  examples: [600],
+});
+
 const actuatorFields = {
   id: ActuatorIdSchema,
   name: nameText('Human-readable name.', 'Valve of the north corner'),
@@ -113,6 +120,7 @@ const actuatorFields = {
   actuator_value_type: Type.Optional(ValueTypeSchema),
   value_type: Type.Optional(ValueTypeSchema),
   meta: Type.Optional(MetaSchema),
+  valid_for: Type.Optional(ValidForSchema),
 };
 
 export const ActuatorBody = Type.Object(

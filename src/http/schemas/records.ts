@@ -5,6 +5,7 @@ import { Refusal } from '../../base/refusal.ts';
 import type { Json } from '../../base/text/json.ts';
 import { formatTimestamp } from '../../base/time/timestamp.ts';
 import { limits } from '../../config/limits.ts';
+import type { Setting } from '../../domain/actuators/setting.ts';
 import { type Datapoint, jsonValue, type StoredValue } from '../../domain/datapoints/datapoint.ts';
 import type { Actuator, ActuatorDraft, ValueType } from '../../domain/devices/actuator.ts';
 import { parseCalibration } from '../../domain/devices/calibration.ts';
@@ -66,13 +67,13 @@ export function toSensorDraft(body: SensorBody, pointer: string): SensorDraft {
 
 /** @param pointer the place of the actuator in the body, for errors. @throws Refusal `too-large` */
 export function toActuatorDraft(body: ActuatorBody, pointer: string): ActuatorDraft {
-  const { id, name, actuator_kind: actuatorKind, value, meta } = body;
+  const { id, name, actuator_kind: actuatorKind, value, meta, valid_for: validFor } = body;
   const valueType = (body.actuator_value_type ?? body.value_type) as ValueType | undefined;
   assertDescriptions({ meta }, pointer);
   if (value !== undefined) assertJsonLength(value as Json, `${pointer}/value`, limits.valueBytesMax);
   return {
     id,
-    ...defined({ name, actuatorKind, valueType, meta: meta as Json | undefined }),
+    ...defined({ name, actuatorKind, valueType, meta: meta as Json | undefined, validFor }),
     ...defined({ valueJson: value === undefined ? undefined : JSON.stringify(value) }),
   };
 }
@@ -126,6 +127,25 @@ export function toActuatorRecord(actuator: Actuator, scopes: ScopeSet): object {
     name: actuator.name,
     id: actuator.id,
     meta: actuator.meta,
+    valid_for: actuator.validFor,
+  };
+}
+
+export function toSettingRecord(setting: Setting): object {
+  const { valueJson, atMs, door, user, keyName, rule, deliveredMs, confirmedMs, ackJson } = setting;
+  const at = (ms: number | undefined) => (ms === undefined ? undefined : formatTimestamp(ms));
+  return {
+    value: JSON.parse(valueJson),
+    timestamp: formatTimestamp(atMs),
+    door,
+    username: user?.username,
+    key: keyName,
+    rule,
+    delivered: deliveredMs !== undefined,
+    date_delivered: at(deliveredMs),
+    confirmed: confirmedMs !== undefined,
+    date_confirmed: at(confirmedMs),
+    ack: ackJson === undefined ? undefined : JSON.parse(ackJson),
   };
 }
 

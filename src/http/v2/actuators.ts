@@ -3,7 +3,13 @@ import { Refusal } from '../../base/refusal.ts';
 import { limits } from '../../config/limits.ts';
 import { type ActuatorChange, valueTypes } from '../../domain/devices/actuator.ts';
 import { pageFrom } from '../lists/paging.ts';
-import { ActuatorBody, ActuatorParams, ActuatorSchema, DeviceParams } from '../schemas/device-schemas.ts';
+import {
+  ActuatorBody,
+  ActuatorParams,
+  ActuatorSchema,
+  DeviceParams,
+  ValidForSchema,
+} from '../schemas/device-schemas.ts';
 import { MetaSchema } from '../schemas/field-schemas.ts';
 import { toActuatorDraft, toActuatorRecord } from '../schemas/records.ts';
 import { textBounds } from '../schemas/text-bounds.ts';
@@ -12,8 +18,9 @@ import { answerCreated, answerDone } from '../server/preference.ts';
 import { registerRemoval } from '../server/removal-route.ts';
 import { AllOrPage, creates, PreferHeaders, pageOf, refusals, type TypedApp, writes } from '../server/routes.ts';
 import type { Services } from '../services.ts';
+import { registerActuatorHistory } from './actuator-history.ts';
 import { dropNulls } from './drop-nulls.ts';
-import { parseMeta } from './field-values.ts';
+import { parseMeta, parseValidFor } from './field-values.ts';
 import { jsonField, registerFields, type SingleField, textField } from './single-fields.ts';
 
 const tags = ['Actuators'];
@@ -105,7 +112,7 @@ export function registerActuators(app: TypedApp, services: Services): void {
         operationId: 'setActuatorValue',
         summary: 'Set an actuator',
         description:
-          'Stores the value and publishes it on the MQTT topic `devices/{device}/actuators/{actuator}/value`. Needs the right to update the device, or `device-data:create` given by a share.',
+          'Stores the value and publishes it on the MQTT topic `devices/{device}/actuators/{actuator}/value`. Needs the right to update the device, or `device-data:create` given by a share. Where the gateway of the device is not connected, it is handed the value when it next subscribes, once, if the value is still the last one and not older than `valid_for`.',
         params: ActuatorParams,
         body: jsonField(
           { description: 'The new value: any JSON. The value type of the actuator describes it, and refuses none.' },
@@ -122,6 +129,7 @@ export function registerActuators(app: TypedApp, services: Services): void {
     },
   );
 
+  registerActuatorHistory(app, services);
   registerFields(app, {
     ...{ tags, path: '/devices/:device/actuators/:actuator', words: 'an actuator', params: ActuatorParams, fields },
     update: ({ actor }, { device, actuator }, change) => actuators.update(actor, device, actuator, change),
@@ -155,6 +163,14 @@ const fields: readonly SingleField<ActuatorChange>[] = [
     words: 'meta object',
     body: jsonField(MetaSchema, { flow_l_per_min: 12 }),
     change: (body) => ({ meta: parseMeta(jsonFieldOf(body, 'meta')) ?? null }),
+  },
+  {
+    name: 'valid_for',
+    operationId: 'setActuatorValidFor',
+    words: 'time for which a value may be handed over',
+    note: '`null` removes it.',
+    body: jsonField(ValidForSchema, 600),
+    change: (body) => ({ validFor: parseValidFor(jsonFieldOf(body, 'valid_for')) }),
   },
 ];
 

@@ -51,6 +51,17 @@ export function parseRetentionDays(json: Json): number | undefined {
   );
 }
 
+/** @throws Refusal `malformed` unless it is a whole number of seconds from 0 to `actuatorValidForSMax`. */
+export function parseValidFor(json: Json): number | null {
+  if (json === null) return null;
+  const isWhole = typeof json === 'number' && Number.isInteger(json);
+  if (isWhole && json >= 0 && json <= limits.actuatorValidForSMax) return json;
+  throw new Refusal(
+    'malformed',
+    `valid_for is a whole number of seconds from 0 (never handed over later) to ${limits.actuatorValidForSMax}.`,
+  );
+}
+
 function asObject(json: Json, field: string): { readonly [key: string]: Json } {
   if (typeof json === 'object' && json !== null && !Array.isArray(json))
     return json as { readonly [key: string]: Json };

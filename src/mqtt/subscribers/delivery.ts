@@ -5,6 +5,7 @@
 import type { Json } from '../../base/text/json.ts';
 import { nextLoopTurn } from '../../base/time/next-loop-turn.ts';
 import { formatTimestamp } from '../../base/time/timestamp.ts';
+import type { SettingId } from '../../domain/actuators/setting.ts';
 import type { Caller } from '../../domain/callers/caller.ts';
 import { FairShare } from '../../domain/callers/fair-share.ts';
 import { jsonValue } from '../../domain/datapoints/datapoint.ts';
@@ -27,6 +28,8 @@ export interface OutgoingPublish {
   readonly device?: number;
   /** Key of the sensor or actuator, for the same reason. */
   readonly part?: number;
+  /** The entry in the history of the actuator. */
+  readonly setting?: SettingId;
   /** The publisher, who is charged for a retained message. */
   readonly user?: UserKey;
   /** Whether a guest published it: it takes only a part of what may wait for a user. */
@@ -106,6 +109,8 @@ export class Delivery implements FanOut {
   readonly #order: DeliveryOrder<PendingPublish>;
   /** Messages taken from the feed and not sent yet. */
   #messages = 0;
+  /** Of those, how many are of each setting of an actuator. */
+  readonly #settings = new Map<SettingId, number>();
   /** Bytes handed to the broker in this turn of the event loop, and what it had handed out before. */
   #turnBytes = 0;
   #handedOutBefore = 0;
@@ -187,6 +192,11 @@ export class Delivery implements FanOut {
     return Math.max((free * (deliveryBytesMax - reserve)) / reserve, this.#bounds.deliveryBytesEachMin);
   }
 
+  /** Whether messages of the setting were taken from the feed and are not sent yet. */
+  isUnderWay(setting: SettingId): boolean {
+    return this.#settings.has(setting);
+  }
+
   /** Resolves when all messages taken have been sent. */
   idle(): Promise<void> {
     if (this.#isIdle) return Promise.resolve();
@@ -209,10 +219,12 @@ export class Delivery implements FanOut {
     const { key: device, id: deviceId } = committed.device;
     const part = (committed.kind === 'actuator' ? committed.actuator : committed.sensor).key;
     const caller = committed.caller ?? serviceCaller;
+    const setting = committed.kind === 'actuator' ? committed.setting : undefined;
     for (const payload of payloadsOf(committed)) {
       for (const topic of topics) {
+        const own = setting === undefined ? {} : { setting };
         const publisher = { ...(user === undefined ? {} : { user }), ...(caller.isGuest ? { isOfGuest: true } : {}) };
-        const message = { topic, payload, qos, retain, device, part, ...publisher };
+        const message = { topic, payload, qos, retain, device, part, ...own, ...publisher };
         this.#put(this.#weighed({ caller, orderKey: deviceId, deviceId }, message));
       }
     }
@@ -256,8 +268,16 @@ export class Delivery implements FanOut {
     return { ...order, subscribers, bytes, message };
   }
 
+  #countSetting(setting: SettingId | undefined, more: 1 | -1): void {
+    if (setting === undefined) return;
+    const count = (this.#settings.get(setting) ?? 0) + more;
+    if (count > 0) this.#settings.set(setting, count);
+    else this.#settings.delete(setting);
+  }
+
   #put(waiting: PendingPublish): void {
     this.#messages += 1;
+    this.#countSetting(waiting.message.setting, 1);
     this.#share.force(waiting.caller, waiting.bytes);
     this.#order.put(waiting);
   }
@@ -314,6 +334,7 @@ export class Delivery implements FanOut {
     this.#share.release(caller, bytes - own);
     const ended = () => {
       this.#messages -= 1;
+      this.#countSetting(message.setting, -1);
       this.#share.release(caller, own);
       this.lookForCapacity();
       this.#ended();

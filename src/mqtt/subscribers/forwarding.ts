@@ -4,8 +4,10 @@
 // ones wait, so that their order is kept (I3). Bounded: a subscriber that does not keep up is cut (I4).
 import type { AedesPublishPacket, Client } from 'aedes';
 import { limits } from '../../config/limits.ts';
+import type { SettingId } from '../../domain/actuators/setting.ts';
 import type { Access, GrantFacts } from '../access.ts';
 import type { ClientSession, QoS, Sessions } from '../sessions.ts';
+import type { Topic } from '../topics.ts';
 import { type EncodingCount, Frames } from './frame.ts';
 import { JoinedWrites } from './joined-writes.ts';
 import type { Recipients, TopicSubscriber } from './recipients.ts';
@@ -13,7 +15,7 @@ import type { SessionReplay } from './replay.ts';
 import type { SubscriberBacklog } from './subscriber-backlog.ts';
 
 /** A packet to be sent, as the broker hands it over. */
-type OutgoingPacket = AedesPublishPacket;
+type OutgoingPacket = AedesPublishPacket & { readonly setting?: SettingId };
 
 /** Fields of aedes's connection that its types do not declare. */
 interface AedesClient extends Client {
@@ -21,6 +23,14 @@ interface AedesClient extends Client {
   readonly connackSent: boolean;
   waitForDrain(done: () => void): void;
   deliverQoS(packet: object, done: () => void): void;
+}
+
+/** A message with what is the same for all its recipients. */
+interface MessageToHand {
+  readonly packet: OutgoingPacket;
+  readonly frames: Frames;
+  readonly facts: GrantFacts;
+  readonly topic: Topic;
 }
 
 export interface ForwardingParts {
@@ -31,6 +41,13 @@ export interface ForwardingParts {
   readonly backlog: SubscriberBacklog;
   /** Counts how often messages are encoded. */
   readonly counts: EncodingCount;
+  /** Who is told about settings of actuators. */
+  readonly settings: () => {
+    /** Called where a setting was handed to a subscriber. */
+    handed(session: ClientSession, setting: SettingId, topic: Topic): void;
+    /** Whether a retained message contradicts what the subscriber is to know. */
+    isOutdated(session: ClientSession, message: OutgoingPacket): boolean;
+  };
   /** Called with a subscriber that is cut because it does not keep up. */
   readonly onSlow: (session: ClientSession) => void;
 }
@@ -58,6 +75,7 @@ export class Forwarding {
       packet,
       frames: new Frames(packet, this.#parts.counts),
       facts: this.#parts.access.factsOf(topic),
+      topic,
     };
     // One more than wait, so that `done` is called behind the last.
     let left = 1;
@@ -69,6 +87,7 @@ export class Forwarding {
       const session = this.#sessionOf(recipient);
       if (session === undefined || !this.#isUsual(session, packet)) {
         left += 1;
+        if (session !== undefined && packet.setting !== undefined) this.#noteUnusual(session, packet, topic);
         deliverByBroker(recipient, session, packet, delivered);
       } else if (this.#handTo(recipient, session, message) === 'unread') {
         left += 1;
@@ -81,6 +100,21 @@ export class Forwarding {
   /** Writes what was handed out. */
   flush(): void {
     this.#writes.flush();
+  }
+
+  /** Sends a message to one subscriber with QoS 0, whatever its filters. Written at the next `flush`. */
+  send(session: ClientSession, message: { readonly topic: string; readonly payload: Buffer }): void {
+    this.#writes.add(session, new Frames(message, this.#parts.counts).of(0));
+  }
+
+  #noteSetting(session: ClientSession, { setting }: OutgoingPacket, topic: Topic): void {
+    if (setting !== undefined) this.#parts.settings().handed(session, setting, topic);
+  }
+
+  /** The broker asks `forward` later, about a copy without the id of the setting. */
+  #noteUnusual(session: ClientSession, packet: OutgoingPacket, topic: Topic): void {
+    const isGranted = this.#parts.access.grantedQos(session, packet.topic) !== undefined;
+    if (isGranted) this.#noteSetting(session, packet, topic);
   }
 
   #sessionOf({ client, grant }: TopicSubscriber): ClientSession | undefined {
@@ -98,13 +132,14 @@ export class Forwarding {
   #handTo(
     recipient: TopicSubscriber,
     session: ClientSession,
-    { packet, frames, facts }: { readonly packet: OutgoingPacket; readonly frames: Frames; readonly facts: GrantFacts },
+    { packet, frames, facts, topic }: MessageToHand,
   ): 'unread' | undefined {
     if (!this.#parts.sessions.isOpen(session)) return undefined;
     const grant = this.#parts.access.grant(session, packet.topic, facts, recipient.grant);
     recipient.grant = grant;
     if (grant.qos === undefined) return undefined;
     this.#writes.add(session, frames.of(Math.min(grant.qos, packet.qos) as QoS));
+    this.#noteSetting(session, packet, topic);
     const { closed, conn } = session.client;
     return !closed && conn.writableNeedDrain ? 'unread' : undefined;
   }
@@ -122,6 +157,7 @@ export class Forwarding {
       session.replay?.denied.add(packet);
       return null;
     }
+    if (packet.retain && this.#parts.settings().isOutdated(session, packet)) return null;
     if (isNew && session.replay !== undefined) return this.#hold(session, session.replay, packet);
     const outgoing = original ?? packet;
     return outgoing.qos <= granted ? outgoing : { ...outgoing, qos: granted };

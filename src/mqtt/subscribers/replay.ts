@@ -7,6 +7,8 @@ export class SessionReplay {
   /** New messages that wait until the replay has ended, in order. */
   readonly held: AedesPublishPacket[] = [];
   heldBytes = 0;
+  /** Keys of actuators whose queued settings are sent. Bounded as `numbers`. */
+  readonly actuators = new Set<number>();
   /** New messages that the user may not have. */
   readonly denied = new WeakSet<object>();
 }

@@ -83,7 +83,7 @@ const wrongMethods: readonly (readonly [method: string, path: string, allow: str
   ['DELETE', '/devices/d1/sensors', 'GET HEAD POST'],
   ['PUT', '/devices/d1/sensors/s1', 'GET HEAD DELETE'],
   ['DELETE', '/devices/d1/sensors/s1/values', 'GET HEAD POST'],
-  ['GET', '/devices/d1/actuators/a1/value', 'PUT'],
+  ['POST', '/devices/d1/actuators/a1/value', 'GET HEAD PUT'],
   ['GET', '/gateways/g1/health', 'PUT POST'],
   ['PUT', '/gateways/g1', 'GET HEAD DELETE'],
   ['PUT', '/projects', 'GET HEAD POST'],

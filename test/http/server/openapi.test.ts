@@ -224,6 +224,8 @@ async function prepare(operation: Operation): Promise<void> {
   if (/^(createDevice|v1CreateSensor)$/.test(operation.operationId)) return;
   const value = { json: { value: 21.5 } };
   assert.equal((await server.call('admin', 'POST', '/devices/field-3/sensors/TC/values', value)).status, 204);
+  const set = { json: true };
+  assert.equal((await server.call('admin', 'PUT', '/devices/field-3/actuators/valve-1/value', set)).status, 204);
 }
 
 /** Whether the operation makes what `create` makes, in whichever version. */

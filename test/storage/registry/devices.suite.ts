@@ -40,6 +40,7 @@ const anyActuator = fc.record(
   {
     ...{ name: anyText, actuatorKind: anyText, valueType: fc.constantFrom(...valueTypes), meta: anyJson },
     valueJson: anyJson.map((value) => JSON.stringify(value)),
+    validFor: days,
   },
   { requiredKeys: [] },
 );

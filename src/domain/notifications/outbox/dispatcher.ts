@@ -106,7 +106,7 @@ export class Dispatcher {
     sender: Sender | undefined,
     { stop, fence }: { readonly stop: AbortSignal; readonly fence: Fence },
   ): Promise<SendOutcome> {
-    if (message.channel === actuatorChannel) return this.#set(author, message.text, fence);
+    if (message.channel === actuatorChannel) return this.#set(author, message, fence);
     if (sender === undefined) return { kind: 'undelivered', reason: `nothing sends by ${message.channel}` };
     // Senders have their own time-outs; this one is for a sender that fails to keep its own.
     const signal = AbortSignal.any([stop, AbortSignal.timeout(limits.sendMsMax)]);
@@ -138,10 +138,12 @@ export class Dispatcher {
     return sender.send({ id, channel: 'email', to, text: composed.text }, signal);
   }
 
-  async #set(author: User, text: string, fence: Fence): Promise<SendOutcome> {
+  async #set(author: User, { text, rule }: DueMessage, fence: Fence): Promise<SendOutcome> {
     const { device_id, actuator_id, actuator_value } = JSON.parse(text) as ActuatorSetting;
+    const origin = { door: 'rule', rule } as const;
+    const actor = this.#users.actorOf(author);
     try {
-      await this.#actuators.setValue(this.#users.actorOf(author), device_id, actuator_id, actuator_value, { fence });
+      await this.#actuators.setValue(actor, device_id, actuator_id, actuator_value, { origin, fence });
       return { kind: 'sent', code: String(actuationStatus) };
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;

@@ -15,6 +15,8 @@ export interface MessageQuery {
 export interface DueMessage {
   readonly id: MessageId;
   readonly author: UserKey;
+  /** The id of the rule that it is of; absent for one sent by hand, and where the rule was removed. */
+  readonly rule?: string;
   readonly username: string;
   readonly channel: string;
   readonly text: string;

@@ -8,6 +8,7 @@ const jsonColumns: Readonly<Record<string, readonly string[]>> = {
   device: ['location', 'meta'],
   sensor: ['calib', 'meta'],
   actuator: ['value', 'meta'],
+  actuator_setting: ['value', 'ack'],
   gateway: ['location'],
   project: ['device_ids', 'gateway_ids'],
   api_key: ['scopes', 'devices'],

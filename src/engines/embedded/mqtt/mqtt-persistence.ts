@@ -262,6 +262,10 @@ export class SqliteMqttPersistence implements MqttSessions {
     return this.#sessions.subscriptions.hasSubscribers(message);
   }
 
+  takes(clientId: string, message: RoutedMessage): boolean {
+    return this.#sessions.subscriptions.takes(clientId, message);
+  }
+
   /** Keeps a message for all stored sessions that are to get it. */
   enqueueForSubscribers(packet: StoredPacket): Promise<void> {
     return this.#outgoing.enqueueFor(this.#sessions.subscriptions.takersOf(packet), packet, 'routed');

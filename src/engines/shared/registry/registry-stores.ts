@@ -8,6 +8,7 @@ import { SqlRefreshSessionStore } from './accounts/refresh-session-store.ts';
 import { SqlSecretStore } from './accounts/secret-store.ts';
 import { SqlSettingStore } from './accounts/setting-store.ts';
 import { SqlUserStore } from './accounts/user-store.ts';
+import { SqlActuatorSettingStore } from './devices/actuator-setting-store.ts';
 import { SqlDeviceStore } from './devices/device-store.ts';
 import { SqlDropStore } from './devices/drop-store.ts';
 import { SqlGatewayStore } from './devices/gateway-store.ts';
@@ -24,6 +25,7 @@ import type { Registry } from './registry.ts';
 export function sqlStores(registry: Registry, clock: Clock): RegistryStores {
   return {
     accountLinks: new SqlAccountLinkStore(registry),
+    actuatorSettings: new SqlActuatorSettingStore(registry),
     devices: new SqlDeviceStore(registry),
     drops: new SqlDropStore(registry),
     gateways: new SqlGatewayStore(registry),

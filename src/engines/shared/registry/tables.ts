@@ -67,6 +67,33 @@ export interface ActuatorTable {
   value_type: string | null;
   value: string | null;
   meta: string | null;
+  /** Seconds. */
+  valid_for: Generated<number | null>;
+}
+
+/** Values that were set for actuators. */
+export interface ActuatorSettingTable {
+  key: Generated<number>;
+  id: string;
+  device: number;
+  actuator: number;
+  at: number;
+  /** What the row counts for in the history of its device. */
+  bytes: number;
+  /** `none`, `pending` or `queued`. */
+  downlink: string;
+  delivered: number | null;
+  confirmed: number | null;
+  /** Null after a handover; a user who was removed since has no row any more. */
+  user: number | null;
+  /** Id of the API key that was used. */
+  api_key: string | null;
+  door: string;
+  /** Id of the rule. */
+  rule: string | null;
+  /** The device's answer as JSON. */
+  ack: string | null;
+  value: string;
 }
 
 export interface ShareTable {
@@ -336,6 +363,7 @@ export interface Tables {
   device: DeviceTable;
   sensor: SensorTable;
   actuator: ActuatorTable;
+  actuator_setting: ActuatorSettingTable;
   share: ShareTable;
   gateway_share: RecordShareTable;
   project_share: RecordShareTable;

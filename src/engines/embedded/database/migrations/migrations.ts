@@ -14,6 +14,7 @@ import * as formerRecipients from './0026-former-recipients.ts';
 import * as fingerprintsOfSessions from './0027-fingerprints-of-sessions.ts';
 import * as deletions from './0028-deletions.ts';
 import * as movedSensors from './0029-moved-sensors.ts';
+import * as actuatorSettings from './0030-actuator-settings.ts';
 import * as codesAndCredit from './0031-codes-and-credit.ts';
 import * as sharesOfRecords from './0032-shares-of-records.ts';
 import * as accountLinks from './0034-account-links.ts';
@@ -65,4 +66,5 @@ export const migrations: Record<string, Migration> = {
   '0032-shares-of-records': sharesOfRecords,
   '0031-codes-and-credit': codesAndCredit,
   '0034-account-links': accountLinks,
+  '0030-actuator-settings': actuatorSettings,
 };

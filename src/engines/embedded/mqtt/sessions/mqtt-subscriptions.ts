@@ -64,6 +64,12 @@ export class MqttSubscriptions {
     return this.#index.match(topic).some((found) => this.#takesForm(found.filter, topic) && found.some(mayReceive));
   }
 
+  /** Whether the session under this client id is to get this message. */
+  takes(clientId: string, message: RoutedMessage): boolean {
+    for (const session of this.takersOf(message).keys()) if (session.clientId === clientId) return true;
+    return false;
+  }
+
   /** The sessions that are to get this message, each with the highest QoS of its matching filters [MQTT-3.3.5-1]. */
   takersOf(message: RoutedMessage): Map<StoredSession, number> {
     const { topic = '' } = message;

@@ -81,6 +81,7 @@ function toActuator(row: Selectable<ActuatorTable>): Actuator {
       valueType: row.value_type as ValueType | null,
       valueJson: row.value,
       meta: fromJson(row.meta),
+      validFor: row.valid_for,
     }),
   };
 }
@@ -100,13 +101,14 @@ export function sensorColumns(sensor: SensorDraft | SensorChange): Record<string
 }
 
 /** The columns that an actuator's draft or change sets; fields it does not name are left out. */
-export function actuatorColumns(actuator: ActuatorDraft | ActuatorChange): Record<string, string | null> {
+export function actuatorColumns(actuator: ActuatorDraft | ActuatorChange): Record<string, string | number | null> {
   return defined({
     name: actuator.name,
     actuator_kind: actuator.actuatorKind,
     value_type: actuator.valueType,
     value: actuator.valueJson,
     meta: toJson(actuator.meta),
+    valid_for: actuator.validFor,
   });
 }
 

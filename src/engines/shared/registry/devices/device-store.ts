@@ -1,7 +1,8 @@
 // Devices in the registry, with their sensors, actuators and shares.
-import { type Compilable, type Expression, type Selectable, type SqlBool, sql } from 'kysely';
+import { type Compilable, type Expression, type RawBuilder, type Selectable, type SqlBool, sql } from 'kysely';
 import type { BatchRange } from '../../../../base/in-batches.ts';
 import type { Json } from '../../../../base/text/json.ts';
+import type { NewSetting } from '../../../../domain/actuators/setting.ts';
 import type { DeviceKey } from '../../../../domain/device-key.ts';
 import type { ActuatorChange, ActuatorDraft } from '../../../../domain/devices/actuator.ts';
 import type { Device, DeviceChange, DeviceDraft, DeviceId } from '../../../../domain/devices/device.ts';
@@ -25,6 +26,7 @@ import { withinTime } from '../conditions/time-guard.ts';
 import type { Registry } from '../registry.ts';
 import type { EntryType } from '../sql-dialect.ts';
 import type { DeviceTable } from '../tables.ts';
+import { settingStatements } from './actuator-setting-store.ts';
 import { actuatorColumns, sensorColumns, toDevice } from './device-rows.ts';
 
 export class SqlDeviceStore implements DeviceStore {
@@ -129,7 +131,7 @@ export class SqlDeviceStore implements DeviceStore {
 
   async remove(device: DeviceKey): Promise<void> {
     const purge = sql`INSERT INTO purge (sensor) SELECT key FROM sensor WHERE device = ${device}`;
-    const parts = (['share', 'handover', 'drop_log', 'actuator', 'sensor'] as const).map((table) =>
+    const parts = (['share', 'handover', 'drop_log', 'actuator_setting', 'actuator', 'sensor'] as const).map((table) =>
       this.#db.deleteFrom(table).where('device', '=', device),
     );
     await this.#registry.write(
@@ -168,23 +170,35 @@ export class SqlDeviceStore implements DeviceStore {
     return changed === 1;
   }
 
-  async putActuator(stamp: ModificationStamp, draft: ActuatorDraft): Promise<void> {
-    await this.#registry.write([this.#insertActuator(sql.lit(stamp.device), draft), this.#mark(stamp)]);
+  async putActuator(stamp: ModificationStamp, draft: ActuatorDraft, setting?: NewSetting): Promise<void> {
+    const put = this.#insertActuator(sql.lit(stamp.device), draft);
+    const itself = sql<number>`(SELECT key FROM actuator WHERE device = ${stamp.device} AND id = ${draft.id})`;
+    const set = setting === undefined ? [] : this.#setting(stamp.device, itself, setting);
+    await this.#registry.write([put, this.#mark(stamp), ...set]);
   }
 
-  async updateActuator(stamp: ModificationStamp, actuator: number, change: ActuatorChange): Promise<boolean> {
+  async updateActuator(
+    stamp: ModificationStamp,
+    actuator: number,
+    change: ActuatorChange,
+    setting?: NewSetting,
+  ): Promise<boolean> {
     const columns = actuatorColumns(change);
     const update = this.#db.updateTable('actuator').set(columns).where('key', '=', actuator);
     const isThere = sql<SqlBool>`EXISTS (SELECT 1 FROM actuator WHERE key = ${actuator})`;
     const marked = this.#mark(stamp).where(isThere);
-    const [changed] = await this.#registry.write([marked, ...(isEmpty(columns) ? [] : [update])], {
+    const itself = sql<number>`(SELECT key FROM actuator WHERE key = ${actuator})`;
+    const set = setting === undefined ? [] : this.#setting(stamp.device, itself, setting);
+    const [changed] = await this.#registry.write([marked, ...set, ...(isEmpty(columns) ? [] : [update])], {
       fence: stamp.fence,
     });
     return changed === 1;
   }
 
   async removeActuator(stamp: ModificationStamp, actuator: number): Promise<void> {
-    await this.#registry.write([this.#db.deleteFrom('actuator').where('key', '=', actuator), this.#mark(stamp)]);
+    const settings = this.#db.deleteFrom('actuator_setting').where('actuator', '=', actuator);
+    const remove = this.#db.deleteFrom('actuator').where('key', '=', actuator);
+    await this.#registry.write([settings, remove, this.#mark(stamp)]);
   }
 
   async listShares(device: DeviceKey): Promise<Share[]> {
@@ -330,6 +344,12 @@ export class SqlDeviceStore implements DeviceStore {
     );
   }
 
+  #setting(device: DeviceKey, actuator: RawBuilder<number>, setting: NewSetting): Compilable[] {
+    return settingStatements(device, actuator, setting).map((statement) => ({
+      compile: () => statement.compile(this.#db),
+    }));
+  }
+
   #purge(sensor: SensorKey): Compilable {
     return this.#db.insertInto('purge').values({ sensor });
   }
@@ -345,13 +365,14 @@ const columnsOfSensor: PartColumns = {
 };
 const columnsOfActuator: PartColumns = {
   ...{ id: 'text', name: 'text', actuator_kind: 'text', value_type: 'text', value: 'text', meta: 'text' },
+  valid_for: 'integer',
 };
 
 // Posting an existing id replaces its whole description (contract 4), so fields that are not given are removed. The
 // datapoints of a sensor, their retention, and the value of an actuator are not part of the description.
 const noDescription = {
   sensor: { name: null, kind: null, quantity_kind: null, unit: null, calib: null, meta: null },
-  actuator: { name: null, actuator_kind: null, value_type: null, meta: null },
+  actuator: { name: null, actuator_kind: null, value_type: null, meta: null, valid_for: null },
 };
 
 function toColumns(change: DeviceChange): Record<string, unknown> {

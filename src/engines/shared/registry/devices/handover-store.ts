@@ -37,6 +37,9 @@ export class SqlHandoverStore implements HandoverStore {
       // A share with the new owner would be without meaning. Nothing is handed over where that is the owner already.
       sql`DELETE FROM share WHERE device = ${device} AND ("user" = ${owner} OR given_by IS DISTINCT FROM ${owner})
         AND EXISTS (SELECT 1 FROM device WHERE key = ${device} AND owner <> ${owner})`,
+      // The new owner does not learn who set actuators before, and their gateway is not given what the former one set.
+      sql`UPDATE actuator_setting SET "user" = NULL, api_key = NULL, rule = NULL, downlink = 'none' WHERE device = ${device}
+        AND EXISTS (SELECT 1 FROM device WHERE key = ${device} AND owner <> ${owner})`,
       sql`UPDATE device SET owner = ${owner}, date_modified = ${atMs} WHERE key = ${device} AND owner <> ${owner}`,
     ]);
   }
@@ -69,6 +72,8 @@ export class SqlHandoverStore implements HandoverStore {
       this.#putShares(device, { owner: former, givenBy: sql`(SELECT key FROM "user" WHERE key = entry.giver)` }),
       sql`UPDATE api_key SET devices = ${appended(sql`devices`, idOf(device))}
         WHERE "user" = ${former} AND devices IS NOT NULL AND id IN ${keys}`,
+      sql`UPDATE actuator_setting SET "user" = NULL, api_key = NULL, rule = NULL, downlink = 'none' WHERE device = ${device}
+        AND ${isOpen}`,
       sql`UPDATE device SET owner = ${former}, date_modified = ${atMs} WHERE key = ${device} AND ${isOpen}`,
       sql`DELETE FROM handover WHERE device = ${device} AND former = ${former}`,
     ]);

@@ -116,7 +116,11 @@ export class SqlMessageStore implements MessageStore {
 
   async listDue({ channel, nowMs, limit, without }: Parameters<MessageStore['listDue']>[0]): Promise<DueMessage[]> {
     const rows = await this.#due.read(channel, nowMs, JSON.stringify(without), limit);
-    return rows.map(({ former, ...message }) => ({ ...message, isForFormerUser: former === 1 }));
+    return rows.map(({ former, rule, ...message }) => ({
+      ...message,
+      ...(rule === null ? {} : { rule }),
+      isForFormerUser: former === 1,
+    }));
   }
 
   async nextDueMs(channel: string): Promise<number | undefined> {
@@ -191,7 +195,7 @@ export class SqlMessageStore implements MessageStore {
   }
 }
 
-type DueRow = Omit<DueMessage, 'isForFormerUser'> & { readonly former: number };
+type DueRow = Omit<DueMessage, 'isForFormerUser' | 'rule'> & { readonly former: number; readonly rule: string | null };
 
 const newMessageColumns = {
   ...({ id: 'text', username: 'text', channel: 'text', text: 'text', state: 'text', reason: 'text' } as const),
@@ -206,7 +210,8 @@ const insertMessages = ({ rows }: SqlDialect) => sql`INSERT INTO message
 // The state is a literal, because otherwise SQLite does not use the partial index of queued messages.
 const dueMessages = ({
   values,
-}: SqlDialect) => sql<DueRow>`SELECT id, author, username, channel, text, attempts, former FROM message
+}: SqlDialect) => sql<DueRow>`SELECT id, author, username, channel, text, attempts, former,
+    (SELECT notification.id FROM notification WHERE notification.key = message.notification) AS rule FROM message
   WHERE channel = ${parameter(0)} AND state = 'queued' AND due <= ${parameter(1)}
     AND author NOT IN ${values(parameter(2), 'integer')}
   ORDER BY due, key LIMIT ${parameter(3)}`;

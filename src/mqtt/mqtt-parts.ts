@@ -1,0 +1,40 @@
+// What the MQTT server is given by the wiring.
+import type { Log } from '../base/log.ts';
+import type { SecurityHeaders } from '../base/network/security-headers.ts';
+import type { ConnectionAdmission } from '../base/network/sockets.ts';
+import type { TrustedProxies } from '../base/network/trusted-proxies.ts';
+import type { Clock } from '../base/time/clock.ts';
+import type { ClockWatch } from '../base/time/clock-watch.ts';
+import type { Downlinks } from '../domain/actuators/downlinks.ts';
+import type { ByteBudget } from '../domain/callers/byte-budget.ts';
+import type { FairShare } from '../domain/callers/fair-share.ts';
+import type { Feed } from '../domain/datapoints/feed.ts';
+import type { Writer } from '../domain/datapoints/ingest/writer.ts';
+import type { MqttSessions } from '../domain/ports/mqtt-sessions.ts';
+import type { SessionRevocations } from '../domain/users/session-revocations.ts';
+import type { UserKey } from '../domain/users/user.ts';
+import type { Users } from '../domain/users/users.ts';
+import type { MqttOptions } from './mqtt-options.ts';
+import type { PublishingParts } from './publishing.ts';
+import type { SignInParts } from './sign-in.ts';
+
+export interface MqttParts
+  extends Omit<PublishingParts, 'access' | 'clear' | 'isUnderWay' | 'retained'>,
+    Omit<SignInParts, 'sessions' | 'onGone'> {
+  readonly options: MqttOptions;
+  readonly proxies: TrustedProxies;
+  readonly securityHeaders: SecurityHeaders;
+  readonly stored: MqttSessions;
+  readonly feed: Feed;
+  readonly downlinks: Downlinks;
+  readonly byteBudget: ByteBudget;
+  readonly passing: FairShare;
+  readonly connections: ConnectionAdmission;
+  readonly writer: Writer;
+  readonly users: Users;
+  readonly revocations: SessionRevocations;
+  readonly guest: { readonly key: UserKey };
+  readonly clock: Clock;
+  readonly clocks: ClockWatch;
+  readonly log: Log;
+}
