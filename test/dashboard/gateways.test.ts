@@ -89,9 +89,10 @@ describe('in a browser, gateways, projects and the map', { skip }, () => {
         const section = page.getByRole('region', { name: 'Sharing' });
         await section.getByText('It is shared with nobody.').waitFor();
         await section.getByLabel('Username').fill('sharer');
+        await page.keyboard.press('Escape');
         await section.getByRole('button', { name: 'Share', exact: true }).click();
         const rights = section.getByRole('group', { name: 'Rights of sharer' });
-        await rights.getByLabel(name).waitFor();
+        await rights.getByText(name).waitFor();
         assert.ok(await rights.getByLabel('read values').isChecked());
         await assertAccessible(page);
         const scopes = [own, 'device:view', 'device-data:view'];

@@ -10,6 +10,7 @@ import { filtersSuite, listsSuite } from './registry/lists.suite.ts';
 import { messagesSuite } from './registry/messages.suite.ts';
 import { notificationsSuite, watchSuite } from './registry/notifications.suite.ts';
 import { quotasSuite } from './registry/quotas.suite.ts';
+import { recordSharesSuite } from './registry/record-shares.suite.ts';
 import { handoversSuite, sharesSuite } from './registry/shares.suite.ts';
 import { lastAdminSuite, userRemovalSuite, usersSuite } from './registry/users.suite.ts';
 
@@ -30,6 +31,7 @@ export function registryStoresSuite(engine: EngineKind): void {
   handoversSuite(engine);
   gatewaysSuite(engine);
   projectsSuite(engine);
+  recordSharesSuite(engine);
   notificationsSuite(engine);
   watchSuite(engine);
   messagesSuite(engine);

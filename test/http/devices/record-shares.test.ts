@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, suite, test } from 'node:test';
 import { make, makeAll } from '../../support/api/calls.ts';
 import { Client, takeAll } from '../../support/mqtt/mqtt-client.ts';
+import { EventStream } from '../../support/peers/event-stream.ts';
 import { addUsers } from '../../support/people.ts';
 import { TestServer } from '../../support/test-server.ts';
 
@@ -467,6 +468,19 @@ suite('while values flow', () => {
       await make(server, unshare(kind));
     }
     await client.end();
+  });
+
+  test('a live stream goes on by the share, and ends with it', async () => {
+    await make(server, share('project', ['device-data:view'], withDevices));
+    const stream = await EventStream.open(server, 'sharer', `/devices/${d}/live`, {});
+    const push = (value: unknown) =>
+      make(server, { as: 'owner', call: `POST /devices/${d}/sensors/s/value`, json: { value }, expect: 204 });
+    await push('first');
+    assert.deepEqual(await stream.values(1), ['first']);
+    await make(server, unshare('project'));
+    await push('secret');
+    assert.match(await stream.reason(), /devices-data:view/);
+    stream.close();
   });
 
   test('a rule of who is shared with fires by the share, and not once it has ended', async () => {
