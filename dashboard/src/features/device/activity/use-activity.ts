@@ -3,7 +3,7 @@
 
 import { useQuery } from '@tanstack/react-query';
 import { api, call, type Device, type Schemas } from '../../../api/client.ts';
-import { timeOfPoint } from '../../../api/devices.ts';
+import { heardAt } from '../../../api/devices.ts';
 import { filterValue } from '../../../api/filter-value.ts';
 import { keys } from '../../../api/query-keys.ts';
 import type { Rights } from '../../../api/rights.ts';
@@ -58,7 +58,7 @@ export function useActivity({ device, rights, settings }: ActivityParts): Activi
         ? []
         : [
             {
-              ...{ id: `value ${id}`, atMs: timeOfPoint(last), icon: 'sensor' as const },
+              ...{ id: `value ${id}`, atMs: heardAt(last), icon: 'sensor' as const },
               title: words.hadValue(name || id, `${formatValue(last.value, tag)} ${unit}`.trim()),
             },
           ],
