@@ -19,7 +19,7 @@ interface Place extends AnswerPlace {
  * The places of one kind of answer on one connection, in order. As many as publishes are under way, which the reader of
  * packets bounds.
  */
-export class AnswerQueue {
+class AnswerQueue {
   #places: Place[] = [];
   #isWriting = false;
 

@@ -38,7 +38,7 @@ export class AccountLinks {
     this.#clock = parts.clock;
     this.#ages = parts.ages;
     this.#ids = parts.ids;
-    this.#baseUrl = parts.baseUrl.replace(/\/+$/, '');
+    this.#baseUrl = withoutSlashes(parts.baseUrl);
   }
 
   /** The address of the service, without a slash at its end. */
@@ -92,4 +92,10 @@ function over(): Refusal {
 
 function hashOf(secret: string): string {
   return createHash('sha256').update(secret).digest('base64');
+}
+
+function withoutSlashes(url: string): string {
+  let end = url.length;
+  while (url[end - 1] === '/') end -= 1;
+  return url.slice(0, end);
 }

@@ -220,13 +220,13 @@ suite('who may', () => {
       assert.deepEqual(Object.keys(rights), everybody);
       for (const [as, [read, acknowledge]] of Object.entries(rights)) {
         const seen = visibility === 'public' ? 200 : read;
-        const [{ body }] = (await makeAll(server, [
+        const [answer] = await makeAll(server, [
           { as, call: `GET ${path}/values?lastN=9`, expect: seen },
           { as, call: `GET ${path}/value`, expect: seen },
           { as, call: `POST ${path}/ack`, expect: acknowledge },
-        ])) as [{ body: Shown[] }];
+        ]);
         if (seen !== 200) continue;
-        const names = body.map(({ username }) => username);
+        const names = (answer?.body as Shown[]).map(({ username }) => username);
         const all = as === 'owner' || as === 'admin';
         const own = visibility === 'public' && as === 'pusher' ? [undefined, 'pusher'] : [undefined, undefined];
         assert.deepEqual(names, all ? ['owner', 'pusher'] : own, as);
