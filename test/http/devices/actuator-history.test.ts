@@ -226,7 +226,8 @@ suite('who may', () => {
           { as, call: `POST ${path}/ack`, expect: acknowledge },
         ]);
         if (seen !== 200) continue;
-        const names = (answer?.body as Shown[]).map(({ username }) => username);
+        const body = (answer as unknown as { body: Shown[] }).body;
+        const names = body.map(({ username }) => username);
         const all = as === 'owner' || as === 'admin';
         const own = visibility === 'public' && as === 'pusher' ? [undefined, 'pusher'] : [undefined, undefined];
         assert.deepEqual(names, all ? ['owner', 'pusher'] : own, as);
