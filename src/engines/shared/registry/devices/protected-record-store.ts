@@ -3,7 +3,7 @@ import { type RawBuilder, type SqlBool, sql } from 'kysely';
 import type { BatchRange } from '../../../../base/in-batches.ts';
 import type { Audience } from '../../../../domain/permissions/permission.ts';
 import type { OrderedRecord, ProtectedRecordStore } from '../../../../domain/permissions/permission-queries.ts';
-import { type RecordKind, scopesOn } from '../../../../domain/scopes.ts';
+import { noScopes, type RecordKind, scopesOn } from '../../../../domain/scopes.ts';
 import type { UserKey } from '../../../../domain/users/user.ts';
 import { audienceCondition, callerOf } from '../conditions/audience.ts';
 import { deviceScopes, inheritedShares } from '../conditions/inherited-shares.ts';
@@ -15,7 +15,7 @@ interface Row {
   readonly id: string;
   readonly owner: number;
   readonly visibility: 'public' | 'private';
-  /** Scopes that the audience's user has by shares. */
+  /** Scopes that the audience's user has by shares; null or 0: none. */
   readonly scopes: number | null;
 }
 
@@ -48,7 +48,7 @@ export class SqlProtectedRecordStore implements ProtectedRecordStore {
       kind,
       ...row,
       ownerKey,
-      ...(shared === null || user === undefined ? {} : { shares: new Map([[user, shared]]) }),
+      ...(shared === null || shared === noScopes || user === undefined ? {} : { shares: new Map([[user, shared]]) }),
     }));
   }
 
