@@ -12,7 +12,7 @@ export const GatewayIdSchema = id(
 export const GatewayParams = Type.Object({ gateway: GatewayIdSchema });
 
 const visibilityWords =
-  '`public`: everyone sees the gateway and may send its heartbeat. `private`: only its owner and admins.';
+  '`public`: everyone sees the gateway and may send its heartbeat. `private`: only its owner, admins and those it is shared with.';
 
 export const GatewayBody = Type.Object(
   {

@@ -19,7 +19,7 @@ export const gateways = {
   placeMeans: 'Latitude and longitude in degrees.',
   placeWrong: 'Two numbers with a comma between, such as 16.03, -16.49.',
   publicMeans: 'Everybody sees it and may send its heartbeat.',
-  privateMeans: 'Only its owner and admins see it.',
+  privateMeans: 'Only its owner, admins and those it is shared with see it.',
   gateway: 'Gateway',
   state: 'State',
   states: {

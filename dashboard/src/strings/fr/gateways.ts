@@ -20,7 +20,7 @@ export const gateways: Strings['gateways'] = {
   placeMeans: 'Latitude et longitude en degrés.',
   placeWrong: 'Deux nombres séparés par une virgule, comme 16.03, -16.49.',
   publicMeans: 'Tout le monde la voit et peut envoyer son signe de vie.',
-  privateMeans: 'Seuls son propriétaire et les administrateurs la voient.',
+  privateMeans: 'Seuls la voient son propriétaire, les administrateurs et ceux avec qui elle est partagée.',
   gateway: 'Passerelle',
   state: 'État',
   states: {
