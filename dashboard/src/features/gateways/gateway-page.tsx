@@ -66,7 +66,9 @@ export function GatewayPage() {
               <Place gateway={data} />
             </div>
           </div>
-          <SharingSection of={{ kind: 'gateway', id: data.id }} owner={data.owner} />
+          <div className={classes.sharing}>
+            <SharingSection of={{ kind: 'gateway', id: data.id }} owner={data.owner} />
+          </div>
         </>
       )}
     </>
