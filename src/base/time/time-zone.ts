@@ -72,6 +72,14 @@ export class TimeZone {
     return this.wallAt(late) === wallMs ? late : this.changeWithin(fromMs, toMs);
   }
 
+  /** The last time at which the wall clock shows `wallMs`. Where the clock skips `wallMs`: right before the skip. */
+  lastShowing(wallMs: number): number {
+    const late = wallMs - Math.min(this.offsetAt(wallMs - reachMs), this.offsetAt(wallMs + reachMs));
+    if (this.wallAt(late) === wallMs) return late;
+    const first = this.firstShowing(wallMs);
+    return this.wallAt(first) === wallMs ? first : first - 1;
+  }
+
   /** When the clocks changed within (fromMs, toMs]; the offsets at both ends must differ. */
   changeWithin(fromMs: number, toMs: number): number {
     const before = this.offsetAt(fromMs);

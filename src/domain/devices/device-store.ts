@@ -11,6 +11,7 @@ import type { UserKey } from '../users/user.ts';
 import type { ActuatorChange, ActuatorDraft } from './actuator.ts';
 import type { Device, DeviceChange, DeviceDraft, DeviceId } from './device.ts';
 import type { Filter } from './filter.ts';
+import type { Near } from './near.ts';
 import type { SensorChange, SensorDraft, SensorKey } from './sensor.ts';
 
 /** Search texts of a list, besides the filter. */
@@ -31,6 +32,8 @@ export interface DeviceListQuery {
   readonly audience: Audience;
   readonly filter: Filter;
   readonly search?: DeviceSearch | undefined;
+  /** Only devices around a place, the nearest first unless there is an `order`. */
+  readonly near?: Near | undefined;
   readonly order?: DeviceOrder | undefined;
   readonly limit?: number;
   readonly offset: number;
@@ -81,7 +84,7 @@ export interface DeviceStore {
   ): Promise<{ readonly key: DeviceKey }[]>;
   /** Keys of the devices of these ids, in the order of the ids. */
   listKeysByIds(ids: readonly DeviceId[]): Promise<DeviceKey[]>;
-  count(query: Pick<DeviceListQuery, 'audience' | 'filter' | 'search'>): Promise<number>;
+  count(query: Pick<DeviceListQuery, 'audience' | 'filter' | 'search' | 'near'>): Promise<number>;
   /** @throws Refusal `exists` when the id is taken. */
   create(draft: DeviceDraft & { visibility: Visibility }, owner: UserKey, atMs: number): Promise<void>;
   /**

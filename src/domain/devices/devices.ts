@@ -20,6 +20,7 @@ import { deviceHeapBytes } from './device-heap-bytes.ts';
 import { assertDeviceSize, emptyDevice, growthOf, sizeOfDevice, sizeOfFields } from './device-size.ts';
 import type { DeviceOrder, DeviceSearch, DeviceStore, ModificationStamp, Share } from './device-store.ts';
 import { type Filter, parseFilter } from './filter.ts';
+import type { Near } from './near.ts';
 
 export interface DevicePage {
   readonly devices: readonly Device[];
@@ -32,6 +33,7 @@ interface PageQuery {
   readonly offset: number;
   readonly search?: DeviceSearch;
   readonly order?: DeviceOrder | undefined;
+  readonly near?: Near | undefined;
 }
 
 export class Devices {
@@ -215,10 +217,10 @@ export class Devices {
   async #pageKeys(
     audience: Audience,
     filter: Filter,
-    { limit, offset, search = {}, order }: PageQuery,
+    { limit, offset, search = {}, order, near }: PageQuery,
   ): Promise<{ readonly keys: readonly DeviceKey[]; readonly total: number }> {
-    const total = await this.#store.count({ audience, filter, search });
-    const page = { offset, order, ...(limit === undefined ? {} : { limit }) };
+    const total = await this.#store.count({ audience, filter, search, near });
+    const page = { offset, order, near, ...(limit === undefined ? {} : { limit }) };
     return { keys: total <= offset ? [] : await this.#store.listKeys({ audience, filter, search, ...page }), total };
   }
 

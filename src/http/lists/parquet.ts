@@ -3,8 +3,8 @@
 import { ByteWriter, ParquetWriter } from 'hyparquet-writer';
 import { limits } from '../../config/limits.ts';
 
-/** Types of columns: UTF-8 text, time in milliseconds since 1970 UTC, double, integer. */
-type ColumnType = 'text' | 'time' | 'number' | 'count';
+/** Types of columns: UTF-8 text, time in milliseconds since 1970 UTC, the same by local clocks, double, integer. */
+type ColumnType = 'text' | 'time' | 'localTime' | 'number' | 'count';
 
 /** A column, and its value in a row; undefined: null. */
 export interface ParquetColumn<T> {
@@ -20,6 +20,7 @@ const types = {
     converted_type: 'TIMESTAMP_MILLIS',
     logical_type: { type: 'TIMESTAMP', isAdjustedToUTC: true, unit: 'MILLIS' },
   },
+  localTime: { type: 'INT64', logical_type: { type: 'TIMESTAMP', isAdjustedToUTC: false, unit: 'MILLIS' } },
   number: { type: 'DOUBLE' },
   count: { type: 'INT64' },
 } as const;

@@ -221,6 +221,12 @@ export const DeviceSchema = Type.Object(
     visibility: visibility(''),
     sensors: Type.Array(SensorSchema, { description: 'The sensors, in the order in which they were added.' }),
     actuators: Type.Array(ActuatorSchema, { description: 'The actuators, in the order in which they were added.' }),
+    distance_km: Type.Optional(
+      Type.Number({
+        description: 'Kilometres from the place that the list was asked for with `near`.',
+        examples: [1.254],
+      }),
+    ),
     owner: Type.String({
       description: 'Username of the owner; `guest` for a device that was created without a token.',
       examples: ['awa'],

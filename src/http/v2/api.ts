@@ -17,6 +17,7 @@ import { registerDatapoints } from './datapoints/datapoints.ts';
 import { registerFuture } from './datapoints/future.ts';
 import { registerHistory } from './datapoints/history.ts';
 import { registerImports } from './datapoints/imports.ts';
+import { registerLatest } from './datapoints/latest.ts';
 import { registerLive } from './datapoints/live.ts';
 import { registerReceived } from './datapoints/received.ts';
 import { registerDevices } from './devices.ts';
@@ -48,6 +49,7 @@ export function registerV2(app: TypedApp, services: Services): void {
   registerHistory(app, services);
   registerCorrections(app, services);
   registerFuture(app, services);
+  registerLatest(app, services);
   registerLive(app, services);
   registerKinds(app);
   registerActuators(app, services);

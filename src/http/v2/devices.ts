@@ -5,6 +5,7 @@ import type { Json } from '../../base/text/json.ts';
 import { limits } from '../../config/limits.ts';
 import type { DeviceChange } from '../../domain/devices/device.ts';
 import { type DeviceOrder, deviceOrders } from '../../domain/devices/device-store.ts';
+import { distanceKm, parseNear } from '../../domain/devices/near.ts';
 import { sendRecords } from '../lists/json-array.ts';
 import { pageFrom, setPage } from '../lists/paging.ts';
 import { DeviceBody, DeviceParams, DeviceSchema, DropSchema, RetentionSchema } from '../schemas/device-schemas.ts';
@@ -84,6 +85,13 @@ export function registerDevices(app: TypedApp, services: Services): void {
           ),
           search: searched('of the device'),
           sensor_search: searched('of one of its sensors'),
+          near: Type.Optional(
+            boundedText(limits.wordCharsMax, {
+              description:
+                'Only devices with a location around a place, the nearest first unless `order` says otherwise, each with its `distance_km`: `<latitude>,<longitude>,<km>`, in degrees and kilometres along the surface of the earth.',
+              examples: ['16.03,-16.49,25'],
+            }),
+          ),
           shared: Type.Optional(
             Type.Boolean({ description: 'True: only those that somebody shares with you.', examples: [true] }),
           ),
@@ -108,9 +116,11 @@ export function registerDevices(app: TypedApp, services: Services): void {
       },
     },
     async (request, reply) => {
-      const { limit, offset, search: text, sensor_search: sensorText, ...query } = request.query;
+      const { limit, offset, search: text, sensor_search: sensorText, near: place, ...query } = request.query;
+      const near = place === undefined ? undefined : parseNear(place);
       const page = await devices.list(actorWhileConnected(request, reply), {
         ...query,
+        near,
         limit,
         offset,
         search: { text, sensorText },
@@ -119,7 +129,10 @@ export function registerDevices(app: TypedApp, services: Services): void {
       const records = async function* () {
         for await (const step of page.steps) {
           const latest = await history.latest(request.actor, step);
-          yield step.map((device) => toDeviceRecord(device, devices.scopesOf(request.actor, device), latest));
+          yield step.map((device) => {
+            const record = toDeviceRecord(device, devices.scopesOf(request.actor, device), latest);
+            return near === undefined ? record : { ...record, distance_km: distanceKm(near, device.location) };
+          });
         }
       };
       return (await sendRecords(request, reply as never, records())) as never;

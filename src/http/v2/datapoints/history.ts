@@ -3,7 +3,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Static, Type } from 'typebox';
 import { Refusal } from '../../../base/refusal.ts';
-import { splitAtCommas } from '../../../base/text/comma-list.ts';
 import { TimeZone } from '../../../base/time/time-zone.ts';
 import { limits } from '../../../config/limits.ts';
 import { type BucketRequest, bucketSizeRule, parseBucketSize } from '../../../domain/datapoints/history/buckets.ts';
@@ -16,7 +15,7 @@ import { type Format, formatOf, parquetType, sendPieces, sendRows } from '../../
 import { DatapointSchema } from '../../schemas/datapoint-schemas.ts';
 import { SensorParams } from '../../schemas/device-schemas.ts';
 import { AggregateSchema, LocatedAggregateSchema, LocatedDatapointSchema } from '../../schemas/history-schemas.ts';
-import { isId } from '../../schemas/ids.ts';
+import { idsOf } from '../../schemas/ids.ts';
 import { boundedText } from '../../schemas/text-bounds.ts';
 import { damaged, offsetParameter, pageOf, refusals, type TypedApp } from '../../server/routes.ts';
 import type { Services } from '../../services.ts';
@@ -77,7 +76,7 @@ const historyFields = {
     'Aggregates datapoints by buckets of time. The length of a bucket is a number and a unit: seconds (`s`), minutes (`m`) or hours (`h`) that divide a day, days (`d`), weeks from Monday (`w`), months (`mo`) or years (`y`), such as `15m`, `1h`, `1d`.',
   ),
   timezone: optionalText(
-    'The time zone in which buckets begin, from the IANA database, such as `Africa/Dakar`; UTC by default. A day on which clocks change has 23 or 25 hours.',
+    'A time zone of the IANA database, such as `Africa/Dakar`; UTC by default. Bounds without an offset are read in it, buckets begin in it (a day on which clocks change has 23 or 25 hours), and CSV and Parquet have a local time beside each time in UTC.',
   ),
   aggregate: optionalText(
     `The aggregates of each bucket, separated by commas, of ${names}; all by default. They are calculated from calibrated values: min, max, avg and sum from numbers only, count, first and last from all values.`,
@@ -218,10 +217,11 @@ async function answer(
   const { bucket, points, lastN, offset, calibrated } = query;
   const format = query.format ?? formatOf(request.headers.accept);
   assertTogether(query);
+  const zone = query.timezone === undefined ? undefined : zoneOf(query.timezone);
   const common = {
     selection,
-    fromMs: timestampOf(query.dateFrom ?? query.date_from, 'dateFrom'),
-    toMs: timestampOf(query.dateTo ?? query.date_to, 'dateTo', { isEnd: true }),
+    fromMs: timestampOf(query.dateFrom ?? query.date_from, 'dateFrom', { zone }),
+    toMs: timestampOf(query.dateTo ?? query.date_to, 'dateTo', { zone, isEnd: true }),
     descending: query.sort === 'desc' || query.sort === 'dsc',
     offset,
     calibrated,
@@ -231,11 +231,11 @@ async function answer(
   const isForSpreadsheet = query.csv === 'spreadsheet';
   if (bucket !== undefined) {
     const buckets = bucketsOf(bucket, query.timezone);
-    const text = aggregateRows(aggregatesOf(query.aggregate), { isLocated, isForSpreadsheet });
+    const text = aggregateRows(aggregatesOf(query.aggregate), { isLocated, isForSpreadsheet, zone });
     const open = (max: number | undefined) => history.aggregate(actor, { ...common, buckets, limit: max });
     return sendRows(request, reply, format, { text, open, limit, offset, heldBytes });
   }
-  const text = datapointRows({ isLocated, isExact: query.exact, isForSpreadsheet });
+  const text = datapointRows({ isLocated, isExact: query.exact, isForSpreadsheet, zone });
   const isText = !isLocated && (format === 'json' || format === 'ndjson');
   if (points !== undefined && isText) {
     const open = (max: number | undefined) => history.downsampleColumns(actor, { ...common, points, limit: max });
@@ -261,12 +261,11 @@ async function answer(
 }
 
 /** @throws Refusal `malformed` for parameters that contradict each other. */
-function assertTogether({ bucket, points, lastN, timezone, aggregate }: HistoryQueryString): void {
+function assertTogether({ bucket, points, lastN, aggregate }: HistoryQueryString): void {
   if (bucket !== undefined && points !== undefined) fault('points', 'cannot be used together with bucket');
   if (lastN !== undefined && bucket !== undefined) fault('lastN', 'cannot be used together with bucket');
   if (lastN !== undefined && points !== undefined) fault('lastN', 'cannot be used together with points');
   if (bucket === undefined && aggregate !== undefined) fault('aggregate', 'needs a bucket, such as bucket=1h');
-  if (bucket === undefined && timezone !== undefined) fault('timezone', 'needs a bucket, such as bucket=1d');
 }
 
 function limitOf({ limit }: HistoryQueryString, format: Format): number | undefined {
@@ -281,11 +280,18 @@ function limitOf({ limit }: HistoryQueryString, format: Format): number | undefi
 function bucketsOf(bucket: string, timezone = 'UTC'): BucketRequest {
   const size = parseBucketSize(bucket);
   if (size === undefined) fault('bucket', bucketSizeRule);
-  // An unescaped `+` of an offset such as +05:30 arrives as a space.
-  const name = timezone.replace(/^ /, '+');
-  if (TimeZone.find(name) === undefined)
-    fault('timezone', 'must be a time zone of the IANA database, such as Africa/Dakar or UTC');
-  return { size, timezone: name };
+  return { size, timezone: zoneNameOf(timezone) };
+}
+
+/** An unescaped `+` of an offset such as +05:30 arrives as a space. */
+function zoneNameOf(timezone: string): string {
+  return timezone.replace(/^ /, '+');
+}
+
+/** @throws Refusal `malformed` where there is no such zone. */
+function zoneOf(timezone: string): TimeZone {
+  const zone = TimeZone.find(zoneNameOf(timezone));
+  return zone ?? fault('timezone', 'must be a time zone of the IANA database, such as Africa/Dakar or UTC');
 }
 
 function aggregatesOf(aggregate: string | undefined): readonly AggregateName[] {
@@ -296,11 +302,4 @@ function aggregatesOf(aggregate: string | undefined): readonly AggregateName[] {
   }
   return asked as AggregateName[];
 }
-
-/** @throws Refusal `malformed` for invalid ids. */
-function idsOf(list: string, field: string): string[] {
-  const ids = [...new Set(splitAtCommas(list))];
-  if (!ids.every(isId))
-    fault(field, 'must be ids separated by commas, without spaces; a comma within an id is written %252C');
-  return ids;
 }

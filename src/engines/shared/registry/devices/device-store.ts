@@ -22,6 +22,7 @@ import type { UserKey } from '../../../../domain/users/user.ts';
 import { audienceCondition, callerOf } from '../conditions/audience.ts';
 import { deviceConditions, orderOf, searchConditions } from '../conditions/device-filter.ts';
 import { inheritedShares, isSharedGateway } from '../conditions/inherited-shares.ts';
+import { nearCondition, nearness } from '../conditions/near-condition.ts';
 import { withinTime } from '../conditions/time-guard.ts';
 import type { Registry } from '../registry.ts';
 import type { EntryType } from '../sql-dialect.ts';
@@ -41,13 +42,19 @@ export class SqlDeviceStore implements DeviceStore {
     return (await this.#withParts(rows))[0];
   }
 
-  async listKeys({ audience, filter, search, order, limit, offset }: DeviceListQuery): Promise<DeviceKey[]> {
+  async listKeys(query: DeviceListQuery): Promise<DeviceKey[]> {
+    const { audience, filter, near, order, limit, offset } = query;
+    const { dialect } = this.#registry;
     // Selects keys first: skipped entries are counted in an index without reading their rows.
     const page = this.#db
       .selectFrom('device')
       .select('device.key')
-      .where(this.#conditions({ audience, filter, search }))
-      .orderBy(orderOf(this.#registry.dialect, order, filter))
+      .where(this.#conditions(query))
+      .orderBy(
+        near === undefined || order !== undefined
+          ? orderOf(dialect, order, filter)
+          : sql`${nearness(near, dialect)}, device.key`,
+      )
       .offset(offset)
       // SQL counts rows in 64 bits; a limit beyond that is no limit. SQLite has no OFFSET without LIMIT.
       .limit(Math.min(limit ?? Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER));
@@ -89,7 +96,7 @@ export class SqlDeviceStore implements DeviceStore {
     return ids.flatMap((id) => byId.get(id) ?? []);
   }
 
-  async count(query: Pick<DeviceListQuery, 'audience' | 'filter' | 'search'>): Promise<number> {
+  async count(query: Pick<DeviceListQuery, 'audience' | 'filter' | 'search' | 'near'>): Promise<number> {
     const counted = this.#db
       .selectFrom('device')
       .select(sql<number>`count(*)`.as('count'))
@@ -272,13 +279,15 @@ export class SqlDeviceStore implements DeviceStore {
     audience,
     filter,
     search = {},
-  }: Pick<DeviceListQuery, 'audience' | 'filter' | 'search'>): Expression<SqlBool> {
+    near,
+  }: Pick<DeviceListQuery, 'audience' | 'filter' | 'search' | 'near'>): Expression<SqlBool> {
     return sql.join(
       [
         withinTime('device'),
         audienceCondition('device', audience),
         ...deviceConditions(filter, this.#registry.dialect),
         ...searchConditions(search, this.#registry.dialect),
+        ...(near === undefined ? [] : [nearCondition(near, this.#registry.dialect)]),
       ],
       sql` AND `,
     ) as unknown as Expression<SqlBool>;
