@@ -13,7 +13,7 @@ export interface Near {
 }
 
 /** Mean radius of the earth (IUGG), kilometres. */
-export const earthKm = 6371.0088;
+const earthKm = 6371.0088;
 /** Nothing on the earth is farther away, kilometres. */
 const farthestKm = 20_037.6;
 const radians = Math.PI / 180;
