@@ -289,6 +289,8 @@ export const boundsOfOneThing: readonly { readonly why: string; readonly of: rea
         'fastPathPacketBytesMax',
         'fastPathBodyBytesMax',
         'fastPathHeadBytesMax',
+        'bareHeadBytesMax',
+        'bareNumberBytesMax',
       ] as const),
       ...([
         'fastPathAnswerBytesMax',

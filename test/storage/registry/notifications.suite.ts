@@ -251,7 +251,12 @@ export function watchSuite({ name, open }: EngineKind): void {
       const made = [queued, failed, silent].map(({ id }) => `message ${id}`);
       assert.deepEqual(changed, [...made, `rule ${rule.id}`, `watched ${rule.id}`].sort());
       await opened.reopen();
-      const told = { lastNotificationMs: nowMs + 1, lastSuccessMs: nowMs + 1, lastFailureMs: nowMs };
+      const told = {
+        lastNotificationMs: nowMs + 1,
+        lastSuccessCode: 200,
+        lastSuccessMs: nowMs + 1,
+        lastFailureMs: nowMs,
+      };
       const expected = { ...rule, timesSent: 2, ...told, lastFailureReason: 'no number' };
       assert.deepEqual(await opened.stores.notifications.find(rule.id), expected);
       const watched = await watchedOf(rule.id);
