@@ -95,7 +95,7 @@ describe('in a browser, gateways, projects and the map', { skip }, () => {
         await rights.getByText(name).waitFor();
         assert.ok(await rights.getByLabel('read values').isChecked());
         await assertAccessible(page);
-        const scopes = [own, 'device:view', 'device-data:view'];
+        const scopes = ['device:view', 'device-data:view', own];
         assert.deepEqual(await shares(), [{ username: 'sharer', scopes, with_devices: true }]);
         for (const word of ['see the device', 'read values']) {
           const saved = page.waitForResponse((answer) => answer.request().method() === 'PUT');
