@@ -85,7 +85,7 @@ export const PushBody = Type.Unsafe<unknown>({
 /** The body of a correction. */
 export const CorrectionBody = Type.Object(
   { value: pushedFields.value },
-  { title: 'Correction', description: 'The new value of a datapoint.' },
+  { title: 'Correction', description: 'The new value of a datapoint.', examples: [{ value: 21.5 }] },
 );
 
 export const RemovedSchema = Type.Object(

@@ -222,7 +222,11 @@ async function prepare(operation: Operation): Promise<void> {
     assert.ok(status === 200 || status === 204, text);
   }
   if (/^(createDevice|v1CreateSensor)$/.test(operation.operationId)) return;
-  const value = { json: { value: 21.5 } };
+  // The other device, to which a sensor is moved.
+  await server.call('admin', 'DELETE', '/devices/field-4');
+  await server.call('admin', 'POST', '/devices', { json: { id: 'field-4' } });
+  // Of the time that is corrected in the example.
+  const value = { json: { value: 21.5, timestamp: '2016-06-08T18:20:27.873Z' } };
   assert.equal((await server.call('admin', 'POST', '/devices/field-3/sensors/TC/values', value)).status, 204);
   const set = { json: true };
   assert.equal((await server.call('admin', 'PUT', '/devices/field-3/actuators/valve-1/value', set)).status, 204);
@@ -247,7 +251,11 @@ function fillIn(path: string, operation: Operation): string {
     assert.ok(parameter?.example !== undefined, `${operation.operationId}: {${name}} has an example`);
     return encodeURIComponent(parameter.example);
   };
-  const needed = operation.parameters?.filter((known) => known.in === 'query' && known.required === true) ?? [];
+  // One of two ways to say which datapoints is required, which a schema of parameters cannot say.
+  const isRequired = (name: string) => operation.operationId === 'removeDatapoints' && name === 'timestamp';
+  const isNeeded = (known: { readonly name: string; readonly required?: boolean }) =>
+    known.required === true || isRequired(known.name);
+  const needed = operation.parameters?.filter((known) => known.in === 'query' && isNeeded(known)) ?? [];
   const query = needed.map(({ name }) => `${name}=${exampleOf('query', name)}`).join('&');
   const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => assigned.get(name) ?? exampleOf('path', name));
   return query === '' ? filled : `${filled}?${query}`;

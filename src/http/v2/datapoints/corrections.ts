@@ -19,7 +19,8 @@ import { fault, momentOf } from './query-times.ts';
 
 const tags = ['Datapoints'];
 
-const time = (description: string) => boundedText(limits.headerTextCharsMax, { description });
+const example = '2016-06-08T18:20:27.873Z';
+const time = (description: string) => boundedText(limits.headerTextCharsMax, { description, examples: [example] });
 
 const reason = Type.Optional(
   boundedText(limits.reasonCharsMax, {
