@@ -8,12 +8,12 @@ import { limits } from '../../config/limits.ts';
 import { type Actuator, type ActuatorId, actuatorOf } from '../devices/actuator.ts';
 import type { Device, DeviceId } from '../devices/device.ts';
 import type { DeviceDirectory } from '../devices/device-directory.ts';
+import type { Setting } from '../devices/setting.ts';
 import type { Permissions } from '../permissions/permission.ts';
 import { scope } from '../scopes.ts';
 import type { Actor } from '../users/user.ts';
 import type { ActuatorSettingStore } from './actuator-setting-store.ts';
 import type { DeliveryMarks } from './delivery-marks.ts';
-import type { Setting } from './setting.ts';
 
 /** A span of a history; both ends count. */
 export interface SettingSpan {

@@ -1,7 +1,7 @@
 // The store of actuators' settings, as the domain needs it; engines implement it. A setting is written with the value
 // that it sets (DeviceStore.putActuator, updateActuator), in the same transaction.
 import type { Caller } from '../callers/caller.ts';
-import type { PendingSetting, Setting, SettingId } from './setting.ts';
+import type { PendingSetting, Setting, SettingId } from '../devices/setting.ts';
 
 /** Which pending settings are read, a batch at a time. */
 export interface PendingQuery {

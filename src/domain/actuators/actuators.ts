@@ -21,6 +21,7 @@ import type { DeviceDirectory } from '../devices/device-directory.ts';
 import { type DeviceSize, emptyDevice, growthOf, sizeOfActuator } from '../devices/device-size.ts';
 import type { DeviceStore, ModificationStamp } from '../devices/device-store.ts';
 import { assertPartsMax } from '../devices/devices.ts';
+import type { NewSetting, SettingOrigin } from '../devices/setting.ts';
 import type { Permissions } from '../permissions/permission.ts';
 import type { Announcement } from '../ports/announcement.ts';
 import type { Announcer, Fence } from '../ports/coordination.ts';
@@ -28,7 +29,6 @@ import type { GuestShares } from '../quotas/guest-shares.ts';
 import { type ScopeSet, scope } from '../scopes.ts';
 import type { Actor } from '../users/user.ts';
 import type { Downlinks } from './downlinks.ts';
-import type { NewSetting, SettingOrigin } from './setting.ts';
 
 type FollowedSetting = Extract<Announcement, { readonly kind: 'actuator-set' }>;
 

@@ -1,8 +1,8 @@
 // Notes which settings were delivered. Delivery never waits for it: marks are gathered and written together, in the
 // background. Bounded: beyond limits.settingMarksWaitingMax a setting is shown as not delivered, and is given again.
 import { limits } from '../../config/limits.ts';
+import type { SettingId } from '../devices/setting.ts';
 import type { ActuatorSettingStore } from './actuator-setting-store.ts';
-import type { SettingId } from './setting.ts';
 
 export class DeliveryMarks {
   readonly #store: Pick<ActuatorSettingStore, 'markDelivered'>;

@@ -9,9 +9,9 @@ import type { Caller } from '../callers/caller.ts';
 import type { Actuator } from '../devices/actuator.ts';
 import type { Device } from '../devices/device.ts';
 import type { DeviceDirectory } from '../devices/device-directory.ts';
+import type { Downlink, PendingSetting, SettingId } from '../devices/setting.ts';
 import type { ActuatorSettingStore } from './actuator-setting-store.ts';
 import type { DeliveryMarks } from './delivery-marks.ts';
-import type { Downlink, PendingSetting, SettingId } from './setting.ts';
 
 /** What the protocol by which gateways are connected says about the gateway of a device. */
 export interface GatewayConnections {

@@ -1,11 +1,11 @@
 // The feed: every committed push and setting, in commit order (I3). Publishing calls readers, which only enqueue
 // (I4). A reader that cannot keep up handles that itself and never delays a commit.
 
-import type { SettingId } from '../actuators/setting.ts';
 import type { Caller } from '../callers/caller.ts';
 import type { Actuator } from '../devices/actuator.ts';
 import type { Device } from '../devices/device.ts';
 import type { Sensor } from '../devices/sensor.ts';
+import type { SettingId } from '../devices/setting.ts';
 import type { UserKey } from '../users/user.ts';
 import type { Readings } from './ingest/reading.ts';
 

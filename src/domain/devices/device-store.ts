@@ -1,7 +1,6 @@
 // The store of devices, as the domain needs it; engines implement it.
 
 import type { BatchRange } from '../../base/in-batches.ts';
-import type { NewSetting } from '../actuators/setting.ts';
 import type { DeviceKey } from '../device-key.ts';
 import type { Audience } from '../permissions/permission.ts';
 import type { Visibility } from '../permissions/visibility.ts';
@@ -13,6 +12,7 @@ import type { Device, DeviceChange, DeviceDraft, DeviceId } from './device.ts';
 import type { Filter } from './filter.ts';
 import type { Near } from './near.ts';
 import type { SensorChange, SensorDraft, SensorKey } from './sensor.ts';
+import type { NewSetting } from './setting.ts';
 
 /** Search texts of a list, besides the filter. */
 export interface DeviceSearch {

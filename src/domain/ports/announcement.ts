@@ -1,11 +1,12 @@
 // Everything that one process tells the other processes on the same data. Each kind is a change of records that they
 // hold in memory, or a message that their subscribers must get. Plain values, because another engine may send them
 // over a network. What each process does on them is in wiring/wire-announcements.ts.
-import type { SettingId } from '../actuators/setting.ts';
+
 import type { OriginalMessage } from '../datapoints/feed.ts';
 import type { ActuatorId } from '../devices/actuator.ts';
 import type { DeviceId } from '../devices/device.ts';
 import type { SensorId, SensorKey } from '../devices/sensor.ts';
+import type { SettingId } from '../devices/setting.ts';
 import type { GatewayId } from '../gateways/gateway.ts';
 import type { NotificationId } from '../notifications/rules/notification.ts';
 import type { SessionRevocation } from '../users/session-revocation.ts';

@@ -1,6 +1,6 @@
 // Settings of actuators: the history of who set what (contract 4).
 import { Type } from 'typebox';
-import { settingDoors } from '../../domain/actuators/setting.ts';
+import { settingDoors } from '../../domain/devices/setting.ts';
 import { anyJson, timestamp } from './field-schemas.ts';
 
 export const SettingSchema = Type.Object(

@@ -5,7 +5,6 @@
 import type { Json } from '../../base/text/json.ts';
 import { nextLoopTurn } from '../../base/time/next-loop-turn.ts';
 import { formatTimestamp } from '../../base/time/timestamp.ts';
-import type { SettingId } from '../../domain/actuators/setting.ts';
 import type { Caller } from '../../domain/callers/caller.ts';
 import { FairShare } from '../../domain/callers/fair-share.ts';
 import { jsonValue } from '../../domain/datapoints/datapoint.ts';
@@ -15,6 +14,7 @@ import type { Push } from '../../domain/datapoints/ingest/push.ts';
 import type { Reading } from '../../domain/datapoints/ingest/reading.ts';
 import { serviceCaller } from '../../domain/datapoints/ingest/writer-queue.ts';
 import type { DeviceDirectory } from '../../domain/devices/device-directory.ts';
+import type { SettingId } from '../../domain/devices/setting.ts';
 import type { Actor, UserKey } from '../../domain/users/user.ts';
 import { actuatorTopic, bothForms, deviceIdOf, relayKeyOf, sensorTopic } from '../topics.ts';
 import { DeliveryOrder, type OrderedMessage } from './delivery-order.ts';

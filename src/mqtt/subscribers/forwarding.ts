@@ -4,7 +4,7 @@
 // ones wait, so that their order is kept (I3). Bounded: a subscriber that does not keep up is cut (I4).
 import type { AedesPublishPacket, Client } from 'aedes';
 import { limits } from '../../config/limits.ts';
-import type { SettingId } from '../../domain/actuators/setting.ts';
+import type { SettingId } from '../../domain/devices/setting.ts';
 import type { Access, GrantFacts } from '../access.ts';
 import type { ClientSession, QoS, Sessions } from '../sessions.ts';
 import type { Topic } from '../topics.ts';

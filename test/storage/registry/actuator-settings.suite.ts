@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { limits } from '../../../src/config/limits.ts';
-import type { NewSetting } from '../../../src/domain/actuators/setting.ts';
 import type { Device } from '../../../src/domain/devices/device.ts';
+import type { NewSetting } from '../../../src/domain/devices/setting.ts';
 import type { User } from '../../../src/domain/users/user.ts';
 import { nowMs } from '../../support/points.ts';
 import type { EngineKind, OpenedEngine } from '../engines.ts';

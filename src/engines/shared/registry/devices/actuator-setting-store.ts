@@ -2,6 +2,7 @@
 import { type Compilable, type RawBuilder, type Selectable, sql } from 'kysely';
 import { limits } from '../../../../config/limits.ts';
 import type { ActuatorSettingStore, PendingQuery } from '../../../../domain/actuators/actuator-setting-store.ts';
+import type { DeviceKey } from '../../../../domain/device-key.ts';
 import type {
   Downlink,
   NewSetting,
@@ -9,8 +10,7 @@ import type {
   Setting,
   SettingDoor,
   SettingId,
-} from '../../../../domain/actuators/setting.ts';
-import type { DeviceKey } from '../../../../domain/device-key.ts';
+} from '../../../../domain/devices/setting.ts';
 import { withinTime } from '../conditions/time-guard.ts';
 import type { Registry } from '../registry.ts';
 import type { ActuatorSettingTable } from '../tables.ts';

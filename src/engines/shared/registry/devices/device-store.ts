@@ -2,7 +2,6 @@
 import { type Compilable, type Expression, type RawBuilder, type Selectable, type SqlBool, sql } from 'kysely';
 import type { BatchRange } from '../../../../base/in-batches.ts';
 import type { Json } from '../../../../base/text/json.ts';
-import type { NewSetting } from '../../../../domain/actuators/setting.ts';
 import type { DeviceKey } from '../../../../domain/device-key.ts';
 import type { ActuatorChange, ActuatorDraft } from '../../../../domain/devices/actuator.ts';
 import type { Device, DeviceChange, DeviceDraft, DeviceId } from '../../../../domain/devices/device.ts';
@@ -15,6 +14,7 @@ import type {
   ShareOfDevice,
 } from '../../../../domain/devices/device-store.ts';
 import type { SensorChange, SensorDraft, SensorKey } from '../../../../domain/devices/sensor.ts';
+import type { NewSetting } from '../../../../domain/devices/setting.ts';
 import type { Audience } from '../../../../domain/permissions/permission.ts';
 import type { Visibility } from '../../../../domain/permissions/visibility.ts';
 import type { ScopeSet } from '../../../../domain/scopes.ts';

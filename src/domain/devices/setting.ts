@@ -1,9 +1,9 @@
 // A setting: one value that was set for an actuator, with who set it, by which door, and what became of it (contract 4
 // and 6). The newest settings of each actuator are kept as its history.
 
-import type { ActuatorId } from '../devices/actuator.ts';
-import type { DeviceId } from '../devices/device.ts';
 import type { UserKey } from '../users/user.ts';
+import type { ActuatorId } from './actuator.ts';
+import type { DeviceId } from './device.ts';
 
 /** A random id of 32 hex digits. */
 export type SettingId = string & { readonly __brand?: 'SettingId' };
