@@ -88,6 +88,11 @@ export const limits = {
   toastsMax: 3,
   /** Part of a token's life after which it is renewed. */
   renewAfter: 0.75,
+  /** Settings read of an actuator, and actuators whose settings are marked on a device's chart. Beyond: the API has them. */
+  settingsShownMax: 50,
+  settingsMarkedMax: 20,
+  /** Milliseconds between two looks at what became of settings. */
+  settingsReadMs: 15_000,
   /** Milliseconds between two tries of a stream that broke; doubled each time up to the second. */
   streamRetryMsMin: 1_000,
   streamRetryMsMax: 30_000,

@@ -348,7 +348,7 @@ export const limits = {
   /** Datapoints that wait for the watcher of notifications. Beyond: it reads them from the log. */
   watchQueueMax: 20_000,
   /** Bytes of the datapoints that wait for the watcher. Beyond: the same. */
-  watchQueueBytesMax: 6 * MIB,
+  watchQueueBytesMax: 5 * MIB,
   /**
    * Memory for the active rules, bytes, about: some 110 000 rules of one device each. An author may have
    * `ruleBytesMultiple` times what is free, so a single author may have nearly all. Beyond: 503.

@@ -147,6 +147,29 @@ describe('in a browser, the page of a device', { skip }, () => {
     });
   });
 
+  test('shows what actuators were set to last, who set them, and what became of it, on the chart too', async () => {
+    const history = { id: 'set-often', sensors: [{ id: 's' }], actuators: [{ id: 'gate', name: 'Gate' }] };
+    await server.call('owner', 'POST', '/devices', { json: history });
+    await server.call('owner', 'POST', '/devices/set-often/sensors/s/values', { json: [{ value: 1 }, { value: 2 }] });
+    const set = (json: unknown) => server.call('owner', 'PUT', '/devices/set-often/actuators/gate/value', { json });
+    for (const value of ['ajar', 'open']) await set(value);
+    await server.call('owner', 'POST', '/devices/set-often/actuators/gate/ack');
+    await visit({ browser, server }, async (page) => {
+      await signIn(page, 'owner', '/devices/set-often');
+      const actuators = page.getByRole('region', { name: 'Actuators' });
+      await actuators.getByText('API · owner').waitFor();
+      await actuators.getByText('confirmed').waitFor();
+      await actuators.getByRole('button', { name: 'Earlier settings' }).click();
+      await actuators.getByText('ajar').waitFor();
+      await actuators.getByText('not delivered').waitFor();
+      await page.getByText('2 settings of actuators').waitFor();
+      await actuators.getByRole('textbox', { name: 'Gate' }).fill('shut');
+      await actuators.getByRole('button', { name: 'Set', exact: true }).click();
+      await actuators.getByText('dashboard · owner').waitFor();
+      await page.getByText('3 settings of actuators').waitFor();
+    });
+  });
+
   test('takes a sensor and an actuator, edits and deletes the actuator', async () => {
     await visit({ browser, server, expects: /400/ }, async (page) => {
       await signIn(page, 'owner', '/devices/bare');

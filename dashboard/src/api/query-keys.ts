@@ -21,6 +21,7 @@ export const keys = {
   sharesOf: (kind: string, id: string) => ['shares', 'of', kind, id],
   rights: (device: string) => ['device', device, 'rights'],
   explanation: (device: string, username: string) => ['device', device, 'explanation', username],
+  settings: (device: string, actuator: string) => ['device', device, 'settings', actuator],
   drops: (device: string) => ['device', device, 'drops'],
   day: (devices: readonly string[]) => ['day', ...devices],
   gateways: ['gateways'],

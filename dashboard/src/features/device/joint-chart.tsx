@@ -1,7 +1,10 @@
 // Chosen sensors of a device in one chart; which ones, and the span, stand in the address.
 import { Chip, Group, Text } from '@mantine/core';
+import { useQueries } from '@tanstack/react-query';
 import type { Device } from '../../api/client.ts';
 import { heardAt } from '../../api/devices.ts';
+import type { Rights } from '../../api/rights.ts';
+import { settingsQuery } from '../../api/settings.ts';
 import { limits } from '../../limits.ts';
 import { Chart, ChartSkeleton } from '../../shared/chart/chart.tsx';
 import { endOf, spanOf, zoomTo } from '../../shared/chart/span.ts';
@@ -21,11 +24,12 @@ const linesAtFirst = 3;
 
 export interface JointChartProps {
   readonly device: Device;
+  readonly rights: Rights;
   readonly search: DeviceSearch;
   readonly onChange: (changed: DeviceSearch) => void;
 }
 
-export function JointChart({ device, search, onChange }: JointChartProps) {
+export function JointChart({ device, rights, search, onChange }: JointChartProps) {
   const { device: words } = useStrings();
   const nowMs = useNow();
   const drawable = device.sensors.filter(({ last_value: last }) => typeof last?.value === 'number');
@@ -39,10 +43,13 @@ export function JointChart({ device, search, onChange }: JointChartProps) {
   const span = spanOf(search, { nowMs, lastMs });
   const choices = shown.map(({ id, name, unit }) => ({ device: device.id, sensor: id, label: name || id, unit }));
   const { series, histories, error, isLoading, retry } = useHistories(choices, span);
+  const settingsMs = useSettings(device, rights);
   if (drawable.length === 0) return null;
   const firstMs = Math.min(...histories.map((one) => one?.points[0]?.atMs ?? Number.POSITIVE_INFINITY));
   const fromMs = span.fromMs ?? (Number.isFinite(firstMs) ? firstMs : undefined);
   const isEmpty = !isLoading && series.every(({ points }) => points.length === 0);
+  const toMs = endOf(span, { nowMs, lastMs: Math.max(...histories.map((one) => one?.points.at(-1)?.atMs ?? 0)) });
+  const marked = settingsMs.filter((atMs) => atMs >= (fromMs ?? 0) && atMs <= toMs);
   return (
     <section className={classes.section}>
       <Group justify="space-between" gap="sm" mb="sm">
@@ -67,14 +74,27 @@ export function JointChart({ device, search, onChange }: JointChartProps) {
           series={series}
           height={height}
           fromMs={fromMs}
-          toMs={endOf(span, { nowMs, lastMs: Math.max(...histories.map((one) => one?.points.at(-1)?.atMs ?? 0)) })}
+          toMs={toMs}
+          settingsMs={marked}
           onZoom={(from, to) => onChange(zoomTo(from, to))}
           onReset={() => onChange({ from: undefined, to: undefined })}
         />
       )}
+      {shown.length > 0 && !isLoading && !isEmpty && marked.length > 0 && (
+        <Text fz="xs" c="dimmed" mt={6}>
+          ▲ {words.settingsMarked(marked.length)}
+        </Text>
+      )}
       <FutureSensors device={device} />
     </section>
   );
+}
+
+/** When the actuators of the device were set. */
+function useSettings({ id, actuators }: Device, { mayReadData }: Rights): readonly number[] {
+  const read = mayReadData ? actuators.slice(0, limits.settingsMarkedMax) : [];
+  const answers = useQueries({ queries: read.map((actuator) => settingsQuery(id, actuator.id)) });
+  return answers.flatMap(({ data = [] }) => data.map(({ timestamp }) => Date.parse(timestamp)));
 }
 
 /** The first sensors with numbers that share two units. */

@@ -14,6 +14,7 @@ interface ChartParts {
     readonly marksMs: readonly number[];
     readonly chosen: { readonly fromMs: number; readonly toMs: number } | undefined;
     readonly isChoosing: boolean;
+    readonly settingsMs: readonly number[];
   };
   readonly tokens: ColorTokens;
   readonly tag: string;
@@ -226,7 +227,7 @@ function sayDrawn({ root, data }: uPlot): void {
 
 function drawOver(plot: uPlot, { series, over, tokens }: ChartParts): void {
   const { ctx, bbox } = plot;
-  const { lines, marksMs, chosen } = over();
+  const { lines, marksMs, settingsMs, chosen } = over();
   if (chosen !== undefined) drawChosen(plot, chosen, tokens);
   const scale = scaleOf(series[0]?.unit ?? '');
   ctx.save();
@@ -247,18 +248,26 @@ function drawOver(plot: uPlot, { series, over, tokens }: ChartParts): void {
     ctx.stroke();
     writeOver(ctx, label, { x: bbox.left + 4 * devicePixelRatio, y: y - 4 * devicePixelRatio, ground: tokens.ground });
   }
+  drawMarks(plot, settingsMs, tokens.quiet);
+  drawMarks(plot, marksMs, tokens.bad);
+  ctx.restore();
+}
+
+/** Triangles at the foot. */
+function drawMarks(plot: uPlot, marksMs: readonly number[], color: string): void {
+  const { ctx, bbox } = plot;
+  const size = 5 * devicePixelRatio;
+  const foot = bbox.top + bbox.height;
+  ctx.fillStyle = color;
   for (const atMs of marksMs) {
     const x = plot.valToPos(atMs / 1000, 'x', true);
     if (x < bbox.left || x > bbox.left + bbox.width) continue;
-    const size = 5 * devicePixelRatio;
-    const foot = bbox.top + bbox.height;
     ctx.beginPath();
     ctx.moveTo(x, foot - size * 1.6);
     ctx.lineTo(x + size, foot);
     ctx.lineTo(x - size, foot);
     ctx.fill();
   }
-  ctx.restore();
 }
 
 /** A span as a tint of the accent between two edges; a moment as an edge alone. */

@@ -34,6 +34,8 @@ export interface ChartProps {
   readonly chosen?: { readonly fromMs: number; readonly toMs: number } | undefined;
   /** Where given, something is being chosen instead of zooming, but for two fingers, which still zoom. */
   readonly choosing?: Choosing | undefined;
+  /** Moments at which actuators were set, marked there in another colour. */
+  readonly settingsMs?: readonly number[];
   readonly onZoom?: (fromMs: number, toMs: number) => void;
   readonly onReset?: () => void;
   /** The plot itself, for what is beyond this wrapper (an image of it). */
@@ -51,7 +53,16 @@ export function ChartSkeleton({ height }: { readonly height: number }) {
 }
 
 export function Chart(props: ChartProps) {
-  const { series, fromMs, toMs, height = 280, lines = nothing, marksMs = nothing, chosen } = props;
+  const {
+    series,
+    fromMs,
+    toMs,
+    height = 280,
+    lines = nothing,
+    marksMs = nothing,
+    settingsMs = nothing,
+    chosen,
+  } = props;
   const isChoosing = props.choosing !== undefined;
   const { tag, strings } = useLocale();
   const { shared } = strings;
@@ -64,7 +75,7 @@ export function Chart(props: ChartProps) {
   const onPlot = useEffectEvent((made: uPlot) => props.onPlot?.(made));
   const onSpan = useEffectEvent((from: number, to: number) => props.choosing?.onSpan(from, to));
   const onMoment = useEffectEvent((atMs: number) => props.choosing?.onMoment(atMs));
-  const over = useEffectEvent(() => ({ lines, marksMs, chosen, isChoosing }));
+  const over = useEffectEvent(() => ({ lines, marksMs, settingsMs, chosen, isChoosing }));
   const hasWidth = width > 0;
   // The plot is made anew with these only: new datapoints, thresholds and firings go into the one that stands, under a
   // drag that has begun.
@@ -98,7 +109,7 @@ export function Chart(props: ChartProps) {
   }, [series, fromMs, toMs, hasWidth, shape, tokens, tag, height]);
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: what is drawn over the plot has changed, by what it says.
-  useEffect(() => plot.current?.redraw(false, true), [JSON.stringify([lines, marksMs, chosen])]);
+  useEffect(() => plot.current?.redraw(false, true), [JSON.stringify([lines, marksMs, settingsMs, chosen])]);
 
   return (
     <div

@@ -33,6 +33,7 @@ export function useDeviceChange(device: string): (change: DeviceChange) => Promi
     }
     await Promise.all([
       queries.invalidateQueries({ queryKey }),
+      queries.invalidateQueries({ queryKey: [...keys.device(device), 'settings'] }),
       queries.invalidateQueries({ queryKey: keys.rights(device) }),
       queries.invalidateQueries({ queryKey: keys.devices }),
     ]);

@@ -41,6 +41,7 @@ export function useLiveDevice(device: string, { onArrival, onSetting }: Listener
   };
   const onActuator = (setting: LiveSetting) => {
     queries.setQueryData(queryKey, (record) => (record === undefined ? record : withSetting(record, setting)));
+    void queries.invalidateQueries({ queryKey: keys.settings(device, setting.actuator_id) });
     onSetting?.(setting);
   };
   const onGap = () => void queries.invalidateQueries({ queryKey: keys.device(device) });

@@ -302,4 +302,3 @@ function aggregatesOf(aggregate: string | undefined): readonly AggregateName[] {
   }
   return asked as AggregateName[];
 }
-}

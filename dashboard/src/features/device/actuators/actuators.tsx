@@ -14,6 +14,7 @@ import { useStrings } from '../../../strings/strings.ts';
 import { ActuatorControl } from './actuator-control.tsx';
 import { ActuatorForm } from './actuator-form.tsx';
 import classes from './actuators.module.css';
+import { LastSettings } from './last-settings.tsx';
 
 type Actuator = Device['actuators'][number];
 
@@ -50,6 +51,7 @@ export function Actuators({ device, rights }: ActuatorsProps) {
             ) : (
               <Value value={actuator.value} size="tile" />
             )}
+            {rights.mayReadData && <LastSettings device={device.id} actuator={actuator.id} />}
           </li>
         ))}
       </ul>
@@ -116,7 +118,12 @@ function RemoveActuator({ device, actuator, onClose }: RemoveActuatorProps) {
   const remove = async () => {
     const params = { path: { device, actuator: actuator?.id ?? '' } };
     await call(api.DELETE('/api/v2/devices/{device}/actuators/{actuator}', { params }));
-    await queries.invalidateQueries({ queryKey: keys.device(device) });
+    // Its history is gone, and is on screen until the device is read again.
+    const own = JSON.stringify(keys.settings(device, params.path.actuator));
+    await queries.invalidateQueries({
+      queryKey: keys.device(device),
+      predicate: ({ queryKey }) => JSON.stringify(queryKey) !== own,
+    });
     toasts.show({ text: words.actuatorRemoved(name) });
   };
   return (
