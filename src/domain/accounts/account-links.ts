@@ -1,4 +1,4 @@
-// Links that are mailed to users: to set a new password, and to confirm an e-mail address (decision 41). Their secret has 256
+// Links that are mailed to users: to set a new password, and to confirm an e-mail address (decision 40). Their secret has 256
 // random bits and stands in the fragment of the address, which browsers send to nobody; only its hash is stored. They are
 // made when their mail is sent (account-mails.ts), and are good for half an hour and once.
 import { createHash } from 'node:crypto';

@@ -1,5 +1,5 @@
 // Confirming an e-mail address by a link that is mailed there, and telling the address before that there is another one
-// (decision 41).
+// (decision 40).
 
 import type { Log } from '../../base/log.ts';
 import { Refusal } from '../../base/refusal.ts';

@@ -1,4 +1,4 @@
-// Forgotten passwords (decision 41). A request is answered before anything is looked up, so that the answer and its time are the same
+// Forgotten passwords (decision 40). A request is answered before anything is looked up, so that the answer and its time are the same
 // for everybody: whether there is such a user, whether they have confirmed an address, and whether a limit is reached. It
 // waits in a bounded queue in memory, and a mail that comes of it in the outbox.
 

@@ -1,4 +1,4 @@
-// E-mail addresses of accounts (contract 2, decision 41): who changes them, the word to the address before, and how they
+// E-mail addresses of accounts (contract 2, decision 40): who changes them, the word to the address before, and how they
 // are confirmed.
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, suite, test } from 'node:test';

@@ -1,4 +1,4 @@
-// Forgotten passwords (contract 2, decision 41): who is mailed a link, what a link does and when it is good no more, and
+// Forgotten passwords (contract 2, decision 40): who is mailed a link, what a link does and when it is good no more, and
 // what somebody finds out, or brings about, who asks for others.
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';

@@ -1,4 +1,4 @@
-// Forgotten passwords and the confirmation of e-mail addresses (contract 2, decision 41). Secrets of links come in bodies
+// Forgotten passwords and the confirmation of e-mail addresses (contract 2, decision 40). Secrets of links come in bodies
 // alone, by POST: a program that opens the links of a mail spends none.
 import { Type } from 'typebox';
 import { EmailConfirmationBody, LinkedPasswordBody, PasswordResetBody } from '../../schemas/account-mail-schemas.ts';

@@ -17,7 +17,7 @@ import * as movedSensors from './0029-moved-sensors.ts';
 import * as actuatorSettings from './0030-actuator-settings.ts';
 import * as codesAndCredit from './0031-codes-and-credit.ts';
 import * as sharesOfRecords from './0032-shares-of-records.ts';
-import * as accountLinks from './0034-account-links.ts';
+import * as accountLinks from './0033-account-links.ts';
 import * as ground from './earlier/0001-ground.ts';
 import * as mqttSessions from './earlier/0002-mqtt-sessions.ts';
 import * as usersAndKeys from './earlier/0003-users-and-keys.ts';
@@ -65,6 +65,6 @@ export const migrations: Record<string, Migration> = {
   '0029-moved-sensors': movedSensors,
   '0032-shares-of-records': sharesOfRecords,
   '0031-codes-and-credit': codesAndCredit,
-  '0034-account-links': accountLinks,
+  '0033-account-links': accountLinks,
   '0030-actuator-settings': actuatorSettings,
 };
