@@ -259,7 +259,7 @@ export const boundsOfOneThing: readonly { readonly why: string; readonly of: rea
   {
     why: 'a part of one request, which ends with it; Node.js takes 16 KiB of address and headers',
     of: [
-      ...(['headerTextCharsMax', 'queryTextCharsMax', 'filterCharsMax', 'searchCharsMax'] as const),
+      ...(['headerTextCharsMax', 'queryTextCharsMax', 'filterCharsMax', 'searchCharsMax', 'reasonCharsMax'] as const),
       ...([
         'timeFormatCharsMax',
         'timeCharsMax',

@@ -32,6 +32,10 @@ export async function prepareAccounts(
     await handOverExample(server);
   }
   await prepareLinks(server, operation, assigned.get('user') ?? '');
+  if (operation.operationId === 'removeOwnUser') {
+    const { text } = await server.call('guest', 'POST', '/auth/token', { json: { username: 'awa', password } });
+    return { authorization: `Bearer ${text}` };
+  }
   if (operation.operationId !== 'renewSession') return {};
   const json = { username: 'admin', password };
   const { headers } = await server.call('guest', 'POST', '/auth/session', { json });
