@@ -1364,6 +1364,9 @@ export const limits = {
   settingAckBytesMax: 4_096,
   /** Deliveries of settings that wait to be noted. Beyond: shown as not delivered. */
   settingMarksWaitingMax: 1_000,
+  /** How often a gateway is tried to be given what it missed where the store refuses, and the pause between, milliseconds. */
+  downlinkRetriesMax: 10,
+  downlinkRetryMs: 3_000,
   /** Settings that are handed to a gateway at a time; those of one gateway alone are in memory. */
   downlinkBatchMax: 4,
 

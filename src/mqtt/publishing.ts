@@ -193,7 +193,7 @@ export class Publishing {
     try {
       // The settings that this session has made itself are stored before.
       await session.setting;
-      const payload = bytesOf(published.payload);
+      const payload = withoutNuls(bytesOf(published.payload));
       assertActuatorBytes(payload);
       const answer = payload.length === 0 ? undefined : (parseJsonText(payload, limits.nestingLevelsMax) as Json);
       await this.#parts.actuatorHistory.acknowledge(actor, id, actuator, answer);

@@ -132,7 +132,7 @@ describe('in a browser, users', { skip }, () => {
       await open(page, 'moussa');
       await assertAccessible(page);
       await page.getByRole('textbox', { name: 'Last name' }).fill(evil);
-      await page.getByRole('button', { name: 'Save' }).click();
+      await page.getByRole('button', { name: 'Save' }).first().click();
       await page.getByText('Saved.').waitFor();
       await page.getByText(`Moussa ${evil}`).waitFor();
       assert.equal(await page.locator('img[src=x]').count(), 0);

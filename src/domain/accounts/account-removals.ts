@@ -104,9 +104,10 @@ export class AccountRemovals {
   }
 
   async #remove(actor: Actor, user: User, disposition: DeviceDisposition): Promise<void> {
-    const newOwner = await this.#newOwnerOf(user, disposition);
     const isOwn = actor.key === user.key;
     await this.#lastAdmin.inTurn(async () => {
+      // Not before the turn: the receiver may be removed in the turn of somebody else.
+      const newOwner = await this.#newOwnerOf(user, disposition);
       await this.#lastAdmin.requireOther(user);
       if (disposition.devices === undefined) await this.#requireNoDevices(user);
       // Before anything ends: the receiver's quota may refuse some of it.
@@ -127,7 +128,10 @@ export class AccountRemovals {
       const gateways = await this.#store.listGateways(user.key, devicesAtOnce);
       if (devices.length === 0 && gateways.length === 0) return;
       for (const { id } of devices) await this.#giveAway(actor, id, newOwner);
-      for (const id of gateways) await unlessGone(this.#gateways.setOwner(actor, id, newOwner.username));
+      for (const id of gateways) {
+        await unlessGone(this.#gateways.setOwner(actor, id, newOwner.username));
+        await this.#requireStill(newOwner);
+      }
     }
   }
 
@@ -156,7 +160,13 @@ export class AccountRemovals {
   async #giveAway(actor: Actor, device: string, newOwner: User | undefined): Promise<void> {
     if (newOwner === undefined) return unlessGone(this.#devices.remove(actor, device));
     await unlessGone(this.#handovers.handOver(actor, device, newOwner.username));
-    await this.#users.getByName(newOwner.username);
+    await this.#requireStill(newOwner);
+  }
+
+  /** @throws Refusal `not-found` where the user is gone, though another may have the name since. */
+  async #requireStill(user: User): Promise<void> {
+    const { key } = await this.#users.getByName(user.username);
+    if (key !== user.key) throw new Refusal('not-found', `There is no user ${user.username} any more.`);
   }
 
   async #newOwnerOf(user: User, { devices, to }: DeviceDisposition): Promise<User | undefined> {

@@ -144,10 +144,12 @@ export class PasswordResets {
     }
   }
 
-  /** The user of this name; or those who have confirmed this address. */
+  /** The user of this name, and those who have confirmed this address: the name of somebody may be the address of another. */
   async #listUsers(account: string): Promise<readonly User[]> {
     const named = await this.#users.findByName(account);
-    if (named !== undefined || !account.includes('@')) return named === undefined ? [] : [named];
-    return this.#store.listByConfirmedEmail(account, limits.accountsPerMailboxMax);
+    const some = named === undefined ? [] : [named];
+    if (!account.includes('@')) return some;
+    const confirmed = await this.#store.listByConfirmedEmail(account, limits.accountsPerMailboxMax);
+    return [...some, ...confirmed.filter(({ key }) => key !== named?.key)];
   }
 }

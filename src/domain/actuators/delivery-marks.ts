@@ -11,6 +11,10 @@ export class DeliveryMarks {
   /** Being written. */
   #inWrite: ReadonlyMap<SettingId, number> = new Map();
   #writing: Promise<void> | undefined;
+  /** How many were noted, and of how many the write has ended; the promise ends with the batch that is written next. */
+  #noted = 0;
+  #ended = 0;
+  #batch = Promise.withResolvers<void>();
 
   constructor(store: Pick<ActuatorSettingStore, 'markDelivered'>) {
     this.#store = store;
@@ -20,6 +24,7 @@ export class DeliveryMarks {
   note(id: SettingId, atMs: number): void {
     if (this.has(id) || this.#waiting.size >= limits.settingMarksWaitingMax) return;
     this.#waiting.set(id, atMs);
+    this.#noted += 1;
     this.#writing ??= this.#write();
   }
 
@@ -28,9 +33,10 @@ export class DeliveryMarks {
     return this.#waiting.has(id) || this.#inWrite.has(id);
   }
 
-  /** Resolves when all that was noted is written, or was refused by the disk. */
+  /** Resolves when all that was noted by now is written, or was refused by the disk; what is noted later is not waited for. */
   async settled(): Promise<void> {
-    while (this.#writing !== undefined) await this.#writing;
+    const noted = this.#noted;
+    while (this.#ended < noted) await this.#batch.promise;
   }
 
   async #write(): Promise<void> {
@@ -42,6 +48,10 @@ export class DeliveryMarks {
       const marks = [...this.#inWrite].map(([id, atMs]) => ({ id, atMs }));
       // If the disk refuses, other code reports that, and the settings are shown as not delivered.
       await this.#store.markDelivered(marks).catch(() => {});
+      this.#ended += marks.length;
+      const { resolve } = this.#batch;
+      this.#batch = Promise.withResolvers<void>();
+      resolve();
     }
     this.#inWrite = new Map();
     this.#writing = undefined;

@@ -80,13 +80,18 @@ export class Sensors {
 
   /**
    * Moves the sensor, with its datapoints, to another device of the same owner; an admin also to one of another owner. Rules
-   * that name the devices stay as they are.
+   * that name the devices stay as they are. Others read its history on the target, so that moving it is sharing it: `update`
+   * on both is not enough.
    * @throws Refusal `not-found`, `forbidden`; `exists` where the target has a sensor of that id; `quota`, `too-large`
    */
   async move(actor: Actor, id: DeviceId, sensorId: SensorId, targetId: DeviceId): Promise<void> {
     const device = await this.#requireUpdate(actor, id);
     const sensor = sensorOf(device, sensorId);
     const target = await this.#requireUpdate(actor, targetId);
+    for (const each of [device, target]) {
+      if (this.#permissions.mayShare(actor, each)) continue;
+      throw new Refusal('forbidden', `Only the owner of ${each.id} and admins, without an API key, move sensors.`);
+    }
     if (target.key === device.key) return;
     if (target.ownerKey !== device.ownerKey && !actor.admin) {
       throw new Refusal('forbidden', `Devices ${id} and ${targetId} belong to different users.`);

@@ -123,7 +123,7 @@ export function registerSensors(app: TypedApp, services: Services): void {
         operationId: 'moveSensor',
         summary: 'Move a sensor to another device',
         description:
-          'With its datapoints, last value, calibration and retention. Needs `devices:update` on both devices, which must belong to the same user; an admin moves between users too. Rules stay as they are: those for the device that it leaves no longer see it, those for the other one do from its next datapoint on. Pushes to the old path are refused (404) from then on.',
+          'With its datapoints, last value, calibration and a retention of its own. For the owner of both devices, without an API key; an admin moves between users too. Without one of its own it has that of the other device from then on. Rules stay as they are: those for the device that it leaves no longer see it, those for the other one do from its next datapoint on. Pushes to the old path are refused (404) from then on.',
         params: SensorParams,
         body: textField('Id of the other device.', 'field-4', textBounds.id),
         response: { ...writes, ...conflict('The other device has a sensor of that id.') },

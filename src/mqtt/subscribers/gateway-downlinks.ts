@@ -18,17 +18,20 @@ import type { Gateways } from '../../domain/gateways/gateways.ts';
 import type { Permissions } from '../../domain/permissions/permission.ts';
 import type { MqttSessions } from '../../domain/ports/mqtt-sessions.ts';
 import type { Access } from '../access.ts';
+import { withoutNuls } from '../payload.ts';
 import type { ClientSession, Sessions } from '../sessions.ts';
 import { actuatorTopic, bothForms, parseTopic, type Topic } from '../topics.ts';
 
 /** A handover to one gateway that is under way. */
 interface Handover {
   readonly session: ClientSession;
-  /** Actuators that were set since it began: what was set is delivered as to any subscriber. */
+  /** Actuators of the gateway that were set since it began: what was set is delivered as to any subscriber. */
   readonly setMeanwhile: Set<number>;
   missed: AsyncGenerator<readonly MissedValue[]> | undefined;
   /** Whether the client has subscribed again since it began. */
   isRepeated: boolean;
+  /** How often it was tried in vain. */
+  failures: number;
 }
 
 export interface GatewayDownlinksParts {
@@ -64,7 +67,12 @@ export class GatewayDownlinks implements GatewayConnections {
   follow(feed: Feed): () => void {
     return feed.subscribe((committed) => {
       if (committed.kind !== 'actuator') return;
-      for (const { setMeanwhile } of this.#handovers.values()) setMeanwhile.add(committed.actuator.key);
+      const { device, actuator } = committed;
+      const session = device.gatewayId === undefined ? undefined : this.#parts.sessions.holderOf(device.gatewayId);
+      const handover = session && this.#handovers.get(session);
+      // What it is not subscribed to yet is not delivered to it: a later batch may have it.
+      if (session === undefined || handover === undefined) return;
+      if (this.#topicsFor(session, device, actuator).length > 0) handover.setMeanwhile.add(actuator.key);
     });
   }
 
@@ -91,7 +99,7 @@ export class GatewayDownlinks implements GatewayConnections {
     const known = this.#handovers.get(session);
     if (known !== undefined) known.isRepeated = true;
     else {
-      const handover = { session, setMeanwhile: new Set<number>(), missed: undefined, isRepeated: false };
+      const handover = { session, setMeanwhile: new Set<number>(), missed: undefined, isRepeated: false, failures: 0 };
       this.#handovers.set(session, handover);
       this.#takeTurn(handover);
     }
@@ -191,13 +199,26 @@ export class GatewayDownlinks implements GatewayConnections {
       const { session } = handover;
       const hasMore = await this.#step(handover).catch((error: unknown) => {
         this.#parts.log.warn({ client: session.clientId, err: error }, 'a gateway was not given what it missed');
-        return false;
+        return this.#tryLater(handover);
       });
+      if (hasMore === 'later') continue;
       if (!hasMore || !this.#isOpen(session)) this.#handovers.delete(session);
       else if (session.client.conn.writableNeedDrain) onceDrained(session, () => this.#takeTurn(handover));
       else this.#turns.push(handover);
     }
     this.#running = undefined;
+  }
+
+  /** Begins the handover anew after a while: the store may have been busy. False when that was done often enough. */
+  #tryLater(handover: Handover): 'later' | false {
+    handover.missed = undefined;
+    handover.failures += 1;
+    if (handover.failures > limits.downlinkRetriesMax) return false;
+    const again = () => {
+      if (this.#handovers.get(handover.session) === handover) this.#takeTurn(handover);
+    };
+    setTimeout(again, limits.downlinkRetryMs).unref();
+    return 'later';
   }
 
   /** Hands over one batch; false when there is no more. */
@@ -257,7 +278,7 @@ export class GatewayDownlinks implements GatewayConnections {
 function canonical(payload: unknown): string | undefined {
   const bytes = typeof payload === 'string' ? Buffer.from(payload) : (payload as Buffer);
   try {
-    return JSON.stringify(parseJsonText(bytes, limits.nestingLevelsMax) as Json);
+    return JSON.stringify(parseJsonText(withoutNuls(bytes), limits.nestingLevelsMax) as Json);
   } catch {
     return undefined;
   }

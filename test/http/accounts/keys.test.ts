@@ -191,7 +191,7 @@ suite('a key never manages', () => {
   });
 
   test('and tells nobody what is private to a person, unless it acts as admin', async () => {
-    await server.call('owner', 'PUT', `/users/${(await server.call('owner', 'GET', '/users/me')).body.id}`, {
+    await server.call('admin', 'PUT', `/users/${(await server.call('owner', 'GET', '/users/me')).body.id}`, {
       json: { email: 'owner@dundun.example' },
     });
     const plain = await make(server, by(await makeKey('owner'), 'GET /users/me', 200));

@@ -51,7 +51,7 @@ describe('who may', () => {
     for (const bad of ['5', 'x'.repeat(24), '0'.repeat(23), '0'.repeat(25), '%20', `${'0'.repeat(24)}%0A`]) {
       const { body } = await make(server, { as, call: `GET /notifications/${bad}`, expect: 400 });
       assert.match(body.detail, /24 hex digits/);
-      await make(server, { as, call: `DELETE /notifications/${bad}`, expect: 400 });
+      await make(server, { as, call: `DELETE /notifications/${bad}`, expect: 404 });
       await make(server, { as, call: `PUT /notifications/${bad}/status`, text: 'active', expect: 400 });
       await make(server, { as, call: `PATCH /notifications/${bad}`, json: {}, expect: 400 });
     }

@@ -82,7 +82,7 @@ const wrongMethods: readonly (readonly [method: string, path: string, allow: str
   ['GET', '/devices/d1/shares/sharer', 'PUT DELETE'],
   ['DELETE', '/devices/d1/sensors', 'GET HEAD POST'],
   ['PUT', '/devices/d1/sensors/s1', 'GET HEAD DELETE'],
-  ['DELETE', '/devices/d1/sensors/s1/values', 'GET HEAD POST'],
+  ['PUT', '/devices/d1/sensors/s1/values', 'GET HEAD POST DELETE'],
   ['POST', '/devices/d1/actuators/a1/value', 'GET HEAD PUT'],
   ['GET', '/gateways/g1/health', 'PUT POST'],
   ['PUT', '/gateways/g1', 'GET HEAD DELETE'],
@@ -159,7 +159,9 @@ suite('types of bodies', () => {
     ['text/plain; charset=utf-16', 'e', 415],
     ['text/html', 'e', 415],
     ['application/xml', '<e/>', 415],
-    ['application/x-www-form-urlencoded', 'name=e', 415],
+    // A body of JSON in truth, as some microcontrollers name it.
+    ['application/x-www-form-urlencoded', 'name=e', 400],
+    ['application/x-www-form-urlencoded', '"f"', 204, 'f'],
     ['application/octet-stream', 'e', 415],
     ['nonsense', 'e', 415],
   ];

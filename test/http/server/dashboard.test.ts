@@ -120,6 +120,7 @@ describe('the dashboard is served', () => {
     assert.match(version, /^\d+\.\d+\.\d+/);
     assert.equal(mqtt.port, server.running.ports.mqtt);
     assert.deepEqual(facts, {
+      mailsLinks: false,
       selfRegistration: false,
       guestAccess: 'none',
       defaultVisibility: 'private',

@@ -242,7 +242,7 @@ test('OPTIONS names the methods that exist there, and 405 the same', async () =>
     ['/api/v2/devices', 'GET HEAD OPTIONS POST'],
     ['/api/v2/devices/d', 'DELETE GET HEAD OPTIONS'],
     ['/api/v2/devices/d/name', 'OPTIONS PUT'],
-    ['/api/v2/devices/d/sensors/s/values/', 'GET HEAD OPTIONS POST'],
+    ['/api/v2/devices/d/sensors/s/values/', 'DELETE GET HEAD OPTIONS POST'],
     ['/api/v1/sensors?x=1', 'GET HEAD OPTIONS POST'],
     ['/health/live', 'GET HEAD OPTIONS'],
     // The one path is found before the other, of which it would be one: it has no PUT and no DELETE.

@@ -62,7 +62,9 @@ test('figures tell what notifications did, and what became of their messages', a
     dundun_rules_fired_total: '2',
     dundun_messages_capped_total: '2',
     'dundun_message_errors_total{channel="email"}': '2',
-    'dundun_messages_total{channel="none",state="sent"}': '4',
+    'dundun_messages_total{channel="none",state="sent"}': '2',
+    // To a user who does not exist.
+    'dundun_messages_total{channel="none",state="failed"}': '2',
     'dundun_messages_total{channel="sms",state="undelivered"}': '2',
     'dundun_messages_total{channel="sms",state="failed"}': '2',
     'dundun_messages_total{channel="email",state="failed"}': '4',

@@ -158,8 +158,12 @@ export class SqlDeviceStore implements DeviceStore {
   }
 
   async removeSensor(stamp: ModificationStamp, sensor: SensorKey): Promise<void> {
-    const remove = this.#db.deleteFrom('sensor').where('key', '=', sensor);
-    await this.#registry.write([this.#purge(sensor), remove, this.#mark(stamp)], { purge: true });
+    // Not of another device: it may have been moved there meanwhile.
+    const purge = sql`INSERT INTO purge (sensor) SELECT key FROM sensor WHERE key = ${sensor} AND device = ${stamp.device}`;
+    const remove = this.#db.deleteFrom('sensor').where('key', '=', sensor).where('device', '=', stamp.device);
+    await this.#registry.write([{ compile: () => purge.compile(this.#db) }, remove, this.#mark(stamp)], {
+      purge: true,
+    });
   }
 
   async moveSensor(stamp: ModificationStamp, sensor: SensorKey, target: DeviceKey): Promise<boolean> {
@@ -357,10 +361,6 @@ export class SqlDeviceStore implements DeviceStore {
     return settingStatements(device, actuator, setting).map((statement) => ({
       compile: () => statement.compile(this.#db),
     }));
-  }
-
-  #purge(sensor: SensorKey): Compilable {
-    return this.#db.insertInto('purge').values({ sensor });
   }
 }
 
