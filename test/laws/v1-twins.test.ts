@@ -132,7 +132,16 @@ function relationsOf({ headers }: Answer): string {
 
 /** All rows; without what each service made up for itself, and without the domain where version 1 set it. */
 function comparable(rows: Rows, side: 'older' | 'newer'): unknown {
-  const { user, secret: _, device: devices = [], notification = [], message = [], receipt = [], ...rest } = rows;
+  const {
+    user,
+    secret: _,
+    device: devices = [],
+    notification = [],
+    message = [],
+    receipt = [],
+    actuator_setting = [],
+    ...rest
+  } = rows;
   const order = rules.map((rule) => rule[side]);
   const names = new Map((user as Json[]).map((row) => [row['id'] as string, row['username'] as string]));
   return {
@@ -145,6 +154,7 @@ function comparable(rows: Rows, side: 'older' | 'newer'): unknown {
       )
       .sort(),
     message: (message as Json[]).map(({ id, ...row }) => row),
+    actuator_setting: (actuator_setting as Json[]).map(({ id, ...row }) => row),
     device: (devices as Json[]).map((row) => ({ ...row, domain: row['domain'] === 'default' ? null : row['domain'] })),
     notification: (notification as Json[]).map((row) => ({ ...row, id: order.indexOf(row['id'] as string) })),
   };
