@@ -13,7 +13,7 @@ const placed = new Set<LimitName>(memoryParts(limits).flatMap(({ of }) => of));
 const single = boundsOfOneThing.flatMap(({ of }) => of);
 
 /** What the launcher gives the main thread's heap of a ceiling (bin/heap.js). */
-const heapShareOf = (bytes: number) => (bytes <= memoryBytesMin ? 0.36 : bytes < 384 * 2 ** 20 ? 0.4 : 0.5);
+const heapShareOf = (bytes: number) => (bytes <= memoryBytesMin ? 0.33 : bytes < 384 * 2 ** 20 ? 0.4 : 0.5);
 
 const mib = (bytes: number) => Math.round(bytes / 2 ** 20);
 

@@ -43,15 +43,20 @@ async function open(port: number, from = '127.0.0.1'): Promise<Socket> {
   return socket;
 }
 
+/** Tries again where the connection is cut: a service that is short of memory does so, and an idle one may be closed. */
 async function post({ http, token }: LoadTarget, path: string, json: unknown): Promise<number> {
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
-  const answer = await fetch(`http://127.0.0.1:${http}${path}`, {
-    method: 'POST',
-    headers,
-    body: JSON.stringify(json),
-  });
-  await answer.arrayBuffer();
-  return answer.status;
+  const body = JSON.stringify(json);
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      const answer = await fetch(`http://127.0.0.1:${http}${path}`, { method: 'POST', headers, body });
+      await answer.arrayBuffer();
+      return answer.status;
+    } catch (error) {
+      if (attempt === 10) throw error;
+      await pause(200);
+    }
+  }
 }
 
 /** Pushes until it is stored: a service that is short of room says so. */
