@@ -1,12 +1,10 @@
 // Users (spec 4.1, contract 2): listing, creating, changing and removing accounts. domain/accounts/accounts.ts decides
 // who may see and change what.
 import type { FastifyRequest } from 'fastify';
-import { type Static, Type } from 'typebox';
-import { Refusal } from '../../../base/refusal.ts';
-import type { Json } from '../../../base/text/json.ts';
+import { Type } from 'typebox';
 import { formatTimestamp } from '../../../base/time/timestamp.ts';
 import { limits } from '../../../config/limits.ts';
-import type { AccountChange, ChangeOrigin, NewPassword } from '../../../domain/accounts/accounts.ts';
+import type { AccountChange, ChangeOrigin } from '../../../domain/accounts/accounts.ts';
 import { type ProfileChange, profileListFields } from '../../../domain/users/profile.ts';
 import { type Actor, messagesFrom, type User } from '../../../domain/users/user.ts';
 import { sendRecords } from '../../lists/json-array.ts';
@@ -24,8 +22,8 @@ import {
   UserSchema,
   WebhookKeySchema,
 } from '../../schemas/account-schemas.ts';
-import { assertTextBound, textBounds } from '../../schemas/text-bounds.ts';
-import { jsonFieldOf, TextBody, textFieldOf } from '../../server/bodies.ts';
+import { textBounds } from '../../schemas/text-bounds.ts';
+import { jsonFieldOf, textFieldOf } from '../../server/bodies.ts';
 import { languageOf } from '../../server/language.ts';
 import { answerDeclared, answerDone } from '../../server/preference.ts';
 import {
@@ -44,6 +42,7 @@ import { dropNulls } from '../drop-nulls.ts';
 import { jsonField, listField, registerFields, type SingleField, textField } from '../single-fields.ts';
 import { toBoundedQuotas } from './quotas.ts';
 import { registerRemovals } from './removals.ts';
+import { toAccountChange, toBoolean, toCredit, toList, toNewEmail, toNewPassword } from './user-bodies.ts';
 
 const tags = ['Users'];
 
@@ -340,79 +339,8 @@ function toUserRecord(accounts: Services['accounts'], actor: Actor, user: User):
   return { id, createdTime, username, firstName, lastName, ...reached, admin, smsCredit };
 }
 
-function toAccountChange(body: Static<typeof UserChangeBody>): AccountChange {
-  // Not among the fields of this body: it has a path of its own, and a record that is sent back carries it.
-  const { smsCredit: _, ...change } = body as AccountChange;
-  if (!Object.hasOwn(body, 'password') && !Object.hasOwn(body, 'passwordHash')) return change;
-  throw new Refusal('malformed', 'A password is changed at …/password.', {
-    faults: [{ pointer: '/password', detail: 'is changed at …/password' }],
-  });
-}
-
-function toNewPassword(body: unknown): NewPassword {
-  if (body instanceof TextBody || typeof body === 'string')
-    return { password: textFieldOf(body, 'password', textBounds.password) };
-  const { current, password } = (body ?? {}) as { readonly current?: unknown; readonly password?: unknown };
-  if (typeof password !== 'string') throw notText('password');
-  assertTextBound(password, '/password', textBounds.password);
-  if (current === undefined || current === null) return { password };
-  if (typeof current !== 'string') throw notText('current');
-  assertTextBound(current, '/current', textBounds.password);
-  return { current, password };
-}
-
-function toNewEmail(body: unknown): AccountChange {
-  if (body instanceof TextBody || typeof body === 'string')
-    return { email: textFieldOf(body, 'email', textBounds.profileEntry) };
-  const { current, email } = (body ?? {}) as { readonly current?: unknown; readonly email?: unknown };
-  if (typeof email !== 'string') throw notText('email');
-  assertTextBound(email, '/email', textBounds.profileEntry);
-  if (current === undefined || current === null) return { email };
-  if (typeof current !== 'string') throw notText('current');
-  assertTextBound(current, '/current', textBounds.password);
-  return { current, email };
-}
-
 function changeOriginOf(request: FastifyRequest): ChangeOrigin {
   return { address: request.ip, language: languageOf(request) };
-}
-
-function notText(field: string): Refusal {
-  const detail = `must be a text: send {"current": …, "${field === 'current' ? 'password' : field}": …}, or as an admin the bare new value`;
-  return new Refusal('malformed', `/${field} ${detail}.`, { faults: [{ pointer: `/${field}`, detail }] });
-}
-
-/** A JSON array of texts; a single text is a list of one, an empty text an empty list. */
-function toList(body: unknown, field: string): readonly string[] {
-  const isArrayText = body instanceof TextBody && body.text.trimStart().startsWith('[');
-  if (body instanceof TextBody && !isArrayText) return toEntries(textFieldOf(body, field, textBounds.profileEntry));
-  const json = jsonFieldOf(body, field, { bytesMax: limits.profileListBytesMax });
-  if (typeof json === 'string') return toEntries(json);
-  if (json === null) return [];
-  if (Array.isArray(json) && json.every((entry: Json) => typeof entry === 'string')) return json as readonly string[];
-  const detail = 'must be a JSON array of texts, or one text';
-  throw new Refusal('malformed', `/${field} ${detail}.`, { faults: [{ pointer: `/${field}`, detail }] });
-}
-
-function toEntries(text: string): readonly string[] {
-  return text.trim() === '' ? [] : [text];
-}
-
-function toBoolean(json: Json): boolean {
-  if (json === true || json === 'true') return true;
-  if (json === false || json === 'false') return false;
-  throw new Refusal('malformed', 'admin is true or false.');
-}
-
-/** A number of messages, as JSON or as text; null for `null` and an empty text. */
-function toCredit(body: unknown): number | null {
-  if (body instanceof TextBody && body.text.trim() === '') return null;
-  const json = jsonFieldOf(body, 'sms_credit');
-  const credit = typeof json === 'string' && /^\d{1,10}$/.test(json.trim()) ? Number(json) : json;
-  if (credit === null || credit === '') return null;
-  if (Number.isInteger(credit) && Number(credit) >= 0 && Number(credit) <= limits.smsCreditMax) return Number(credit);
-  const detail = `must be a whole number from 0 to ${limits.smsCreditMax}, or null`;
-  throw new Refusal('malformed', `/sms_credit ${detail}.`, { faults: [{ pointer: '/sms_credit', detail }] });
 }
 
 function capital(name: string): string {
