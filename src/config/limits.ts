@@ -622,6 +622,8 @@ export const limits = {
   /** Bytes of datapoints waiting for their commit, shared in the same way. Beyond: the same. */
   queueBytesMax: 48 * MIB,
   queueBytesReserve: 16 * MIB,
+  /** Bytes of objects for one push in the queue, beside its datapoints, as counted against `queueBytesMax`; measured: 600. */
+  queuedPushBytes: 400,
   /**
    * Milliseconds that datapoints should wait for their commit at the rate of the last commits; and datapoints that may
    * wait however low that is: three of the largest requests, because those cannot wait unread and would be refused.

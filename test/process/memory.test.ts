@@ -96,7 +96,10 @@ async function push(dundun: Dundun): Promise<void> {
 }
 
 /** What the system cannot take back: all but what is mapped from files, as the code of Node.js is. */
-function takenBytes({ child }: Dundun): number {
+function takenBytes(dundun: Dundun): number {
+  const { child } = dundun;
+  const ended = child.exitCode ?? child.signalCode;
+  assert.equal(ended, null, `it ended by itself with ${ended}: ${dundun.stderr.slice(-2_000)}`);
   const status = readFileSync(`/proc/${child.pid}/status`, 'utf8');
   return Number(/^RssAnon:\s+(\d+) kB$/m.exec(status)?.[1]) * 1024;
 }
@@ -157,7 +160,9 @@ for (const { setting, bytes, staysBytesMax } of ceilings) {
     for (const load of memoryLoads) {
       let mostBytes = 0;
       const watch = setInterval(() => {
-        mostBytes = Math.max(mostBytes, takenBytes(dundun));
+        // That it ended by itself is told below.
+        if (dundun.child.exitCode === null && dundun.child.signalCode === null)
+          mostBytes = Math.max(mostBytes, takenBytes(dundun));
       }, 10);
       try {
         await load.prepare?.(target, size);

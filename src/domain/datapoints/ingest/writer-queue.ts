@@ -10,7 +10,8 @@ export interface QueuedAppend {
   readonly slots: number;
   /** Its datapoints in a commit, where long values count as several. */
   readonly load: number;
-  readonly bytes: number;
+  /** Bytes of memory that it takes while it waits. */
+  readonly heldBytes: number;
   /** Bytes of the messages to subscribers that it will cause. */
   readonly outgoing: number;
   readonly done: AppendCallback;

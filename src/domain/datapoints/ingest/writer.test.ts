@@ -18,7 +18,7 @@ const bounds = {
     catchUpDatapointsMax: 3,
     capacityWaiterBytesMax: 10,
     capacityWaiterBytesReserve: 2,
-    ...{ capacityWaiterBytes: 1, capacityWokenMax: 2, capacityWakeMsMax: 5 },
+    ...{ queuedPushBytes: 0, capacityWaiterBytes: 1, capacityWokenMax: 2, capacityWakeMsMax: 5 },
   },
   ...{ queueDelayMsMax: 1_000, queueDelayDatapointsMin: 1_000 },
   ...{ busyRetryAfterS: 1, gatherMsMax: 1, commitPacing: limits.commitPacing },

@@ -29,6 +29,8 @@ export interface WriterBounds extends QueueDelayBounds {
   readonly capacityWaiterBytesMax: number;
   readonly capacityWaiterBytesReserve: number;
   readonly capacityWaiterBytes: number;
+  /** Bytes that a push takes in the queue beside its datapoints. */
+  readonly queuedPushBytes: number;
   readonly capacityWokenMax: number;
   readonly capacityWakeMsMax: number;
   readonly busyRetryAfterS: number;
@@ -133,10 +135,11 @@ export class Writer {
     }
     const slots = Math.max(datapoints, 1);
     const bytes = countBytes(append);
+    const heldBytes = bytes + append.pushes.length * this.#bounds.queuedPushBytes;
     const caller = append.caller ?? serviceCaller;
     const outgoing = this.#fanOut.bytesOf(append.pushes);
     const isBusy = caller.refusedInRound === this.#round || this.#fanOut.isFullFor(caller, outgoing);
-    if (isBusy || !this.#admit(caller, slots, bytes)) {
+    if (isBusy || !this.#admit(caller, slots, heldBytes)) {
       // Until capacity is freed, all further pushes of this caller are refused, because a small one must not overtake
       // a large one of the same client (I3).
       if (caller !== serviceCaller) caller.refusedInRound = this.#round;
@@ -153,7 +156,7 @@ export class Writer {
     const load = Math.max(slots, Math.ceil((bytes / commitBytesMax) * commitDatapointsMax));
     this.#storageQuota.accepted(bytes);
     this.#fanOut.reserve(caller, outgoing);
-    this.#queue.push({ append, caller, slots, load, bytes, outgoing, done });
+    this.#queue.push({ append, caller, slots, load, heldBytes, outgoing, done });
     this.#moreCame?.();
     this.#wake();
   }
@@ -295,9 +298,9 @@ export class Writer {
     } catch (error) {
       failure = error;
     }
-    for (const { caller, slots, bytes, outgoing, done } of group) {
+    for (const { caller, slots, heldBytes, outgoing, done } of group) {
       this.#datapointShare.release(caller, slots);
-      this.#byteShare.release(caller, bytes);
+      this.#byteShare.release(caller, heldBytes);
       this.#fanOut.release(caller, outgoing);
       done(failure);
     }
