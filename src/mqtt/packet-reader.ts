@@ -5,6 +5,7 @@ import { limits } from '../config/limits.ts';
 import type { Caller } from '../domain/callers/caller.ts';
 import { loopTurns } from '../domain/callers/loop-turns.ts';
 import { PacketFrame } from './packets/packet-frame.ts';
+import { PublishTurns } from './packets/publish-turns.ts';
 import {
   holdReading,
   isReadingHeld,
@@ -80,6 +81,7 @@ export class PacketReader<G extends { readonly pushes: readonly unknown[] }> {
   readonly #parts: PacketReaderParts<G>;
   readonly #sources = new WeakMap<Client, Source>();
   readonly #frame = new PacketFrame();
+  readonly #publishTurns = new PublishTurns();
 
   constructor(parts: PacketReaderParts<G>) {
     this.#parts = parts;
@@ -166,7 +168,7 @@ export class PacketReader<G extends { readonly pushes: readonly unknown[] }> {
     }
     holdReading(client);
     connection.conn.unshift(bytes);
-    onceAccepted(client, () => loopTurns.wait(this.#parts.callerOf(client), () => readOn(client)));
+    onceAccepted(client, () => loopTurns.wait(this.#parts.callerOf(client).signIns, () => readOn(client)));
   }
 
   /** Handles packets behind CONNACK. */
@@ -189,12 +191,16 @@ export class PacketReader<G extends { readonly pushes: readonly unknown[] }> {
     // A sign-in that has ended takes its connection with it.
     const group = this.#parts.groupOf(client, bytes);
     if (group === undefined) return undefined;
-    const end = this.#fill(source, { group, bytes, from: at });
-    if (end > at) {
-      if (this.#submit(source, group) !== 'busy') return end;
+    if (!this.#publishTurns.isOpen) {
+      this.#waitForTurn(source, bytes.subarray(at));
+      return undefined;
+    }
+    const end = this.#publishTurns.do(() => this.#takeUsual(source, { group, bytes, from: at }));
+    if (end === 'busy') {
       this.#waitForCapacity(source, bytes.subarray(at));
       return undefined;
     }
+    if (end > at) return end;
     const frame = this.#frame;
     const state = frame.look(bytes, at);
     if (state !== 'whole') {
@@ -214,6 +220,15 @@ export class PacketReader<G extends { readonly pushes: readonly unknown[] }> {
       if (isTaken) source.wasResumed = false;
     }
     return isTaken && !connection.closed ? packetEnd : undefined;
+  }
+
+  /** Takes the usual publishes that begin at `from`. @returns where they end, or that there is no room for them. */
+  #takeUsual(
+    source: Source,
+    from: { readonly group: G; readonly bytes: Buffer; readonly from: number },
+  ): number | 'busy' {
+    const end = this.#fill(source, from);
+    return end > from.from && this.#submit(source, from.group) === 'busy' ? 'busy' : end;
   }
 
   /**
@@ -263,11 +278,19 @@ export class PacketReader<G extends { readonly pushes: readonly unknown[] }> {
     onceDone(client, () => this.#parts.onceCapacity(client, { wasResumed, resume }));
   }
 
+  /** Usual publishes have had their time in this turn: these bytes go back into the socket until a later one. */
+  #waitForTurn({ client, connection }: Source, bytes: Buffer): void {
+    holdReading(client);
+    connection.conn.unshift(bytes);
+    const caller = this.#parts.callerOf(client);
+    onceDone(client, () => this.#publishTurns.wait(caller, () => readOn(client)));
+  }
+
   /**
    * Has the broker take the first packet of these bytes, and counts the time for the caller. Where there is no time left
    * in this turn, or the broker has many packets of this connection, all of them are put back to be read again when it
    * is the caller's turn: after the packets that the broker has, so that no usual publish overtakes them (I3). Usual
-   * publishes wait for no turn: they cost little more than their bytes, and share the ingest queue.
+   * publishes have turns of their own (publish-turns.ts), because they cost little more than their bytes.
    * @returns whether it was taken.
    */
   #handOver({ client, connection, toBroker }: Source, bytes: Buffer, end: number): boolean {
@@ -278,7 +301,9 @@ export class PacketReader<G extends { readonly pushes: readonly unknown[] }> {
     }
     holdReading(client);
     connection.conn.unshift(bytes);
-    onceDone(client, () => loopTurns.wait(this.#parts.callerOf(client), () => readOn(client)));
+    const caller = this.#parts.callerOf(client);
+    const whose = connection.connackSent ? caller : caller.signIns;
+    onceDone(client, () => loopTurns.wait(whose, () => readOn(client)));
     return false;
   }
 }

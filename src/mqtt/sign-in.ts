@@ -96,7 +96,7 @@ export class SignIn implements ClientIdHolders {
     this.#assertClientId(client);
     await this.#assertWill(client, signedIn.user);
     // Many that waited for the same login are let in by one hash; they take turns with all else that is brought.
-    await loopTurns.turn(signedIn.caller);
+    await loopTurns.turn(signedIn.caller.signIns);
     // One connection at a time for each client id, and none while a gateway of that id is being declared.
     await this.#parts.clientIds.inTurn(client.id, () => this.#letIn(client, signedIn));
   }

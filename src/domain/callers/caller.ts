@@ -43,7 +43,12 @@ export type SharedResource = (typeof sharedResources)[number];
 /** The beginning of the key of a caller without an account. */
 export const addressKeyPrefix = 'address ';
 
-export class Caller {
+/** Whose pieces of work take turns on the main thread with those of others (loop-turns.ts). */
+export interface TurnTaker {
+  readonly recentWork: RecentWork;
+}
+
+export class Caller implements TurnTaker {
   /**
    * A user's id, or `address …` with the result of `canonicalAddress`. Idempotency-Keys belong to this key, too.
    */
@@ -52,6 +57,11 @@ export class Caller {
   readonly held: number[] = sharedResources.map(() => 0);
   /** How much time of the main thread its work took lately. */
   readonly recentWork = new RecentWork();
+  /**
+   * For its sign-ins over MQTT, which have turns of their own: when a fleet comes back at once, a request from the same
+   * address or account waits for none of them.
+   */
+  readonly signIns: TurnTaker = { recentWork: this.recentWork };
   /**
    * The writer's round in which a push of the caller was refused. All its further pushes of that round are refused
    * too (writer.ts).

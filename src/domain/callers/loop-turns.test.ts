@@ -49,6 +49,20 @@ suite('turns of work on the main thread', () => {
     assert.deepEqual(done, ['much 0', 'much 1', 'little 0', 'much 2', 'little 1', 'much 3']);
   });
 
+  test('a request of a caller waits for none of its sign-ins, of which a whole fleet may wait', async () => {
+    const turns = new LoopTurns({ turnMsMax: msMax, turnMsMin: msMax });
+    const fleet = new Caller('fleet');
+    const done: string[] = [];
+    const piece = (name: string) => () => {
+      done.push(name);
+      workFor(msMax);
+    };
+    for (let n = 0; n < 20; n += 1) turns.run(fleet.signIns, piece('sign-in'));
+    turns.run(fleet, piece('request'));
+    while (done.length < 21) await nextTurn();
+    assert.equal(done.indexOf('request'), 2, 'behind the one that was done at once, and the one that was next');
+  });
+
   test('long work goes on from turn to turn, and other work comes between', async () => {
     const turns = new LoopTurns({ turnMsMax: msMax, turnMsMin: msMax });
     const done: string[] = [];

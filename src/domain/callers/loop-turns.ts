@@ -6,10 +6,10 @@
 // keep their order. The number of waiting pieces is bounded by those who ask: each connection or request waits for
 // one piece at a time (I4).
 import { limits } from '../../config/limits.ts';
-import type { Caller } from './caller.ts';
+import type { TurnTaker } from './caller.ts';
 
 /** Waiting pieces by caller; the first caller in the map is next. */
-type Rotation = Map<Caller, (() => void)[]>;
+type Rotation = Map<TurnTaker, (() => void)[]>;
 
 export interface TurnBounds {
   /**
@@ -49,7 +49,7 @@ export class LoopTurns {
   }
 
   /** Runs a piece now and counts its time. Call only when `isOpen`. */
-  do<T>(caller: Caller, piece: () => T): T {
+  do<T>(caller: TurnTaker, piece: () => T): T {
     const beganMs = performance.now();
     const takenMs = this.#takenMs;
     try {
@@ -60,7 +60,7 @@ export class LoopTurns {
   }
 
   /** Runs a piece at once, or else when it is the caller's turn. Promises that the piece settles belong to its time. */
-  run(caller: Caller, piece: () => void): void {
+  run(caller: TurnTaker, piece: () => void): void {
     this.#countUnderWay();
     if (this.isOpen && this.#ofLight.size === 0 && this.#ofHeavy.size === 0) this.#take(caller, piece);
     else this.wait(caller, piece);
@@ -70,7 +70,7 @@ export class LoopTurns {
    * Resolves when the caller's next piece may begin. The code that runs until the caller waits for something else is
    * the piece.
    */
-  turn(caller: Caller): Promise<void> {
+  turn(caller: TurnTaker): Promise<void> {
     return new Promise((resolve) => {
       const piece = () => {
         this.#isInTurn = true;
@@ -84,7 +84,7 @@ export class LoopTurns {
   /**
    * Runs the short steps of a longer work in pieces of `pieceMsMax` milliseconds, each when it is the caller's turn.
    */
-  async goThrough(caller: Caller, steps: Iterable<unknown>): Promise<void> {
+  async goThrough(caller: TurnTaker, steps: Iterable<unknown>): Promise<void> {
     await this.turn(caller);
     let beganMs = performance.now();
     for (const _ of steps) {
@@ -95,19 +95,19 @@ export class LoopTurns {
   }
 
   /** Runs the piece in a later turn of the event loop, when it is the caller's turn. */
-  wait(caller: Caller, piece: () => void): void {
+  wait(caller: TurnTaker, piece: () => void): void {
     const ofCaller = this.#ofLight.get(caller) ?? this.#ofHeavy.get(caller);
     if (ofCaller !== undefined) ofCaller.push(piece);
     else this.#rotationOf(caller).set(caller, [piece]);
     this.#askNext();
   }
 
-  #rotationOf(caller: Caller): Rotation {
+  #rotationOf(caller: TurnTaker): Rotation {
     return caller.recentWork.isMuch(performance.now()) ? this.#ofHeavy : this.#ofLight;
   }
 
   /** Runs a piece, and calls `done` when all promises that it settled have run. */
-  #take(caller: Caller, piece: () => void, done: () => void = () => {}): void {
+  #take(caller: TurnTaker, piece: () => void, done: () => void = () => {}): void {
     const beganMs = performance.now();
     const takenMs = this.#takenMs;
     const count = () => this.#count(caller, beganMs, takenMs);
@@ -123,7 +123,7 @@ export class LoopTurns {
   }
 
   /** Counts a piece's time. Pieces may contain others; no time counts twice. */
-  #count(caller: Caller, beganMs: number, takenMs: number): void {
+  #count(caller: TurnTaker, beganMs: number, takenMs: number): void {
     const nowMs = performance.now();
     const newMs = takenMs + nowMs - beganMs - this.#takenMs;
     if (newMs > 0) {

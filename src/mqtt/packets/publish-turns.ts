@@ -1,0 +1,59 @@
+// Bounds the time that usual publishes take in one turn of the event loop: thousands of clients send at once after a
+// pause, and a request over HTTP would wait for all of them. Beyond the bound the bytes of a connection wait in its
+// socket for a later turn, callers in rotation, so that a caller with many connections waits for itself. Other packets
+// have loop-turns.ts. Used by packet-reader.ts; each connection waits once at most (I4).
+import { limits } from '../../config/limits.ts';
+import type { Caller } from '../../domain/callers/caller.ts';
+
+export class PublishTurns {
+  /** What waits, by caller; the first caller in the map is next. */
+  readonly #waiting = new Map<Caller, (() => void)[]>();
+  /** Milliseconds that usual publishes have taken in this turn of the event loop. */
+  #takenMs = 0;
+  #isNextAsked = false;
+
+  /** Whether usual publishes may be taken in this turn. */
+  get isOpen(): boolean {
+    return this.#takenMs < limits.publishTurnMsMax;
+  }
+
+  /** Runs work now and counts its time. Call only when `isOpen`. */
+  do<T>(work: () => T): T {
+    const beganMs = performance.now();
+    try {
+      return work();
+    } finally {
+      this.#takenMs += performance.now() - beganMs;
+      this.#askNext();
+    }
+  }
+
+  /** Calls `resume` in a later turn, when it is the caller's. */
+  wait(caller: Caller, resume: () => void): void {
+    const ofCaller = this.#waiting.get(caller);
+    if (ofCaller === undefined) this.#waiting.set(caller, [resume]);
+    else ofCaller.push(resume);
+    this.#askNext();
+  }
+
+  #askNext(): void {
+    if (this.#isNextAsked) return;
+    this.#isNextAsked = true;
+    setImmediate(() => {
+      this.#isNextAsked = false;
+      this.#takenMs = 0;
+      while (this.isOpen && this.#waiting.size > 0) this.#resumeNext();
+      if (this.#waiting.size > 0) this.#askNext();
+    });
+  }
+
+  #resumeNext(): void {
+    const [next] = this.#waiting;
+    if (next === undefined) return;
+    const [caller, ofCaller] = next;
+    const resume = ofCaller.shift();
+    this.#waiting.delete(caller);
+    if (ofCaller.length > 0) this.#waiting.set(caller, ofCaller);
+    resume?.();
+  }
+}
