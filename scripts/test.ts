@@ -2,10 +2,10 @@
 // dashboard where it is to be looked at and is not built, then runs them. Words after `--` choose test files by a part of
 // their path; options after it (`--test-name-pattern=…`) go to `node --test`. The word `fast` stands for the files that neither
 // start a process nor a browser (test-sets.ts). What measures how long others wait (test/attacks)
-// runs after all else, alone. --long adds the long tests. With CI=true or
+// runs after all else, alone, and what failed is said again at the very end. --long adds the long tests. With CI=true or
 // --all-required a missing program is a failure, so that nothing is left out silently.
 import { spawn } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { constants as osConstants, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { buildWhereStale } from '../test/support/dashboard-build.ts';
@@ -83,7 +83,11 @@ function runTests(): void {
   // Before the first file, so that no server starts while what it serves is being written.
   if (process.env.DUNDUN_TEST_CHROMIUM !== undefined && files.some(isOfDashboard)) buildWhereStale();
   const rounds = [files.filter((file) => !isMeasuring(file)), files.filter(isMeasuring)];
-  void (isFast ? runFast() : runRounds(rounds.filter((round) => round.length > 0)));
+  // Holds the bundles, and what failed.
+  const folder = mkdtempSync(join(tmpdir(), 'dundun-tests-'));
+  process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
+  // Most of what a file takes is to load the service: as many as can share a process do.
+  void (isFast ? runRounds([inBundles(files, folder)], folder, 3) : runRounds(rounds, folder));
 }
 
 function tellWhatIsLeftOut(): void {
@@ -95,34 +99,34 @@ function tellWhatIsLeftOut(): void {
   console.log('      and of twenty runs of each property nineteen. `npm test` runs all.');
 }
 
-/** Most of what a file takes is to load the service: as many as can share a process do. */
-async function runFast(): Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), 'dundun-bundles-'));
-  process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
-  process.exitCode = await runFiles(inBundles(files, folder), { atOnce: 3 });
-}
-
-async function runRounds(rounds: readonly (readonly string[])[]): Promise<void> {
-  for (const round of rounds) {
-    const exitCode = await runFiles(round);
+/**
+ * Runs the rounds one after the other, then says what failed in any of them.
+ * @param atOnce processes at a time. Three keep two cores busy while one waits for the disk; where time is measured there are two.
+ */
+async function runRounds(rounds: readonly (readonly string[])[], folder: string, atOnce = 2): Promise<void> {
+  let failed = '';
+  for (const [at, round] of rounds.entries()) {
+    if (round.length === 0) continue;
+    const failedPath = join(folder, `failed-${at}.txt`);
+    const exitCode = await runFiles(round, atOnce, failedPath);
+    if (existsSync(failedPath)) failed += readFileSync(failedPath, 'utf8');
     // A later round does not hide what failed before.
     if (exitCode !== 0) process.exitCode = exitCode;
-    if (exitCode > 128) return;
+    if (exitCode > 128) break;
   }
+  if (failed !== '') console.log(`\nfailed:\n${failed}`);
 }
 
-/**
- * Runs some files; gives the exit code, 128 and more where a signal ended them.
- * @param options `atOnce`: processes at a time. Three keep two cores busy while one waits for the disk; where time is measured
- * there are two.
- */
-function runFiles(some: readonly string[], { atOnce = 2 } = {}): Promise<number> {
+/** Runs some files, and writes to `failedPath` what failed; gives the exit code, 128 and more where a signal ended them. */
+function runFiles(some: readonly string[], atOnce: number, failedPath: string): Promise<number> {
   const options = args.filter((arg) => arg.startsWith('-'));
   const flags = [
     '--test',
     `--test-concurrency=${atOnce}`,
     '--test-reporter=spec',
     '--test-reporter-destination=stdout',
+    `--test-reporter=${resolve('scripts/failed-tests.ts')}`,
+    `--test-reporter-destination=${failedPath}`,
   ];
   // A test that hangs is a failure too; the long ones know their own time. The time holds for a whole file, which takes
   // three minutes at most: the rest is for a machine that is slow.

@@ -4,7 +4,7 @@ import { Refusal } from '../../../base/refusal.ts';
 import { formatTimestamp, parseTimestamp } from '../../../base/time/timestamp.ts';
 import type { ApiKey, KeyDraft, KeyScopeName } from '../../../domain/keys/key.ts';
 import { pageFrom } from '../../lists/paging.ts';
-import { KeyBody, KeyParams, KeySchema, MadeKeySchema } from '../../schemas/account-schemas.ts';
+import { KeyBody, KeyParams, KeySchema, MadeKeySchema } from '../../schemas/key-schemas.ts';
 import { registerRemoval } from '../../server/removal-route.ts';
 import { AllOrPage, overload, pageOf, refusals, type TypedApp } from '../../server/routes.ts';
 import type { Services } from '../../services.ts';
