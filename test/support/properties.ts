@@ -18,3 +18,11 @@ export function properties<T>(options: { readonly factor?: number } = {}): Param
   isPrinted = true;
   return { seed, numRuns: Math.ceil(runs * (options.factor ?? 1)) };
 }
+
+/**
+ * How often a test by dice of its own tries: `usual`, `long` with DUNDUN_TEST_LONG=1, or half of `usual` with
+ * DUNDUN_TEST_FAST=1: what it says of most of its rounds must hold by then.
+ */
+export function roundsOf({ usual, long }: { readonly usual: number; readonly long: number }): number {
+  return isLong ? long : isFast ? Math.ceil(usual / 2) : usual;
+}

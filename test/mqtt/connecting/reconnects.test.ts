@@ -10,6 +10,8 @@ import { TestServer } from '../../support/test-server.ts';
 import { until } from '../../support/until.ts';
 
 const users = ['fleet-0', 'fleet-1', 'fleet-2', 'fleet-3', 'fleet-4'];
+/** Each takes a hash, of which two are made at once, in tens of milliseconds. */
+const heldLogins = 50;
 let server: TestServer;
 
 before(async () => {
@@ -24,12 +26,28 @@ async function connections(of = server): Promise<number> {
   return Number(/^dundun_mqtt_connections (\d+)$/m.exec(text)?.[1]);
 }
 
-/** Logins under names that nobody has, each of which takes a hash, from another address. @returns when they are answered. */
-async function occupyHashes(count: number): Promise<number[]> {
-  const answers = Array.from({ length: count }, (_, n) =>
-    server.send('POST', '/api/v2/auth/token', { from: '127.0.0.2', json: { username: `invented-${n}`, password } }),
-  );
-  return (await Promise.all(answers)).map(({ status }) => status);
+interface Hold {
+  /** Whether whoever came after the hold still waits: its last login has not had its turn. */
+  readonly isOn: () => boolean;
+  /** The statuses of its logins, once all have had their turns. */
+  readonly answers: Promise<number[]>;
+}
+
+/**
+ * Has every later login wait for its hash, for most of a second at least: logins from as many addresses, which take turns, under names
+ * that nobody has.
+ */
+async function holdHashes(): Promise<Hold> {
+  let answered = 0;
+  // So that to look at the metrics takes no login meanwhile.
+  await server.token('admin');
+  const answers = Array.from({ length: heldLogins }, async (_, n) => {
+    const json = { username: `invented-${n}`, password };
+    const { status } = await server.send('POST', '/api/v2/auth/token', { from: `127.0.1.${n + 1}`, json });
+    answered += 1;
+    return status;
+  });
+  return { isOn: () => answered < heldLogins, answers: Promise.all(answers) };
 }
 
 test('a thousand clients of five users that come back at once are let in at their first try, and pushes go on', async () => {
@@ -75,11 +93,11 @@ suite('a connection that its client gave up while it waited', () => {
   for (const [how, giveUp] of Object.entries(rows)) {
     test(`${how} does not take the session from the one that came after it`, async () => {
       const { key } = (await server.call('again', 'POST', '/auth/keys', { json: { name: how } })).body;
+      await until(async () => (await connections()) === 0);
       // So that the next login by password takes a hash, which waits behind others.
       server.clock.advance(limits.loginRememberedMs);
-      const others = occupyHashes(40);
+      const hold = await holdHashes();
       const clientId = 'comes-again';
-      await until(async () => (await connections()) === 0);
       const first = await RawClient.open(server);
       first.send(connectBytes({ clientId, clean: false, username: 'again', password }));
       await until(async () => (await connections()) === 1);
@@ -87,7 +105,8 @@ suite('a connection that its client gave up while it waited', () => {
       const second = await RawClient.open(server);
       const { returnCode } = await second.signIn('again', { clientId, clean: false, password: Buffer.from(key) });
       assert.equal(returnCode, 0);
-      assert.deepEqual([...new Set(await others)], [401]);
+      assert.ok(hold.isOn(), 'the first one waited until then');
+      assert.deepEqual([...new Set(await hold.answers)], [401]);
       await first.closed;
       await server.running.idle();
       await second.roundTrip();
@@ -106,7 +125,7 @@ suite('a connection that its client closes while it waits for its turn', () => {
   for (const [how, early] of Object.entries(rows)) {
     test(`${how} is closed, and no other waits for it`, async () => {
       server.clock.advance(limits.loginRememberedMs);
-      const others = occupyHashes(40);
+      const hold = await holdHashes();
       const client = await RawClient.open(server);
       client.send(connectBytes({ clientId: 'closes', clean: false, username: 'again', password }));
       await until(async () => (await connections()) === 1);
@@ -114,9 +133,10 @@ suite('a connection that its client closes while it waits for its turn', () => {
       client.socket.end();
       if (early.length === 0) {
         await client.closed;
-        assert.deepEqual(client.packets, [], 'it did not come to its turn');
+        assert.ok(hold.isOn(), 'its turn had not come');
+        assert.deepEqual(client.packets, []);
       }
-      await others;
+      await hold.answers;
       await client.closed;
       await until(async () => (await connections()) === 0);
     });

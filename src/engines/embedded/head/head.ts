@@ -11,7 +11,7 @@ import type { SeriesRemoval } from '../../../domain/ports/series.ts';
 import { noSensor } from '../../shared/log/no-sensor.ts';
 import { type HeadPart, isWithin, type NeededPart, spanOf, type TimeSpan, timeEnd } from './head-part.ts';
 import { NumberTable } from './number-table.ts';
-import { Segment, segmentRows } from './segment.ts';
+import { Segment, segmentRows, timeOf } from './segment.ts';
 import { SelectedSeqs } from './selected-seqs.ts';
 
 export class Head {
@@ -387,12 +387,6 @@ export class Head {
     while (this.#segments.length <= number) this.#segments.push(this.#spare.pop() ?? new Segment());
     return this.#segments[number] as Segment;
   }
-}
-
-/** The time of the datapoint whose numbers begin at `at`: its timestamp, or the time of receiving where it has none. */
-function timeOf(rows: Float64Array, at: number): number {
-  const timestampMs = rows[at + 1] as number;
-  return Number.isNaN(timestampMs) ? (rows[at + 2] as number) : timestampMs;
 }
 
 /** Parts with fewer datapoints are not cached, but built for each read. */

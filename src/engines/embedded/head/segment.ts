@@ -17,3 +17,9 @@ export class Segment {
     for (const { buffer } of [this.rows, this.back]) (buffer as ArrayBuffer).transfer(0);
   }
 }
+
+/** The time of the datapoint whose numbers begin at `at` in `rows`: its timestamp, or the time of receiving where it has none. */
+export function timeOf(rows: Float64Array, at: number): number {
+  const timestampMs = rows[at + 1] as number;
+  return Number.isNaN(timestampMs) ? (rows[at + 2] as number) : timestampMs;
+}

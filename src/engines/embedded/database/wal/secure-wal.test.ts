@@ -8,12 +8,13 @@ import type { DatabaseSync } from 'node:sqlite';
 import { after, suite, test } from 'node:test';
 import { crc32 } from 'node:zlib';
 import { SeededRandom } from '../../../../../test/support/dice.ts';
+import { roundsOf } from '../../../../../test/support/properties.ts';
 import { databaseFile, openConnection } from '../connection.ts';
 import { secureWal } from './secure-wal.ts';
 import { forgetWalDamages, listWalDamages } from './wal-damages.ts';
 
 const frameBytes = 24 + 4096;
-const rounds = process.env['DUNDUN_TEST_LONG'] === '1' ? 3_000 : 80;
+const rounds = roundsOf({ usual: 80, long: 3_000 });
 const folders: string[] = [];
 const endings = ['', '-wal', '-shm'];
 

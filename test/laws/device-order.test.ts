@@ -2,9 +2,9 @@
 // arrive and are sealed, sensors are added and removed, and the server restarts.
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
-import { make } from '../../support/api/calls.ts';
-import { SeededRandom } from '../../support/dice.ts';
-import { TestServer } from '../../support/test-server.ts';
+import { make } from '../support/api/calls.ts';
+import { SeededRandom } from '../support/dice.ts';
+import { TestServer } from '../support/test-server.ts';
 
 interface Listed {
   readonly id: string;
