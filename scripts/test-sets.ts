@@ -32,6 +32,7 @@ export const heavyFiles: readonly string[] = [
   'test/mqtt/connecting/reconnects.test.ts',
   'test/mqtt/connecting/sessions.test.ts',
   'test/mqtt/publishing/duplicates.test.ts',
+  'test/mqtt/publishing/publish-turns.test.ts',
   'test/mqtt/publishing/repeats.test.ts',
   'test/mqtt/publishing/turns.test.ts',
   'test/mqtt/quotas.test.ts',
@@ -39,6 +40,7 @@ export const heavyFiles: readonly string[] = [
   'test/storage/data-cap.test.ts',
   'test/storage/dialects/portable-sql.test.ts',
   'test/storage/engines-maintenance.test.ts',
+  'test/storage/engines.test.ts',
   'test/storage/storage-failure.test.ts',
 ];
 
