@@ -51,10 +51,14 @@ export class EditStatements {
     return this.#reader.sealedSeq(sensor);
   }
 
-  /** A sensor as people know it. */
+  /** A sensor as people know it. Never throws, because it is asked while damage is told. */
   sensorName(sensor: SensorKey): string {
-    const ids = this.#ids.get(sensor) as { device: string; sensor: string } | undefined;
-    return ids === undefined ? 'a sensor that is no longer there' : `sensor ${ids.sensor} of device ${ids.device}`;
+    try {
+      const ids = this.#ids.get(sensor) as { device: string; sensor: string } | undefined;
+      return ids === undefined ? 'a sensor that is no longer there' : `sensor ${ids.sensor} of device ${ids.device}`;
+    } catch {
+      return `the sensor with the key ${sensor}`;
+    }
   }
 
   /** What every commit that changes datapoints of a sensor includes; `removed`: how many are no longer there. */
