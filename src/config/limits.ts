@@ -861,8 +861,17 @@ export const limits = {
   /** Milliseconds after which a step of a removal ends, and chunks or rows of the log that it changes at most. */
   editStepMs: 8,
   editStepPieces: 200,
-  /** Milliseconds after which a step that the disk refused is tried again. */
+  /**
+   * Milliseconds after which a step that the disk refused is tried again. After so many failures in succession the caller
+   * is answered 503, and a removal that has begun goes on without it, tried again less often; beyond `editsLeftMax` of
+   * those, only the next start completes it.
+   */
   editRetryMs: 1_000,
+  editRetriesAnswered: 60,
+  editLeftRetryMs: 60_000,
+  editsLeftMax: 20,
+  /** Chunks with damaged pages that a removal passes over. Beyond, it ends. */
+  editDamagedChunksMax: 1_000,
 
   // --- Storage quota ------------------------------------------------------------------------------------------
   /**
@@ -1377,6 +1386,8 @@ export const limits = {
   // --- Chunks -------------------------------------------------------------------------------------------------
   /** Datapoints of one chunk; sealing makes far smaller ones. Beyond: encoding throws, decoding reports corruption. */
   chunkDatapointsMax: 65_536,
+  /** How often a chunk that does not read back as its datapoints is encoded before sealing fails. */
+  chunkWriteAttempts: 3,
   /** Datapoints of a chunk that sealing makes, unless more of them share one time. */
   chunkDatapointsWanted: 4096,
   /** Characters of its texts, about. */

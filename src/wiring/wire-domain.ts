@@ -202,7 +202,13 @@ export async function wireDomain(parts: {
     senders,
     log: parts.log,
   });
-  const sensors = new Sensors({ ...known, store: stores.devices, log: parts.log });
+  const sensors = new Sensors({
+    ...{ ...known, store: stores.devices, log: parts.log },
+    onMoved: async (sensor) => {
+      rules.watcher.forgetValue(sensor);
+      await coordination.announce({ kind: 'datapoints-changed', sensor });
+    },
+  });
   const history = new History({ ...known, series });
   const futureDated = new FutureDated({ clocks, log: parts.log });
   feed.subscribe((committed) => futureDated.note(committed));

@@ -80,10 +80,13 @@ function sharedWith(actor: string, device: World): readonly string[] {
   return [...own, ...byGateway, ...(isReached ? last(device.projectShares) : []), ...byStranger];
 }
 
+function isOwnerOf(actor: string, device: World, guestMayAll: boolean): boolean {
+  return actor === (device.heir ?? device.owner) && (actor !== 'guest' || guestMayAll);
+}
+
 /** The law. Of each record, the last share with somebody counts. */
 function lawOf(actor: string, device: World, guestMayAll: boolean): readonly string[] {
-  const owner = device.heir ?? device.owner;
-  if (actor === 'admin' || (actor === owner && (actor !== 'guest' || guestMayAll))) return names;
+  if (actor === 'admin' || isOwnerOf(actor, device, guestMayAll)) return names;
   const shared = sharedWith(actor, device);
   const open = device.isPublic || device.owner === 'guest' ? everyones : [];
   return names.filter((name) => open.includes(name) || shared.includes(name));
@@ -240,7 +243,9 @@ async function check(
     const ofRecords = [...(laws.devices[n] ?? []), ...(laws.gateways[n] ?? []), ...(laws.projects[n] ?? [])];
     const mayBeat =
       worlds[n]?.isPublic || worlds[n]?.owner === 'guest' || laws.gateways[n]?.includes('gateways:update');
-    const held = [...ofRecords, ...(mayAct ? ['actuators'] : []), ...(mayBeat ? ['heartbeat'] : [])];
+    const isOwner = actor === 'admin' || isOwnerOf(actor, worlds[n] as World, guestMayAll);
+    const others = [mayAct ? ['actuators'] : [], mayBeat ? ['heartbeat'] : [], isOwner ? ['move'] : []];
+    const held = [...ofRecords, ...others.flat()];
     for (const [method, path, carries, scope, status] of doorsOf(id)) {
       const answer = await server.request(actor, method, path.startsWith('/api/') ? path : `/api/v2${path}`, carries);
       assert.equal(answer.status, held.includes(scope) ? status : 403, `${method} ${path} of ${actor}`);
@@ -273,6 +278,11 @@ function doorsOf(id: string): readonly Door[] {
     ['POST', `${device}/sensors/s/values`, { json: [] }, 'devices-data:create', 204],
     ['PUT', `${device}/actuators/a/value`, { json: 0 }, 'actuators', 204],
     ['PUT', `${device}/name`, { json: 'named' }, 'devices:update', 204],
+    // There is nothing of that time.
+    ['DELETE', `${device}/sensors/s/values?dateFrom=1970-01-01&dateTo=1970-01-02`, {}, 'devices:update', 200],
+    ['PUT', `${device}/sensors/s/values/1970-01-01T00:00:00Z`, { json: { value: 1 } }, 'devices:update', 404],
+    // A sensor moves with its history, so no share is enough.
+    ['PUT', `${device}/sensors/s/device`, { json: id }, 'move', 204],
     ['GET', gateway, {}, 'gateways:view', 200],
     ['PUT', `${gateway}/name`, { json: 'named' }, 'gateways:update', 204],
     // A heartbeat is for everybody where the gateway is public, and otherwise for whoever may change it.

@@ -1,5 +1,6 @@
-// Rules compared with a short model of spec 6: for any rules, and any pushes, pauses, changes, stops and kills, each
-// rule has fired as often as the model says, and sent as many messages.
+// Rules compared with a short model of spec 6: for any rules, and any pushes, pauses, changes, stops and kills, and
+// whatever is removed, corrected or moved to another device (contract 4), each rule has fired as often as the model says,
+// and sent as many messages.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import fc from 'fast-check';
@@ -68,6 +69,9 @@ const step = fc.oneof(
   { weight: 6, arbitrary: fc.record({ edit: fc.record({ which, lowerThan: number, throttling, expires }) }) },
   { weight: 1, arbitrary: fc.record({ remove: which }) },
   { weight: 8, arbitrary: fc.record({ advance: fc.integer({ min: 0, max: 3 }) }) },
+  { weight: 5, arbitrary: fc.record({ removeLast: sensor }) },
+  { weight: 5, arbitrary: fc.record({ correctLast: fc.record({ sensor, value: number }) }) },
+  { weight: 2, arbitrary: fc.record({ move: fc.record({ sensor, value: number, meanwhile: number }) }) },
   { weight: 1, arbitrary: fc.constant({ quiet: true } as const) },
   { weight: 1, arbitrary: fc.constant({ seal: true } as const) },
   { weight: 1, arbitrary: fc.constant({ restart: true } as const) },
@@ -94,11 +98,23 @@ test('a rule fires as often as the specification says', async () => {
 class Model {
   readonly #device = `model-${++runs}`;
   readonly #rules: Rule[] = [];
-  readonly #last: Partial<Record<Sensor, number>> = {};
+  /** What is stored of each sensor, in order of arrival. */
+  readonly #stored: Record<Sensor, { readonly receivedMs: number; value: number }[]> = { A: [], B: [] };
 
   async start(): Promise<void> {
     const json = { id: this.#device, sensors: [{ id: 'A' }, { id: 'B' }] };
     await server.call('owner', 'POST', '/devices', { json });
+    await server.call('owner', 'POST', '/devices', { json: { id: this.#other } });
+  }
+
+  get #other(): string {
+    return `${this.#device}-other`;
+  }
+
+  /** What a rule compares with: the value received last of those that are left. */
+  get #last(): Partial<Record<Sensor, number>> {
+    const [A, B] = [this.#stored.A.at(-1)?.value, this.#stored.B.at(-1)?.value];
+    return { ...(A !== undefined && { A }), ...(B !== undefined && { B }) };
   }
 
   /** So that the rules of one run do not burden the next. */
@@ -113,6 +129,9 @@ class Model {
     else if ('set' in one) await this.#set(one.set);
     else if ('edit' in one) await this.#edit(one.edit);
     else if ('remove' in one) await this.#remove(one.remove);
+    else if ('removeLast' in one) await this.#removeLast(one.removeLast);
+    else if ('correctLast' in one) await this.#correctLast(one.correctLast.sensor, one.correctLast.value);
+    else if ('move' in one) await this.#moveAround(one.move);
     else if ('seal' in one) await server.running.engine.seal();
     else if ('restart' in one) await server.restart();
     else if ('crash' in one) await server.crash();
@@ -137,7 +156,7 @@ class Model {
     const json = values.map((value) => ({ value }));
     assert.equal((await server.call('owner', 'POST', path, { json, headers })).status, 204);
     for (const value of values) {
-      this.#last[of] = value;
+      this.#stored[of].push({ receivedMs: server.clock.now(), value });
       if (headers['prefer'] === undefined) takeValue(this.#rules, this.#last, of, server.clock.now());
     }
   }
@@ -207,6 +226,58 @@ class Model {
     if (rule === undefined) return;
     assert.equal((await server.call('owner', 'DELETE', `/notifications/${rule.id}`)).status, 204);
     rule.isGone = true;
+  }
+
+  /** Removes all of the moment at which the last one was received: no rule fires, and the next value is judged by what is left. */
+  async #removeLast(of: Sensor): Promise<void> {
+    const lastMs = this.#stored[of].at(-1)?.receivedMs;
+    if (lastMs === undefined) return;
+    // A rule that has not come to a datapoint yet would not see it.
+    await server.running.idle();
+    const path = `/devices/${this.#device}/sensors/${of}/values?timestamp=${new Date(lastMs).toISOString()}`;
+    const { status, body } = await server.call('owner', 'DELETE', path);
+    const left = this.#stored[of].filter(({ receivedMs }) => receivedMs !== lastMs);
+    assert.deepEqual([status, body.removed], [200, this.#stored[of].length - left.length]);
+    this.#stored[of] = left;
+  }
+
+  /** Corrects the last one where it is the only one of its moment. */
+  async #correctLast(of: Sensor, value: number): Promise<void> {
+    const last = this.#stored[of].at(-1);
+    if (last === undefined) return;
+    await server.running.idle();
+    const isOnly = this.#stored[of].filter(({ receivedMs }) => receivedMs === last.receivedMs).length === 1;
+    const path = `/devices/${this.#device}/sensors/${of}/values/${new Date(last.receivedMs).toISOString()}`;
+    const { status } = await server.call('owner', 'PUT', path, { json: { value } });
+    assert.equal(status, isOnly ? 204 : 422);
+    if (isOnly) last.value = value;
+  }
+
+  /** Moves a sensor to another device, where no rule watches it, pushes to both, and moves it back with its history. */
+  async #moveAround({
+    sensor: of,
+    value,
+    meanwhile,
+  }: {
+    sensor: Sensor;
+    value: number;
+    meanwhile: number;
+  }): Promise<void> {
+    await server.running.idle();
+    const [here, there] = [`/devices/${this.#device}/sensors`, `/devices/${this.#other}/sensors`];
+    const move = async (from: string, text: string) =>
+      assert.equal((await server.call('owner', 'PUT', `${from}/${of}/device`, { text })).status, 204);
+    const push = async (to: string, json: unknown) =>
+      assert.equal((await server.call('owner', 'POST', `${to}/values`, { json })).status, 204);
+    await move(here, this.#other);
+    await push(`${there}/${of}`, { value });
+    this.#stored[of].push({ receivedMs: server.clock.now(), value });
+    const stays = of === 'A' ? 'B' : 'A';
+    await push(`${here}/${stays}`, { value: meanwhile });
+    this.#stored[stays].push({ receivedMs: server.clock.now(), value: meanwhile });
+    takeValue(this.#rules, { [stays]: meanwhile }, stays, server.clock.now());
+    await server.running.idle();
+    await move(there, this.#device);
   }
 
   #find(n: number): Rule | undefined {

@@ -24,7 +24,7 @@ const digitsPlain = 15;
  * texts than allowed.
  */
 export function parseJsonText(bytes: Buffer, levelsMax: number): Json {
-  return parseWhole(utf8TextOf(bytes), levelsMax);
+  return parseWhole(jsonTextOf(bytes), levelsMax);
 }
 
 /**
@@ -32,13 +32,17 @@ export function parseJsonText(bytes: Buffer, levelsMax: number): Json {
  * @throws Refusal as `parseJsonText`.
  */
 export function parseExactJsonText(bytes: Buffer, levelsMax: number): Json {
-  return parseWhole(utf8TextOf(bytes), levelsMax, { isExact: true });
+  return parseWhole(jsonTextOf(bytes), levelsMax, { isExact: true });
 }
 
-/** @throws Refusal `malformed` where the bytes are not UTF-8. */
-export function utf8TextOf(bytes: Buffer): string {
+/**
+ * The text of JSON without a byte order mark, which some clients on Windows send and RFC 8259 (8.1) lets parsers ignore.
+ * @throws Refusal `malformed` where the bytes are not UTF-8.
+ */
+export function jsonTextOf(bytes: Buffer): string {
   if (!isUtf8(bytes)) throw new Refusal('malformed', 'The text is not UTF-8.');
-  return bytes.toString('utf8');
+  const hasMark = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
+  return bytes.toString('utf8', hasMark ? 3 : 0);
 }
 
 function parseWhole(text: string, levelsMax: number, { isExact = false } = {}): Json {

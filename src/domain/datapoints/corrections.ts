@@ -84,16 +84,19 @@ export class Corrections {
     const why = reason === undefined ? {} : { reason };
     const isByValue = value !== undefined;
     const what = { by: actor.username, device: id, sensor: sensorId, fromMs, toMs, isByValue, ...why };
+    let isTaken = true;
     try {
       const removed = await this.#series.remove({ sensor: sensor.key, fromMs, toMs, value }, actor);
       if (removed > 0) this.#log.audit({ ...what, datapoints: removed }, 'audit: datapoints were removed');
       return removed;
     } catch (error) {
+      // Too many wait: nothing was begun. After any other refusal a part may be gone.
+      if (error instanceof Refusal && error.code === 'busy') isTaken = false;
       if (error instanceof Refusal && error.code === 'damaged')
         this.#log.audit({ ...what, detail: error.message }, 'audit: datapoints were removed, but for damaged ones');
       throw error;
     } finally {
-      await this.#changed(device, sensor.key);
+      if (isTaken) await this.#changed(device, sensor.key);
     }
   }
 

@@ -8,7 +8,7 @@ import type { DeviceDirectory } from '../devices/device-directory.ts';
 import { type DeviceSize, growthOf, sizeOfSensor } from '../devices/device-size.ts';
 import type { DeviceStore, ModificationStamp } from '../devices/device-store.ts';
 import { assertPartsMax } from '../devices/devices.ts';
-import type { Sensor, SensorChange, SensorDraft, SensorId } from '../devices/sensor.ts';
+import type { Sensor, SensorChange, SensorDraft, SensorId, SensorKey } from '../devices/sensor.ts';
 import type { Permissions } from '../permissions/permission.ts';
 import type { GuestShares } from '../quotas/guest-shares.ts';
 import { type ScopeSet, scope } from '../scopes.ts';
@@ -21,6 +21,7 @@ export class Sensors {
   readonly #shares: GuestShares;
   readonly #clock: Clock;
   readonly #log: Log;
+  readonly #onMoved: (sensor: SensorKey) => Promise<void>;
 
   constructor(parts: {
     readonly store: DeviceStore;
@@ -29,6 +30,8 @@ export class Sensors {
     readonly shares: GuestShares;
     readonly clock: Clock;
     readonly log: Log;
+    /** Called when a sensor was moved: whoever remembers its last value may have missed what came on the other device. */
+    readonly onMoved: (sensor: SensorKey) => Promise<void>;
   }) {
     this.#store = parts.store;
     this.#directory = parts.directory;
@@ -36,6 +39,7 @@ export class Sensors {
     this.#shares = parts.shares;
     this.#clock = parts.clock;
     this.#log = parts.log;
+    this.#onMoved = parts.onMoved;
   }
 
   /** One sensor and its device, if the actor may view the device, with the scopes that the actor has. */
@@ -109,6 +113,7 @@ export class Sensors {
     } finally {
       await this.#directory.refresh(id);
     }
+    await this.#onMoved(sensor.key);
     this.#log.audit(
       { by: actor.username, device: id, sensor: sensorId, target: targetId },
       'audit: a sensor was moved',

@@ -64,12 +64,12 @@ async function openOnce(folder: string, { clock = systemClock, log }: OpenOption
     // Behind the lock: where another server uses the folder, the reserve is its own.
     while (isShortToStart(folder) && giveUpToStart(folder));
     const path = join(folder, databaseFile);
-    const mended = secureBeforeOpening(folder);
+    const mended = [...secureBeforeOpening(folder)];
     const database = await openMigrated(folder);
     let reader: DatabaseSync;
     try {
       moveEarlierDatapoints(database);
-      completeRemovals(database);
+      mended.push(...completeRemovals(database, () => giveUpToStart(folder)));
       reader = openConnection(path, { readOnly: true });
     } finally {
       // After the reader is open: with its last connection SQLite would remove the files of the write-ahead log.

@@ -4,7 +4,7 @@ import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Refusal } from '../../base/refusal.ts';
 import type { Json } from '../../base/text/json.ts';
-import { parseJsonItems, utf8TextOf } from '../../base/text/json-text.ts';
+import { jsonTextOf, parseJsonItems } from '../../base/text/json-text.ts';
 import { limits } from '../../config/limits.ts';
 import type { ByteReservation } from '../../domain/callers/byte-budget.ts';
 import type { Caller } from '../../domain/callers/caller.ts';
@@ -123,7 +123,7 @@ const charsets = ['utf-8', 'utf8', 'us-ascii', 'windows-1252', 'iso-8859-1', 'la
 export function registerImportParsers(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', (request: FastifyRequest, payload: IncomingMessage, done) => {
-    const take = (body: Buffer): ImportBody => new ImportBody('json', { json: utf8TextOf(body) });
+    const take = (body: Buffer): ImportBody => new ImportBody('json', { json: jsonTextOf(body) });
     readBody(request, payload, { take, done });
   });
   for (const [type, kind] of Object.entries(types)) {

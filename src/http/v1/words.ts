@@ -108,6 +108,17 @@ const olderWords: ReadonlyMap<string, string> = new Map([
   ['sensors', 'measurements'],
 ]);
 
+/** The field of a filter that a refusal quotes: it has been through `toNewerFilter`. */
+const refusedField = /(?<=There is no field |must name a field to filter by, not )"[\w.-]+"/g;
+
+/** The field as the caller wrote it. */
+function toSentFilterField(quoted: string): string {
+  const [first = '', ...deeper] = quoted.slice(1, -1).split('.');
+  const sent = (name: string) =>
+    name.startsWith('_') && newInVersion2.has(name.slice(1)) ? name.slice(1) : olderName(name);
+  return JSON.stringify([sent(first), ...deeper].join('.'));
+}
+
 /**
  * Translates a message to people: whole words, and fields in JSON pointers. The word after such a word is an id and
  * stays, even if it is one of them: "no sensor device" is about a sensor with the id `device`.
@@ -115,7 +126,8 @@ const olderWords: ReadonlyMap<string, string> = new Map([
 export function toOlderProse(text: string): string {
   // A longer text quotes the caller, and translating it might take quadratic time.
   if (text.length > limits.olderProseCharsMax) return text;
-  const pieces = besideActuators.reduce((prose, [words, fewer]) => prose.replaceAll(words, fewer), text).split(asSent);
+  const named = text.replaceAll(refusedField, toSentFilterField);
+  const pieces = besideActuators.reduce((prose, [words, fewer]) => prose.replaceAll(words, fewer), named).split(asSent);
   return pieces.map((piece, index) => (index % 2 === 0 ? toOlderWords(piece) : piece)).join('');
 }
 

@@ -178,6 +178,25 @@ test('rules for the device that it leaves no longer see it, those for the other 
   assert.deepEqual([await fired(old), await fired(other)], [1, 1]);
 });
 
+test('a sensor that comes back is judged by what was pushed where no rule watched it', async () => {
+  const condition = { devices: [from], sensors: ['stays'], expression: 'stays>0;s<50' };
+  const action = { usernames: ['owner'], channels: ['none'], message: 'low' };
+  const json = { condition, action };
+  const { text: id } = await make(server, { as: 'owner', call: 'POST /notifications', json, expect: 200 });
+  const fired = async () => {
+    await server.running.idle();
+    return (await server.call('owner', 'GET', `/notifications/${id}`)).body.times_sent;
+  };
+  await push(`${from}/sensors/s`, 9);
+  await push(`${from}/sensors/stays`, 1);
+  assert.equal(await fired(), 0);
+  await move(204);
+  await push(`${to}/sensors/s`, 2);
+  await move(204, { source: to, target: from });
+  await push(`${from}/sensors/stays`, 3);
+  assert.equal(await fired(), 1);
+});
+
 test('lists in the order of the last sign of life know the move', async () => {
   const order = async () => {
     const { body } = await server.call('owner', 'GET', '/devices?order=-heard&limit=1000');

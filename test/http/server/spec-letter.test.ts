@@ -194,6 +194,46 @@ suite('a filter by what no record has', () => {
   });
 });
 
+suite('a refused filter of version 1', () => {
+  test('names the field as the caller wrote it', async () => {
+    for (const field of ['sensors.id', 'devices.id', 'actuators.id', 'nofield', 'measurements.foo']) {
+      const { status, body } = await server.request('owner', 'GET', `/api/v1/sensors?q=${field}==x`);
+      assert.equal(status, 400);
+      assert.ok(body.description.startsWith(`There is no field "${field}" to filter by.`), body.description);
+    }
+  });
+});
+
+suite('JSON with a byte order mark', () => {
+  const values = '/api/v2/devices/d/sensors/s/values';
+  test('is read as without it, at every door that takes JSON', async () => {
+    const authorization = `Bearer ${await server.token('owner')}`;
+    const headers = { authorization, 'content-type': 'application/json' };
+    for (const body of ['{"value":71}', '[{"value":72},{"value":73}]']) {
+      assert.equal((await server.send('POST', values, { headers, body: `\ufeff${body}` })).status, 204, body);
+    }
+    assert.equal((await server.send('PUT', '/api/v2/devices/d/name', { headers, body: '\ufeff"Field"' })).status, 204);
+    await server.running.idle();
+    const read = await make(server, {
+      as: 'owner',
+      call: 'GET /devices/d/sensors/s/values?lastN=3',
+      expect: 200,
+    });
+    assert.deepEqual(
+      read.body.map(({ value }: { value: number }) => value),
+      [73, 72, 71],
+    );
+    const device = await make(server, { as: 'owner', call: 'GET /devices/d', expect: 200 });
+    assert.equal(device.body.name, 'Field');
+  });
+
+  test('is none behind the beginning, and none where there is nothing else', async () => {
+    const headers = { authorization: `Bearer ${await server.token('owner')}`, 'content-type': 'application/json' };
+    for (const body of ['{"value":\ufeff1}', '\ufeff\ufeff{"value":1}', '\ufeff'])
+      assert.equal((await server.send('POST', values, { headers, body })).status, 400, JSON.stringify(body));
+  });
+});
+
 suite('the reference', () => {
   test('has the heartbeats at the root and the paths of version 1.0', async () => {
     const { body } = await server.send('GET', '/openapi.json');

@@ -88,6 +88,10 @@ export const device = {
     'The device or its gateway was not connected. The gateway is given it when it is back, unless it is too old.',
   kind: 'Kind',
   valueType: 'Kind of value',
+  validFor: 'Good for (seconds)',
+  validForMeans:
+    'How old a value may be that its gateway is given when it is back. Left empty: an hour; 0: none is given.',
+  validForWrong: 'A whole number of seconds, or nothing.',
   typeBool: 'on or off',
   typeNumber: 'number',
   typeString: 'text',

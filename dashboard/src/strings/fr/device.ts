@@ -89,6 +89,10 @@ export const device: Strings['device'] = {
   idNeeded: 'Un actionneur a besoin d’un identifiant, par exemple vanne-1.',
   kind: 'Type',
   valueType: 'Type de valeur',
+  validFor: 'Valable (secondes)',
+  validForMeans:
+    'L’âge que peut avoir une valeur remise à sa passerelle à son retour. Vide : une heure ; 0 : aucune n’est remise.',
+  validForWrong: 'Un nombre entier de secondes, ou rien.',
   typeBool: 'marche ou arrêt',
   typeNumber: 'nombre',
   typeString: 'texte',

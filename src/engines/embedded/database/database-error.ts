@@ -5,12 +5,15 @@ export interface WriteFailure {
    * `exists`: an id is taken; `quota`: the message names the quota, its use and its limit; `growth`: the data may not
    * grow; `gone`: the record that the row belongs to was removed meanwhile; `storage`: the disk refused; `unsealed`:
    * the head is full, because sealing fails; `fenced`: the lease of this name was taken with a greater epoch;
-   * `internal`: any other error.
+   * `damaged`: an edit of datapoints met damage and ended, and the message is the detail for its caller; `internal`: any
+   * other error.
    */
-  readonly kind: 'exists' | 'quota' | 'growth' | 'gone' | 'storage' | 'unsealed' | 'fenced' | 'internal';
+  readonly kind: 'exists' | 'quota' | 'growth' | 'gone' | 'storage' | 'unsealed' | 'fenced' | 'damaged' | 'internal';
   readonly message: string;
   /** The disk is full, as far as SQLite can tell. */
   readonly isFull?: true;
+  /** A page of the database is damaged: to try again is of no use. */
+  readonly isDamaged?: true;
 }
 
 const constraintUnique = new Set([1555, 2067]);
@@ -19,7 +22,9 @@ const constraintForeignKey = 787;
 const constraintTrigger = 1811;
 /** The disk is full; and the index of the write-ahead log, a file of its own, cannot grow. */
 const fullCodes = new Set([13, 4874]);
-const storageCodes = new Set([5, 6, 8, 10, 11, 13, 14]);
+const storageCodes = new Set([5, 6, 8, 10, 11, 13, 14, 26]);
+/** A page that is no page of a database, and a file that is none. */
+const damageCodes = new Set([11, 26]);
 
 /** The failure that an error of SQLite, or any other error, stands for. */
 export function writeFailureOf(error: unknown): WriteFailure {
@@ -29,7 +34,8 @@ export function writeFailureOf(error: unknown): WriteFailure {
   if (errcode === constraintTrigger && message === 'full') return { kind: 'growth', message };
   if (errcode === constraintTrigger && message.startsWith('quota ')) return { kind: 'quota', message };
   // The low byte of an extended code is the primary one: busy, locked, read-only, I/O error, corrupt, full, cannot
-  // open.
+  // open, no database.
   if (!storageCodes.has(errcode & 0xff)) return { kind: 'internal', message };
+  if (damageCodes.has(errcode & 0xff)) return { kind: 'storage', message, isDamaged: true };
   return fullCodes.has(errcode) ? { kind: 'storage', message, isFull: true } : { kind: 'storage', message };
 }

@@ -12,6 +12,7 @@ import { decodeChunk } from '../../shared/codec/chunk-codec.ts';
 import { gather } from '../../shared/codec/gathering.ts';
 import { cutForChunks } from '../../shared/sealing/chunk-plan.ts';
 import { writeChunk } from '../../shared/sealing/written-chunk.ts';
+import { writeFailureOf } from '../database/database-error.ts';
 import { toColumn } from '../database/value-column.ts';
 import { isSameValue } from '../log/log-edits.ts';
 import { ChunkWriter, chunkColumns, chunkParameters } from './chunk-writer.ts';
@@ -21,10 +22,6 @@ export interface ChunkPlace {
   readonly first: number;
   readonly last: number;
   readonly id: number;
-}
-
-interface Chunk extends ChunkPlace {
-  readonly count: number;
 }
 
 /** A datapoint in a chunk. */
@@ -42,6 +39,25 @@ export interface ChunkRemoval {
   readonly place: ChunkPlace;
 }
 
+/**
+ * The page of a chunk is damaged. SQLite then refuses the rest of the transaction: it has to be rolled back, and can be made
+ * again without this chunk.
+ */
+export class DamagedPage extends Error {
+  readonly chunk: number;
+  /** Datapoints of the chunk; 1 where that cannot be read. */
+  readonly count: number;
+
+  constructor(chunk: number, count: number, cause: unknown) {
+    super(`The page of chunk ${chunk} is damaged.`, { cause });
+    this.chunk = chunk;
+    this.count = count;
+  }
+}
+
+/** Datapoints of chunks whose pages are damaged, by the ids of the chunks. */
+export type UnreadableChunks = ReadonlyMap<number, number>;
+
 /** A chunk has to keep its id, which a pass of sealing may have read with other bytes: try again when that has ended. */
 export class PassUnderWay extends Error {}
 
@@ -50,6 +66,7 @@ const beforeAll: ChunkPlace = { first: Number.MIN_SAFE_INTEGER, last: Number.MIN
 export class ChunkEdits {
   readonly #chunks: ChunkWriter;
   readonly #next: StatementSync;
+  readonly #count: StatementSync;
   readonly #bytes: StatementSync;
   readonly #remove: StatementSync;
   readonly #aside: StatementSync;
@@ -75,12 +92,14 @@ export class ChunkEdits {
     );
     this.#copy = database.prepare(`INSERT INTO chunk (${names}) SELECT ${names} FROM chunk WHERE id = ?`);
     this.#chunks = new ChunkWriter(database);
-    // The last chunk that begins before the range may reach into it.
+    // The last chunk that begins before the range may reach into it. Read from the index alone: where the page of a chunk
+    // is damaged, the others are found.
     this.#next = database.prepare(
-      `SELECT id, first, last, count FROM chunk WHERE sensor = ?1
+      `SELECT id, first, last FROM chunk WHERE sensor = ?1
         AND first >= coalesce((SELECT max(first) FROM chunk WHERE sensor = ?1 AND first < ?2), ?2) AND first <= ?3
         AND last >= ?2 AND (first, last, id) > (?4, ?5, ?6) ORDER BY first, last, id LIMIT 1`,
     );
+    this.#count = database.prepare('SELECT count FROM chunk WHERE id = ?');
     this.#bytes = database.prepare('SELECT bytes FROM chunk WHERE id = ?');
     this.#remove = database.prepare('DELETE FROM chunk WHERE id = ?1');
     this.#aside = database.prepare(
@@ -89,9 +108,7 @@ export class ChunkEdits {
     this.#removeAside = database.prepare(
       'DELETE FROM damaged_chunk WHERE sensor = ? AND first >= ? AND last <= ? RETURNING count',
     );
-    this.#newest = database.prepare(
-      'SELECT id, first, last, count FROM chunk WHERE sensor = ? ORDER BY first DESC, last DESC, id DESC',
-    );
+    this.#newest = database.prepare('SELECT id FROM chunk WHERE sensor = ? ORDER BY first DESC, last DESC, id DESC');
     this.#latest = database.prepare('SELECT at, received, value FROM latest WHERE sensor = ?');
     this.#setLatest = database.prepare(
       'UPDATE latest SET at = ?, stamped = ?, received = ?, value = ? WHERE sensor = ?',
@@ -102,27 +119,50 @@ export class ChunkEdits {
   /**
    * Removes datapoints from the next chunk of the range.
    * @param from where to look: chunks that end at or after `fromMs`, behind a place.
-   * @returns undefined where no chunk is left.
+   * @returns undefined where no chunk is left. @throws DamagedPage
    */
   removeFromNext(
     removal: SeriesRemoval,
-    { fromMs, after = beforeAll }: { readonly fromMs: number; readonly after?: ChunkPlace | undefined },
+    {
+      fromMs,
+      after = beforeAll,
+      unreadable,
+    }: {
+      readonly fromMs: number;
+      readonly after?: ChunkPlace | undefined;
+      readonly unreadable: UnreadableChunks;
+    },
   ): ChunkRemoval | undefined {
     const { sensor, toMs } = removal;
     const chunk = this.#next.get(sensor, fromMs, toMs, after.first, after.last, after.id) as unknown as
-      | Chunk
+      | ChunkPlace
       | undefined;
     if (chunk === undefined) return undefined;
-    if (removal.value === undefined && chunk.first >= removal.fromMs && chunk.last <= toMs) {
+    const damaged = unreadable.get(chunk.id);
+    if (damaged !== undefined) return { removed: 0, unreadable: damaged, place: chunk };
+    let count = 1;
+    try {
+      count = Number(this.#count.get(chunk.id)?.['count']);
+      const removed = this.#removeFrom(chunk, { ...removal, count });
+      return { removed: removed ?? 0, unreadable: removed === undefined ? count : 0, place: chunk };
+    } catch (error) {
+      throw isDamage(error) ? new DamagedPage(chunk.id, count, error) : error;
+    }
+  }
+
+  /** @returns how many datapoints were removed; undefined where the chunk cannot be read. */
+  #removeFrom(chunk: ChunkPlace, removal: SeriesRemoval & { readonly count: number }): number | undefined {
+    const { sensor, fromMs, toMs, count } = removal;
+    if (removal.value === undefined && chunk.first >= fromMs && chunk.last <= toMs) {
       this.#remove.run(chunk.id);
-      return { removed: chunk.count, unreadable: 0, place: chunk };
+      return count;
     }
     const columns = this.#decode(chunk.id);
-    if (columns === undefined) return { removed: 0, unreadable: chunk.count, place: chunk };
+    if (columns === undefined) return undefined;
     const kept = keptOf(columns, removal);
     const left = kept.reduce((sum, { from, to }) => sum + to - from, 0);
     if (left < columns.count) this.#replace(sensor, chunk, left === 0 ? undefined : gather(kept));
-    return { removed: columns.count - left, unreadable: 0, place: chunk };
+    return columns.count - left;
   }
 
   /** Removes what was set aside as damaged and lies wholly in the range. */
@@ -133,11 +173,11 @@ export class ChunkEdits {
   }
 
   /** Where the sensor's last datapoint was one of those removed, that is now the one received last in its last chunk. */
-  followLatest({ sensor, fromMs, toMs, value }: SeriesRemoval): void {
+  followLatest({ sensor, fromMs, toMs, value }: SeriesRemoval, unreadable: UnreadableChunks): void {
     const latest = this.#latest.get(sensor) as { at: number; value: StoredValue } | undefined;
     if (latest === undefined || latest.at < fromMs || latest.at > toMs) return;
     if (value !== undefined && !isSameColumn(latest.value, toColumn(value))) return;
-    const last = this.#lastReceived(sensor);
+    const last = this.#lastReceived(sensor, unreadable);
     if (last === undefined) {
       this.#forgetLatest.run(sensor);
       return;
@@ -154,7 +194,7 @@ export class ChunkEdits {
     let after = beforeAll;
     for (;;) {
       const chunk = this.#next.get(sensor, atMs, atMs, after.first, after.last, after.id) as unknown as
-        | Chunk
+        | ChunkPlace
         | undefined;
       if (chunk === undefined) break;
       after = chunk;
@@ -184,9 +224,12 @@ export class ChunkEdits {
     this.#replace(sensor, chunk, { ...columns, values, texts: texts.size === 0 ? undefined : texts });
   }
 
-  #lastReceived(sensor: SensorKey): { readonly columns: Columns; readonly index: number } | undefined {
+  #lastReceived(
+    sensor: SensorKey,
+    unreadable: UnreadableChunks,
+  ): { readonly columns: Columns; readonly index: number } | undefined {
     for (const { id } of this.#newest.iterate(sensor)) {
-      const columns = this.#decode(Number(id));
+      const columns = unreadable.has(Number(id)) ? undefined : this.#decodeWhole(Number(id));
       if (columns === undefined) continue;
       let index = 0;
       for (let n = 1; n < columns.count; n++)
@@ -218,6 +261,15 @@ export class ChunkEdits {
     }
   }
 
+  /** Undefined where the chunk is damaged. @throws DamagedPage */
+  #decodeWhole(id: number): Columns | undefined {
+    try {
+      return this.#decode(id);
+    } catch (error) {
+      throw isDamage(error) ? new DamagedPage(id, 1, error) : error;
+    }
+  }
+
   /** Undefined where the chunk is damaged. */
   #decode(id: number): Columns | undefined {
     try {
@@ -227,6 +279,11 @@ export class ChunkEdits {
       throw error;
     }
   }
+}
+
+/** True for the errors by which SQLite tells that a page is damaged. */
+function isDamage(error: unknown): boolean {
+  return writeFailureOf(error).isDamaged === true;
 }
 
 /** The datapoints that stay, as slices. */

@@ -40,6 +40,16 @@ export class DatapointCorrection {
 
   chunksReplaced(): void {}
 
+  /** What it is, as the beginning of a sentence. */
+  describe(): string {
+    return `A correction of a datapoint of ${this.#statements.sensorName(this.#order.sensor)}`;
+  }
+
+  /** What the caller is told where a page of the database is damaged. */
+  get damageDetail(): string {
+    return 'Nothing was corrected: the database is damaged where this datapoint lies. dundun check tells more.';
+  }
+
   /** @returns how many datapoints fit; nothing is changed where that is not 1. */
   #correct(): number {
     const { sensor, atMs, seq, value } = this.#order;

@@ -4,12 +4,13 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { limits } from '../../../config/limits.ts';
 import type { SensorKey } from '../../../domain/devices/sensor.ts';
+import { writeFailureOf } from '../database/database-error.ts';
 import type { EditResult, RemovalOrder } from '../database/database-writer.ts';
 import { fromColumn, toColumn, type ValueColumn } from '../database/value-column.ts';
 import { LogEdits, type SeqSpan } from '../log/log-edits.ts';
 import { forgetRepeatedBodies } from '../log/receipts.ts';
 import { ChunkReader } from '../reads/chunk-reader.ts';
-import { ChunkEdits, type ChunkPlace } from './chunk-edits.ts';
+import { ChunkEdits, type ChunkPlace, DamagedPage } from './chunk-edits.ts';
 import { creditSql } from './retention.ts';
 
 /** The statements that removals and corrections share. */
@@ -20,8 +21,10 @@ export class EditStatements {
   readonly #reader: ChunkReader;
   readonly #credit: StatementSync;
   readonly #forgetBodies: StatementSync;
+  readonly #ids: StatementSync;
   readonly note: StatementSync;
   readonly forget: StatementSync;
+  readonly forgetTwins: StatementSync;
 
   /** @param isSealing whether a pass of sealing is under way. */
   constructor(database: DatabaseSync, isSealing: () => boolean) {
@@ -35,11 +38,27 @@ export class EditStatements {
       'INSERT INTO deletion (sensor, first, last, value, log_first, log_last) VALUES (?, ?, ?, ?, ?, ?) RETURNING id',
     );
     this.forget = database.prepare('DELETE FROM deletion WHERE id = ?');
+    this.forgetTwins = database.prepare(
+      'DELETE FROM deletion WHERE sensor = ? AND first = ? AND last = ? AND value IS ?',
+    );
+    this.#ids = database.prepare(
+      'SELECT device.id AS device, sensor.id AS sensor FROM sensor JOIN device ON device.key = sensor.device WHERE sensor.key = ?',
+    );
   }
 
   /** Datapoints of the sensor up to this seq are read from chunks. */
   sealedSeq(sensor: SensorKey): number {
     return this.#reader.sealedSeq(sensor);
+  }
+
+  /** A sensor as people know it. Never throws, because it is asked while damage is told. */
+  sensorName(sensor: SensorKey): string {
+    try {
+      const ids = this.#ids.get(sensor) as { device: string; sensor: string } | undefined;
+      return ids === undefined ? 'a sensor that is no longer there' : `sensor ${ids.sensor} of device ${ids.device}`;
+    } catch {
+      return `the sensor with the key ${sensor}`;
+    }
   }
 
   /** What every commit that changes datapoints of a sensor includes; `removed`: how many are no longer there. */
@@ -77,6 +96,8 @@ export class DatapointRemoval {
   readonly #order: RemovalOrder;
   readonly #statements: EditStatements;
   #progress: Progress;
+  /** Chunks that were passed over, because their pages are damaged. */
+  readonly #unreadable = new Map<number, number>();
 
   constructor(order: RemovalOrder, statements: EditStatements, id?: number) {
     this.#order = order;
@@ -101,11 +122,37 @@ export class DatapointRemoval {
     return [this.#progress.removed, this.#progress.unreadable];
   }
 
+  /** What it is, as the beginning of a sentence. */
+  describe(): string {
+    const { sensor, fromMs, toMs } = this.#order;
+    const span = `between ${textOf(fromMs)} and ${textOf(toMs)}`;
+    return `A removal of datapoints of ${this.#statements.sensorName(sensor)} ${span}`;
+  }
+
+  /** What the caller is told where a page of the database is damaged. */
+  get damageDetail(): string {
+    if (!this.hasBegun)
+      return 'Nothing was removed: the database is damaged where these datapoints lie. dundun check tells more.';
+    return `${this.#progress.removed} datapoints were removed. Where the others lie the database is damaged: they stay until that is put right and the service was started again. dundun check tells more.`;
+  }
+
   /**
    * One step, in a transaction of its own.
    * @returns true when all is done.
    */
   step(): boolean {
+    try {
+      return this.#step();
+    } catch (error) {
+      if (!(error instanceof DamagedPage)) throw error;
+      if (this.#unreadable.size === limits.editDamagedChunksMax) throw error.cause;
+      // The next step passes over that chunk.
+      this.#unreadable.set(error.chunk, error.count);
+      return false;
+    }
+  }
+
+  #step(): boolean {
     const { sensor } = this.#order;
     const { progress, isDone } = this.#statements.inTransaction(() => {
       const before = this.#progress;
@@ -137,7 +184,7 @@ export class DatapointRemoval {
         progress = { ...progress, nextSeq, removed: progress.removed + (row?.removed ?? 0) };
         continue;
       }
-      const chunk = chunks.removeFromNext(this.#order, progress);
+      const chunk = chunks.removeFromNext(this.#order, { ...progress, unreadable: this.#unreadable });
       if (chunk === undefined) return { progress: this.#finish(progress), isDone: true };
       progress = {
         ...progress,
@@ -152,7 +199,7 @@ export class DatapointRemoval {
   #finish(progress: Progress): Progress {
     const { chunks } = this.#statements;
     const aside = chunks.removeAside(this.#order);
-    chunks.followLatest(this.#order);
+    chunks.followLatest(this.#order, this.#unreadable);
     return {
       ...progress,
       removed: progress.removed + aside.removed,
@@ -167,34 +214,72 @@ export class DatapointRemoval {
   }
 
   #note(id: number | undefined, isDone: boolean): number | undefined {
-    const { note, forget } = this.#statements;
+    const { note, forget, forgetTwins } = this.#statements;
     if (isDone) {
       if (id !== undefined) forget.run(id);
       return id;
     }
     if (id !== undefined) return id;
-    const { sensor, fromMs, toMs, value, firstSeq, lastSeq } = this.#order;
-    const row = note.get(sensor, fromMs, toMs, value === undefined ? null : toColumn(value), firstSeq, lastSeq);
-    return row?.['id'] as number;
+    const { sensor, fromMs, toMs, firstSeq, lastSeq } = this.#order;
+    const value = this.#order.value === undefined ? null : toColumn(this.#order.value);
+    // Damage may have ended the same removal before: this one does what that has left, so one note is enough.
+    forgetTwins.run(sensor, fromMs, toMs, value);
+    return note.get(sensor, fromMs, toMs, value, firstSeq, lastSeq)?.['id'] as number;
   }
 }
 
 /**
- * Completes the removals that a stop has cut off. Called at start, before anything else uses the database.
- * @returns how many there were.
+ * Completes the removals that a stop has cut off. Called at start, before anything else uses the database. One that cannot be
+ * completed stays noted.
+ * @param makeRoom called where the disk is full; true where the removal may be tried again.
+ * @returns a sentence about each removal that stays.
  */
-export function completeRemovals(database: DatabaseSync): number {
-  const rows = database
-    .prepare(
-      'SELECT id, sensor, first AS fromMs, last AS toMs, value, log_first AS firstSeq, log_last AS lastSeq FROM deletion ORDER BY id',
-    )
-    .all() as unknown as (RemovalOrder & { readonly id: number; readonly value: ValueColumn | null })[];
-  if (rows.length === 0) return 0;
+export function completeRemovals(database: DatabaseSync, makeRoom: () => boolean): string[] {
+  const left: string[] = [];
+  let noted: readonly NotedRemoval[] = [];
+  try {
+    noted = listNoted(database);
+  } catch (error) {
+    return [`The removals of datapoints that a stop has cut off cannot be read: ${messageOf(error)} ${advice}`];
+  }
+  if (noted.length === 0) return left;
   const statements = new EditStatements(database, () => false);
-  for (const { id, value, ...order } of rows) {
+  for (const { id, value, ...order } of noted) {
     const wanted = value === null ? {} : { value: fromColumn(value) };
     const removal = new DatapointRemoval({ ...order, ...wanted }, statements, id);
-    while (!removal.step());
+    const fault = complete(removal, makeRoom);
+    if (fault !== undefined)
+      left.push(`${removal.describe()}, which a stop has cut off, cannot be completed: ${fault} ${advice}`);
   }
-  return rows.length;
+  return left;
+}
+
+type NotedRemoval = RemovalOrder & { readonly id: number; readonly value: ValueColumn | null };
+
+const advice =
+  'The service runs without that, and tries again at each start. Free room on the disk where it is full; else "dundun check" tells what is damaged.';
+
+function listNoted(database: DatabaseSync): readonly NotedRemoval[] {
+  const columns = 'id, sensor, first AS fromMs, last AS toMs, value, log_first AS firstSeq, log_last AS lastSeq';
+  return database.prepare(`SELECT ${columns} FROM deletion ORDER BY id`).all() as unknown as NotedRemoval[];
+}
+
+/** Why it could not be completed; undefined where it was. */
+function complete(removal: DatapointRemoval, makeRoom: () => boolean): string | undefined {
+  for (;;) {
+    try {
+      while (!removal.step());
+      return undefined;
+    } catch (error) {
+      if (writeFailureOf(error).isFull !== true || !makeRoom()) return messageOf(error);
+    }
+  }
+}
+
+function messageOf(error: unknown): string {
+  return `${writeFailureOf(error).message}.`;
+}
+
+function textOf(ms: number): string {
+  return Math.abs(ms) <= 8.64e15 ? new Date(ms).toISOString() : 'any time';
 }

@@ -32,6 +32,7 @@ export interface CommitOutcome {
   readonly firstSeq?: number;
   /** For statements: the number of rows each changed. */
   readonly changes?: readonly number[];
+  /** For edits; with a failure, where a part was done and is stored: the rest is done later. */
   readonly edited?: EditResult;
   readonly failure?: WriteFailure;
 }

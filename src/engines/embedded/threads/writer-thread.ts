@@ -48,6 +48,7 @@ const edits = new DatapointEdits({
   sealing,
   makeRoom: (failure) => room.make(failure),
   report: (outcome) => report({ outcomes: [outcome] }),
+  onDamaged: (damaged) => report({ outcomes: [], damaged }),
 });
 const begin = database.prepare('BEGIN IMMEDIATE');
 const commit = database.prepare('COMMIT');

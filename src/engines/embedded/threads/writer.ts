@@ -169,6 +169,8 @@ export class SqliteWriter implements DatabaseWriter {
       waiting.committed?.(outcome);
       waiting.resolve(outcome);
     } else {
+      // What an edit has removed before it failed is gone.
+      if (outcome.edited !== undefined) waiting.committed?.(outcome);
       if (failure.kind === 'storage' || failure.kind === 'unsealed') this.#refused += 1;
       waiting.reject(refusalOf(failure));
     }
@@ -197,6 +199,7 @@ export function refusalOf({ kind, message }: WriteFailure): Error {
   if (kind === 'growth') return growthRefusal();
   if (kind === 'gone') return new Refusal('not-found', 'The record was removed meanwhile.', { cause: message });
   if (kind === 'fenced') return new LeaseLost(message);
+  if (kind === 'damaged') return new Refusal('damaged', message);
   if (kind === 'unsealed') return unsealedRefusal(new Error(message));
   return kind === 'storage' ? storageRefusal(new Error(message)) : new Error(message);
 }

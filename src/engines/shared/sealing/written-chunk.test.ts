@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
+import { encodeChunk } from '../codec/chunk-codec.ts';
 import { columnsOf, samples } from '../codec/columns.suite.ts';
 import { differenceOf, writeChunk } from './written-chunk.ts';
 
@@ -25,6 +26,19 @@ suite('a written chunk', () => {
       );
     });
   }
+
+  test('is encoded anew where it does not read back, and refused where it never does', () => {
+    const columns = columnsOf([1, 2, 3].map((at) => ({ at, late: 0, value: at })));
+    const other = columnsOf([1, 2, 3].map((at) => ({ at, late: 0, value: 0 })));
+    const whole = encodeChunk(columns);
+    for (const wrong of [encodeChunk(other), whole.slice(0, -1)]) {
+      let attempts = 0;
+      const once = () => (attempts++ === 0 ? wrong : whole);
+      assert.deepEqual(writeChunk(columns, once).bytes, whole);
+      assert.equal(attempts, 2);
+      assert.throws(() => writeChunk(columns, () => wrong), /^Error: A chunk of 3 datapoints reads back with another /);
+    }
+  });
 
   test('takes a time of minus zero for one of zero', () => {
     const columns = columnsOf([-1, -0].map((at) => ({ at, late: 0, value: 1 })));

@@ -36,17 +36,24 @@ export function ActuatorForm(props: ActuatorFormProps) {
 function Fields({ device, actuator: known, onClose }: ActuatorFormProps) {
   const { device: words, shared } = useStrings();
   const queries = useQueryClient();
+  const type = known?.actuator_value_type ?? known?.value_type;
   const form = useForm({
     initial: {
       id: known?.id ?? '',
       name: known?.name ?? '',
       actuator_kind: known?.actuator_kind ?? '',
-      value_type: known?.value_type ?? (known === undefined ? 'bool' : ''),
+      value_type: type ?? (known === undefined ? 'bool' : ''),
+      valid_for: String(known?.valid_for ?? ''),
     },
-    check: ({ id }) => (id.trim() === '' ? { id: words.idNeeded } : {}),
+    check: ({ id, valid_for }) => ({
+      ...(id.trim() === '' ? { id: words.idNeeded } : {}),
+      ...(/^\d*$/.test(valid_for.trim()) ? {} : { valid_for: words.validForWrong }),
+    }),
     submit: async (values) => {
       const given = Object.fromEntries(Object.entries(values).filter(([, text]) => text.trim() !== ''));
-      const body = { meta: known?.meta, ...given };
+      // The actuator is replaced: what is left out goes.
+      const validFor = given['valid_for'] === undefined ? {} : { valid_for: Number(given['valid_for']) };
+      const body = { meta: known?.meta, ...given, ...validFor };
       await call(api.POST('/api/v2/devices/{device}/actuators', { params: { path: { device } }, body: body as never }));
       onClose();
       // Said once it is to be seen.
@@ -78,8 +85,15 @@ function Fields({ device, actuator: known, onClose }: ActuatorFormProps) {
         <TextInput label={words.kind} {...form.field('actuator_kind')} />
         <NativeSelect
           label={words.valueType}
-          data={known?.value_type === undefined && known !== undefined ? [{ value: '', label: '–' }, ...types] : types}
+          data={type === undefined && known !== undefined ? [{ value: '', label: '–' }, ...types] : types}
           {...form.field('value_type')}
+        />
+        <TextInput
+          label={words.validFor}
+          description={words.validForMeans}
+          inputMode="numeric"
+          placeholder="3600"
+          {...form.field('valid_for')}
         />
         <FormButtons
           submit={known === undefined ? words.addActuator : shared.save}
