@@ -164,7 +164,9 @@ export class FastPath {
       else this.#fail(connection, group, failure as Error);
     });
     isAtOnce = false;
-    return isRefused ? 'busy' : undefined;
+    if (isRefused) return 'busy';
+    group.session.messagesIn += length;
+    return undefined;
   }
 
   #ended(pushes: readonly Push[], failure: unknown): void {

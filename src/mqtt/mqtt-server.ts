@@ -14,6 +14,7 @@ import type { Actor } from '../domain/users/user.ts';
 import { Access } from './access.ts';
 import { AnswerOrder } from './answer-order.ts';
 import { Broker } from './broker.ts';
+import { ClientList } from './client-list.ts';
 import { FastPath } from './fast-path.ts';
 import { Listeners } from './listeners.ts';
 import type { MqttCounts, MqttPorts } from './mqtt-options.ts';
@@ -107,6 +108,7 @@ export class MqttServer {
       },
     });
     parts.clientIds.follow(this.#signIn);
+    parts.mqttClients.follow(new ClientList({ sessions: this.sessions, stored: parts.stored }));
     this.#broker = this.#makeBroker();
     this.#stalled = new StalledPackets({
       clock: parts.clock,
@@ -299,6 +301,7 @@ export class MqttServer {
     this.#undecided.begin();
     // A will arrives after its connection has closed, when its client id may belong to another client.
     const isWill = session === undefined || (packet as Will).user !== undefined;
+    if (!isWill) session.messagesIn += 1;
     const answer = isWill || client === null ? done : this.#answers.inOrder(client, packet, done);
     (isWill ? this.#publishWill(packet, session) : this.#publish(session, packet)).then(
       () => {
@@ -351,9 +354,13 @@ export class MqttServer {
   #authorizeSubscribe(client: Client, subscription: Subscription): Subscription | null {
     const session = this.sessions.of(client);
     if (session === undefined || subscription.topic === placeholder) return null;
-    if (!client.clean && !this.#parts.stored.hasCapacityForFilter(client.id, subscription.topic)) return null;
+    const { topic: filter, qos } = subscription;
+    const isTaken =
+      (client.clean || this.#parts.stored.hasCapacityForFilter(client.id, filter)) &&
+      this.#liveFilters.take(session, filter, qos);
+    if (!isTaken) session.noteRefusal('subscription');
     // The broker keeps one QoS for each filter: with 2 it lowers none, and forwarding.ts applies the QoS granted.
-    return this.#liveFilters.take(session, subscription.topic, subscription.qos) ? { ...subscription, qos: 2 } : null;
+    return isTaken ? { ...subscription, qos: 2 } : null;
   }
 
   /** Called before the subscriber is cut, and again for each message that was already on its way to it: counts it once. */

@@ -159,6 +159,7 @@ export class Forwarding {
     }
     if (packet.retain && this.#parts.settings().isOutdated(session, packet)) return null;
     if (isNew && session.replay !== undefined) return this.#hold(session, session.replay, packet);
+    session.messagesOut += 1;
     const outgoing = original ?? packet;
     return outgoing.qos <= granted ? outgoing : { ...outgoing, qos: granted };
   }

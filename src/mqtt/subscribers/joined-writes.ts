@@ -60,6 +60,7 @@ export class JoinedWrites {
       this.#cut(session);
       return;
     }
+    session.messagesOut += run.count;
     const isFree = run.writeTo(conn, () => takeId(client));
     if (!isFree && !client.errored) client.waitForDrain(nothing);
   }

@@ -17,6 +17,7 @@ import type {
   RetainedCapacity,
   RoutedMessage,
   StoredPacket,
+  StoredSessionFacts,
   Subscription,
   TopicSubscription,
   WillKey,
@@ -124,6 +125,16 @@ export class SqliteMqttPersistence implements MqttSessions {
   /** Users with stored sessions, each once. */
   sessionUsers(): Iterable<UserKey> {
     return this.#sessions.users();
+  }
+
+  /** Client ids of a user's stored sessions, or of all. */
+  sessionIds(user?: UserKey): Iterable<string> {
+    return this.#sessions.idsOf(user, this.#clocks.forAge.now());
+  }
+
+  /** What is stored of the session of this client id, unless it has expired. */
+  findSession(clientId: string): StoredSessionFacts | undefined {
+    return this.#sessions.factsOf(clientId, this.#clocks.forAge.now());
   }
 
   /**
