@@ -1324,6 +1324,8 @@ export const limits = {
    */
   clientSubscriptionsShown: 100,
   clientsLookedAtOnce: 500,
+  /** Milliseconds between two looks at the figures under `$SYS/broker/`; admins who listen get those that have changed. */
+  sysTopicsEveryMs: 10_000,
   /** A filter, bytes. Beyond: SUBACK 128. */
   topicFilterBytesMax: 1 * KIB,
   /**

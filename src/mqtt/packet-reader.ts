@@ -55,6 +55,7 @@ export interface PacketReaderParts<G> {
     client: Client,
     waiting: { readonly wasResumed: boolean; readonly resume: () => void },
   ) => void;
+  readonly counts: { packetsIn: number; notePacket(header: number): void };
   /** Takes a group. `busy`: there is no room for it, and nothing of it was taken. */
   readonly submit: (client: Client, group: G) => 'busy' | undefined;
 }
@@ -66,6 +67,8 @@ interface Source {
   readonly toBroker: (bytes: Buffer) => void;
   /** Whether the broker has the CONNECT. */
   isConnecting: boolean;
+  /** The first byte of the packet that the broker is handed or is gathering. */
+  header: number;
   /** The beginning of an incomplete packet. */
   rest: Buffer | undefined;
   /** Usual publishes that are taken together: fewer after there was no room for more. */
@@ -103,6 +106,7 @@ export class PacketReader<G extends { readonly pushes: readonly unknown[] }> {
       connection,
       toBroker,
       isConnecting: false,
+      header: 0,
       rest: undefined,
       groupMax: Number.POSITIVE_INFINITY,
       wasResumed: false,
@@ -149,6 +153,7 @@ export class PacketReader<G extends { readonly pushes: readonly unknown[] }> {
   #takeConnect(source: Source, bytes: Buffer): void {
     const frame = new PacketFrame();
     const state = frame.look(bytes, 0);
+    source.header = bytes[0] as number;
     // So few bytes have arrived that the packet's length is not known yet.
     if (state === 'partial' && frame.end < 0 && bytes[0] === connectHeader) source.rest = Buffer.from(bytes);
     else if (state !== 'whole') source.toBroker(bytes);
@@ -191,12 +196,16 @@ export class PacketReader<G extends { readonly pushes: readonly unknown[] }> {
     if (group === undefined) return undefined;
     const end = this.#fill(source, { group, bytes, from: at });
     if (end > at) {
-      if (this.#submit(source, group) !== 'busy') return end;
+      if (this.#submit(source, group) !== 'busy') {
+        this.#parts.counts.packetsIn += group.pushes.length;
+        return end;
+      }
       this.#waitForCapacity(source, bytes.subarray(at));
       return undefined;
     }
     const frame = this.#frame;
     const state = frame.look(bytes, at);
+    source.header = bytes[at] as number;
     if (state !== 'whole') {
       source.groupMax = Number.POSITIVE_INFINITY;
       this.#keepPartial(source, bytes.subarray(at), state === 'partial' ? frame.end - at : 0);
@@ -270,9 +279,10 @@ export class PacketReader<G extends { readonly pushes: readonly unknown[] }> {
    * publishes wait for no turn: they cost little more than their bytes, and share the ingest queue.
    * @returns whether it was taken.
    */
-  #handOver({ client, connection, toBroker }: Source, bytes: Buffer, end: number): boolean {
+  #handOver({ client, connection, toBroker, header }: Source, bytes: Buffer, end: number): boolean {
     const hasRoom = packetsUnderWay(client) < limits.packetsUnderWayMax;
     if (loopTurns.isOpen && hasRoom) {
+      this.#parts.counts.notePacket(header);
       loopTurns.do(this.#parts.callerOf(client), () => toBroker(bytes.subarray(0, end)));
       return true;
     }

@@ -120,6 +120,10 @@ export class Sessions {
   readonly #holders = new Map<string, ClientSession>();
   /** The same by user. Guests are left out: they share one user, and nobody asks for its connections alone. */
   readonly #byUser = new Map<UserKey, Set<ClientSession>>();
+  #kept = 0;
+  /** Most clients that were connected at a time, and how many have connected since the start. */
+  countMax = 0;
+  countEver = 0;
   /** Users of connected and stored sessions; slightly out of date, but renewed while they are asked for. */
   readonly #known = new LruCache<UserKey, CachedUser>({ weightMax: limits.usersCachedMax });
 
@@ -142,6 +146,15 @@ export class Sessions {
     this.#permissions = parts.permissions;
     this.#clock = parts.clock;
     this.#duplicates = parts.duplicates;
+  }
+
+  /** Clients that are connected, and how many of them have a session that is kept. */
+  get count(): number {
+    return this.#holders.size;
+  }
+
+  get keptCount(): number {
+    return this.#kept;
   }
 
   /** The connected session of this client id. */
@@ -174,6 +187,9 @@ export class Sessions {
     if (holder !== undefined) this.#drop(holder);
     this.#holders.set(client.id, session);
     this.#addToUser(session);
+    if (!client.clean) this.#kept += 1;
+    this.countEver += 1;
+    this.countMax = Math.max(this.countMax, this.#holders.size);
     session.repeats = this.#duplicates.arrive(user, client.id);
     this.#presence.arrive(client.id, session);
     this.#known.set(user.key, { actor: this.#users.actorOf(user), checkedMs: session.checkedMs });
@@ -202,6 +218,7 @@ export class Sessions {
   /** Removes the session from what is connected. A later holder of its id comes last, in order of arrival. */
   #drop(session: ClientSession): void {
     this.#holders.delete(session.clientId);
+    if (!session.client.clean) this.#kept -= 1;
     const { key } = session.actor;
     const theirs = this.#byUser.get(key);
     theirs?.delete(session);

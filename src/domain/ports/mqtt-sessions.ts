@@ -116,6 +116,16 @@ export interface StoredSessionFacts {
   readonly filters: ReadonlyMap<string, SubscriptionOptions>;
 }
 
+/** Figures of what this process has stored. */
+export interface StoredFigures {
+  readonly sessionCount: number;
+  /** Filters of these sessions. */
+  readonly filterCount: number;
+  readonly retainedCount: number;
+  /** Messages not kept since the start, because a session, the retained messages or a quota were full. */
+  readonly dropped: number;
+}
+
 /** Rules and callbacks by which the engine learns what it needs to know about users and connections. */
 export interface MqttSessionRules {
   /** Whether a filter asks for topics of the form of `topic`: with a leading slash or without. */
@@ -152,6 +162,7 @@ export interface MqttSessions {
   readonly storedFilters: number;
   /** Users who have stored sessions, each once. */
   sessionUsers(): Iterable<UserKey>;
+  figures(): StoredFigures;
   /** Client ids of a user's stored sessions, or of all, in order of creation; without those that have expired. */
   sessionIds(user?: UserKey): Iterable<string>;
   /** The session stored under the client id; undefined where there is none, or it has expired. */

@@ -16,6 +16,7 @@ import type {
   RetainedCandidate,
   RetainedCapacity,
   RoutedMessage,
+  StoredFigures,
   StoredPacket,
   StoredSessionFacts,
   Subscription,
@@ -111,6 +112,11 @@ export class SqliteMqttPersistence implements MqttSessions {
 
   get retainedCount(): number {
     return this.#retained.size;
+  }
+
+  figures(): StoredFigures {
+    const { sessionCount, retainedCount, dropped } = this;
+    return { sessionCount, filterCount: this.#sessions.subscriptions.filterCount, retainedCount, dropped };
   }
 
   /** Resolves when no session is due to expire and no write is pending. */
