@@ -50,6 +50,7 @@ export class SysTopics {
   /** Admins who listen. */
   readonly #listeners = new Set<ClientSession>();
   readonly #loads = new Map<string, LoadAverages>();
+  /** As of the last look. */
   #values = new Map<string, string>();
   #timer: NodeJS.Timeout | undefined;
   #looking: Promise<void> | undefined;
@@ -84,8 +85,8 @@ export class SysTopics {
     const asked = filters.filter((filter) => isSysFilter(filter) && session.filters.has(filter));
     if (asked.length === 0) return;
     this.#listeners.add(session);
-    this.#values = this.#now();
-    this.#sendTo(session, this.#values, { filters: asked, retain: true });
+    // What others were sent last stays as it is, so that they get what has changed since.
+    this.#sendTo(session, this.#now(), { filters: asked, retain: true });
     this.#parts.flush();
   }
 
@@ -105,7 +106,6 @@ export class SysTopics {
       this.#loads.get('connections')?.take(this.#parts.sessions.countEver, seconds);
       this.#loads.get('publish/dropped')?.take(this.#parts.stored.figures().dropped, seconds);
     }
-    if (this.#listeners.size === 0) return;
     const before = this.#values;
     this.#values = this.#now();
     const changed = new Map([...this.#values].filter(([topic, value]) => before.get(topic) !== value));

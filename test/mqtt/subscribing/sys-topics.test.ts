@@ -145,6 +145,17 @@ suite('an admin who subscribes to $SYS', () => {
     await Promise.all([client.end(), other.end()]);
   });
 
+  test('is told what has changed, also when another has asked in between', async () => {
+    const client = await Client.connect(server, 'admin');
+    await client.subscribe('$SYS/broker/clients/connected');
+    const [first] = await client.take(1);
+    const other = await Client.connect(server, 'admin');
+    await other.subscribe('$SYS/#');
+    const expected = String(Number(first?.payload) + 1);
+    await until(() => client.received.at(-1)?.payload === expected);
+    await Promise.all([client.end(), other.end()]);
+  });
+
   test('gets them again when its kept session comes back', async () => {
     const client = await Client.connect(server, 'admin', { clientId: 'kept', clean: false });
     await client.subscribe('$SYS/broker/version', 1).catch(() => {});
