@@ -148,11 +148,11 @@ suite('an admin who subscribes to $SYS', () => {
   test('is told what has changed, also when another has asked in between', async () => {
     const client = await Client.connect(server, 'admin');
     await client.subscribe('$SYS/broker/clients/connected');
-    const [first] = await client.take(1);
+    // A client that has just left may still be counted at first.
+    await until(() => client.received.at(-1)?.payload === '1');
     const other = await Client.connect(server, 'admin');
     await other.subscribe('$SYS/#');
-    const expected = String(Number(first?.payload) + 1);
-    await until(() => client.received.at(-1)?.payload === expected);
+    await until(() => client.received.at(-1)?.payload === '2');
     await Promise.all([client.end(), other.end()]);
   });
 
