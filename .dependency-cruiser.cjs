@@ -22,6 +22,7 @@ const nouns = [
   'devices',
   'sensors',
   'gateways',
+  'clients',
   'projects',
   'accounts',
   'datapoints',

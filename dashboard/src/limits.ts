@@ -68,6 +68,8 @@ export const limits = {
   searchHitsMax: 6,
   /** Names offered under a field that completes. Beyond: type more. */
   completionsMax: 8,
+  /** MQTT clients shown at once, the most that the server gives. Beyond: search. */
+  clientsShownMax: 1_000,
   /** Users shown at once, the most that the server gives. Beyond: search. */
   usersShownMax: 1_000,
   /** Milliseconds between two looks at what became of a test message, and looks before it is left to itself. */

@@ -3,6 +3,7 @@
 import { type Mote, readMotes } from '../demo/motes.ts';
 import type { ServerAddress } from '../demo/options.ts';
 import { Rest } from '../demo/rest.ts';
+import { connectClients } from './mqtt-clients.ts';
 
 export const houses = { nothing: async () => {}, motes: fillMotes, many: fillMany, long: fillLong } as const;
 export type House = keyof typeof houses;
@@ -27,6 +28,7 @@ async function fillMotes(address: ServerAddress): Promise<void> {
       await rest.push(`devices/${mote.id}/sensors/${sensor.id}`, moved(sensor.datapoints, shiftMs), () => {});
     }
   }
+  await connectClients(address, 'mast-north');
   await fillPeople(rest);
   await fillField(rest);
   const device_ids = ['field-3', 'mote-1', 'mote-2'];
@@ -152,6 +154,7 @@ async function fillLong(address: ServerAddress): Promise<void> {
     await rest.push(`devices/${id}/sensors/${encodeURIComponent(sensor)}`, datapoints, () => {});
   }
   await rest.post('gateways', { id: long('mast'), name: long('Mast') });
+  await connectClients(address, long('mast'));
   await rest.post('projects', { name: long('Project'), device_ids: [id], gateway_ids: [long('mast')] });
   await rest.post('users', { username: long('user').slice(0, 60), firstName: long('First'), password: 'talking drum' });
   await rest.post('auth/keys', { name: long('Key').slice(0, 128) });

@@ -46,6 +46,7 @@ const lists: Readonly<Record<string, Scene>> = {
   'notifications-new': { path: '/notifications/new' },
   gateways: { path: '/gateways' },
   'gateways-new': { path: '/gateways', act: press('New gateway') },
+  clients: { path: '/clients' },
   projects: { path: '/projects' },
   'projects-new': { path: '/projects', act: press('New project') },
   users: { path: '/users' },
@@ -114,6 +115,8 @@ function namedOnce(gateway: string): Readonly<Record<string, Scene>> {
         await page.evaluate('window.scrollTo(0, 0)');
       },
     },
+    client: { path: `/clients/${gateway}` },
+    'client-disconnect': { path: `/clients/${gateway}`, act: press('Disconnect') },
     gateway: { path: `/gateways/${gateway}` },
     'gateway-sharing': { path: `/gateways/${gateway}`, act: toSharing },
     'project-sharing': { path: '/projects', act: openFirstSharing },

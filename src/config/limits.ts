@@ -1297,7 +1297,7 @@ export const limits = {
   sessionFiltersMax: 1_000,
   /**
    * Memory, bytes, about: for the filters of connected clients (some 9 000 filters with wildcards), and for stored
-   * sessions with their filters of QoS above 0 (26 000 sessions with one filter each). A caller, or user, may have at
+   * sessions with their filters of QoS above 0 (25 000 sessions with one filter each). A caller, or user, may have at
    * most as much as is free. Beyond: SUBACK 128 and CONNACK 3, respectively.
    */
   liveFilterBytesMax: 28 * MIB,
@@ -1329,6 +1329,14 @@ export const limits = {
   inflightMax: 1_000,
   /** A client id, characters. Beyond: CONNACK 2. */
   clientIdCharsMax: 256,
+  /**
+   * Of clients as they are listed: subscriptions of each that are shown, beyond: only their number; and clients that are
+   * looked at before other work has its turn.
+   */
+  clientSubscriptionsShown: 100,
+  clientsLookedAtOnce: 500,
+  /** Milliseconds between two looks at the figures under `$SYS/broker/`; admins who listen get those that have changed. */
+  sysTopicsEveryMs: 10_000,
   /** A filter, bytes. Beyond: SUBACK 128. */
   topicFilterBytesMax: 1 * KIB,
   /**

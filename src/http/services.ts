@@ -7,6 +7,7 @@ import type { RefreshSessions } from '../domain/accounts/refresh-sessions.ts';
 import type { ActuatorHistory } from '../domain/actuators/actuator-history.ts';
 import type { Actuators } from '../domain/actuators/actuators.ts';
 import type { Callers } from '../domain/callers/callers.ts';
+import type { MqttClients } from '../domain/clients/mqtt-clients.ts';
 import type { Corrections } from '../domain/datapoints/corrections.ts';
 import type { FutureDatapoints } from '../domain/datapoints/history/future-datapoints.ts';
 import type { History } from '../domain/datapoints/history/history.ts';
@@ -40,6 +41,7 @@ export interface Services {
   readonly actuators: Actuators;
   readonly actuatorHistory: ActuatorHistory;
   readonly gateways: Gateways;
+  readonly mqttClients: MqttClients;
   readonly projects: Projects;
   readonly sharing: Sharing;
   readonly permissionQueries: PermissionQueries;

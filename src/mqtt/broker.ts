@@ -230,6 +230,21 @@ export class Broker extends Aedes implements PublishRouter {
   }
 }
 
+/** Bounds of aedes, as the limits are now. */
+export function brokerBounds(): Partial<AedesOptions> {
+  return {
+    // Unbounded: a subscriber that does not keep up is cut, so nobody waits for it.
+    concurrency: 0,
+    queueLimit: limits.earlyPacketsMax,
+    maxInflightInbound: limits.inflightMax,
+    maxClientsIdLength: limits.clientIdCharsMax,
+    maxTopicLevels: limits.topicLevelsMax,
+    drainTimeout: limits.subscriberStallMs,
+    heartbeatInterval: 15_000,
+    connectTimeout: limits.mqttConnectMsMax,
+  };
+}
+
 function faultOf(promise: Promise<unknown>): Promise<unknown> {
   return promise.then(
     () => undefined,

@@ -25,6 +25,7 @@ import { acknowledgements, BufferedMessage, PublishGroup } from './publish-group
 import type { DuplicateDetector } from './repeats/duplicate-detector.ts';
 import { type Fingerprint, publishFingerprint, topicHash } from './repeats/fingerprint.ts';
 import type { ClientSession } from './sessions.ts';
+import type { BrokerCounts } from './sys/broker-counts.ts';
 import { parseTopic, withoutSlash } from './topics.ts';
 
 /** Fields of aedes's connection that its types do not declare. */
@@ -57,6 +58,7 @@ export interface FastPathParts {
   readonly duplicates: DuplicateDetector;
   readonly clock: Clock;
   readonly answers: AnswerOrder;
+  readonly counts: BrokerCounts;
   readonly sessionOf: (client: Client) => ClientSession | undefined;
   /** The caller whose packets these are: that of the session, before the sign-in that of the address. */
   readonly callerOf: (client: Client) => Caller;
@@ -92,6 +94,7 @@ export class FastPath {
       add: (group, frame) => this.#add(group, frame),
       mayHaveCapacity: (client) => parts.writer.mayHaveCapacity(parts.callerOf(client)),
       onceCapacity: (client, waiting) => this.#onceCapacity(client, waiting),
+      counts: parts.counts,
       submit: (client, group) => this.#submit(client as unknown as AedesConnection, group),
     });
   }
@@ -164,7 +167,10 @@ export class FastPath {
       else this.#fail(connection, group, failure as Error);
     });
     isAtOnce = false;
-    return isRefused ? 'busy' : undefined;
+    if (isRefused) return 'busy';
+    this.#parts.counts.received(group.session, length);
+    this.#parts.counts.answers += group.packetIds.length;
+    return undefined;
   }
 
   #ended(pushes: readonly Push[], failure: unknown): void {

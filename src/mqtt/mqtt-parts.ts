@@ -8,6 +8,7 @@ import type { ClockWatch } from '../base/time/clock-watch.ts';
 import type { Downlinks } from '../domain/actuators/downlinks.ts';
 import type { ByteBudget } from '../domain/callers/byte-budget.ts';
 import type { FairShare } from '../domain/callers/fair-share.ts';
+import type { MqttClients } from '../domain/clients/mqtt-clients.ts';
 import type { Feed } from '../domain/datapoints/feed.ts';
 import type { Writer } from '../domain/datapoints/ingest/writer.ts';
 import type { MqttSessions } from '../domain/ports/mqtt-sessions.ts';
@@ -27,6 +28,7 @@ export interface MqttParts
   readonly stored: MqttSessions;
   readonly feed: Feed;
   readonly downlinks: Downlinks;
+  readonly mqttClients: Pick<MqttClients, 'follow'>;
   readonly byteBudget: ByteBudget;
   readonly passing: FairShare;
   readonly connections: ConnectionAdmission;

@@ -13,10 +13,11 @@ import type { SessionRevocation } from '../domain/users/session-revocation.ts';
 import type { Actor } from '../domain/users/user.ts';
 import { Access } from './access.ts';
 import { AnswerOrder } from './answer-order.ts';
-import { Broker } from './broker.ts';
+import { Broker, brokerBounds } from './broker.ts';
+import { ClientList } from './client-list.ts';
 import { FastPath } from './fast-path.ts';
 import { Listeners } from './listeners.ts';
-import type { MqttCounts, MqttPorts } from './mqtt-options.ts';
+import type { MqttPorts } from './mqtt-options.ts';
 import type { MqttParts } from './mqtt-parts.ts';
 import { boundFirstPacket } from './packets/first-packet.ts';
 import { boundPacketBytes, budgetPackets } from './packets/packet-bound.ts';
@@ -34,6 +35,8 @@ import { LiveFilters } from './subscribers/live-filters.ts';
 import { tellsClient } from './subscribers/recipients.ts';
 import { SubscriberBacklog } from './subscribers/subscriber-backlog.ts';
 import { UnreadPackets } from './subscribers/unread-packets.ts';
+import { BrokerCounts } from './sys/broker-counts.ts';
+import { SysTopics } from './sys/sys-topics.ts';
 import { ownTopicsOf } from './topics.ts';
 import { Undecided } from './undecided.ts';
 import { WebSockets } from './websockets.ts';
@@ -52,10 +55,11 @@ export class MqttServer {
   readonly #unread: UnreadPackets;
   readonly #stalled: StalledPackets;
   readonly #signIn: SignIn;
+  readonly #sys: SysTopics;
   readonly #liveFilters = new LiveFilters();
   readonly #listeners: Listeners;
   readonly #webSockets: WebSockets;
-  readonly counts: MqttCounts = { connections: 0, slowCut: 0, encoded: 0 };
+  readonly counts = new BrokerCounts();
   #stopFollowing: () => void = () => {};
   readonly #answers: AnswerOrder;
   /** Publishes of which it is not known yet whether they are stored, dropped or relayed. */
@@ -104,9 +108,18 @@ export class MqttServer {
       onGone: (session) => {
         this.#liveFilters.releaseAll(session);
         this.#downlinks.released(session);
+        this.#sys.released(session);
       },
     });
     parts.clientIds.follow(this.#signIn);
+    parts.mqttClients.follow(new ClientList({ sessions: this.sessions, stored: parts.stored }));
+    this.#sys = new SysTopics({
+      ...parts,
+      ...{ counts: this.counts, sessions: this.sessions },
+      liveFilters: () => this.#liveFilters.ofClean,
+      send: (session, message, options) => this.#forwarding.send(session, message, options),
+      flush: () => this.#forwarding.flush(),
+    });
     this.#broker = this.#makeBroker();
     this.#stalled = new StalledPackets({
       clock: parts.clock,
@@ -142,6 +155,7 @@ export class MqttServer {
     });
     await this.#broker.listen();
     this.#stalled.start();
+    this.#sys.start();
     await this.sessions.learn(this.#parts.stored.sessionUsers());
     const stops = [
       this.#delivery.follow(feed),
@@ -175,8 +189,7 @@ export class MqttServer {
 
   /** Accepts no new connections; commits, acknowledges and delivers what was accepted; then closes the rest. */
   async close(): Promise<void> {
-    this.#listeners.close();
-    this.#stalled.close();
+    for (const part of [this.#listeners, this.#stalled, this.#sys]) part.close();
     // Stops reading, so that accepted work comes to an end; senders get no answer to the rest and send it again.
     for (const client of Object.values(this.#broker.connections)) holdReading(client);
     const timeIsUp = new Promise<void>((resolve) => setTimeout(resolve, limits.drainMsMax).unref());
@@ -207,15 +220,7 @@ export class MqttServer {
     const broker = new Broker(
       {
         persistence: stored,
-        // Unbounded: a subscriber that does not keep up is cut, so nobody waits for it.
-        concurrency: 0,
-        queueLimit: limits.earlyPacketsMax,
-        maxInflightInbound: limits.inflightMax,
-        maxClientsIdLength: limits.clientIdCharsMax,
-        maxTopicLevels: limits.topicLevelsMax,
-        drainTimeout: limits.subscriberStallMs,
-        heartbeatInterval: 15_000,
-        connectTimeout: limits.mqttConnectMsMax,
+        ...brokerBounds(),
         preConnect: (client, packet, done) => {
           this.#signIn.look(client, packet);
           done(null, true);
@@ -242,8 +247,13 @@ export class MqttServer {
       const replayed = session?.replay?.actuators ?? [];
       this.#forwarding.resume(client);
       void this.#downlinks.resumed(session, [...replayed]);
+      this.#sys.subscribed(session);
     });
-    broker.on('subscribe', (_, client: Client) => this.#downlinks.subscribed(this.sessions.of(client)));
+    broker.on('subscribe', (subscriptions: readonly Subscription[], client: Client) => {
+      const session = this.sessions.of(client);
+      this.#downlinks.subscribed(session);
+      this.#sys.subscribed(session, subscriptions);
+    });
     broker.logFaults(this.#parts.log);
     return broker;
   }
@@ -252,6 +262,7 @@ export class MqttServer {
     return new FastPath({
       ...this.#parts,
       answers: this.#answers,
+      counts: this.counts,
       sessionOf: (client) => this.sessions.of(client),
       callerOf: (client) => this.#callerOf(client),
       begun: () => this.#undecided.begin(),
@@ -299,6 +310,7 @@ export class MqttServer {
     this.#undecided.begin();
     // A will arrives after its connection has closed, when its client id may belong to another client.
     const isWill = session === undefined || (packet as Will).user !== undefined;
+    if (!isWill) this.counts.received(session, 1);
     const answer = isWill || client === null ? done : this.#answers.inOrder(client, packet, done);
     (isWill ? this.#publishWill(packet, session) : this.#publish(session, packet)).then(
       () => {
@@ -351,9 +363,13 @@ export class MqttServer {
   #authorizeSubscribe(client: Client, subscription: Subscription): Subscription | null {
     const session = this.sessions.of(client);
     if (session === undefined || subscription.topic === placeholder) return null;
-    if (!client.clean && !this.#parts.stored.hasCapacityForFilter(client.id, subscription.topic)) return null;
+    const { topic: filter, qos } = subscription;
+    const isTaken =
+      (client.clean || this.#parts.stored.hasCapacityForFilter(client.id, filter)) &&
+      this.#liveFilters.take(session, filter, qos);
+    if (!isTaken) session.noteRefusal('subscription');
     // The broker keeps one QoS for each filter: with 2 it lowers none, and forwarding.ts applies the QoS granted.
-    return this.#liveFilters.take(session, subscription.topic, subscription.qos) ? { ...subscription, qos: 2 } : null;
+    return isTaken ? { ...subscription, qos: 2 } : null;
   }
 
   /** Called before the subscriber is cut, and again for each message that was already on its way to it: counts it once. */
@@ -368,17 +384,13 @@ export class MqttServer {
 
   #accept(stream: Socket | Duplex, address: string, request?: IncomingMessage): Client {
     noteAddress(stream, address);
-    this.counts.connections += 1;
-    stream.once('close', () => {
-      this.counts.connections -= 1;
-    });
+    this.counts.opened(stream);
     const client = this.#broker.handle(stream, request);
     boundPacketBytes(client);
     boundFirstPacket(client);
-    const { byteBudget } = this.#parts;
     tellsClient(client);
     this.#unread.watch(client);
-    budgetPackets(client, byteBudget, () => this.#callerOf(client));
+    budgetPackets(client, this.#parts.byteBudget, () => this.#callerOf(client));
     this.#fastPath.attach(client);
     return client;
   }

@@ -56,6 +56,7 @@ export interface PacketReaderParts<G> {
     client: Client,
     waiting: { readonly wasResumed: boolean; readonly resume: () => void },
   ) => void;
+  readonly counts: { packetsIn: number; notePacket(header: number): void };
   /** Takes a group. `busy`: there is no room for it, and nothing of it was taken. */
   readonly submit: (client: Client, group: G) => 'busy' | undefined;
 }
@@ -67,6 +68,8 @@ interface Source {
   readonly toBroker: (bytes: Buffer) => void;
   /** Whether the broker has the CONNECT. */
   isConnecting: boolean;
+  /** The first byte of the packet that the broker is handed or is gathering. */
+  header: number;
   /** The beginning of an incomplete packet. */
   rest: Buffer | undefined;
   /** Usual publishes that are taken together: fewer after there was no room for more. */
@@ -105,6 +108,7 @@ export class PacketReader<G extends { readonly pushes: readonly unknown[] }> {
       connection,
       toBroker,
       isConnecting: false,
+      header: 0,
       rest: undefined,
       groupMax: Number.POSITIVE_INFINITY,
       wasResumed: false,
@@ -151,6 +155,7 @@ export class PacketReader<G extends { readonly pushes: readonly unknown[] }> {
   #takeConnect(source: Source, bytes: Buffer): void {
     const frame = new PacketFrame();
     const state = frame.look(bytes, 0);
+    source.header = bytes[0] as number;
     // So few bytes have arrived that the packet's length is not known yet.
     if (state === 'partial' && frame.end < 0 && bytes[0] === connectHeader) source.rest = Buffer.from(bytes);
     else if (state !== 'whole') source.toBroker(bytes);
@@ -200,9 +205,13 @@ export class PacketReader<G extends { readonly pushes: readonly unknown[] }> {
       this.#waitForCapacity(source, bytes.subarray(at));
       return undefined;
     }
-    if (end > at) return end;
+    if (end > at) {
+      this.#parts.counts.packetsIn += group.pushes.length;
+      return end;
+    }
     const frame = this.#frame;
     const state = frame.look(bytes, at);
+    source.header = bytes[at] as number;
     if (state !== 'whole') {
       source.groupMax = Number.POSITIVE_INFINITY;
       this.#keepPartial(source, bytes.subarray(at), state === 'partial' ? frame.end - at : 0);
@@ -293,9 +302,10 @@ export class PacketReader<G extends { readonly pushes: readonly unknown[] }> {
    * publishes have turns of their own (publish-turns.ts), because they cost little more than their bytes.
    * @returns whether it was taken.
    */
-  #handOver({ client, connection, toBroker }: Source, bytes: Buffer, end: number): boolean {
+  #handOver({ client, connection, toBroker, header }: Source, bytes: Buffer, end: number): boolean {
     const hasRoom = packetsUnderWay(client) < limits.packetsUnderWayMax;
     if (loopTurns.isOpen && hasRoom) {
+      this.#parts.counts.notePacket(header);
       loopTurns.do(this.#parts.callerOf(client), () => toBroker(bytes.subarray(0, end)));
       return true;
     }

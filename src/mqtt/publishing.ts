@@ -12,6 +12,7 @@ import { setCurrentWork } from '../base/time/event-loop-monitor.ts';
 import { limits } from '../config/limits.ts';
 import type { ActuatorHistory } from '../domain/actuators/actuator-history.ts';
 import type { Actuators } from '../domain/actuators/actuators.ts';
+import type { ClientRefusal } from '../domain/clients/mqtt-client.ts';
 import type { OriginalMessage } from '../domain/datapoints/feed.ts';
 import type { Ingest, SensorPush } from '../domain/datapoints/ingest/ingest.ts';
 import { parseReadings } from '../domain/datapoints/ingest/reading.ts';
@@ -118,6 +119,7 @@ export class Publishing {
       this.#parts.duplicates.forget(repeats, published.messageId);
     // The broker checks topics that clients publish to, but not those of wills.
     const isRelayed = isPublishable(published.topic) && (await this.#parts.access.mayRelay(session, topic));
+    if (!isRelayed) session.noteRefusal('topic');
     return isRelayed ? 'relay' : 'taken';
   }
 
@@ -136,7 +138,7 @@ export class Publishing {
         return this.#accept(actor, push);
       });
     } catch (error) {
-      await this.#drop(error, topic.device, actor, published.topic);
+      await this.#drop(error, topic.device, session, published.topic);
     }
     return 'taken';
   }
@@ -172,7 +174,7 @@ export class Publishing {
       session.setting = done.catch(() => {});
       await done;
     } catch (error) {
-      await this.#drop(error, device, actor, published.topic);
+      await this.#drop(error, device, session, published.topic);
     }
     return 'taken';
   }
@@ -198,7 +200,7 @@ export class Publishing {
       const answer = payload.length === 0 ? undefined : (parseJsonText(payload, limits.nestingLevelsMax) as Json);
       await this.#parts.actuatorHistory.acknowledge(actor, id, actuator, answer);
     } catch (error) {
-      await this.#drop(error, id, actor, published.topic);
+      await this.#drop(error, id, session, published.topic);
     }
     return 'taken';
   }
@@ -263,9 +265,11 @@ export class Publishing {
   }
 
   /** Adds an expected refusal to the device's drop log; the sender gets no error. Throws failures of the service. */
-  async #drop(error: unknown, deviceId: string, actor: Actor, topic: string): Promise<void> {
+  async #drop(error: unknown, deviceId: string, session: ClientSession, topic: string): Promise<void> {
     const isExpected = error instanceof Refusal && !isTransient(error);
     if (!isExpected) throw error;
+    const { actor } = session;
+    session.noteRefusal(clientRefusalOf(error));
     const device = await this.#parts.directory.find(deviceId);
     if (device !== undefined) {
       this.#parts.drops.note(device, { topic, username: actor.username, reason: error.message });
@@ -291,6 +295,14 @@ export class Publishing {
     const remembered = this.#parts.duplicates.current(session.repeats);
     return publishFingerprint(remembered, published.messageId, topicHash(withoutSlash(published.topic)), content);
   }
+}
+
+function clientRefusalOf({ code }: Refusal): ClientRefusal {
+  if (code === 'forbidden' || code === 'unauthenticated') return 'permission';
+  if (code === 'not-found') return 'unknown';
+  if (code === 'too-large') return 'too_large';
+  if (code === 'quota' || code === 'too-many') return 'quota';
+  return code === 'malformed' || code === 'unsupported' ? 'malformed' : 'conflict';
 }
 
 /**

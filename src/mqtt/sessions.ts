@@ -5,6 +5,7 @@ import { LruCache } from '../base/memory/lru-cache.ts';
 import type { Clock } from '../base/time/clock.ts';
 import { limits } from '../config/limits.ts';
 import type { Caller } from '../domain/callers/caller.ts';
+import type { ClientRefusal, ClientWill } from '../domain/clients/mqtt-client.ts';
 import type { Presence } from '../domain/gateways/presence.ts';
 import type { Keys } from '../domain/keys/keys.ts';
 import type { Permissions } from '../domain/permissions/permission.ts';
@@ -17,6 +18,15 @@ import type { FrameRun } from './subscribers/frame-run.ts';
 import type { SessionReplay } from './subscribers/replay.ts';
 
 export type QoS = 0 | 1 | 2;
+
+/** What the CONNECT packet said, for those who look at clients. */
+export interface ConnectFacts {
+  /** When it was let in, in milliseconds since 1970 UTC. */
+  readonly sinceMs: number;
+  readonly protocolLevel: number;
+  readonly keepAliveS: number;
+  readonly will: ClientWill | undefined;
+}
 
 /** The user who signed in, and the API key, if one was used. */
 export interface SignedIn {
@@ -62,6 +72,12 @@ export class ClientSession {
   replay: SessionReplay | undefined;
   /** When the user was last looked up, by the monotonic clock. */
   checkedMs: number;
+  /** Undefined for a will. */
+  connect: ConnectFacts | undefined;
+  /** Publishes received from it and written to it. */
+  messagesIn = 0;
+  messagesOut = 0;
+  #refused: Map<ClientRefusal, number> | undefined;
 
   constructor(client: Client, { user, caller, keyScopes, expiresMs }: SignedIn, nowMs: number) {
     this.client = client;
@@ -70,6 +86,16 @@ export class ClientSession {
     this.expiresMs = expiresMs ?? Number.POSITIVE_INFINITY;
     this.passwordVersion = user.passwordVersion;
     this.checkedMs = nowMs;
+  }
+
+  /** What was refused, and how often; undefined: nothing. */
+  get refused(): ReadonlyMap<ClientRefusal, number> | undefined {
+    return this.#refused;
+  }
+
+  noteRefusal(reason: ClientRefusal): void {
+    this.#refused ??= new Map();
+    this.#refused.set(reason, (this.#refused.get(reason) ?? 0) + 1);
   }
 }
 
@@ -92,6 +118,12 @@ export class Sessions {
   readonly #byClient = new WeakMap<object, ClientSession>();
   /** By client id: the connected session. Bounded by the number of connections. */
   readonly #holders = new Map<string, ClientSession>();
+  /** The same by user. Guests are left out: they share one user, and nobody asks for its connections alone. */
+  readonly #byUser = new Map<UserKey, Set<ClientSession>>();
+  #kept = 0;
+  /** Most clients that were connected at a time, and how many have connected since the start. */
+  countMax = 0;
+  countEver = 0;
   /** Users of connected and stored sessions; slightly out of date, but renewed while they are asked for. */
   readonly #known = new LruCache<UserKey, CachedUser>({ weightMax: limits.usersCachedMax });
 
@@ -116,9 +148,23 @@ export class Sessions {
     this.#duplicates = parts.duplicates;
   }
 
+  /** Clients that are connected, and how many of them have a session that is kept. */
+  get count(): number {
+    return this.#holders.size;
+  }
+
+  get keptCount(): number {
+    return this.#kept;
+  }
+
   /** The connected session of this client id. */
   holderOf(clientId: string): ClientSession | undefined {
     return this.#holders.get(clientId);
+  }
+
+  /** The connected sessions of a user, or of all, in the order in which they came. */
+  connected(user?: UserKey): Iterable<ClientSession> {
+    return user === undefined ? this.#holders.values() : (this.#byUser.get(user) ?? []);
   }
 
   /** Whether a client is connected or connecting under this id. */
@@ -138,7 +184,12 @@ export class Sessions {
     const holder = this.#holders.get(client.id);
     if (holder !== undefined && holder.actor.key !== user.key && mayStay(holder)) return undefined;
     const session = new ClientSession(client, signedIn, this.#clock.elapsedMs());
+    if (holder !== undefined) this.#drop(holder);
     this.#holders.set(client.id, session);
+    this.#addToUser(session);
+    if (!client.clean) this.#kept += 1;
+    this.countEver += 1;
+    this.countMax = Math.max(this.countMax, this.#holders.size);
     session.repeats = this.#duplicates.arrive(user, client.id);
     this.#presence.arrive(client.id, session);
     this.#known.set(user.key, { actor: this.#users.actorOf(user), checkedMs: session.checkedMs });
@@ -152,8 +203,26 @@ export class Sessions {
     session.isReleased = true;
     this.#presence.leave(session.clientId, session);
     if (this.#holders.get(session.clientId) !== session) return false;
-    this.#holders.delete(session.clientId);
+    this.#drop(session);
     return true;
+  }
+
+  #addToUser(session: ClientSession): void {
+    const { key, guest } = session.actor;
+    if (guest) return;
+    const theirs = this.#byUser.get(key);
+    if (theirs === undefined) this.#byUser.set(key, new Set([session]));
+    else theirs.add(session);
+  }
+
+  /** Removes the session from what is connected. A later holder of its id comes last, in order of arrival. */
+  #drop(session: ClientSession): void {
+    this.#holders.delete(session.clientId);
+    if (!session.client.clean) this.#kept -= 1;
+    const { key } = session.actor;
+    const theirs = this.#byUser.get(key);
+    theirs?.delete(session);
+    if (theirs?.size === 0) this.#byUser.delete(key);
   }
 
   /**

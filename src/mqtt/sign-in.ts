@@ -11,6 +11,7 @@ import type { Clock } from '../base/time/clock.ts';
 import { limits } from '../config/limits.ts';
 import type { Callers } from '../domain/callers/callers.ts';
 import { loopTurns } from '../domain/callers/loop-turns.ts';
+import type { ClientWill } from '../domain/clients/mqtt-client.ts';
 import type { ClientIdHolders, ClientIds } from '../domain/gateways/client-ids.ts';
 import type { Gateway } from '../domain/gateways/gateway.ts';
 import type { Gateways } from '../domain/gateways/gateways.ts';
@@ -23,7 +24,7 @@ import type { Logins } from '../domain/users/logins.ts';
 import { type Actor, actorOf, guestUsername, type User, type UserKey } from '../domain/users/user.ts';
 import type { Users } from '../domain/users/users.ts';
 import { addressOf } from './proxy/client-address.ts';
-import { ClientSession, type Sessions, type SignedIn } from './sessions.ts';
+import { ClientSession, type ConnectFacts, type Sessions, type SignedIn } from './sessions.ts';
 import { SessionReplay } from './subscribers/replay.ts';
 
 /** What signing in needs of the port of stored sessions. */
@@ -69,6 +70,8 @@ const notAuthorized = 5;
 /** Fields of a CONNECT, and how many came before it. */
 interface Connect {
   readonly emptyId: boolean;
+  readonly protocolLevel: number;
+  readonly keepAliveS: number;
   readonly will: Will | undefined;
   readonly number: number;
 }
@@ -87,7 +90,13 @@ export class SignIn implements ClientIdHolders {
   look(client: Client, packet: ConnectPacket): void {
     const emptyId = packet.clientId === '' || packet.clientId === undefined;
     this.#connectsSeen += 1;
-    this.#connects.set(client, { emptyId, will: packet.will as Will | undefined, number: this.#connectsSeen });
+    this.#connects.set(client, {
+      emptyId,
+      protocolLevel: packet.protocolVersion ?? 4,
+      keepAliveS: packet.keepalive ?? 0,
+      will: packet.will as Will | undefined,
+      number: this.#connectsSeen,
+    });
   }
 
   /** @throws Refusal when the connection is not accepted; `returnCodeOf` converts it to a CONNACK code. */
@@ -118,6 +127,7 @@ export class SignIn implements ClientIdHolders {
       throw new Refusal('busy', 'A later connection has this client id.');
     const session = sessions.claim(client, signedIn, (holder) => !this.#givesWay(holder.actor, actor, gateway));
     if (session === undefined) throw takenId(client.id);
+    session.connect = this.#factsOf(client);
     this.#signWill(client, signedIn);
     const leave = () => {
       sessions.release(session);
@@ -141,6 +151,11 @@ export class SignIn implements ClientIdHolders {
     if (client.conn.destroyed) leave();
     await this.#requireStillGood(session);
     this.#parts.presence.noteActivity(session, gateway);
+  }
+
+  #factsOf(client: Client): ConnectFacts {
+    const { protocolLevel = 4, keepAliveS = 0, will } = this.#connects.get(client) ?? {};
+    return { sinceMs: this.#parts.clock.now(), protocolLevel, keepAliveS, will: will && toClientWill(will) };
   }
 
   #isEarlier(one: Client, other: Client): boolean {
@@ -263,6 +278,11 @@ export class SignIn implements ClientIdHolders {
     if (await this.#parts.stored.hasCapacityForBytes(user.key, bytes)) return;
     throw new Refusal('busy', `The MQTT sessions of ${user.username} take more than the quota allows.`);
   }
+}
+
+/** Shares the payload with the packet, which the broker holds as long as the client is connected. */
+function toClientWill({ topic, payload, qos, retain }: Will): ClientWill {
+  return { topic, payload: typeof payload === 'string' ? Buffer.from(payload) : payload, qos, retain: retain === true };
 }
 
 function takenId(clientId: string): Refusal {

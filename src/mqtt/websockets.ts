@@ -59,8 +59,9 @@ export class WebSockets {
         readableHighWaterMark: limits.unreadMessageBytes,
         writableHighWaterMark: limits.subscriberBytesMax + 64 * 1024,
       });
-      // stalled-packets.ts reads `bytesRead`, which a stream of ws does not have.
+      // stalled-packets.ts and sys-topics.ts read these, which a stream of ws does not have.
       Object.defineProperty(stream, 'bytesRead', { get: () => (socket as Socket).bytesRead });
+      Object.defineProperty(stream, 'bytesWritten', { get: () => (socket as Socket).bytesWritten });
       const client = accept(stream, proxies.clientOfRequest(request), request);
       this.#webSocketOf.set(client, webSocket);
       const onParsed = budgetFrames(webSocket, { socket, budget: byteBudget, callerOf: () => callerOf(client) });

@@ -14,6 +14,7 @@ import { DeliveryMarks } from '../domain/actuators/delivery-marks.ts';
 import { Downlinks } from '../domain/actuators/downlinks.ts';
 
 import { Callers } from '../domain/callers/callers.ts';
+import { MqttClients } from '../domain/clients/mqtt-clients.ts';
 import { Corrections } from '../domain/datapoints/corrections.ts';
 import { Feed } from '../domain/datapoints/feed.ts';
 import { publishFollowed } from '../domain/datapoints/followed-pushes.ts';
@@ -152,6 +153,7 @@ export async function wireDomain(parts: {
   live.start();
   const devices = new Devices({ ...known, store: stores.devices, users, defaultVisibility });
   const clientIds = new ClientIds({ coordination });
+  const mqttClients = new MqttClients({ users, clientIds, log: parts.log });
   const refusedCalls = new RefusedCalls({ clock, inRowMax: config.refusedInRowMax });
   const recordSharing = new RecordSharing({ directory, permissions, users, recordShares: stores.recordShares });
   const gateways = new Gateways({
@@ -219,7 +221,7 @@ export async function wireDomain(parts: {
     actuators,
     actuatorHistory: new ActuatorHistory({ ...known, settingStore, marks }),
     ingest,
-    ...{ writer, callers, refusedCalls },
+    ...{ writer, callers, refusedCalls, mqttClients },
     bulk: new Bulk({ ...pushing, ingest }),
     imports: new Imports({ ...pushing, series, ingest, sensors }),
     corrections: new Corrections({

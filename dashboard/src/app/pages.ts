@@ -4,9 +4,18 @@ import type { IconName } from '../shared/page/icon.tsx';
 import type { Strings } from '../strings/catalogue.ts';
 
 export interface Page {
-  readonly to: '/devices' | '/map' | '/notifications' | '/gateways' | '/projects' | '/users' | '/profile' | '/import';
+  readonly to:
+    | '/devices'
+    | '/map'
+    | '/notifications'
+    | '/gateways'
+    | '/clients'
+    | '/projects'
+    | '/users'
+    | '/profile'
+    | '/import';
   readonly label: keyof Strings['shell'] &
-    ('devices' | 'map' | 'notifications' | 'gateways' | 'projects' | 'users' | 'profile' | 'import');
+    ('devices' | 'map' | 'notifications' | 'gateways' | 'clients' | 'projects' | 'users' | 'profile' | 'import');
   readonly icon: IconName;
 }
 
@@ -23,6 +32,7 @@ export function personalPages(state: SessionState): readonly Page[] {
   const isUser = state.status === 'user';
   return [
     { to: '/import', label: 'import', icon: 'import' },
+    ...(isUser ? ([{ to: '/clients', label: 'clients', icon: 'link' }] as const) : []),
     ...(isUser && state.isAdmin ? ([{ to: '/users', label: 'users', icon: 'users' }] as const) : []),
     ...(isUser ? ([{ to: '/profile', label: 'profile', icon: 'user' }] as const) : []),
   ];

@@ -4,6 +4,7 @@
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent, redirect } from '@tanstack/react-router';
 import { ApiProblem } from '../api/api-problem.ts';
 import { session } from '../api/session.ts';
+import { parseClientsSearch } from '../features/clients/clients-search.ts';
 import { parseDeviceSearch } from '../features/device/device-search.ts';
 import { parseDevicesSearch } from '../features/devices/devices-search.ts';
 import { parseImportSearch } from '../features/imports/import-search.ts';
@@ -96,6 +97,21 @@ const routeTree = root.addChildren([
     component: lazyRouteComponent(
       loaded(() => import('../features/gateways/gateway-page.tsx')),
       'GatewayPage',
+    ),
+  }),
+  createRoute({
+    ...at('/clients'),
+    validateSearch: parseClientsSearch,
+    component: lazyRouteComponent(
+      loaded(() => import('../features/clients/clients-page.tsx')),
+      'ClientsPage',
+    ),
+  }),
+  createRoute({
+    ...at('/clients/$client'),
+    component: lazyRouteComponent(
+      loaded(() => import('../features/clients/client-page.tsx')),
+      'ClientPage',
     ),
   }),
   createRoute({

@@ -1,6 +1,7 @@
 // The English catalogue, a file for each noun. It says which strings there are: strings.ts takes its type from here,
 // and the other languages fail to compile where they lack one.
 
+import { clients } from './en/clients.ts';
 import { datapoints } from './en/datapoints.ts';
 import { device } from './en/device.ts';
 import { devices } from './en/devices.ts';
@@ -23,6 +24,7 @@ import { strangers } from './en/strangers.ts';
 import { users } from './en/users.ts';
 
 export const en = {
+  clients,
   datapoints,
   devices,
   firstRun,

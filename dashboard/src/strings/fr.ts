@@ -1,6 +1,7 @@
 // The French catalogue, a file for each noun; loaded when French is chosen.
 
 import type { Strings } from './catalogue.ts';
+import { clients } from './fr/clients.ts';
 import { datapoints } from './fr/datapoints.ts';
 import { device } from './fr/device.ts';
 import { devices } from './fr/devices.ts';
@@ -23,6 +24,7 @@ import { strangers } from './fr/strangers.ts';
 import { users } from './fr/users.ts';
 
 export const fr: Strings = {
+  clients,
   datapoints,
   devices,
   firstRun,

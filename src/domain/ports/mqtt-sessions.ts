@@ -100,6 +100,32 @@ export interface MqttQuota {
 
 export type MqttQuotaKind = keyof MqttQuota;
 
+/** What is stored of a session, as its owner and admins see it. */
+export interface StoredSessionFacts {
+  /** Undefined for a session of an earlier release whose client has not come back. */
+  readonly user: UserKey | undefined;
+  /** When its client went away, in milliseconds since 1970 UTC; undefined while it is connected. */
+  readonly awayMs: number | undefined;
+  /** When it expires, in milliseconds since 1970 UTC; undefined while its client is connected, and where it never does. */
+  readonly expiresMs: number | undefined;
+  /** Messages that wait or were not acknowledged, and their bytes as the quota counts them. */
+  readonly waitingMessages: number;
+  readonly waitingBytes: number;
+  /** Messages that were not kept since the start, because the session or its owner's quota was full. */
+  readonly notKept: number;
+  readonly filters: ReadonlyMap<string, SubscriptionOptions>;
+}
+
+/** Figures of what this process has stored. */
+export interface StoredFigures {
+  readonly sessionCount: number;
+  /** Filters of these sessions. */
+  readonly filterCount: number;
+  readonly retainedCount: number;
+  /** Messages not kept since the start, because a session, the retained messages or a quota were full. */
+  readonly dropped: number;
+}
+
 /** Rules and callbacks by which the engine learns what it needs to know about users and connections. */
 export interface MqttSessionRules {
   /** Whether a filter asks for topics of the form of `topic`: with a leading slash or without. */
@@ -136,6 +162,11 @@ export interface MqttSessions {
   readonly storedFilters: number;
   /** Users who have stored sessions, each once. */
   sessionUsers(): Iterable<UserKey>;
+  figures(): StoredFigures;
+  /** Client ids of a user's stored sessions, or of all, in order of creation; without those that have expired. */
+  sessionIds(user?: UserKey): Iterable<string>;
+  /** The session stored under the client id; undefined where there is none, or it has expired. */
+  findSession(clientId: string): StoredSessionFacts | undefined;
   /** The user whose session is stored under the client id; the session may have expired. */
   sessionOwner(clientId: string): UserKey | undefined;
   /** Whether any stored session subscribes to this message and may receive it. Called for every message. */

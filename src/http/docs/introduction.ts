@@ -74,6 +74,7 @@ export const tags = [
   { name: 'Notifications', description: 'Rules: what to send, or to set, when values meet a condition.' },
   { name: 'Messages', description: 'What notifications and people send: what waits, what went, what could not go.' },
   { name: 'Gateways', description: 'What carries readings to the service, and whether it is there.' },
+  { name: 'MQTT', description: 'Who is connected over MQTT, and whose sessions are kept.' },
   { name: 'Projects', description: 'Devices and gateways that somebody looks at together.' },
   { name: 'Sharing', description: 'Letting chosen people see, change or feed a device.' },
   { name: 'Settings', description: 'What admins choose for the whole service.' },

@@ -23,6 +23,7 @@ import { registerReceived } from './datapoints/received.ts';
 import { registerDevices } from './devices.ts';
 import { registerGateways } from './gateways.ts';
 import { registerKinds } from './kinds.ts';
+import { registerMqttClients } from './mqtt-clients.ts';
 import { registerNotifications } from './notifications.ts';
 import { registerPermissions } from './permissions.ts';
 import { registerProjects } from './projects.ts';
@@ -56,6 +57,7 @@ export function registerV2(app: TypedApp, services: Services): void {
   registerNotifications(app, services);
   registerSocials(app, services);
   registerGateways(app, services);
+  registerMqttClients(app, services);
   registerProjects(app, services);
   registerRecordShares(app, services);
   registerSettings(app, services);

@@ -9,7 +9,7 @@ import type { Access, GrantFacts } from '../access.ts';
 import type { ClientSession, QoS, Sessions } from '../sessions.ts';
 import type { Topic } from '../topics.ts';
 import { type EncodingCount, Frames } from './frame.ts';
-import { JoinedWrites } from './joined-writes.ts';
+import { JoinedWrites, type PublishesOut } from './joined-writes.ts';
 import type { Recipients, TopicSubscriber } from './recipients.ts';
 import type { SessionReplay } from './replay.ts';
 import type { SubscriberBacklog } from './subscriber-backlog.ts';
@@ -39,8 +39,8 @@ export interface ForwardingParts {
   /** Removes a stored message that will not be delivered to the session. */
   readonly forget: (client: Client, packet: OutgoingPacket) => Promise<unknown>;
   readonly backlog: SubscriberBacklog;
-  /** Counts how often messages are encoded. */
-  readonly counts: EncodingCount;
+  /** Counts how often messages are encoded, and how many are sent. */
+  readonly counts: EncodingCount & PublishesOut;
   /** Who is told about settings of actuators. */
   readonly settings: () => {
     /** Called where a setting was handed to a subscriber. */
@@ -63,7 +63,11 @@ export class Forwarding {
 
   constructor(parts: ForwardingParts) {
     this.#parts = parts;
-    this.#writes = new JoinedWrites({ backlog: parts.backlog, cut: (session) => this.#cut(session) });
+    this.#writes = new JoinedWrites({
+      backlog: parts.backlog,
+      counts: parts.counts,
+      cut: (session) => this.#cut(session),
+    });
   }
 
   /**
@@ -103,8 +107,12 @@ export class Forwarding {
   }
 
   /** Sends a message to one subscriber with QoS 0, whatever its filters. Written at the next `flush`. */
-  send(session: ClientSession, message: { readonly topic: string; readonly payload: Buffer }): void {
-    this.#writes.add(session, new Frames(message, this.#parts.counts).of(0));
+  send(
+    session: ClientSession,
+    message: { readonly topic: string; readonly payload: Buffer },
+    options: { readonly retain?: boolean } = {},
+  ): void {
+    this.#writes.add(session, new Frames(message, this.#parts.counts, options).of(0));
   }
 
   #noteSetting(session: ClientSession, { setting }: OutgoingPacket, topic: Topic): void {
@@ -159,6 +167,8 @@ export class Forwarding {
     }
     if (packet.retain && this.#parts.settings().isOutdated(session, packet)) return null;
     if (isNew && session.replay !== undefined) return this.#hold(session, session.replay, packet);
+    session.messagesOut += 1;
+    this.#parts.counts.publishesOut += 1;
     const outgoing = original ?? packet;
     return outgoing.qos <= granted ? outgoing : { ...outgoing, qos: granted };
   }

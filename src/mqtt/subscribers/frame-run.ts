@@ -15,6 +15,8 @@ export class FrameRun {
   readonly #frame: Frame | undefined;
   /** How many bytes it has. */
   readonly bytes: number;
+  /** How many frames it has. */
+  readonly count: number;
   /** How many of its frames need a packet id. */
   readonly ids: number;
   /** The run with one more frame that was asked for last. */
@@ -26,6 +28,7 @@ export class FrameRun {
     this.#before = before;
     this.#frame = frame;
     this.bytes = (before?.bytes ?? 0) + (frame?.bytes.length ?? 0);
+    this.count = (before?.count ?? 0) + (frame === undefined ? 0 : 1);
     this.ids = (before?.ids ?? 0) + (frame === undefined || frame.idAt < 0 ? 0 : 1);
   }
 

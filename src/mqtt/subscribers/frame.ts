@@ -18,34 +18,43 @@ export interface EncodingCount {
 export class Frames {
   readonly #topic: string;
   readonly #payload: Uint8Array;
+  readonly #retain: boolean;
   readonly #count: EncodingCount;
   /** By QoS. */
   readonly #frames: (Frame | undefined)[] = [undefined, undefined, undefined];
 
-  constructor(message: { readonly topic: string; readonly payload: string | Buffer }, count: EncodingCount) {
+  /** @param options.retain sets RETAIN: the message was there before its receiver subscribed. */
+  constructor(
+    message: { readonly topic: string; readonly payload: string | Buffer },
+    count: EncodingCount,
+    { retain = false }: { readonly retain?: boolean } = {},
+  ) {
+    this.#retain = retain;
     this.#topic = message.topic;
     this.#payload = typeof message.payload === 'string' ? Buffer.from(message.payload) : message.payload;
     this.#count = count;
   }
 
-  /** The message as it goes out in this QoS; without RETAIN, because those who get it have subscribed before. */
+  /** The message as it goes out in this QoS; mostly without RETAIN, because those who get it have subscribed before. */
   of(qos: 0 | 1 | 2): Frame {
     const known = this.#frames[qos];
     if (known !== undefined) return known;
-    const frame = encode(this.#topic, this.#payload, qos);
+    const frame = encode(this.#topic, this.#payload, (qos << 1) | (this.#retain ? 1 : 0));
     this.#frames[qos] = frame;
     this.#count.encoded += 1;
     return frame;
   }
 }
 
-function encode(topic: string, payload: Uint8Array, qos: number): Frame {
+/** @param flags of the first byte: QoS and RETAIN. */
+function encode(topic: string, payload: Uint8Array, flags: number): Frame {
+  const qos = flags >> 1;
   const topicBytes = Buffer.byteLength(topic);
   const idBytes = qos > 0 ? 2 : 0;
   const length = 2 + topicBytes + idBytes + payload.length;
   const lengthBytes = lengthBytesOf(length);
   const bytes = Buffer.allocUnsafe(1 + lengthBytes + length);
-  bytes[0] = 0x30 | (qos << 1);
+  bytes[0] = 0x30 | flags;
   let at = 1;
   for (let rest = length; at <= lengthBytes; at += 1, rest >>>= 7)
     bytes[at] = at < lengthBytes ? (rest & 0x7f) | 0x80 : rest;

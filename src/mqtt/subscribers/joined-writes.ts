@@ -20,7 +20,13 @@ interface AedesClient {
   waitForDrain(done: () => void): void;
 }
 
+/** Counts messages that are written to subscribers. */
+export interface PublishesOut {
+  publishesOut: number;
+}
+
 export class JoinedWrites {
+  readonly #counts: PublishesOut;
   readonly #backlog: SubscriberBacklog;
   readonly #cut: (session: ClientSession) => void;
   /** Sessions that were handed something since the last flush. */
@@ -28,7 +34,12 @@ export class JoinedWrites {
   #begin = new FrameRun();
 
   /** @param parts.cut is called with a subscriber for which too much waits. */
-  constructor(parts: { readonly backlog: SubscriberBacklog; readonly cut: (session: ClientSession) => void }) {
+  constructor(parts: {
+    readonly backlog: SubscriberBacklog;
+    readonly counts: PublishesOut;
+    readonly cut: (session: ClientSession) => void;
+  }) {
+    this.#counts = parts.counts;
     this.#backlog = parts.backlog;
     this.#cut = parts.cut;
   }
@@ -60,6 +71,8 @@ export class JoinedWrites {
       this.#cut(session);
       return;
     }
+    session.messagesOut += run.count;
+    this.#counts.publishesOut += run.count;
     const isFree = run.writeTo(conn, () => takeId(client));
     if (!isFree && !client.errored) client.waitForDrain(nothing);
   }

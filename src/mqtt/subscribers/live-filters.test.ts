@@ -7,7 +7,7 @@ import type { ClientSession } from '../sessions.ts';
 import { LiveFilters } from './live-filters.ts';
 
 const sessionOf = (key: string, { guest }: { readonly guest: boolean }) =>
-  ({ actor: { caller: { key }, guest }, filters: new Map() }) as unknown as ClientSession;
+  ({ client: { clean: true }, actor: { caller: { key }, guest }, filters: new Map() }) as unknown as ClientSession;
 
 /** Filters that the session is granted, up to its bound. */
 function takeAll(live: LiveFilters, session: ClientSession): number {
@@ -23,8 +23,10 @@ test('guests from very many addresses leave a user as many filters as a session 
   const ofOne = one.reduce((sum, session) => sum + takeAll(live, session), 0);
   assert.ok(ofOne >= 2_000, `one address may have ${ofOne}`);
   for (const session of guests) takeAll(live, session);
-  assert.ok(takeAll(live, sessionOf('a user', { guest: false })) >= 500);
+  const ofUser = takeAll(live, sessionOf('a user', { guest: false }));
+  assert.ok(ofUser >= 500);
   // What they give back can be taken again.
   for (const session of [...one, ...guests]) live.releaseAll(session);
+  assert.equal(live.ofClean, ofUser);
   assert.equal(takeAll(live, sessionOf('address 192.0.2.2', { guest: true })), limits.sessionFiltersMax);
 });

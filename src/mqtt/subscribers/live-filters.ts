@@ -13,6 +13,12 @@ export class LiveFilters {
   readonly #ofGuests = new FairBudget<string>(limits.liveFilterBytesMax * guestShare, { multiple: 2 });
   /** Bytes that each session holds; no entry once its client has gone. */
   readonly #bytes = new WeakMap<ClientSession, number>();
+  #ofClean = 0;
+
+  /** Filters of connected clients with a clean session. */
+  get ofClean(): number {
+    return this.#ofClean;
+  }
 
   /** Reserves memory for a filter; false means SUBACK 128. A filter that the session has already needs no more memory. */
   take(session: ClientSession, filter: string, qos: QoS): boolean {
@@ -25,6 +31,7 @@ export class LiveFilters {
       if (!this.#budget.take(caller.key, weight)) return false;
       if (guest) this.#ofGuests.count(caller.key, weight);
       this.#bytes.set(session, (this.#bytes.get(session) ?? 0) + weight);
+      if (session.client.clean) this.#ofClean += 1;
     }
     session.filters.set(filter, qos);
     session.filterChanges += 1;
@@ -34,16 +41,20 @@ export class LiveFilters {
   release(session: ClientSession | undefined, filter: string): void {
     if (!session?.filters.delete(filter)) return;
     session.filterChanges += 1;
+    if (session.client.clean && this.#bytes.has(session)) this.#ofClean -= 1;
     this.#releaseBytes(session, weightOf(filter));
   }
 
   /** Call when the client has gone. Its filters stay in the session: messages still on their way are checked by them. */
   releaseAll(session: ClientSession): void {
+    if (session.client.clean && this.#bytes.has(session)) this.#ofClean -= session.filters.size;
     this.#releaseBytes(session, this.#bytes.get(session) ?? 0);
+    this.#bytes.delete(session);
   }
 
   #releaseBytes(session: ClientSession, wanted: number): void {
-    const held = this.#bytes.get(session) ?? 0;
+    const held = this.#bytes.get(session);
+    if (held === undefined) return;
     const bytes = Math.min(wanted, held);
     this.#bytes.set(session, held - bytes);
     const { caller, guest } = session.actor;

@@ -1,6 +1,7 @@
 // Mosquitto's command-line clients, another implementation of MQTT, used as the README shows.
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { after, before, test } from 'node:test';
 import { password } from '../../support/people.ts';
@@ -60,8 +61,16 @@ test('a wrong password is refused, and a guest learns nothing of a private devic
   assert.notEqual(body.last_value?.value, 9);
 });
 
-function signIn(): string[] {
-  return ['-h', '127.0.0.1', '-p', String(server.running.ports.mqtt), '-u', 'owner', '-P', password];
+test('mosquitto_sub reads $SYS as an admin, and a value comes at once', { skip }, async () => {
+  const asked = ['-t', '$SYS/broker/clients/connected', '-C', '1', '-W', '60', '-F', '%r %t %p'];
+  const child = run(sub, [...signIn('admin'), ...asked]);
+  const [line] = await once(createInterface({ input: child.stdout as NodeJS.ReadableStream }), 'line');
+  assert.equal(line, '1 $SYS/broker/clients/connected 1');
+  assert.equal(await ended(child), 0);
+});
+
+function signIn(as = 'owner'): string[] {
+  return ['-h', '127.0.0.1', '-p', String(server.running.ports.mqtt), '-u', as, '-P', password];
 }
 
 function run(program: string | undefined, args: readonly string[]): ChildProcess {

@@ -5,6 +5,7 @@ export const shell = {
   map: 'Map',
   notifications: 'Notifications',
   gateways: 'Gateways',
+  clients: 'MQTT clients',
   projects: 'Projects',
   users: 'Users',
   profile: 'Profile',

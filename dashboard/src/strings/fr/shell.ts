@@ -7,6 +7,7 @@ export const shell: Strings['shell'] = {
   map: 'Carte',
   notifications: 'Notifications',
   gateways: 'Passerelles',
+  clients: 'Clients MQTT',
   projects: 'Projets',
   users: 'Utilisateurs',
   profile: 'Profil',

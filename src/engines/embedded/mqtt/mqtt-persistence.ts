@@ -16,7 +16,9 @@ import type {
   RetainedCandidate,
   RetainedCapacity,
   RoutedMessage,
+  StoredFigures,
   StoredPacket,
+  StoredSessionFacts,
   Subscription,
   TopicSubscription,
   WillKey,
@@ -112,6 +114,11 @@ export class SqliteMqttPersistence implements MqttSessions {
     return this.#retained.size;
   }
 
+  figures(): StoredFigures {
+    const { sessionCount, retainedCount, dropped } = this;
+    return { sessionCount, filterCount: this.#sessions.subscriptions.filterCount, retainedCount, dropped };
+  }
+
   /** Resolves when no session is due to expire and no write is pending. */
   async idle(): Promise<void> {
     await this.#expiry.idle();
@@ -124,6 +131,16 @@ export class SqliteMqttPersistence implements MqttSessions {
   /** Users with stored sessions, each once. */
   sessionUsers(): Iterable<UserKey> {
     return this.#sessions.users();
+  }
+
+  /** Client ids of a user's stored sessions, or of all. */
+  sessionIds(user?: UserKey): Iterable<string> {
+    return this.#sessions.idsOf(user, this.#clocks.forAge.now());
+  }
+
+  /** What is stored of the session of this client id, unless it has expired. */
+  findSession(clientId: string): StoredSessionFacts | undefined {
+    return this.#sessions.factsOf(clientId, this.#clocks.forAge.now());
   }
 
   /**

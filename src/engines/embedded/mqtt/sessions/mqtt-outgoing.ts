@@ -185,6 +185,7 @@ export class MqttOutgoing {
       const isFull = packet.isOfGuest === true && !this.#usage.hasCapacityForGuests(session, bytes);
       if (isFull || session.queued >= limits.sessionMessagesMax || !this.#usage.takeBytes(session, bytes)) {
         this.dropped += 1;
+        session.notKept += 1;
         continue;
       }
       session.queued += 1;

@@ -1,5 +1,6 @@
 // A stored MQTT session in memory, and the statements that write it. There may be a hundred thousand, most of them
 // without a client, so maps are created only when they have an entry.
+import { limits } from '../../../../config/limits.ts';
 import type { Subscription, SubscriptionOptions } from '../../../../domain/ports/mqtt-sessions.ts';
 import type { UserKey } from '../../../../domain/users/user.ts';
 import type { Statement } from '../../database/database-writer.ts';
@@ -38,6 +39,8 @@ export class StoredSession {
   /** Rows in its queue, including pending writes, and their bytes charged to the quota. */
   queued = 0;
   queuedBytes = 0;
+  /** Messages not kept since the start, because the session or its user's quota was full. */
+  notKept = 0;
   #filterBytes = 0;
   #incomingBytes = 0;
   #filters: Map<string, SubscriptionOptions> | undefined;
@@ -157,4 +160,32 @@ export const clearRowsMax = 1_000;
 export function clearSlice(key: number): Statement {
   const slice = `SELECT message FROM mqtt_queue WHERE session = ? ORDER BY message LIMIT ${clearRowsMax}`;
   return { sql: `DELETE FROM mqtt_queue WHERE session = ? AND message IN (${slice})`, parameters: [key, key] };
+}
+
+/** Bytes of the messages queued for the session, and of inbound ones that await PUBREL. */
+export function inFlightBytesOf({ queuedBytes, incoming }: StoredSession): number {
+  let bytes = queuedBytes;
+  for (const message of incoming.values()) bytes += message.bytes;
+  return bytes;
+}
+
+/** The options of a subscription as they are stored. */
+export function optionsOf({ qos, rh, rap, nl, subscriptionIdentifier: identifier }: Subscription): SubscriptionOptions {
+  return { qos, rh, rap, nl, ...(identifier !== undefined && { subscriptionIdentifier: identifier }) };
+}
+
+export function isSame(a: SubscriptionOptions, b: SubscriptionOptions): boolean {
+  if (a.qos !== b.qos || a.rh !== b.rh || a.rap !== b.rap || a.nl !== b.nl) return false;
+  return a.subscriptionIdentifier === b.subscriptionIdentifier;
+}
+
+/** Deletes filters that are longer than is allowed now, some at a time. */
+export const clearOverlong: Statement = {
+  sql: `DELETE FROM mqtt_subscription WHERE (session, filter) IN
+    (SELECT session, filter FROM mqtt_subscription WHERE octet_length(filter) > ? LIMIT ${clearRowsMax})`,
+  parameters: [limits.topicFilterBytesMax],
+};
+
+export function removeSubscription(session: number, filter: string): Statement {
+  return { sql: 'DELETE FROM mqtt_subscription WHERE session = ? AND filter = ?', parameters: [session, filter] };
 }

@@ -18,6 +18,7 @@ export class MqttSubscriptions {
   readonly #usage: MqttUsage;
   readonly #index = new MqttFilterIndex<StoredSession>();
   #subscribers = 0;
+  #filterCount = 0;
 
   constructor(rules: SubscriptionRules, usage: MqttUsage) {
     this.#rules = rules;
@@ -29,12 +30,14 @@ export class MqttSubscriptions {
     if (options.qos > 0) this.#index.add(filter, session);
     else this.#index.remove(filter, session);
     if (session.filters.size === 0) this.#subscribers += 1;
+    if (!session.filters.has(filter)) this.#filterCount += 1;
     session.putFilter(filter, options);
   }
 
   remove(session: StoredSession, filter: string): void {
     this.#index.remove(filter, session);
     this.#usage.giveFilter(session.user, filter);
+    if (session.filters.has(filter)) this.#filterCount -= 1;
     session.removeFilter(filter);
     if (session.filters.size === 0) this.#subscribers -= 1;
   }
@@ -45,6 +48,7 @@ export class MqttSubscriptions {
       this.#usage.countFilter(session.user, filter);
       if (qos > 0) this.#index.add(filter, session);
     }
+    this.#filterCount += session.filters.size;
     if (session.filters.size > 0) this.#subscribers += 1;
   }
 
@@ -54,7 +58,13 @@ export class MqttSubscriptions {
       this.#usage.giveFilter(session.user, filter);
       this.#index.remove(filter, session);
     }
+    this.#filterCount -= session.filters.size;
     if (session.filters.size > 0) this.#subscribers -= 1;
+  }
+
+  /** Filters of all sessions, in any QoS. */
+  get filterCount(): number {
+    return this.#filterCount;
   }
 
   /** Whether any session is to get this message. */

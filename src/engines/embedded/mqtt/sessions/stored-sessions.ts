@@ -6,12 +6,29 @@ import type { DatabaseSync } from 'node:sqlite';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Refusal } from '../../../../base/refusal.ts';
 import { limits } from '../../../../config/limits.ts';
-import type { PacketClient, Subscription, SubscriptionOptions } from '../../../../domain/ports/mqtt-sessions.ts';
+import type {
+  PacketClient,
+  StoredSessionFacts,
+  Subscription,
+  SubscriptionOptions,
+} from '../../../../domain/ports/mqtt-sessions.ts';
 import type { UserKey } from '../../../../domain/users/user.ts';
 import type { Statement } from '../../database/database-writer.ts';
 import type { MqttUsage } from '../mqtt-usage.ts';
 import type { MqttWrites } from '../mqtt-writes.ts';
-import { clearRowsMax, clearSlice, putAway, putSubscription, rowsOf, StoredSession } from './mqtt-session.ts';
+import {
+  clearOverlong,
+  clearRowsMax,
+  clearSlice,
+  inFlightBytesOf,
+  isSame,
+  optionsOf,
+  putAway,
+  putSubscription,
+  removeSubscription,
+  rowsOf,
+  StoredSession,
+} from './mqtt-session.ts';
 import { type LoadedSubscriptions, loadSessions } from './mqtt-session-loading.ts';
 import { MqttSubscriptions, type SubscriptionRules } from './mqtt-subscriptions.ts';
 
@@ -30,6 +47,7 @@ export class StoredSessions {
   readonly #rules: SessionRules;
   readonly #usage: MqttUsage;
   readonly #byClient = new Map<string, StoredSession>();
+  readonly #byUser = new Map<UserKey, Set<StoredSession>>();
   readonly subscriptions: MqttSubscriptions;
   /** Connections whose session was ended while they were open: packets they still send must not create it again. */
   readonly #ended = new WeakSet<object>();
@@ -52,7 +70,7 @@ export class StoredSessions {
     this.#connections = connections;
     const loaded = loadSessions(reader, {
       add: (session) => {
-        this.#byClient.set(session.clientId, session);
+        this.#index(session);
         this.#lastKey = Math.max(this.#lastKey, session.key);
         this.#usage.countSession(session.user, session.clientId);
         // The client was connected when the service stopped.
@@ -132,15 +150,35 @@ export class StoredSessions {
     if (known !== undefined) return known;
     if (!this.#usage.takeSession(user, clientId)) return undefined;
     const session = new StoredSession(++this.#lastKey, clientId, { user });
-    this.#byClient.set(clientId, session);
+    this.#index(session);
     return session;
   }
 
   /** Users with sessions, each once. */
-  users(): Set<UserKey> {
-    const users = new Set<UserKey>();
-    for (const { user } of this.#byClient.values()) if (user !== undefined) users.add(user);
-    return users;
+  users(): Iterable<UserKey> {
+    return [...this.#byUser.keys()];
+  }
+
+  /** Client ids of a user's sessions, or of all, without expired ones. */
+  *idsOf(user: UserKey | undefined, nowMs: number): Iterable<string> {
+    const sessions = user === undefined ? this.#byClient.values() : (this.#byUser.get(user) ?? []);
+    for (const session of sessions) if (!this.isExpired(session, nowMs)) yield session.clientId;
+  }
+
+  factsOf(clientId: string, nowMs: number): StoredSessionFacts | undefined {
+    const session = this.#byClient.get(clientId);
+    if (session === undefined || this.isExpired(session, nowMs)) return undefined;
+    const { user, awayMs, queued, queuedBytes, notKept, filters } = session;
+    const expiryMs = this.#rules.expiryMsOf(user);
+    return {
+      user,
+      awayMs,
+      expiresMs: awayMs === undefined || expiryMs === undefined ? undefined : awayMs + expiryMs,
+      waitingMessages: queued,
+      waitingBytes: queuedBytes,
+      notKept,
+      filters,
+    };
   }
 
   hasEnded(connection: object): boolean {
@@ -216,7 +254,7 @@ export class StoredSessions {
 
   /** Ends all sessions of a user. */
   async endAllOf(user: UserKey): Promise<void> {
-    const theirs = [...this.#byClient.values()].filter((session) => session.user === user);
+    const theirs = [...(this.#byUser.get(user) ?? [])];
     await Promise.all(theirs.map((session) => this.end(session.clientId)));
   }
 
@@ -330,15 +368,26 @@ export class StoredSessions {
 
   #adopt(session: StoredSession): void {
     session.ended = false;
-    this.#byClient.set(session.clientId, session);
+    this.#index(session);
     this.#usage.countSession(session.user, session.clientId);
     this.#usage.countBytes(session.user, inFlightBytesOf(session));
     this.subscriptions.addAll(session);
   }
 
+  #index(session: StoredSession): void {
+    this.#byClient.set(session.clientId, session);
+    if (session.user === undefined) return;
+    const theirs = this.#byUser.get(session.user);
+    if (theirs === undefined) this.#byUser.set(session.user, new Set([session]));
+    else theirs.add(session);
+  }
+
   #drop(session: StoredSession): void {
     session.ended = true;
     this.#byClient.delete(session.clientId);
+    const theirs = session.user === undefined ? undefined : this.#byUser.get(session.user);
+    theirs?.delete(session);
+    if (session.user !== undefined && theirs?.size === 0) this.#byUser.delete(session.user);
     this.#usage.giveSession(session.user, session.clientId);
     this.#usage.releaseBytes(session.user, inFlightBytesOf(session));
     this.subscriptions.removeAll(session);
@@ -348,29 +397,3 @@ export class StoredSessions {
 /** Sessions examined, and ended, before other work has its turn. */
 const expiryStep = 2_000;
 const expiredAtOnceMax = 50;
-
-const clearOverlong: Statement = {
-  sql: `DELETE FROM mqtt_subscription WHERE (session, filter) IN
-    (SELECT session, filter FROM mqtt_subscription WHERE octet_length(filter) > ? LIMIT ${clearRowsMax})`,
-  parameters: [limits.topicFilterBytesMax],
-};
-
-function removeSubscription(session: number, filter: string): Statement {
-  return { sql: 'DELETE FROM mqtt_subscription WHERE session = ? AND filter = ?', parameters: [session, filter] };
-}
-
-/** Bytes of the messages queued for the session, and of inbound ones that await PUBREL. */
-function inFlightBytesOf({ queuedBytes, incoming }: StoredSession): number {
-  let bytes = queuedBytes;
-  for (const message of incoming.values()) bytes += message.bytes;
-  return bytes;
-}
-
-function optionsOf({ qos, rh, rap, nl, subscriptionIdentifier: identifier }: Subscription): SubscriptionOptions {
-  return { qos, rh, rap, nl, ...(identifier !== undefined && { subscriptionIdentifier: identifier }) };
-}
-
-function isSame(a: SubscriptionOptions, b: SubscriptionOptions): boolean {
-  if (a.qos !== b.qos || a.rh !== b.rh || a.rap !== b.rap || a.nl !== b.nl) return false;
-  return a.subscriptionIdentifier === b.subscriptionIdentifier;
-}
