@@ -1106,6 +1106,19 @@ export const limits = {
   accountsPerMailboxMax: 5,
   /** Requests for a new password that wait to be looked at. Beyond: 503. */
   resetRequestsWaitingMax: 200,
+  /** Archives of everything that one user has, sent at the same time. Beyond: 429 with Retry-After. */
+  archivesPerUserMax: 1,
+  archiveRetryAfterS: 30,
+  /** Devices that have a file of their own in an archive; it holds some 600 bytes for each. Those beyond share files. */
+  archiveDeviceFilesMax: 2_000,
+  /** Rows of one file in an archive, about, because a spreadsheet takes 1 048 576. Beyond: the next file. */
+  archiveFileRows: 1_000_000,
+  /** Characters of one file in an archive, about, because many programs take no file of 4 GiB. Beyond: the next file. */
+  archiveFileChars: 1024 * MIB,
+  /** Records read for one step of an archive. */
+  archiveStepRecords: 50,
+  /** Sensors that an archive names as unreadable. Beyond: they are counted. */
+  archiveProblemsMax: 1_000,
   /** The secret of a mailed link, characters; ours have 43. Beyond: 400. */
   linkSecretCharsMax: 128,
   /** Bytes that each datapoint counts for quotas; a value that is not a number counts its characters besides. */

@@ -319,8 +319,9 @@ export const boundsOfOneThing: readonly { readonly why: string; readonly of: rea
     ],
   },
   {
-    why: 'on the disk',
+    why: 'on the disk, or on its way to the reader of an archive, which is made while it is sent',
     of: [
+      'archiveFileChars',
       'diskReserveBytesMax',
       'backupWalBytesMax',
       'damagedWalCopyBytesMax',

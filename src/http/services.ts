@@ -1,4 +1,5 @@
 // The services that the routes of all versions call; server.ts of src gives them to http-server.ts.
+import type { Clock } from '../base/time/clock.ts';
 import type { AccountRemovals } from '../domain/accounts/account-removals.ts';
 import type { Accounts } from '../domain/accounts/accounts.ts';
 import type { EmailConfirmations } from '../domain/accounts/email-confirmations.ts';
@@ -35,6 +36,7 @@ import type { Logins } from '../domain/users/logins.ts';
 import type { Tokens } from './sign-in/tokens.ts';
 
 export interface Services {
+  readonly clock: Clock;
   readonly devices: Devices;
   readonly handovers: Handovers;
   readonly sensors: Sensors;

@@ -215,6 +215,7 @@ export async function wireDomain(parts: {
   const futureDated = new FutureDated({ clocks, log: parts.log });
   feed.subscribe((committed) => futureDated.note(committed));
   const services = {
+    clock,
     live,
     devices,
     sensors,

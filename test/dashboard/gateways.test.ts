@@ -277,3 +277,48 @@ describe('in a browser, gateways, projects and the map', { skip }, () => {
     });
   }
 });
+
+describe('in a browser, a gateway that is refused for ever', { skip }, () => {
+  test('says on its page how often and why, to who may change it alone', async () => {
+    const server = await TestServer.start({ DUNDUN_REFUSED_IN_ROW: '20' });
+    const browser = await launchBrowser();
+    try {
+      await server.call('owner', 'POST', '/gateways', { json: { id: 'mast', visibility: 'public' } });
+      const device = { id: 'mote', gateway_id: 'mast', visibility: 'private', sensors: [{ id: 's' }] };
+      await server.call('owner', 'POST', '/devices', { json: device });
+      for (let n = 0; n < 25; n++) {
+        const { status } = await server.call('stranger', 'POST', '/devices/mote/sensors/s/values', {
+          json: { value: n },
+        });
+        assert.equal(status, n < 20 ? 403 : 429);
+      }
+      const { refused } = (await server.call('owner', 'GET', '/gateways/mast')).body;
+      assert.ok(refused.times >= 20, String(refused.times));
+      const line = /^\d+ times, as stranger: /;
+      for (const [screen, options] of Object.entries(screens)) {
+        await visit({ browser, server, options }, async (page) => {
+          await page.clock.setFixedTime(server.clock.now());
+          await signIn(page, 'owner', '/gateways/mast');
+          await page.getByText('Refused', { exact: true }).waitFor();
+          const words = await page.getByText(line).innerText();
+          assert.equal(words, `${refused.times} times, as stranger: ${refused.reason}`, screen);
+          assert.match(words, /devices-data:create/);
+          await assertAccessible(page);
+          await assertFitsScreen(page);
+          const folder = process.env['DUNDUN_TEST_PICTURES'];
+          if (folder !== undefined)
+            await page.screenshot({ path: `${folder}/refused-${screen.replaceAll(' ', '-')}.png` });
+        });
+      }
+      await visit({ browser, server }, async (page) => {
+        await signIn(page, 'sharer', '/gateways/mast');
+        await page.getByText('Declared').first().waitFor();
+        assert.equal(await page.getByText(line).count(), 0);
+        assert.equal(await page.getByText('Refused', { exact: true }).count(), 0);
+      });
+    } finally {
+      await browser.close();
+      await server.stop();
+    }
+  });
+});

@@ -157,6 +157,9 @@ describe('in a browser, with links that are mailed,', { skip }, () => {
           await page.getByRole('button').first().waitFor();
           await assertAccessible(page);
           await assertFitsScreen(page);
+          const folder = process.env['DUNDUN_TEST_PICTURES'];
+          const name = `${screen}${path}`.replace(/#.*/, '').replace(/[^\w-]+/g, '-');
+          if (folder !== undefined) await page.screenshot({ path: `${folder}/${name}.png` });
         }
       });
     });

@@ -9,6 +9,7 @@ import { firstRun } from './fr/first-run.ts';
 import { gateways } from './fr/gateways.ts';
 import { imports } from './fr/imports.ts';
 import { notifications } from './fr/notifications.ts';
+import { ownAccount } from './fr/own-account.ts';
 import { person } from './fr/person.ts';
 import { places } from './fr/places.ts';
 import { profile } from './fr/profile.ts';
@@ -31,6 +32,7 @@ export const fr: Strings = {
   gateways,
   imports,
   notifications,
+  ownAccount,
   person,
   places,
   profile,

@@ -105,12 +105,15 @@ export class AccountRemovals {
 
   async #remove(actor: Actor, user: User, disposition: DeviceDisposition): Promise<void> {
     const isOwn = actor.key === user.key;
+    // Before anything ends, because the receiver's quota may refuse some of it; and before the turn, because it may take long.
+    // Where the turn refuses the removal after all (another admin has gone meanwhile), the user stays without what was handed over.
+    if (isOwn) await this.#handOverOwn(actor, user, disposition);
     await this.#lastAdmin.inTurn(async () => {
       // Not before the turn: the receiver may be removed in the turn of somebody else.
       const newOwner = await this.#newOwnerOf(user, disposition);
       await this.#lastAdmin.requireOther(user);
       if (disposition.devices === undefined) await this.#requireNoDevices(user);
-      // Before anything ends: the receiver's quota may refuse some of it.
+      // What was added meanwhile.
       if (isOwn && newOwner !== undefined) await this.#handOverAll(actor, user, newOwner);
       await this.#users.leave(user, async () => {
         const { key: userKey, id: userId, username } = user;
@@ -118,6 +121,12 @@ export class AccountRemovals {
         await this.#removeWithDevices(actor, user, { newOwner, projectsTo: isOwn ? undefined : newOwner });
       });
     });
+  }
+
+  async #handOverOwn(actor: Actor, user: User, disposition: DeviceDisposition): Promise<void> {
+    const newOwner = await this.#newOwnerOf(user, disposition);
+    await this.#lastAdmin.requireOther(user);
+    if (newOwner !== undefined) await this.#handOverAll(actor, user, newOwner);
   }
 
   /** Hands over all devices and gateways as their owner does, a few at a time. */

@@ -77,10 +77,9 @@ export interface DeviceStore {
    * ones.
    */
   countParts(keys: readonly DeviceKey[], max: number): Promise<number[]>;
-  /** Keys of the gateway's devices after `after`, in order of creation, that the audience may see. */
-  listKeysOfGateway(
-    gateway: string,
-    query: BatchRange & { readonly audience: Audience },
+  /** Keys of the devices after `after`, of all or of a gateway, in order of creation, that the audience may see. */
+  listKeysAfter(
+    query: BatchRange & { readonly audience: Audience; readonly gateway?: string },
   ): Promise<{ readonly key: DeviceKey }[]>;
   /** Keys of the devices of these ids, in the order of the ids. */
   listKeysByIds(ids: readonly DeviceId[]): Promise<DeviceKey[]>;

@@ -134,17 +134,26 @@ export class Devices {
     }
   }
 
+  /** The devices that the actor owns, in order of creation. For users, not for API keys. */
+  listOwn(actor: Actor): AsyncGenerator<readonly Device[]> {
+    return this.#listInOrder(actor.caller, { audience: this.#permissions.ownAudienceOf(actor) });
+  }
+
   /** The devices of a gateway that the actor may view, in order of creation. */
-  async *listOfGateway(actor: Actor, gateway: string): AsyncGenerator<readonly Device[]> {
-    const audience = this.#permissions.audienceOf(actor, scope.view);
-    for await (const keys of inBatches((step) => this.#store.listKeysOfGateway(gateway, { audience, ...step }), {
+  listOfGateway(actor: Actor, gateway: string): AsyncGenerator<readonly Device[]> {
+    return this.#listInOrder(actor.caller, { audience: this.#permissions.audienceOf(actor, scope.view), gateway });
+  }
+
+  async *#listInOrder(
+    caller: Caller,
+    among: { readonly audience: Audience; readonly gateway?: string },
+  ): AsyncGenerator<readonly Device[]> {
+    for await (const keys of inBatches((step) => this.#store.listKeysAfter({ ...among, ...step }), {
       ...{ offset: 0, stepRows: limits.recordStepRows },
-      turn: () => loopTurns.turn(actor.caller),
+      turn: () => loopTurns.turn(caller),
     })) {
-      yield* this.#inSteps(
-        keys.map(({ key }) => key),
-        actor.caller,
-      );
+      const step = keys.map(({ key }) => key);
+      yield* this.#inSteps(step, caller);
     }
   }
 

@@ -150,6 +150,12 @@ export class Gateways {
     return { total: await this.#store.count(found), gateways: this.#page(page) };
   }
 
+  /** The gateways that the actor owns, in order of creation. For users, not for API keys. */
+  listOwn(actor: Actor): AsyncGenerator<SeenGateway> {
+    const audience = this.#permissions.ownAudienceOf(actor);
+    return this.#page({ actor, audience, filter: [], limit: Number.POSITIVE_INFINITY, offset: 0 });
+  }
+
   /** The existing gateways among these ids that the actor may view, in the order of the ids. */
   async listVisible(actor: Actor, ids: readonly GatewayId[]): Promise<SeenGateway[]> {
     const found = new Map((await this.#store.listByIds(ids)).map((gateway) => [gateway.id, gateway]));

@@ -291,6 +291,15 @@ export class Permissions {
     return { ...only, all: false, public: !isShut && (shared & publicScopes) !== 0, user, shared };
   }
 
+  /** The records that the actor owns, whatever else the actor may do. */
+  ownAudienceOf(actor: Actor): Audience {
+    this.requireGuestAllowed(actor);
+    const { isGone } = actor;
+    const only = { caller: actor.caller.key, ...(isGone === undefined ? {} : { isGone }) };
+    const user = this.mayOwn(actor) && actor.keyScopes === undefined ? actor.key : undefined;
+    return { ...only, all: false, public: false, user, shared: noScopes };
+  }
+
   #sharedWith(actor: Actor, record: ProtectedRecord): ScopeSet {
     return actor.guest ? noScopes : (record.shares?.get(actor.key) ?? noScopes);
   }

@@ -76,6 +76,12 @@ export class Projects {
     };
   }
 
+  /** The projects that the actor owns, in order of creation. For users, not for API keys. */
+  listOwn(actor: Actor): AsyncGenerator<Project> {
+    const audience = this.#permissions.ownAudienceOf(actor);
+    return this.#page({ caller: actor.caller, audience, limit: Number.POSITIVE_INFINITY, offset: 0 });
+  }
+
   async update(actor: Actor, id: ProjectId, change: ProjectChange): Promise<void> {
     const { deviceIds, ...rest } = withoutRepeats(change);
     await this.#inAttempts(actor, { id, needed: scope.projectUpdate }, async (project) => {

@@ -4,6 +4,7 @@ import type { TypedApp } from '../server/routes.ts';
 import type { Services } from '../services.ts';
 import { registerAccountMails } from './accounts/account-mails.ts';
 import { registerAuth } from './accounts/auth.ts';
+import { registerExport } from './accounts/export.ts';
 import { registerKeys } from './accounts/keys.ts';
 import { registerQuotas } from './accounts/quotas.ts';
 import { registerRefreshSessions } from './accounts/refresh-sessions.ts';
@@ -38,6 +39,7 @@ export function registerV2(app: TypedApp, services: Services): void {
   registerRefreshSessions(app, services);
   registerKeys(app, services);
   registerUsers(app, services);
+  registerExport(app, services);
   registerQuotas(app, services);
   registerSignIns(app, services);
   registerReceived(app, services);

@@ -252,7 +252,8 @@ function toStatus(body: unknown): (typeof statuses)[number] {
   });
 }
 
-function toNotificationRecord(rule: Notification, { isExpired }: { readonly isExpired: boolean }): object {
+/** A rule as it is read; `isExpired`: whether its time is over. */
+export function toNotificationRecord(rule: Notification, { isExpired }: { readonly isExpired: boolean }): object {
   const time = (ms: number | undefined) => (ms === undefined ? undefined : formatTimestamp(ms));
   const lastNotification = time(rule.lastNotificationMs);
   return {

@@ -1,6 +1,7 @@
 // Permissions of a caller, their reasons, and shares (spec 4.1, contract 3 and 10).
 import { Type } from 'typebox';
 import { limits } from '../../config/limits.ts';
+import type { ShareOfDevice } from '../../domain/devices/device-store.ts';
 import type { SharedRecordKind, ShareOfRecord, ShareSource } from '../../domain/devices/record-share-store.ts';
 import type { Explanation } from '../../domain/devices/sharing.ts';
 import {
@@ -96,14 +97,7 @@ export function registerPermissions(app: TypedApp, services: Services): void {
       }
       const { shares, total } = await sharing.list(request.actor, query);
       setPage(request, reply, { ...request.query, total });
-      return shares.map(({ device, deviceName, owner, username, scopes, givenBy }) => ({
-        device,
-        name: deviceName,
-        owner,
-        username,
-        scopes: grantNamesOfScopes(scopes),
-        given_by: givenBy,
-      })) as never;
+      return shares.map(toDeviceShare) as never;
     },
   );
 
@@ -162,7 +156,13 @@ function sharesOf({ sources }: Explanation, name: ScopeName): readonly object[] 
     }));
 }
 
-function toRecordShare(kind: SharedRecordKind, share: ShareOfRecord) {
+/** A share of a device as it is listed. */
+export function toDeviceShare({ device, deviceName, owner, username, scopes, givenBy }: ShareOfDevice): object {
+  return { device, name: deviceName, owner, username, scopes: grantNamesOfScopes(scopes), given_by: givenBy };
+}
+
+/** A share of a gateway or project as it is listed. */
+export function toRecordShare(kind: SharedRecordKind, share: ShareOfRecord) {
   const { id, name, owner, username, scopes, givenBy } = share;
   return {
     [kind]: id,

@@ -5,6 +5,7 @@ import { type Call, make, makeAll } from '../../support/api/calls.ts';
 import { Client } from '../../support/mqtt/mqtt-client.ts';
 import { addUsers, password } from '../../support/people.ts';
 import { TestServer } from '../../support/test-server.ts';
+import { until } from '../../support/until.ts';
 
 let server: TestServer;
 let self = '';
@@ -122,4 +123,28 @@ suite('the account of oneself', () => {
     assert.equal(answers[0], 403);
     assert.equal(answers.at(-1), 429);
   });
+});
+
+test('a removal that hands over much lets others change their accounts meanwhile', async () => {
+  const large = await TestServer.start();
+  try {
+    await addUsers(large.folder, [self, heir], large.clock);
+    const own = (await large.call(self, 'GET', '/users/me')).body.id;
+    const other = (await large.call('stranger', 'GET', '/users/me')).body.id;
+    for (let n = 0; n < 150; n++) await large.call(self, 'POST', '/devices', { json: { id: `much-${n}` } });
+    let isRemoved = false;
+    const removed = large
+      .call(self, 'POST', `/users/${own}/removal`, { json: { current: password, devices: 'transfer', to: heir } })
+      .finally(() => {
+        isRemoved = true;
+      });
+    await until(async () => (await large.call(heir, 'GET', `/devices?limit=1&q=owner==${heir}`)).body.length > 0);
+    assert.equal((await large.call('stranger', 'PUT', `/users/${other}/firstName`, { text: 'Awa' })).status, 204);
+    assert.equal(isRemoved, false, 'the change waited for the removal');
+    assert.equal((await removed).status, 204);
+    const { headers } = await large.call(heir, 'GET', `/devices?limit=1&q=owner==${heir}`);
+    assert.equal(headers['x-total-count'], '150');
+  } finally {
+    await large.stop();
+  }
 });

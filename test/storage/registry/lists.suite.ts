@@ -103,7 +103,7 @@ export function listsSuite({ name, open }: EngineKind): void {
         assert.deepEqual(keys, seen.slice(offset, offset + limit).map(({ key }) => key)); // biome-ignore format: short
         assert.deepEqual(await devices.listByKeys(keys), seen.slice(offset, offset + limit));
         assert.equal(await devices.count({ audience, filter: [] }), seen.length);
-        const ofGateway = await devices.listKeysOfGateway('there', { audience, after: 0, limit, offset });
+        const ofGateway = await devices.listKeysAfter({ gateway: 'there', audience, after: 0, limit, offset });
         const behind = seen.filter(({ gatewayId }) => gatewayId === 'there').sort(comparison('created'));
         assert.deepEqual(ofGateway.map(({ key }) => key), behind.slice(offset, offset + limit).map(({ key }) => key)); // biome-ignore format: short
       });

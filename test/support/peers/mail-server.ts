@@ -21,9 +21,10 @@ export class MailServer {
     this.#server = createServer((socket) => this.#serve(socket));
   }
 
-  static async start(): Promise<MailServer> {
+  /** @param port of the loopback address; by default a free one. */
+  static async start(port = 0): Promise<MailServer> {
     const server = new MailServer();
-    server.#server.listen(0, '127.0.0.1');
+    server.#server.listen(port, '127.0.0.1');
     await once(server.#server, 'listening');
     return server;
   }

@@ -39,7 +39,7 @@ export class Mailbox {
       server.clock.advance(1_000);
       await server.running.idle();
     }
-    const mails = this.server.messages.slice(this.#taken).map(parse);
+    const mails = this.server.messages.slice(this.#taken).map(parseMail);
     this.#taken = this.server.messages.length;
     return mails;
   }
@@ -53,7 +53,8 @@ export class Mailbox {
   }
 }
 
-function parse(message: string): Mail {
+/** A message as its recipient reads it. */
+export function parseMail(message: string): Mail {
   const [head = '', ...rest] = message.split('\r\n\r\n');
   const body = rest.join('\r\n\r\n');
   const field = (name: string) => new RegExp(`^${name}: (.*)$`, 'im').exec(head)?.[1] ?? '';

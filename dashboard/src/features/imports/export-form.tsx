@@ -4,10 +4,10 @@ import { Button, Group, NativeSelect, SimpleGrid, Stack, Text, TextInput } from 
 import { useState } from 'react';
 import { DeviceInput } from '../../shared/device/device-input.tsx';
 import { useForm } from '../../shared/form/use-form.ts';
+import { byteSize } from '../../shared/page/byte-size.ts';
 import { ProblemNotice } from '../../shared/page/problem-notice.tsx';
 import { toasts } from '../../shared/page/toasts.tsx';
 import { useLocale } from '../../strings/strings.ts';
-import { byteSize } from './byte-size.ts';
 import { downloadValues } from './download-values.ts';
 
 export function ExportForm({ device }: { readonly device: string }) {

@@ -6,9 +6,9 @@ import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-quer
 import { useState } from 'react';
 import { keys } from '../../api/query-keys.ts';
 import { limits } from '../../limits.ts';
+import { byteSize } from '../../shared/page/byte-size.ts';
 import { ProblemNotice } from '../../shared/page/problem-notice.tsx';
 import { useLocale } from '../../strings/strings.ts';
-import { byteSize } from './byte-size.ts';
 import type { ChosenFile, Encoding } from './chosen-file.ts';
 import { ColumnRoles } from './column-roles.tsx';
 import { type Columns, type ImportAnswer, type ImportSettings, queryOf, sendImport } from './import-call.ts';

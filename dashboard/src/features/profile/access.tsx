@@ -11,6 +11,8 @@ import { RowsSkeleton } from '../../shared/list/rows-skeleton.tsx';
 import { ProblemNotice } from '../../shared/page/problem-notice.tsx';
 import { Section } from '../../shared/page/section.tsx';
 import { type Language, languages, useLocale, useStrings } from '../../strings/strings.ts';
+import { Everything } from './everything.tsx';
+import { RemoveMe } from './remove-me.tsx';
 
 type User = Schemas['User'];
 
@@ -24,6 +26,8 @@ export function Access({ me }: { readonly me: User }) {
       </Section>
       {me.admin === true && <Strangers />}
       <Look />
+      <Everything />
+      <RemoveMe me={me} />
       {/* Last: nothing is below it that would move when the list comes. */}
       <SignIns user={me} />
     </>

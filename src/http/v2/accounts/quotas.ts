@@ -60,7 +60,8 @@ export function registerQuotas(app: TypedApp, { quotas }: Services): void {
   );
 }
 
-function toQuotaRecord(report: QuotaReport): object {
+/** The quotas of a user as they are read. */
+export function toQuotaRecord(report: QuotaReport): object {
   return Object.fromEntries(
     quotaKinds.map((kind) => {
       const { used, limit, isException } = report[kind];

@@ -131,7 +131,8 @@ function registerSessionsOf(app: TypedApp, { refreshSessions }: Services): void 
   );
 }
 
-function toSessionRecord(session: RefreshSession, own: string | undefined) {
+/** A session as it is read. @param own the id of the session in which it is read. */
+export function toSessionRecord(session: RefreshSession, own: string | undefined) {
   return {
     id: session.id,
     date_created: formatTimestamp(session.createdMs),

@@ -53,7 +53,7 @@ export function registerSocials(app: TypedApp, { messages }: Services): void {
       const { q, limit, offset } = request.query as Static<typeof listQuery>;
       const page = await messages.list(request.actor, { q, limit, offset });
       setPage(request, reply, { limit, offset, total: page.total });
-      return page.messages.map(toRecord) as never;
+      return page.messages.map(toMessageRecord) as never;
     },
   );
 
@@ -74,7 +74,7 @@ export function registerSocials(app: TypedApp, { messages }: Services): void {
     async (request, reply) => {
       const { username, channel, message: text } = request.body;
       const [id = ''] = await messages.send(request.actor, { usernames: [username], channels: [channel], text });
-      const record = async () => toRecord(await messages.get(request.actor, id));
+      const record = async () => toMessageRecord(await messages.get(request.actor, id));
       return answerDeclared(request, reply as never, { location: `/api/v2/socials/${id}`, id, record }) as never;
     },
   );
@@ -118,7 +118,7 @@ export function registerSocials(app: TypedApp, { messages }: Services): void {
         response: { 200: MessageSchema, ...refusals },
       },
     },
-    async (request) => toRecord(await messages.get(request.actor, request.params.social)) as never,
+    async (request) => toMessageRecord(await messages.get(request.actor, request.params.social)) as never,
   );
 
   registerRemoval(app, {
@@ -132,7 +132,8 @@ export function registerSocials(app: TypedApp, { messages }: Services): void {
   });
 }
 
-function toRecord(message: Message): object {
+/** A message as it is read. */
+export function toMessageRecord(message: Message): object {
   const { id, author: owner, username, channel, text, state: status, reason, code, attempts, notification } = message;
   return {
     ...{ id, owner, username, channel, message: text, timestamp: formatTimestamp(message.createdMs), status },

@@ -316,7 +316,7 @@ const fields: readonly ProfileField[] = [
 ];
 
 /** The user with the fields of the actor's view (contract 2), in the order of spec.md. */
-function toUserRecord(accounts: Services['accounts'], actor: Actor, user: User): object {
+export function toUserRecord(accounts: Services['accounts'], actor: Actor, user: User): object {
   const view = accounts.viewOf(actor, user);
   const { id, username, createdTime, firstName, lastName } = user;
   if (view === 'name') return { id, username };

@@ -27,7 +27,7 @@ export function registerReceived(app: TypedApp, { handovers }: Services): void {
     },
     async (request, reply) => {
       const all = await handovers.listReceived(request.actor);
-      return pageFrom(request, reply as never, all, request.query).map(toRecord) as never;
+      return pageFrom(request, reply as never, all, request.query).map(toReceivedRecord) as never;
     },
   );
 
@@ -70,7 +70,8 @@ export function registerReceived(app: TypedApp, { handovers }: Services): void {
   );
 }
 
-function toRecord({ device, deviceName, former, atMs, shares }: Handover) {
+/** A device that was handed over, as it is read. */
+export function toReceivedRecord({ device, deviceName, former, atMs, shares }: Handover) {
   return {
     device,
     ...(deviceName === undefined ? {} : { name: deviceName }),

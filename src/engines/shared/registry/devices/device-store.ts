@@ -1,6 +1,5 @@
 // Devices in the registry, with their sensors, actuators and shares.
 import { type Compilable, type Expression, type RawBuilder, type Selectable, type SqlBool, sql } from 'kysely';
-import type { BatchRange } from '../../../../base/in-batches.ts';
 import type { Json } from '../../../../base/text/json.ts';
 import type { DeviceKey } from '../../../../domain/device-key.ts';
 import type { ActuatorChange, ActuatorDraft } from '../../../../domain/devices/actuator.ts';
@@ -15,7 +14,6 @@ import type {
 } from '../../../../domain/devices/device-store.ts';
 import type { SensorChange, SensorDraft, SensorKey } from '../../../../domain/devices/sensor.ts';
 import type { NewSetting } from '../../../../domain/devices/setting.ts';
-import type { Audience } from '../../../../domain/permissions/permission.ts';
 import type { Visibility } from '../../../../domain/permissions/visibility.ts';
 import type { ScopeSet } from '../../../../domain/scopes.ts';
 import type { UserKey } from '../../../../domain/users/user.ts';
@@ -78,12 +76,11 @@ export class SqlDeviceStore implements DeviceStore {
     return keys.map((key) => byKey.get(key) ?? 0);
   }
 
-  async listKeysOfGateway(
-    gateway: string,
-    { audience, after, limit, offset }: BatchRange & { readonly audience: Audience },
-  ): Promise<{ readonly key: DeviceKey }[]> {
-    const ofGateway = this.#db.selectFrom('device').select('device.key').where('device.gateway_id', '=', gateway);
-    const behind = ofGateway.where('device.key', '>', after);
+  async listKeysAfter(query: Parameters<DeviceStore['listKeysAfter']>[0]): Promise<{ readonly key: DeviceKey }[]> {
+    const { audience, gateway, after, limit, offset } = query;
+    const all = this.#db.selectFrom('device').select('device.key');
+    const among = gateway === undefined ? all : all.where('device.gateway_id', '=', gateway);
+    const behind = among.where('device.key', '>', after);
     const visible = behind.where(withinTime('device')).where(audienceCondition('device', audience));
     const page = visible.orderBy('device.key').limit(limit).offset(offset);
     return this.#registry.search(page, callerOf(audience));

@@ -1,7 +1,7 @@
 // The foot of the dialog that removes an account: where much goes with it, its name is typed first.
 import { Button, Group, TextInput } from '@mantine/core';
-import type { FieldBinding } from '../../shared/form/use-form.ts';
 import { useStrings } from '../../strings/strings.ts';
+import type { FieldBinding } from '../form/use-form.ts';
 
 export interface RemoveButtonsProps {
   readonly onClose: () => void;
