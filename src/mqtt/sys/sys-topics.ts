@@ -50,7 +50,7 @@ export class SysTopics {
   /** Admins who listen. */
   readonly #listeners = new Set<ClientSession>();
   readonly #loads = new Map<string, LoadAverages>();
-  /** As of the last look. */
+  /** As of the last time when changes were sent. */
   #values = new Map<string, string>();
   #timer: NodeJS.Timeout | undefined;
   #looking: Promise<void> | undefined;
@@ -84,9 +84,10 @@ export class SysTopics {
     const filters = subscriptions?.map(({ topic }) => topic) ?? [...session.filters.keys()];
     const asked = filters.filter((filter) => isSysFilter(filter) && session.filters.has(filter));
     if (asked.length === 0) return;
+    // All listeners know the same values, so that each is told of every change.
+    this.#tellChanges();
     this.#listeners.add(session);
-    // What others were sent last stays as it is, so that they get what has changed since.
-    this.#sendTo(session, this.#now(), { filters: asked, retain: true });
+    this.#sendTo(session, this.#values, { filters: asked, retain: true });
     this.#parts.flush();
   }
 
@@ -106,6 +107,12 @@ export class SysTopics {
       this.#loads.get('connections')?.take(this.#parts.sessions.countEver, seconds);
       this.#loads.get('publish/dropped')?.take(this.#parts.stored.figures().dropped, seconds);
     }
+    this.#tellChanges();
+    this.#parts.flush();
+  }
+
+  /** Sends what has changed since the last time. The caller flushes. */
+  #tellChanges(): void {
     const before = this.#values;
     this.#values = this.#now();
     const changed = new Map([...this.#values].filter(([topic, value]) => before.get(topic) !== value));
@@ -114,7 +121,6 @@ export class SysTopics {
       if (filters.length === 0) this.#listeners.delete(session);
       else this.#sendTo(session, changed, { filters, retain: false });
     }
-    this.#parts.flush();
   }
 
   /** In steps, because there may be tens of thousands of connections. */
