@@ -13,5 +13,5 @@ export const FormerIdSchema = Type.Object(
     id: DeviceIdSchema,
     until: Type.String({ description: 'Until when it answers.', examples: ['2027-11-24T08:00:00Z'] }),
   },
-  { title: 'FormerId' },
+  { title: 'FormerId', description: 'An id that a device had before, and by which it still answers.' },
 );
