@@ -52,7 +52,9 @@ describe('in a browser, the id of a device', { skip }, () => {
       await page.waitForURL('**/devices/field-3-north');
       await page.getByText('Its id is field-3-north now.').waitFor();
       await page.getByRole('heading', { name: 'Device field-3' }).waitFor();
-      const pushed = await server.call('owner', 'POST', '/devices/field-3/sensors/TC/values', { json: { value: 21.5 } });
+      const pushed = await server.call('owner', 'POST', '/devices/field-3/sensors/TC/values', {
+        json: { value: 21.5 },
+      });
       assert.equal(pushed.status, 204);
       await page.getByText('21.5').first().waitFor();
       await page.goto(`${server.url}/devices/field-3`);

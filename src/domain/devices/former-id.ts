@@ -1,6 +1,5 @@
 // Ids that a device had before it got another: it answers by them for a year (decision 41).
 import type { DeviceKey } from '../device-key.ts';
-import type { DeviceId } from './device.ts';
 
 /** An id that a device had before. */
 export interface FormerId {
@@ -13,6 +12,6 @@ export interface FormerId {
 export interface FormerDeviceId {
   readonly device: DeviceKey;
   /** The id that the device has now. */
-  readonly id: DeviceId;
+  readonly id: string;
   readonly untilMs: number;
 }
