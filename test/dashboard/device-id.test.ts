@@ -17,7 +17,7 @@ describe('in a browser, the id of a device', { skip }, () => {
     browser = await launchBrowser();
     for (const id of ['field-3', 'taken'])
       await server.call('owner', 'POST', '/devices', { json: { id, name: `Device ${id}`, sensors: [{ id: 'TC' }] } });
-    const json = { scopes: ['device:view', 'device:update'] };
+    const json = { scopes: ['device:view', 'device:update', 'device-data:view'] };
     await server.call('owner', 'PUT', '/devices/field-3/shares/sharer', { json });
   });
   after(async () => {
@@ -62,7 +62,7 @@ describe('in a browser, the id of a device', { skip }, () => {
       dialog = await openDialog(page);
       await dialog.getByText('It still answers by').waitFor();
       await assertAccessible(page);
-      await dialog.getByRole('button', { name: 'End field-3 now' }).click();
+      await dialog.getByRole('button', { name: 'End now: field-3' }).click();
       await dialog.getByText('It still answers by').waitFor({ state: 'detached' });
       assert.equal((await server.call('owner', 'GET', '/devices/field-3')).status, 404);
     });

@@ -29,7 +29,7 @@ export const device = {
   formerIds: 'It still answers by',
   formerUntil: (day: string) => `until ${day}`,
   formerEnd: 'End now',
-  formerEndOf: (id: string) => `End ${id} now`,
+  formerEndOf: (id: string) => `End now: ${id}`,
   about: 'About',
   domain: 'Domain',
   domainMeans: 'What it is used for; lists can be filtered by it.',

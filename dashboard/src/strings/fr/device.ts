@@ -29,7 +29,7 @@ export const device: Strings['device'] = {
   formerIds: 'Il répond encore à',
   formerUntil: (day) => `jusqu’au ${day}`,
   formerEnd: 'Y mettre fin',
-  formerEndOf: (id) => `Mettre fin à ${id}`,
+  formerEndOf: (id) => `Y mettre fin : ${id}`,
   about: 'À propos',
   domain: 'Domaine',
   domainMeans: 'À quoi il sert ; les listes peuvent être filtrées par domaine.',
