@@ -114,6 +114,8 @@ test('a stored session keeps what waits for it, and hears by the filter that it 
 
 test('a retained message is retained under the new id, replaced and removed by either', async () => {
   const retained = async (id: string) => {
+    // A message is delivered and retained behind its acknowledgement.
+    await server.running.idle();
     const client = await Client.connect(server, 'owner');
     await client.subscribe(`devices/${id}/#`);
     const [messages] = await takeAll(server, client);
@@ -122,7 +124,6 @@ test('a retained message is retained under the new id, replaced and removed by e
   };
   await owner.publish(sensor(from), '{"value":1}', { qos: 1, retain: true });
   await owner.publish(actuator(from), '1', { qos: 1, retain: true });
-  // Retained behind the acknowledgement.
   await server.running.idle();
   await rename();
   assert.deepEqual((await retained(to)).sort(), [`${actuator(to)} 1`, `${sensor(to)} {"value":1}`]);
